@@ -146,7 +146,7 @@ func (p profiler) byService(key ServiceKey) {
 	s.Service = key
 	p.dependOn(fact{object: (&Service{Key: key}).ID()})
 	service := p.state.services[key]
-	s.Opaque = p.options.serviceOpaque(service).Has(p.query.Port)
+	s.Opaque = p.options.serviceOpaque(service).Has(p.query.Port) || service != nil && service.OpaqueProtocol.Has(p.query.Port)
 	s.Profile = p.serviceProfile(key)
 	if service == nil {
 		s.Subject = NothingFound

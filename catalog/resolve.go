@@ -121,8 +121,9 @@ func Resolve(s *Snapshot, q Query) EndpointSet {
 		n += s.parts[i].addresses()
 	}
 	set.Endpoints = make([]Endpoint, 0, n)
+	_, declared := s.Service.port(q.Port)
 	for i := range s.parts {
-		s.parts[i].resolve(&set, q)
+		s.parts[i].resolve(&set, q, declared)
 	}
 	if len(s.parts) == 1 {
 		return set
@@ -134,13 +135,14 @@ func Resolve(s *Snapshot, q Query) EndpointSet {
 
 func sameAddr(a, b Endpoint) bool { return a.Addr == b.Addr }
 
-// resolve appends the answer of one member to a set that has room for it.
-func (p *part) resolve(set *EndpointSet, q Query) {
+// resolve appends the answer of one member to a set that has room for it. Whether the Service that
+// it is a member of declares the port is given.
+func (p *part) resolve(set *EndpointSet, q Query, declared bool) {
 	if p.service == nil || p.service.ExternalName {
 		return
 	}
 	begin := len(set.Endpoints)
-	set.Endpoints = p.candidates(set.Endpoints, q)
+	set.Endpoints = p.candidates(set.Endpoints, q, declared)
 	own := set.Endpoints[begin:]
 	if p.filtered() {
 		own = byPlace(own, q.Filter)
@@ -182,8 +184,8 @@ func (p *part) addresses() int {
 }
 
 // candidates appends the endpoints with the port, the hostname and the IP families of a query.
-func (p *part) candidates(list []Endpoint, q Query) []Endpoint {
-	portOf := p.service.portLookup(q.Port)
+func (p *part) candidates(list []Endpoint, q Query, declared bool) []Endpoint {
+	portOf := p.service.portLookup(q.Port, declared)
 	name := newHostname(q.Hostname)
 	for _, c := range p.slices {
 		for i := range c.subsets {
@@ -203,14 +205,15 @@ func (p *part) candidates(list []Endpoint, q Query) []Endpoint {
 
 // portLookup returns the function that finds the port of a subset for a requested Service port;
 // zero means that the subset doesn't serve it. A port that the Service doesn't declare is taken
-// as a port of the endpoints.
-func (s *Service) portLookup(requested uint16) func([]SubsetPort) uint16 {
+// as a port of the endpoints, unless the Service that it is a member of declares it: then this
+// member lacks the port.
+func (s *Service) portLookup(requested uint16, declaredBy bool) func([]SubsetPort) uint16 {
 	declared, ok := s.port(requested)
 	return func(ports []SubsetPort) uint16 {
-		if len(ports) == 0 {
+		switch {
+		case len(ports) == 0, !ok && declaredBy:
 			return 0
-		}
-		if !ok {
+		case !ok:
 			return requested
 		}
 		for _, p := range ports {

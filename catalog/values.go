@@ -83,6 +83,8 @@ type Service struct {
 	// OpaquePorts is what the annotation config.linkerd.io/opaque-ports says; nil when it is
 	// absent, which is not the same as empty.
 	OpaquePorts *PortSet
+	// OpaqueProtocol has the ports whose appProtocol says that they are opaque.
+	OpaqueProtocol PortSet
 	// RemoteCluster and RemoteService are the labels
 	// multicluster.linkerd.io/remote-discovery and …/remote-service; each is nil when the
 	// label is absent.

@@ -80,12 +80,16 @@ func (c *Catalog) Walk(key ServiceKey, q Query) Walk {
 func (s *state) walk(key ServiceKey, q Query) Walk {
 	w := Walk{Service: s.services[key]}
 	taken := map[netip.AddrPort]bool{}
+	declared := false
+	if w.Service != nil {
+		_, declared = w.Service.port(q.Port)
+	}
 	for _, member := range w.Service.members(key) {
 		cluster, usable := s.clusterOf(member)
 		m := Member{Key: member, Linked: cluster != nil || usable, Synced: usable}
 		if usable {
 			m.Service = s.services[member]
-			m.Slices = s.walkSlices(member, q)
+			m.Slices = s.walkSlices(member, q, declared)
 			m.settle(q, taken)
 		}
 		w.Members = append(w.Members, m)
@@ -93,11 +97,13 @@ func (s *state) walk(key ServiceKey, q Query) Walk {
 	return w
 }
 
-func (s *state) walkSlices(member ServiceKey, q Query) []WalkedSlice {
+// walkSlices returns the slices of a member. Whether the Service that it is a member of declares the
+// port is given.
+func (s *state) walkSlices(member ServiceKey, q Query, declared bool) []WalkedSlice {
 	service := s.services[member]
 	portOf := func([]SubsetPort) uint16 { return 0 }
 	if service != nil {
-		portOf = service.portLookup(q.Port)
+		portOf = service.portLookup(q.Port, declared)
 	}
 	var all []WalkedSlice
 	name := newHostname(q.Hostname)

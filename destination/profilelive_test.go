@@ -29,6 +29,9 @@ func TestGetProfileLiveService(t *testing.T) {
 		"T17 its ServiceProfile stays": {path: webPath, events: []profileEvent{
 			after(wantProfileOn("ns", "own"), web, own), without(nil, web), without(wanted, own), after(nil, web), after(wantProfileOn("ns", "own"), own),
 		}},
+		"mesh finding 14 by appProtocol": {path: webPath, events: []profileEvent{
+			after(wanted, web), after(wantedOpaque, profileService("web", func(s *catalog.Service) { s.OpaqueProtocol = *portsOf("80") })), after(wanted, web),
+		}},
 		"T19 annotated later": {path: webPath, events: []profileEvent{after(wanted, web), after(wantedOpaque, opaque), after(wanted, web)}},
 		"T11 T15 the client's comes and goes": {path: webPath, token: "ns:client-ns", events: []profileEvent{
 			after(wanted, web), after(wantProfileOn("client-ns", "client's"), clients), after(nil, own), without(wantProfileOn("ns", "own"), clients), without(wanted, own),

@@ -106,6 +106,14 @@ func (a *profileAnswer) refusal(q catalog.ProfileQuery) error {
 	}
 }
 
+// resourcesOf returns the resources that say whether what a query asks for exists.
+func resourcesOf(q catalog.ProfileQuery) []string {
+	if q.Hostname != "" {
+		return hostnameResources
+	}
+	return serviceResources
+}
+
 // gone reports whether there is no endpoint of the hostname of a query.
 func (a *profileAnswer) gone(q catalog.ProfileQuery) bool {
 	return a.snapshot.Subject == catalog.NothingFound && q.Hostname != ""
@@ -171,7 +179,7 @@ func (s *profileStream) run(ctx context.Context) error {
 	a := s.view.latest()
 	for sent := (*profileAnswer)(nil); ; a = s.view.latest() {
 		if err := a.refusal(s.view.query); err != nil && (sent == nil || a.gone(s.view.query)) {
-			return err
+			return s.server.config.unlessOutdated(err, resourcesOf(s.view.query))
 		}
 		if err := s.bring(sent, a); err != nil {
 			return err

@@ -36,6 +36,7 @@ func trimEndpointSlice(s kube.Scope, slice *discoveryv1.EndpointSlice) (*catalog
 		d.Add("the Service that is named can't be one, so the endpoints are not used; correct the label "+discoveryv1.LabelServiceName, "metadata.labels")
 	}
 	if slice.AddressType == discoveryv1.AddressTypeFQDN {
+		d.Add("endpoints of the addressType FQDN are not used, because proxies connect to IP addresses; use IPv4 or IPv6, or a Service of the type ExternalName", "addressType")
 		return admitted(&d, trimmed)
 	}
 	subset := catalog.Subset{Ports: d.slicePorts(slice.Ports)}

@@ -9,8 +9,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
+	"github.com/signpostd/signpost/api/workload"
 	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/internal/object"
 	"github.com/signpostd/signpost/kube"
@@ -124,6 +126,30 @@ spec: {containers: [{name: linkerd-proxy, ports: [{containerPort: 0}, {container
 			},
 		},
 	})
+}
+
+// peers P7: an ExternalWorkload that was written as v1alpha1 arrives without meshTLS. It is not
+// served in plaintext, and the problem says what to do.
+func TestTrimExternalWorkloadOfAnOlderVersion(t *testing.T) {
+	old := &workload.ExternalWorkload{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "vm"}, Spec: workload.ExternalWorkloadSpec{WorkloadIPs: []workload.WorkloadIP{{IP: "10.1.0.1"}}}}
+	trimmed, problems := trimExternalWorkload(kube.NewScope("local"), old)
+	if trimmed != nil || len(problems) != 1 || !strings.Contains(problems[0].Reason, "v1alpha1") {
+		t.Errorf("%v is used, with the problems %v", trimmed, problems)
+	}
+}
+
+// mesh F14: the appProtocol linkerd.io/opaque makes a port opaque, for TCP.
+func TestTrimOpaqueProtocol(t *testing.T) {
+	runTrim(t, trimService, []trimCase[catalog.Service]{{
+		name: "opaque", yaml: `
+metadata: {name: x, namespace: ns}
+spec: {ports: [{name: a, port: 80, appProtocol: linkerd.io/opaque}, {name: b, port: 81, appProtocol: http}, {name: c, port: 82, protocol: UDP, appProtocol: linkerd.io/opaque}]}
+`,
+		want: &catalog.Service{
+			Key: catalog.ServiceKey{Cluster: "east", Namespace: "ns", Name: "x"}, OpaqueProtocol: catalog.PortSet{{Low: 80, High: 80}},
+			Ports: []catalog.ServicePort{{Name: "a", Port: 80, Protocol: catalog.TCP}, {Name: "b", Port: 81, Protocol: catalog.TCP}, {Name: "c", Port: 82, Protocol: catalog.UDP}},
+		},
+	}})
 }
 
 func TestTrimService(t *testing.T) {
