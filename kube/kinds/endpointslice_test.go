@@ -121,7 +121,7 @@ addressType: FQDN
 endpoints: [{addresses: [example.com]}]
 `,
 			want: slice(func(s *catalog.EndpointSlice) { s.AddressType, s.Subsets = "FQDN", nil }),
-			// mesh F17: it isn't used, and that is said.
+			// mesh finding 17: it isn't used, and that is said.
 			problems: []string{"addressType"},
 		},
 	})

@@ -138,7 +138,7 @@ func TestTrimExternalWorkloadOfAnOlderVersion(t *testing.T) {
 	}
 }
 
-// mesh F14: the appProtocol linkerd.io/opaque makes a port opaque, for TCP.
+// mesh finding 14: the appProtocol linkerd.io/opaque makes a port opaque, for TCP.
 func TestTrimOpaqueProtocol(t *testing.T) {
 	runTrim(t, trimService, []trimCase[catalog.Service]{{
 		name: "opaque", yaml: `
