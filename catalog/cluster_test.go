@@ -160,6 +160,30 @@ func TestMembersMapPorts(t *testing.T) {
 
 // The client's place selects among endpoints of its own cluster only (§2.2); the hostname
 // selects among all.
+// mesh finding 7: a member that lacks a port of the federated Service has no endpoints for it. A
+// port that neither declares is one of the endpoints, as for any Service.
+func TestMembersLackPorts(t *testing.T) {
+	all := ports(ServicePort{Name: "http", Port: 80, Protocol: TCP}, ServicePort{Name: "grpc", Port: 90, Protocol: TCP})
+	own := serving(slice("a", "a", IPv4, at("10.0.0.1", podKey("a"))), SubsetPort{"http", 8080}, SubsetPort{"grpc", 9090})
+	objects := append(servedIn("west", "10.1.0.1"), linked("west"), service("a", all), pod("a"), own,
+		service("web", federated("a", RemoteMember{"bb", "west"}), all))
+	for port, want := range map[uint16][]string{
+		80: {"10.0.0.1:8080 ours", "10.1.0.1:8080 west.trust"}, 90: {"10.0.0.1:9090 ours"}, 81: {"10.0.0.1:81 ours", "10.1.0.1:81 west.trust"},
+	} {
+		state := stateOf(objects...)
+		if diff := cmp.Diff(want, where(Resolve(state.snapshot(serviceKey("web"), &Options{}), Query{Port: port}))); diff != "" {
+			t.Errorf("port %d (-want +got):\n%s", port, diff)
+		}
+		served := 0
+		for _, m := range state.walk(serviceKey("web"), Query{Port: port}).Members {
+			m.each(func(*EndpointSlice, *WalkedEndpoint) { served++ })
+		}
+		if served != len(want) {
+			t.Errorf("port %d: %d endpoints are explained as served, want %d", port, served, len(want))
+		}
+	}
+}
+
 func TestPlaceIsOfTheOwnCluster(t *testing.T) {
 	local := servedIn(LocalCluster, "10.0.0.1")
 	local[0].(*Service).LocalTraffic = true

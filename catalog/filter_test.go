@@ -41,6 +41,30 @@ func TestResolveHints(t *testing.T) {
 	})
 }
 
+// mesh finding 13: hints for nodes, as kube-proxy uses them.
+func TestResolveNodeHints(t *testing.T) {
+	to := func(zone string, nodes ...string) func(*SliceEndpoint) {
+		return func(e *SliceEndpoint) { e.HintZones, e.HintNodes = []string{zone}, nodes }
+	}
+	with := func(endpoints ...SliceEndpoint) []Object {
+		return []Object{service("web"), pod("a"), pod("b"), pod("c"), slice("s", "web", IPv4, endpoints...)}
+	}
+	a, b, c := "10.0.0.1:8080 a", "10.0.0.2:8080 b", "10.0.0.3:8080 c"
+	all := with(at("10.0.0.1", podKey("a"), to("east", "n1")), at("10.0.0.2", podKey("b"), to("east", "n2")), at("10.0.0.3", podKey("c"), to("west", "n3")))
+	one := with(at("10.0.0.1", podKey("a"), to("east", "n1")), at("10.0.0.2", podKey("b"), to("east")), at("10.0.0.3", podKey("c"), to("west", "n3")))
+	on := func(node, zone string) Query { return Query{Filter: Filter{Kind: FilterHints, Zone: zone, Node: node}} }
+	runResolve(t, map[string]resolveCase{
+		"one for the node":               {objects: all, query: on("n1", "east"), want: []string{a}},
+		"none for the node: its zone":    {objects: all, query: on("n4", "east"), want: []string{a, b}},
+		"none for node and zone: all":    {objects: all, query: on("n4", "north"), want: []string{a, b, c}},
+		"one has none for nodes: a zone": {objects: one, query: on("n1", "east"), want: []string{a, b}},
+		"the zone is unknown":            {objects: all, query: on("n3", ""), want: []string{c}},
+	})
+	if kind := snapshotOf("web", all...).FilterKind(); kind != FilterHints {
+		t.Errorf("the filter kind is %v", kind)
+	}
+}
+
 // internalTrafficPolicy Local (§2.5 step 3).
 func TestResolveLocalTraffic(t *testing.T) {
 	on := func(node string) func(*Workload) { return func(w *Workload) { w.Node = node } }
@@ -80,15 +104,16 @@ func TestResolveFamily(t *testing.T) {
 	subsets := one(slice("s", "web", "", at("10.0.0.1", podKey("a")), at("fd00::1", podKey("a"))))
 	bare := one(slice("s", "web", IPv6, at("fd00::1", WorkloadKey{})))
 	runResolve(t, map[string]resolveCase{
-		"G3 only IPv4":                                  {objects: one(slice("s", "web", IPv4, at("10.0.0.1", podKey("a")))), query: on, want: []string{v4}},
-		"G4 only IPv6":                                  {objects: one(slice("s", "web", IPv6, at("fd00::1", podKey("a")))), query: on, want: []string{v6}},
-		"only IPv6, and IPv6 is off":                    {objects: one(slice("s", "web", IPv6, at("fd00::1", podKey("a")))), query: off},
-		"G5 both: IPv6":                                 {objects: dual(plain, plain), query: on, want: []string{v6}},
-		"both, and IPv6 is off":                         {objects: dual(plain, plain), query: off, want: []string{v4}},
-		"S13 both hinted to the client's zone: IPv6":    {objects: dual(east, east), query: zoned(true), want: []string{v6}},
-		"S13 IPv6 hinted to another zone: IPv4":         {objects: dual(east, west), query: zoned(true), want: []string{v4}},
-		"IPv4 hinted to another zone: IPv6":             {objects: dual(west, east), query: zoned(true), want: []string{v6}},
-		"IPv6 is off, but counts for the hints":         {objects: dual(west, east), query: zoned(false)},
+		"G3 only IPv4":                               {objects: one(slice("s", "web", IPv4, at("10.0.0.1", podKey("a")))), query: on, want: []string{v4}},
+		"G4 only IPv6":                               {objects: one(slice("s", "web", IPv6, at("fd00::1", podKey("a")))), query: on, want: []string{v6}},
+		"only IPv6, and IPv6 is off":                 {objects: one(slice("s", "web", IPv6, at("fd00::1", podKey("a")))), query: off},
+		"G5 both: IPv6":                              {objects: dual(plain, plain), query: on, want: []string{v6}},
+		"both, and IPv6 is off":                      {objects: dual(plain, plain), query: off, want: []string{v4}},
+		"S13 both hinted to the client's zone: IPv6": {objects: dual(east, east), query: zoned(true), want: []string{v6}},
+		"S13 IPv6 hinted to another zone: IPv4":      {objects: dual(east, west), query: zoned(true), want: []string{v4}},
+		"IPv4 hinted to another zone: IPv6":          {objects: dual(west, east), query: zoned(true), want: []string{v6}},
+		// mesh finding 2: the family that clients can't use has no part in the choice of the place.
+		"IPv6 is off and hinted to the zone: IPv4":      {objects: dual(west, east), query: zoned(false), want: []string{v4}},
 		"another pod's IPv6 doesn't matter":             {objects: append(one(slice("s4", "web", IPv4, at("10.0.0.1", podKey("a")))), slice("s6", "web", IPv6, at("fd00::2", podKey("b")))), query: on, want: []string{v4, "[fd00::2]:8080 b"}},
 		"G14 two IPv4 slices beside IPv6":               {objects: append(dual(plain, plain), slice("s5", "web", IPv4, at("10.0.0.1", podKey("a")))), query: on, want: []string{v6}},
 		"Q18 both, of an ExternalWorkload":              {objects: external, query: on, want: []string{"[fd00::1]:8080 vm"}},
@@ -144,6 +169,9 @@ func TestFilterFor(t *testing.T) {
 		"zone":                 {FilterZone, known, Filter{Kind: FilterZone, Zone: "east"}},
 		"zone unknown":         {FilterZone, zoneless, Filter{}},
 		"zone, client unknown": {FilterZone, nodeless, Filter{}},
+		"hints":                {FilterHints, known, Filter{FilterHints, "east", "n1"}},
+		"hints, node unknown":  {FilterHints, Client{Zone: "east"}, Filter{Kind: FilterZone, Zone: "east"}},
+		"hints, no place":      {FilterHints, nodeless, Filter{}},
 		"node":                 {FilterNode, known, Filter{FilterNode, "east", "n1"}},
 		"node, zone unknown":   {FilterNode, zoneless, Filter{Kind: FilterNode, Node: "n1"}},
 		"node, client unknown": {FilterNode, nodeless, Filter{Kind: FilterNode}},

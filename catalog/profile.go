@@ -54,12 +54,19 @@ type ProfileSnapshot struct {
 	// has it.
 	Endpoint netip.AddrPort
 	Target   *Target
+	// Port is the port of the workload that Endpoint leads to. It is another one than that of
+	// Endpoint if the address is that of a node. Mapped is then true: nothing but this port of
+	// the workload can be reached there.
+	Port   uint16
+	Mapped bool
 	// Cluster is where the endpoint is; nil for our own cluster.
 	Cluster *Cluster
 	// Opaque is true for opaque traffic.
 	Opaque bool
-	// Conflict says who claims the address.
+	// Conflict says who claims the address, for ConflictFound. Rivals are those that claim the
+	// address and don't get it, for any subject.
 	Conflict string
+	Rivals   []Rival
 
 	dependsOn []fact
 	stale     chan struct{}
@@ -109,10 +116,25 @@ func (p profiler) byIP() {
 	case len(services) == 1:
 		p.byService(services[0])
 	case len(services) > 1:
-		p.conflict(fmt.Sprintf("%d Services have the cluster IP %s", len(services), p.query.IP))
+		p.byServices(services)
 	default:
 		p.byEndpoint(key)
 	}
+}
+
+// byServices answers for a cluster IP that several Services have.
+func (p profiler) byServices(keys []ServiceKey) {
+	keys = slices.Clone(keys)
+	slices.SortFunc(keys, func(a, b ServiceKey) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	for _, key := range keys[1:] {
+		p.snapshot.Rivals = append(p.snapshot.Rivals, Rival{
+			IP: p.query.IP, Kept: (&Service{Key: keys[0]}).ID(), Other: (&Service{Key: key}).ID(), Undecided: true,
+		})
+	}
+	p.conflict(fmt.Sprintf("%d Services have the cluster IP %s, such as %s/%s and %s/%s; delete all but one, or create them anew",
+		len(keys), p.query.IP, keys[0].Namespace, keys[0].Name, keys[1].Namespace, keys[1].Name))
 }
 
 func (p profiler) conflict(what string) {
@@ -124,7 +146,7 @@ func (p profiler) byService(key ServiceKey) {
 	s.Service = key
 	p.dependOn(fact{object: (&Service{Key: key}).ID()})
 	service := p.state.services[key]
-	s.Opaque = p.options.serviceOpaque(service).Has(p.query.Port)
+	s.Opaque = p.options.serviceOpaque(service).Has(p.query.Port) || service != nil && service.OpaqueProtocol.Has(p.query.Port)
 	s.Profile = p.serviceProfile(key)
 	if service == nil {
 		s.Subject = NothingFound
@@ -165,127 +187,73 @@ func (p profiler) byEndpoint(key addressKey) {
 	at := netip.AddrPortFrom(key.ip, p.query.Port)
 	own, hosts := p.state.addresses.workloads[key], p.state.addresses.hosts[key]
 	isPod := func(w *Workload) bool { return w.Key.Kind == Pod }
-	onHost := func(w *Workload) bool { return w.hasHostPort(p.query.Port) }
+	onHost := func(w *Workload) bool { return w.behind(at) != 0 }
 	external := func(w *Workload) bool { return w.Key.Kind == ExternalWorkload && w.hasPort(p.query.Port) }
-	for _, candidates := range [][]*workloadEntry{current(own, isPod), current(hosts, onHost), current(own, external)} {
-		switch len(candidates) {
-		case 0:
-		case 1:
-			p.endpoint(at, candidates[0])
-			return
-		default:
-			a, b := candidates[0].workload.Key, candidates[1].workload.Key
-			p.conflict(fmt.Sprintf("%d workloads have the address %s, such as %s/%s and %s/%s",
-				len(candidates), at, a.Namespace, a.Name, b.Namespace, b.Name))
+	for _, found := range [][]*workloadEntry{claimants(own, isPod), claimants(hosts, onHost), claimants(own, external)} {
+		if len(found) > 0 {
+			p.claimed(at, found)
 			return
 		}
 	}
 	p.endpoint(at, nil)
 }
 
-// current returns the workloads to keep that have their address now. A pod that is being deleted
-// has it while it runs and no other pod has it.
-func current(list []*workloadEntry, keep func(*Workload) bool) []*workloadEntry {
-	kept := filter(list, func(w *Workload) bool { return keep(w) && !w.Finished && !w.Terminating })
-	if len(kept) > 0 {
-		return kept
+// claimed describes an address that workloads claim, in the order of [claimants].
+func (p profiler) claimed(at netip.AddrPort, by []*workloadEntry) {
+	p.snapshot.Rivals = rivals(at.Addr(), by)
+	if r := p.snapshot.Rivals; len(r) == 0 || !r[0].Undecided {
+		p.endpoint(at, by[0])
+		return
 	}
-	kept = filter(list, func(w *Workload) bool { return keep(w) && w.Running && w.Terminating })
-	slices.SortStableFunc(kept, func(a, b *workloadEntry) int { return b.workload.Created.Compare(a.workload.Created) })
-	return kept[:min(1, len(kept))]
-}
-
-// filter returns the workloads to keep, sorted by name, so that no answer depends on the order in
-// which they were put.
-func filter(list []*workloadEntry, keep func(*Workload) bool) []*workloadEntry {
-	var kept []*workloadEntry
-	for _, w := range list {
-		if keep(w.workload) {
-			kept = append(kept, w)
-		}
-	}
-	slices.SortFunc(kept, func(a, b *workloadEntry) int {
-		v, w := a.workload.Key, b.workload.Key
-		return cmp.Or(cmp.Compare(v.Namespace, w.Namespace), cmp.Compare(v.Name, w.Name))
-	})
-	return kept
+	a, b := by[0].workload.Key, by[1].workload.Key
+	p.conflict(fmt.Sprintf("%d workloads have the address %s, such as %s/%s and %s/%s: nothing tells which of them it belongs to; delete the one that is gone",
+		len(by), at, a.Namespace, a.Name, b.Namespace, b.Name))
 }
 
 func (w *Workload) hasPort(port uint16) bool {
 	return slices.ContainsFunc(w.Ports, func(p WorkloadPort) bool { return p.Port == port })
 }
 
-func (w *Workload) hasHostPort(port uint16) bool {
-	return slices.ContainsFunc(w.Ports, func(p WorkloadPort) bool { return p.HostPort == port })
+// behind returns the port of the workload that an address and port of its host lead to, zero for
+// none.
+func (w *Workload) behind(at netip.AddrPort) uint16 {
+	for _, p := range w.Ports {
+		if p.HostPort == at.Port() && p.HostPort != 0 && p.mappedAt(at.Addr()) {
+			return p.Port
+		}
+	}
+	return 0
+}
+
+// reachedAt returns the port of the workload that an address and port lead to, and whether the
+// address is that of its node.
+func (w *Workload) reachedAt(at netip.AddrPort) (port uint16, mapped bool) {
+	if w.HostNetwork || slices.Contains(w.IPs, at.Addr()) || !slices.Contains(w.HostIPs, at.Addr()) {
+		return at.Port(), false
+	}
+	if port = w.behind(at); port == 0 {
+		return at.Port(), false
+	}
+	return port, true
+}
+
+// mappedAt reports whether the port is mapped at an address of its host.
+func (p WorkloadPort) mappedAt(ip netip.Addr) bool {
+	return !p.HostIP.IsValid() || p.HostIP == ip || p.HostIP.IsUnspecified() && p.HostIP.Is4() == ip.Is4()
 }
 
 // endpoint describes an address; w is nil when no workload is known to have it. A pod that
 // doesn't run yet counts as unknown.
 func (p profiler) endpoint(at netip.AddrPort, w *workloadEntry) {
 	s := p.snapshot
-	s.Subject, s.Endpoint = EndpointFound, at
+	s.Subject, s.Endpoint, s.Port = EndpointFound, at, at.Port()
 	if w == nil || w.workload == nil || w.workload.Key.Kind == Pod && !w.workload.Running {
 		s.Opaque = p.options.DefaultOpaquePorts.Has(at.Port())
 		return
 	}
 	s.Target = p.state.join(w, p.options)
-	s.Opaque = s.Target.Opaque(at.Port())
-}
-
-// byHostname finds the endpoint of a Service with the hostname, ready or not, in the first of its
-// members that has one.
-func (p profiler) byHostname() {
-	key := p.query.Service
-	p.snapshot.Service = key
-	p.dependOn(fact{object: (&Service{Key: key}).ID()})
-	for _, member := range p.state.services[key].members(key) {
-		if member.Cluster != key.Cluster {
-			p.dependOn(fact{object: (&Cluster{Name: member.Cluster}).ID()})
-		}
-		p.dependOn(fact{slicesOf: member})
-		cluster, usable := p.state.clusterOf(member)
-		if usable && p.byHostnameOf(member) {
-			p.snapshot.Cluster = cluster
-			return
-		}
-	}
-	p.snapshot.Subject = NothingFound
-}
-
-// byHostnameOf is byHostname for one member. It returns false when the member has no such
-// endpoint.
-func (p profiler) byHostnameOf(member ServiceKey) bool {
-	e, target := p.state.endpointNamed(member, p.query.Hostname)
-	if e == nil {
-		return false
-	}
-	at := e.Addresses[0]
-	if target != nil {
-		p.dependOn(fact{object: e.Target.ID()})
-		if w := target.workload; w != nil && w.Key.Kind == Pod && len(w.IPs) > 0 {
-			at = w.IPs[0]
-		}
-	}
-	p.endpoint(netip.AddrPortFrom(at, p.query.Port), target)
-	return true
-}
-
-// endpointNamed returns the first endpoint with the hostname, a ready one if there is any, and the
-// workload that it names.
-func (s *state) endpointNamed(key ServiceKey, hostname string) (found *SliceEndpoint, target *workloadEntry) {
-	for _, entry := range s.slicesOf[key] {
-		at := 0
-		for _, subset := range entry.slice.Subsets {
-			for i := range subset.Endpoints {
-				e := &subset.Endpoints[i]
-				if e.Hostname == hostname && len(e.Addresses) > 0 && (found == nil || found.NotReady && !e.NotReady) {
-					found, target = e, entry.targets[at]
-				}
-				at++
-			}
-		}
-	}
-	return found, target
+	s.Port, s.Mapped = s.Target.reachedAt(at)
+	s.Opaque = s.Target.Opaque(s.Port)
 }
 
 // serviceOpaque returns the opaque ports of a Service: the default ones when it has no annotation

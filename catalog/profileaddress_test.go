@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"net/netip"
 	"testing"
 	"time"
 )
@@ -11,6 +12,7 @@ func runs(ips ...string) func(*Workload) {
 
 func pending(w *Workload)     { w.Running = false }
 func finished(w *Workload)    { w.Running, w.Finished = false, true }
+func readied(w *Workload)     { w.Ready = true }
 func terminating(w *Workload) { w.Terminating = true }
 
 // onHost gives a pod ports on hosts; the ports of its own that they lead to are higher by 1000.
@@ -18,7 +20,16 @@ func onHost(ip string, hostPorts ...uint16) func(*Workload) {
 	return func(w *Workload) {
 		w.HostIPs = parseIPs([]string{ip})
 		for _, p := range hostPorts {
-			w.Ports = append(w.Ports, WorkloadPort{"mapped", p + 1000, p})
+			w.Ports = append(w.Ports, WorkloadPort{Name: "mapped", Port: p + 1000, HostPort: p})
+		}
+	}
+}
+
+// mappedAt maps the ports at one address of the host.
+func mappedAt(ip string) func(*Workload) {
+	return func(w *Workload) {
+		for i := range w.Ports {
+			w.Ports[i].HostIP = netip.MustParseAddr(ip)
 		}
 	}
 }
@@ -62,7 +73,11 @@ func TestProfileOfPodIP(t *testing.T) {
 		"§3.6 of two terminating the new":           {ask, []profileStep{now("endpoint 10.0.0.1:80 Pod/b", pod("a", runs("10.0.0.1"), terminating, born(1)), pod("b", runs("10.0.0.1"), terminating, born(2)))}},
 		"§3.6 of two terminating the one that runs": {ask, []profileStep{now(a, pod("a", runs("10.0.0.1"), terminating, born(1)), pod("b", runs("10.0.0.1"), terminating, pending, born(2)))}},
 		"P25 two pods":                              {ask, []profileStep{now("conflict", podA, pod("b", runs("10.0.0.1"))), gone("endpoint 10.0.0.1:80 Pod/b", podA)}},
-		"P25 one of them Pending":                   {ask, []profileStep{now("conflict", podA, pod("b", runs("10.0.0.1"), pending))}},
+		// mesh finding 5: the pod that is ready, runs or is younger has the address, as in answers about Services.
+		"P25 one of them Pending":          {ask, []profileStep{now(a, podA, pod("b", runs("10.0.0.1"), pending, born(9)))}},
+		"mesh finding 5 the younger":       {ask, []profileStep{now(a, podA), now("endpoint 10.0.0.1:80 Pod/b", pod("b", runs("10.0.0.1"), born(9))), gone(a, pod("b"))}},
+		"mesh finding 5 the one ready":     {ask, []profileStep{now("endpoint 10.0.0.1:80 Pod/b", podA, pod("b", runs("10.0.0.1"), born(9))), now(a, pod("a", runs("10.0.0.1"), readied))}},
+		"mesh finding 5 both become ready": {ask, []profileStep{now(a, pod("a", runs("10.0.0.1"), readied), pod("b", runs("10.0.0.1"), born(9))), now("endpoint 10.0.0.1:80 Pod/b", pod("b", runs("10.0.0.1"), born(9), readied))}},
 		"Q6 the IP is used again": {ask, []profileStep{
 			now(a, podA), now("endpoint 10.0.0.1:80 Pod/b", pod("a", runs("10.0.0.1"), terminating), pod("b", runs("10.0.0.1"))), gone("endpoint 10.0.0.1:80 Pod/b", podA),
 		}},
@@ -94,12 +109,20 @@ func TestProfileOfHostPort(t *testing.T) {
 		"P23 the next is there early": {ask, []profileStep{
 			now(a, podA), now(b, pod("a", runs("10.0.0.1"), onHost("192.168.0.1", 80), terminating), podB), gone(b, podA),
 		}},
-		"P25 two at once":                  {ask, []profileStep{now("conflict", podA, podB), gone(a, podB)}},
-		"P14 one of them is over":          {ask, []profileStep{now(a, podA, pod("b", runs("10.0.0.2"), onHost("192.168.0.1", 80), finished))}},
-		"§3.6 in the network of its host":  {ask, []profileStep{now(a, pod("a", runs("192.168.0.1"), onHost("192.168.0.1", 80), func(w *Workload) { w.HostNetwork = true }))}},
-		"P10 Pending":                      {ask, []profileStep{now(bare, pod("a", runs(), onHost("192.168.0.1", 80), pending)), now(a, podA)}},
-		"Q17 a Server names its port":      {ask, []profileStep{now(a, podA), now(a+" opaque", opaqueNamed("s", "mapped")), gone(a, opaqueNamed("s", "mapped"))}},
-		"Q17 a Server numbers its port":    {ask, []profileStep{now(a, podA), now(a+" opaque", opaqueServer("s", 80, &Selector{})), now(a, opaqueServer("s", 1080, &Selector{}))}},
+		"P25 two at once":                 {ask, []profileStep{now("conflict", podA, podB), gone(a, podB)}},
+		"P14 one of them is over":         {ask, []profileStep{now(a, podA, pod("b", runs("10.0.0.2"), onHost("192.168.0.1", 80), finished))}},
+		"§3.6 in the network of its host": {ask, []profileStep{now(a, pod("a", runs("192.168.0.1"), onHost("192.168.0.1", 80), func(w *Workload) { w.HostNetwork = true }))}},
+		"P10 Pending":                     {ask, []profileStep{now(bare, pod("a", runs(), onHost("192.168.0.1", 80), pending)), now(a, podA)}},
+		"Q17 a Server names its port":     {ask, []profileStep{now(a, podA), now(a+" opaque", opaqueNamed("s", "mapped")), gone(a, opaqueNamed("s", "mapped"))}},
+		// mesh finding 1: Servers and annotations are about the ports of the pod.
+		"mesh finding 1 a Server numbers its port": {ask, []profileStep{now(a, podA), now(a+" opaque", opaqueServer("s", 1080, &Selector{})), now(a, opaqueServer("s", 80, &Selector{}))}},
+		"mesh finding 1 annotated":                 {ask, []profileStep{now(a+" opaque", pod("a", runs("10.0.0.1"), onHost("192.168.0.1", 80), opaquePod("1080"))), now(a, pod("a", runs("10.0.0.1"), onHost("192.168.0.1", 80), opaquePod("80")))}},
+		// mesh finding 6: two pods may map one port at different addresses of their host.
+		"mesh finding 6 mapped at another address": {ask, []profileStep{
+			now(bare, pod("b", runs("10.0.0.2"), onHost("192.168.0.1", 80), mappedAt("127.0.0.1"))), now(a, podA), now(a, pod("a", runs("10.0.0.1"), onHost("192.168.0.1", 80), mappedAt("192.168.0.1"))),
+		}},
+		"mesh finding 6 at all of IPv4":    {ask, []profileStep{now(a, pod("a", runs("10.0.0.1"), onHost("192.168.0.1", 80), mappedAt("0.0.0.0")))}},
+		"mesh finding 6 at all of IPv6":    {ask, []profileStep{now(bare, pod("a", runs("10.0.0.1"), onHost("192.168.0.1", 80), mappedAt("::")))}},
 		"the port is no longer mapped":     {ask, []profileStep{now(a, podA), now(bare, pod("a", runs("10.0.0.1")))}},
 		"a pod's host before a workload's": {ask, []profileStep{now(a, podA, vm("vm", "192.168.0.1"))}},
 	})
@@ -137,24 +160,36 @@ func TestProfileOfHostname(t *testing.T) {
 		return at(ip, target, append(edits, func(e *SliceEndpoint) { e.Hostname = "web-0" })...)
 	}
 	notReady := func(e *SliceEndpoint) { e.NotReady = true }
+	uid := func(id UID) func(*SliceEndpoint) { return func(e *SliceEndpoint) { e.TargetUID = id } }
+	identified := func(id UID) func(*Workload) { return func(w *Workload) { w.UID = id } }
 	one := slice("s", "web", IPv4, at("10.0.0.9", WorkloadKey{}), named("10.0.0.1", podKey("a")))
 	playProfiles(t, map[string]profileScene{
-		"P7":                          {ask, []profileStep{now("nothing web"), now(a, one, podA), gone("nothing web", one)}},
-		"P7 not ready":                {ask, []profileStep{now(a, podA, slice("s", "web", IPv4, named("10.0.0.1", podKey("a"), notReady)))}},
-		"P7 another hostname":         {askHostname("web", "web-1", 80), []profileStep{now("nothing web", one, podA)}},
-		"P7 another Service":          {askHostname("db", "web-0", 80), []profileStep{now("nothing db", one, podA)}},
-		"§3.1 the pod's own IP":       {ask, []profileStep{now("endpoint web 10.0.0.7:80 Pod/a", one, pod("a", runs("10.0.0.7")))}},
-		"Q23 the pod's IP changes":    {ask, []profileStep{now(a, one, podA), now("endpoint web 10.0.0.7:80 Pod/a", pod("a", runs("10.0.0.7")))}},
-		"Q23 another pod has it":      {ask, []profileStep{now(a, one, podA), now("endpoint web 10.0.0.2:80 Pod/b", pod("b", runs("10.0.0.2")), slice("s", "web", IPv4, named("10.0.0.2", podKey("b"))))}},
-		"§3.1 the pod is missing":     {ask, []profileStep{now(bare, one), now(a, podA), gone(bare, podA)}},
-		"P10 the pod is Pending":      {ask, []profileStep{now(bare, one, pod("a", runs("10.0.0.1"), pending)), now(a, podA)}},
-		"Q7 no target":                {ask, []profileStep{now(bare, slice("s", "web", IPv4, named("10.0.0.1", WorkloadKey{})))}},
-		"Q7 an ExternalWorkload":      {ask, []profileStep{now("endpoint web 10.1.0.1:80 ExternalWorkload/vm", vm("vm", "10.1.0.1"), slice("s", "web", IPv4, named("10.1.0.1", externalKey("vm"))))}},
-		"Q7 one of its addresses":     {ask, []profileStep{now("endpoint web [fd00::7]:80 ExternalWorkload/vm", vm("vm", "10.1.0.1", runs("10.1.0.1", "fd00::7")), slice("s", "web", IPv6, named("fd00::7", externalKey("vm"))))}},
-		"of several the one ready":    {ask, []profileStep{now(a, podA, slice("s", "web", IPv4, named("10.0.0.3", WorkloadKey{}, notReady)), slice("t", "web", IPv4, named("10.0.0.1", podKey("a"))))}},
-		"of several ready the first":  {ask, []profileStep{now(a, podA, slice("s", "web", IPv4, named("10.0.0.1", podKey("a"))), slice("t", "web", IPv4, named("10.0.0.3", WorkloadKey{})))}},
-		"an endpoint without address": {ask, []profileStep{now("nothing web", slice("s", "web", IPv4, SliceEndpoint{Hostname: "web-0"}))}},
-		"P21 a Server":                {ask, []profileStep{now(a, one, podA), now(a+" opaque", opaqueServer("s", 80, &Selector{})), gone(a, opaqueServer("s", 0, nil))}},
+		"P7":                       {ask, []profileStep{now("nothing web"), now(a, one, podA), gone("nothing web", one)}},
+		"P7 not ready":             {ask, []profileStep{now(a, podA, slice("s", "web", IPv4, named("10.0.0.1", podKey("a"), notReady)))}},
+		"P7 another hostname":      {askHostname("web", "web-1", 80), []profileStep{now("nothing web", one, podA)}},
+		"P7 another Service":       {askHostname("db", "web-0", 80), []profileStep{now("nothing db", one, podA)}},
+		"§3.1 the pod's own IP":    {ask, []profileStep{now("endpoint web 10.0.0.7:80 Pod/a", one, pod("a", runs("10.0.0.7")))}},
+		"Q23 the pod's IP changes": {ask, []profileStep{now(a, one, podA), now("endpoint web 10.0.0.7:80 Pod/a", pod("a", runs("10.0.0.7")))}},
+		"Q23 another pod has it":   {ask, []profileStep{now(a, one, podA), now("endpoint web 10.0.0.2:80 Pod/b", pod("b", runs("10.0.0.2")), slice("s", "web", IPv4, named("10.0.0.2", podKey("b"))))}},
+		// mesh finding 4: a pod that is gone is no bare address, which another pod may have.
+		"mesh finding 4 the pod is missing": {ask, []profileStep{now("nothing web", one), now(a, podA), gone("nothing web", podA)}},
+		"mesh finding 4 it is another one":  {ask, []profileStep{now("nothing web", slice("s", "web", IPv4, named("10.0.0.1", podKey("a"), uid(1))), pod("a", runs("10.0.0.7"), identified(2))), now(a, pod("a", runs("10.0.0.1"), identified(1)))}},
+		"mesh finding 4 it has ended":       {ask, []profileStep{now(a, one, podA), now("nothing web", pod("a", runs("10.0.0.1"), finished))}},
+		"mesh finding 4 another is there": {ask, []profileStep{now(
+			"endpoint web 10.0.0.2:80 Pod/b", pod("b", runs("10.0.0.2")), one, slice("t", "web", IPv4, named("10.0.0.2", podKey("b"), notReady)),
+		), now(a, podA)}},
+		// mesh finding 18: the names that CoreDNS gives to endpoints without a hostname.
+		"mesh finding 18 dashes":            {askHostname("web", "10-0-0-1", 80), []profileStep{now(a, podA, slice("s", "web", IPv4, at("10.0.0.1", podKey("a"))))}},
+		"mesh finding 18 dashes of IPv6":    {askHostname("web", "fd00--1", 80), []profileStep{now("endpoint web [fd00::1]:80 Pod/a", pod("a", runs("10.0.0.1", "fd00::1")), slice("s", "web", IPv6, at("fd00::1", podKey("a"))))}},
+		"mesh finding 18 it has a hostname": {askHostname("web", "10-0-0-1", 80), []profileStep{now("nothing web", podA, one)}},
+		"P10 the pod is Pending":            {ask, []profileStep{now(bare, one, pod("a", runs("10.0.0.1"), pending)), now(a, podA)}},
+		"Q7 no target":                      {ask, []profileStep{now(bare, slice("s", "web", IPv4, named("10.0.0.1", WorkloadKey{})))}},
+		"Q7 an ExternalWorkload":            {ask, []profileStep{now("endpoint web 10.1.0.1:80 ExternalWorkload/vm", vm("vm", "10.1.0.1"), slice("s", "web", IPv4, named("10.1.0.1", externalKey("vm"))))}},
+		"Q7 one of its addresses":           {ask, []profileStep{now("endpoint web [fd00::7]:80 ExternalWorkload/vm", vm("vm", "10.1.0.1", runs("10.1.0.1", "fd00::7")), slice("s", "web", IPv6, named("fd00::7", externalKey("vm"))))}},
+		"of several the one ready":          {ask, []profileStep{now(a, podA, slice("s", "web", IPv4, named("10.0.0.3", WorkloadKey{}, notReady)), slice("t", "web", IPv4, named("10.0.0.1", podKey("a"))))}},
+		"of several ready the first":        {ask, []profileStep{now(a, podA, slice("s", "web", IPv4, named("10.0.0.1", podKey("a"))), slice("t", "web", IPv4, named("10.0.0.3", WorkloadKey{})))}},
+		"an endpoint without address":       {ask, []profileStep{now("nothing web", slice("s", "web", IPv4, SliceEndpoint{Hostname: "web-0"}))}},
+		"P21 a Server":                      {ask, []profileStep{now(a, one, podA), now(a+" opaque", opaqueServer("s", 80, &Selector{})), gone(a, opaqueServer("s", 0, nil))}},
 	})
 }
 

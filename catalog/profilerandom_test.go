@@ -48,9 +48,13 @@ func drawAddressed(t *rapid.T) Object {
 	}
 	phase := rapid.IntRange(0, 5).Draw(t, "phase")
 	w.Running, w.Finished, w.Terminating = phase > 1, phase == 1, rapid.Bool().Draw(t, "terminating")
+	w.Ready = w.Running && rapid.Bool().Draw(t, "ready")
 	w.HostNetwork = rapid.IntRange(0, 3).Draw(t, "host network") == 0
 	if len(w.Ports) > 0 && rapid.Bool().Draw(t, "host port") {
 		w.HostIPs, w.Ports[0].HostPort = drawIPs(t), poolOfPorts.Draw(t, "host port")
+		if rapid.Bool().Draw(t, "at one address") {
+			w.Ports[0].HostIP = netip.MustParseAddr(poolOfIPs.Draw(t, "host IP"))
+		}
 	}
 	return w
 }
@@ -108,9 +112,11 @@ func allAsks() []ProfileQuery {
 
 // tellAll returns all that a snapshot says. Objects are compared by identity.
 func tellAll(s *ProfileSnapshot) string {
-	text := fmt.Sprintf("%s %s %p", tellProfile(s), s.Conflict, s.Profile)
+	text := fmt.Sprintf("%s %s %p %+v", tellProfile(s), s.Conflict, s.Profile, s.Rivals)
 	if t := s.Target; t != nil {
-		text += fmt.Sprintf(" %p %s/%s", t.Workload, t.OwnerKind, t.OwnerName)
+		described := *t.Workload
+		described.Ready = false // it may be out of date
+		text += fmt.Sprintf(" %+v %s/%s", described, t.OwnerKind, t.OwnerName)
 		for _, port := range []uint16{80, 3306, 9999} {
 			text += fmt.Sprint(" ", t.Opaque(port))
 		}

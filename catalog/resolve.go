@@ -10,7 +10,8 @@ import (
 type Query struct {
 	// Port is the requested port of the Service.
 	Port uint16
-	// Hostname, unless empty, selects the endpoints with that hostname.
+	// Hostname, unless empty, selects the endpoints with that hostname, and those without one whose
+	// address it is, with dashes.
 	Hostname string
 	Filter   Filter
 	// IPv6 allows IPv6 addresses of workloads, and prefers them to the IPv4 address of the same
@@ -28,6 +29,8 @@ const (
 	// FilterZone: the answer depends on the client's zone, through hints or because it
 	// says which endpoints are local.
 	FilterZone
+	// FilterHints: the answer depends on the client's node and zone, through hints.
+	FilterHints
 	// FilterNode: the answer has only endpoints on the client's node (internalTrafficPolicy
 	// Local).
 	FilterNode
@@ -38,7 +41,7 @@ type Filter struct {
 	Kind FilterKind
 	// Zone is empty for FilterNone, and whenever the client's zone is unknown.
 	Zone string
-	// Node is used by FilterNode only.
+	// Node is used by FilterNode and FilterHints only.
 	Node string
 }
 
@@ -54,8 +57,10 @@ func (s *Snapshot) FilterKind() FilterKind {
 		switch p := &s.parts[i]; {
 		case p.filtered() && p.service != nil && p.service.LocalTraffic:
 			return FilterNode
+		case p.filtered() && p.noded:
+			kind = FilterHints
 		case p.zoned:
-			kind = FilterZone
+			kind = max(kind, FilterZone)
 		}
 	}
 	return kind
@@ -70,7 +75,9 @@ func (k FilterKind) For(c Client) Filter {
 	switch {
 	case k == FilterNode:
 		return Filter{Kind: FilterNode, Zone: c.Zone, Node: c.Node}
-	case k == FilterZone && c.Zone != "":
+	case k == FilterHints && c.Node != "":
+		return Filter{Kind: FilterHints, Zone: c.Zone, Node: c.Node}
+	case k >= FilterZone && c.Zone != "":
 		return Filter{Kind: FilterZone, Zone: c.Zone}
 	default:
 		return Filter{}
@@ -83,6 +90,8 @@ type EndpointSet struct {
 	Endpoints []Endpoint
 	// Exists is false when there is no such Service.
 	Exists bool
+	// Rivals are workloads in slices whose address another workload has.
+	Rivals []Rival
 	// Pending is true when there may be more endpoints in clusters that are not synced yet.
 	Pending bool
 }
@@ -98,8 +107,8 @@ type Endpoint struct {
 // Resolve answers a query from a snapshot. It is a pure function.
 //
 // The rules are those of spec/destination.md §2.4 and §2.5. The endpoints are those of all
-// slices; when two slices give one address and port to different workloads, the workload that
-// was created last has it. A remote or federated Service has the endpoints of its members; when
+// slices; when two slices give one address and port to different workloads, [compareClaims] says
+// which of them has it. A remote or federated Service has the endpoints of its members; when
 // two members have one address and port, the first one has it, and the member of our own cluster
 // is the first.
 func Resolve(s *Snapshot, q Query) EndpointSet {
@@ -112,8 +121,9 @@ func Resolve(s *Snapshot, q Query) EndpointSet {
 		n += s.parts[i].addresses()
 	}
 	set.Endpoints = make([]Endpoint, 0, n)
+	_, declared := s.Service.port(q.Port)
 	for i := range s.parts {
-		set.Endpoints = s.parts[i].resolve(set.Endpoints, q)
+		s.parts[i].resolve(&set, q, declared)
 	}
 	if len(s.parts) == 1 {
 		return set
@@ -125,24 +135,41 @@ func Resolve(s *Snapshot, q Query) EndpointSet {
 
 func sameAddr(a, b Endpoint) bool { return a.Addr == b.Addr }
 
-// resolve appends the answer of one member to a list that has room for it.
-func (p *part) resolve(list []Endpoint, q Query) []Endpoint {
+// resolve appends the answer of one member to a set that has room for it. Whether the Service that
+// it is a member of declares the port is given.
+func (p *part) resolve(set *EndpointSet, q Query, declared bool) {
 	if p.service == nil || p.service.ExternalName {
-		return list
+		return
 	}
-	begin := len(list)
-	list = p.candidates(list, q)
-	own := list[begin:]
+	begin := len(set.Endpoints)
+	set.Endpoints = p.candidates(set.Endpoints, q, declared)
+	own := set.Endpoints[begin:]
 	if p.filtered() {
 		own = byPlace(own, q.Filter)
 	}
 	if q.IPv6 {
 		own = preferIPv6(own)
-	} else {
-		own = slices.DeleteFunc(own, ofIPv6)
 	}
 	slices.SortStableFunc(own, compareEndpoints)
-	return list[:begin+len(slices.CompactFunc(own, sameAddr))]
+	set.Endpoints = set.Endpoints[:begin+len(own)]
+	set.settle(begin)
+}
+
+// settle gives each address to the first of the endpoints that have it. The endpoints from begin on
+// are sorted.
+func (set *EndpointSet) settle(begin int) {
+	kept := set.Endpoints[:begin]
+	for _, e := range set.Endpoints[begin:] {
+		if len(kept) == begin || !sameAddr(kept[len(kept)-1], e) {
+			kept = append(kept, e)
+			continue
+		}
+		if first := kept[len(kept)-1]; first.Target != nil && e.Target != nil && first.Target != e.Target {
+			set.Rivals = append(set.Rivals, Rival{IP: e.IP, Kept: first.Target.ID(), Other: e.Target.ID()})
+		}
+	}
+	clear(set.Endpoints[len(kept):])
+	set.Endpoints = kept
 }
 
 // addresses returns the number of addresses, which is about the size of an answer.
@@ -156,9 +183,10 @@ func (p *part) addresses() int {
 	return n
 }
 
-// candidates appends the endpoints with the port and the hostname of a query.
-func (p *part) candidates(list []Endpoint, q Query) []Endpoint {
-	portOf := p.service.portLookup(q.Port)
+// candidates appends the endpoints with the port, the hostname and the IP families of a query.
+func (p *part) candidates(list []Endpoint, q Query, declared bool) []Endpoint {
+	portOf := p.service.portLookup(q.Port, declared)
+	name := newHostname(q.Hostname)
 	for _, c := range p.slices {
 		for i := range c.subsets {
 			port := portOf(c.subsets[i].ports)
@@ -166,7 +194,7 @@ func (p *part) candidates(list []Endpoint, q Query) []Endpoint {
 				continue
 			}
 			for _, a := range c.subsets[i].addresses {
-				if q.Hostname == "" || a.Hostname == q.Hostname {
+				if name.selects(a.Hostname, a.IP) && (q.IPv6 || !a.ofIPv6()) {
 					list = append(list, Endpoint{netip.AddrPortFrom(a.IP, port), a, p.source})
 				}
 			}
@@ -177,14 +205,15 @@ func (p *part) candidates(list []Endpoint, q Query) []Endpoint {
 
 // portLookup returns the function that finds the port of a subset for a requested Service port;
 // zero means that the subset doesn't serve it. A port that the Service doesn't declare is taken
-// as a port of the endpoints.
-func (s *Service) portLookup(requested uint16) func([]SubsetPort) uint16 {
+// as a port of the endpoints, unless the Service that it is a member of declares it: then this
+// member lacks the port.
+func (s *Service) portLookup(requested uint16, declaredBy bool) func([]SubsetPort) uint16 {
 	declared, ok := s.port(requested)
 	return func(ports []SubsetPort) uint16 {
-		if len(ports) == 0 {
+		switch {
+		case len(ports) == 0, !ok && declaredBy:
 			return 0
-		}
-		if !ok {
+		case !ok:
 			return requested
 		}
 		for _, p := range ports {
@@ -209,36 +238,45 @@ func (s *Service) port(number uint16) (ServicePort, bool) {
 	return found, ok
 }
 
-// byPlace applies internalTrafficPolicy Local or, without it, the zone hints. As in kube-proxy,
-// hints count only if every endpoint has some and one has a hint for this zone: all endpoints
-// are better than too few.
+// byPlace applies internalTrafficPolicy Local or, without it, the hints for nodes or else those for
+// zones. As in kube-proxy, hints count only if every endpoint has some and one has a hint for this
+// node or zone: all endpoints are better than too few.
+//
+// The families that the clients can't use are left out before: the slices of a Service change one
+// after the other, so the only endpoint for a zone may be of such a family.
 func byPlace(list []Endpoint, f Filter) []Endpoint {
 	if f.Kind == FilterNode {
 		return slices.DeleteFunc(list, func(e Endpoint) bool {
 			return e.Target == nil || e.Target.Key.Kind != Pod || e.Target.Node != f.Node
 		})
 	}
-	if f.Zone == "" || slices.ContainsFunc(list, func(e Endpoint) bool { return len(e.HintZones) == 0 }) {
-		return list
+	for _, place := range []struct {
+		name  string
+		hints func(Endpoint) []string
+	}{
+		{f.Node, func(e Endpoint) []string { return e.HintNodes }},
+		{f.Zone, func(e Endpoint) []string { return e.HintZones }},
+	} {
+		without := func(e Endpoint) bool { return len(place.hints(e)) == 0 }
+		hinted := func(e Endpoint) bool { return slices.Contains(place.hints(e), place.name) }
+		if place.name != "" && slices.ContainsFunc(list, hinted) && !slices.ContainsFunc(list, without) {
+			return slices.DeleteFunc(list, func(e Endpoint) bool { return !hinted(e) })
+		}
 	}
-	hinted := func(e Endpoint) bool { return slices.Contains(e.HintZones, f.Zone) }
-	if !slices.ContainsFunc(list, hinted) {
-		return list
-	}
-	return slices.DeleteFunc(list, func(e Endpoint) bool { return !hinted(e) })
+	return list
 }
 
-// ofIPv6 reports whether an endpoint is the IPv6 address of a workload.
-func ofIPv6(e Endpoint) bool { return e.Family && e.IP.Is6() }
+// ofIPv6 reports whether the address is the IPv6 address of a workload.
+func (a *Address) ofIPv6() bool { return a.Family && a.IP.Is6() }
 
 // preferIPv6 drops the IPv4 address of each workload that has an IPv6 one.
 func preferIPv6(list []Endpoint) []Endpoint {
-	if !slices.ContainsFunc(list, ofIPv6) {
+	if !slices.ContainsFunc(list, Endpoint.ofIPv6) {
 		return list
 	}
 	preferred := make(map[*Target]struct{}, len(list))
 	for _, e := range list {
-		if ofIPv6(e) {
+		if e.ofIPv6() {
 			preferred[e.Target] = struct{}{}
 		}
 	}
@@ -262,9 +300,11 @@ func compareEndpoints(a, b Endpoint) int {
 	case b.Target == nil:
 		return -1
 	}
-	if c := b.Target.Created.Compare(a.Target.Created); c != 0 {
+	// Both are ready, or their slices wouldn't have them here.
+	if c := compareClaims(claim{a.Target.Workload, true}, claim{b.Target.Workload, true}); c != 0 {
 		return c
 	}
+	// Nothing tells. One of them is better than no endpoint.
 	return strings.Compare(a.Target.Key.Name, b.Target.Key.Name)
 }
 

@@ -20,19 +20,15 @@ func (s *Server) selector(kind WorkloadKind) *Selector {
 	return s.ExternalWorkloads
 }
 
-// appendPorts appends the ports of a workload that the Server selects. A name selects the
-// container port and the host port of every port with that name.
+// appendPorts appends the ports of a workload that the Server selects. A name selects every port
+// with that name.
 func (s *Server) appendPorts(list []PortRange, w *Workload) []PortRange {
 	if s.PortName == "" {
 		return append(list, PortRange{s.PortNumber, s.PortNumber})
 	}
 	for _, p := range w.Ports {
-		if p.Name != s.PortName {
-			continue
-		}
-		list = append(list, PortRange{p.Port, p.Port})
-		if p.HostPort != 0 {
-			list = append(list, PortRange{p.HostPort, p.HostPort})
+		if p.Name == s.PortName {
+			list = append(list, PortRange{p.Port, p.Port})
 		}
 	}
 	return list

@@ -10,10 +10,11 @@ import (
 	"github.com/signpostd/signpost/internal/object"
 )
 
-// The ports of §2.7: a number is itself, a name stands for container and host ports.
+// The ports of §2.7: a number is itself, a name stands for all ports of that name; those of a host
+// are compared behind it (mesh finding 1).
 func TestServerPorts(t *testing.T) {
 	w := pod("a", func(w *Workload) {
-		w.Ports = []WorkloadPort{{"http", 8080, 0}, {"http", 8081, 30081}, {"", 9000, 0}, {"grpc", 9001, 0}}
+		w.Ports = []WorkloadPort{{Name: "http", Port: 8080}, {Name: "http", Port: 8081, HostPort: 30081}, {Port: 9000}, {Name: "grpc", Port: 9001}}
 	})
 	for name, tc := range map[string]struct {
 		server *Server
@@ -21,7 +22,7 @@ func TestServerPorts(t *testing.T) {
 	}{
 		"a number":                         {server: &Server{PortNumber: 1234}, want: PortSet{{1234, 1234}}},
 		"G10 a name":                       {server: &Server{PortName: "grpc"}, want: PortSet{{9001, 9001}}},
-		"Q17 a name of several, with host": {server: &Server{PortName: "http"}, want: PortSet{{8080, 8081}, {30081, 30081}}},
+		"a name of several, not of a host": {server: &Server{PortName: "http"}, want: PortSet{{8080, 8081}}},
 		"a name of none":                   {server: &Server{PortName: "admin"}},
 	} {
 		t.Run(name, func(t *testing.T) {

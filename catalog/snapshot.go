@@ -28,6 +28,7 @@ type part struct {
 	service *Service         // nil when there is no such Service
 	slices  []*compiledSlice // sorted by name
 	zoned   bool             // some address has a zone or hints
+	noded   bool             // some address has hints for nodes
 }
 
 // Source says which Service endpoints belong to. It is comparable.
@@ -51,6 +52,7 @@ type Address struct {
 	Hostname  string
 	Zone      string
 	HintZones []string
+	HintNodes []string
 	// Target is the workload behind the address; nil when the endpoint has no targetRef.
 	Target *Target
 	// Family is true when the rules about IP families apply to the address: it belongs to a
@@ -62,7 +64,7 @@ type Address struct {
 
 func (a *Address) equal(b *Address) bool {
 	return a.IP == b.IP && a.Hostname == b.Hostname && a.Zone == b.Zone && a.Target == b.Target && a.Family == b.Family &&
-		a.GatewayIdentity == b.GatewayIdentity && a.RemoteName == b.RemoteName && slices.Equal(a.HintZones, b.HintZones)
+		a.GatewayIdentity == b.GatewayIdentity && a.RemoteName == b.RemoteName && slices.Equal(a.HintZones, b.HintZones) && slices.Equal(a.HintNodes, b.HintNodes)
 }
 
 // compiledSlice is a slice with its endpoints joined with the workloads.
@@ -70,6 +72,7 @@ type compiledSlice struct {
 	slice   *EndpointSlice
 	subsets []compiledSubset
 	zoned   bool
+	noded   bool
 }
 
 type compiledSubset struct {
@@ -99,7 +102,7 @@ func (s *state) part(key ServiceKey, cluster *Cluster, o *Options) part {
 	for _, e := range entries {
 		c := s.compile(e, o)
 		p.slices = append(p.slices, c)
-		p.zoned = p.zoned || c.zoned
+		p.zoned, p.noded = p.zoned || c.zoned, p.noded || c.noded
 	}
 	p.source = &Source{Service: key, Cluster: cluster, Mirror: p.mirror()}
 	return p
@@ -124,6 +127,7 @@ func (s *state) compile(e *sliceEntry, o *Options) *compiledSlice {
 			reuse(addresses, previous.subsets[i].addresses)
 		}
 		c.zoned = c.zoned || slices.ContainsFunc(addresses, (*Address).zoned)
+		c.noded = c.noded || slices.ContainsFunc(addresses, (*Address).noded)
 		c.subsets = append(c.subsets, compiledSubset{subset.Ports, addresses})
 	}
 	// Another reader may have been faster, and all must use the same values.
@@ -135,6 +139,8 @@ func (s *state) compile(e *sliceEntry, o *Options) *compiledSlice {
 }
 
 func (a *Address) zoned() bool { return a.Zone != "" || len(a.HintZones) > 0 }
+
+func (a *Address) noded() bool { return len(a.HintNodes) > 0 }
 
 // joined is an endpoint and its workload, nil when there is none.
 type joined struct {
@@ -176,7 +182,7 @@ func (s *state) appendAddresses(list []*Address, slice *EndpointSlice, j joined)
 	if e.Target.Kind == "" {
 		for _, ip := range e.Addresses {
 			list = append(list, &Address{
-				IP: ip, Hostname: e.Hostname, HintZones: e.HintZones,
+				IP: ip, Hostname: e.Hostname, HintZones: e.HintZones, HintNodes: e.HintNodes,
 				GatewayIdentity: slice.GatewayIdentity, RemoteName: slice.RemoteName,
 			})
 		}
@@ -187,7 +193,7 @@ func (s *state) appendAddresses(list []*Address, slice *EndpointSlice, j joined)
 	}
 	// The addresses of one endpoint are interchangeable; the last one stands for all.
 	return append(list, &Address{
-		IP: e.Addresses[len(e.Addresses)-1], Hostname: e.Hostname, HintZones: e.HintZones, Zone: e.Zone,
+		IP: e.Addresses[len(e.Addresses)-1], Hostname: e.Hostname, HintZones: e.HintZones, HintNodes: e.HintNodes, Zone: e.Zone,
 		Target: j.target, Family: slice.AddressType != "",
 	})
 }

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -261,6 +262,13 @@ func (s *state) namespace(cluster, name string) *namespace {
 
 func (s *state) setWorkload(key WorkloadKey, v *Workload) {
 	w := s.workload(key)
+	if w.workload != nil && v != nil && w.workload.sameButReady(v) {
+		// Slices say themselves which endpoints are ready, so that no answer about a Service changes
+		// and the Target stays the same value in all of them.
+		w.workload = v
+		s.workloadChanged(v)
+		return
+	}
 	if w.workload != nil {
 		s.workloadChanged(w.workload) // the old value; touch does it for the new one
 		id := w.workload.ownerID()
@@ -281,6 +289,16 @@ func (s *state) setWorkload(key WorkloadKey, v *Workload) {
 	}
 	s.touch(w)
 	s.forget(key, w)
+}
+
+// sameButReady reports whether only the readiness of two versions differs.
+func (w *Workload) sameButReady(other *Workload) bool {
+	if w.Ready == other.Ready {
+		return false
+	}
+	changed := *w
+	changed.Ready = other.Ready
+	return reflect.DeepEqual(&changed, other)
 }
 
 // touch makes everything stale that was derived from a workload.

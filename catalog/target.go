@@ -8,7 +8,7 @@ import (
 )
 
 // Target is a workload with what its endpoints need: its owner is resolved, its annotations are
-// read, and the Servers that select it are applied.
+// read, and the Servers that select it are applied. Its Ready may be out of date.
 type Target struct {
 	*Workload
 	// OwnerKind and OwnerName are the workload's topmost known owner

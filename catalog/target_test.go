@@ -88,7 +88,7 @@ type targetCase struct {
 
 // The opaque and skipped ports of §2.8: annotation, default list, Servers (§2.7).
 func TestTargetPorts(t *testing.T) {
-	ports := []WorkloadPort{{"http", 8080, 30080}, {"sidecar", 9000, 0}}
+	ports := []WorkloadPort{{Name: "http", Port: 8080, HostPort: 30080}, {Name: "sidecar", Port: 9000}}
 	base := pod("a", labelled("app", "web"), func(w *Workload) { w.Ports = ports })
 	with := func(edit func(*Workload)) *Workload { w := *base; edit(&w); return &w }
 	annotated := func(s string) *Workload { return with(func(w *Workload) { w.OpaquePorts = portsOf(s) }) }
@@ -109,7 +109,7 @@ func TestTargetPorts(t *testing.T) {
 		"G9 a Server adds":                       {workload: base, servers: []Object{opaqueServer("s", 80, having("app", "web"))}, opaque: []uint16{25, 80}},
 		"Q16 several Servers":                    {workload: base, servers: []Object{opaqueServer("s", 80, &Selector{}), opaqueServer("u", 81, having("app", "web"))}, opaque: []uint16{80, 81}},
 		"a Server beside an empty list":          {workload: annotated(""), servers: []Object{opaqueServer("s", 80, &Selector{})}, opaque: []uint16{80}, not: []uint16{25}},
-		"Q17 a Server with a named port":         {workload: base, servers: []Object{named}, opaque: []uint16{8080, 30080}, not: []uint16{9000}},
+		"Q17 a Server with a named port":         {workload: base, servers: []Object{named}, opaque: []uint16{8080}, not: []uint16{9000, 30080}},
 		"a Server that selects others":           {workload: base, servers: []Object{opaqueServer("s", 80, having("app", "db"))}, not: []uint16{80}},
 		"W10 a Server elsewhere":                 {workload: base, servers: []Object{elsewhere}, not: []uint16{80}},
 		"a Server of another protocol":           {workload: base, servers: []Object{transparent}, not: []uint16{80}},

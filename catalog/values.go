@@ -83,6 +83,8 @@ type Service struct {
 	// OpaquePorts is what the annotation config.linkerd.io/opaque-ports says; nil when it is
 	// absent, which is not the same as empty.
 	OpaquePorts *PortSet
+	// OpaqueProtocol has the ports whose appProtocol says that they are opaque.
+	OpaqueProtocol PortSet
 	// RemoteCluster and RemoteService are the labels
 	// multicluster.linkerd.io/remote-discovery and …/remote-service; each is nil when the
 	// label is absent.
@@ -157,8 +159,9 @@ type SliceEndpoint struct {
 	Addresses []netip.Addr
 	Hostname  string
 	Zone      string
-	// HintZones are the names in hints.forZones, sorted, without repeats.
-	HintZones []string
+	// HintZones and HintNodes are the names in hints.forZones and hints.forNodes, sorted, without
+	// repeats.
+	HintZones, HintNodes []string
 	// Target is the workload behind the endpoint; its Kind is empty when the endpoint has no
 	// targetRef. TargetUID is the UID of the workload; zero when the targetRef has none.
 	Target    WorkloadKey
@@ -191,8 +194,8 @@ type Workload struct {
 	HostIPs     []netip.Addr
 	HostNetwork bool
 	// Running is true in the phase Running, ready or not; Finished in the phases Succeeded
-	// and Failed; Terminating while the pod is being deleted.
-	Running, Finished, Terminating bool
+	// and Failed; Terminating while the pod is being deleted; Ready as its condition says.
+	Running, Finished, Terminating, Ready bool
 
 	// Node, ServiceAccount, SkipInboundPorts (the annotation
 	// config.linkerd.io/skip-inbound-ports, nil for none) and Proxy belong to pods. Proxy is nil
@@ -210,8 +213,11 @@ type Workload struct {
 type WorkloadPort struct {
 	Name string
 	Port uint16
-	// HostPort is zero unless a container maps the port to its host.
+	// HostPort is zero unless a container maps the port to its host for TCP. HostIP is the only
+	// address of the host that it is mapped at: an unspecified address stands for all addresses of
+	// its family, and the zero Addr for all addresses.
 	HostPort uint16
+	HostIP   netip.Addr
 }
 
 // OwnerRef names the owner of a workload, or of an owner. Kind is spelled as in

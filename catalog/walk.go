@@ -80,12 +80,16 @@ func (c *Catalog) Walk(key ServiceKey, q Query) Walk {
 func (s *state) walk(key ServiceKey, q Query) Walk {
 	w := Walk{Service: s.services[key]}
 	taken := map[netip.AddrPort]bool{}
+	declared := false
+	if w.Service != nil {
+		_, declared = w.Service.port(q.Port)
+	}
 	for _, member := range w.Service.members(key) {
 		cluster, usable := s.clusterOf(member)
 		m := Member{Key: member, Linked: cluster != nil || usable, Synced: usable}
 		if usable {
 			m.Service = s.services[member]
-			m.Slices = s.walkSlices(member, q)
+			m.Slices = s.walkSlices(member, q, declared)
 			m.settle(q, taken)
 		}
 		w.Members = append(w.Members, m)
@@ -93,13 +97,16 @@ func (s *state) walk(key ServiceKey, q Query) Walk {
 	return w
 }
 
-func (s *state) walkSlices(member ServiceKey, q Query) []WalkedSlice {
+// walkSlices returns the slices of a member. Whether the Service that it is a member of declares the
+// port is given.
+func (s *state) walkSlices(member ServiceKey, q Query, declared bool) []WalkedSlice {
 	service := s.services[member]
 	portOf := func([]SubsetPort) uint16 { return 0 }
 	if service != nil {
-		portOf = service.portLookup(q.Port)
+		portOf = service.portLookup(q.Port, declared)
 	}
 	var all []WalkedSlice
+	name := newHostname(q.Hostname)
 	for _, e := range s.slicesOf[member] {
 		slice := WalkedSlice{Slice: e.slice}
 		at := 0
@@ -108,7 +115,7 @@ func (s *state) walkSlices(member ServiceKey, q Query) []WalkedSlice {
 			slice.HasPort = slice.HasPort || port != 0
 			for i := range subset.Endpoints {
 				endpoint := &subset.Endpoints[i]
-				slice.Endpoints = append(slice.Endpoints, s.walkEndpoint(endpoint, e.targets[at], asked{port, q.Hostname})...)
+				slice.Endpoints = append(slice.Endpoints, s.walkEndpoint(endpoint, e.targets[at], asked{port, name})...)
 				at++
 			}
 		}
@@ -120,7 +127,7 @@ func (s *state) walkSlices(member ServiceKey, q Query) []WalkedSlice {
 // asked is the port that a subset has for a query, 0 for none, and the hostname of the query.
 type asked struct {
 	port     uint16
-	hostname string
+	hostname hostname
 }
 
 // walkEndpoint returns the addresses of an endpoint with their fates, as far as it alone decides them.
@@ -143,12 +150,13 @@ func (s *state) walkEndpoint(e *SliceEndpoint, w *workloadEntry, q asked) []Walk
 	if fate == Served && q.port == 0 {
 		fate = PortLacking
 	}
-	if fate == Served && q.hostname != "" && e.Hostname != q.hostname {
-		fate = OtherHostname
-	}
 	var all []WalkedEndpoint
 	for _, ip := range addresses {
-		all = append(all, WalkedEndpoint{Addr: netip.AddrPortFrom(ip, q.port), Endpoint: e, Fate: fate})
+		w := WalkedEndpoint{Addr: netip.AddrPortFrom(ip, q.port), Endpoint: e, Fate: fate}
+		if fate == Served && !q.hostname.selects(e.Hostname, ip) {
+			w.Fate = OtherHostname
+		}
+		all = append(all, w)
 	}
 	return all
 }
@@ -273,27 +281,30 @@ func (s *state) countEndpoints(key ServiceKey) (ready, notReady int) {
 type AddressHolders struct {
 	// Services have it as a cluster IP.
 	Services []ServiceKey
-	// Workloads have it as their own, and Hosts have a port on the host with it.
+	// Workloads have it as their own, and Hosts have the port on the host with it.
 	Workloads, Hosts []*Workload
 	// Slices have an endpoint with it, of any cluster.
 	Slices []*EndpointSlice
 }
 
-// Holders returns what has an IP address.
-func (c *Catalog) Holders(ip netip.Addr) AddressHolders {
+// Holders returns what has an IP address and port. With the port 0, Hosts have any port there.
+func (c *Catalog) Holders(a netip.AddrPort) AddressHolders {
 	var h AddressHolders
+	ip := a.Addr().Unmap()
 	c.mu.RLock()
-	at := addressKey{LocalCluster, ip.Unmap()}
+	at := addressKey{LocalCluster, ip}
 	h.Services = slices.Clone(c.state.addresses.services[at])
 	h.Workloads = workloadsOf(c.state.addresses.workloads[at])
-	h.Hosts = workloadsOf(c.state.addresses.hosts[at])
+	h.Hosts = slices.DeleteFunc(workloadsOf(c.state.addresses.hosts[at]), func(w *Workload) bool {
+		return a.Port() != 0 && w.behind(netip.AddrPortFrom(ip, a.Port())) == 0
+	})
 	all := make([]*EndpointSlice, 0, len(c.state.slices))
 	for _, e := range c.state.slices {
 		all = append(all, e.slice)
 	}
 	c.mu.RUnlock()
 	// Slices never change, so this needs no lock, which would hold up every change.
-	h.Slices = slices.DeleteFunc(all, func(s *EndpointSlice) bool { return !s.has(ip.Unmap()) })
+	h.Slices = slices.DeleteFunc(all, func(s *EndpointSlice) bool { return !s.has(ip) })
 	slices.SortFunc(h.Slices, func(a, b *EndpointSlice) int {
 		return strings.Compare(a.Cluster+"/"+a.Namespace+"/"+a.Name, b.Cluster+"/"+b.Namespace+"/"+b.Name)
 	})

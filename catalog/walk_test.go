@@ -143,12 +143,19 @@ func TestHolders(t *testing.T) {
 		service("web", func(s *Service) { s.ClusterIPs = []netip.Addr{ip} }), pod("a", func(w *Workload) { w.IPs = []netip.Addr{ip} }),
 		slice("s", "web", IPv4, at("10.0.0.1", podKey("a"))), slice("other", "web", IPv4, at("10.0.0.2", podKey("a"))),
 	)
-	h := c.Holders(netip.MustParseAddr("::ffff:10.0.0.1"))
+	h := c.Holders(netip.MustParseAddrPort("[::ffff:10.0.0.1]:0"))
 	if len(h.Services) != 1 || len(h.Workloads) != 1 || len(h.Slices) != 1 || h.Slices[0].Name != "s" {
 		t.Errorf("%+v", h)
 	}
-	if h := c.Holders(netip.MustParseAddr("10.0.0.9")); len(h.Services)+len(h.Workloads)+len(h.Hosts)+len(h.Slices) != 0 {
+	if h := c.Holders(netip.MustParseAddrPort("10.0.0.9:80")); len(h.Services)+len(h.Workloads)+len(h.Hosts)+len(h.Slices) != 0 {
 		t.Errorf("%+v", h)
+	}
+	// mesh finding 8: of the pods on a node, those that have the port.
+	apply(c, pod("c", runs("10.0.0.3"), onHost("192.168.0.1", 80)), pod("d", runs("10.0.0.4"), onHost("192.168.0.1", 81)))
+	for at, want := range map[string]int{"192.168.0.1:80": 1, "192.168.0.1:0": 2, "192.168.0.1:1080": 0} {
+		if h := c.Holders(netip.MustParseAddrPort(at)); len(h.Hosts) != want {
+			t.Errorf("%s: %d pods on the host, want %d", at, len(h.Hosts), want)
+		}
 	}
 	if w, named := c.FindWorkload(podKey("a")); w == nil || len(named) != 2 || named[0].Name != "other" {
 		t.Errorf("%+v, %d slices", w, len(named))

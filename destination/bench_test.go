@@ -26,13 +26,13 @@ func toggled(tb testing.TB, n int) (*subject, [2]*catalog.Snapshot) {
 // republish makes the view answer from a snapshot.
 func (s *subject) republish(v *view, snapshot *catalog.Snapshot) bool {
 	s.snapshot = snapshot
-	return v.publish(s.answer(v.filter, v.entries))
+	return v.publish(s.answer(v))
 }
 
 func (s *subject) firstView(snapshot *catalog.Snapshot) *view {
 	s.snapshot = snapshot
 	v := &view{}
-	first := s.answer(v.filter, nil)
+	first := s.answer(v)
 	v.entries = first.entries
 	v.current.Store(first)
 	return v

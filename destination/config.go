@@ -36,6 +36,14 @@ type Config struct {
 	Limits Limits
 	// Report takes the endpoints that can't be encoded; nil drops them.
 	Report object.Report
+	// Outdated says why changes of any of these resources of our own cluster, such as services, can't
+	// be seen now; it returns nothing while they can. Nil means that they always can.
+	Outdated func(resources ...string) string
+	// UnusableLink says why the Secret that links a cluster can't be used; it returns nothing if there
+	// is no such Secret. Nil means that there is none.
+	UnusableLink func(cluster string) string
+	// conflict counts an address that several services or workloads claim; nil counts none.
+	conflict func(claimants string)
 	// Tracer begins a span for each call; nil begins none. No answer depends on it.
 	Tracer *tracing.Tracer
 }

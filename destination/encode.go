@@ -63,9 +63,9 @@ func (c *Config) weightedAddr(e catalog.Endpoint, q asked) (*pb.WeightedAddr, er
 	case e.Target == nil:
 		c.describeBare(w, e, q)
 	case e.Target.Key.Kind == catalog.Pod:
-		err = c.describePod(w, e)
+		err = c.describePod(w, behind{e.Target, e.Source, e.Addr.Port(), false})
 	default:
-		c.describeExternalWorkload(w, e)
+		c.describeExternalWorkload(w, e.Target, e.Addr.Port())
 	}
 	if e.Target != nil && c.ZoneWeights && where == localZone {
 		w.Weight *= localMultiplier
@@ -95,9 +95,8 @@ func (c *Config) describeBare(w *pb.WeightedAddr, e catalog.Endpoint, q asked) {
 	}
 }
 
-func (c *Config) describeExternalWorkload(w *pb.WeightedAddr, e catalog.Endpoint) {
-	t := e.Target
-	opaque := t.Opaque(e.Addr.Port())
+func (c *Config) describeExternalWorkload(w *pb.WeightedAddr, t *catalog.Target, port uint16) {
+	opaque := t.Opaque(port)
 	w.MetricLabels = map[string]string{"external_workload": t.Key.Name}
 	if t.OwnerKind != "" {
 		w.MetricLabels[t.OwnerKind] = t.OwnerName
@@ -134,20 +133,29 @@ func inboundPortOf(t *catalog.Target) uint32 {
 	return defaultInboundPort
 }
 
-func (c *Config) describePod(w *pb.WeightedAddr, e catalog.Endpoint) error {
-	t := e.Target
+// behind is a pod and which of its ports an address leads to.
+type behind struct {
+	target *catalog.Target
+	source *catalog.Source
+	port   uint16
+	// mapped is true if the address is that of the pod's node, where only this port can be reached.
+	mapped bool
+}
+
+func (c *Config) describePod(w *pb.WeightedAddr, b behind) error {
+	t := b.target
 	w.MetricLabels = podLabels(t)
 	controlPlane, _ := t.Labels.Get(controlPlaneLabel)
-	if controlPlane == "" || t.Skipped(e.Addr.Port()) {
+	if controlPlane == "" || t.Skipped(b.port) {
 		return nil
 	}
 	w.Http2 = c.HTTP2
-	if trust := c.trustDomain(e.Source); trust != "" && controlPlane == c.ControllerNamespace {
+	if trust := c.trustDomain(b.source); trust != "" && controlPlane == c.ControllerNamespace {
 		identity := dnsLike(fmt.Sprintf("%s.%s.serviceaccount.identity.%s.%s",
 			serviceAccount(t), t.Key.Namespace, controlPlane, trust))
 		w.TlsIdentity = &pb.TlsIdentity{Strategy: identity, ServerName: identity.DnsLikeIdentity}
 	}
-	hint, err := c.podHint(t, e.Addr.Port())
+	hint, err := c.podHint(b)
 	w.ProtocolHint = hint
 	return err
 }
@@ -162,8 +170,9 @@ func (c *Config) trustDomain(s *catalog.Source) string {
 }
 
 // podHint returns the protocol hint of a meshed pod for a port that doesn't bypass its proxy.
-func (c *Config) podHint(t *catalog.Target, port uint16) (*pb.ProtocolHint, error) {
+func (c *Config) podHint(b behind) (*pb.ProtocolHint, error) {
 	hint := &pb.ProtocolHint{}
+	t, port := b.target, b.port
 	opaque := t.Opaque(port)
 	switch {
 	case opaque:
@@ -181,6 +190,9 @@ func (c *Config) podHint(t *catalog.Target, port uint16) (*pb.ProtocolHint, erro
 	case !control.Known:
 		return nil, noListener("LINKERD2_PROXY_CONTROL_LISTEN_ADDR")
 	case port == admin.Port || port == control.Port || !opaque && !c.ForceOpaqueTransport:
+		return hint, nil
+	case b.mapped:
+		// The proxy of the client would connect to the inbound port of the node, which leads nowhere.
 		return hint, nil
 	case !inbound.Known:
 		return nil, noListener("LINKERD2_PROXY_INBOUND_LISTEN_ADDR")

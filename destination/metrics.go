@@ -18,6 +18,8 @@ type metrics struct {
 	server  *Server
 	slowest prometheus.Histogram
 	refused *prometheus.CounterVec
+	// conflicts counts addresses that several objects claim, each time that an answer finds it.
+	conflicts *prometheus.CounterVec
 	// addressOverflow counts as the other overflow counters do, for profiles of addresses. Those
 	// have no labels.
 	addressOverflow prometheus.Counter
@@ -47,6 +49,10 @@ func newMetrics(s *Server, r prometheus.Registerer) *metrics {
 			Name: "destination_refused_total",
 			Help: "What clients sent or asked for that a limit refused, by the limit. An unusable context_token is ignored.",
 		}, []string{"reason"}),
+		conflicts: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "destination_address_conflicts_total",
+			Help: "Times that an answer found an address that several Services or several workloads claim. The log names them once.",
+		}, []string{"claimants"}),
 		addressOverflow: prometheus.NewCounter(prometheus.CounterOpts{Name: "endpoint_profile_updates_queue_overflow", Help: overflowHelp}),
 
 		open:        prometheus.NewDesc("destination_open_streams", "Open streams.", []string{"method"}, nil),
@@ -67,7 +73,10 @@ func newMetrics(s *Server, r prometheus.Registerer) *metrics {
 	for _, why := range refusals {
 		m.refused.WithLabelValues(string(why))
 	}
-	r.MustRegister(m, m.slowest, m.refused, m.addressOverflow)
+	for _, claimants := range []string{rivalServices, rivalWorkloads} {
+		m.conflicts.WithLabelValues(claimants)
+	}
+	r.MustRegister(m, m.slowest, m.refused, m.conflicts, m.addressOverflow)
 	return m
 }
 

@@ -133,6 +133,7 @@ var metricTypes = map[string]string{
 	"destination_open_streams":               "GAUGE",
 	"destination_slowest_stream_lag_seconds": "HISTOGRAM",
 	"destination_refused_total":              "COUNTER",
+	"destination_address_conflicts_total":    "COUNTER",
 }
 
 // Dashboards rely on the names and types of §7.1.

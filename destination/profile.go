@@ -187,16 +187,11 @@ func (c *Config) endpointProfile(s *catalog.ProfileSnapshot) *pb.DestinationProf
 
 func (c *Config) describeWorkload(s *catalog.ProfileSnapshot) (*pb.WeightedAddr, error) {
 	w := bareAddress(s)
-	e := catalog.Endpoint{
-		Addr:    s.Endpoint,
-		Address: &catalog.Address{IP: s.Endpoint.Addr(), Target: s.Target},
-		Source:  &catalog.Source{Service: s.Service, Cluster: s.Cluster},
-	}
 	var err error
 	if s.Target.Key.Kind == catalog.Pod {
-		err = c.describePod(w, e)
+		err = c.describePod(w, behind{s.Target, &catalog.Source{Service: s.Service, Cluster: s.Cluster}, s.Port, s.Mapped})
 	} else {
-		c.describeExternalWorkload(w, e)
+		c.describeExternalWorkload(w, s.Target, s.Port)
 		// GetProfile spells the owner's kind as Kubernetes does; Get in lower case.
 		if t := s.Target; t.OwnerKind != "" {
 			delete(w.MetricLabels, t.OwnerKind)

@@ -2,9 +2,11 @@ package destination
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	pb "github.com/linkerd/linkerd2-proxy-api/go/destination"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -26,6 +28,9 @@ func TestGetProfileLiveService(t *testing.T) {
 		}},
 		"T17 its ServiceProfile stays": {path: webPath, events: []profileEvent{
 			after(wantProfileOn("ns", "own"), web, own), without(nil, web), without(wanted, own), after(nil, web), after(wantProfileOn("ns", "own"), own),
+		}},
+		"mesh finding 14 by appProtocol": {path: webPath, events: []profileEvent{
+			after(wanted, web), after(wantedOpaque, profileService("web", func(s *catalog.Service) { s.OpaqueProtocol = *portsOf("80") })), after(wanted, web),
 		}},
 		"T19 annotated later": {path: webPath, events: []profileEvent{after(wanted, web), after(wantedOpaque, opaque), after(wanted, web)}},
 		"T11 T15 the client's comes and goes": {path: webPath, token: "ns:client-ns", events: []profileEvent{
@@ -97,9 +102,6 @@ func TestGetProfileLiveAddress(t *testing.T) {
 			after(wantAddress("10.1.0.1:80", wantVM("vm")), profileVM("vm", "10.1.0.1")), after(wantAddress("10.1.0.1:80", wantVM("vm"), wantTransport), profileOpaqueServer(80)),
 			without(wantAddress("10.1.0.1:80", wantVM("vm")), profileOpaqueServer(80)), without(wantAddress("10.1.0.1:80"), profileVM("vm", "10.1.0.1")),
 		}},
-		"Q7 the hostname goes and returns": {path: "bare.web.ns.svc.cluster.local:80", events: []profileEvent{
-			after(wantAddress("10.0.0.9:80"), profileSet()), without(nil, profileSet()), after(nil, profileSet()),
-		}},
 		"Q23 the pod behind a name moves": {path: "web-0.web.ns.svc.cluster.local:80", events: []profileEvent{
 			after(meshedA, podA, profileSet()), after(wantAddress("10.0.0.7:80", wantPod("a"), wantMeshed), profilePod("a", "10.0.0.7", meshed)),
 		}},
@@ -124,13 +126,61 @@ func TestGetProfileConflict(t *testing.T) {
 		live := s.ask("10.0.0.1:80", "")
 		live.want(t, "at first", wantAddress("10.0.0.1:80", wantPod("a")))
 		s.put(profilePod("b", "10.0.0.1"))
-		s.ask("10.0.0.1:80", "").wantRefused(t, codes.FailedPrecondition)
+		s.ask("10.0.0.1:80", "").wantRefused(t, codes.Unavailable)
 		live.want(t, "during the conflict")
 		s.remove(profilePod("b", "10.0.0.1"))
 		live.want(t, "after the conflict")
 		fresh := s.ask("10.0.0.1:80", "")
 		fresh.want(t, "after the conflict", wantAddress("10.0.0.1:80", wantPod("a")))
 		fresh.leave()
+		live.leave()
+	})
+}
+
+// mesh finding 4: a stream about a hostname ends with its endpoint, and a new one is refused. It is
+// never told the bare address of the pod, which another pod may have by then.
+func TestGetProfileOfGoneHostname(t *testing.T) {
+	const path = "web-0.web.ns.svc.cluster.local:80"
+	podA := profilePod("a", "10.0.0.1", meshed)
+	for name, object := range map[string]catalog.Object{"the pod is deleted first": podA, "the slice is emptied first": profileSet()} {
+		t.Run(name, func(t *testing.T) {
+			withProfileServer(t, []catalog.Object{podA, profileSet()}, func(t *testing.T, s *profileServer) {
+				live := s.ask(path, "")
+				live.want(t, "at first", wantAddress("10.0.0.1:80", wantPod("a"), wantMeshed))
+				s.remove(object)
+				live.mu.Lock()
+				if !live.over || status.Code(live.err) != codes.NotFound || len(live.messages) != 1 {
+					t.Errorf("%d messages, ended %v with %v; want one and NotFound", len(live.messages), live.over, live.err)
+				}
+				live.mu.Unlock()
+				s.put(profilePod("thief", "10.0.0.1"))
+				s.ask(path, "").wantRefused(t, codes.NotFound)
+			})
+		})
+	}
+}
+
+// mesh finding 5: of two pods of one address, the younger one is told; the other is reported once
+// and counted.
+func TestGetProfileOfRivals(t *testing.T) {
+	old := profilePod("old", "10.0.0.1")
+	young := profilePod("young", "10.0.0.1", func(w *catalog.Workload) { w.Created = time.Unix(1, 0) })
+	withProfileServer(t, []catalog.Object{old}, func(t *testing.T, s *profileServer) {
+		live := s.ask("10.0.0.1:80", "")
+		live.want(t, "at first", wantAddress("10.0.0.1:80", wantPod("old")))
+		s.put(young)
+		live.want(t, "beside the younger one", wantAddress("10.0.0.1:80", wantPod("young")))
+		s.put(profilePod("old", "10.0.0.1", profileAnnotated("81")))
+		want := []object.Problem{{
+			Kind: "Pod", Namespace: "ns", Name: "old", Field: "address 10.0.0.1",
+			Reason: "the Pod ns/young has the address too and is used, because it is ready or younger; delete the one that is gone",
+		}}
+		if diff := cmp.Diff(want, s.reported()); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		if n := testutil.ToFloat64(s.server.metrics.conflicts.WithLabelValues(rivalWorkloads)); n != 1 {
+			t.Errorf("%v conflicts are counted", n)
+		}
 		live.leave()
 	})
 }
@@ -201,7 +251,7 @@ func TestGetProfileRefusalTexts(t *testing.T) {
 			webPath:                             "service web.ns not found",
 			"web-0.web.ns.svc.cluster.local:80": "service web.ns has no endpoint of the hostname web-0",
 			"named.ns.svc.cluster.local:80":     "invalid authority: service named.ns is of type ExternalName",
-			"10.0.0.1:80":                       "2 workloads have the address 10.0.0.1:80, such as ns/a and ns/b",
+			"10.0.0.1:80":                       "2 workloads have the address 10.0.0.1:80, such as ns/a and ns/b: nothing tells which of them it belongs to; delete the one that is gone",
 		} {
 			c := s.ask(path, "")
 			if got := status.Convert(c.err).Message(); got != want {

@@ -33,6 +33,7 @@ type profileTruth struct {
 	wire    string
 	refused codes.Code
 	silent  bool // an open stream keeps what it has
+	gone    bool // an open stream ends
 }
 
 // profileModel is a server and its streams.
@@ -55,7 +56,19 @@ type profileModelClient struct {
 	history []profileTruth
 	floor   int // the state in history that explains the last message, or a later one
 	last    *string
+	over    bool
 	errs    []string
+}
+
+// ended checks that the stream ended because its hostname was gone at some time since the last
+// message.
+func (c *profileModelClient) ended(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.over = true
+	if status.Code(err) != codes.NotFound || !slices.ContainsFunc(c.history[c.floor:], func(s profileTruth) bool { return s.gone }) {
+		c.errs = append(c.errs, fmt.Sprintf("ended with %v, though there always was a profile since the last message", err))
+	}
 }
 
 // SendMsg checks that the message says what was true at some time, not before
@@ -94,7 +107,10 @@ func (c *profileModelClient) settled() {
 	now := len(c.history) - 1
 	want := c.history[now]
 	switch {
-	case c.isPaused() || want.silent:
+	case c.over || c.isPaused():
+	case want.gone:
+		c.errs = append(c.errs, "did not end when its hostname was gone")
+	case want.silent:
 	case c.last == nil:
 		c.errs = append(c.errs, "was sent nothing")
 	case *c.last != want.wire:
@@ -111,11 +127,11 @@ func (m *profileModel) truth(fresh *catalog.Catalog, q catalog.ProfileQuery) pro
 	t := profileTruth{}
 	switch s.Subject {
 	case catalog.ConflictFound:
-		t.refused, t.silent = codes.FailedPrecondition, true
+		t.refused, t.silent = codes.Unavailable, true
 	case catalog.ExternalNameFound:
 		t.refused, t.silent = codes.InvalidArgument, true
 	case catalog.NothingFound:
-		t.refused, t.silent = codes.NotFound, q.Hostname != ""
+		t.refused, t.silent, t.gone = codes.NotFound, q.Hostname != "", q.Hostname != ""
 	}
 	if !t.silent {
 		t.wire = string(m.server.config.profileBytes(q, s))
@@ -238,6 +254,9 @@ func (m *profileModel) open(t *testing.T) {
 		view := mustAcquire(m.server.profiles.acquire(c.query, clientID{}))
 		defer m.server.profiles.release(view)
 		err = (&profileStream{server: m.server, view: view, out: c}).run(ctx)
+		if err != nil && truth.refused == codes.OK {
+			c.ended(err)
+		}
 	})
 	synctest.Wait()
 	if truth.refused == codes.OK {

@@ -3,6 +3,7 @@ package destination
 import (
 	"bytes"
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -60,15 +61,12 @@ func (v *profileView) latest() *profileAnswer {
 // answer makes the next answer. It has the frame of the old one if it says the same.
 func (v *profileView) answer(old *profileAnswer) *profileAnswer {
 	a := &profileAnswer{snapshot: v.catalog.Profile(v.query), at: time.Now()}
-	switch a.snapshot.Subject {
-	case catalog.ConflictFound, catalog.ExternalNameFound:
+	if old == nil || !slices.Equal(old.snapshot.Rivals, a.snapshot.Rivals) {
+		v.config.tell(a.snapshot.Rivals)
+	}
+	switch {
+	case a.snapshot.Subject == catalog.ConflictFound, a.snapshot.Subject == catalog.ExternalNameFound, a.gone(v.query):
 		return a.like(old)
-	case catalog.NothingFound:
-		// When a Service is deleted, its streams get the default profile. When a hostname is
-		// gone, they get nothing.
-		if v.query.Hostname != "" {
-			return a.like(old)
-		}
 	}
 	wire := v.config.profileBytes(v.query, a.snapshot)
 	if old != nil && old.frame != nil && bytes.Equal(old.wire, wire) {
@@ -94,7 +92,9 @@ func (a *profileAnswer) refusal(q catalog.ProfileQuery) error {
 	s := a.snapshot
 	switch {
 	case s.Subject == catalog.ConflictFound:
-		return status.Error(codes.FailedPrecondition, s.Conflict)
+		// The proxy asks again after this code. With a final one it would send plaintext, also when
+		// the conflict is over.
+		return status.Error(codes.Unavailable, s.Conflict)
 	case s.Subject == catalog.ExternalNameFound:
 		return status.Errorf(codes.InvalidArgument, "invalid authority: service %s.%s is of type ExternalName", s.Service.Name, s.Service.Namespace)
 	case s.Subject == catalog.NothingFound && q.Hostname != "":
@@ -104,6 +104,19 @@ func (a *profileAnswer) refusal(q catalog.ProfileQuery) error {
 	default:
 		return nil
 	}
+}
+
+// resourcesOf returns the resources that say whether what a query asks for exists.
+func resourcesOf(q catalog.ProfileQuery) []string {
+	if q.Hostname != "" {
+		return hostnameResources
+	}
+	return serviceResources
+}
+
+// gone reports whether there is no endpoint of the hostname of a query.
+func (a *profileAnswer) gone(q catalog.ProfileQuery) bool {
+	return a.snapshot.Subject == catalog.NothingFound && q.Hostname != ""
 }
 
 // profileViews are the views of the queries that streams ask.
@@ -159,13 +172,15 @@ type profileStream struct {
 	progress
 }
 
-// run sends profiles until the context or the server ends; then it returns nil.
+// run sends profiles until the context or the server ends; then it returns nil. It ends with a
+// status if the endpoint of a hostname is gone, so that the proxy asks again: what it was told last
+// may be the address of another pod by now.
 func (s *profileStream) run(ctx context.Context) error {
 	a := s.view.latest()
-	if err := a.refusal(s.view.query); err != nil {
-		return err
-	}
 	for sent := (*profileAnswer)(nil); ; a = s.view.latest() {
+		if err := a.refusal(s.view.query); err != nil && (sent == nil || a.gone(s.view.query)) {
+			return s.server.config.unlessOutdated(err, resourcesOf(s.view.query))
+		}
 		if err := s.bring(sent, a); err != nil {
 			return err
 		}

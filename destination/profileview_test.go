@@ -253,14 +253,14 @@ func TestProfileMetrics(t *testing.T) {
 		r.put(profileService("web", withClusterIPs("10.96.0.1"), withOpaquePorts("80")))
 		// What can't be seen is no update.
 		r.put(profileService("web", withClusterIPs("10.96.0.1"), withOpaquePorts("80,81")), profilePod("a", "10.0.0.1"))
-		// The address in conflict and the hostname that is gone are about no Service, now as before.
+		// The address in conflict is about no Service, now as before. The stream of the hostname ends.
 		r.put(profilePod("b", "10.0.0.1"))
 		r.remove(profileSet())
 		for _, line := range []string{
 			`profile_subscribers{namespace="ns",profile="web.ns.svc.cluster.local"} 3`,
 			`profile_updates{namespace="ns",profile="web.ns.svc.cluster.local"} 2`,
 			`service_subscribers{name="web",namespace="ns"} 3`,
-			"workload_subscribers 2", "workload_updates 0",
+			"workload_subscribers 1", "workload_updates 0",
 		} {
 			r.wantMetric(t, line)
 		}

@@ -68,6 +68,7 @@ func NewServer(c *catalog.Catalog, config Config, r prometheus.Registerer, log *
 	s.subjects = &subjects{catalog: c, config: s.config, clients: s.clients, m: map[question]*subject{}, undeclared: map[catalog.ServiceKey]int{}}
 	s.profiles = &profileViews{catalog: c, config: s.config, clients: s.clients, m: map[catalog.ProfileQuery]*profileView{}}
 	s.metrics = newMetrics(s, r)
+	s.config.conflict = func(claimants string) { s.metrics.conflicts.WithLabelValues(claimants).Inc() }
 	return s
 }
 
@@ -293,7 +294,8 @@ func (s *Server) servable(key catalog.ServiceKey, path string) (*catalog.Service
 	service, ok := s.catalog.FindService(key)
 	switch {
 	case !ok:
-		return nil, status.Errorf(codes.NotFound, "service %s.%s not found", foreign.Name(key.Name), foreign.Name(key.Namespace))
+		notFound := status.Errorf(codes.NotFound, "service %s.%s not found", foreign.Name(key.Name), foreign.Name(key.Namespace))
+		return nil, s.config.unlessOutdated(notFound, serviceResources)
 	case service.Federation != nil:
 		return service, nil
 	case service.RemoteCluster != nil:
@@ -318,7 +320,13 @@ func (s *Server) servableRemote(service *catalog.Service, path string) error {
 			"service %s.%s has the label multicluster.linkerd.io/remote-discovery but not multicluster.linkerd.io/remote-service", key.Name, key.Namespace)
 	}
 	if s.catalog.Cluster(*service.RemoteCluster) == nil {
-		return status.Errorf(codes.NotFound, "service %s.%s: cluster %q is not linked", key.Name, key.Namespace, *service.RemoteCluster)
+		if s.config.UnusableLink != nil {
+			if why := s.config.UnusableLink(*service.RemoteCluster); why != "" {
+				return status.Errorf(codes.Unavailable, "service %s.%s: cluster %q is not linked: %s", key.Name, key.Namespace, *service.RemoteCluster, why)
+			}
+		}
+		notFound := status.Errorf(codes.NotFound, "service %s.%s: cluster %q is not linked", key.Name, key.Namespace, *service.RemoteCluster)
+		return s.config.unlessOutdated(notFound, clusterResources)
 	}
 	there := catalog.ServiceKey{Cluster: *service.RemoteCluster, Namespace: key.Namespace, Name: *service.RemoteService}
 	if target, ok := s.catalog.FindService(there); ok && target.ExternalName {

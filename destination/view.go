@@ -36,6 +36,7 @@ type view struct {
 	// subject.mu guards these. entries are the newest entries. The current answer may have older
 	// ones, if they are the same on the wire.
 	entries []*entry
+	rivals  []catalog.Rival
 	streams int
 }
 
@@ -107,7 +108,7 @@ func (s *subject) refresh() {
 	s.labels.renew()
 	changed := false
 	for _, v := range s.views {
-		changed = v.publish(s.answer(v.filter, v.entries)) || changed
+		changed = v.publish(s.answer(v)) || changed
 	}
 	if changed {
 		s.updates.Add(1)
@@ -129,7 +130,7 @@ func (s *subject) join(c catalog.Client) *view {
 	v := s.views[f]
 	if v == nil {
 		v = &view{filter: f}
-		first := s.answer(f, nil)
+		first := s.answer(v)
 		v.entries = first.entries
 		v.current.Store(first)
 		s.views[f] = v
@@ -161,13 +162,17 @@ func (s *subject) leave(v *view) {
 	}
 }
 
-// answer makes the answer for a filter from the current snapshot, without steps.
-func (s *subject) answer(f catalog.Filter, previous []*entry) *answer {
+// answer makes the answer of a view from the current snapshot, without steps.
+func (s *subject) answer(v *view) *answer {
 	q := s.question
-	set := catalog.Resolve(s.snapshot, catalog.Query{Port: q.port, Hostname: q.hostname, Filter: f, IPv6: s.config.EnableIPv6})
-	x := encoder{s.config, asked{port: q.port, zone: f.Zone}, &s.labels}
+	set := catalog.Resolve(s.snapshot, catalog.Query{Port: q.port, Hostname: q.hostname, Filter: v.filter, IPv6: s.config.EnableIPv6})
+	if !slices.Equal(set.Rivals, v.rivals) {
+		s.config.tell(set.Rivals)
+		v.rivals = set.Rivals
+	}
+	x := encoder{s.config, asked{port: q.port, zone: v.filter.Zone}, &s.labels}
 	return &answer{
-		entries: x.entries(set.Endpoints, previous),
+		entries: x.entries(set.Endpoints, v.entries),
 		exists:  set.Exists,
 		pending: set.Pending,
 		kind:    s.snapshot.FilterKind(),

@@ -32,6 +32,8 @@ func newDestinationRole(in roleInput, o settings.Destination) (role, error) {
 		from = kinds.FromEndpoints
 	}
 	config.Tracer = in.Tracer
+	inspected := &inspectedDestination{known: known}
+	config.Outdated, config.UnusableLink = inspected.outdated, inspected.unusable
 	server := destination.NewServer(known, config, in.Registerer, in.Log)
 	detours := linked.DetoursRefused
 	if o.LinkedClustersThroughProxies {
@@ -46,7 +48,7 @@ func newDestinationRole(in roleInput, o settings.Destination) (role, error) {
 	if err != nil {
 		return role{}, err
 	}
-	inspected := &inspectedDestination{server: server, known: known, links: links.set.Status}
+	inspected.server, inspected.links, inspected.secrets = server, links.set.Status, links.set.Secrets
 	return role{
 		Name:          settings.DestinationSection,
 		Tables:        kinds.CatalogTables(known, from),

@@ -31,6 +31,8 @@ type inspectedDestination struct {
 	server *destination.Server
 	known  *catalog.Catalog
 	links  func() []linked.Status
+	// secrets is the condition of the Secrets that link clusters.
+	secrets func() kube.TableStatus
 	// tables are those of our own cluster; nil until the process is put together.
 	tables atomic.Pointer[func() []kube.TableStatus]
 }
@@ -46,14 +48,44 @@ func (d *inspectedDestination) staleClusters() map[string]bool {
 			stale[l.Cluster] = true
 		}
 	}
-	if status := d.tables.Load(); status != nil {
-		for _, t := range (*status)() {
-			if t.Required && (t.State == kube.Waiting || t.Stale > silentFor) {
-				stale[catalog.LocalCluster] = true
-			}
-		}
+	if slices.ContainsFunc(d.ownTables(), func(t kube.TableStatus) bool { return t.Required && isStale(t) }) {
+		stale[catalog.LocalCluster] = true
 	}
 	return stale
+}
+
+func (d *inspectedDestination) ownTables() []kube.TableStatus {
+	if status := d.tables.Load(); status != nil {
+		return (*status)()
+	}
+	return nil
+}
+
+// isStale reports whether changes of a kind can't be seen now.
+func isStale(t kube.TableStatus) bool { return t.State == kube.Waiting || t.Stale > silentFor }
+
+// outdated is the Outdated of [destination.Config].
+func (d *inspectedDestination) outdated(resources ...string) string {
+	for _, t := range append(d.ownTables(), d.secrets()) {
+		if !slices.Contains(resources, t.Resource.String()) && !slices.Contains(resources, t.Resource.Resource) || !isStale(t) {
+			continue
+		}
+		if t.State == kube.Waiting {
+			return fmt.Sprintf("it can't read %s (%s)", t.Resource, t.Reason)
+		}
+		return fmt.Sprintf("it has seen no changes of %s for %s", t.Resource, t.Stale.Round(time.Second))
+	}
+	return ""
+}
+
+// unusable is the UnusableLink of [destination.Config].
+func (d *inspectedDestination) unusable(cluster string) string {
+	for _, l := range d.links() {
+		if l.Cluster == cluster && l.State == linked.Unusable {
+			return fmt.Sprintf("its Secret %s can't be used: %s", l.Secret, l.Reason)
+		}
+	}
+	return ""
 }
 
 // Streams implements [inspect.StreamsOf].

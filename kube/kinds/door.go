@@ -109,7 +109,7 @@ func fits(text string, limit int) bool { return len(text) <= limit && utf8.Valid
 // refuse refuses the object because of a field.
 func (d *door) refuse(reason, path string, indexes ...any) {
 	d.refused = true
-	d.Add(reason+"; the last good version stays in use", path, indexes...)
+	d.Add(reason+"; the last good version stays in use, if there was one", path, indexes...)
 }
 
 // text returns a text for the catalog, and false for one that doesn't fit.

@@ -36,6 +36,7 @@ func trimEndpointSlice(s kube.Scope, slice *discoveryv1.EndpointSlice) (*catalog
 		d.Add("the Service that is named can't be one, so the endpoints are not used; correct the label "+discoveryv1.LabelServiceName, "metadata.labels")
 	}
 	if slice.AddressType == discoveryv1.AddressTypeFQDN {
+		d.Add("endpoints of the addressType FQDN are not used, because proxies connect to IP addresses; use IPv4 or IPv6, or a Service of the type ExternalName", "addressType")
 		return admitted(&d, trimmed)
 	}
 	subset := catalog.Subset{Ports: d.slicePorts(slice.Ports)}
@@ -148,6 +149,7 @@ func (d *door) sliceEndpoint(e *discoveryv1.Endpoint, index int) (catalog.SliceE
 		Hostname:  d.hostname(value(e.Hostname), "endpoints[%d].hostname", index),
 		Zone:      d.zone(value(e.Zone), "endpoints[%d].zone", index),
 		HintZones: d.hintZones(e.Hints, index),
+		HintNodes: d.hintNodes(e.Hints, index),
 		Target:    target,
 		TargetUID: targetUID(e.TargetRef),
 	}, len(addresses) > 0
@@ -185,4 +187,23 @@ func (d *door) hintZones(hints *discoveryv1.EndpointHints, index int) []string {
 	}
 	slices.Sort(zones)
 	return slices.Compact(zones)
+}
+
+// hintNodes returns the nodes that an endpoint is hinted to. One that doesn't fit is left out.
+func (d *door) hintNodes(hints *discoveryv1.EndpointHints, index int) []string {
+	if hints == nil || len(hints.ForNodes) == 0 {
+		return nil
+	}
+	list := limited(d, hints.ForNodes, &d.hints, "endpoints")
+	nodes := make([]string, 0, len(list))
+	for i := range list {
+		node, ok := d.text(list[i].Name, nameLimit)
+		if !ok {
+			d.Add(d.unfit(list[i].Name, nameLimit)+", so the hint is not used", "endpoints[%d].hints", index)
+		} else if node != "" {
+			nodes = append(nodes, node)
+		}
+	}
+	slices.Sort(nodes)
+	return slices.Compact(nodes)
 }

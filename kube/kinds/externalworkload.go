@@ -63,6 +63,10 @@ func (d *door) externalPorts(ports []workload.Port) []catalog.WorkloadPort {
 func (d *door) meshTLS(from workload.MeshTLS) catalog.MeshTLS {
 	id := catalog.Identity{Name: d.scope.Intern(from.Identity)}
 	switch {
+	case from.Identity == "" && from.ServerName == "":
+		// API servers convert nothing between the versions.
+		d.refuse("it has no spec.meshTLS, as if it was written as v1alpha1, which spells it meshTls; write it again as workload.linkerd.io/v1beta1, with spec.meshTLS", "spec.meshTLS")
+		return catalog.MeshTLS{}
 	case isURI(from.Identity):
 		id.Form = catalog.URIIdentity
 	case isDNSName(from.Identity):

@@ -95,11 +95,18 @@ func trimPod(s kube.Scope, pod *corev1.Pod) (*catalog.Workload, []kube.Problem) 
 		Running:     pod.Status.Phase == corev1.PodRunning,
 		Finished:    pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed,
 		Terminating: pod.DeletionTimestamp != nil,
+		Ready:       isReady(&pod.Status),
 		Node:        d.optional(pod.Spec.NodeName, nameLimit, "spec.nodeName"),
 		// Without it, the pod would have the identity of another account.
 		ServiceAccount:   d.vital(pod.Spec.ServiceAccountName, nameLimit, "spec.serviceAccountName"),
 		SkipInboundPorts: d.portList(pod.Annotations, skipInboundPortsAnnotation, nil),
 		Proxy:            d.proxyListeners(&pod.Spec),
+	})
+}
+
+func isReady(status *corev1.PodStatus) bool {
+	return slices.ContainsFunc(status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
 	})
 }
 
@@ -159,14 +166,32 @@ func (d *door) appendPorts(ports []catalog.WorkloadPort, from *corev1.Container,
 			continue
 		}
 		port := catalog.WorkloadPort{Name: name, Port: number}
-		if host, ok := portNumber(c.HostPort); ok {
-			port.HostPort = host
-		} else if c.HostPort != 0 {
-			d.Add(d.notPort(c.HostPort), "spec.%s[%s].ports[%d].hostPort", list, quote(from.Name), i)
+		if field, reason := d.mapToHost(&port, c); field != "" {
+			d.Add(reason, "spec.%s[%s].ports[%d].%s", list, quote(from.Name), i, field)
 		}
 		ports = append(ports, port)
 	}
 	return ports
+}
+
+// mapToHost adds the port of the host that leads to a port. Proxies speak TCP, and the same port
+// of the host may lead to another pod for UDP. It returns the field that can't be used, if any, and
+// the reason.
+func (d *door) mapToHost(port *catalog.WorkloadPort, c *corev1.ContainerPort) (field, reason string) {
+	if c.HostPort == 0 || c.Protocol != "" && c.Protocol != corev1.ProtocolTCP {
+		return "", ""
+	}
+	host, ok := portNumber(c.HostPort)
+	if !ok {
+		return "hostPort", d.notPort(c.HostPort)
+	}
+	if c.HostIP != "" {
+		if port.HostIP, ok = address(c.HostIP); !ok {
+			return "hostIP", d.notAddress(c.HostIP)
+		}
+	}
+	port.HostPort = host
+	return "", ""
 }
 
 // proxyListeners returns the listeners of the proxy, nil when the pod has no proxy. A proxy that

@@ -110,6 +110,8 @@ func (d *door) sharePorts(ports []catalog.WorkloadPort) []catalog.WorkloadPort {
 	for _, p := range ports {
 		key = append(binary.AppendUvarint(key, uint64(len(p.Name))), p.Name...)
 		key = binary.BigEndian.AppendUint16(binary.BigEndian.AppendUint16(key, p.Port), p.HostPort)
+		host := p.HostIP.AsSlice()
+		key = append(append(key, byte(len(host))), host...)
 	}
 	if shared, ok := d.scope.Shared(key); ok {
 		return shared.([]catalog.WorkloadPort)

@@ -32,8 +32,22 @@ func trimService(s kube.Scope, svc *corev1.Service) (*catalog.Service, []kube.Pr
 		ClusterIPs:    d.clusterIPs(&svc.Spec),
 		Ports:         d.servicePorts(svc.Spec.Ports),
 	}
+	trimmed.OpaqueProtocol = opaqueByProtocol(svc.Spec.Ports)
 	trimmed.OpaquePorts = d.portList(svc.Annotations, opaquePortsAnnotation, portNamed(trimmed.Ports))
 	return admitted(&d, trimmed)
+}
+
+// opaqueProtocol is the appProtocol of ports whose protocol proxies must not detect.
+const opaqueProtocol = "linkerd.io/opaque"
+
+func opaqueByProtocol(ports []corev1.ServicePort) catalog.PortSet {
+	var ranges []catalog.PortRange
+	for i := range ports {
+		if number, ok := portNumber(ports[i].Port); ok && value(ports[i].AppProtocol) == opaqueProtocol && protocols[ports[i].Protocol] == catalog.TCP {
+			ranges = append(ranges, catalog.PortRange{Low: number, High: number})
+		}
+	}
+	return catalog.NewPortSet(ranges[:min(len(ranges), portsLimit)])
 }
 
 // servicePorts leaves out ports that can't be used.

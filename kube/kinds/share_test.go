@@ -1,9 +1,11 @@
 package kinds
 
 import (
+	"net/netip"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/signpostd/signpost/catalog"
@@ -43,11 +45,15 @@ func TestPodsShareLists(t *testing.T) {
 		"another name":  {podWith("0.0.0.0:4143", corev1.ContainerPort{Name: "h2", ContainerPort: 8080}), []catalog.WorkloadPort{{Name: "h2", Port: 8080}}},
 		"another port":  {podWith("0.0.0.0:4143", corev1.ContainerPort{Name: "http", ContainerPort: 8081}), []catalog.WorkloadPort{{Name: "http", Port: 8081}}},
 		"a host's port": {podWith("0.0.0.0:4143", corev1.ContainerPort{Name: "http", ContainerPort: 8080, HostPort: 80}), []catalog.WorkloadPort{{Name: "http", Port: 8080, HostPort: 80}}},
-		"two ports":     {podWith("0.0.0.0:4143", http, corev1.ContainerPort{ContainerPort: 1}), []catalog.WorkloadPort{{Name: "http", Port: 8080}, {Port: 1}}},
-		"no port":       {podWith("0.0.0.0:4143"), nil},
+		"a host's address": {
+			podWith("0.0.0.0:4143", corev1.ContainerPort{Name: "http", ContainerPort: 8080, HostPort: 80, HostIP: "10.0.0.1"}),
+			[]catalog.WorkloadPort{{Name: "http", Port: 8080, HostPort: 80, HostIP: netip.MustParseAddr("10.0.0.1")}},
+		},
+		"two ports": {podWith("0.0.0.0:4143", http, corev1.ContainerPort{ContainerPort: 1}), []catalog.WorkloadPort{{Name: "http", Port: 8080}, {Port: 1}}},
+		"no port":   {podWith("0.0.0.0:4143"), nil},
 	} {
 		w := trimmed(c.pod)
-		if diff := cmp.Diff(c.want, w.Ports); diff != "" {
+		if diff := cmp.Diff(c.want, w.Ports, cmpopts.EquateComparable(netip.Addr{})); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 		if w.Proxy != first.Proxy {

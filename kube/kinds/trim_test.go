@@ -9,8 +9,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
+	"github.com/signpostd/signpost/api/workload"
 	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/internal/object"
 	"github.com/signpostd/signpost/kube"
@@ -84,7 +86,7 @@ spec:
   serviceAccountName: sa
   containers:
   - name: app
-    ports: [{name: http, containerPort: 8080, hostPort: 80}, {containerPort: 53, protocol: UDP}]
+    ports: [{name: http, containerPort: 8080, hostPort: 80}, {containerPort: 53, protocol: UDP}, {containerPort: 5300, protocol: UDP, hostPort: 5300}]
     env: [{name: LINKERD2_PROXY_ADMIN_LISTEN_ADDR, value: wrong}]
   initContainers:
   - name: linkerd-proxy
@@ -100,7 +102,7 @@ spec:
 				Created:     time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
 				OpaquePorts: new(catalog.PortSet),
 				Ports: []catalog.WorkloadPort{
-					{Name: "http", Port: 8080, HostPort: 80}, {Port: 53}, {Name: "admin", Port: 4191},
+					{Name: "http", Port: 8080, HostPort: 80}, {Port: 53}, {Port: 5300}, {Name: "admin", Port: 4191},
 				},
 				Owner: catalog.OwnerRef{Kind: "ReplicaSet", Name: "web-1"},
 				Node:  "node-1", ServiceAccount: "sa", SkipInboundPorts: &catalog.PortSet{{Low: 25, High: 25}, {Low: 80, High: 90}},
@@ -110,18 +112,44 @@ spec:
 		{
 			name: "bad ports", yaml: `
 metadata: {name: x, namespace: ns}
-spec: {containers: [{name: linkerd-proxy, ports: [{containerPort: 0}, {containerPort: 70000}, {containerPort: 1, hostPort: -1}]}]}
+spec: {containers: [{name: linkerd-proxy, ports: [{containerPort: 0}, {containerPort: 70000}, {containerPort: 1, hostPort: -1}, {containerPort: 2, hostPort: 2, hostIP: node}, {containerPort: 3, hostPort: 3, hostIP: 192.168.0.1}]}]}
 `,
 			want: &catalog.Workload{
-				Key: key1(catalog.Pod, "ns", "x"), Ports: []catalog.WorkloadPort{{Port: 1}}, Proxy: &catalog.ProxyListeners{},
+				Key: key1(catalog.Pod, "ns", "x"), Proxy: &catalog.ProxyListeners{},
+				Ports: []catalog.WorkloadPort{{Port: 1}, {Port: 2}, {Port: 3, HostPort: 3, HostIP: netip.MustParseAddr("192.168.0.1")}},
 			},
 			problems: []string{
 				`spec.containers["linkerd-proxy"].ports[0].containerPort`,
 				`spec.containers["linkerd-proxy"].ports[1].containerPort`,
 				`spec.containers["linkerd-proxy"].ports[2].hostPort`,
+				`spec.containers["linkerd-proxy"].ports[3].hostIP`,
 			},
 		},
 	})
+}
+
+// peers P7: an ExternalWorkload that was written as v1alpha1 arrives without meshTLS. It is not
+// served in plaintext, and the problem says what to do.
+func TestTrimExternalWorkloadOfAnOlderVersion(t *testing.T) {
+	old := &workload.ExternalWorkload{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "vm"}, Spec: workload.ExternalWorkloadSpec{WorkloadIPs: []workload.WorkloadIP{{IP: "10.1.0.1"}}}}
+	trimmed, problems := trimExternalWorkload(kube.NewScope("local"), old)
+	if trimmed != nil || len(problems) != 1 || !strings.Contains(problems[0].Reason, "v1alpha1") {
+		t.Errorf("%v is used, with the problems %v", trimmed, problems)
+	}
+}
+
+// mesh finding 14: the appProtocol linkerd.io/opaque makes a port opaque, for TCP.
+func TestTrimOpaqueProtocol(t *testing.T) {
+	runTrim(t, trimService, []trimCase[catalog.Service]{{
+		name: "opaque", yaml: `
+metadata: {name: x, namespace: ns}
+spec: {ports: [{name: a, port: 80, appProtocol: linkerd.io/opaque}, {name: b, port: 81, appProtocol: http}, {name: c, port: 82, protocol: UDP, appProtocol: linkerd.io/opaque}]}
+`,
+		want: &catalog.Service{
+			Key: catalog.ServiceKey{Cluster: "east", Namespace: "ns", Name: "x"}, OpaqueProtocol: catalog.PortSet{{Low: 80, High: 80}},
+			Ports: []catalog.ServicePort{{Name: "a", Port: 80, Protocol: catalog.TCP}, {Name: "b", Port: 81, Protocol: catalog.TCP}, {Name: "c", Port: 82, Protocol: catalog.UDP}},
+		},
+	}})
 }
 
 func TestTrimService(t *testing.T) {

@@ -20,7 +20,7 @@ const maxHolders = 4
 
 // address goes the way back: from an address to what has it, and to the clients that were told.
 func (x *Explainer) address(ctx context.Context, a netip.AddrPort) []inspect.Step {
-	h := x.Catalog.Holders(a.Addr())
+	h := x.Catalog.Holders(a)
 	var steps []inspect.Step
 	for _, key := range h.Services[:min(maxHolders, len(h.Services))] {
 		ref := &inspect.ObjectRef{Kind: "Service", Namespace: key.Namespace, Name: key.Name}

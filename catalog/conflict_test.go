@@ -1,0 +1,46 @@
+package catalog
+
+import (
+	"net/netip"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+// mesh finding 5: of two pods of one address, an answer about a Service and one about the address
+// name the same, and both say who didn't get it.
+func TestRivals(t *testing.T) {
+	old, young := pod("old", runs("10.0.0.1"), readied, born(1)), pod("young", runs("10.0.0.1"), readied, born(2))
+	both := slice("s", "web", IPv4, at("10.0.0.1", podKey("old")), at("10.0.0.1", podKey("young")))
+	c := started(service("web"), old, young, both)
+	want := []Rival{{IP: netip.MustParseAddr("10.0.0.1"), Kept: young.ID(), Other: old.ID()}}
+	set := Resolve(c.Service(serviceKey("web")), Query{Port: 80})
+	if diff := cmp.Diff([]string{"10.0.0.1:8080 young"}, show(set)) + cmp.Diff(want, set.Rivals, cmpopts.EquateComparable(netip.Addr{})); diff != "" {
+		t.Errorf("the Service (-want +got):\n%s", diff)
+	}
+	profile := c.Profile(askIP("10.0.0.1", 8080))
+	defer profile.Release()
+	if profile.Target == nil || profile.Target.Key != young.Key {
+		t.Errorf("the address is that of %v", profile.Target)
+	}
+	if diff := cmp.Diff(want, profile.Rivals, cmpopts.EquateComparable(netip.Addr{})); diff != "" {
+		t.Errorf("the address (-want +got):\n%s", diff)
+	}
+}
+
+// A pod that becomes ready changes no answer about a Service: its slice says that.
+func TestReadinessAloneKeepsSnapshots(t *testing.T) {
+	a := pod("a", runs("10.0.0.1"))
+	c := started(service("web"), a, slice("s", "web", IPv4, at("10.0.0.1", podKey("a"))))
+	s := c.Service(serviceKey("web"))
+	defer s.Release()
+	apply(c, pod("a", runs("10.0.0.1"), readied))
+	if isClosed(s.Stale()) {
+		t.Error("the snapshot is stale")
+	}
+	apply(c, pod("a", runs("10.0.0.1"), readied, labelled("app", "web")))
+	if !isClosed(s.Stale()) {
+		t.Error("the snapshot isn't stale after the labels changed")
+	}
+}

@@ -1,0 +1,116 @@
+package catalog
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+)
+
+// hostname selects endpoints by a name, as CoreDNS does: by their hostname or, if they have none, by
+// their address with dashes, such as 10-0-0-1 or fd00--1. The empty name selects all endpoints.
+type hostname struct {
+	name string
+	ip   netip.Addr // invalid if the name is no address
+}
+
+func newHostname(name string) hostname {
+	h := hostname{name: name}
+	for _, separator := range []string{".", ":"} {
+		if ip, err := netip.ParseAddr(strings.ReplaceAll(name, "-", separator)); err == nil {
+			h.ip = ip
+		}
+	}
+	return h
+}
+
+// selects reports whether the name is that of an endpoint with this hostname and address.
+func (h hostname) selects(hostname string, ip netip.Addr) bool {
+	return h.name == "" || hostname == h.name || hostname == "" && h.ip.IsValid() && h.ip == ip
+}
+
+// maxNamed is how many endpoints of one hostname an answer depends on. Pods of one Deployment may
+// share a hostname.
+const maxNamed = 64
+
+// byHostname finds the endpoint of a Service with the hostname, ready or not, in the first of its
+// members that has one.
+func (p profiler) byHostname() {
+	key := p.query.Service
+	p.snapshot.Service = key
+	p.dependOn(fact{object: (&Service{Key: key}).ID()})
+	for _, member := range p.state.services[key].members(key) {
+		if member.Cluster != key.Cluster {
+			p.dependOn(fact{object: (&Cluster{Name: member.Cluster}).ID()})
+		}
+		p.dependOn(fact{slicesOf: member})
+		cluster, usable := p.state.clusterOf(member)
+		if usable && p.byHostnameOf(member) {
+			p.snapshot.Cluster = cluster
+			return
+		}
+	}
+	p.snapshot.Subject = NothingFound
+}
+
+// byHostnameOf is byHostname for one member. It returns false when the member has no such
+// endpoint. An endpoint whose workload is gone is none: another workload may have its address.
+func (p profiler) byHostnameOf(member ServiceKey) bool {
+	for i, n := range p.state.endpointsNamed(member, newHostname(p.query.Hostname)) {
+		if n.Target.Kind != "" && i < maxNamed {
+			p.dependOn(fact{object: n.Target.ID()})
+		}
+		if n.gone() {
+			continue
+		}
+		at := n.ip
+		if n.workload != nil {
+			if w := n.workload.workload; w.Key.Kind == Pod && len(w.IPs) > 0 && (n.Hostname != "" || !slices.Contains(w.IPs, at)) {
+				at = w.IPs[0]
+			}
+		}
+		p.endpoint(netip.AddrPortFrom(at, p.query.Port), n.workload)
+		return true
+	}
+	return false
+}
+
+// namedEndpoint is an endpoint that was found by its name, at the address of that name, and the
+// workload that its targetRef names, if any.
+type namedEndpoint struct {
+	*SliceEndpoint
+	ip       netip.Addr
+	workload *workloadEntry
+}
+
+// gone reports whether the endpoint has a targetRef and its workload doesn't exist, is another one
+// of the same name, or has ended.
+func (n namedEndpoint) gone() bool {
+	if n.Target.Kind == "" {
+		return false
+	}
+	w := n.workload.workload
+	return w == nil || w.Finished || n.TargetUID != 0 && w.UID != 0 && n.TargetUID != w.UID
+}
+
+// endpointsNamed returns the endpoints of that name, the ready ones first.
+func (s *state) endpointsNamed(key ServiceKey, name hostname) []namedEndpoint {
+	var ready, others []namedEndpoint
+	for _, entry := range s.slicesOf[key] {
+		at := 0
+		for _, subset := range entry.slice.Subsets {
+			for i := range subset.Endpoints {
+				e := &subset.Endpoints[i]
+				found := slices.IndexFunc(e.Addresses, func(ip netip.Addr) bool { return name.selects(e.Hostname, ip) })
+				switch {
+				case found < 0:
+				case e.NotReady:
+					others = append(others, namedEndpoint{e, e.Addresses[found], entry.targets[at]})
+				default:
+					ready = append(ready, namedEndpoint{e, e.Addresses[found], entry.targets[at]})
+				}
+				at++
+			}
+		}
+	}
+	return append(ready, others...)
+}
