@@ -53,8 +53,9 @@ type source struct {
 	buffer int
 	// foreign is nil for a server of ours.
 	foreign *Foreign
-	// held returns how many objects the tables have.
-	held func() int
+	// held returns how many objects the tables have, and continued returns nil if a watch may continue at their version.
+	held      func() int
+	continued func(context.Context) error
 }
 
 // connect gives each part of a feed its source. They share the client, which knows all types
@@ -80,7 +81,7 @@ func (f *feed) connect(cfg *rest.Config, h *http.Client) error {
 			client: client, negotiator: negotiator, params: params,
 			path: resourcePath(f.resource, p.namespace), selector: f.selector, form: f.form,
 			state: p.state, watches: p.watches, entries: newEntries(f), buffer: max(streamBuffer/len(f.parts), leastBuffer),
-			foreign: f.foreign, held: f.len,
+			foreign: f.foreign, held: f.len, continued: p.continued,
 		}
 	}
 	return nil
@@ -170,7 +171,7 @@ func (s *source) watch(ctx context.Context, opts metav1.ListOptions) (watch.Inte
 	switch {
 	case err == nil:
 		return w, nil
-	case outdated(err) || ctx.Err() != nil:
+	case outdated(err) || errors.Is(err, errRewound) || ctx.Err() != nil:
 		return nil, err
 	case fills:
 		// The reflector is to list at once instead: API servers that can't stream can do
@@ -202,6 +203,14 @@ func (s *source) open(ctx context.Context, opts metav1.ListOptions, start func()
 	if err != nil {
 		cancel()
 		return nil, s.told(err)
+	}
+	if opts.SendInitialEvents == nil {
+		// Asked when the watch is open: earlier, another API server might have answered.
+		if err := s.continued(ctx); err != nil {
+			cancel()
+			_ = body.Close()
+			return nil, err
+		}
 	}
 	stream := &stream{body: body, cancel: cancel, state: s.state, number: start(), watches: s.watches, asked: asked, short: short}
 	s.watches.opened(stream)

@@ -44,6 +44,8 @@ const (
 	Unreachable Reason = "unreachable"
 	// ServerError: the answer was any other error.
 	ServerError Reason = "server error"
+	// WentBack: the resource version of the API server went back. All objects are being listed again.
+	WentBack Reason = "rewound"
 )
 
 // TableStatus is the condition of a table at one moment, or of all tables of a resource.
@@ -206,15 +208,25 @@ func (s *state) ended(watch int, why error) {
 }
 
 // failed notes that an attempt to list or watch has failed. The answer that the requested
-// version is too old or too new is no failure: the next attempt requests another one.
+// version is too old or too new is no failure: the next attempt requests another one. Nor is a rewind.
 func (s *state) failed(err error) {
-	if outdated(err) {
+	if outdated(err) || errors.Is(err, errRewound) {
 		return
 	}
 	s.mu.Lock()
 	s.failures++
 	s.mu.Unlock()
 	s.update(Waiting, reasonOf(err), err.Error())
+}
+
+// rewound notes that the table has been filled from a history that is no longer the API server's.
+func (s *state) rewound() {
+	s.mu.Lock()
+	synced := s.state == Synced
+	s.mu.Unlock()
+	if synced {
+		s.update(Waiting, WentBack, "the resource version of the API server went back: the objects are listed again")
+	}
 }
 
 func (s *state) update(to State, why Reason, detail string) {
