@@ -292,6 +292,12 @@ func (c *Cluster) changed(p *part) {
 	case s.State == Waiting && s.Reason == Forbidden:
 		p.feed.warned.Store(true)
 		log.Warn("This process may not read the kind, and tries again every few seconds: grant it list and watch", "resource", s.Resource.String(), "error", s.Detail)
+	case s.Reason == OtherVersion:
+		p.feed.warned.Store(true)
+		log.Warn("The kind can't be read in the version that the cluster has, and is tried again every few seconds; nothing is concluded from that", "resource", s.Resource.String(), "err", s.Detail)
+	case s.Reason == Terminating:
+		p.feed.warned.Store(true)
+		log.Warn("The definition of the kind is being removed, so its objects are deleted; until that is over, no records of theirs are", "resource", s.Resource.String())
 	case s.missing():
 		log.Info("The cluster doesn't have the kind, which is read as soon as its definition is installed", "resource", s.Resource.String())
 	default:

@@ -3,6 +3,7 @@ package kube
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -21,6 +22,8 @@ type part struct {
 	source    *source
 	watches   *watches
 	rewinds   *rewinds
+	// suspected has a value when the definition of the kind is to be looked at.
+	suspected chan struct{}
 	// listed is true once the tables have held all objects of the part. The lock of the
 	// feed guards it.
 	listed bool
@@ -37,7 +40,7 @@ func newParts(f *feed, b binding) []*part {
 	}
 	parts := make([]*part, len(namespaces))
 	for i, namespace := range namespaces {
-		parts[i] = &part{feed: f, namespace: namespace, state: newState(b.now), watches: &watches{}, rewinds: b.rewinds}
+		parts[i] = &part{feed: f, namespace: namespace, state: newState(b.now), watches: &watches{}, rewinds: b.rewinds, suspected: make(chan struct{}, 1)}
 	}
 	b.rewinds.parts = append(b.rewinds.parts, parts...)
 	return parts
@@ -52,6 +55,11 @@ func (p *part) status() TableStatus {
 
 // run keeps the tables like the API server until ctx ends.
 func (p *part) run(ctx context.Context) {
+	if p.removable() {
+		var following sync.WaitGroup
+		following.Go(func() { p.followDefinition(ctx) })
+		defer following.Wait()
+	}
 	var delay retry
 	for ctx.Err() == nil {
 		p.runUntilRewound(ctx, &delay)
@@ -75,12 +83,20 @@ func (p *part) runUntilRewound(ctx context.Context, delay *retry) {
 			return
 		}
 		if err != nil {
-			p.state.failed(err)
+			p.state.failed(p.explained(ctx, err))
 		}
 		if p.state.now().Sub(begun) > healthy {
 			*delay = retry{}
 		}
 		pause(ctx, delay.next(p.retryLimit()))
+	}
+}
+
+// beforeFilling looks whether the definition of the kind is being removed: the objects that are read then are perhaps not all. If
+// that can't be found out now, it is when the tables have been filled.
+func (p *part) beforeFilling(ctx context.Context) {
+	if p.removable() {
+		_ = p.lookAtDefinition(ctx)
 	}
 }
 
@@ -116,9 +132,13 @@ func (p *part) retryLimit() time.Duration {
 func (p *part) listWatch(ctx context.Context) *cache.ListWatch {
 	return &cache.ListWatch{
 		ListWithContextFunc: func(_ context.Context, opts metav1.ListOptions) (runtime.Object, error) {
+			p.beforeFilling(ctx)
 			return p.source.list(ctx, opts)
 		},
 		WatchFuncWithContext: func(_ context.Context, opts metav1.ListOptions) (watch.Interface, error) {
+			if fills(opts) {
+				p.beforeFilling(ctx)
+			}
 			return p.source.watch(ctx, opts)
 		},
 	}

@@ -90,17 +90,24 @@ func (r *rewinds) compare(p *part, present string) bool {
 	for _, of := range r.parts {
 		of.watches.forget()
 	}
-	r.count++
-	close(r.next)
-	r.next = make(chan struct{})
 	r.mu.Unlock()
 	for _, of := range r.parts {
-		of.state.rewound()
+		of.state.rewound() // before they begin to list again
 	}
+	r.begin()
 	r.log.Warn("The resource version of the API server went back, as after a restore of etcd from an older copy: all kinds are listed again",
 		"kind", p.feed.kind, "remembered", remembered, "present", present)
 	r.told(Rewind{Cluster: r.cluster, Kind: p.feed.kind, Remembered: remembered, Present: present})
 	return true
+}
+
+// begin makes all parts list their objects again.
+func (r *rewinds) begin() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.count++
+	close(r.next)
+	r.next = make(chan struct{})
 }
 
 // below reports whether a version is older than another one of the same kind. It is false if one of them isn't a number.

@@ -44,6 +44,7 @@ type source struct {
 	negotiator runtime.ClientNegotiator
 	params     runtime.ParameterCodec
 	path       []string
+	resource   schema.GroupVersionResource
 	selector   string
 	form       Form
 	state      *state
@@ -79,7 +80,7 @@ func (f *feed) connect(cfg *rest.Config, h *http.Client) error {
 	for _, p := range f.parts {
 		p.source = &source{
 			client: client, negotiator: negotiator, params: params,
-			path: resourcePath(f.resource, p.namespace), selector: f.selector, form: f.form,
+			path: resourcePath(f.resource, p.namespace), resource: f.resource, selector: f.selector, form: f.form,
 			state: p.state, watches: p.watches, entries: newEntries(f), buffer: max(streamBuffer/len(f.parts), leastBuffer),
 			foreign: f.foreign, held: f.len, continued: p.continued,
 		}
@@ -162,9 +163,8 @@ func (s *source) told(err error) error {
 
 // watch opens a watch.
 func (s *source) watch(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
-	fills := opts.SendInitialEvents != nil && *opts.SendInitialEvents
 	start := s.state.startFollowing
-	if fills {
+	if fills(opts) {
 		start = s.state.startFilling
 	}
 	w, err := s.open(ctx, opts, start)
@@ -173,7 +173,7 @@ func (s *source) watch(ctx context.Context, opts metav1.ListOptions) (watch.Inte
 		return w, nil
 	case outdated(err) || errors.Is(err, errRewound) || ctx.Err() != nil:
 		return nil, err
-	case fills:
+	case fills(opts):
 		// The reflector is to list at once instead: API servers that can't stream can do
 		// that, and others then say what is wrong. The error is not wrapped, because there
 		// are errors after which the reflector retries by itself and ignores the context.
@@ -183,6 +183,11 @@ func (s *source) watch(ctx context.Context, opts metav1.ListOptions) (watch.Inte
 	}
 	s.state.failed(err) // the reflector doesn't return this one
 	return nil, resumable{err}
+}
+
+// fills reports whether a watch is to begin with the objects that exist.
+func fills(opts metav1.ListOptions) bool {
+	return opts.SendInitialEvents != nil && *opts.SendInitialEvents
 }
 
 // open opens a watch. When the API server has answered, start notes that it is open and
@@ -228,7 +233,7 @@ func (s *source) guard(stream io.ReadCloser, opts metav1.ListOptions) (watch.Dec
 		return s.decoder(stream)
 	}
 	held := s.held()
-	if opts.SendInitialEvents != nil && *opts.SendInitialEvents {
+	if fills(opts) {
 		held = 0 // all come again
 	}
 	m := &meter{Reader: stream, foreign: s.foreign}

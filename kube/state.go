@@ -36,6 +36,10 @@ type Reason string
 const (
 	// NotFound: the API server doesn't know the kind: its CRD isn't installed.
 	NotFound Reason = "not found"
+	// OtherVersion: the API server has the kind, but not in the version that is read. Its objects exist.
+	OtherVersion Reason = "other version"
+	// Terminating: the CRD of the kind is being removed. The API server deletes the objects, and what they are is still followed.
+	Terminating Reason = "terminating"
 	// Forbidden: the role in use lacks list or watch on the kind.
 	Forbidden Reason = "forbidden"
 	// Unauthorized: the API server doesn't accept the credentials.
@@ -87,10 +91,14 @@ type NamespaceStatus struct {
 	Stale  time.Duration
 }
 
-// missing reports whether the cluster lacks a kind that it may lack.
+// missing reports whether the cluster lacks a kind that it may lack, or doesn't let this process read it.
 func (s TableStatus) missing() bool {
-	return !s.Required && s.State == Waiting && (s.Reason == NotFound || s.Reason == Forbidden)
+	return !s.Required && s.State == Waiting && (s.Reason == NotFound || s.Reason == Forbidden || s.Reason == OtherVersion)
 }
+
+// Absent reports whether the table is empty because the cluster lacks the kind. Otherwise a table that isn't filled says nothing
+// about the objects.
+func (s TableStatus) Absent() bool { return !s.Filled && s.State == Waiting && s.Reason == NotFound }
 
 // settled reports whether nobody has to wait for the table any more: it was filled, or its
 // kind is missing.
@@ -113,6 +121,8 @@ type state struct {
 	detail   string
 	filled   bool
 	failures uint64
+	// definitionGoes is true while the definition of the kind is being removed.
+	definitionGoes bool
 	// watch is the number of the newest watch; open is true while it streams, and
 	// filling until the objects that exist have arrived.
 	watch         int
@@ -239,6 +249,25 @@ func (s *state) update(to State, why Reason, detail string) {
 	}
 }
 
+// terminates notes whether the definition of the kind is being removed.
+func (s *state) terminates(now bool) {
+	s.mu.Lock()
+	was := s.definitionGoes
+	s.definitionGoes = now
+	shown := s.state == Synced
+	s.mu.Unlock()
+	if was != now && shown {
+		s.changed()
+	}
+}
+
+// isTerminating reports whether the definition of the kind is being removed, as far as is known.
+func (s *state) isTerminating() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.definitionGoes
+}
+
 // silence returns how long an open watch has been silent, if that is too long.
 func (s *state) silence() time.Duration {
 	if quiet := s.now().Sub(s.contact); s.bookmarks && quiet > idleLimit {
@@ -269,10 +298,14 @@ func (s *state) status() TableStatus {
 	stale := s.stale()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return TableStatus{
+	t := TableStatus{
 		State: s.state, Reason: s.reason, Detail: s.detail,
 		Filled: s.filled, LastContact: s.contact, Stale: stale,
 	}
+	if s.state == Synced && s.definitionGoes {
+		t.State, t.Reason, t.Detail = Waiting, Terminating, "the CustomResourceDefinition is being removed: complete that, or install it again afterwards"
+	}
+	return t
 }
 
 // connectionLost reports whether an error of a watch says that the API server didn't answer pings any more. net/http has
@@ -282,8 +315,10 @@ func connectionLost(err error) bool {
 }
 
 func reasonOf(err error) Reason {
-	status := apierrors.APIStatus(nil)
+	status, known := apierrors.APIStatus(nil), (*unreadable)(nil)
 	switch {
+	case errors.As(err, &known):
+		return known.reason
 	case !errors.As(err, &status):
 		return Unreachable
 	case apierrors.IsNotFound(err):

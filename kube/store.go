@@ -52,6 +52,9 @@ func (s *store) Delete(obj any) error {
 		t.remove(key{m.GetNamespace(), m.GetName()}, s.version(m.GetResourceVersion()))
 	}
 	s.part.saw(m.GetResourceVersion())
+	if s.part.removable() {
+		s.part.suspect()
+	}
 	return nil
 }
 
@@ -68,6 +71,9 @@ func (s *store) Replace(objs []any, version string) error {
 	}
 	s.replace(entries, version)
 	s.part.state.replaced()
+	if s.part.removable() {
+		s.part.suspect()
+	}
 	return nil
 }
 
