@@ -43,11 +43,11 @@ func (p *Publisher) readObjects(now time.Time) {
 }
 
 // newlyFilled returns the indexes of the sources whose tables have been filled since the last
-// call.
+// call. A table whose kind is being removed has lost objects that its records were made for.
 func (p *Publisher) newlyFilled() []int {
 	var filled []int
 	for i := range p.sources {
-		if p.Sources[i].Poll == nil && !p.sources[i].read && p.allFilled(p.Sources[i].Source) {
+		if src := p.Sources[i].Source; src.Poll == nil && !p.sources[i].read && p.allFilled(src) && !slices.ContainsFunc(src.Tables, terminating) {
 			filled = append(filled, i)
 		}
 	}
