@@ -26,8 +26,8 @@ type fakeServer struct {
 	cut chan struct{}
 	// discovery has documents by their path.
 	discovery map[string]string
-	// gone are resources that are answered with 404.
-	gone map[string]bool
+	// gone are resources that are answered with 404, and forbidden those with 403.
+	gone, forbidden map[string]bool
 	// events take what open watches of a resource bring.
 	events map[string]chan string
 }
@@ -35,7 +35,7 @@ type fakeServer struct {
 func newFakeServer() *fakeServer {
 	return &fakeServer{
 		version: 1000, objects: map[string][]string{}, cut: make(chan struct{}),
-		discovery: map[string]string{}, gone: map[string]bool{}, events: map[string]chan string{"as": make(chan string), "bs": make(chan string)},
+		discovery: map[string]string{}, gone: map[string]bool{}, forbidden: map[string]bool{}, events: map[string]chan string{"as": make(chan string), "bs": make(chan string)},
 	}
 }
 
@@ -49,7 +49,8 @@ func (s *fakeServer) set(change func()) {
 func (s *fakeServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	resource := r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:]
-	version, names, cut, document, gone := strconv.Itoa(s.version), s.objects[resource], s.cut, s.discovery[r.URL.Path], s.gone[resource]
+	version, names, cut, document := strconv.Itoa(s.version), s.objects[resource], s.cut, s.discovery[r.URL.Path]
+	gone, forbidden := s.gone[resource], s.forbidden[resource]
 	s.mu.Unlock()
 	w.Header().Set("Content-Type", "application/json")
 	switch {
@@ -59,6 +60,10 @@ func (s *fakeServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case s.events[resource] == nil || gone:
 		w.WriteHeader(http.StatusNotFound)
 		fmt.Fprint(w, `{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "NotFound", "code": 404}`)
+		return
+	case forbidden:
+		w.WriteHeader(http.StatusForbidden)
+		fmt.Fprint(w, `{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Forbidden", "code": 403}`)
 		return
 	case r.URL.Query().Get("watch") == "":
 		fmt.Fprintf(w, `{"kind": "List", "apiVersion": "example.com/v1", "metadata": {"resourceVersion": %q}, "items": []}`, version)
@@ -216,6 +221,51 @@ func TestOtherVersion(t *testing.T) {
 		s.objects["as"] = []string{"back"}
 	})
 	becomes(t, as, "back")
+}
+
+// The objects stay in the table while the right to read them is withdrawn.
+func TestWithdrawnRight(t *testing.T) {
+	s := newFakeServer()
+	h := httptest.NewServer(s)
+	t.Cleanup(h.Close)
+	s.set(func() { s.objects["as"] = []string{"a"} })
+	as := fakeKind("as").Table()
+	c := run(t, &rest.Config{Host: h.URL}, newRecorder(), as)
+	becomes(t, as, "a")
+	s.breakWatches(func() { s.forbidden["as"] = true }, "as")
+	await(t, c, "as", Waiting, Forbidden)
+	if got := namesIn(as); got != "a" {
+		t.Errorf("the table has %q", got)
+	}
+	s.set(func() { s.forbidden["as"] = false })
+	await(t, c, "as", Synced, "")
+	if got := namesIn(as); got != "a" {
+		t.Errorf("the table has %q afterwards", got)
+	}
+}
+
+// day2 B3: the objects stay in the table while their definition serves another version.
+func TestVersionIsDropped(t *testing.T) {
+	s := newFakeServer()
+	h := httptest.NewServer(s)
+	t.Cleanup(h.Close)
+	s.set(func() { s.objects["as"] = []string{"a"} })
+	k := fakeKind("as")
+	k.Optional = true
+	as := k.Table()
+	c := run(t, &rest.Config{Host: h.URL}, newRecorder(), as)
+	becomes(t, as, "a")
+	s.breakWatches(func() {
+		s.gone["as"] = true
+		s.discovery["/apis/example.com"] = `{"kind": "APIGroup", "versions": [{"version": "v2"}]}`
+		s.discovery["/apis/example.com/v2"] = `{"kind": "APIResourceList", "resources": [{"name": "as", "verbs": ["create", "list"]}]}`
+	}, "as")
+	await(t, c, "as", Waiting, OtherVersion)
+	if got := namesIn(as); got != "a" {
+		t.Errorf("the table has %q", got)
+	}
+	s.set(func() { s.gone["as"] = false })
+	await(t, c, "as", Synced, "")
 }
 
 // day2 B11: a CRD is being removed, so its objects are deleted.
