@@ -141,6 +141,7 @@ func TestKinds(t *testing.T) {
 // day2 B3: the objects of a kind that may be missing exist in another version.
 func TestKindInAnotherVersion(t *testing.T) {
 	documents := map[string]string{
+		"/version":                            `{"major": "1", "minor": "36", "gitVersion": "v1.36.0"}`,
 		"/apis/workload.linkerd.io":           `{"versions": [{"version": "v1beta2"}]}`,
 		"/apis/workload.linkerd.io/v1beta2":   `{"resources": [{"name": "externalworkloads"}]}`,
 		"/apis/policy.linkerd.io":             `{"versions": [{"version": "v1"}]}`,

@@ -32,8 +32,7 @@ func TestSlicesAfterARestoreOfEtcd(t *testing.T) {
 	ns := api.Namespace(t)
 	t.Setenv("POD_NAME", "signpost-0")
 	t.Setenv("POD_NAMESPACE", ns)
-	const service = "\n---\n{apiVersion: v1, kind: Service, metadata: {name: web}, spec: {selector: {app: web}, ports: [{port: 80}]}}"
-	api.Apply(t, podOf("web-1", "10.1.0.1")+service, ns)
+	api.Apply(t, podsOfWeb, ns)
 	serveConfig(t, roles.controllersConfig(ns))
 	roles.await(t, ns, "web", endpointsOfPods, "10.1.0.1")
 	copied := api.CopyEtcd()
