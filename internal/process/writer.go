@@ -53,8 +53,10 @@ func newWriter(in roleInput, c writerConfig) (*writer, error) {
 	}
 	c.set.Metrics, c.set.Logger, c.set.Tracer = in.Metrics, in.Log, in.Tracer
 	set, err := controllers.New(c.set)
-	return &writer{set: set, leadership: leadership, leaseDuration: c.leader.LeaseDuration, log: in.Log, closeIdle: made.closeIdle,
-		tell: tellOfPod(c.set.EventClient.CoreV1(), "signpost-controllers", in.Log)}, err
+	return &writer{
+		set: set, leadership: leadership, leaseDuration: c.leader.LeaseDuration, log: in.Log, closeIdle: made.closeIdle,
+		tell: tellOfPod(c.set.EventClient.CoreV1(), "signpost-controllers", in.Log),
+	}, err
 }
 
 // run campaigns and writes until ctx ends, but only once the tables are filled: whoever
