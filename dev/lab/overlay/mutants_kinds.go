@@ -1,6 +1,6 @@
 package overlay
 
-// kindMutants believe that a kind has no objects when it can't be read: V4.
+// kindMutants believe that a kind has no objects when it can't be read: V4, and V5 where slices are made of them.
 var kindMutants = []Mutant{
 	{
 		Name:      "forbidden-is-empty",
@@ -20,7 +20,7 @@ var kindMutants = []Mutant{
 	{
 		Name:      "other-version-is-empty",
 		Fault:     "A kind that is served in another version only counts as one without objects.",
-		Validator: "V4",
+		Validator: "V5",
 		Profile:   "versions",
 		Test:      "kube TestVersionIsDropped",
 		Edits:     []Edit{emptied("OtherVersion")},
