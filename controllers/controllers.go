@@ -100,6 +100,7 @@ type Set struct {
 	nodes      *kube.Table[watched.Node]
 	endpoints  *kube.Table[watched.EncodedEndpoints]
 	slices     *kube.Table[watched.Slice]
+	workloads  *kube.Table[externalworkloads.Workload]
 	podIndex   *membership.Index[*watched.Pod]
 	otherIndex *membership.Index[*externalworkloads.Workload]
 
@@ -231,7 +232,8 @@ func (s *Set) makeTables(c Config) {
 		s.otherIndex = membership.New(func(w *externalworkloads.Workload) (types.NamespacedName, object.Labels) {
 			return types.NamespacedName{Namespace: w.Namespace, Name: w.Name}, w.Labels
 		})
-		s.tables = append(s.tables, externalworkloads.Workloads().Table(kube.WithHandler(s.workloadChanged)))
+		s.workloads = externalworkloads.Workloads().Table(kube.WithHandler(s.workloadChanged))
+		s.tables = append(s.tables, s.workloads)
 	}
 	if len(writers) > 0 {
 		s.slices = watched.EndpointSlices(writers...).Table(
@@ -272,6 +274,7 @@ func (s *Set) makeControllers(c Config) {
 	if slices.Contains(c.Controllers, ExternalWorkloads) {
 		s.otherWorkloadController = externalworkloads.New(externalworkloads.Options{
 			Client: frugal.Slices(c.Client.DiscoveryV1()), Workloads: s.otherIndex, Slices: s.slices,
+			Known:   func() bool { return s.workloads.Filled() || s.workloads.Status().Absent() },
 			Workers: c.ExternalWorkloads.Workers, RepairFirst: c.RepairFirst,
 			Recorder: s.events.recorder(externalworkloads.Component), Tracer: c.Tracer, Metrics: c.Metrics, Logger: c.Logger,
 		})

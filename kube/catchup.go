@@ -102,12 +102,17 @@ func (p *part) named() string {
 	return p.feed.resource.GroupResource().String() + " in namespace " + p.namespace
 }
 
-// present returns the version of the resource at present. It is empty if the cluster lacks the kind.
+// present returns the version of the resource at present, and reports a rewind if that is below the remembered one. It is empty if
+// the cluster lacks the kind.
 func (p *part) present(ctx context.Context) (string, error) {
 	var delay retry
 	for {
 		version, err := p.source.present(ctx)
 		if err == nil {
+			_, err = resourceversion.CompareResourceVersion(version, version)
+		}
+		if err == nil {
+			p.rewinds.compare(p, version)
 			return version, nil
 		}
 		if reason := reasonOf(err); p.feed.optional && (reason == NotFound || reason == Forbidden) {
@@ -136,16 +141,14 @@ func (s *source) present(ctx context.Context) (string, error) {
 	if err := json.Unmarshal(body, list); err != nil {
 		return "", fmt.Errorf("read the answer: %w", err)
 	}
-	if _, err := resourceversion.CompareResourceVersion(list.ResourceVersion, list.ResourceVersion); err != nil {
-		return "", fmt.Errorf("read the answer: %w", err)
-	}
 	return list.ResourceVersion, nil
 }
 
 // watches are the watches of a part, one after the other, and how far the tables have come with them.
 type watches struct {
 	mu sync.Mutex
-	// version is that to which the tables contain everything, and the handlers know it; empty before the first listing.
+	// version is that to which the tables contain everything, and the handlers know it; empty before the first listing, and after
+	// a rewind until the next one.
 	version string
 	// waiting is how many wait for the part to catch up: then watches are short.
 	waiting int
@@ -203,11 +206,20 @@ func (w *watches) replace(before time.Time) {
 	}
 }
 
-// saw notes that the tables contain everything up to a version.
+// saw notes that the tables contain everything up to a version. After a rewind that means nothing before the next listing.
 func (w *watches) saw(version string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.version = version
+	if w.version != "" {
+		w.version = version
+	}
+}
+
+// forget drops the version because of a rewind.
+func (w *watches) forget() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.version = ""
 }
 
 // filledTo notes that the tables have got all objects, of a version.

@@ -88,7 +88,8 @@ func (w *way) listed() int {
 func (w *way) RoundTrip(r *http.Request) (*http.Response, error) {
 	q := r.URL.Query()
 	w.mu.Lock()
-	if q.Get("limit") != "1" && (q.Get("watch") == "" || q.Get("sendInitialEvents") == "true") {
+	discovers := strings.HasPrefix(r.URL.Path, "/apis/") && strings.Count(r.URL.Path, "/") == 3
+	if !discovers && q.Get("limit") != "1" && (q.Get("watch") == "" || q.Get("sendInitialEvents") == "true") {
 		w.lists++
 	}
 	change, already := w.change, w.shut

@@ -52,6 +52,9 @@ type Options struct {
 	// Changed is called after each change of state of a resource, from any goroutine; it
 	// must not block. It may be nil.
 	Changed func()
+	// Rewound is called when the resource version of the API server is found to have gone back, from any goroutine; it must not
+	// block. It may be nil.
+	Rewound func(Rewind)
 }
 
 // Cluster fills tables from one API server.
@@ -60,6 +63,7 @@ type Cluster struct {
 	log     *slog.Logger
 	feeds   []*feed
 	metrics *metrics
+	rewinds *rewinds
 	config  *rest.Config
 	client  *http.Client
 	foreign *Foreign
@@ -105,13 +109,15 @@ func New(o Options, tables ...AnyTable) (*Cluster, error) {
 	c := &Cluster{
 		name: o.Name, log: o.Logger.With("cluster", o.Name), told: o.Changed, settled: make(chan struct{}),
 		config: cfg, client: client, foreign: o.Foreign,
-		metrics: newMetrics(o.Registerer, o.Name),
+		metrics: newMetrics(o.Registerer, o.Name), rewinds: newRewinds(),
 		disconnect: func() {
 			utilnet.CloseIdleConnectionsFor(client.Transport)
 			d.close()
 		},
 		heard: d.lastHeard,
 	}
+	c.rewinds.cluster, c.rewinds.log, c.rewinds.told = o.Name, c.log, o.Rewound
+	c.metrics.addRewinds(c.rewinds.counted)
 	c.settle = sync.OnceFunc(func() { close(c.settled) })
 	if err := c.assemble(o, cfg, client, tables); err != nil {
 		c.metrics.unregister()
@@ -135,6 +141,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Changed == nil {
 		o.Changed = func() {}
+	}
+	if o.Rewound == nil {
+		o.Rewound = func(Rewind) {}
 	}
 	return o
 }
@@ -208,6 +217,7 @@ func (c *Cluster) feedFor(r reading, o Options) (*feed, error) {
 		namespaces: namespaces,
 		report:     o.Report,
 		foreign:    o.Foreign,
+		rewinds:    c.rewinds,
 		now:        time.Now,
 		lagObserver: func(kind string) (func(int64), error) {
 			return c.metrics.lagObserver(kind, time.Now)
@@ -278,9 +288,16 @@ func (c *Cluster) changed(p *part) {
 	}
 	switch {
 	case s.State == Synced:
+	case s.Reason == WentBack: // one line says so for all kinds
 	case s.State == Waiting && s.Reason == Forbidden:
 		p.feed.warned.Store(true)
 		log.Warn("This process may not read the kind, and tries again every few seconds: grant it list and watch", "resource", s.Resource.String(), "error", s.Detail)
+	case s.Reason == OtherVersion:
+		p.feed.warned.Store(true)
+		log.Warn("The kind can't be read in the version that the cluster has, and is tried again every few seconds; nothing is concluded from that", "resource", s.Resource.String(), "err", s.Detail)
+	case s.Reason == Terminating:
+		p.feed.warned.Store(true)
+		log.Warn("The definition of the kind is being removed, so its objects are deleted; until that is over, no records of theirs are", "resource", s.Resource.String())
 	case s.missing():
 		log.Info("The cluster doesn't have the kind, which is read as soon as its definition is installed", "resource", s.Resource.String())
 	default:

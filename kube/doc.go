@@ -12,7 +12,8 @@
 // resource feed.go, part.go, namespaces.go and state.go. The way of an object into the tables: source.go and follow.go
 // open watches, foreign.go guards those of clusters that aren't ours; envelope.go, message.go, metadata.go, prune.go and recycle.go read events in
 // protobuf; entry.go and store.go bring the objects in. catchup.go is for those who must not
-// act on old tables.
+// act on old tables, rewind.go for an API server whose versions go back, and discovery.go tells kinds that can't be read
+// from those that the cluster lacks.
 //
 // Handlers are told once about each change of a kept value, in the order of the changes, and
 // not about updates that leave the value equal. After a new listing they are told about the

@@ -40,6 +40,8 @@ type binding struct {
 	lagObserver func(kind string) (func(updated int64), error)
 	// foreign is nil for a server of ours.
 	foreign *Foreign
+	// rewinds are those of the cluster.
+	rewinds *rewinds
 }
 
 // reading is what a [Kind] says about how its objects are read.

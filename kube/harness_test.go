@@ -157,7 +157,7 @@ func await(t *testing.T, c *Cluster, kind string, want State, reason Reason) {
 	})
 }
 
-// gauge returns the value of a metric with these labels, in any order; -1 without it.
+// gauge returns the value of a gauge or a counter with these labels, in any order; -1 without it.
 func gauge(t *testing.T, r *recorder, name string, labels ...string) float64 {
 	t.Helper()
 	families, err := r.registry.Gather()
@@ -173,7 +173,7 @@ func gauge(t *testing.T, r *recorder, name string, labels ...string) float64 {
 			}
 			slices.Sort(got)
 			if f.GetName() == name && slices.Equal(got, labels) {
-				return m.GetGauge().GetValue()
+				return m.GetGauge().GetValue() + m.GetCounter().GetValue()
 			}
 		}
 	}

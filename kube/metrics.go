@@ -48,6 +48,15 @@ func (m *metrics) add(f *feed) {
 	)
 }
 
+// addRewinds makes the metric of the cluster's rewinds.
+func (m *metrics) addRewinds(count func() uint64) {
+	m.own = append(m.own, prometheus.NewCounterFunc(prometheus.CounterOpts{
+		Name:        "kube_rewinds_total",
+		Help:        "How often the resource version of the API server went back, after which all kinds were listed again.",
+		ConstLabels: prometheus.Labels{"cluster": m.cluster},
+	}, func() float64 { return float64(count()) }))
+}
+
 // register registers what was added and isn't registered yet.
 func (m *metrics) register() error {
 	m.mu.Lock()

@@ -2,6 +2,8 @@ package kube
 
 import (
 	"context"
+	"errors"
+	"sync"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,6 +21,9 @@ type part struct {
 	state     *state
 	source    *source
 	watches   *watches
+	rewinds   *rewinds
+	// suspected has a value when the definition of the kind is to be looked at.
+	suspected chan struct{}
 	// listed is true once the tables have held all objects of the part. The lock of the
 	// feed guards it.
 	listed bool
@@ -30,10 +35,14 @@ func newParts(f *feed, b binding) []*part {
 	if f.clusterWide || len(namespaces) == 0 {
 		namespaces = []string{""}
 	}
+	if b.rewinds == nil {
+		b.rewinds = newRewinds()
+	}
 	parts := make([]*part, len(namespaces))
 	for i, namespace := range namespaces {
-		parts[i] = &part{feed: f, namespace: namespace, state: newState(b.now), watches: &watches{}}
+		parts[i] = &part{feed: f, namespace: namespace, state: newState(b.now), watches: &watches{}, rewinds: b.rewinds, suspected: make(chan struct{}, 1)}
 	}
+	b.rewinds.parts = append(b.rewinds.parts, parts...)
 	return parts
 }
 
@@ -46,12 +55,27 @@ func (p *part) status() TableStatus {
 
 // run keeps the tables like the API server until ctx ends.
 func (p *part) run(ctx context.Context) {
+	if p.removable() {
+		var following sync.WaitGroup
+		following.Go(func() { p.followDefinition(ctx) })
+		defer following.Wait()
+	}
+	var delay retry
+	for ctx.Err() == nil {
+		p.runUntilRewound(ctx, &delay)
+	}
+}
+
+// runUntilRewound does so until the resource version of the API server goes back. A reflector remembers the version that it has
+// reached, so the next call has another one.
+func (p *part) runUntilRewound(ctx context.Context, delay *retry) {
+	ctx, cancel := p.rewinds.untilNext(ctx)
+	defer cancel()
 	reflector := cache.NewReflectorWithOptions(p.listWatch(ctx), nil, newStore(p), cache.ReflectorOptions{
 		Name:            p.feed.kind,
 		TypeDescription: p.feed.resource.GroupResource().String(), // errors have it
 		Backoff:         &wait.Backoff{Duration: retryFirst, Factor: 2, Jitter: 0.2, Steps: 10, Cap: p.feed.atMost(retryLimit)},
 	})
-	var delay retry
 	for ctx.Err() == nil {
 		begun := p.state.now()
 		err := reflector.ListAndWatchWithContext(ctx)
@@ -59,14 +83,42 @@ func (p *part) run(ctx context.Context) {
 			return
 		}
 		if err != nil {
-			p.state.failed(err)
+			p.state.failed(p.explained(ctx, err))
 		}
 		if p.state.now().Sub(begun) > healthy {
-			delay = retry{}
+			*delay = retry{}
 		}
 		pause(ctx, delay.next(p.retryLimit()))
 	}
 }
+
+// beforeFilling looks whether the definition of the kind is being removed: the objects that are read then are perhaps not all. If
+// that can't be found out now, it is when the tables have been filled.
+func (p *part) beforeFilling(ctx context.Context) {
+	if p.removable() {
+		_ = p.lookAtDefinition(ctx)
+	}
+}
+
+// saw notes that the tables contain everything up to a version, which the API server has sent.
+func (p *part) saw(version string) {
+	if !p.rewinds.compare(p, version) {
+		p.watches.saw(version)
+	}
+}
+
+// continued returns nil if a watch may continue at the version that the tables have reached, because the API server hasn't
+// gone back behind it. A watch wouldn't tell: it waits for that version in silence.
+func (p *part) continued(ctx context.Context) error {
+	version, err := p.source.present(ctx)
+	if err == nil && p.rewinds.compare(p, version) {
+		return errRewound
+	}
+	return err
+}
+
+// errRewound is why a watch isn't continued after a rewind.
+var errRewound = errors.New("the resource version of the API server went back")
 
 func (p *part) retryLimit() time.Duration {
 	if p.status().missing() {
@@ -80,9 +132,13 @@ func (p *part) retryLimit() time.Duration {
 func (p *part) listWatch(ctx context.Context) *cache.ListWatch {
 	return &cache.ListWatch{
 		ListWithContextFunc: func(_ context.Context, opts metav1.ListOptions) (runtime.Object, error) {
+			p.beforeFilling(ctx)
 			return p.source.list(ctx, opts)
 		},
 		WatchFuncWithContext: func(_ context.Context, opts metav1.ListOptions) (watch.Interface, error) {
+			if fills(opts) {
+				p.beforeFilling(ctx)
+			}
 			return p.source.watch(ctx, opts)
 		},
 	}

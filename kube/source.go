@@ -44,6 +44,7 @@ type source struct {
 	negotiator runtime.ClientNegotiator
 	params     runtime.ParameterCodec
 	path       []string
+	resource   schema.GroupVersionResource
 	selector   string
 	form       Form
 	state      *state
@@ -53,8 +54,9 @@ type source struct {
 	buffer int
 	// foreign is nil for a server of ours.
 	foreign *Foreign
-	// held returns how many objects the tables have.
-	held func() int
+	// held returns how many objects the tables have, and continued returns nil if a watch may continue at their version.
+	held      func() int
+	continued func(context.Context) error
 }
 
 // connect gives each part of a feed its source. They share the client, which knows all types
@@ -78,9 +80,9 @@ func (f *feed) connect(cfg *rest.Config, h *http.Client) error {
 	for _, p := range f.parts {
 		p.source = &source{
 			client: client, negotiator: negotiator, params: params,
-			path: resourcePath(f.resource, p.namespace), selector: f.selector, form: f.form,
+			path: resourcePath(f.resource, p.namespace), resource: f.resource, selector: f.selector, form: f.form,
 			state: p.state, watches: p.watches, entries: newEntries(f), buffer: max(streamBuffer/len(f.parts), leastBuffer),
-			foreign: f.foreign, held: f.len,
+			foreign: f.foreign, held: f.len, continued: p.continued,
 		}
 	}
 	return nil
@@ -161,18 +163,17 @@ func (s *source) told(err error) error {
 
 // watch opens a watch.
 func (s *source) watch(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
-	fills := opts.SendInitialEvents != nil && *opts.SendInitialEvents
 	start := s.state.startFollowing
-	if fills {
+	if fills(opts) {
 		start = s.state.startFilling
 	}
 	w, err := s.open(ctx, opts, start)
 	switch {
 	case err == nil:
 		return w, nil
-	case outdated(err) || ctx.Err() != nil:
+	case outdated(err) || errors.Is(err, errRewound) || ctx.Err() != nil:
 		return nil, err
-	case fills:
+	case fills(opts):
 		// The reflector is to list at once instead: API servers that can't stream can do
 		// that, and others then say what is wrong. The error is not wrapped, because there
 		// are errors after which the reflector retries by itself and ignores the context.
@@ -182,6 +183,11 @@ func (s *source) watch(ctx context.Context, opts metav1.ListOptions) (watch.Inte
 	}
 	s.state.failed(err) // the reflector doesn't return this one
 	return nil, resumable{err}
+}
+
+// fills reports whether a watch is to begin with the objects that exist.
+func fills(opts metav1.ListOptions) bool {
+	return opts.SendInitialEvents != nil && *opts.SendInitialEvents
 }
 
 // open opens a watch. When the API server has answered, start notes that it is open and
@@ -203,6 +209,14 @@ func (s *source) open(ctx context.Context, opts metav1.ListOptions, start func()
 		cancel()
 		return nil, s.told(err)
 	}
+	if opts.SendInitialEvents == nil {
+		// Asked when the watch is open: earlier, another API server might have answered.
+		if err := s.continued(ctx); err != nil {
+			cancel()
+			_ = body.Close()
+			return nil, err
+		}
+	}
 	stream := &stream{body: body, cancel: cancel, state: s.state, number: start(), watches: s.watches, asked: asked, short: short}
 	s.watches.opened(stream)
 	decoder, err := s.guard(stream, opts)
@@ -219,7 +233,7 @@ func (s *source) guard(stream io.ReadCloser, opts metav1.ListOptions) (watch.Dec
 		return s.decoder(stream)
 	}
 	held := s.held()
-	if opts.SendInitialEvents != nil && *opts.SendInitialEvents {
+	if fills(opts) {
 		held = 0 // all come again
 	}
 	m := &meter{Reader: stream, foreign: s.foreign}

@@ -36,6 +36,10 @@ type Reason string
 const (
 	// NotFound: the API server doesn't know the kind: its CRD isn't installed.
 	NotFound Reason = "not found"
+	// OtherVersion: the API server has the kind, but not in the version that is read. Its objects exist.
+	OtherVersion Reason = "other version"
+	// Terminating: the CRD of the kind is being removed. The API server deletes the objects, and what they are is still followed.
+	Terminating Reason = "terminating"
 	// Forbidden: the role in use lacks list or watch on the kind.
 	Forbidden Reason = "forbidden"
 	// Unauthorized: the API server doesn't accept the credentials.
@@ -44,6 +48,8 @@ const (
 	Unreachable Reason = "unreachable"
 	// ServerError: the answer was any other error.
 	ServerError Reason = "server error"
+	// WentBack: the resource version of the API server went back. All objects are being listed again.
+	WentBack Reason = "rewound"
 )
 
 // TableStatus is the condition of a table at one moment, or of all tables of a resource.
@@ -85,10 +91,14 @@ type NamespaceStatus struct {
 	Stale  time.Duration
 }
 
-// missing reports whether the cluster lacks a kind that it may lack.
+// missing reports whether the cluster lacks a kind that it may lack, or doesn't let this process read it.
 func (s TableStatus) missing() bool {
-	return !s.Required && s.State == Waiting && (s.Reason == NotFound || s.Reason == Forbidden)
+	return !s.Required && s.State == Waiting && (s.Reason == NotFound || s.Reason == Forbidden || s.Reason == OtherVersion)
 }
+
+// Absent reports whether the table is empty because the cluster lacks the kind. Otherwise a table that isn't filled says nothing
+// about the objects.
+func (s TableStatus) Absent() bool { return !s.Filled && s.State == Waiting && s.Reason == NotFound }
 
 // settled reports whether nobody has to wait for the table any more: it was filled, or its
 // kind is missing.
@@ -111,6 +121,8 @@ type state struct {
 	detail   string
 	filled   bool
 	failures uint64
+	// definitionGoes is true while the definition of the kind is being removed.
+	definitionGoes bool
 	// watch is the number of the newest watch; open is true while it streams, and
 	// filling until the objects that exist have arrived.
 	watch         int
@@ -206,15 +218,25 @@ func (s *state) ended(watch int, why error) {
 }
 
 // failed notes that an attempt to list or watch has failed. The answer that the requested
-// version is too old or too new is no failure: the next attempt requests another one.
+// version is too old or too new is no failure: the next attempt requests another one. Nor is a rewind.
 func (s *state) failed(err error) {
-	if outdated(err) {
+	if outdated(err) || errors.Is(err, errRewound) {
 		return
 	}
 	s.mu.Lock()
 	s.failures++
 	s.mu.Unlock()
 	s.update(Waiting, reasonOf(err), err.Error())
+}
+
+// rewound notes that the table has been filled from a history that is no longer the API server's.
+func (s *state) rewound() {
+	s.mu.Lock()
+	synced := s.state == Synced
+	s.mu.Unlock()
+	if synced {
+		s.update(Waiting, WentBack, "the resource version of the API server went back: the objects are listed again")
+	}
 }
 
 func (s *state) update(to State, why Reason, detail string) {
@@ -225,6 +247,25 @@ func (s *state) update(to State, why Reason, detail string) {
 	if was != to || wasFor != why {
 		s.changed()
 	}
+}
+
+// terminates notes whether the definition of the kind is being removed.
+func (s *state) terminates(now bool) {
+	s.mu.Lock()
+	was := s.definitionGoes
+	s.definitionGoes = now
+	shown := s.state == Synced
+	s.mu.Unlock()
+	if was != now && shown {
+		s.changed()
+	}
+}
+
+// isTerminating reports whether the definition of the kind is being removed, as far as is known.
+func (s *state) isTerminating() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.definitionGoes
 }
 
 // silence returns how long an open watch has been silent, if that is too long.
@@ -257,10 +298,14 @@ func (s *state) status() TableStatus {
 	stale := s.stale()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return TableStatus{
+	t := TableStatus{
 		State: s.state, Reason: s.reason, Detail: s.detail,
 		Filled: s.filled, LastContact: s.contact, Stale: stale,
 	}
+	if s.state == Synced && s.definitionGoes {
+		t.State, t.Reason, t.Detail = Waiting, Terminating, "the CustomResourceDefinition is being removed: complete that, or install it again afterwards"
+	}
+	return t
 }
 
 // connectionLost reports whether an error of a watch says that the API server didn't answer pings any more. net/http has
@@ -270,8 +315,10 @@ func connectionLost(err error) bool {
 }
 
 func reasonOf(err error) Reason {
-	status := apierrors.APIStatus(nil)
+	status, known := apierrors.APIStatus(nil), (*unreadable)(nil)
 	switch {
+	case errors.As(err, &known):
+		return known.reason
 	case !errors.As(err, &status):
 		return Unreachable
 	case apierrors.IsNotFound(err):

@@ -36,7 +36,7 @@ func (s *store) Update(obj any) error {
 	for _, t := range s.feed.tables {
 		t.put(e, s.version(e.version))
 	}
-	s.part.watches.saw(e.version)
+	s.part.saw(e.version)
 	return nil
 }
 
@@ -51,7 +51,10 @@ func (s *store) Delete(obj any) error {
 	for _, t := range s.feed.tables {
 		t.remove(key{m.GetNamespace(), m.GetName()}, s.version(m.GetResourceVersion()))
 	}
-	s.part.watches.saw(m.GetResourceVersion())
+	s.part.saw(m.GetResourceVersion())
+	if s.part.removable() {
+		s.part.suspect()
+	}
 	return nil
 }
 
@@ -68,10 +71,14 @@ func (s *store) Replace(objs []any, version string) error {
 	}
 	s.replace(entries, version)
 	s.part.state.replaced()
+	if s.part.removable() {
+		s.part.suspect()
+	}
 	return nil
 }
 
 func (s *store) replace(entries []*entry, version string) {
+	s.part.rewinds.compare(s.part, version)
 	s.feed.mu.Lock()
 	defer s.feed.mu.Unlock()
 	s.part.listed = true
@@ -99,7 +106,7 @@ func (s *store) Bookmark(version string) error {
 	for _, t := range s.feed.tables {
 		t.saw(s.version(version))
 	}
-	s.part.watches.saw(version)
+	s.part.saw(version)
 	s.part.state.bookmarked()
 	return nil
 }

@@ -38,6 +38,8 @@ const retryFirst, retryLimit = 5 * time.Millisecond, 1000 * time.Second
 type Options struct {
 	Client    discoveryclient.EndpointSlicesGetter
 	Workloads *membership.Index[*Workload]
+	// Known reports whether Workloads has all ExternalWorkloads, because they were read or the cluster has none; nil is always.
+	Known func() bool
 	// Slices has the index watched.ByService.
 	Slices  *kube.Table[watched.Slice]
 	Workers int
@@ -61,6 +63,9 @@ type Controller struct {
 
 // New returns a controller that doesn't run yet.
 func New(o Options) *Controller {
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
 	c := &Controller{o: o}
 	c.loop = reconcile.New(reconcile.Options{
 		Name: queueName, Sync: c.sync, Workers: o.Workers,
@@ -73,10 +78,34 @@ func New(o Options) *Controller {
 	return c
 }
 
-// Run writes slices until ctx ends, beginning with a look at all Services.
+// Run writes slices until ctx ends, beginning with a look at all Services. It waits until the workloads are known: slices of
+// workloads that exist and can't be read would be deleted.
 func (c *Controller) Run(ctx context.Context) {
 	defer c.forget()
-	c.loop.Run(ctx, c.o.Workloads.Services)
+	if c.awaitKnown(ctx) {
+		c.loop.Run(ctx, c.o.Workloads.Services)
+	}
+}
+
+// knownEvery is how often a controller that waits looks whether the workloads are known.
+const knownEvery = time.Second
+
+// awaitKnown returns true when the workloads are known, and false if ctx ends before.
+func (c *Controller) awaitKnown(ctx context.Context) bool {
+	if c.o.Known == nil || c.o.Known() {
+		return true
+	}
+	c.o.Logger.Warn("EndpointSlices for ExternalWorkloads stay unchanged until ExternalWorkloads can be read")
+	look := time.NewTicker(knownEvery)
+	defer look.Stop()
+	for !c.o.Known() {
+		select {
+		case <-look.C:
+		case <-ctx.Done():
+			return false
+		}
+	}
+	return true
 }
 
 // Health says how the writes go.

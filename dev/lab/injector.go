@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"syscall"
 	"time"
@@ -46,6 +47,8 @@ func (s *stage) Cluster(ctx context.Context, f schedule.Fault) (schedule.End, er
 		return clear, err
 	case schedule.EtcdCompact:
 		return s.compact(ctx, f)
+	case schedule.DropVersion:
+		return s.dropVersion(ctx, f.Target)
 	case schedule.EtcdKill:
 		return s.takeAway(ctx, etcd)
 	default:
@@ -133,6 +136,11 @@ func (s *stage) API(_ context.Context, f schedule.Fault) (schedule.End, error) {
 	path, ok := s.paths[f.Target]
 	if !ok {
 		return nil, fmt.Errorf("there is no link %s to the API server", f.Target)
+	}
+	if f.Kind == schedule.WithdrawRight {
+		end, err := path.API.Fail(network.Failure{Share: 1, Resource: f.Resource, Status: http.StatusForbidden})
+		path.API.CutWatches() // a watch that is open would go on
+		return ends(end), err
 	}
 	end, err := path.API.Fail(network.Failure{Share: f.Share, Seed: uint64(f.ID), Status: max(0, f.Status), Reset: f.Status == schedule.Reset, Applied: f.Applied})
 	return ends(end), err

@@ -238,7 +238,7 @@ func (s *stage) unnoticedClock() []validate.Finding {
 
 // lab says what there is to break.
 func (s *stage) lab() schedule.Lab {
-	l := schedule.Lab{Replicas: replicaNames, Leases: leases, Clients: sortedKeys(s.clients), API: sortedKeys(s.paths), DNS: sortedKeys(s.dns), Certificates: sortedKeys(s.paths)}
+	l := schedule.Lab{Replicas: replicaNames, Leases: leases, Clients: sortedKeys(s.clients), API: sortedKeys(s.paths), DNS: sortedKeys(s.dns), Certificates: sortedKeys(s.paths), Definitions: definitions}
 	l.Links = slices.Concat(sortedKeys(s.links), sortedKeys(s.dns))
 	return l
 }

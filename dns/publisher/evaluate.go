@@ -55,10 +55,15 @@ func (p *Publisher) newlyFilled() []int {
 	return filled
 }
 
-// fills reports whether the needed tables of a source are filled that doesn't count as read yet.
+// fills reports whether the needed tables of a source are filled that doesn't count as read yet. A table whose kind is being
+// removed has lost objects that records were made for.
 func (p *Publisher) fills(i int) bool {
 	src := &p.Sources[i]
-	return src.Poll == nil && !p.sources[i].read && p.allFilled(src.Needed())
+	if src.Poll != nil || p.sources[i].read {
+		return false
+	}
+	needed := src.Needed()
+	return p.allFilled(needed) && !slices.ContainsFunc(needed, terminating)
 }
 
 // statusEvery is how often to check whether tables can be read.

@@ -49,8 +49,11 @@ func (p *Publisher) givesUp(i int, now time.Time) bool {
 	if src.Poll != nil {
 		return s.err != nil || !p.contact.IsZero() && now.Sub(p.contact) >= silencePatience
 	}
-	return slices.ContainsFunc(src.Tables, func(t kube.AnyTable) bool { return !p.filled(t) && p.hopeless(t, now) })
+	return slices.ContainsFunc(src.Tables, func(t kube.AnyTable) bool { return terminating(t) || !p.filled(t) && p.hopeless(t, now) })
 }
+
+// terminating reports whether the definition of a table's kind is being removed.
+func terminating(t kube.AnyTable) bool { return t.Status().Reason == kube.Terminating }
 
 // contacted reports whether anything of a source has been read.
 func (p *Publisher) contacted() bool {

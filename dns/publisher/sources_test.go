@@ -150,6 +150,37 @@ func TestLostKind(t *testing.T) {
 	})
 }
 
+// day2 B11: the removal of a kind hangs, so it can still be read, and its objects are gone. This must not remove records.
+func TestTerminatingKind(t *testing.T) {
+	for name, start := range map[string]func(*table){
+		"begins while Signpost runs": func(*table) {},
+		"began before":               func(things *table) { things.set(kube.Waiting, kube.Terminating) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				things := &table{}
+				reading(w, things)
+				things.set(kube.Synced, "")
+				start(things)
+				w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"))
+				w.start()
+				defer w.stop()
+				rest()
+				w.expectZone("a.shop.test A 192.0.2.1")
+				w.objects.set("a")
+				time.Sleep(time.Second)
+				things.set(kube.Waiting, kube.Terminating)
+				time.Sleep(3 * DefaultInterval)
+				w.expectZone("a.shop.test A 192.0.2.1")
+				things.set(kube.Waiting, kube.NotFound)
+				time.Sleep(3 * DefaultInterval)
+				w.expectZone("a.shop.test A 192.0.2.1")
+			})
+		})
+	}
+}
+
 // A namespace that can't be read says so. As long as nobody knows what it has, nothing is
 // deleted; what another one asks for is published. Namespaces of other publishers don't matter.
 func TestUnreadNamespace(t *testing.T) {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -120,7 +122,7 @@ func TestKinds(t *testing.T) {
 			"failed the cluster has no gateways.networking.istio.io (v1), which --source=istio-gateway would read",
 		}},
 		"a version that isn't served": {rest: api.Config, config: dnsConfig(t, append(dnsFlags, "--source=crd", "--crd-source-apiversion=externaldns.k8s.io/v1", "--crd-source-kind=DNSEndpoint")...), want: []string{
-			"failed the cluster has no dnsendpoints.externaldns.k8s.io (v1), which --source=crd would read; of this group it has v1alpha1",
+			"failed the cluster has dnsendpoints.externaldns.k8s.io in v1alpha1, and not in v1, which --source=crd would read: the objects exist and can't be read",
 		}},
 		"registry": {rest: bare.Config, config: dnsConfig(t, append(dnsFlags, "--source=service", "--registry=crd")...), want: []string{
 			"failed the cluster has no dnsrecords.externaldns.k8s.io (v1alpha1), which --registry=crd would read",
@@ -133,6 +135,42 @@ func TestKinds(t *testing.T) {
 				t.Errorf("kinds (-want +got):\n%s\nin %q", diff, lines)
 			}
 		})
+	}
+}
+
+// day2 B3: the objects of a kind that may be missing exist in another version.
+func TestKindInAnotherVersion(t *testing.T) {
+	documents := map[string]string{
+		"/version":                            `{"major": "1", "minor": "36", "gitVersion": "v1.36.0"}`,
+		"/apis/workload.linkerd.io":           `{"versions": [{"version": "v1beta2"}]}`,
+		"/apis/workload.linkerd.io/v1beta2":   `{"resources": [{"name": "externalworkloads"}]}`,
+		"/apis/policy.linkerd.io":             `{"versions": [{"version": "v1"}]}`,
+		"/apis/policy.linkerd.io/v1":          `{"resources": [{"name": "meshtlsauthentications"}]}`,
+		"/apis/linkerd.io/v1alpha2":           `{"resources": [{"name": "serviceprofiles"}]}`,
+		"/apis/discovery.k8s.io/v1":           `{"resources": [{"name": "endpointslices"}]}`,
+		"/apis/apps/v1":                       `{"resources": [{"name": "replicasets"}]}`,
+		"/apis/batch/v1":                      `{"resources": [{"name": "jobs"}]}`,
+		"/api/v1":                             `{"resources": [{"name": "services"}, {"name": "pods"}, {"name": "nodes"}, {"name": "secrets"}]}`,
+		"/apis/coordination.k8s.io/v1/leases": `{"items": []}`,
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		if documents[r.URL.Path] == "" {
+			w.WriteHeader(http.StatusNotFound)
+			fmt.Fprint(w, `{"kind": "Status", "apiVersion": "v1", "reason": "NotFound", "code": 404}`)
+			return
+		}
+		fmt.Fprint(w, documents[r.URL.Path])
+	}))
+	t.Cleanup(server.Close)
+	a := subjectOf(&rest.Config{Host: server.URL}, wholeConfig(t, "default", settings.DestinationSection), types.NamespacedName{Namespace: "default", Name: "signpost"})
+	lines := only(group(Run(context.Background(), Checks(a), testLimit), "kinds"))
+	want := []string{
+		"failed the cluster has externalworkloads.workload.linkerd.io in v1beta2, and not in v1beta1, which destination would read: the objects exist and can't be read",
+		"note the cluster has no servers.policy.linkerd.io (v1beta3), which destination would read; of this group it has v1",
+	}
+	if diff := cmp.Diff(want, lines); diff != "" {
+		t.Errorf("kinds (-want +got):\n%s", diff)
 	}
 }
 

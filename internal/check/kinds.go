@@ -108,6 +108,18 @@ func (a asked) missing(ctx context.Context, k *kind) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
+	others, err := a.othersThatServe(ctx, k, versions)
+	if err != nil {
+		return Result{}, err
+	}
+	if len(others) > 0 {
+		return Result{
+			State: Failed,
+			Text: fmt.Sprintf("the cluster has %s in %s, and not in %s, which %s would read: the objects exist and can't be read",
+				k.GroupResource(), strings.Join(others, ", "), k.Version, strings.Join(k.readers, ", ")),
+			Hint: fmt.Sprintf("serve %s in %s too (spec.versions of its CustomResourceDefinition), or run a Signpost that reads what is served", k.GroupResource(), k.Version),
+		}, nil
+	}
 	result := Result{State: Note, Text: fmt.Sprintf("the cluster has no %s (%s), which %s would read", k.GroupResource(), k.Version, strings.Join(k.readers, ", "))}
 	if len(versions) > 0 {
 		result.Text += fmt.Sprintf("; of this group it has %s", strings.Join(versions, ", "))
@@ -117,6 +129,20 @@ func (a asked) missing(ctx context.Context, k *kind) (Result, error) {
 		result.Hint = "install the definition of this kind in a version that has it, or leave out what reads it"
 	}
 	return result, nil
+}
+
+// othersThatServe returns the versions, of those that the cluster has of a group, in which it has a kind that is read in another one.
+func (a asked) othersThatServe(ctx context.Context, k *kind, versions []string) (others []string, err error) {
+	for _, version := range versions {
+		names, err := a.served(ctx, schema.GroupVersion{Group: k.Group, Version: version})
+		if err != nil {
+			return nil, err
+		}
+		if names[k.Resource] {
+			others = append(others, version)
+		}
+	}
+	return others, nil
 }
 
 // served returns the names of the resources of a group and version; none if there is no such

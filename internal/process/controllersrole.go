@@ -51,6 +51,7 @@ func newControllersRole(in roleInput, o settings.Controllers) (role, error) {
 			return []run.Actor{{Name: "controllers", Run: func(ctx context.Context) error { return w.run(ctx, settled) }}}
 		},
 		Details: w.details,
+		Tell:    w.tell,
 		Leading: func() inspect.Leading { return w.leadership.leading(settings.ControllersSection) },
 		Offer:   inspect.Offer{Explains: waitExplainer{set: w.set, leads: w.leadership.leads}},
 	}, nil

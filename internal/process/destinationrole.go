@@ -68,6 +68,7 @@ func newDestinationRole(in roleInput, o settings.Destination) (role, error) {
 		Details:  func() []string { return missing(links.set.Secrets()) },
 		Handlers: map[string]http.Handler{linked.StatusPath: links.handler()},
 		Report:   links.report,
+		Tell:     tellOfPod(links.client.CoreV1(), "signpost-destination", in.Log),
 		Clusters: func() []inspect.Cluster { return clustersOf(links.set.Status()) },
 		Offer: inspect.Offer{
 			Streams: inspected, Services: inspected,

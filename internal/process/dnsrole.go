@@ -150,6 +150,18 @@ func (r *dnsRole) role() role {
 		Leading: r.leading,
 
 		Problems: func() []inspect.Problem { return dnsinspect.Problems(r.publishers()) },
+		Tell:     r.tell(),
+	}
+}
+
+// tell sends Events about this process as the publishers send theirs; nil without a cluster.
+func (r *dnsRole) tell() tell {
+	if r.sender == nil {
+		return nil
+	}
+	send := r.sender.For(events.Manner{})
+	return func(reason, message string) {
+		send(publisher.Notice{Action: publisher.ActionFailed, Reason: reason, Message: message})
 	}
 }
 

@@ -82,6 +82,8 @@ type role struct {
 	Clusters func() []inspect.Cluster
 	// Problems returns what is wrong with the role as a whole; it may be nil.
 	Problems func() []inspect.Problem
+	// Tell sends Events about the process; nil if the role has no right to.
+	Tell tell
 	// UseTables is told where the condition of the cluster is; it may be nil.
 	UseTables func(status func() []kube.TableStatus)
 }
@@ -201,7 +203,7 @@ func joinRoles(in roleInput, roles []role) (process, error) {
 	if len(tables) == 0 {
 		return p.withoutCluster(roles), nil
 	}
-	cluster, err := kube.New(kube.Options{Config: in.REST, NamespacesOf: in.NamespacesOf, Registerer: in.Registerer, Logger: in.Log, Report: kinds.ReportTo(reportTo(in.Report, roles), "")}, tables...)
+	cluster, err := kube.New(kube.Options{Config: in.REST, NamespacesOf: in.NamespacesOf, Registerer: in.Registerer, Logger: in.Log, Report: kinds.ReportTo(reportTo(in.Report, roles), ""), Rewound: tellRewound(roles)}, tables...)
 	if err != nil {
 		return process{}, err
 	}

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/signpostd/signpost/internal/channel"
 	"github.com/signpostd/signpost/internal/foreign"
@@ -12,7 +13,8 @@ import (
 
 // readiness answers /ready: whether all tables are filled and all roles do their work, and
 // which kinds of object are missing. A process that was ready stays ready while the API
-// server is away, as Linkerd's controller does: it goes on serving what it knows.
+// server is away, as Linkerd's controller does: it goes on serving what it knows. It isn't when the API server
+// has refused its credentials for a minute, which concerns this process only.
 //
 // The cluster is nil for roles that read no objects.
 func readiness(cluster *kube.Cluster, roles []role) (ready bool, details []string) {
@@ -22,8 +24,18 @@ func readiness(cluster *kube.Cluster, roles []role) (ready bool, details []strin
 	}
 	for _, t := range cluster.Status() {
 		details = append(details, missing(t)...)
+		ready = ready && !refused(t)
 	}
 	return ready && channel.IsClosed(cluster.Settled()), append(details, more...)
+}
+
+// refusedCredentialsLimit is how long the API server may refuse the credentials before the process isn't ready. Other replicas have credentials
+// of their own, so clients are better off there.
+const refusedCredentialsLimit = time.Minute
+
+// refused reports whether the API server has refused the credentials for too long.
+func refused(t kube.TableStatus) bool {
+	return t.Required && t.State == kube.Waiting && t.Reason == kube.Unauthorized && t.Stale >= refusedCredentialsLimit
 }
 
 // missing returns what is not in sync, in lines for /ready. Kinds are called what roles call them.
@@ -56,6 +68,9 @@ func why(resource string, state kube.State, reason kube.Reason, detail string) s
 	words := []string{strings.TrimSpace(string(state) + " " + string(reason))}
 	if reason == kube.Forbidden {
 		words = append(words, "grant list and watch on "+resource+" to this process")
+	}
+	if reason == kube.Unauthorized {
+		words = append(words, "give this process valid credentials, and restart it if they are in its kubeconfig (a token file is read again every minute)")
 	}
 	if detail != "" {
 		words = append(words, foreign.CutTo(detail, mostDetail))

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/signpostd/signpost/internal/channel"
 	"github.com/signpostd/signpost/internal/leader"
 	"github.com/signpostd/signpost/kube"
 )
@@ -23,13 +24,48 @@ const upToDateLimit = 10 * time.Second
 type upToDate struct {
 	lead   func(context.Context) error
 	tables []kube.AnyTable
-	// limit is how long that may take.
+	// limit is how long that may take; zero for ever.
 	limit time.Duration
 	log   *slog.Logger
 }
 
-// run works for one term. It returns a [leader.StandDown] when the tables aren't up to date in time.
+// run works for one term. It returns a [leader.StandDown] when the tables aren't up to date in time. When the resource version of
+// the API server goes back, the work ends and begins again: what was written and read before belongs to a history that is gone.
 func (u *upToDate) run(ctx context.Context) error {
+	for {
+		rewound, err := u.untilRewound(ctx, u.leadUpToDate)
+		if !rewound {
+			return err
+		}
+	}
+}
+
+// runAtOnce is run for a process without an election, which needs not catch up with a former leader.
+func (u *upToDate) runAtOnce(ctx context.Context) error {
+	if rewound, err := u.untilRewound(ctx, u.lead); !rewound {
+		return err
+	}
+	return u.run(ctx)
+}
+
+// untilRewound works until the resource version of the API server goes back, and reports whether that was the end.
+func (u *upToDate) untilRewound(ctx context.Context, work func(context.Context) error) (rewound bool, err error) {
+	until, cancel := context.WithCancel(ctx)
+	defer cancel()
+	next := kube.Rewound(u.tables...)
+	go func() {
+		select {
+		case <-next:
+			cancel()
+		case <-until.Done():
+		}
+	}()
+	err = work(until)
+	return channel.IsClosed(next) && ctx.Err() == nil, err
+}
+
+// leadUpToDate works when the tables are up to date.
+func (u *upToDate) leadUpToDate(ctx context.Context) error {
 	err := u.catchUp(ctx)
 	switch {
 	case ctx.Err() != nil:
@@ -43,7 +79,10 @@ func (u *upToDate) run(ctx context.Context) error {
 // catchUp returns when the tables are up to date.
 func (u *upToDate) catchUp(ctx context.Context) error {
 	begun := time.Now()
-	bounded, cancel := context.WithTimeout(ctx, u.limit)
+	bounded, cancel := ctx, func() {}
+	if u.limit > 0 {
+		bounded, cancel = context.WithTimeout(ctx, u.limit)
+	}
 	defer cancel()
 	err := kube.CatchUp(bounded, u.tables...)
 	if took := time.Since(begun); err == nil && took > upToDateSoon {

@@ -28,6 +28,8 @@ type writer struct {
 	// leaseDuration is how long a new leader may take until its tables are up to date, if it is longer than upToDateLimit.
 	leaseDuration time.Duration
 	log           *slog.Logger
+	// tell sends Events about the process; nil without a pod.
+	tell tell
 	// closeIdle closes the connections of its clients.
 	closeIdle func()
 }
@@ -51,7 +53,10 @@ func newWriter(in roleInput, c writerConfig) (*writer, error) {
 	}
 	c.set.Metrics, c.set.Logger, c.set.Tracer = in.Metrics, in.Log, in.Tracer
 	set, err := controllers.New(c.set)
-	return &writer{set: set, leadership: leadership, leaseDuration: c.leader.LeaseDuration, log: in.Log, closeIdle: made.closeIdle}, err
+	return &writer{
+		set: set, leadership: leadership, leaseDuration: c.leader.LeaseDuration, log: in.Log, closeIdle: made.closeIdle,
+		tell: tellOfPod(c.set.EventClient.CoreV1(), "signpost-controllers", in.Log),
+	}, err
 }
 
 // run campaigns and writes until ctx ends, but only once the tables are filled: whoever
@@ -64,10 +69,11 @@ func (w *writer) run(ctx context.Context, settled <-chan struct{}) error {
 	case <-ctx.Done():
 		return nil
 	}
+	begin := upToDate{lead: w.set.Lead, tables: w.set.Tables(), log: w.log}
 	if w.leadership.elector == nil {
-		return w.leadership.run(ctx, w.set.Lead)
+		return w.leadership.run(ctx, begin.runAtOnce)
 	}
-	begin := upToDate{lead: w.set.Lead, tables: w.set.Tables(), limit: max(w.leaseDuration, upToDateLimit), log: w.log}
+	begin.limit = max(w.leaseDuration, upToDateLimit)
 	work := refusable{lead: begin.run, health: w.set.Health}
 	return w.leadership.run(ctx, work.run)
 }

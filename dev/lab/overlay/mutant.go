@@ -13,7 +13,7 @@ type Mutant struct {
 	Fault string
 	// Validator has to object to it: V1 to V7. Others may object, too.
 	Validator string
-	// Profile is the schedule under which it shows: mixed, split-brain, outage, compaction or calm.
+	// Profile is the schedule under which it shows, such as mixed.
 	Profile string
 	// Test is one of Signpost's own tests that fails with the mutant, which shows that it is a fault: the directory of the
 	// package, the name of the test, and flags for it.
@@ -34,5 +34,5 @@ func (m Mutant) Packages() []string {
 
 // Mutants returns all mutants, in the order of their validators.
 func Mutants() []Mutant {
-	return slices.Concat(streamMutants, sliceMutants, recordMutants, leaderMutants)
+	return slices.Concat(streamMutants, sliceMutants, recordMutants, kindMutants, leaderMutants)
 }

@@ -39,6 +39,12 @@ const (
 
 	// APIErrors answers a share of the requests of a replica to the API server with Fault.Status, or resets their connection.
 	APIErrors Kind = "api-errors"
+	// WithdrawRight answers each request of a replica for Fault.Resource with the status 403, and ends its watches at At, as when a
+	// right is withdrawn. It is given back when the fault ends.
+	WithdrawRight Kind = "withdraw-right"
+
+	// DropVersion has a CustomResourceDefinition serve another version in the place of the one that is read, until the fault ends.
+	DropVersion Kind = "drop-version"
 
 	// DNSDrop loses a share of the messages between a replica and the name server.
 	DNSDrop Kind = "dns-drop"
@@ -89,6 +95,8 @@ type Fault struct {
 	Share float64
 	// Status is the HTTP status that APIErrors answer, or Reset.
 	Status int
+	// Resource is the plural name of the resource that WithdrawRight is about.
+	Resource string
 	// Applied says that what is hit has been done before its answer is lost or replaced, for APIErrors, DNSDrop and
 	// ProviderStorm. Otherwise the request is lost before it arrives.
 	Applied bool
@@ -106,6 +114,7 @@ func (f Fault) Detail() string {
 	}
 	add(f.Delay > 0, "delay %s", f.Delay)
 	add(f.Rate > 0, "%d B/s", f.Rate)
+	add(f.Resource != "", "%s", f.Resource)
 	add(f.Share > 0, "share %.2f", f.Share)
 	add(f.Status > 0, "status %d", f.Status)
 	add(f.Status == Reset, "reset")

@@ -23,6 +23,8 @@ type Lab struct {
 	API, DNS []string
 	// Leases can be stolen.
 	Leases []string
+	// Definitions are the names of CustomResourceDefinitions whose version can be dropped.
+	Definitions []string
 	// Certificates can be rotated: the name of a server.
 	Certificates []string
 	// Clients can stop reading.

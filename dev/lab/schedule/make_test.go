@@ -25,6 +25,7 @@ var lab = Lab{
 	DNS:          []string{"replica-a→bind", "replica-b→bind"},
 	Leases:       []string{"signpost-controllers", "signpost-dns"},
 	Certificates: []string{"kube-apiserver"},
+	Definitions:  []string{"externalworkloads.workload.linkerd.io"},
 	Clients:      []string{"client-1", "client-2"},
 }
 
@@ -154,6 +155,8 @@ func TestProfiles(t *testing.T) {
 		"herd":           {Kill, 5, 2 * time.Second},
 		"half-open":      {HalfOpen, 4, 35 * time.Second},
 		"provider-storm": {ProviderStorm, 4, 25 * time.Second},
+		"rights":         {WithdrawRight, 12, 15 * time.Second},
+		"versions":       {DropVersion, 6, 15 * time.Second},
 		"slow-clients":   {SlowClient, 2, 2 * time.Minute},
 	} {
 		s := mustMake(t, Options{Seed: 1, Duration: 3 * time.Minute, Lab: lab, Profile: name})

@@ -8,8 +8,12 @@ import (
 // dealt are the kinds that mixed schedules are dealt from.
 var dealt = []Kind{
 	Kill, Terminate, Pause, APIServerKill, EtcdKill, EtcdCompact, EtcdFull, Delay, Slow, Cut, HalfOpen, APIErrors,
+	WithdrawRight, DropVersion,
 	DNSDrop, ProviderStorm, BINDPause, BINDRestart, StealLease, RotateCertificates, SlowClient,
 }
+
+// withdrawn are the resources that WithdrawRight is about: the Lease, and kinds whose objects are endpoints, or make some.
+var withdrawn = []string{"leases", "pods", "services", "endpointslices", "externalworkloads", "dnsendpoints"}
 
 const (
 	// calmLength is how long the calm stretch of a mixed schedule is, unless the run is too short for it.
@@ -102,8 +106,10 @@ func (b *builder) targets(k Kind) []string {
 		return []string{Etcd}
 	case Delay, Slow, Cut, HalfOpen:
 		return slices.Clone(b.lab.Links)
-	case APIErrors:
+	case APIErrors, WithdrawRight:
 		return slices.Clone(b.lab.API)
+	case DropVersion:
+		return slices.Clone(b.lab.Definitions)
 	case DNSDrop:
 		return slices.Clone(b.lab.DNS)
 	case ProviderStorm:
@@ -159,6 +165,11 @@ func (b *builder) fault(k Kind, at time.Duration) Fault {
 		f.Share, f.Status, f.Applied = b.share(0.1, 0.6), oneOf(b, 429, 500, 503, Reset), b.rng.IntN(2) == 0
 		// Who answers 429 has done nothing, by the meaning of the status; so a client may repeat anything.
 		f.Applied = f.Applied && f.Status != 429
+	case WithdrawRight:
+		lasts(5*time.Second, 15*time.Second)
+		f.Resource = oneOf(b, withdrawn...)
+	case DropVersion:
+		lasts(5*time.Second, 15*time.Second)
 	case DNSDrop:
 		lasts(5*time.Second, 20*time.Second)
 		f.Share, f.Applied = b.share(0.2, 0.8), b.rng.IntN(2) == 0

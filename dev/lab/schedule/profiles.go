@@ -35,6 +35,8 @@ var profiles = []Profile{
 	{"herd", "One replica after the other is killed, so that its clients go to the others.", (*builder).herd},
 	{"half-open", "One link after the other is half-open for 35 s.", (*builder).halfOpen},
 	{"provider-storm", "Half of the messages to the name server are lost, before or after they are applied.", (*builder).storms},
+	{"rights", "The right to the Lease, or to one kind, is withdrawn from all replicas, and given back.", (*builder).rights},
+	{"versions", "A CustomResourceDefinition serves another version than the one that is read, and serves that again.", (*builder).versions},
 	{"slow-clients", "Clients don't read for most of the run.", (*builder).slowClients},
 }
 
@@ -129,6 +131,27 @@ func (b *builder) slowClients() {
 		at := b.between(start, start+10*time.Second)
 		b.add(Fault{At: at, Until: b.end, Kind: SlowClient, Target: client})
 	}
+}
+
+func (b *builder) rights() {
+	if len(b.lab.API) == 0 {
+		return
+	}
+	b.inTurn(withdrawn, 15*time.Second, 8*time.Second, func(at time.Duration, resource string) Fault {
+		of := func(link string) Fault {
+			return Fault{At: at, Until: at + 15*time.Second, Kind: WithdrawRight, Target: link, Resource: resource}
+		}
+		for _, link := range b.lab.API[1:] {
+			b.add(of(link))
+		}
+		return of(b.lab.API[0])
+	})
+}
+
+func (b *builder) versions() {
+	b.inTurn(b.lab.Definitions, 15*time.Second, 8*time.Second, func(at time.Duration, name string) Fault {
+		return Fault{At: at, Until: at + 15*time.Second, Kind: DropVersion, Target: name}
+	})
 }
 
 // inTurn adds a fault for one target after the other, beginning with any, as long as there is time for one of the

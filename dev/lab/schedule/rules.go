@@ -43,6 +43,8 @@ func (b *builder) touches(f Fault) []string {
 		return []string{Etcd, APIServer}
 	case StealLease: // the thief needs an API server that writes
 		return []string{f.Target, APIServer}
+	case DropVersion: // which is written
+		return []string{f.Target, APIServer}
 	case ProviderStorm:
 		return append([]string{AllDNS}, b.lab.DNS...)
 	default:

@@ -19,11 +19,11 @@ type End func(context.Context) error
 type Injector interface {
 	// Replica begins Kill, Terminate and Pause.
 	Replica(context.Context, Fault) (End, error)
-	// Cluster begins APIServerKill, EtcdKill, EtcdCompact and EtcdFull.
+	// Cluster begins APIServerKill, EtcdKill, EtcdCompact, EtcdFull and DropVersion.
 	Cluster(context.Context, Fault) (End, error)
 	// Link begins Delay, Slow, Cut and HalfOpen.
 	Link(context.Context, Fault) (End, error)
-	// API begins APIErrors.
+	// API begins APIErrors and WithdrawRight.
 	API(context.Context, Fault) (End, error)
 	// DNS begins DNSDrop and ProviderStorm.
 	DNS(context.Context, Fault) (End, error)
@@ -124,11 +124,11 @@ func (r *play) group(k Kind) func(context.Context, Fault) (End, error) {
 	switch k {
 	case Kill, Terminate, Pause:
 		return r.injector.Replica
-	case APIServerKill, EtcdKill, EtcdCompact, EtcdFull:
+	case APIServerKill, EtcdKill, EtcdCompact, EtcdFull, DropVersion:
 		return r.injector.Cluster
 	case Delay, Slow, Cut, HalfOpen:
 		return r.injector.Link
-	case APIErrors:
+	case APIErrors, WithdrawRight:
 		return r.injector.API
 	case DNSDrop, ProviderStorm:
 		return r.injector.DNS

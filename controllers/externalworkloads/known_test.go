@@ -1,0 +1,49 @@
+package externalworkloads
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/signpostd/signpost/controllers/membership"
+	"github.com/signpostd/signpost/controllers/reconcile"
+	"github.com/signpostd/signpost/controllers/watched"
+	"github.com/signpostd/signpost/internal/object"
+)
+
+// day2 B3: a new leader that couldn't read ExternalWorkloads deleted their slices.
+func TestWaitsUntilWorkloadsAreKnown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var known atomic.Bool
+		c := New(Options{
+			Workloads: membership.New(func(w *Workload) (types.NamespacedName, object.Labels) {
+				return types.NamespacedName{Namespace: w.Namespace, Name: w.Name}, w.Labels
+			}),
+			Known: known.Load, Slices: watched.EndpointSlices(ManagedBy).Table(), Workers: 1, Metrics: reconcile.NewMetrics(nil, nil),
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		began := make(chan bool, 1)
+		go func() { began <- c.awaitKnown(ctx) }()
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		select {
+		case <-began:
+			t.Fatal("it doesn't wait")
+		default:
+		}
+		known.Store(true)
+		if !<-began {
+			t.Error("it doesn't begin")
+		}
+		known.Store(false)
+		cancel()
+		if c.awaitKnown(ctx) {
+			t.Error("it begins when its term is over")
+		}
+	})
+}

@@ -1,0 +1,73 @@
+package kubetest
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// restoreTimeout bounds the wait for a component that is started again.
+const restoreTimeout = 2 * time.Minute
+
+// CopyEtcd returns a directory with a copy of etcd's data, for RestoreEtcd.
+func (c *OwnCluster) CopyEtcd() (dir string) {
+	c.t.Helper()
+	dir = c.t.TempDir()
+	c.Stop(Etcd)
+	defer c.Continue(Etcd)
+	if err := os.CopyFS(dir, os.DirFS(c.etcdData())); err != nil {
+		c.t.Fatalf("kubetest: copy the data of etcd: %v", err)
+	}
+	return dir
+}
+
+// RestoreEtcd replaces etcd's data by a copy, or by nothing if dir is empty, and starts etcd and the API server again. When etcd
+// serves and the API server doesn't, it calls before with the directory of the cluster. The restart delay of the cluster has to
+// be one second at least.
+func (c *OwnCluster) RestoreEtcd(dir string, before func(clusterDir string)) {
+	c.t.Helper()
+	data, fresh := c.etcdData(), c.etcdData()+".new"
+	if dir != "" {
+		if err := os.CopyFS(fresh, os.DirFS(dir)); err != nil {
+			c.t.Fatalf("kubetest: copy data for etcd: %v", err)
+		}
+	} else if err := os.Mkdir(fresh, 0o700); err != nil {
+		c.t.Fatalf("kubetest: make an empty directory for etcd: %v", err)
+	}
+	c.Kill(APIServer)
+	c.Kill(Etcd)
+	if err := os.Rename(data, data+fmt.Sprint(".", time.Now().UnixNano())); err != nil {
+		c.t.Fatalf("kubetest: take the data of etcd away: %v", err)
+	}
+	if err := os.Rename(fresh, data); err != nil {
+		c.t.Fatalf("kubetest: give data to etcd: %v", err)
+	}
+	c.awaitPID(APIServer)
+	c.Stop(APIServer)
+	c.awaitPID(Etcd)
+	if before != nil {
+		before(c.dir)
+	}
+	c.Continue(APIServer)
+}
+
+func (c *OwnCluster) etcdData() string { return filepath.Join(c.dir, Etcd) }
+
+// awaitPID waits until a component runs again.
+func (c *OwnCluster) awaitPID(component string) {
+	c.t.Helper()
+	Eventually(c.t, restoreTimeout, func() error {
+		text, err := os.ReadFile(filepath.Join(c.dir, "pids", component))
+		if err != nil {
+			return err
+		}
+		var pid int
+		if _, err := fmt.Sscan(strings.TrimSpace(string(text)), &pid); err != nil {
+			return fmt.Errorf("read the pid of %s: %w", component, err)
+		}
+		return syscall.Kill(pid, 0)
+	})
+}

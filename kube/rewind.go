@@ -1,0 +1,117 @@
+package kube
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+)
+
+// Rewind says that the resource version of an API server went back. Objects were restored from an older copy, or deleted with
+// etcd's data; a watch that continued at the remembered version would miss all that happens until that version is reached again.
+type Rewind struct {
+	// Cluster is the name of the cluster, and Kind that of the kind that has shown it.
+	Cluster, Kind string
+	// Remembered is the resource version that the tables of the kind had reached, and Present that of the API server.
+	Remembered, Present string
+}
+
+// rewinds are the rewinds of the API server of a cluster. The resource version of one kind never goes back as long as etcd keeps
+// its data, and versions of one kind may be compared as numbers (KEP-5504). So a part that is sent a version below the one that
+// it remembers reports a rewind. Then the parts of all kinds forget their versions and list their objects again.
+type rewinds struct {
+	cluster string
+	log     *slog.Logger
+	told    func(Rewind)
+
+	mu    sync.Mutex
+	parts []*part
+	count uint64
+	// next closes at the next rewind.
+	next chan struct{}
+}
+
+func newRewinds() *rewinds {
+	return &rewinds{log: slog.Default(), told: func(Rewind) {}, next: make(chan struct{})}
+}
+
+// Rewound returns a channel that closes when the resource version of the API server of these tables is next found to have gone back.
+// From that moment on, a table is out of date until [CatchUp] returns. The channel is nil if the tables belong to no cluster.
+func Rewound(tables ...AnyTable) <-chan struct{} {
+	for _, t := range tables {
+		for _, p := range t.parts() {
+			return p.rewinds.upcoming()
+		}
+	}
+	return nil
+}
+
+// upcoming returns a channel that closes at the next rewind.
+func (r *rewinds) upcoming() <-chan struct{} {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.next
+}
+
+// counted returns how many rewinds there were.
+func (r *rewinds) counted() uint64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.count
+}
+
+// untilNext returns a context that ends with ctx or at the next rewind. The caller has to cancel it.
+func (r *rewinds) untilNext(ctx context.Context) (context.Context, context.CancelFunc) {
+	until, cancel := context.WithCancel(ctx)
+	next := r.upcoming()
+	go func() {
+		select {
+		case <-next:
+			cancel()
+		case <-until.Done():
+		}
+	}()
+	return until, cancel
+}
+
+// compare takes a version that the API server has sent for a part, and reports a rewind if it is below the remembered one. It
+// returns true in that case.
+func (r *rewinds) compare(p *part, present string) bool {
+	if !below(present, p.watches.come()) {
+		return false
+	}
+	r.mu.Lock()
+	remembered := p.watches.come()
+	if !below(present, remembered) {
+		r.mu.Unlock()
+		return true // another part was first, and this one has forgotten its version
+	}
+	for _, of := range r.parts {
+		of.watches.forget()
+	}
+	r.mu.Unlock()
+	for _, of := range r.parts {
+		of.state.rewound() // before they begin to list again
+	}
+	r.begin()
+	r.log.Warn("The resource version of the API server went back, as after a restore of etcd from an older copy: all kinds are listed again",
+		"kind", p.feed.kind, "remembered", remembered, "present", present)
+	r.told(Rewind{Cluster: r.cluster, Kind: p.feed.kind, Remembered: remembered, Present: present})
+	return true
+}
+
+// begin makes all parts list their objects again.
+func (r *rewinds) begin() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.count++
+	close(r.next)
+	r.next = make(chan struct{})
+}
+
+// below reports whether a version is older than another one of the same kind. It is false if one of them isn't a number.
+func below(version, other string) bool {
+	order, err := resourceversion.CompareResourceVersion(version, other)
+	return err == nil && order < 0
+}

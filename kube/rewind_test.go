@@ -1,0 +1,316 @@
+package kube
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+
+	"github.com/signpostd/signpost/internal/kubetest"
+)
+
+// fakeServer serves two kinds of objects, and nothing happens to them but what tests do.
+type fakeServer struct {
+	mu      sync.Mutex
+	version int
+	objects map[string][]string // names by resource
+	// cut closes when open watches of the first kind end.
+	cut chan struct{}
+	// discovery has documents by their path.
+	discovery map[string]string
+	// gone are resources that are answered with 404, and forbidden those with 403.
+	gone, forbidden map[string]bool
+	// events take what open watches of a resource bring.
+	events map[string]chan string
+}
+
+func newFakeServer() *fakeServer {
+	return &fakeServer{
+		version: 1000, objects: map[string][]string{}, cut: make(chan struct{}),
+		discovery: map[string]string{}, gone: map[string]bool{}, forbidden: map[string]bool{}, events: map[string]chan string{"as": make(chan string), "bs": make(chan string)},
+	}
+}
+
+// set changes the server under its lock.
+func (s *fakeServer) set(change func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	change()
+}
+
+func (s *fakeServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	resource := r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:]
+	version, names, cut, document := strconv.Itoa(s.version), s.objects[resource], s.cut, s.discovery[r.URL.Path]
+	gone, forbidden := s.gone[resource], s.forbidden[resource]
+	s.mu.Unlock()
+	w.Header().Set("Content-Type", "application/json")
+	switch {
+	case document != "":
+		fmt.Fprint(w, document)
+		return
+	case s.events[resource] == nil || gone:
+		w.WriteHeader(http.StatusNotFound)
+		fmt.Fprint(w, `{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "NotFound", "code": 404}`)
+		return
+	case forbidden:
+		w.WriteHeader(http.StatusForbidden)
+		fmt.Fprint(w, `{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Forbidden", "code": 403}`)
+		return
+	case r.URL.Query().Get("watch") == "":
+		fmt.Fprintf(w, `{"kind": "List", "apiVersion": "example.com/v1", "metadata": {"resourceVersion": %q}, "items": []}`, version)
+		return
+	}
+	if r.URL.Query().Get("sendInitialEvents") == "true" {
+		for _, name := range names {
+			fmt.Fprintf(w, `{"type": "ADDED", "object": {"kind": "X", "apiVersion": "example.com/v1", "metadata": {"name": %q, "resourceVersion": %q}}}`+"\n", name, version)
+		}
+		fmt.Fprintf(w, `{"type": "BOOKMARK", "object": {"kind": "X", "apiVersion": "example.com/v1", "metadata": {"resourceVersion": %q, "annotations": {"k8s.io/initial-events-end": "true"}}}}`+"\n", version)
+	}
+	for {
+		w.(http.Flusher).Flush()
+		select {
+		case <-cut:
+			return
+		case <-r.Context().Done():
+			return
+		case event := <-s.events[resource]:
+			fmt.Fprintln(w, event)
+		}
+	}
+}
+
+// bookmark is an event that says how far a watch has come.
+func bookmark(version int) string {
+	return fmt.Sprintf(`{"type": "BOOKMARK", "object": {"kind": "X", "apiVersion": "example.com/v1", "metadata": {"resourceVersion": "%d"}}}`, version)
+}
+
+// breakWatches ends the open watches after a change. A watch that ended at once, and without an event, would not be continued.
+func (s *fakeServer) breakWatches(change func(), resources ...string) {
+	for _, resource := range resources {
+		s.events[resource] <- bookmark(s.version)
+	}
+	s.set(func() {
+		change()
+		close(s.cut)
+		s.cut = make(chan struct{})
+	})
+}
+
+// fakeKind is a kind that a fakeServer serves.
+func fakeKind(resource string) Kind[string] {
+	return Kind[string]{
+		Name: resource, Resource: schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: resource}, ClusterWide: true,
+		Form: Unstructured(), Trim: TrimOf(func(_ Scope, u *unstructured.Unstructured) (*string, []Problem) {
+			name := u.GetName()
+			return &name, nil
+		}),
+	}
+}
+
+// namesIn returns what a table has.
+func namesIn(t *Table[string]) string {
+	var all []string
+	for _, name := range t.List() {
+		all = append(all, *name)
+	}
+	return strings.Join(all, " ")
+}
+
+// becomes waits until a table has these objects.
+func becomes(t *testing.T, table *Table[string], want string) {
+	t.Helper()
+	kubetest.Eventually(t, 20*time.Second, func() error {
+		if got := namesIn(table); got != want {
+			return fmt.Errorf("the table has %q, want %q", got, want)
+		}
+		return nil
+	})
+}
+
+// day2 B1: one kind notices that the version went back, and all are listed again.
+func TestRewind(t *testing.T) {
+	s := newFakeServer()
+	h := httptest.NewServer(s)
+	t.Cleanup(h.Close)
+	s.set(func() { s.objects["as"], s.objects["bs"] = []string{"old-a"}, []string{"old-b"} })
+	as, bs := fakeKind("as").Table(), fakeKind("bs").Table()
+	r := newRecorder()
+	c := run(t, &rest.Config{Host: h.URL}, r, as, bs)
+	settle(t, c)
+	becomes(t, as, "old-a")
+	becomes(t, bs, "old-b")
+	next := Rewound(as, bs)
+
+	s.breakWatches(func() {
+		s.version = 930
+		s.objects["as"], s.objects["bs"] = []string{"restored-a"}, []string{"restored-b"}
+	}, "as", "bs")
+	becomes(t, as, "restored-a")
+	becomes(t, bs, "restored-b")
+	select {
+	case <-next:
+	default:
+		t.Error("nobody was told")
+	}
+	if n := gauge(t, r, "kube_rewinds_total", "cluster=local"); n != 1 {
+		t.Errorf("%v rewinds", n)
+	}
+	await(t, c, "as", Synced, "")
+	await(t, c, "bs", Synced, "")
+	if v := as.ResourceVersion(); v != "930" {
+		t.Errorf("the table has come to version %s", v)
+	}
+	catchUp(t, as, bs) // the remembered version doesn't satisfy it
+
+	// A watch that breaks without anything of this is continued.
+	s.breakWatches(func() { s.version, s.objects["as"] = 931, []string{"not-listed"} }, "as", "bs")
+	s.events["as"] <- `{"type": "ADDED", "object": {"kind": "X", "apiVersion": "example.com/v1", "metadata": {"name": "next", "resourceVersion": "931"}}}`
+	kubetest.Eventually(t, 20*time.Second, func() error {
+		if as.Get("", "next") == nil || as.Get("", "not-listed") != nil {
+			return fmt.Errorf("the table has %q", namesIn(as))
+		}
+		return nil
+	})
+	// A bookmark says so, too.
+	s.set(func() { s.version = 800 })
+	s.events["as"] <- bookmark(800)
+	becomes(t, as, "not-listed")
+	if n := gauge(t, r, "kube_rewinds_total", "cluster=local"); n != 2 {
+		t.Errorf("%v rewinds", n)
+	}
+}
+
+// day2 B3: a CRD no longer serves the version that is read. The objects exist, so the kind isn't missing.
+func TestOtherVersion(t *testing.T) {
+	s := newFakeServer()
+	h := httptest.NewServer(s)
+	t.Cleanup(h.Close)
+	s.set(func() {
+		s.gone["as"] = true
+		s.gone["bs"] = true
+		s.discovery["/apis/example.com"] = `{"kind": "APIGroup", "versions": [{"version": "v2"}]}`
+		s.discovery["/apis/example.com/v2"] = `{"kind": "APIResourceList", "resources": [{"name": "as", "verbs": ["create", "list"]}]}`
+	})
+	optional := func(resource string) Kind[string] {
+		k := fakeKind(resource)
+		k.Optional = true
+		return k
+	}
+	as, bs := optional("as").Table(), optional("bs").Table()
+	c := run(t, &rest.Config{Host: h.URL}, newRecorder(), as, bs)
+	settle(t, c) // nothing else waits for it
+	await(t, c, "as", Waiting, OtherVersion)
+	await(t, c, "bs", Waiting, NotFound)
+	if as.Status().Absent() || !bs.Status().Absent() {
+		t.Errorf("absent: %v and %v, want the other one only", as.Status().Absent(), bs.Status().Absent())
+	}
+	if detail := as.Status().Detail; !strings.Contains(detail, "serves as.example.com in v2, and not in v1") {
+		t.Errorf("it says %q", detail)
+	}
+	s.set(func() {
+		s.gone["as"] = false
+		s.objects["as"] = []string{"back"}
+	})
+	becomes(t, as, "back")
+}
+
+// The objects stay in the table while the right to read them is withdrawn.
+func TestWithdrawnRight(t *testing.T) {
+	s := newFakeServer()
+	h := httptest.NewServer(s)
+	t.Cleanup(h.Close)
+	s.set(func() { s.objects["as"] = []string{"a"} })
+	as := fakeKind("as").Table()
+	c := run(t, &rest.Config{Host: h.URL}, newRecorder(), as)
+	becomes(t, as, "a")
+	s.breakWatches(func() { s.forbidden["as"] = true }, "as")
+	await(t, c, "as", Waiting, Forbidden)
+	if got := namesIn(as); got != "a" {
+		t.Errorf("the table has %q", got)
+	}
+	s.set(func() { s.forbidden["as"] = false })
+	await(t, c, "as", Synced, "")
+	if got := namesIn(as); got != "a" {
+		t.Errorf("the table has %q afterwards", got)
+	}
+}
+
+// day2 B3: the objects stay in the table while their definition serves another version.
+func TestVersionIsDropped(t *testing.T) {
+	s := newFakeServer()
+	h := httptest.NewServer(s)
+	t.Cleanup(h.Close)
+	s.set(func() { s.objects["as"] = []string{"a"} })
+	k := fakeKind("as")
+	k.Optional = true
+	as := k.Table()
+	c := run(t, &rest.Config{Host: h.URL}, newRecorder(), as)
+	becomes(t, as, "a")
+	s.breakWatches(func() {
+		s.gone["as"] = true
+		s.discovery["/apis/example.com"] = `{"kind": "APIGroup", "versions": [{"version": "v2"}]}`
+		s.discovery["/apis/example.com/v2"] = `{"kind": "APIResourceList", "resources": [{"name": "as", "verbs": ["create", "list"]}]}`
+	}, "as")
+	await(t, c, "as", Waiting, OtherVersion)
+	if got := namesIn(as); got != "a" {
+		t.Errorf("the table has %q", got)
+	}
+	s.set(func() { s.gone["as"] = false })
+	await(t, c, "as", Synced, "")
+}
+
+// day2 B11: a CRD is being removed, so its objects are deleted.
+func TestTerminatingDefinition(t *testing.T) {
+	s := newFakeServer()
+	h := httptest.NewServer(s)
+	t.Cleanup(h.Close)
+	verbs := func(list string) {
+		s.discovery["/apis/example.com/v1"] = `{"kind": "APIResourceList", "resources": [{"name": "as", "verbs": [` + list + `]}]}`
+	}
+	s.set(func() {
+		verbs(`"delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"`)
+		s.objects["as"] = []string{"a"}
+	})
+	k := fakeKind("as")
+	k.Optional = true
+	as := k.Table()
+	c := run(t, &rest.Config{Host: h.URL}, newRecorder(), as)
+	becomes(t, as, "a")
+	await(t, c, "as", Synced, "")
+	s.set(func() { verbs(`"delete", "deletecollection", "get", "list", "watch"`) })
+	s.events["as"] <- `{"type": "DELETED", "object": {"kind": "X", "apiVersion": "example.com/v1", "metadata": {"name": "a", "resourceVersion": "1001"}}}`
+	await(t, c, "as", Waiting, Terminating)
+	if !as.Filled() {
+		t.Error("the table counts as never read")
+	}
+	// It is gone and comes back.
+	s.set(func() {
+		verbs(`"delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"`)
+		s.version, s.objects["as"] = 1002, []string{"again"}
+		s.gone["as"] = true
+		close(s.cut)
+		s.cut = make(chan struct{})
+	})
+	await(t, c, "as", Waiting, NotFound)
+	s.set(func() { s.gone["as"] = false })
+	becomes(t, as, "again")
+	await(t, c, "as", Synced, "")
+
+	// At the start, it is known before the table is filled.
+	s.set(func() { verbs(`"delete", "deletecollection", "get", "list", "watch"`) })
+	second := k.Table()
+	c = run(t, &rest.Config{Host: h.URL}, newRecorder(), second)
+	settle(t, c)
+	if s := status(c, "as"); s.Reason != Terminating {
+		t.Errorf("filled, and %s %s", s.State, s.Reason)
+	}
+}
