@@ -349,7 +349,7 @@ func (c *Controller) announce(service *corev1.Service, key reconcile.Key, err er
 		c.told.News(key)
 		return
 	}
-	for _, text := range c.told.News(key, fmt.Sprintf("Error updating Endpoint Slices for Service %s: %v", key, err)) {
+	for _, text := range c.told.News(key, fmt.Sprintf("Error updating Endpoint Slices for Service %s: %s", key, reconcile.Text(err))) {
 		c.o.Recorder.Event(service, corev1.EventTypeWarning, "FailedToUpdateEndpointSlices", text)
 	}
 }

@@ -176,7 +176,7 @@ func (s *Store) write(service reconcile.Key, operation string, e *discoveryv1.En
 		made.ManagedFields = nil
 		meanwhile = s.overlay.Wrote(service, made)
 	}
-	s.o.Loop.Repair(service, meanwhile)
+	s.repair(service, e, meanwhile)
 	return made, err
 }
 
@@ -196,7 +196,7 @@ func (s *Store) Delete(ctx context.Context, service reconcile.Key, e *discoveryv
 		s.overlay.Deleted(service, e)
 		return nil
 	}
-	s.o.Loop.Repair(service, s.overlay.Failed(service, e.Name))
+	s.repair(service, e, s.overlay.Failed(service, e.Name))
 	return fmt.Errorf("delete EndpointSlice %s/%s: %w", e.Namespace, e.Name, err)
 }
 
@@ -265,19 +265,38 @@ func (s *Store) Changed(old, current *watched.Slice) {
 func (s *Store) lost(e *watched.Slice) {
 	key, ok := e.Key()
 	if ok && s.manages(e) {
-		s.o.Loop.Repair(key, s.overlay.Gone(key, e))
+		s.o.Loop.Repair(key, s.overlay.Gone(key, e), "")
 	}
 }
 
 func (s *Store) arrived(old, current *watched.Slice) {
 	key, ok := current.Key()
 	if old != nil && s.manages(old) {
-		// Whoever takes a slice away takes the next one, too, and all of them stay: that is no deletion.
 		if before, had := old.Key(); had && (before != key || !s.manages(current)) {
-			s.o.Loop.Repair(before, reconcile.Changed)
+			s.o.Loop.Repair(before, reconcile.Taken, current.ChangedBy())
 		}
 	}
-	if ok && s.manages(current) {
-		s.o.Loop.Repair(key, s.overlay.Arrived(key, current))
+	if !ok || !s.manages(current) {
+		return
 	}
+	what := s.overlay.Arrived(key, current)
+	if what == reconcile.Changed && old != nil && lacks(current.Object(), old.Object()) {
+		what = reconcile.Lost
+	}
+	s.o.Loop.Repair(key, what, current.ChangedBy())
+}
+
+// repair has a Service synced if somebody else has changed a slice while it was written.
+func (s *Store) repair(service reconcile.Key, written *discoveryv1.EndpointSlice, what reconcile.Meddling) {
+	if what == reconcile.Untouched {
+		return
+	}
+	by := ""
+	if current := s.o.Table.Get(service.Namespace, written.Name); current != nil {
+		by = current.ChangedBy()
+		if what == reconcile.Changed && lacks(current.Object(), written) {
+			what = reconcile.Lost
+		}
+	}
+	s.o.Loop.Repair(service, what, by)
 }

@@ -365,14 +365,19 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// C5: whoever takes each slice away leaves one more with each repair, so that isn't repaired as often as a deletion.
-func TestC5SlicesThatAreTakenAwayAreRepairedLessOften(t *testing.T) {
-	taken := func(kind kube.Kind[watched.Slice], e *discoveryv1.EndpointSlice) (old, now *watched.Slice) {
-		old, _ = kind.Trim(kube.Scope{}, e)
-		e = e.DeepCopy()
-		e.ResourceVersion, e.Labels[discoveryv1.LabelManagedBy] = "2", "them"
-		now, _ = kind.Trim(kube.Scope{}, e)
-		return old, now
+// day2 B4, C5: what takes endpoints away from a Service is repaired within five seconds; other changes up to a minute later.
+func TestWhatTakesEndpointsAwayIsRepairedWithinSeconds(t *testing.T) {
+	changed := func(change func(*discoveryv1.EndpointSlice)) func(kube.Kind[watched.Slice], *discoveryv1.EndpointSlice) (old, now *watched.Slice) {
+		return func(kind kube.Kind[watched.Slice], e *discoveryv1.EndpointSlice) (old, now *watched.Slice) {
+			e.Endpoints = []discoveryv1.Endpoint{{Addresses: []string{"10.0.0.1"}}, {Addresses: []string{"10.0.0.2"}}}
+			e.Ports = []discoveryv1.EndpointPort{{Port: new(int32(80))}}
+			old, _ = kind.Trim(kube.Scope{}, e)
+			e = e.DeepCopy()
+			e.ResourceVersion = "2"
+			change(e)
+			now, _ = kind.Trim(kube.Scope{}, e)
+			return old, now
+		}
 	}
 	deleted := func(kind kube.Kind[watched.Slice], e *discoveryv1.EndpointSlice) (old, now *watched.Slice) {
 		old, _ = kind.Trim(kube.Scope{}, e)
@@ -382,8 +387,19 @@ func TestC5SlicesThatAreTakenAwayAreRepairedLessOften(t *testing.T) {
 		rival func(kube.Kind[watched.Slice], *discoveryv1.EndpointSlice) (old, now *watched.Slice)
 		want  int
 	}{
-		"taken away": {taken, 5},    // after 1, 3, 7, 15 and 31 s
-		"deleted":    {deleted, 13}, // at once, after 1, 3 and 7 s, and then every 5 s
+		// At once, after 1, 3 and 7 s, and then every 5 s.
+		"deleted":                  {deleted, 13},
+		"given to another manager": {changed(label(discoveryv1.LabelManagedBy, "them")), 13},
+		"given to another Service": {changed(label(discoveryv1.LabelServiceName, "db")), 13},
+		"emptied":                  {changed(func(e *discoveryv1.EndpointSlice) { e.Endpoints = nil }), 13},
+		"overwritten":              {changed(func(e *discoveryv1.EndpointSlice) { e.Endpoints[1].Addresses[0] = "10.9.9.9" }), 13},
+		"made not ready":           {changed(func(e *discoveryv1.EndpointSlice) { e.Endpoints[0].Conditions.Ready = new(false) }), 13},
+		"given another port":       {changed(func(e *discoveryv1.EndpointSlice) { e.Ports[0].Port = new(int32(81)) }), 13},
+		// After 1, 3, 7, 15 and 31 s.
+		"labelled":               {changed(label("foreign", "yes")), 5},
+		"given one more address": {changed(func(e *discoveryv1.EndpointSlice) {
+			e.Endpoints = append(e.Endpoints, discoveryv1.Endpoint{Addresses: []string{"10.9.9.9"}})
+		}), 5},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -391,14 +407,16 @@ func TestC5SlicesThatAreTakenAwayAreRepairedLessOften(t *testing.T) {
 				s := &shelf{T: t, ns: "ns", table: kind.Table(kube.WithIndex(watched.ByService, watched.ServiceKeys))}
 				service := reconcile.Key{Namespace: "ns", Name: "web"}
 				var loop *reconcile.Loop
-				changed := func() {
+				meddle := func() {
 					s.Changed(test.rival(kind, s.slice(named("web-1"), func(e *discoveryv1.EndpointSlice) { e.UID, e.ResourceVersion = "1", "1" })))
 				}
-				syncs := 0
+				counted := 0
 				loop = reconcile.New(reconcile.Options{Name: "test", Workers: 1, RetryFirst: 1, RetryLimit: 1, Sync: func(_ context.Context, key reconcile.Key) error {
-					syncs++
+					if key == service {
+						counted++
+					}
 					loop.Wrote(key, "create", time.Time{}, nil)
-					changed()
+					meddle()
 					return nil
 				}})
 				s.Store = store.NewStore(store.Options{Controller: "test", ManagedBy: us, Table: s.table, Loop: loop})
@@ -406,11 +424,11 @@ func TestC5SlicesThatAreTakenAwayAreRepairedLessOften(t *testing.T) {
 				defer cancel()
 				go func() {
 					synctest.Wait()
-					changed()
+					meddle()
 				}()
 				loop.Run(ctx, func() []reconcile.Key { return nil })
-				if syncs != test.want {
-					t.Errorf("%s was synced %d times, want %d", service, syncs, test.want)
+				if counted != test.want {
+					t.Errorf("%s was synced %d times, want %d", service, counted, test.want)
 				}
 			})
 		})

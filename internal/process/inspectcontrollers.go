@@ -1,9 +1,11 @@
 package process
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -48,10 +50,26 @@ func (x waitExplainer) Explain(_ context.Context, q inspect.Query) []inspect.Ste
 func waitStep(what string, wait reconcile.Wait, ref *inspect.ObjectRef) inspect.Step {
 	s := inspect.Step{What: "Controllers", State: inspect.StepWrong, Object: ref}
 	since := time.Since(wait.Since).Round(time.Second)
+	if !wait.Until.IsZero() {
+		s.Text = fmt.Sprintf("%s of the Service are put right in %d s, because %s", what, seconds(time.Until(wait.Until)), repairReason(wait))
+		return s
+	}
 	if wait.Reason == "" {
 		s.Text = fmt.Sprintf("%s of the Service have been held back for %v, because the API server refuses the writes of others: /ready says why", what, since)
 		return s
 	}
 	s.Text = fmt.Sprintf("%s of the Service have not been written for %v: %s", what, since, wait.Reason)
 	return s
+}
+
+// seconds rounds up: a repair that waits is never said to be made in 0 s.
+func seconds(d time.Duration) int { return max(1, int(math.Ceil(d.Seconds()))) }
+
+// repairReason says who has changed what is to be put right.
+func repairReason(wait reconcile.Wait) string {
+	by := cmp.Or(wait.By, "somebody else")
+	if wait.Repairs == 0 {
+		return by + " has changed them"
+	}
+	return fmt.Sprintf("%s keeps changing them (put right %d times so far): find out who that is, and stop one of the two", by, wait.Repairs)
 }
