@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -141,14 +143,16 @@ func (s *Store) create(ctx context.Context, service reconcile.Key, e *discoveryv
 	return live, err
 }
 
-// Update replaces a slice. One without a resourceVersion replaces the version that
-// the store has. If the slice is gone, the error is a conflict.
+// Update replaces a slice. One without a resourceVersion, which is made anew, replaces the version that
+// the store has, and gets the finalizers and annotations that others put on that one. If the slice is gone, the error is a conflict.
 func (s *Store) Update(ctx context.Context, service reconcile.Key, e *discoveryv1.EndpointSlice) (*discoveryv1.EndpointSlice, error) {
 	if e.ResourceVersion == "" {
 		known := s.Of(service)
 		if i := slices.IndexFunc(known, func(k *discoveryv1.EndpointSlice) bool { return k.Name == e.Name }); i >= 0 {
 			versioned := *e
 			versioned.ResourceVersion, versioned.UID = known[i].ResourceVersion, known[i].UID
+			versioned.Finalizers = known[i].Finalizers
+			versioned.Annotations = withAnnotationsOf(known[i], e.Annotations)
 			e = &versioned
 		}
 	}
@@ -160,6 +164,18 @@ func (s *Store) Update(ctx context.Context, service reconcile.Key, e *discoveryv
 		}
 		return made, err
 	})
+}
+
+// withAnnotationsOf returns annotations with those that others put on a slice. The trigger time is a matter of whoever
+// writes the slice.
+func withAnnotationsOf(replaced *discoveryv1.EndpointSlice, own map[string]string) map[string]string {
+	all := maps.Clone(replaced.Annotations)
+	delete(all, corev1.EndpointsLastChangeTriggerTime)
+	if len(all) == 0 {
+		return own
+	}
+	maps.Copy(all, own)
+	return all
 }
 
 // write carries out a create or update.

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/goleak"
+	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -325,6 +326,35 @@ func TestUpdateAndRefresh(t *testing.T) {
 	}
 	s.Forget()
 	s.want()
+}
+
+// controllers N6: a slice that was made anew, as a placeholder is, lost the finalizers and annotations of others.
+func TestUpdateKeepsWhatOthersPutOnASlice(t *testing.T) {
+	s := newShelf(t)
+	s.follow()
+	e := s.create(func(e *discoveryv1.EndpointSlice) {
+		e.Annotations = map[string]string{corev1.EndpointsLastChangeTriggerTime: "2026-01-02T03:04:05Z"}
+	})
+	s.edit(e.Name, func(e *discoveryv1.EndpointSlice) {
+		e.Annotations["example.org/a"], e.Finalizers = "theirs", []string{"example.org/x"}
+	})
+	s.Cleanup(func() { s.edit(e.Name, func(e *discoveryv1.EndpointSlice) { e.Finalizers = nil }) })
+	s.eventually(func() error {
+		if known := s.Of(s.service); len(known) != 1 || len(known[0].Finalizers) == 0 {
+			return fmt.Errorf("the table doesn't know the edit")
+		}
+		return nil
+	})
+	placeholder := s.slice(named(e.Name), func(e *discoveryv1.EndpointSlice) { e.Endpoints = []discoveryv1.Endpoint{} })
+	made, err := s.Update(t.Context(), s.service, placeholder)
+	s.must(err)
+	live, err := s.cluster.Client.DiscoveryV1().EndpointSlices(s.ns).Get(t.Context(), e.Name, metav1.GetOptions{})
+	s.must(err)
+	for what, got := range map[string]*discoveryv1.EndpointSlice{"the store": made, "the API server": live} {
+		if want := map[string]string{"example.org/a": "theirs"}; !maps.Equal(got.Annotations, want) || !slices.Equal(got.Finalizers, []string{"example.org/x"}) || len(got.Endpoints) > 0 {
+			t.Errorf("%s has annotations %v, finalizers %v and %d endpoints, want those of others, and no endpoint", what, got.Annotations, got.Finalizers, len(got.Endpoints))
+		}
+	}
 }
 
 // A change by somebody else makes the store sync the Service; no other change does.
