@@ -142,9 +142,9 @@ func (e *Elector) term(ctx context.Context, lead func(context.Context) error) (a
 	select {
 	case <-t.acquired:
 		err = e.lead(termCtx, lead)
-	case <-e.released(termCtx, t):
+	case <-e.vacated(termCtx, t):
 		// A new campaign tries to acquire the lease at once.
-		t.end("somebody else has released the lease")
+		t.end("nobody holds the lease")
 		<-over
 		// A request of the old campaign may have acquired it.
 		if err := l.release(context.WithoutCancel(ctx)); err != nil {
@@ -219,34 +219,6 @@ func (e *Elector) campaign(ctx context.Context, l *lock) (over <-chan struct{}, 
 		}
 	}()
 	return done, nil
-}
-
-// released returns a channel that closes when another process has released the lease and this one
-// has not acquired it yet. client-go may take more than two retry periods to notice that.
-func (e *Elector) released(ctx context.Context, t *term) <-chan struct{} {
-	released := make(chan struct{})
-	go func() {
-		look := time.NewTicker(e.config.RetryPeriod / 4)
-		defer look.Stop()
-		lease := e.lease()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-t.acquired:
-				return
-			case <-look.C:
-			}
-			limited, cancel := context.WithTimeout(ctx, e.config.requestTimeout())
-			record, _, err := lease.Get(limited)
-			cancel()
-			if holder := e.journal.leader(); err == nil && record.HolderIdentity == "" && holder != "" && holder != e.Identity() {
-				close(released)
-				return
-			}
-		}
-	}()
-	return released
 }
 
 // lead runs the work. It returns when the work has ended, or takes too long to end.

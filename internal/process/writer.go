@@ -44,7 +44,7 @@ func newWriter(in roleInput, c writerConfig) (*writer, error) {
 		return nil, err
 	}
 	c.set.Client, err = made.client(in.REST, clientConfig{
-		timeout: min(requestTimeout, c.leader.RenewDeadline), qps: c.qps, burst: c.burst, wrap: leadership.fence.Wrap,
+		timeout: c.requestTimeout(), qps: c.qps, burst: c.burst, wrap: leadership.fence.Wrap,
 	})
 	if err != nil {
 		return nil, err
@@ -52,6 +52,15 @@ func newWriter(in roleInput, c writerConfig) (*writer, error) {
 	c.set.Metrics, c.set.Logger, c.set.Tracer = in.Metrics, in.Log, in.Tracer
 	set, err := controllers.New(c.set)
 	return &writer{set: set, leadership: leadership, leaseDuration: c.leader.LeaseDuration, log: in.Log, closeIdle: made.closeIdle}, err
+}
+
+// requestTimeout bounds the requests that write. The API server, which is told, ends them within this time, too. So a write that
+// was begun at the renew deadline is over when another process may have the Lease.
+func (c writerConfig) requestTimeout() time.Duration {
+	if !c.leader.Elect {
+		return requestTimeout
+	}
+	return min(requestTimeout, c.leader.LeaseDuration-c.leader.RenewDeadline)
 }
 
 // run campaigns and writes until ctx ends, but only once the tables are filled: whoever
