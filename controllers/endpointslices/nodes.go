@@ -124,7 +124,7 @@ func (n *nodes) Get(name string) (*corev1.Node, error) {
 	return node.Object(), nil
 }
 
-// all returns all Nodes.
+// all returns all Nodes. Deleted ones without a zone or a CPU are left out: they would keep Services from having hints.
 func (n *nodes) all() []*watched.Node {
 	now := time.Now()
 	n.mu.Lock()
@@ -134,7 +134,7 @@ func (n *nodes) all() []*watched.Node {
 		all = append(all, n.get(name, now))
 	}
 	for name := range n.deleted {
-		if node := n.get(name, now); n.exist[name] == nil && node != nil {
+		if node := n.get(name, now); n.exist[name] == nil && node != nil && whole(node) {
 			all = append(all, node)
 		}
 	}

@@ -220,8 +220,10 @@ func TestNodesMissingAtTheStart(t *testing.T) {
 		if got := n.node("gone"); got == nil || cmp.Or(got.Zone, "none") != "z1" {
 			t.Errorf("node gone is %v, want it in z1", got)
 		}
-		if cpus := cpuByZone(n.all()); cpus != nil {
-			t.Errorf("its CPU counts: %v", cpus)
+		n.changed(nil, &watched.Node{Name: "a", Zone: "z1", Ready: true, MilliCPU: 1})
+		n.changed(nil, &watched.Node{Name: "b", Zone: "z2", Ready: true, MilliCPU: 1})
+		if cpus := cpuByZone(n.all()); cpus["z1"] != 1 || cpus["z2"] != 1 {
+			t.Errorf("the CPUs are %v, want those of the nodes that exist", cpus)
 		}
 		time.Sleep(orphanGrace)
 		if got := n.node("gone"); got != nil {

@@ -90,8 +90,14 @@ func (e *Elector) Fence() *Fence { return e.fence }
 func (e *Elector) Identity() string { return e.config.Identity }
 
 // Leader returns who held the lease when it was read last, which may be this process. It is empty
-// when nobody did, and when the lease hasn't been read yet.
-func (e *Elector) Leader() string { return e.journal.leader() }
+// when nobody did, and when the lease hasn't been read for as long as it lasts.
+func (e *Elector) Leader() string {
+	holder, _ := e.journal.leading()
+	return holder
+}
+
+// Trouble returns why requests for the lease fail, and since when. The error is nil if they don't.
+func (e *Elector) Trouble() (err error, since time.Time) { return e.journal.troubles() }
 
 // Since returns when the [Elector.Leader] acquired the lease, by its own clock; zero if nobody did.
 func (e *Elector) Since() time.Time {

@@ -47,7 +47,7 @@ func (e *Elector) isVacant(ctx context.Context, lease resourcelock.Interface, la
 		return false
 	}
 	if record.HolderIdentity == "" {
-		holder := e.journal.leader()
+		holder := e.journal.lastHolder()
 		return holder != "" && holder != e.Identity()
 	}
 	lasts := max(e.config.LeaseDuration, time.Duration(record.LeaseDurationSeconds)*time.Second)

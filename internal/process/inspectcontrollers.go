@@ -19,7 +19,10 @@ type waitExplainer struct {
 	set interface {
 		Waiting(key reconcile.Key) map[string]reconcile.Wait
 	}
-	leads inspect.Leadership
+	leadership interface {
+		leads() (leads bool, leader string)
+		trouble() (sentence string, since time.Time)
+	}
 }
 
 // Explain implements [inspect.Explainer].
@@ -28,12 +31,8 @@ func (x waitExplainer) Explain(_ context.Context, q inspect.Query) []inspect.Ste
 		return nil
 	}
 	ref := &inspect.ObjectRef{Kind: "Service", Namespace: q.Service.Namespace, Name: q.Service.Name}
-	if leads, leader := x.leads(); !leads {
-		text := "another process writes Endpoints and slices, and knows whether that fails"
-		if leader != "" {
-			text += ": " + leader
-		}
-		return []inspect.Step{{What: "Controllers", State: inspect.StepNote, Text: text, Object: ref}}
+	if leads, leader := x.leadership.leads(); !leads {
+		return []inspect.Step{x.elsewhere(leader, ref)}
 	}
 	waits := x.set.Waiting(reconcile.Key{Namespace: q.Service.Namespace, Name: q.Service.Name})
 	var steps []inspect.Step
@@ -45,6 +44,20 @@ func (x waitExplainer) Explain(_ context.Context, q inspect.Query) []inspect.Ste
 		return []inspect.Step{{What: "Controllers", State: inspect.StepNote, Text: "the controllers have nothing left to write for the Service", Object: ref}}
 	}
 	return steps
+}
+
+// elsewhere says who writes, if this process doesn't.
+func (x waitExplainer) elsewhere(leader string, ref *inspect.ObjectRef) inspect.Step {
+	s := inspect.Step{What: "Controllers", Object: ref}
+	switch trouble, _ := x.leadership.trouble(); {
+	case leader != "":
+		s.State, s.Text = inspect.StepNote, "another process writes Endpoints and slices, and knows whether that fails: "+leader
+	case trouble != "":
+		s.State, s.Text = inspect.StepWrong, "this process can't write Endpoints and slices, and doesn't know whether another one does: "+trouble
+	default:
+		s.State, s.Text = inspect.StepUnknown, "no process is known to write Endpoints and slices: nobody holds the Lease, or it has not been read yet"
+	}
+	return s
 }
 
 func waitStep(what string, wait reconcile.Wait, ref *inspect.ObjectRef) inspect.Step {
