@@ -122,3 +122,20 @@ func TestMI07TooManyAddresses(t *testing.T) {
 	s.settle()
 	s.wantSizes("web", ofEndpoints, 1000)
 }
+
+// day2 B6: a pod whose address the API server refuses in slices kept the other pods of its Service out of them.
+func TestPodWithAddressThatNoEndpointCanHave(t *testing.T) {
+	s := play(t)
+	for i, ip := range []string{"127.0.0.1", "0.0.0.0", "169.254.1.1", "224.0.0.1"} {
+		s.pod(fmt.Sprint("bad-", i), "web", ip)
+	}
+	s.pod("good", "web", "10.0.0.1")
+	s.service("web")
+	s.wantSlices("web", ofPods, "10.0.0.1@a : 8080")
+	s.wantEndpoints("web", "10.0.0.1 : 8080")
+	s.deletePod("good", 0)
+	s.wantSlices("web", ofPods, ":")
+	if events := s.events("web"); len(events) > 0 {
+		t.Errorf("there are Events: %v", events)
+	}
+}

@@ -338,7 +338,7 @@ func TestUpdateKeepsWhatOthersPutOnASlice(t *testing.T) {
 	s.edit(e.Name, func(e *discoveryv1.EndpointSlice) {
 		e.Annotations["example.org/a"], e.Finalizers = "theirs", []string{"example.org/x"}
 	})
-	s.Cleanup(func() { s.edit(e.Name, func(e *discoveryv1.EndpointSlice) { e.Finalizers = nil }) })
+	defer s.edit(e.Name, func(e *discoveryv1.EndpointSlice) { e.Finalizers = nil })
 	s.eventually(func() error {
 		if known := s.Of(s.service); len(known) != 1 || len(known[0].Finalizers) == 0 {
 			return fmt.Errorf("the table doesn't know the edit")

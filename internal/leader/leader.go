@@ -7,12 +7,12 @@
 //
 //	sent        the last successful renewal is sent
 //	+ 10 s      RenewDeadline: the fence closes, requests are cancelled, the work is told to stop
-//	+ 20 s      LeaseDuration: another process may acquire the lease
+//	+ 20 s      LeaseDuration: another process may acquire the lease (15 s in the role controllers)
 //
 // The time in between is for requests that the API server already has, and for clocks that run at
-// different speeds. A fence can't help when an administrator edits or deletes a held lease.
+// different speeds. So the requests of writers have to be limited to it. A fence can't help when an administrator edits or deletes a held lease.
 //
-// leader.go and config.go have the [Elector], which the command makes and runs; lock.go and
+// leader.go and config.go have the [Elector], which the command makes and runs; lock.go, vacated.go and
 // journal.go are what it uses. fence.go and transport.go have the fence, which the writers put
 // around the transports of their clients. errors.go has its error. Without election the writers
 // get [Unfenced].
@@ -49,6 +49,8 @@ type Elector struct {
 	lease func() resourcelock.Interface
 	// said is what the holder of the Lease leads for, as it was read last; nil if that isn't known.
 	said *atomic.Pointer[said]
+	// handover is what the former leader has left, and what this process leaves.
+	handover *handover
 }
 
 // New returns an elector that has not begun to campaign. It fails when c is not valid, or
@@ -70,8 +72,9 @@ func New(c Config) (*Elector, error) {
 		return nil, err
 	}
 	seen := new(atomic.Pointer[said])
-	c.Client = annotating{LeasesGetter: c.Client, value: c.LeadsFor, seen: seen}
-	return &Elector{config: c, fence: fence, journal: journal, lease: c.newLease, said: seen}, nil
+	left := new(handover)
+	c.Client = annotating{LeasesGetter: c.Client, value: c.LeadsFor, seen: seen, handover: left, identity: c.Identity}
+	return &Elector{config: c, fence: fence, journal: journal, lease: c.newLease, said: seen, handover: left}, nil
 }
 
 func (c Config) newLease() resourcelock.Interface {
@@ -139,6 +142,8 @@ func (e *Elector) Run(ctx context.Context, lead func(ctx context.Context) error)
 func (e *Elector) term(ctx context.Context, lead func(context.Context) error) (again bool, err error) {
 	termCtx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	// What was left by the last term of this process is no longer true.
+	e.handover.leaves.Store(nil)
 	t := e.fence.newTerm(cancel)
 	l := &lock{Interface: e.lease(), term: t, journal: e.journal, timeout: e.config.requestTimeout()}
 	over, err := e.campaign(termCtx, l)

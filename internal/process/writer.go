@@ -76,7 +76,11 @@ func (w *writer) run(ctx context.Context, settled <-chan struct{}) error {
 	if w.leadership.elector == nil {
 		return w.leadership.run(ctx, w.set.Lead)
 	}
-	begin := upToDate{lead: w.set.Lead, tables: w.set.Tables(), limit: max(w.leaseDuration, upToDateLimit), log: w.log}
+	elector := w.leadership.elector
+	begin := upToDate{
+		lead: w.set.Lead, tables: w.set.Tables(), limit: max(w.leaseDuration, upToDateLimit), log: w.log,
+		handedOver: elector.HandedOver, handOver: elector.HandOver,
+	}
 	work := refusable{lead: begin.run, health: w.set.Health}
 	return w.leadership.run(ctx, work.run)
 }
