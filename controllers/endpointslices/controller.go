@@ -83,7 +83,7 @@ type Controller struct {
 	topology   *topologycache.TopologyCache
 	// cpus are those of each zone when the library was told of the nodes; nil if there can be no hints.
 	cpus     map[string]int64
-	triggers   *util.TriggerTimeTracker
+	triggers *util.TriggerTimeTracker
 	// tracker is for the library only, which notes in it what it writes. Nobody asks it: the store
 	// knows more.
 	tracker *util.EndpointSliceTracker

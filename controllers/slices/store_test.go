@@ -426,7 +426,7 @@ func TestWhatTakesEndpointsAwayIsRepairedWithinSeconds(t *testing.T) {
 		"made not ready":           {changed(func(e *discoveryv1.EndpointSlice) { e.Endpoints[0].Conditions.Ready = new(false) }), 13},
 		"given another port":       {changed(func(e *discoveryv1.EndpointSlice) { e.Ports[0].Port = new(int32(81)) }), 13},
 		// After 1, 3, 7, 15 and 31 s.
-		"labelled":               {changed(label("foreign", "yes")), 5},
+		"labelled": {changed(label("foreign", "yes")), 5},
 		"given one more address": {changed(func(e *discoveryv1.EndpointSlice) {
 			e.Endpoints = append(e.Endpoints, discoveryv1.Endpoint{Addresses: []string{"10.9.9.9"}})
 		}), 5},

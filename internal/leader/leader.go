@@ -10,10 +10,11 @@
 //	+ 20 s      LeaseDuration: another process may acquire the lease (15 s in the role controllers)
 //
 // The time in between is for requests that the API server already has, and for clocks that run at
-// different speeds. So the requests of writers have to be limited to it. A fence can't help when an administrator edits or deletes a held lease.
+// different speeds. So the requests of writers have to be limited to it. A fence can't help when an
+// administrator edits or deletes a held lease.
 //
 // leader.go and config.go have the [Elector], which the command makes and runs; lock.go, vacated.go and
-// journal.go are what it uses. fence.go and transport.go have the fence, which the writers put
+// journal.go are what it uses, and handover.go has what one leader leaves for the next. fence.go and transport.go have the fence, which the writers put
 // around the transports of their clients. errors.go has its error. Without election the writers
 // get [Unfenced].
 //

@@ -149,7 +149,9 @@ func (r *dnsRole) role() role {
 		Offer:   r.offer(),
 		Leading: r.leading,
 
-		Problems: func() []inspect.Problem { return append(r.leadership.problems(), dnsinspect.Problems(r.publishers())...) },
+		Problems: func() []inspect.Problem {
+			return append(r.leadership.problems(), dnsinspect.Problems(r.publishers())...)
+		},
 	}
 }
 

@@ -112,9 +112,9 @@ func TestExplainWaits(t *testing.T) {
 		query inspect.Query
 		want  string
 	}{
-		"nothing waits":  {leads: leads, query: service, want: "note: the controllers have nothing left to write"},
-		"it fails":       {waits: waits{"Endpoints": {Since: since, Reason: "quota exceeded"}}, leads: leads, query: service, want: "wrong: Endpoints of the Service have not been written for 1m"},
-		"held back":      {waits: waits{"Endpoints": {Since: since}}, leads: leads, query: service, want: "wrong: Endpoints of the Service have been held back"},
+		"nothing waits": {leads: leads, query: service, want: "note: the controllers have nothing left to write"},
+		"it fails":      {waits: waits{"Endpoints": {Since: since, Reason: "quota exceeded"}}, leads: leads, query: service, want: "wrong: Endpoints of the Service have not been written for 1m"},
+		"held back":     {waits: waits{"Endpoints": {Since: since}}, leads: leads, query: service, want: "wrong: Endpoints of the Service have been held back"},
 		"somebody has changed": {
 			waits: waits{"Endpoints": {Since: since, Until: time.Now().Add(2500 * time.Millisecond), By: "kubectl-edit"}}, leads: leads, query: service,
 			want: "wrong: Endpoints of the Service are put right in 3 s, because kubectl-edit has changed them",
@@ -128,8 +128,8 @@ func TestExplainWaits(t *testing.T) {
 			want: "wrong: this process can't write Endpoints and slices, and doesn't know whether another one does: leases is forbidden",
 		},
 		"nobody is known": {query: service, want: "unknown: no process is known to write"},
-		"a standby":      {leads: someLeadership{leader: "other"}, query: service, want: "note: another process writes Endpoints and slices, and knows whether that fails: other"},
-		"something else": {leads: leads, query: inspect.Query{Name: "www.example.org"}},
+		"a standby":       {leads: someLeadership{leader: "other"}, query: service, want: "note: another process writes Endpoints and slices, and knows whether that fails: other"},
+		"something else":  {leads: leads, query: inspect.Query{Name: "www.example.org"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got string
