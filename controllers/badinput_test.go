@@ -85,7 +85,7 @@ func (s *scene) problems() map[string]float64 {
 func TestRefusedEndpoints(t *testing.T) {
 	s := play(t)
 	const many = 20
-	s.pod("bad", "bad", "127.0.0.1")
+	end := s.refuse("bad-")
 	s.pod("good", "bad", "10.0.0.1")
 	for i := range many {
 		s.service(fmt.Sprint("bad-", i), selecting("app", "bad"))
@@ -97,7 +97,7 @@ func TestRefusedEndpoints(t *testing.T) {
 	s.wantEvent("Endpoints", "bad-0", "FailedToCreateEndpoint")
 	s.wantEvent("Service", "bad-0", "FailedToUpdateEndpointSlices")
 	s.quietly(func() { s.editService("web", serviceAnnotation("note", "1")) }, "bad-")
-	s.deletePod("bad", 0)
+	end()
 	for i := range many {
 		s.wantEndpoints(fmt.Sprint("bad-", i), "10.0.0.1 : 8080")
 		s.wantSlices(fmt.Sprint("bad-", i), ofPods, "10.0.0.1@a : 8080")
