@@ -85,7 +85,7 @@ func (s *scene) problems() map[string]float64 {
 func TestRefusedEndpoints(t *testing.T) {
 	s := play(t)
 	const many = 20
-	s.pod("bad", "bad", "127.0.0.1")
+	end := s.refuse("bad-")
 	s.pod("good", "bad", "10.0.0.1")
 	for i := range many {
 		s.service(fmt.Sprint("bad-", i), selecting("app", "bad"))
@@ -97,7 +97,7 @@ func TestRefusedEndpoints(t *testing.T) {
 	s.wantEvent("Endpoints", "bad-0", "FailedToCreateEndpoint")
 	s.wantEvent("Service", "bad-0", "FailedToUpdateEndpointSlices")
 	s.quietly(func() { s.editService("web", serviceAnnotation("note", "1")) }, "bad-")
-	s.deletePod("bad", 0)
+	end()
 	for i := range many {
 		s.wantEndpoints(fmt.Sprint("bad-", i), "10.0.0.1 : 8080")
 		s.wantSlices(fmt.Sprint("bad-", i), ofPods, "10.0.0.1@a : 8080")
@@ -121,4 +121,21 @@ func TestMI07TooManyAddresses(t *testing.T) {
 	s.editEndpoints("web", func(ep *corev1.Endpoints) { ep.Subsets = []corev1.EndpointSubset{subset(80, ips[:1000]...)} })
 	s.settle()
 	s.wantSizes("web", ofEndpoints, 1000)
+}
+
+// day2 B6: a pod whose address the API server refuses in slices kept the other pods of its Service out of them.
+func TestPodWithAddressThatNoEndpointCanHave(t *testing.T) {
+	s := play(t)
+	for i, ip := range []string{"127.0.0.1", "0.0.0.0", "169.254.1.1", "224.0.0.1"} {
+		s.pod(fmt.Sprint("bad-", i), "web", ip)
+	}
+	s.pod("good", "web", "10.0.0.1")
+	s.service("web")
+	s.wantSlices("web", ofPods, "10.0.0.1@a : 8080")
+	s.wantEndpoints("web", "10.0.0.1 : 8080")
+	s.deletePod("good", 0)
+	s.wantSlices("web", ofPods, ":")
+	if events := s.events("web"); len(events) > 0 {
+		t.Errorf("there are Events: %v", events)
+	}
 }

@@ -97,7 +97,6 @@ type Set struct {
 	// Tables and indexes of kinds that no controller depends on are nil.
 	services   *kube.Table[corev1.Service]
 	pods       *kube.Table[watched.Pod]
-	nodes      *kube.Table[watched.Node]
 	endpoints  *kube.Table[watched.EncodedEndpoints]
 	slices     *kube.Table[watched.Slice]
 	workloads  *kube.Table[externalworkloads.Workload]
@@ -213,8 +212,7 @@ func (s *Set) makeTables(c Config) {
 		s.tables = append(s.tables, s.pods)
 	}
 	if runs(EndpointSlices) {
-		s.nodes = watched.Nodes().Table(kube.WithHandler(s.nodeChanged))
-		s.tables = append(s.tables, s.nodes)
+		s.tables = append(s.tables, watched.Nodes().Table(kube.WithHandler(s.nodeChanged)))
 	}
 	if runs(Endpoints, Mirroring) {
 		s.endpoints = watched.Endpoints().Table(kube.WithHandler(s.endpointsChanged))
@@ -255,7 +253,7 @@ func (s *Set) makeControllers(c Config) {
 	}
 	if slices.Contains(c.Controllers, EndpointSlices) {
 		s.slicesController = endpointslices.New(endpointslices.Options{
-			Client: frugal.Slices(c.Client.DiscoveryV1()), Pods: s.podIndex, PodTable: s.pods, Nodes: s.nodes, Slices: s.slices,
+			Client: frugal.Slices(c.Client.DiscoveryV1()), Pods: s.podIndex, PodTable: s.pods, Slices: s.slices,
 			MaxEndpointsPerSlice: c.MaxEndpointsPerSlice,
 			Workers:              c.EndpointSlices.Workers, BatchPeriod: c.EndpointSlices.BatchPeriod, RepairFirst: c.RepairFirst,
 			Recorder: s.events.recorder(endpointslices.Component), Tracer: c.Tracer, Metrics: c.Metrics, Logger: c.Logger,

@@ -46,7 +46,7 @@ func TestWritesAreLogged(t *testing.T) {
 	s.deleteEndpoints("bare")
 	s.wantLogged(`controller=endpoint_slice_mirroring service=NS/bare kind=EndpointSlice name=bare-\S+ action=deleted ready=1 notReady=0`)
 
-	s.pod("bad", "bad", "127.0.0.1")
+	defer s.refuse("bad")()
 	s.service("bad")
 	s.wantLogged(`level=DEBUG msg="Event is sent" kind=Endpoints namespace=NS name=bad type=Warning reason=FailedToCreateEndpoint message="Failed to create .*`)
 }

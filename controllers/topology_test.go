@@ -148,3 +148,21 @@ func TestTrafficDistribution(t *testing.T) {
 	s.wantSlices("zone", ofPods, "!10.0.0.3@a 10.0.0.1@a 10.0.0.2@b : 8080")
 	s.quietly(func() {})
 }
+
+// controllers N1: a node that is registered anew changes no slice; one that comes back in another zone does at once.
+func TestNodeRegisteredAnew(t *testing.T) {
+	s := playAlone(t)
+	node := "n-" + s.ns
+	s.node(node, "x", controlPlane)
+	s.service("web", distributing(corev1.ServiceTrafficDistributionPreferClose))
+	s.pod("web-0", "web", "10.0.0.1", onNode(node))
+	s.wantSlices("web", ofPods, "10.0.0.1@x>x : 8080")
+	s.quietly(func() {
+		s.deleteNode(node)
+		s.editService("web", serviceAnnotation("note", "1"))
+	})
+	s.quietly(func() { s.node(node, "x", controlPlane) })
+	s.deleteNode(node)
+	s.node(node, "y", controlPlane)
+	s.wantSlices("web", ofPods, "10.0.0.1@y>y : 8080")
+}

@@ -2,6 +2,7 @@ package controllers_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -11,7 +12,9 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
@@ -20,6 +23,46 @@ import (
 type journal struct {
 	mu      sync.Mutex
 	entries []*noted
+	// refused are the namespaces and beginnings of names of Endpoints and slices whose writes are refused.
+	refused map[[2]string]bool
+}
+
+// refuse has writes of Endpoints and slices refused, as invalid ones are, until end is called.
+func (s *scene) refuse(prefix string) (end func()) {
+	of := [2]string{s.ns, prefix}
+	set := func(refused bool) {
+		s.journal.mu.Lock()
+		defer s.journal.mu.Unlock()
+		if s.journal.refused == nil {
+			s.journal.refused = map[[2]string]bool{}
+		}
+		s.journal.refused[of] = refused
+	}
+	set(true)
+	return func() { set(false) }
+}
+
+// refuses reports whether a write is refused.
+func (j *journal) refuses(e entry) bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for of, refused := range j.refused {
+		if refused && e.namespace == of[0] && strings.HasPrefix(e.name, of[1]) && (e.resource == "endpoints" || e.resource == "endpointslices") {
+			return true
+		}
+	}
+	return false
+}
+
+// refusal is the answer to a write that is refused.
+func refusal(r *http.Request, e entry) *http.Response {
+	status := apierrors.NewInvalid(schema.GroupKind{Kind: e.resource}, e.name, nil).Status()
+	status.Kind, status.APIVersion = "Status", "v1"
+	body, _ := json.Marshal(status)
+	return &http.Response{
+		StatusCode: http.StatusUnprocessableEntity, Header: http.Header{"Content-Type": {"application/json"}},
+		Body: io.NopCloser(bytes.NewReader(body)), Request: r,
+	}
 }
 
 // noted is a request whose answer is known once done is closed.
@@ -83,6 +126,10 @@ func (j *journal) wrap(base http.RoundTripper) http.RoundTripper {
 		}
 		n := j.note(e)
 		defer close(n.done)
+		if j.refuses(e) {
+			n.status = http.StatusUnprocessableEntity
+			return refusal(r, e), nil
+		}
 		response, err := base.RoundTrip(r)
 		if err == nil {
 			n.status = response.StatusCode

@@ -79,8 +79,11 @@ func (s *Server) placesOf(key catalog.ServiceKey, kind catalog.FilterKind) []cat
 						places[catalog.Client{Node: w.Node}] = struct{}{}
 					}
 				case catalog.FilterZone:
-					for _, zone := range e.Endpoint.HintZones {
-						places[catalog.Client{Zone: zone}] = struct{}{}
+					addZones(places, e.Endpoint.HintZones)
+				case catalog.FilterHints:
+					addZones(places, e.Endpoint.HintZones)
+					for _, node := range e.Endpoint.HintNodes {
+						places[catalog.Client{Node: node}] = struct{}{}
 					}
 				}
 			}
@@ -94,11 +97,17 @@ func (s *Server) placesOf(key catalog.ServiceKey, kind catalog.FilterKind) []cat
 	return append([]catalog.Client{unknown}, sorted...)
 }
 
+func addZones(places map[catalog.Client]struct{}, zones []string) {
+	for _, zone := range zones {
+		places[catalog.Client{Zone: zone}] = struct{}{}
+	}
+}
+
 // toldAt makes the answer for one place as a subject does, with what is left out of it.
 func (s *Server) toldAt(snapshot *catalog.Snapshot, q question, f catalog.Filter) PlaceTold {
 	told := PlaceTold{Filter: f}
 	asked := &subject{question: q, config: s.config.reporting(&told.LeftOut), snapshot: snapshot}
-	for _, e := range asked.answer(f, nil).entries {
+	for _, e := range asked.answer(&view{filter: f}).entries {
 		wire := &pb.WeightedAddr{}
 		if proto.Unmarshal(e.wire, wire) == nil {
 			told.Endpoints = append(told.Endpoints, ToldEndpoint{e.endpoint, wire})
@@ -107,9 +116,10 @@ func (s *Server) toldAt(snapshot *catalog.Snapshot, q question, f catalog.Filter
 	return told
 }
 
-// reporting returns the config with a Report that collects.
+// reporting returns the config with a Report that collects. It counts nothing, since no client is answered.
 func (c *Config) reporting(problems *[]object.Problem) *Config {
 	collecting := *c
+	collecting.conflict = nil
 	collecting.Report = func(p object.Problem) { *problems = append(*problems, p) }
 	return &collecting
 }

@@ -70,6 +70,37 @@ func CatchUp(ctx context.Context, tables ...AnyTable) error {
 	}
 }
 
+// Versions returns, for what tables read, the versions of the last changes that the tables contain. [Contain] takes them in
+// another process. Bookmarks don't count: they come at other times there.
+func Versions(tables ...AnyTable) map[string]string {
+	versions := map[string]string{}
+	for _, t := range tables {
+		for _, p := range t.parts() {
+			versions[p.named()] = p.watches.lastChange()
+		}
+	}
+	return versions
+}
+
+// Contain waits until tables contain all that those of another process contained, whose [Versions] are given. It returns false
+// if ctx ends before, or if nothing is given for one of the tables. Unlike [CatchUp], it asks the API server for nothing.
+func Contain(ctx context.Context, versions map[string]string, tables ...AnyTable) bool {
+	look := time.NewTicker(catchUpLook)
+	defer look.Stop()
+	for _, t := range tables {
+		for _, p := range t.parts() {
+			for !p.watches.contain(versions[p.named()]) {
+				select {
+				case <-look.C:
+				case <-ctx.Done():
+					return false
+				}
+			}
+		}
+	}
+	return true
+}
+
 // catchUp is CatchUp for one part.
 func (p *part) catchUp(ctx context.Context) error {
 	p.watches.shorten(1)
@@ -150,6 +181,8 @@ type watches struct {
 	// version is that to which the tables contain everything, and the handlers know it; empty before the first listing, and after
 	// a rewind until the next one.
 	version string
+	// change is the version of the last change among these, or of the listing.
+	change string
 	// waiting is how many wait for the part to catch up: then watches are short.
 	waiting int
 	// newest is the newest watch; nil before the first.
@@ -222,11 +255,31 @@ func (w *watches) forget() {
 	w.version = ""
 }
 
+// changed notes that the tables contain a change, and everything up to its version.
+func (w *watches) changed(version string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.version, w.change = version, version
+}
+
+// lastChange returns the version of the last change that the tables contain.
+func (w *watches) lastChange() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.change
+}
+
+// contain reports whether the tables contain everything up to a version.
+func (w *watches) contain(version string) bool {
+	order, err := resourceversion.CompareResourceVersion(w.come(), version)
+	return err == nil && order >= 0
+}
+
 // filledTo notes that the tables have got all objects, of a version.
 func (w *watches) filledTo(version string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.version, w.filled = version, time.Now()
+	w.version, w.change, w.filled = version, version, time.Now()
 }
 
 // come returns the version that the tables have come to.

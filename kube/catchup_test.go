@@ -394,3 +394,19 @@ func TestCatchUpCountsHandlers(t *testing.T) {
 		t.Errorf("handlers found the versions %s, want ,1,2; then it was %s, want 4", got, s.part.watches.come())
 	}
 }
+
+// Tables of another process contain a change when they have come to its version, by whatever; a bookmark is no change.
+func TestVersionsOfChanges(t *testing.T) {
+	var w watches
+	w.filledTo("10")
+	w.changed("12")
+	w.saw("20")
+	if got := w.lastChange(); got != "12" {
+		t.Errorf("the last change is %s, want 12", got)
+	}
+	for version, want := range map[string]bool{"12": true, "20": true, "21": false, "": false} {
+		if got := w.contain(version); got != want {
+			t.Errorf("version %q is contained: %t", version, got)
+		}
+	}
+}

@@ -107,6 +107,13 @@ func (p *part) saw(version string) {
 	}
 }
 
+// changed notes that the tables contain a change, and everything up to its version.
+func (p *part) changed(version string) {
+	if !p.rewinds.compare(p, version) {
+		p.watches.changed(version)
+	}
+}
+
 // continued returns nil if a watch may continue at the version that the tables have reached, because the API server hasn't
 // gone back behind it. A watch wouldn't tell: it waits for that version in silence.
 func (p *part) continued(ctx context.Context) error {

@@ -36,7 +36,7 @@ func (s *store) Update(obj any) error {
 	for _, t := range s.feed.tables {
 		t.put(e, s.version(e.version))
 	}
-	s.part.saw(e.version)
+	s.part.changed(e.version)
 	return nil
 }
 
@@ -51,7 +51,7 @@ func (s *store) Delete(obj any) error {
 	for _, t := range s.feed.tables {
 		t.remove(key{m.GetNamespace(), m.GetName()}, s.version(m.GetResourceVersion()))
 	}
-	s.part.saw(m.GetResourceVersion())
+	s.part.changed(m.GetResourceVersion())
 	if s.part.removable() {
 		s.part.suspect()
 	}

@@ -140,14 +140,18 @@ func (c *Controller) EndpointsChanged(old, now *watched.EncodedEndpoints) {
 		return
 	}
 	if now == nil {
-		c.loop.Repair(keyOf(old), c.overlay.Gone(keyOf(old), old))
+		c.loop.Repair(keyOf(old), c.overlay.Gone(keyOf(old), old), "")
 		return
 	}
 	key := keyOf(now)
 	what := c.overlay.Arrived(key, now)
-	if service := c.o.Pods.Get(key); service != nil && selects(service) {
-		c.loop.Repair(key, what)
+	if service := c.o.Pods.Get(key); service == nil || !selects(service) {
+		return
 	}
+	if what == reconcile.Changed && old != nil && lacks(now.Object(), old.Object()) {
+		what = reconcile.Lost
+	}
+	c.loop.Repair(key, what, now.ChangedBy())
 }
 
 // sync makes the Endpoints of a Service what they have to be (spec/endpoints.md §5, §8).
@@ -219,14 +223,29 @@ func (c *Controller) apply(ctx context.Context, service *corev1.Service, pods []
 		c.logWritten(key, action.String(), made, cause)
 		made.ManagedFields = nil
 		c.history.wrote(key, made.ResourceVersion)
-		c.loop.Repair(key, c.overlay.Wrote(key, made))
+		c.repair(key, wanted, c.overlay.Wrote(key, made))
 		return nil
 	}
-	c.loop.Repair(key, c.overlay.Failed(key, key.Name))
+	c.repair(key, wanted, c.overlay.Failed(key, key.Name))
 	if action == Create && reconcile.IsNamespaceTerminating(err) {
 		return nil
 	}
 	return &writeError{action: action, wanted: wanted, err: fmt.Errorf("%s Endpoints %s: %w", action, key, err)}
+}
+
+// repair has a Service synced if somebody else has changed its Endpoints while they were written.
+func (c *Controller) repair(key reconcile.Key, written *corev1.Endpoints, what reconcile.Meddling) {
+	if what == reconcile.Untouched {
+		return
+	}
+	by := ""
+	if now := c.o.Endpoints.Get(key.Namespace, key.Name); now != nil {
+		by = now.ChangedBy()
+		if what == reconcile.Changed && lacks(now.Object(), written) {
+			what = reconcile.Lost
+		}
+	}
+	c.loop.Repair(key, what, by)
 }
 
 // confirm reads a Service from the API server. It returns nil when the Service doesn't select
@@ -268,7 +287,7 @@ func (c *Controller) announce(key reconcile.Key, err error) {
 	if failed.action == Create {
 		reason, doing = "FailedToCreateEndpoint", "create endpoint for service"
 	}
-	for _, text := range c.told.News(key, fmt.Sprintf("Failed to %s %s: %v", doing, key, err)) {
+	for _, text := range c.told.News(key, fmt.Sprintf("Failed to %s %s: %s", doing, key, reconcile.Text(err))) {
 		c.o.Recorder.Event(&corev1.ObjectReference{
 			APIVersion: "v1", Kind: "Endpoints", Namespace: key.Namespace, Name: key.Name,
 			UID: failed.wanted.UID, ResourceVersion: failed.wanted.ResourceVersion,

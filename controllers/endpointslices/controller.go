@@ -1,10 +1,10 @@
 package endpointslices
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -44,10 +44,8 @@ const retryFirst, retryLimit = time.Second, 1000 * time.Second
 type Options struct {
 	Client discoveryclient.EndpointSlicesGetter
 	Pods   *membership.Index[*watched.Pod]
-	// PodTable has the pods of the index, Nodes and Slices the other kinds that
-	// slices are made from. Slices has the index [watched.ByService].
+	// PodTable has the pods of the index. Slices has the index [watched.ByService].
 	PodTable *kube.Table[watched.Pod]
-	Nodes    *kube.Table[watched.Node]
 	Slices   *kube.Table[watched.Slice]
 	// MaxEndpointsPerSlice is from 1 to 1000.
 	MaxEndpointsPerSlice int
@@ -69,9 +67,9 @@ type Controller struct {
 	// nodesChanged has room for one signal: however many nodes change, the distribution
 	// of endpoints over zones is looked at once.
 	nodesChanged chan struct{}
+	nodes        *nodes
 	mu           sync.Mutex
-	// moved are the nodes that have come, gone, or changed their zone since nodes were
-	// looked at.
+	// moved are the nodes that have come or changed their zone since nodes were looked at.
 	moved map[string]bool
 
 	// leading is true during terms.
@@ -83,7 +81,9 @@ type Controller struct {
 	// These are new for each term.
 	reconciler *endpointslice.Reconciler
 	topology   *topologycache.TopologyCache
-	triggers   *util.TriggerTimeTracker
+	// cpus are those of each zone when the library was told of the nodes; nil if there can be no hints.
+	cpus     map[string]int64
+	triggers *util.TriggerTimeTracker
 	// tracker is for the library only, which notes in it what it writes. Nobody asks it: the store
 	// knows more.
 	tracker *util.EndpointSliceTracker
@@ -91,7 +91,7 @@ type Controller struct {
 
 // New returns a controller that doesn't run yet.
 func New(o Options) *Controller {
-	c := &Controller{o: o, nodesChanged: make(chan struct{}, 1), moved: map[string]bool{}}
+	c := &Controller{o: o, nodesChanged: make(chan struct{}, 1), nodes: newNodes(), moved: map[string]bool{}}
 	c.loop = reconcile.New(reconcile.Options{
 		Name: queueName, Sync: c.sync, Workers: o.Workers, BatchPeriod: o.BatchPeriod,
 		RetryFirst: retryFirst, RetryLimit: retryLimit, RepairFirst: o.RepairFirst, Contested: c.contested,
@@ -111,6 +111,7 @@ func (c *Controller) Run(ctx context.Context) {
 	defer c.forget()
 	c.leading.Store(true)
 	defer c.leading.Store(false)
+	c.nodes.assume(c.missingNodes())
 	// A Service that is synced before the zones are known would lose its hints.
 	c.setNodes()
 	var background sync.WaitGroup
@@ -123,7 +124,7 @@ func (c *Controller) Run(ctx context.Context) {
 func (c *Controller) begin() {
 	c.topology, c.triggers, c.tracker = topologycache.NewTopologyCache(), util.NewTriggerTimeTracker(), util.NewEndpointSliceTracker()
 	c.reconciler = endpointslice.NewReconciler(
-		c.writer, nodeLister{c.o.Nodes}, int32(c.o.MaxEndpointsPerSlice), c.tracker,
+		c.writer, c.nodes, int32(c.o.MaxEndpointsPerSlice), c.tracker,
 		c.topology, c.o.Recorder, ManagedBy, endpointslice.WithPreferSameTrafficDistributionEnabled(true),
 	)
 }
@@ -166,18 +167,54 @@ func (c *Controller) SliceChanged(old, current *watched.Slice) {
 // NodeChanged is to be called after a node has come, changed or gone: endpoints carry
 // the zones of their nodes, and are distributed over zones by their ready nodes.
 func (c *Controller) NodeChanged(old, current *watched.Node) {
+	moved := c.nodes.changed(old, current)
 	if !c.leading.Load() {
 		return
 	}
-	if old == nil || current == nil || old.Zone != current.Zone {
+	if moved {
 		c.mu.Lock()
-		c.moved[cmp.Or(current, old).Name] = true
+		c.moved[current.Name] = true
 		c.mu.Unlock()
 	}
 	select {
 	case c.nodesChanged <- struct{}{}:
 	default:
 	}
+}
+
+// missingNodes returns the nodes that pods run on, that don't exist, and that slices have endpoints on. They may have
+// been deleted just before this process started.
+func (c *Controller) missingNodes() []*watched.Node {
+	missing := map[string]bool{}
+	for _, p := range c.o.PodTable.List() {
+		if p.Node != "" && c.nodes.node(p.Node) == nil {
+			missing[p.Node] = true
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	var found []*watched.Node
+	for _, s := range c.o.Slices.List() {
+		if s.ManagedBy != ManagedBy {
+			continue
+		}
+		for _, e := range s.Object().Endpoints {
+			if e.NodeName != nil && missing[*e.NodeName] {
+				delete(missing, *e.NodeName)
+				// Of its CPU nothing is known: a node that isn't ready doesn't count in the distribution over zones.
+				found = append(found, &watched.Node{Name: *e.NodeName, Zone: text(e.Zone)})
+			}
+		}
+	}
+	return found
+}
+
+func text(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
 }
 
 // syncMoved syncs the Services that have a pod on a node that has moved.
@@ -196,29 +233,68 @@ func (c *Controller) syncMoved() {
 	}
 }
 
-// followNodes looks at the distribution over zones whenever nodes have changed.
+// followNodes looks at the distribution over zones whenever nodes have changed, also when a deleted one no longer counts.
 func (c *Controller) followNodes(ctx context.Context) {
+	expires := time.NewTimer(0) // a deleted one may count since before the term
+	defer expires.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-c.nodesChanged:
+		case <-expires.C:
 		}
-		c.setNodes()
-		c.syncMoved() // not earlier: the hints depend on all nodes
-		for _, service := range c.topology.GetOverloadedServices() {
-			c.loop.Add(parseKey(service))
+		wake := c.nodes.expire()
+		c.redistribute()
+		if wake > 0 {
+			expires.Reset(wake)
 		}
 	}
 }
 
-func (c *Controller) setNodes() {
-	all := c.o.Nodes.List()
-	nodes := make([]*corev1.Node, len(all))
-	for i, n := range all {
-		nodes[i] = n.Object()
+// redistribute syncs the Services whose slices depend on nodes that have changed.
+func (c *Controller) redistribute() {
+	changed := c.setNodes()
+	c.syncMoved() // not earlier: the hints depend on all nodes
+	for _, service := range c.topology.GetOverloadedServices() {
+		c.loop.Add(parseKey(service))
 	}
-	c.topology.SetNodes(klog.Background(), nodes)
+	if changed && c.cpus != nil {
+		c.syncUnhinted()
+	}
+}
+
+// syncUnhinted syncs the Services that ask for hints and have none: the library doesn't name them when hints become
+// possible.
+func (c *Controller) syncUnhinted() {
+	for _, key := range c.o.Pods.Services() {
+		service := c.o.Pods.Get(key)
+		if service != nil && topologyMode(service) && !c.topology.HasPopulatedHints(key.String()) {
+			c.loop.Add(key)
+		}
+	}
+}
+
+// topologyMode reports whether a Service asks for hints by its annotation.
+func topologyMode(service *corev1.Service) bool {
+	mode, ok := service.Annotations[corev1.DeprecatedAnnotationTopologyAwareHints]
+	if !ok {
+		mode = service.Annotations[corev1.AnnotationTopologyMode]
+	}
+	return mode == "Auto" || mode == "auto"
+}
+
+// setNodes tells the library of the nodes. It reports whether the distribution of CPUs over zones has changed.
+func (c *Controller) setNodes() (changed bool) {
+	all := c.nodes.all()
+	objects := make([]*corev1.Node, len(all))
+	for i, n := range all {
+		objects[i] = n.Object()
+	}
+	c.topology.SetNodes(klog.Background(), objects)
+	before := c.cpus
+	c.cpus = cpuByZone(all)
+	return !maps.Equal(before, c.cpus)
 }
 
 // sync makes the slices of a Service what they have to be, and counts that.
@@ -273,7 +349,7 @@ func (c *Controller) announce(service *corev1.Service, key reconcile.Key, err er
 		c.told.News(key)
 		return
 	}
-	for _, text := range c.told.News(key, fmt.Sprintf("Error updating Endpoint Slices for Service %s: %v", key, err)) {
+	for _, text := range c.told.News(key, fmt.Sprintf("Error updating Endpoint Slices for Service %s: %s", key, reconcile.Text(err))) {
 		c.o.Recorder.Event(service, corev1.EventTypeWarning, "FailedToUpdateEndpointSlices", text)
 	}
 }

@@ -64,8 +64,7 @@ func pods(host string) []*watched.Pod {
 // A slice that was written stays what it is when the memory of its pods is used again.
 func TestWrittenSlicesAreDetachedFromPods(t *testing.T) {
 	made := &takenSlices{}
-	nodes := watched.Nodes().Table()
-	reconciler := endpointslice.NewReconciler(taker{slices: made}, nodeLister{nodes}, 100, util.NewEndpointSliceTracker(), nil, &record.FakeRecorder{}, ManagedBy)
+	reconciler := endpointslice.NewReconciler(taker{slices: made}, newNodes(), 100, util.NewEndpointSliceTracker(), nil, &record.FakeRecorder{}, ManagedBy)
 	service := &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "ns-x", Name: "web"},
 		Spec: corev1.ServiceSpec{

@@ -31,7 +31,7 @@ func bare() *Controller {
 		Pods: membership.New(func(p *watched.Pod) (types.NamespacedName, object.Labels) {
 			return types.NamespacedName{Namespace: p.Namespace, Name: p.Name}, p.Labels
 		}),
-		PodTable: watched.Pods().Table(), Nodes: watched.Nodes().Table(),
+		PodTable:             watched.Pods().Table(),
 		Slices:               watched.EndpointSlices(ManagedBy).Table(kube.WithIndex(watched.ByService, watched.ServiceKeys)),
 		MaxEndpointsPerSlice: 100, Workers: 1, Recorder: &record.FakeRecorder{}, Logger: slog.New(slog.DiscardHandler),
 	})

@@ -158,7 +158,7 @@ func (c *Controller) sync(ctx context.Context, key reconcile.Key) error {
 	problems := plan.Problems
 	if reconcile.IsRefused(err) {
 		problems = append(problems, Problem{
-			Object: referenceTo(service), Reason: FailedToUpdateEndpointSlices, Message: err.Error(),
+			Object: referenceTo(service), Reason: FailedToUpdateEndpointSlices, Message: reconcile.Text(err),
 		})
 	}
 	c.tell(key, problems)

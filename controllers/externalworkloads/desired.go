@@ -12,6 +12,8 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/signpostd/signpost/controllers/watched"
 )
 
 // candidate is a workload that the Service selects, with what of it can be used.
@@ -81,20 +83,11 @@ func read(service *corev1.Service, workloads []*Workload) ([]candidate, []Proble
 func usable(ips []string) []netip.Addr {
 	var addresses []netip.Addr
 	for _, ip := range ips {
-		if a, ok := address(ip); ok && !slices.Contains(addresses, a) {
+		if a, ok := watched.Address(ip); ok && !slices.Contains(addresses, a) {
 			addresses = append(addresses, a)
 		}
 	}
 	return addresses
-}
-
-// address returns false for a text that is no address, and for addresses that the API
-// server allows in no endpoint: it would refuse the whole slice.
-func address(text string) (netip.Addr, bool) {
-	a, err := netip.ParseAddr(text)
-	a = a.Unmap()
-	local := a.IsUnspecified() || a.IsLoopback() || a.IsLinkLocalUnicast() || a.IsLinkLocalMulticast()
-	return a, err == nil && a.Zone() == "" && !local
 }
 
 // portsOf returns the ports of the Service that the workload serves (spec/destination.md §8.4.4).

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/signpostd/signpost/api/workload"
+	"github.com/signpostd/signpost/controllers/watched"
 )
 
 const workloadKind = "ExternalWorkload"
@@ -84,7 +85,7 @@ func served(p corev1.ServicePort, candidates []candidate) bool {
 func (c *candidate) addressProblems() []Problem {
 	var problems []Problem
 	for i, ip := range c.IPs {
-		if _, ok := address(ip); !ok {
+		if _, ok := watched.Address(ip); !ok {
 			problems = append(problems, c.problem(InvalidAddress,
 				"spec.workloadIPs[%d]: %q can't be the address of an endpoint; use an IP that is neither loopback nor link-local", i, ip))
 		}

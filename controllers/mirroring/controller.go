@@ -196,7 +196,7 @@ func (c *Controller) sync(ctx context.Context, key reconcile.Key) error {
 	}
 	problems := plan.Problems
 	if reconcile.IsRefused(err) {
-		problems = append(problems, Problem{FailedToUpdateEndpointSlices, err.Error()})
+		problems = append(problems, Problem{FailedToUpdateEndpointSlices, reconcile.Text(err)})
 	}
 	c.tell(key, endpoints, problems)
 	c.o.Mirrored.synced(key, plan.Stats, len(c.store.Of(key)), time.Since(begun))

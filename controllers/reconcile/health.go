@@ -17,7 +17,8 @@ type Health struct {
 	RefusedSince, RefusedLast time.Time
 	Refused                   error
 	Namespaces                int
-	// Waiting is how many Services wait because a sync has failed, the oldest since WaitingSince.
+	// Waiting is how many Services wait because a sync has failed, or because somebody else keeps changing their objects,
+	// the oldest since WaitingSince.
 	Waiting      int
 	WaitingSince time.Time
 }
@@ -76,6 +77,12 @@ type Wait struct {
 	// Reason is how its sync failed last; empty if it was only held back, as long as the API server
 	// refuses the writes of others. It has at most 300 bytes.
 	Reason string
+	// Until is when the objects are put right that somebody else has changed; zero if the Service waits for anything else.
+	// By is the field manager that has changed them, empty if that isn't known, and Repairs is how many such changes in a
+	// row have been put right already.
+	Until   time.Time
+	By      string
+	Repairs int
 }
 
 // maxReason is how many bytes of an error are kept.
@@ -137,6 +144,15 @@ func (t *term) health() Health {
 	for _, wait := range t.writes.waiting {
 		h.WaitingSince = earlier(h.WaitingSince, wait.Since)
 	}
+	now := time.Now()
+	for key, r := range t.repairs {
+		if wait, waits := r.wait(now); waits {
+			h.WaitingSince = earlier(h.WaitingSince, wait.Since)
+			if _, counted := t.writes.waiting[key]; !counted {
+				h.Waiting++
+			}
+		}
+	}
 	return h
 }
 
@@ -144,6 +160,8 @@ func (t *term) health() Health {
 func (t *term) waiting(key Key) (Wait, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	wait, ok := t.writes.waiting[key]
-	return wait, ok
+	if wait, ok := t.writes.waiting[key]; ok {
+		return wait, true
+	}
+	return t.repairs[key].wait(time.Now())
 }

@@ -89,12 +89,13 @@ func (l *Loop) AddBatched(namespace string, names ...string) {
 	}
 }
 
-// Repair is to be called with what somebody else has done to an object of a Service. It has the Service synced after a
-// delay, which grows while that happens again and again. What is lost is written again the first time without a delay, and
-// later after a shorter one. Between terms, and for what is untouched, it does nothing.
-func (l *Loop) Repair(key Key, what Meddling) {
+// Repair is to be called with what somebody else has done to an object of a Service, and the field manager that did it,
+// which is empty if that isn't known. It has the Service synced after a delay, which grows while that happens again and
+// again. What is lost is written again the first time without a delay, and later after a shorter one. Between terms, and
+// for what is untouched, it does nothing.
+func (l *Loop) Repair(key Key, what Meddling, by string) {
 	if t := l.term.Load(); t != nil && what != Untouched {
-		t.queue.AddAfter(key, t.foreign(key, what))
+		t.queue.AddAfter(key, t.foreign(key, what, by))
 	}
 }
 

@@ -55,7 +55,7 @@ func NewMetrics(r, queues prometheus.Registerer) *Metrics {
 			Name: "controller_last_write_timestamp_seconds", Help: "Time of the last write that succeeded.",
 		}, []string{"controller"}),
 		oldest: newAges(prometheus.NewDesc(
-			"controller_oldest_unwritten_seconds", "How long the oldest change has been waiting whose write failed or is held back; 0 when none is.", []string{"controller"}, nil,
+			"controller_oldest_unwritten_seconds", "How long the oldest change has been waiting whose write failed, is held back, or is put off because somebody else keeps changing the object; 0 when none is.", []string{"controller"}, nil,
 		)),
 	}
 	if r != nil {

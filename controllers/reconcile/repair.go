@@ -1,6 +1,9 @@
 package reconcile
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 const (
 	// repairFirst and repairLimit bound the delay before what somebody else changed is put right. The
@@ -11,6 +14,8 @@ const (
 	lostLimit = 5 * time.Second
 	// calm is how long nobody may have changed anything for the delay to begin anew.
 	calm = 5 * time.Minute
+	// takenOften is how many repairs in a row a slice that is taken away each time is worth. Each leaves one slice behind.
+	takenOften = 100
 	// contestedAfter is how many repairs it takes until it is said that somebody keeps changing the
 	// objects of a Service.
 	contestedAfter = 5
@@ -24,8 +29,11 @@ const (
 
 // repair is what is known of the changes that somebody else makes to the objects of a Service.
 type repair struct {
-	// pending is true from a change to the next sync.
-	pending bool
+	// pending is true from a change to the next sync. The first such change was at the time since, and is put right at
+	// the time due. It was made by a field manager, which is empty if that isn't known.
+	pending    bool
+	since, due time.Time
+	by         string
 	// count is how many such changes in a row had to be put right, the last one at that time.
 	count int
 	last  time.Time
@@ -39,13 +47,16 @@ const (
 	Untouched Meddling = iota
 	// Changed means that the object has other contents.
 	Changed
-	// Lost means that the object is gone.
+	// Lost means that the object is gone, or lacks endpoints that it had.
 	Lost
+	// Taken means that the object is another Service's, or another manager's now.
+	Taken
 )
 
 // foreign notes what somebody else has done to an object of a Service, and returns how long to wait before that is put
 // right.
-func (t *term) foreign(key Key, what Meddling) time.Duration {
+func (t *term) foreign(key Key, what Meddling, by string) time.Duration {
+	now := time.Now()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	r := t.repairs[key]
@@ -53,24 +64,37 @@ func (t *term) foreign(key Key, what Meddling) time.Duration {
 		r = &repair{}
 		t.repairs[key] = r
 	}
-	if time.Since(r.last) > calm {
+	if now.Sub(r.last) > calm {
 		r.count = 0
 	}
-	r.pending = true
-	return max(t.o.RepairBatch, delayed(what, t.o.RepairFirst, r.count))
+	delay := max(t.o.RepairBatch, delayed(what, t.o.RepairFirst, r.count))
+	if !r.pending {
+		r.pending, r.since, r.due, r.by = true, now, now.Add(delay), by
+	}
+	r.due = earlier(r.due, now.Add(delay))
+	r.by = cmp.Or(by, r.by)
+	return delay
 }
 
 // delayed returns the delay of a repair after a number of repairs in a row. Whoever deletes doesn't insist on other
 // contents, so the first time needs no delay.
 func delayed(what Meddling, first time.Duration, count int) time.Duration {
 	switch {
-	case what == Changed:
+	case what == Changed, what == Taken && count >= takenOften:
 		return backoff(first, repairLimit, count)
 	case count == 0:
 		return 0
 	default:
 		return backoff(first, lostLimit, count-1)
 	}
+}
+
+// wait returns why a Service waits for a repair, if it does.
+func (r *repair) wait(now time.Time) (Wait, bool) {
+	if r == nil || !r.pending || !r.due.After(now) {
+		return Wait{}, false
+	}
+	return Wait{Since: r.since, Until: r.due, By: r.by, Repairs: r.count}, true
 }
 
 // repaired notes a write. It reports whether somebody turns out to keep changing the objects of

@@ -27,7 +27,7 @@ func TestC5RepairsAreSlowedDown(t *testing.T) {
 		f.loop.o.Sync = func(_ context.Context, key Key) error {
 			at = append(at, time.Since(f.begun))
 			f.loop.Wrote(key, "update", time.Time{}, nil)
-			f.loop.Repair(key, Changed)
+			f.loop.Repair(key, Changed, "")
 			return nil
 		}
 		f.lead(t, []Key{web}, func() {
@@ -50,12 +50,12 @@ func TestC5WhatIsDeletedIsBackWithinSeconds(t *testing.T) {
 		rival func(l *Loop, syncs int)
 		want  []time.Duration
 	}{
-		"deletes":    {func(l *Loop, _ int) { l.Repair(web, Lost) }, times(0, 0, 1, 3, 7, 12, 17, 22, 27)},
-		"overwrites": {func(l *Loop, _ int) { l.Repair(web, Changed) }, times(0, 1, 3, 7, 15)},
+		"deletes":    {func(l *Loop, _ int) { l.Repair(web, Lost, "") }, times(0, 0, 1, 3, 7, 12, 17, 22, 27)},
+		"overwrites": {func(l *Loop, _ int) { l.Repair(web, Changed, "") }, times(0, 1, 3, 7, 15)},
 		"overwrites and then deletes": {func(l *Loop, syncs int) {
-			l.Repair(web, Changed)
+			l.Repair(web, Changed, "")
 			if syncs > 4 {
-				l.Repair(web, Lost)
+				l.Repair(web, Lost, "")
 			}
 		}, times(0, 1, 3, 7, 15, 20, 25, 30)},
 	} {
@@ -78,6 +78,45 @@ func TestC5WhatIsDeletedIsBackWithinSeconds(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// day2 B4: a repair that waits counts as unwritten, and it is known who is waited for.
+func TestRepairsThatWaitCountAsUnwritten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(5, func(Key, time.Duration) error { return nil })
+		syncs := 0
+		f.loop.o.Sync = func(_ context.Context, key Key) error {
+			f.loop.Wrote(key, "update", time.Time{}, nil)
+			if syncs++; syncs == 3 { // at 3 s
+				time.Sleep(time.Second)
+				f.loop.Repair(key, Changed, "kubectl-edit")
+				f.loop.Repair(key, Changed, "")
+			} else {
+				f.loop.Repair(key, Changed, "kubectl-patch")
+			}
+			return nil
+		}
+		f.lead(t, []Key{web}, func() {
+			time.Sleep(6 * time.Second)
+			synctest.Wait()
+			want := Wait{Since: f.begun.Add(4 * time.Second), Until: f.begun.Add(8 * time.Second), By: "kubectl-edit", Repairs: 2}
+			if got, waits := f.loop.Waiting(web); !waits || got != want {
+				t.Errorf("the Service waits (%t) with %+v, want %+v", waits, got, want)
+			}
+			if h := f.loop.Health(); h.Waiting != 1 || h.Waits() != 2*time.Second {
+				t.Errorf("%d Services wait, for %v, want one for 2s", h.Waiting, h.Waits())
+			}
+		})
+	})
+}
+
+// A slice that somebody takes away again and again leaves one more behind each time: that isn't repaired every five seconds for ever.
+func TestSlicesTakenAwayForever(t *testing.T) {
+	for count, want := range map[int]time.Duration{0: 0, 1: time.Second, takenOften - 1: lostLimit, takenOften: repairLimit} {
+		if got := delayed(Taken, time.Second, count); got != want {
+			t.Errorf("after %d repairs the delay is %v, want %v", count, got, want)
+		}
 	}
 }
 
@@ -106,16 +145,16 @@ func TestC5RepairsThatAreFew(t *testing.T) {
 			l.Run(ctx, func() []Key { return nil })
 		}()
 		synctest.Wait()
-		l.Repair(web, Lost) // 0 s, repaired
+		l.Repair(web, Lost, "") // 0 s, repaired
 		time.Sleep(10 * time.Second)
-		l.Repair(web, Lost) // 11 s, repaired
+		l.Repair(web, Lost, "") // 11 s, repaired
 		time.Sleep(10 * time.Minute)
-		l.Repair(web, Changed) // 611 s, repaired
+		l.Repair(web, Changed, "") // 611 s, repaired
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
 		writes = false
 		for range 3 {
-			l.Repair(web, Changed) // 1211 s, and so on: nothing to do
+			l.Repair(web, Changed, "") // 1211 s, and so on: nothing to do
 			time.Sleep(10 * time.Second)
 		}
 		synctest.Wait()
@@ -150,7 +189,7 @@ func TestC6LivesOfServicesLeaveNothing(t *testing.T) {
 		f.lead(t, all, func() {
 			f.until(t, time.Minute, all)
 			for _, key := range all {
-				f.loop.Repair(key, Changed)
+				f.loop.Repair(key, Changed, "")
 			}
 			time.Sleep(time.Minute)
 			for _, key := range all {

@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -141,14 +143,16 @@ func (s *Store) create(ctx context.Context, service reconcile.Key, e *discoveryv
 	return live, err
 }
 
-// Update replaces a slice. One without a resourceVersion replaces the version that
-// the store has. If the slice is gone, the error is a conflict.
+// Update replaces a slice. One without a resourceVersion, which is made anew, replaces the version that
+// the store has, and gets the finalizers and annotations that others put on that one. If the slice is gone, the error is a conflict.
 func (s *Store) Update(ctx context.Context, service reconcile.Key, e *discoveryv1.EndpointSlice) (*discoveryv1.EndpointSlice, error) {
 	if e.ResourceVersion == "" {
 		known := s.Of(service)
 		if i := slices.IndexFunc(known, func(k *discoveryv1.EndpointSlice) bool { return k.Name == e.Name }); i >= 0 {
 			versioned := *e
 			versioned.ResourceVersion, versioned.UID = known[i].ResourceVersion, known[i].UID
+			versioned.Finalizers = known[i].Finalizers
+			versioned.Annotations = withAnnotationsOf(known[i], e.Annotations)
 			e = &versioned
 		}
 	}
@@ -160,6 +164,18 @@ func (s *Store) Update(ctx context.Context, service reconcile.Key, e *discoveryv
 		}
 		return made, err
 	})
+}
+
+// withAnnotationsOf returns annotations with those that others put on a slice. The trigger time is a matter of whoever
+// writes the slice.
+func withAnnotationsOf(replaced *discoveryv1.EndpointSlice, own map[string]string) map[string]string {
+	all := maps.Clone(replaced.Annotations)
+	delete(all, corev1.EndpointsLastChangeTriggerTime)
+	if len(all) == 0 {
+		return own
+	}
+	maps.Copy(all, own)
+	return all
 }
 
 // write carries out a create or update.
@@ -176,7 +192,7 @@ func (s *Store) write(service reconcile.Key, operation string, e *discoveryv1.En
 		made.ManagedFields = nil
 		meanwhile = s.overlay.Wrote(service, made)
 	}
-	s.o.Loop.Repair(service, meanwhile)
+	s.repair(service, e, meanwhile)
 	return made, err
 }
 
@@ -196,7 +212,7 @@ func (s *Store) Delete(ctx context.Context, service reconcile.Key, e *discoveryv
 		s.overlay.Deleted(service, e)
 		return nil
 	}
-	s.o.Loop.Repair(service, s.overlay.Failed(service, e.Name))
+	s.repair(service, e, s.overlay.Failed(service, e.Name))
 	return fmt.Errorf("delete EndpointSlice %s/%s: %w", e.Namespace, e.Name, err)
 }
 
@@ -265,19 +281,38 @@ func (s *Store) Changed(old, current *watched.Slice) {
 func (s *Store) lost(e *watched.Slice) {
 	key, ok := e.Key()
 	if ok && s.manages(e) {
-		s.o.Loop.Repair(key, s.overlay.Gone(key, e))
+		s.o.Loop.Repair(key, s.overlay.Gone(key, e), "")
 	}
 }
 
 func (s *Store) arrived(old, current *watched.Slice) {
 	key, ok := current.Key()
 	if old != nil && s.manages(old) {
-		// Whoever takes a slice away takes the next one, too, and all of them stay: that is no deletion.
 		if before, had := old.Key(); had && (before != key || !s.manages(current)) {
-			s.o.Loop.Repair(before, reconcile.Changed)
+			s.o.Loop.Repair(before, reconcile.Taken, current.ChangedBy())
 		}
 	}
-	if ok && s.manages(current) {
-		s.o.Loop.Repair(key, s.overlay.Arrived(key, current))
+	if !ok || !s.manages(current) {
+		return
 	}
+	what := s.overlay.Arrived(key, current)
+	if what == reconcile.Changed && old != nil && lacks(current.Object(), old.Object()) {
+		what = reconcile.Lost
+	}
+	s.o.Loop.Repair(key, what, current.ChangedBy())
+}
+
+// repair has a Service synced if somebody else has changed a slice while it was written.
+func (s *Store) repair(service reconcile.Key, written *discoveryv1.EndpointSlice, what reconcile.Meddling) {
+	if what == reconcile.Untouched {
+		return
+	}
+	by := ""
+	if current := s.o.Table.Get(service.Namespace, written.Name); current != nil {
+		by = current.ChangedBy()
+		if what == reconcile.Changed && lacks(current.Object(), written) {
+			what = reconcile.Lost
+		}
+	}
+	s.o.Loop.Repair(service, what, by)
 }

@@ -17,6 +17,7 @@ import (
 type Encoded[O any, P encodable[O]] struct {
 	namespace, name, version string
 	uid                      types.UID
+	changedBy                string
 	// fields are those of the metadata, the first n bytes, and then those of the object.
 	fields []byte
 	n      int
@@ -43,6 +44,9 @@ func (e *Encoded[O, P]) GetUID() types.UID { return e.uid }
 
 // GetResourceVersion returns the version of the object.
 func (e *Encoded[O, P]) GetResourceVersion() string { return e.version }
+
+// ChangedBy returns the field manager that has changed the object last, not counting Signpost; empty if there is none.
+func (e *Encoded[O, P]) ChangedBy() string { return e.changedBy }
 
 // Object decodes the object, each time anew. What can't be decoded is left out, so that the
 // controller finds it missing, and writes the object again.
@@ -79,8 +83,53 @@ func (e *Encoded[O, P]) read(s kube.Scope, message []byte, visit func(number int
 	if err := e.readMetadata(s, visit); err != nil {
 		return fmt.Errorf("metadata: %w", err)
 	}
+	e.readManagers(s, message)
 	e.fields, err = wire.AppendWithout(e.fields, message, wire.Metadata)
 	return err
+}
+
+// ownManager is the field manager of what Signpost writes.
+const ownManager = "signpost"
+
+// The fields that are read of the managed fields.
+var (
+	managedFields = wire.FieldsOf[metav1.ObjectMeta]("managedFields")
+	entryManager  = wire.NumberOf[metav1.ManagedFieldsEntry]("manager")
+	entryTime     = wire.NumberOf[metav1.ManagedFieldsEntry]("time")
+	entryFields   = wire.FieldsOf[metav1.ManagedFieldsEntry]("manager", "time")
+)
+
+// readManagers finds the field manager that has changed the object last. What can't be read is left out: nothing but
+// messages depends on it.
+func (e *Encoded[O, P]) readManagers(s kube.Scope, message []byte) {
+	newest := uint64(0)
+	object := wire.Read(message)
+	for object.Next(wire.Fields{Bytes: 1 << wire.Metadata}) {
+		metadata := wire.Read(object.Bytes())
+		for metadata.Next(managedFields) {
+			manager, seconds := readEntry(metadata.Bytes())
+			if seconds >= newest && len(manager) > 0 && string(manager) != ownManager {
+				newest, e.changedBy = seconds, s.InternBytes(manager)
+			}
+		}
+	}
+}
+
+// readEntry reads the manager, and the time in Unix seconds, of an entry of the managed fields.
+func readEntry(entry []byte) (manager []byte, seconds uint64) {
+	r := wire.Read(entry)
+	for r.Next(entryFields) {
+		switch r.Number {
+		case entryManager:
+			manager = r.Bytes()
+		case entryTime:
+			t := wire.Read(r.Bytes())
+			for t.Next(timeFields) {
+				seconds = t.Varint
+			}
+		}
+	}
+	return manager, seconds
 }
 
 // encodedMetadata are the fields of the metadata that are read.

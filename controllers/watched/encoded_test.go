@@ -5,6 +5,7 @@ package watched
 import (
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -174,6 +175,29 @@ func TestMalformedObjects(t *testing.T) {
 	for _, message := range [][]byte{slice[:len(slice)-1], {0x80}, {0x0a, 2, 0x0a, 9}, badLabel} {
 		if e, _, err := EndpointSlices("us").Read(kube.Scope{}, message); !errors.Is(err, wire.ErrMalformed) {
 			t.Errorf("%x: %v and error %v, want %v", message, e, err, wire.ErrMalformed)
+		}
+	}
+}
+
+// day2 B4: messages name who has changed an object last.
+func TestWhoHasChangedAnObject(t *testing.T) {
+	at := func(manager string, seconds int64) metav1.ManagedFieldsEntry {
+		return metav1.ManagedFieldsEntry{Manager: manager, Operation: "Update", Time: &metav1.Time{Time: time.Unix(seconds, 0)}}
+	}
+	for want, entries := range map[string][]metav1.ManagedFieldsEntry{
+		"kubectl-edit": {at("kubectl-patch", 1), at("kubectl-edit", 2), at("signpost", 3)},
+		"other":        {at("other", 5), at("kubectl-edit", 2)},
+		"":             {at("signpost", 3)},
+	} {
+		e := someSlice("us")
+		e.ManagedFields = entries
+		message, err := e.Marshal()
+		if err != nil {
+			t.Fatal(err)
+		}
+		kept, _, err := EndpointSlices("us").Read(kube.Scope{}, message)
+		if err != nil || kept.ChangedBy() != want {
+			t.Errorf("it was changed by %q (%v), want %q", kept.ChangedBy(), err, want)
 		}
 	}
 }

@@ -1,6 +1,8 @@
 package watched
 
 import (
+	"cmp"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -56,6 +58,17 @@ func trimNode(s kube.Scope, node *corev1.Node) (*Node, []kube.Problem) {
 	}
 	trimmed.object = trimmed.makeObject()
 	return trimmed, nil
+}
+
+// Completed returns the Node with what an earlier Node of its name had and it lacks itself: a Node that is created again
+// gets its zone, its conditions and its CPU only after a while.
+func (n *Node) Completed(earlier *Node) *Node {
+	completed := Node{
+		Name: n.Name, Zone: cmp.Or(n.Zone, earlier.Zone), ControlPlane: n.ControlPlane || earlier.ControlPlane,
+		Ready: n.Ready || earlier.Ready, MilliCPU: cmp.Or(n.MilliCPU, earlier.MilliCPU),
+	}
+	completed.object = completed.makeObject()
+	return &completed
 }
 
 // Object returns as much of the API object as endpoints depend on. It is shared and must

@@ -19,7 +19,7 @@ type Pod struct {
 
 	// Node, Hostname and Subdomain are the fields of spec.
 	Node, Hostname, Subdomain string
-	// IP is status.podIP and IPs are status.podIPs, each as written.
+	// IP is status.podIP and IPs are status.podIPs, each as written, without those that no endpoint can have.
 	IP  string
 	IPs []string
 	// Ports are the named ports of the containers, and SidecarPorts those of the init
@@ -78,7 +78,7 @@ func trimPod(s kube.Scope, pod *corev1.Pod) (*Pod, []kube.Problem) {
 			break
 		}
 	}
-	return trimmed, nil
+	return trimmed, trimmed.dropUnusableIPs()
 }
 
 func appendPorts(s kube.Scope, ports []ContainerPort, c *corev1.Container) []ContainerPort {

@@ -74,7 +74,7 @@ func (r *podReader) read(s kube.Scope, message []byte) (*Pod, []kube.Problem, er
 	p := m.pod(s)
 	p.Labels = labels
 	p.Ports, p.SidecarPorts = r.ports.slice(&m.ports), r.sidecarPorts.slice(&m.sidecarPorts)
-	return p, nil, nil
+	return p, p.dropUnusableIPs(), nil
 }
 
 // podMessage is what was found of a Pod. Its bytes are parts of the message, and become

@@ -25,6 +25,7 @@ func drawPod(t *rapid.T) *corev1.Pod {
 		}
 		return list
 	}
+	ip := rapid.SampledFrom([]string{"10.0.0.1", "fd00::1"})
 	pod := &corev1.Pod{}
 	pod.Namespace, pod.Name, pod.UID = text.Draw(t, "namespace"), text.Draw(t, "name"), "uid"
 	pod.Spec.NodeName, pod.Spec.Hostname, pod.Spec.Subdomain = text.Draw(t, "node"), text.Draw(t, "hostname"), text.Draw(t, "subdomain")
@@ -40,9 +41,9 @@ func drawPod(t *rapid.T) *corev1.Pod {
 	if rapid.Bool().Draw(t, "finished") {
 		pod.Status.Phase = corev1.PodFailed
 	}
-	pod.Status.PodIP = text.Draw(t, "ip")
+	pod.Status.PodIP = ip.Draw(t, "ip")
 	for range rapid.IntRange(0, 2).Draw(t, "ips") {
-		pod.Status.PodIPs = append(pod.Status.PodIPs, corev1.PodIP{IP: text.Draw(t, "one of the ips")})
+		pod.Status.PodIPs = append(pod.Status.PodIPs, corev1.PodIP{IP: ip.Draw(t, "one of the ips")})
 	}
 	if status := text.Draw(t, "ready"); status != "" {
 		since := metav1.Unix(rapid.Int64Range(0, 5).Draw(t, "since"), 0)

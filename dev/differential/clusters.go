@@ -33,6 +33,18 @@ var zones = []string{"z1", "z2", "z2", ""}
 
 func nodeName(i int) string { return fmt.Sprintf("diff-%d", i) }
 
+// ownNode stands for the one node that a sequence has for itself, deletes and creates again. Nodes have no namespace, so
+// the node is named after that of the sequence.
+const ownNode = "own"
+
+// nodeIn returns the name of a node in the sequence of a namespace.
+func nodeIn(namespace, node string) string {
+	if node == ownNode {
+		return ownNode + "-" + namespace
+	}
+	return node
+}
+
 // side is one of the two clusters.
 type side struct {
 	name   string // kubernetes or signpost, after whose controllers write
@@ -178,6 +190,16 @@ func (s *side) createNodes(ctx context.Context) error {
 	return s.beat(ctx)
 }
 
+// aliveStatus is what a kubelet says that is alive.
+func aliveStatus() corev1.NodeStatus {
+	return corev1.NodeStatus{
+		Conditions: []corev1.NodeCondition{{
+			Type: corev1.NodeReady, Status: corev1.ConditionTrue, LastHeartbeatTime: metav1.Now(), Reason: "KubeletReady",
+		}},
+		Allocatable: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("4")},
+	}
+}
+
 // beat is the heartbeat of all nodes.
 func (s *side) beat(ctx context.Context) error {
 	for i := range zones {
@@ -186,10 +208,7 @@ func (s *side) beat(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			node.Status.Conditions = []corev1.NodeCondition{{
-				Type: corev1.NodeReady, Status: corev1.ConditionTrue, LastHeartbeatTime: metav1.Now(), Reason: "KubeletReady",
-			}}
-			node.Status.Allocatable = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("4")}
+			node.Status = aliveStatus()
 			_, err = s.client.CoreV1().Nodes().UpdateStatus(ctx, node, metav1.UpdateOptions{})
 			return err
 		})

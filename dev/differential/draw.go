@@ -88,12 +88,23 @@ func (p painter) servicePorts() []corev1.ServicePort {
 	return ports
 }
 
+// node draws the name of the node of a pod.
+func (p painter) node() string {
+	if p.oneIn(4) {
+		return ownNode
+	}
+	return nodeName(p.IntN(len(zones)))
+}
+
+// zone draws that of the own node when it is created.
+func (p painter) zone() string { return pick(p, "z1", "z1", "z1", "z2", "") }
+
 // pod draws a pod without a status.
 func (p painter) pod(name string) *corev1.Pod {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: p.podLabels()},
 		Spec: corev1.PodSpec{
-			NodeName: nodeName(p.IntN(len(zones))), HostNetwork: p.oneIn(6),
+			NodeName: p.node(), HostNetwork: p.oneIn(6),
 			Containers: []corev1.Container{{Name: "c", Image: "i"}},
 		},
 	}

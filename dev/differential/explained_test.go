@@ -56,6 +56,11 @@ func byHand(w *world) {
 	w.slices[0].Labels[discoveryv1.LabelManagedBy] = "endpointslicemirroring-controller.k8s.io"
 }
 
+// firstOnOwnNode puts the first endpoint on the own node, in zone z1.
+func firstOnOwnNode(w *world) {
+	w.slices[0].Endpoints[0].NodeName, w.slices[0].Endpoints[0].Zone = new("own-seed-1"), new("z1")
+}
+
 // emptySlice takes the endpoints from the slice.
 func emptySlice(w *world) { w.slices[0].Endpoints = nil }
 
@@ -322,6 +327,42 @@ func TestReasons(t *testing.T) {
 			s := newScene()
 			s.lasts, s.last = late, step{deleteEndpoints{on}}
 			s.signpost.slices = nil
+			return s
+		}, ""},
+		"endpoint on a deleted node is only here": {func() *scene {
+			s := newScene().both(firstOnOwnNode)
+			s.last = step{createNode{zone: "z1"}, deleteNode{}}
+			s.kubernetes.slices[0].Endpoints = s.kubernetes.slices[0].Endpoints[1:]
+			return s
+		}, "pods of a deleted node stay"},
+		"endpoint on a deleted node is only there": {func() *scene {
+			s := newScene().both(firstOnOwnNode)
+			s.last = step{createNode{zone: "z1"}, deleteNode{}}
+			s.signpost.slices[0].Endpoints = s.signpost.slices[0].Endpoints[1:]
+			return s
+		}, ""},
+		"endpoint is only here, and no node was deleted": {func() *scene {
+			s := newScene().both(firstOnOwnNode)
+			s.last = step{createNode{zone: "z1"}}
+			s.kubernetes.slices[0].Endpoints = s.kubernetes.slices[0].Endpoints[1:]
+			return s
+		}, ""},
+		"endpoint on another node is only here": {func() *scene {
+			s := newScene().both(firstOnOwnNode)
+			s.last = step{createNode{zone: "z1"}, deleteNode{}}
+			s.kubernetes.slices[0].Endpoints = s.kubernetes.slices[0].Endpoints[:1]
+			return s
+		}, ""},
+		"node was created again in another zone, which is known here": {func() *scene {
+			s := newScene().both(firstOnOwnNode)
+			s.last = step{createNode{zone: "z1"}, deleteNode{}, createNode{zone: "z2"}}
+			s.signpost.slices[0].Endpoints[0].Zone = new("z2")
+			return s
+		}, "pods of a deleted node stay"},
+		"node was created again in another zone, which is known there": {func() *scene {
+			s := newScene().both(firstOnOwnNode)
+			s.last = step{createNode{zone: "z1"}, deleteNode{}, createNode{zone: "z2"}}
+			s.kubernetes.slices[0].Endpoints[0].Zone = new("z2")
 			return s
 		}, ""},
 		"empty label is missing on an empty slice here": {func() *scene {

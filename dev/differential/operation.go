@@ -164,7 +164,9 @@ func (o putPod) String() string {
 }
 
 func (o putPod) do(ctx context.Context, c kubernetes.Interface, namespace string) error {
-	made, err := c.CoreV1().Pods(namespace).Create(ctx, o.wanted.DeepCopy(), metav1.CreateOptions{})
+	wanted := o.wanted.DeepCopy()
+	wanted.Spec.NodeName = nodeIn(namespace, wanted.Spec.NodeName)
+	made, err := c.CoreV1().Pods(namespace).Create(ctx, wanted, metav1.CreateOptions{})
 	if apierrors.IsAlreadyExists(err) {
 		return errSkipped
 	}
@@ -233,6 +235,52 @@ func (o relabel) do(ctx context.Context, c kubernetes.Interface, namespace strin
 		_, err = c.CoreV1().Pods(namespace).Update(ctx, live, metav1.UpdateOptions{})
 		return err
 	}))
+}
+
+// onNode is the part that operations have in common that are about the own node, on which any pod may be.
+type onNode struct{}
+
+func (onNode) concerns(string) bool { return true }
+
+// createNode creates the own node in a zone, or in none.
+type createNode struct {
+	onNode
+	zone string
+}
+
+func (o createNode) String() string { return fmt.Sprintf("create the own node in zone %q", o.zone) }
+
+func (o createNode) do(ctx context.Context, c kubernetes.Interface, namespace string) error {
+	// As a node of the control plane it doesn't count in the distribution over zones, which other sequences depend on.
+	labels := map[string]string{"node-role.kubernetes.io/control-plane": ""}
+	if o.zone != "" {
+		labels[corev1.LabelTopologyZone] = o.zone
+	}
+	made, err := c.CoreV1().Nodes().Create(ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: nodeIn(namespace, ownNode), Labels: labels}}, metav1.CreateOptions{})
+	if apierrors.IsAlreadyExists(err) {
+		return errSkipped
+	}
+	if err != nil {
+		return err
+	}
+	return untilNoConflict(ctx, func() error {
+		live, err := c.CoreV1().Nodes().Get(ctx, made.Name, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		live.Status = aliveStatus()
+		_, err = c.CoreV1().Nodes().UpdateStatus(ctx, live, metav1.UpdateOptions{})
+		return err
+	})
+}
+
+// deleteNode deletes the object of the own node, whose pods run on.
+type deleteNode struct{ onNode }
+
+func (deleteNode) String() string { return "delete the own node" }
+
+func (deleteNode) do(ctx context.Context, c kubernetes.Interface, namespace string) error {
+	return ignoreMissing(c.CoreV1().Nodes().Delete(ctx, nodeIn(namespace, ownNode), metav1.DeleteOptions{}))
 }
 
 // writeEndpoints writes Endpoints by hand, for a Service without a selector.

@@ -19,6 +19,11 @@ func drawSequence(seed uint64, steps int) []step {
 	}
 	sequence := make([]step, steps)
 	for i := range sequence {
+		// A node is gone until the next step, so that the pod garbage collector doesn't delete its pods.
+		if !d.hasNode {
+			d.hasNode = true
+			sequence[i] = step{createNode{zone: d.zone()}}
+		}
 		for range 1 + d.IntN(4) {
 			sequence[i] = append(sequence[i], d.drawSomething()...)
 		}
@@ -32,6 +37,7 @@ type drawer struct {
 	painter
 	pods    map[string]drawnPod
 	selects map[string]bool // whether the Service has a selector
+	hasNode bool            // whether the own node exists
 }
 
 // drawnPod is what is known of a pod that has been drawn.
@@ -53,7 +59,7 @@ func (d *drawer) drawSomething() []operation {
 
 // draw draws something that happens; nothing if that isn't possible now.
 func (d *drawer) draw() []operation {
-	switch n := d.IntN(42); {
+	switch n := d.IntN(44); {
 	case n < 10:
 		return d.putService()
 	case n < 12:
@@ -70,6 +76,8 @@ func (d *drawer) draw() []operation {
 		return d.byHand()
 	case n < 40:
 		return d.handOver()
+	case n < 42:
+		return d.deleteNode()
 	default:
 		return d.deleteOutputs()
 	}
@@ -143,6 +151,14 @@ func (d *drawer) deletePod(name string) operation {
 		delete(d.pods, name)
 	}
 	return deletePod{onPod{name}}
+}
+
+func (d *drawer) deleteNode() []operation {
+	if !d.hasNode {
+		return nil
+	}
+	d.hasNode = false
+	return []operation{deleteNode{}}
 }
 
 // byHand writes or deletes the Endpoints of a Service without a selector.

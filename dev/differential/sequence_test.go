@@ -42,7 +42,7 @@ func TestEveryOperationIsDrawn(t *testing.T) {
 		}
 	}
 	for _, o := range []operation{
-		putService{}, deleteService{}, putPod{}, setStatus{}, deletePod{}, releasePod{}, relabel{}, writeEndpoints{}, handOver{}, deleteEndpoints{}, deleteSlices{},
+		putService{}, deleteService{}, putPod{}, setStatus{}, deletePod{}, releasePod{}, relabel{}, writeEndpoints{}, handOver{}, deleteEndpoints{}, deleteSlices{}, createNode{}, deleteNode{},
 	} {
 		if n := drawn[reflect.TypeOf(o)]; n < 50 {
 			t.Errorf("%T is drawn %d times", o, n)

@@ -79,7 +79,7 @@ type NotLeading struct {
 // Error implements error.
 func (e *NotLeading) Error() string {
 	if e.Leader == "" {
-		return "this process does not lead, and it isn't known who does: ask the other replicas"
+		return "this process does not lead, and it isn't known who does: signpost status says why, and which replicas there are"
 	}
 	return "this process does not lead: ask the leader, " + e.Leader
 }

@@ -65,6 +65,8 @@ type Leading struct {
 	Leads  bool       `json:"leads"`
 	Leader string     `json:"leader,omitempty"`
 	Since  *time.Time `json:"since,omitempty"`
+	// Trouble says why requests for the Lease fail; empty if they don't.
+	Trouble string `json:"trouble,omitempty"`
 	// Unled are publishers of this process that the leader doesn't have, or has with other settings:
 	// nobody publishes for them.
 	Unled []string `json:"unled,omitempty"`

@@ -29,7 +29,13 @@ type journal struct {
 	mu      sync.Mutex
 	holder  string          // seen last
 	since   time.Time       // when the holder acquired the lease, as the lease says
+	seen    time.Time       // when the holder was seen
 	failing map[string]bool // reads, writes
+	// trouble is the last failure of those that fail, and troubled when they began to fail.
+	trouble  error
+	troubled time.Time
+	// lasts is how long the lease lasts: what was seen before says no longer who leads.
+	lasts time.Duration
 	// told is true when the log has a line about failures, and none yet that they are over.
 	told bool
 	// clock is that of the holder, and apart whether the log has said that it differs from ours.
@@ -55,6 +61,7 @@ func newJournal(c Config, fence *Fence) (*journal, error) {
 			ConstLabels: name,
 		}),
 		tolerance: c.grace(),
+		lasts:     c.LeaseDuration,
 		failing:   map[string]bool{},
 	}
 	// This is the name of client-go's metric, which can't be used: its provider is global.
@@ -78,7 +85,7 @@ func newJournal(c Config, fence *Fence) (*journal, error) {
 func (j *journal) saw(holder string, since time.Time) {
 	j.mu.Lock()
 	changed := holder != j.holder
-	j.holder, j.since = holder, since
+	j.holder, j.since, j.seen = holder, since, time.Now()
 	if changed {
 		// While another process holds the lease, nothing is written.
 		delete(j.failing, write)
@@ -119,16 +126,21 @@ func (j *journal) tellClocks(holder string, ahead time.Duration) {
 	}
 }
 
-// leader returns who was seen last.
-func (j *journal) leader() string {
-	holder, _ := j.leading()
-	return holder
+// lastHolder returns who was seen last, however long ago.
+func (j *journal) lastHolder() string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.holder
 }
 
-// leading returns who was seen last, and since when that process has the lease.
+// leading returns who leads, and since when that process has the lease. It is empty if nobody does, or if the lease has not
+// been read for as long as it lasts.
 func (j *journal) leading() (holder string, since time.Time) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	if time.Since(j.seen) > j.lasts {
+		return "", time.Time{}
+	}
 	return j.holder, j.since
 }
 
@@ -137,11 +149,24 @@ func (j *journal) failed(what string, err error) {
 	j.failures.Inc()
 	j.mu.Lock()
 	news := !j.failing[what]
-	j.failing[what], j.told = true, true
+	if len(j.failing) == 0 {
+		j.troubled = time.Now()
+	}
+	j.failing[what], j.told, j.trouble = true, true, err
 	j.mu.Unlock()
 	if news {
 		j.log.Warn("Requests for the lease fail, retrying", "request", what, "error", err)
 	}
+}
+
+// troubles returns why requests for the lease fail, and since when; nil if they don't.
+func (j *journal) troubles() (err error, since time.Time) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if len(j.failing) == 0 {
+		return nil, time.Time{}
+	}
+	return j.trouble, j.troubled
 }
 
 // succeeded notes that the lease could be read, or both read and written.

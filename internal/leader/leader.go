@@ -7,13 +7,14 @@
 //
 //	sent        the last successful renewal is sent
 //	+ 10 s      RenewDeadline: the fence closes, requests are cancelled, the work is told to stop
-//	+ 20 s      LeaseDuration: another process may acquire the lease
+//	+ 20 s      LeaseDuration: another process may acquire the lease (15 s in the role controllers)
 //
 // The time in between is for requests that the API server already has, and for clocks that run at
-// different speeds. A fence can't help when an administrator edits or deletes a held lease.
+// different speeds. So the requests of writers have to be limited to it. A fence can't help when an
+// administrator edits or deletes a held lease.
 //
-// leader.go and config.go have the [Elector], which the command makes and runs; lock.go and
-// journal.go are what it uses. fence.go and transport.go have the fence, which the writers put
+// leader.go and config.go have the [Elector], which the command makes and runs; lock.go, vacated.go and
+// journal.go are what it uses, and handover.go has what one leader leaves for the next. fence.go and transport.go have the fence, which the writers put
 // around the transports of their clients. errors.go has its error. Without election the writers
 // get [Unfenced].
 //
@@ -49,6 +50,8 @@ type Elector struct {
 	lease func() resourcelock.Interface
 	// said is what the holder of the Lease leads for, as it was read last; nil if that isn't known.
 	said *atomic.Pointer[said]
+	// handover is what the former leader has left, and what this process leaves.
+	handover *handover
 }
 
 // New returns an elector that has not begun to campaign. It fails when c is not valid, or
@@ -70,8 +73,9 @@ func New(c Config) (*Elector, error) {
 		return nil, err
 	}
 	seen := new(atomic.Pointer[said])
-	c.Client = annotating{LeasesGetter: c.Client, value: c.LeadsFor, seen: seen}
-	return &Elector{config: c, fence: fence, journal: journal, lease: c.newLease, said: seen}, nil
+	left := new(handover)
+	c.Client = annotating{LeasesGetter: c.Client, value: c.LeadsFor, seen: seen, handover: left, identity: c.Identity}
+	return &Elector{config: c, fence: fence, journal: journal, lease: c.newLease, said: seen, handover: left}, nil
 }
 
 func (c Config) newLease() resourcelock.Interface {
@@ -90,8 +94,14 @@ func (e *Elector) Fence() *Fence { return e.fence }
 func (e *Elector) Identity() string { return e.config.Identity }
 
 // Leader returns who held the lease when it was read last, which may be this process. It is empty
-// when nobody did, and when the lease hasn't been read yet.
-func (e *Elector) Leader() string { return e.journal.leader() }
+// when nobody did, and when the lease hasn't been read for as long as it lasts.
+func (e *Elector) Leader() string {
+	holder, _ := e.journal.leading()
+	return holder
+}
+
+// Trouble returns why requests for the lease fail, and since when. The error is nil if they don't.
+func (e *Elector) Trouble() (err error, since time.Time) { return e.journal.troubles() }
 
 // Since returns when the [Elector.Leader] acquired the lease, by its own clock; zero if nobody did.
 func (e *Elector) Since() time.Time {
@@ -133,6 +143,8 @@ func (e *Elector) Run(ctx context.Context, lead func(ctx context.Context) error)
 func (e *Elector) term(ctx context.Context, lead func(context.Context) error) (again bool, err error) {
 	termCtx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	// What was left by the last term of this process is no longer true.
+	e.handover.leaves.Store(nil)
 	t := e.fence.newTerm(cancel)
 	l := &lock{Interface: e.lease(), term: t, journal: e.journal, timeout: e.config.requestTimeout()}
 	over, err := e.campaign(termCtx, l)
@@ -142,9 +154,9 @@ func (e *Elector) term(ctx context.Context, lead func(context.Context) error) (a
 	select {
 	case <-t.acquired:
 		err = e.lead(termCtx, lead)
-	case <-e.released(termCtx, t):
+	case <-e.vacated(termCtx, t):
 		// A new campaign tries to acquire the lease at once.
-		t.end("somebody else has released the lease")
+		t.end("nobody holds the lease")
 		<-over
 		// A request of the old campaign may have acquired it.
 		if err := l.release(context.WithoutCancel(ctx)); err != nil {
@@ -219,34 +231,6 @@ func (e *Elector) campaign(ctx context.Context, l *lock) (over <-chan struct{}, 
 		}
 	}()
 	return done, nil
-}
-
-// released returns a channel that closes when another process has released the lease and this one
-// has not acquired it yet. client-go may take more than two retry periods to notice that.
-func (e *Elector) released(ctx context.Context, t *term) <-chan struct{} {
-	released := make(chan struct{})
-	go func() {
-		look := time.NewTicker(e.config.RetryPeriod / 4)
-		defer look.Stop()
-		lease := e.lease()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-t.acquired:
-				return
-			case <-look.C:
-			}
-			limited, cancel := context.WithTimeout(ctx, e.config.requestTimeout())
-			record, _, err := lease.Get(limited)
-			cancel()
-			if holder := e.journal.leader(); err == nil && record.HolderIdentity == "" && holder != "" && holder != e.Identity() {
-				close(released)
-				return
-			}
-		}
-	}()
-	return released
 }
 
 // lead runs the work. It returns when the work has ended, or takes too long to end.

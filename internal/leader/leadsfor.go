@@ -41,6 +41,9 @@ type annotating struct {
 	// value is what this process writes, nothing if it is empty.
 	value string
 	seen  *atomic.Pointer[said]
+	// handover is what is left in the Lease for the process of this identity, and by it.
+	handover *handover
+	identity string
 }
 
 // Leases implements [coordinationv1client.LeasesGetter].
@@ -49,6 +52,7 @@ func (a annotating) Leases(namespace string) coordinationv1client.LeaseInterface
 }
 
 func (a annotating) annotated(lease *coordinationv1.Lease) *coordinationv1.Lease {
+	lease = a.handover.annotated(lease)
 	holder := lease.Spec.HolderIdentity
 	if a.value == "" || holder == nil || *holder == "" {
 		return lease
@@ -66,6 +70,7 @@ func (a annotating) note(lease *coordinationv1.Lease, err error) (*coordinationv
 	if err != nil {
 		return lease, err
 	}
+	a.handover.note(lease, a.identity)
 	if leadsFor, known := LeadsFor(lease); known {
 		a.seen.Store(&said{*lease.Spec.HolderIdentity, leadsFor})
 	} else {

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
@@ -98,10 +97,7 @@ func (l *lock) release(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		now := metav1.Now()
-		err = l.Interface.Update(ctx, resourcelock.LeaderElectionRecord{
-			LeaderTransitions: record.LeaderTransitions, LeaseDurationSeconds: 1, RenewTime: now, AcquireTime: now,
-		})
+		err = l.Interface.Update(ctx, withoutHolder(record))
 		if err == nil {
 			l.journal.saw("", time.Time{})
 		}

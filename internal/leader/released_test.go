@@ -47,6 +47,49 @@ func TestReleasedLeaseIsTakenAtOnce(t *testing.T) {
 	})
 }
 
+// controllers N3: after the death of a leader another one takes the lease as soon as it has expired. client-go alone takes up
+// to nine seconds longer.
+func TestExpiredLeaseIsTakenAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &store{}
+		random := rand.New(rand.NewPCG(6, 6))
+		leader := newCandidate(t, s, "0")
+		leader.start(t, untilDone)
+		synctest.Wait()
+		for i := range 30 {
+			var renewed time.Time
+			next, third := newCandidate(t, s, strconv.Itoa(2*i+1)), newCandidate(t, s, strconv.Itoa(2*i+2))
+			for _, c := range []*candidate{next, third} {
+				c.start(t, untilDone)
+			}
+			time.Sleep(time.Second + time.Duration(random.Int64N(int64(10*time.Second))))
+			leader.store.set(func() {
+				leader.down = true
+				renewed = s.record.RenewTime.Time
+			})
+			for next.Fence().Check() != nil && third.Fence().Check() != nil {
+				time.Sleep(10 * time.Millisecond)
+			}
+			if leader.Fence().Check() == nil || next.Fence().Check() == nil && third.Fence().Check() == nil {
+				t.Fatal("two lead")
+			}
+			if after := time.Since(renewed); after < DefaultLeaseDuration || after > DefaultLeaseDuration+1500*time.Millisecond {
+				t.Errorf("%d: the lease was taken %v after its last renewal", i+1, after)
+			}
+			leader.stop()
+			<-leader.done
+			leader = next
+			if third.Fence().Check() == nil {
+				leader, third = third, next
+			}
+			third.stop()
+			<-third.done
+		}
+		leader.stop()
+		<-leader.done
+	})
+}
+
 // slow is a view whose requests are carried out after half of the time that they take, even if
 // they were cancelled before.
 type slow struct {

@@ -146,6 +146,7 @@ func newDestinationWriter(in roleInput, o settings.Destination) (role, error) {
 				return nil
 			}}}
 		},
-		Leading: func() inspect.Leading { return w.leadership.leading(settings.DestinationSection) },
+		Leading:  func() inspect.Leading { return w.leadership.leading(settings.DestinationSection) },
+		Problems: w.leadership.problems,
 	}, nil
 }

@@ -149,8 +149,10 @@ func (r *dnsRole) role() role {
 		Offer:   r.offer(),
 		Leading: r.leading,
 
-		Problems: func() []inspect.Problem { return dnsinspect.Problems(r.publishers()) },
-		Tell:     r.tell(),
+		Problems: func() []inspect.Problem {
+			return append(r.leadership.problems(), dnsinspect.Problems(r.publishers())...)
+		},
+		Tell: r.tell(),
 	}
 }
 

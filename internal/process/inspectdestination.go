@@ -142,6 +142,8 @@ func viewOf(f catalog.Filter) string {
 	switch f.Kind {
 	case catalog.FilterNode:
 		return "node " + f.Node
+	case catalog.FilterHints:
+		return "node " + f.Node + ", zone " + f.Zone
 	case catalog.FilterZone:
 		return "zone " + f.Zone
 	default:

@@ -91,22 +91,45 @@ type waits map[string]reconcile.Wait
 
 func (w waits) Waiting(reconcile.Key) map[string]reconcile.Wait { return w }
 
-// A sync that fails is a step that is wrong, and says why; a standby doesn't know.
+// someLeadership is what is known of the election.
+type someLeadership struct {
+	lead            bool
+	leader, failing string
+}
+
+func (l someLeadership) leads() (bool, string)        { return l.lead, l.leader }
+func (l someLeadership) trouble() (string, time.Time) { return l.failing, time.Time{} }
+
+// A sync that fails is a step that is wrong, and says why; a standby doesn't know. day2 B4: so is a repair that waits.
+// day2 B2: a process that is refused the Lease doesn't believe that another one writes.
 func TestExplainWaits(t *testing.T) {
-	leads := func() (bool, string) { return true, "" }
+	leads := someLeadership{lead: true}
 	service := inspect.Query{Service: &inspect.ServiceQuery{Namespace: "shop", Name: "web"}}
 	since := time.Now().Add(-time.Minute)
 	for name, test := range map[string]struct {
 		waits waits
-		leads inspect.Leadership
+		leads someLeadership
 		query inspect.Query
 		want  string
 	}{
-		"nothing waits":  {leads: leads, query: service, want: "note: the controllers have nothing left to write"},
-		"it fails":       {waits: waits{"Endpoints": {Since: since, Reason: "quota exceeded"}}, leads: leads, query: service, want: "wrong: Endpoints of the Service have not been written for 1m"},
-		"held back":      {waits: waits{"Endpoints": {Since: since}}, leads: leads, query: service, want: "wrong: Endpoints of the Service have been held back"},
-		"a standby":      {leads: func() (bool, string) { return false, "other" }, query: service, want: "note: another process writes Endpoints and slices, and knows whether that fails: other"},
-		"something else": {leads: leads, query: inspect.Query{Name: "www.example.org"}},
+		"nothing waits": {leads: leads, query: service, want: "note: the controllers have nothing left to write"},
+		"it fails":      {waits: waits{"Endpoints": {Since: since, Reason: "quota exceeded"}}, leads: leads, query: service, want: "wrong: Endpoints of the Service have not been written for 1m"},
+		"held back":     {waits: waits{"Endpoints": {Since: since}}, leads: leads, query: service, want: "wrong: Endpoints of the Service have been held back"},
+		"somebody has changed": {
+			waits: waits{"Endpoints": {Since: since, Until: time.Now().Add(2500 * time.Millisecond), By: "kubectl-edit"}}, leads: leads, query: service,
+			want: "wrong: Endpoints of the Service are put right in 3 s, because kubectl-edit has changed them",
+		},
+		"somebody keeps changing": {
+			waits: waits{"Endpoints": {Since: since, Until: time.Now().Add(2500 * time.Millisecond), Repairs: 7}}, leads: leads, query: service,
+			want: "wrong: Endpoints of the Service are put right in 3 s, because somebody else keeps changing them (put right 7 times so far)",
+		},
+		"without the Lease": {
+			leads: someLeadership{failing: "leases is forbidden"}, query: service,
+			want: "wrong: this process can't write Endpoints and slices, and doesn't know whether another one does: leases is forbidden",
+		},
+		"nobody is known": {query: service, want: "unknown: no process is known to write"},
+		"a standby":       {leads: someLeadership{leader: "other"}, query: service, want: "note: another process writes Endpoints and slices, and knows whether that fails: other"},
+		"something else":  {leads: leads, query: inspect.Query{Name: "www.example.org"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got string

@@ -3,7 +3,10 @@ package process
 import (
 	"context"
 	"fmt"
+	"strings"
+	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
 
 	"github.com/signpostd/signpost/internal/inspect"
@@ -78,6 +81,7 @@ func (l *leadership) leads() (leads bool, leader string) {
 func (l *leadership) leading(roleName string) inspect.Leading {
 	leads, leader := l.leads()
 	answer := inspect.Leading{Role: roleName, Lease: l.lease, Leads: leads, Leader: leader}
+	answer.Trouble, _ = l.trouble()
 	if l.elector == nil {
 		answer.Lease = ""
 		return answer
@@ -91,17 +95,49 @@ func (l *leadership) leading(roleName string) inspect.Leading {
 	return answer
 }
 
-// details says, for /ready, who leads.
-func (l *leadership) details() []string {
+// trouble says why requests for the Lease fail, and since when; it is empty if they don't.
+func (l *leadership) trouble() (sentence string, since time.Time) {
 	if l.elector == nil {
-		return []string{"leader: this process, without election"}
+		return "", time.Time{}
+	}
+	err, since := l.elector.Trouble()
+	if err == nil {
+		return "", time.Time{}
+	}
+	return fmt.Sprintf("requests for the Lease %s have failed for %v: %v", l.lease, time.Since(since).Round(time.Second), err), since
+}
+
+// problems says, for a list of problems, what is wrong with the election.
+func (l *leadership) problems() []inspect.Problem {
+	sentence, since := l.trouble()
+	if sentence == "" {
+		return nil
+	}
+	namespace, name, _ := strings.Cut(l.lease, "/")
+	return []inspect.Problem{{
+		Object: inspect.ObjectRef{Kind: "Lease", Group: coordinationv1.GroupName, Namespace: namespace, Name: name}, Reason: sentence, Since: since,
+	}}
+}
+
+// details says, for /ready, who leads, and why requests for the Lease fail.
+func (l *leadership) details() []string {
+	lines := []string{l.leaderLine()}
+	if sentence, _ := l.trouble(); sentence != "" {
+		lines = append(lines, "leader election: "+sentence)
+	}
+	return lines
+}
+
+func (l *leadership) leaderLine() string {
+	if l.elector == nil {
+		return "leader: this process, without election"
 	}
 	switch holder := l.elector.Leader(); {
 	case l.fence.Check() == nil:
-		return []string{fmt.Sprintf("leader: this process, %s, by lease %s", l.elector.Identity(), l.lease)}
+		return fmt.Sprintf("leader: this process, %s, by lease %s", l.elector.Identity(), l.lease)
 	case holder == "" || holder == l.elector.Identity():
-		return []string{fmt.Sprintf("leader: none that is known, by lease %s", l.lease)}
+		return fmt.Sprintf("leader: none that is known, by lease %s", l.lease)
 	default:
-		return []string{fmt.Sprintf("leader: %s, by lease %s", holder, l.lease)}
+		return fmt.Sprintf("leader: %s, by lease %s", holder, l.lease)
 	}
 }

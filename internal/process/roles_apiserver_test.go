@@ -77,6 +77,7 @@ func TestRolesOnAPIServer(t *testing.T) {
 	t.Run("some controllers", api.testSomeControllers)
 	t.Run("takeover", api.testTakeover)
 	t.Run("stale standby", api.testStaleStandby)
+	t.Run("next leader writes at once", api.testNextLeaderWritesAtOnce)
 	t.Run("leader that stays stale", api.testLeaderThatStaysStale)
 	t.Run("rights of controllers", api.testControllersRights)
 	t.Run("destination writes", api.testDestinationWrites)

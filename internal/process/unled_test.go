@@ -15,7 +15,9 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/signpostd/signpost/dns/configure"
 	"github.com/signpostd/signpost/dns/publisher"
@@ -162,5 +164,35 @@ func TestFormerLease(t *testing.T) {
 		if err := f.free(t.Context()); err != nil {
 			t.Error(err)
 		}
+	})
+}
+
+// day2 B2: a process whose requests for the Lease are refused says so in /ready, status and problems, with the API server's
+// sentence, from the start on.
+func TestRefusedRequestsForTheLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := fake.NewClientset()
+		refused := apierrors.NewForbidden(coordinationv1.Resource("leases"), "signpost-dns", errors.New(`User "signpost" cannot get resource "leases"`))
+		refuses := true
+		client.PrependReactor("*", "leases", func(clienttesting.Action) (bool, runtime.Object, error) { return refuses, nil, refused })
+		i := newInstallation(t, client, "a_1", "public")
+		ctx, stop := context.WithCancel(t.Context())
+		i.run(ctx)
+		time.Sleep(5 * time.Second)
+		const want = `requests for the Lease kube-system/signpost-dns have failed for 5s: leases.coordination.k8s.io "signpost-dns" is forbidden: User "signpost" cannot get resource "leases"`
+		details := strings.Join(i.role.details(), "\n")
+		if status := i.role.leading(); !strings.Contains(details, "leader election: "+want) || status.Trouble != want || status.Leader != "" {
+			t.Errorf("/ready says %q, and the status %+v", details, status)
+		}
+		if problems := i.role.leadership.problems(); len(problems) != 1 || problems[0].Reason != want || problems[0].Object.Name != "signpost-dns" {
+			t.Errorf("the problems are %+v", problems)
+		}
+		refuses = false
+		time.Sleep(10 * time.Second)
+		if problems, details := i.role.leadership.problems(), i.role.details(); len(problems) > 0 || len(details) != 1 {
+			t.Errorf("afterwards there are the problems %+v, and /ready says %q", problems, details)
+		}
+		stop()
+		synctest.Wait()
 	})
 }

@@ -2,6 +2,7 @@ package process
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"time"
@@ -18,6 +19,9 @@ const upToDateSoon = 5 * time.Second
 // upToDateLimit is how long it may take, at least, when the Lease lasts shorter. Then another process gets the chance.
 const upToDateLimit = 10 * time.Second
 
+// containSoon is how long tables may take to contain what those of the former leader did. Watches deliver it within milliseconds.
+const containSoon = 500 * time.Millisecond
+
 // upToDate is work under a Lease that begins when the tables contain everything that the API server had when this process became the
 // leader. Each kind is read by a watch of its own. So a process that was paused, or whose watches had broken, may know what
 // the former leader has written, but not yet why, and would undo it.
@@ -27,6 +31,10 @@ type upToDate struct {
 	// limit is how long that may take; zero for ever.
 	limit time.Duration
 	log   *slog.Logger
+	// handedOver returns the versions that the former leader has left when it stopped, and handOver leaves those of this
+	// process; both may be nil.
+	handedOver func() string
+	handOver   func(string)
 }
 
 // run works for one term. It returns a [leader.StandDown] when the tables aren't up to date in time. When the resource version of
@@ -37,6 +45,7 @@ func (u *upToDate) run(ctx context.Context) error {
 		if !rewound {
 			return err
 		}
+		u.handedOver = nil // It may be of the history that is gone, as later ones may be.
 	}
 }
 
@@ -73,11 +82,42 @@ func (u *upToDate) leadUpToDate(ctx context.Context) error {
 	case err != nil:
 		return &leader.StandDown{For: u.limit, Reason: fmt.Errorf("the tables were not up to date within %v: %w", u.limit, err)}
 	}
-	return u.lead(ctx)
+	err = u.lead(ctx)
+	u.leave()
+	return err
+}
+
+// leave leaves the versions of the tables for the next leader. All that this process has written follows from them.
+func (u *upToDate) leave() {
+	if u.handOver == nil {
+		return
+	}
+	if text, err := json.Marshal(kube.Versions(u.tables...)); err == nil {
+		u.handOver(string(text))
+	}
+}
+
+// contains reports whether the tables contain all that those of the former leader did, as it has left that. Then this process
+// undoes nothing that the former leader has done. What that has written last may still be unknown, but a write that is based on an
+// older version of a slice is refused.
+func (u *upToDate) contains(ctx context.Context) bool {
+	if u.handedOver == nil {
+		return false
+	}
+	var versions map[string]string
+	if json.Unmarshal([]byte(u.handedOver()), &versions) != nil {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, containSoon)
+	defer cancel()
+	return kube.Contain(ctx, versions, u.tables...)
 }
 
 // catchUp returns when the tables are up to date.
 func (u *upToDate) catchUp(ctx context.Context) error {
+	if u.contains(ctx) {
+		return nil
+	}
 	begun := time.Now()
 	bounded, cancel := ctx, func() {}
 	if u.limit > 0 {

@@ -46,7 +46,7 @@ func newWriter(in roleInput, c writerConfig) (*writer, error) {
 		return nil, err
 	}
 	c.set.Client, err = made.client(in.REST, clientConfig{
-		timeout: min(requestTimeout, c.leader.RenewDeadline), qps: c.qps, burst: c.burst, wrap: leadership.fence.Wrap,
+		timeout: c.requestTimeout(), qps: c.qps, burst: c.burst, wrap: leadership.fence.Wrap,
 	})
 	if err != nil {
 		return nil, err
@@ -57,6 +57,15 @@ func newWriter(in roleInput, c writerConfig) (*writer, error) {
 		set: set, leadership: leadership, leaseDuration: c.leader.LeaseDuration, log: in.Log, closeIdle: made.closeIdle,
 		tell: tellOfPod(c.set.EventClient.CoreV1(), "signpost-controllers", in.Log),
 	}, err
+}
+
+// requestTimeout bounds the requests that write. The API server, which is told, ends them within this time, too. So a write that
+// was begun at the renew deadline is over when another process may have the Lease.
+func (c writerConfig) requestTimeout() time.Duration {
+	if !c.leader.Elect {
+		return requestTimeout
+	}
+	return min(requestTimeout, c.leader.LeaseDuration-c.leader.RenewDeadline)
 }
 
 // run campaigns and writes until ctx ends, but only once the tables are filled: whoever
@@ -74,6 +83,7 @@ func (w *writer) run(ctx context.Context, settled <-chan struct{}) error {
 		return w.leadership.run(ctx, begin.runAtOnce)
 	}
 	begin.limit = max(w.leaseDuration, upToDateLimit)
+	begin.handedOver, begin.handOver = w.leadership.elector.HandedOver, w.leadership.elector.HandOver
 	work := refusable{lead: begin.run, health: w.set.Health}
 	return w.leadership.run(ctx, work.run)
 }

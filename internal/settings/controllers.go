@@ -36,7 +36,7 @@ type Loop struct {
 
 func defaultControllers() Controllers {
 	o := Controllers{
-		Leader:                         defaultLeader("signpost-controllers", "kube-system"),
+		Leader:                         defaultLeader("signpost-controllers", "kube-system").lasting(kubernetesLease),
 		Endpoints:                      Loop{Workers: 5},
 		EndpointSlices:                 Loop{Workers: 5},
 		Mirroring:                      Loop{Workers: 5},

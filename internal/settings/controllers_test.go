@@ -28,7 +28,7 @@ kube-api-burst int 0
 kube-api-qps float 0
 kubeconfig string
 leader-elect bool true
-leader-elect-lease-duration duration 20s
+leader-elect-lease-duration duration 15s
 leader-elect-renew-deadline duration 10s
 leader-elect-resource-name string signpost-controllers
 leader-elect-resource-namespace string kube-system

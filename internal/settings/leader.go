@@ -30,6 +30,16 @@ func defaultLeader(name, namespace string) Leader {
 	}
 }
 
+// kubernetesLease is how long the Lease of kube-controller-manager lasts: whoever replaces its controllers takes no longer
+// to be replaced itself.
+const kubernetesLease = 15 * time.Second
+
+// lasting returns the settings with another duration of the Lease.
+func (o Leader) lasting(d time.Duration) Leader {
+	o.LeaseDuration = d
+	return o
+}
+
 // settings returns the settings of a role that are in this section of the config file.
 func (o *Leader) settings(section, namespaceUsage string) []Setting {
 	at := section + ".leaderElection."

@@ -36,10 +36,22 @@ func unserved(t *destination.Told) error {
 	switch at := slices.IndexFunc(t.Places, empty); {
 	case !slices.ContainsFunc(t.Places, func(p destination.PlaceTold) bool { return !empty(p) }):
 		return errors.New("no client is told of an endpoint")
-	case at >= 0 && t.Kind == catalog.FilterZone:
-		return fmt.Errorf("clients in the zone %s are told of no endpoint", short(t.Places[at].Filter.Zone))
+	case at >= 0 && t.Kind != catalog.FilterNode:
+		return fmt.Errorf("clients %s are told of no endpoint", short(placeOf(t.Places[at].Filter)))
 	default:
 		return nil
+	}
+}
+
+// placeOf says where the clients are that an answer is for.
+func placeOf(f catalog.Filter) string {
+	switch {
+	case f.Node != "":
+		return "on the node " + f.Node
+	case f.Zone != "":
+		return "in the zone " + f.Zone
+	default:
+		return "whose place is not known"
 	}
 }
 

@@ -1,0 +1,50 @@
+package reconcile
+
+import (
+	"errors"
+	"regexp"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+)
+
+// Text returns the text of an error for an Event. Errors that differ only in the order of their parts, or in the places of
+// endpoints in a slice, have equal texts, so that each retry doesn't make another Event.
+func Text(err error) string {
+	text := err.Error()
+	var all utilerrors.Aggregate
+	if errors.As(err, &all) {
+		parts := make([]string, len(all.Errors()))
+		for i, each := range all.Errors() {
+			parts[i] = Text(each)
+		}
+		text = strings.Replace(text, all.Error(), joined(parts), 1)
+	}
+	var status apierrors.APIStatus
+	if errors.As(err, &status) && status.Status().Details != nil && len(status.Status().Details.Causes) > 0 {
+		if before, _, ok := strings.Cut(status.Status().Message, ": "); ok {
+			text = strings.Replace(text, status.Status().Message, before+": "+joined(causes(status.Status().Details.Causes)), 1)
+		}
+	}
+	return text
+}
+
+// place is an index in the path of a field.
+var place = regexp.MustCompile(`\[[0-9]+\]`)
+
+func causes(list []metav1.StatusCause) []string {
+	texts := make([]string, len(list))
+	for i, c := range list {
+		texts[i] = place.ReplaceAllString(c.Field, "[]") + ": " + c.Message
+	}
+	return texts
+}
+
+// joined returns different texts in order.
+func joined(texts []string) string {
+	slices.Sort(texts)
+	return strings.Join(slices.Compact(texts), "; ")
+}

@@ -1,0 +1,63 @@
+package watched
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+
+	netutils "k8s.io/utils/net"
+
+	"github.com/signpostd/signpost/kube"
+)
+
+// Address returns false for a text that is no address, and for addresses that the API server allows in no endpoint: it
+// would refuse the whole object.
+func Address(text string) (netip.Addr, bool) {
+	a, err := netip.ParseAddr(text)
+	if err != nil || a.Zone() != "" {
+		return a, false
+	}
+	a = a.Unmap()
+	return a, !a.IsUnspecified() && !a.IsLoopback() && !a.IsLinkLocalUnicast() && !a.IsLinkLocalMulticast()
+}
+
+// usableIP reports whether an endpoint can have an IP of a pod. Old objects may have leading zeros in it.
+func usableIP(text string) bool {
+	a, ok := Address(text)
+	if ok || a.IsValid() {
+		return ok
+	}
+	ip := netutils.ParseIPSloppy(text)
+	if ip == nil {
+		return false
+	}
+	_, ok = Address(ip.String())
+	return ok
+}
+
+// dropUnusableIPs takes the IPs from a pod that no endpoint can have, and reports them.
+func (p *Pod) dropUnusableIPs() []kube.Problem {
+	var problems []kube.Problem
+	if p.IP != "" && !usableIP(p.IP) {
+		problems = append(problems, unusable("status.podIP", p.IP))
+		p.IP = ""
+	}
+	if len(problems) == 0 && !slices.ContainsFunc(p.IPs, unlike(p.IP)) {
+		return nil
+	}
+	for i, ip := range p.IPs {
+		if !usableIP(ip) {
+			problems = append(problems, unusable(fmt.Sprintf("status.podIPs[%d].ip", i), ip))
+		}
+	}
+	p.IPs = slices.DeleteFunc(p.IPs, func(ip string) bool { return !usableIP(ip) })
+	return problems
+}
+
+// unlike reports, for an IP that is usable, whether another text is something else.
+func unlike(ip string) func(string) bool { return func(other string) bool { return other != ip } }
+
+func unusable(field, ip string) kube.Problem {
+	return kube.Problem{Field: field, Reason: fmt.Sprintf("%q can't be the address of an endpoint, and is left out of Endpoints and EndpointSlices; "+
+		"it must be neither unspecified, loopback nor link-local", ip)}
+}

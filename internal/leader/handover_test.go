@@ -1,0 +1,69 @@
+package leader
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/fake"
+)
+
+// day2 B9: the next leader gets what the former one has left, if the former one has released the Lease and nobody had it in
+// between.
+func TestWhatLeadersHandOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		leases := fake.NewClientset().CoordinationV1()
+		lead := func(identity, leaves string) (found string, stop func()) {
+			t.Helper()
+			e, err := New(Config{Client: leases, Namespace: "ns", Name: "a", Identity: identity})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			began, done := make(chan string, 1), make(chan struct{})
+			go func() {
+				defer close(done)
+				_ = e.Run(ctx, func(ctx context.Context) error {
+					time.Sleep(5 * time.Second) // some renewals
+					began <- e.HandedOver()
+					<-ctx.Done()
+					if leaves != "" {
+						e.HandOver(leaves)
+					}
+					return nil
+				})
+			}()
+			return <-began, func() {
+				cancel()
+				<-done
+			}
+		}
+		for _, step := range []struct{ leaves, want string }{
+			{"first", ""}, {"second", "first"}, {"", "second"}, {strings.Repeat("x", maxHandedOver+1), ""}, {"last", ""},
+		} {
+			got, stop := lead("process-"+step.leaves[:min(8, len(step.leaves))], step.leaves)
+			if got != step.want {
+				t.Errorf("who leaves %.10q has found %q, want %q", step.leaves, got, step.want)
+			}
+			stop()
+		}
+
+		// Somebody who doesn't know the annotation holds the Lease in between, and keeps it.
+		lease, err := leases.Leases("ns").Get(t.Context(), "a", metav1.GetOptions{})
+		if err != nil || !strings.HasSuffix(lease.Annotations[HandedOverAnnotation], " last") {
+			t.Fatalf("%v, annotations %v", err, lease.Annotations)
+		}
+		*lease.Spec.LeaseTransitions++
+		if _, err := leases.Leases("ns").Update(t.Context(), lease, metav1.UpdateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		got, stop := lead("after others", "")
+		if got != "" {
+			t.Errorf("found %q, which is that of an earlier leader", got)
+		}
+		stop()
+	})
+}

@@ -1,0 +1,80 @@
+package leader
+
+import (
+	"bytes"
+	"context"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+)
+
+// vacated returns a channel that closes when nobody holds the lease any more and this process has not acquired it yet: the
+// holder has released it, or has not renewed it for as long as it lasts. client-go may take more than two retry periods to
+// notice a release. It may take another four until it knows that a lease has expired, because it counts from when it has
+// noticed the last renewal.
+func (e *Elector) vacated(ctx context.Context, t *term) <-chan struct{} {
+	vacated := make(chan struct{})
+	go func() {
+		look := time.NewTicker(e.config.RetryPeriod / 4)
+		defer look.Stop()
+		lease := e.lease()
+		var last sighting
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-t.acquired:
+				return
+			case <-look.C:
+			}
+			if e.isVacant(ctx, lease, &last) {
+				close(vacated)
+				return
+			}
+		}
+	}()
+	return vacated
+}
+
+// isVacant reads the lease and reports whether nobody holds it any more. It takes an expired lease away from its holder, by a
+// write that fails if the holder has renewed it meanwhile.
+func (e *Elector) isVacant(ctx context.Context, lease resourcelock.Interface, last *sighting) bool {
+	limited, cancel := context.WithTimeout(ctx, e.config.requestTimeout())
+	defer cancel()
+	record, raw, err := lease.Get(limited)
+	if err != nil {
+		return false
+	}
+	if record.HolderIdentity == "" {
+		holder := e.journal.lastHolder()
+		return holder != "" && holder != e.Identity()
+	}
+	lasts := max(e.config.LeaseDuration, time.Duration(record.LeaseDurationSeconds)*time.Second)
+	if last.age(raw) < lasts || record.HolderIdentity == e.Identity() {
+		return false
+	}
+	return lease.Update(limited, withoutHolder(record)) == nil
+}
+
+// withoutHolder returns the record of a lease that nobody holds.
+func withoutHolder(record *resourcelock.LeaderElectionRecord) resourcelock.LeaderElectionRecord {
+	now := metav1.Now()
+	return resourcelock.LeaderElectionRecord{
+		LeaderTransitions: record.LeaderTransitions, LeaseDurationSeconds: 1, RenewTime: now, AcquireTime: now,
+	}
+}
+
+// sighting is a lease as it was seen last, and when it was seen like that first.
+type sighting struct {
+	raw   []byte
+	since time.Time
+}
+
+// age returns for how long the lease has been seen as it is now.
+func (s *sighting) age(raw []byte) time.Duration {
+	if s.since.IsZero() || !bytes.Equal(s.raw, raw) {
+		*s = sighting{raw: raw, since: time.Now()}
+	}
+	return time.Since(s.since)
+}
