@@ -136,8 +136,7 @@ func TestBudgetStoreFailingAndPublishersUnled(t *testing.T) {
 	text := config(cluster.Kubeconfig, namespace, server.Addr)
 	a := start(t, "signpost-0", text)
 	a.awaitReady(t)
-	awaitMetric(t, a, "leader_election_master_status", time.Minute, positive)
-	cluster.Apply(t, published(2), namespace)
+	awaitMetric(t, a, "external_dns_registry_endpoints_total", time.Minute, func(v float64) bool { return v >= 3 })
 	if err := cluster.Client.CoreV1().Services(namespace).Delete(t.Context(), "web-2", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}

@@ -27,6 +27,7 @@ func NewPanics(registerer prometheus.Registerer, log *slog.Logger) (*panics.Repo
 // recovering answers a request whose handler panics with 500, and counts it for the path, which is a
 // pattern of ours. If a part of an answer is sent already, the connection is closed.
 func recovering(reporter *panics.Reporter, path string, next http.Handler) http.Handler {
+	reporter.Expect(path)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		answer := &tracked{ResponseWriter: w}
 		err := reporter.Catch(path, func() error { next.ServeHTTP(answer, r); return nil })

@@ -54,6 +54,10 @@ func New(log *slog.Logger, count *prometheus.CounterVec) *Reporter {
 	return &Reporter{log: log, count: count}
 }
 
+// Expect exports the count of a unit before its first panic. A counter that isn't there before would start at one, and no
+// rule would see it rise.
+func (r *Reporter) Expect(unit string) { r.count.WithLabelValues(unit) }
+
 // Catch calls f and returns its error. If f panics, that is an [Error], which is counted for the unit; the log has
 // the stack, once in a while for each place in the code.
 func (r *Reporter) Catch(unit string, f func() error) (err error) {
