@@ -128,7 +128,7 @@ func TestBudgetStoreFailingAndPublishersUnled(t *testing.T) {
 	namespace := cluster.Namespace(t)
 	t.Setenv("POD_NAMESPACE", namespace) // that of the ConfigMap
 	immutable := true
-	budget := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "signpost-dns-budget"}, Immutable: &immutable}
+	budget := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "signpost-dns-budget-bind"}, Immutable: &immutable}
 	if _, err := cluster.Client.CoreV1().ConfigMaps(namespace).Create(t.Context(), budget, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
