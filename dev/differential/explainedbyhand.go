@@ -1,5 +1,7 @@
 package main
 
+//lint:file-ignore SA1019 Endpoints are deprecated, and one of the kinds that are compared.
+
 import (
 	"fmt"
 	"maps"

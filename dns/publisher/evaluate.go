@@ -82,7 +82,7 @@ func (p *Publisher) watchTables(now time.Time) {
 			continue
 		}
 		s.observe(p.conditions(src.Needed()), now)
-		switch err, stay := p.unreadable(&src.Source, s.conditions); {
+		switch stay, err := p.unreadable(&src.Source, s.conditions); {
 		case err != nil:
 			p.sourceFailed(s, src.Name, err, stay)
 		case s.err != nil:

@@ -110,11 +110,11 @@ func (p *Publisher) allFilled(tables []kube.AnyTable) bool {
 
 // unreadable returns why a source, or some of its objects, can't be read at present, and which
 // records stay as they are because of that.
-func (p *Publisher) unreadable(s *source.Source, needed conditions) (err error, stay string) {
+func (p *Publisher) unreadable(s *source.Source, needed conditions) (stay string, err error) {
 	if err := needed.err(); err != nil {
-		return err, "its records stay as they are"
+		return "its records stay as they are", err
 	}
-	return p.conditions(s.Awaited).err(), "records of the objects that need it stay as they are"
+	return "records of the objects that need it stay as they are", p.conditions(s.Awaited).err()
 }
 
 // filled reports whether a table has held all objects that the publisher wants of it.

@@ -159,14 +159,14 @@ func (j *journal) failed(what string, err error) {
 	}
 }
 
-// troubles returns why requests for the lease fail, and since when; nil if they don't.
-func (j *journal) troubles() (err error, since time.Time) {
+// troubles returns since when requests for the lease fail, and why; nil if they don't.
+func (j *journal) troubles() (since time.Time, err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if len(j.failing) == 0 {
-		return nil, time.Time{}
+		return time.Time{}, nil
 	}
-	return j.trouble, j.troubled
+	return j.troubled, j.trouble
 }
 
 // succeeded notes that the lease could be read, or both read and written.

@@ -100,8 +100,8 @@ func (e *Elector) Leader() string {
 	return holder
 }
 
-// Trouble returns why requests for the lease fail, and since when. The error is nil if they don't.
-func (e *Elector) Trouble() (err error, since time.Time) { return e.journal.troubles() }
+// Trouble returns since when requests for the lease fail, and why. The error is nil if they don't.
+func (e *Elector) Trouble() (since time.Time, err error) { return e.journal.troubles() }
 
 // Since returns when the [Elector.Leader] acquired the lease, by its own clock; zero if nobody did.
 func (e *Elector) Since() time.Time {

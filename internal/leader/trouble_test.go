@@ -16,14 +16,14 @@ func TestWhoLeadsIsUnknownWhenTheLeaseCantBeRead(t *testing.T) {
 		synctest.Wait()
 		standby.start(t, untilDone)
 		time.Sleep(5 * time.Second)
-		if err, _ := standby.Trouble(); err != nil || standby.Leader() != "0" {
+		if _, err := standby.Trouble(); err != nil || standby.Leader() != "0" {
 			t.Errorf("the standby sees %q lead, with %v, want 0 and no trouble", standby.Leader(), err)
 		}
 		s.set(func() { leader.down, standby.down = true, true })
 		begun := time.Now()
 		time.Sleep(10 * time.Second)
 		for name, c := range map[string]*candidate{"leader": leader, "standby": standby} {
-			if err, since := c.Trouble(); !errors.Is(err, errDown) || since.Sub(begun) > 5*time.Second {
+			if since, err := c.Trouble(); !errors.Is(err, errDown) || since.Sub(begun) > 5*time.Second {
 				t.Errorf("the trouble of the %s is %v since %v", name, err, since.Sub(begun))
 			}
 		}
@@ -34,7 +34,7 @@ func TestWhoLeadsIsUnknownWhenTheLeaseCantBeRead(t *testing.T) {
 		s.set(func() { leader.down, standby.down = false, false })
 		time.Sleep(10 * time.Second)
 		for name, c := range map[string]*candidate{"leader": leader, "standby": standby} {
-			if err, _ := c.Trouble(); err != nil || c.Leader() == "" {
+			if _, err := c.Trouble(); err != nil || c.Leader() == "" {
 				t.Errorf("the %s sees %q lead, with %v", name, c.Leader(), err)
 			}
 			c.stop()
@@ -50,7 +50,7 @@ func TestTroubleAtTheStart(t *testing.T) {
 		c.down = true
 		c.start(t, untilDone)
 		synctest.Wait()
-		if err, _ := c.Trouble(); !errors.Is(err, errDown) || c.Leader() != "" {
+		if _, err := c.Trouble(); !errors.Is(err, errDown) || c.Leader() != "" {
 			t.Errorf("%q leads, with %v, want nobody, and the failure", c.Leader(), err)
 		}
 		c.stop()

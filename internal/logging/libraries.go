@@ -2,6 +2,7 @@ package logging
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	standard "log"
@@ -87,8 +88,24 @@ func (h klogHandler) Enabled(ctx context.Context, l slog.Level) bool {
 
 // Handle implements slog.Handler.
 func (h klogHandler) Handle(ctx context.Context, r slog.Record) error {
-	r.Level = klogLevel(r.Level)
+	if r.Level = klogLevel(r.Level); isCanceled(r) {
+		r.Level = slog.LevelDebug
+	}
+	if !h.next.Enabled(ctx, r.Level) {
+		return nil
+	}
 	return h.next.Handle(ctx, r)
+}
+
+// isCanceled reports whether a record is about a request that we have ended ourselves. Its caller knows that, and client-go
+// calls it an unexpected error.
+func isCanceled(r slog.Record) (canceled bool) {
+	r.Attrs(func(a slog.Attr) bool {
+		err, isErr := a.Value.Any().(error)
+		canceled = isErr && errors.Is(err, context.Canceled)
+		return !canceled
+	})
+	return canceled
 }
 
 // WithAttrs implements slog.Handler.

@@ -2,7 +2,9 @@ package logging_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"regexp"
@@ -122,6 +124,7 @@ func writeThroughLibraries() {
 	klog.Background().WithName("reflector").WithValues("kind", "Pod").Info("Structured")
 	klog.Infof("Formatted %d", 1)
 	klog.ErrorS(errors.New("refused"), "Failed to list")
+	klog.ErrorS(fmt.Errorf("read: %w", context.Canceled), "Cancelled by ourselves")
 	grpclog.Info("a", "b")
 	grpclog.Infoln("a", "b")
 	grpclog.Infof("a %s", "b")
@@ -143,6 +146,7 @@ level=trace msg=Verbose v=7
 level=debug msg=Structured kind=Pod logger=reflector
 level=debug msg="Formatted 1"
 level=error msg="Failed to list" err=refused
+level=debug msg="Cancelled by ourselves" err="read: context canceled"
 level=trace msg="gRPC library" text="a b"
 level=trace msg="gRPC library" text="a b"
 level=trace msg="gRPC library" text="a b"

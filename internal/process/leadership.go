@@ -100,7 +100,7 @@ func (l *leadership) trouble() (sentence string, since time.Time) {
 	if l.elector == nil {
 		return "", time.Time{}
 	}
-	err, since := l.elector.Trouble()
+	since, err := l.elector.Trouble()
 	if err == nil {
 		return "", time.Time{}
 	}

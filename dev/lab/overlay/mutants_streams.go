@@ -114,8 +114,8 @@ var streamMutants = []Mutant{
 			},
 			{
 				File: "kube/part.go",
-				Old:  "		if err != nil {\n			p.state.failed(err)\n",
-				New:  "		if p.listed {\n			newStore(p).replace(nil, \"\")\n		}\n		if err != nil {\n			p.state.failed(err)\n",
+				Old:  "		if err != nil {\n			p.state.failed(p.explained(ctx, err))\n",
+				New:  "		if p.listed {\n			newStore(p).replace(nil, \"\")\n		}\n		if err != nil {\n			p.state.failed(p.explained(ctx, err))\n",
 			},
 		},
 	},

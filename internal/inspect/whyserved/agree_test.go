@@ -72,7 +72,6 @@ var (
 	somePods     = []string{"a", "b", "c"}
 	someNodes    = []string{"", "n0", "n1", "n2"} // the first is that of a client that says nothing
 	someIPs      = []string{"10.0.0.1", "10.0.0.2", "10.0.0.3", "fd00::1", "fd00::2"}
-	someClusters = []string{catalog.LocalCluster, catalog.LocalCluster, catalog.LocalCluster, "east"}
 	hostIP       = netip.MustParseAddr("192.168.0.1")
 )
 
@@ -263,7 +262,7 @@ func compareAll(t *testing.T, seed uint64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	//lint:ignore SA1019 The other one reads all schemas, for each world.
+	// The other constructor reads all schemas, for each world.
 	clientset := fake.NewSimpleClientset(r.objects...)
 	c := &calls{random: r, t: t, client: pb.NewDestinationClient(conn), explainer: &Explainer{Catalog: known, Server: server, Client: clientset, IPv6: r.ipv6}}
 	clientset.PrependReactor("list", "*", r.react)
