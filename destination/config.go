@@ -42,7 +42,8 @@ type Config struct {
 	// UnusableLink says why the Secret that links a cluster can't be used; it returns nothing if there
 	// is no such Secret. Nil means that there is none.
 	UnusableLink func(cluster string) string
-	// conflict counts an address that several services or workloads claim; nil counts none.
+	// conflict counts an address that several services or workloads claim. It is nil for answers that no
+	// client gets: of these, no conflict is reported either.
 	conflict func(claimants string)
 	// Tracer begins a span for each call; nil begins none. No answer depends on it.
 	Tracer *tracing.Tracer

@@ -13,13 +13,14 @@ const (
 	rivalWorkloads = "workloads"
 )
 
-// tell reports and counts the rivals that an answer has found.
+// tell reports and counts the rivals that an answer has found, if a client gets it.
 func (c *Config) tell(rivals []catalog.Rival) {
+	if c.conflict == nil {
+		return
+	}
 	for _, r := range rivals {
 		c.report(rivalProblem(r))
-		if c.conflict != nil {
-			c.conflict(claimantsOf(r))
-		}
+		c.conflict(claimantsOf(r))
 	}
 }
 

@@ -116,7 +116,8 @@ func (s *Server) toldAt(snapshot *catalog.Snapshot, q question, f catalog.Filter
 	return told
 }
 
-// reporting returns the config with a Report that collects. It counts nothing, since no client is answered.
+// reporting returns the config with a Report that collects. Rivals are not among the problems: no client is
+// answered.
 func (c *Config) reporting(problems *[]object.Problem) *Config {
 	collecting := *c
 	collecting.conflict = nil

@@ -382,6 +382,7 @@ func TestRepeatedIsCounted(t *testing.T) {
 		if n := counted(); n != 0 {
 			t.Errorf("%v names are counted in the end", n)
 		}
+		synctest.Wait() // for what the publisher has done, as the race detector sees it
 		if len(w.publisher.zones.sorted()[0].names.trials) > 0 {
 			t.Error("the trial is remembered although a listing has shown the record")
 		}

@@ -47,12 +47,13 @@ func (x *Explainer) endpointSteps(a netip.AddrPort, h *catalog.AddressHolders) [
 		return []inspect.Step{targetStep(a, t, &told)}
 	}
 	steps := listed(a.Addr(), h.Workloads)
+	hosts := x.Catalog.Holders(netip.AddrPortFrom(a.Addr(), 0)).Hosts
 	switch {
 	case len(h.Workloads) > 0:
 		steps = append(steps, step("Address", inspect.StepWrong, fmt.Sprintf("no workload has %s that runs and takes connections there, so clients are told the bare address, without an identity", a), nil))
-	case len(h.Hosts) > 0:
+	case len(hosts) > 0:
 		s := step("Address", inspect.StepWrong, fmt.Sprintf("%s is the address of a node, and no running pod there has the host port %d: ask for one of those that pods have", a.Addr(), a.Port()), nil)
-		s.More = hostLines(h.Hosts)
+		s.More = hostLines(hosts)
 		steps = append(steps, s)
 	case len(h.Slices) == 0:
 		steps = append(steps, x.nobodys(a.Addr()))
@@ -65,6 +66,9 @@ func targetStep(a netip.AddrPort, t *catalog.Target, told *destination.ToldProfi
 	s := holderStep(a.Addr(), t.Workload)
 	if !slices.Contains(t.IPs, a.Addr()) {
 		s.Text = fmt.Sprintf("%s is a host port of the %s %s/%s on the node %s", a, t.Key.Kind, t.Key.Namespace, t.Key.Name, short(t.Node))
+	}
+	for _, r := range told.Snapshot.Rivals {
+		s.More = append(s.More, fmt.Sprintf("the %s %s/%s has the address, too, and is not used: it is not ready, or older", short(r.Other.Qualifier), r.Other.Namespace, r.Other.Name))
 	}
 	for _, p := range told.LeftOut {
 		s.State, s.Text = inspect.StepWrong, fmt.Sprintf("%s; clients are told the bare address, because %s", s.Text, short(p.Reason))
