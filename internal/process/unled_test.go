@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -21,14 +24,24 @@ import (
 
 	"github.com/signpostd/signpost/dns/configure"
 	"github.com/signpostd/signpost/dns/publisher"
+	"github.com/signpostd/signpost/internal/childprocess"
 	"github.com/signpostd/signpost/internal/leader"
 )
 
 // installation is one of two that campaign for a Lease, reduced to its election.
 type installation struct {
-	role    *dnsRole
-	log     strings.Builder
+	role *dnsRole
+	log  childprocess.Log
+
+	mu      sync.Mutex
 	notices []publisher.Notice
+}
+
+// notified returns the Events that were sent so far.
+func (i *installation) notified() []publisher.Notice {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return slices.Clone(i.notices)
 }
 
 func newInstallation(t *testing.T, client *fake.Clientset, identity, publisherName string) *installation {
@@ -49,7 +62,11 @@ func newInstallation(t *testing.T, client *fake.Clientset, identity, publisherNa
 	if i.role.unled, err = newUnled(roleInput{Registerer: prometheus.NewRegistry()}, l, publishers); err != nil {
 		t.Fatal(err)
 	}
-	i.role.unled.notify = func(n publisher.Notice) { i.notices = append(i.notices, n) }
+	i.role.unled.notify = func(n publisher.Notice) {
+		i.mu.Lock()
+		defer i.mu.Unlock()
+		i.notices = append(i.notices, n)
+	}
 	return i
 }
 
@@ -81,19 +98,19 @@ func TestStandbyWithOtherPublishers(t *testing.T) {
 		if n := testutil.ToFloat64(private.role.unled.gauge); n != 1 {
 			t.Errorf("the metric is %v", n)
 		}
-		if private.log.Len() > 0 {
-			t.Errorf("it is logged at once, as in each rollout: %s", &private.log)
+		if text := private.log.String(); text != "" {
+			t.Errorf("it is logged at once, as in each rollout: %s", text)
 		}
 		time.Sleep(10 * time.Minute)
 		if text := private.log.String(); strings.Count(text, "level=WARN") != 1 || !strings.Contains(text, "dns.leaderElection.resourceName") {
 			t.Errorf("the log is %s", text)
 		}
-		if len(private.notices) != 1 || private.notices[0].Reason != publisher.ReasonUnled {
-			t.Errorf("the Events are %+v", private.notices)
+		if notices := private.notified(); len(notices) != 1 || notices[0].Reason != publisher.ReasonUnled {
+			t.Errorf("the Events are %+v", notices)
 		}
 		for name, one := range map[string]*installation{"the leader": public, "a standby with its publishers": same} {
-			if one.log.Len() > 0 || len(one.role.leading().Unled) > 0 || testutil.ToFloat64(one.role.unled.gauge) != 0 {
-				t.Errorf("%s says %s, %+v", name, &one.log, one.role.leading())
+			if one.log.String() != "" || len(one.role.leading().Unled) > 0 || testutil.ToFloat64(one.role.unled.gauge) != 0 {
+				t.Errorf("%s says %s, %+v", name, one.log.String(), one.role.leading())
 			}
 		}
 		end()
@@ -108,7 +125,7 @@ func TestStandbyWithOtherPublishers(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		if leads, _ := private.role.leadership.leads(); leads && !strings.Contains(private.log.String(), "have a leader again") {
-			t.Errorf("the log of the new leader is %s", &private.log)
+			t.Errorf("the log of the new leader is %s", private.log.String())
 		}
 		stop()
 		synctest.Wait()
@@ -119,19 +136,19 @@ func TestStandbyWithOtherPublishers(t *testing.T) {
 // holds that one, this process doesn't write: in an upgrade it waits, and in a rollback it stands down.
 func TestFormerLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var lease *coordinationv1.Lease
+		var there atomic.Pointer[coordinationv1.Lease]
 		f := &formerLease{
 			name: "ns/signpost-dns", host: "public-signpost-7c9d8b6f5-abcde", log: slog.New(slog.DiscardHandler),
 			get: func(context.Context) (*coordinationv1.Lease, error) {
-				if lease == nil {
-					return nil, apierrors.NewNotFound(coordinationv1.Resource("leases"), "signpost-dns")
+				if lease := there.Load(); lease != nil {
+					return lease, nil
 				}
-				return lease, nil
+				return nil, apierrors.NewNotFound(coordinationv1.Resource("leases"), "signpost-dns")
 			},
 		}
 		hold := func(identity string) {
 			seconds, now := int32(20), metav1.NowMicro()
-			lease = &coordinationv1.Lease{Spec: coordinationv1.LeaseSpec{HolderIdentity: &identity, RenewTime: &now, LeaseDurationSeconds: &seconds}}
+			there.Store(&coordinationv1.Lease{Spec: coordinationv1.LeaseSpec{HolderIdentity: &identity, RenewTime: &now, LeaseDurationSeconds: &seconds}})
 		}
 		for _, other := range []string{"", "public-signpost-b-7c9d8b6f5-abcde_X", "private-signpost-7c9d8b6f5-abcde_X", "host_X", "public-signpost_X"} {
 			if hold(other); f.free(t.Context()) != nil {
@@ -160,7 +177,7 @@ func TestFormerLease(t *testing.T) {
 		if err := <-watched; !errors.As(err, &down) || !errors.Is(err, errEarlierVersion) {
 			t.Errorf("a rollback: %v", err)
 		}
-		lease = nil
+		there.Store(nil)
 		if err := f.free(t.Context()); err != nil {
 			t.Error(err)
 		}
@@ -173,8 +190,8 @@ func TestRefusedRequestsForTheLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset()
 		refused := apierrors.NewForbidden(coordinationv1.Resource("leases"), "signpost-dns", errors.New(`User "signpost" cannot get resource "leases"`))
-		refuses := true
-		client.PrependReactor("*", "leases", func(clienttesting.Action) (bool, runtime.Object, error) { return refuses, nil, refused })
+		var allowed atomic.Bool
+		client.PrependReactor("*", "leases", func(clienttesting.Action) (bool, runtime.Object, error) { return !allowed.Load(), nil, refused })
 		i := newInstallation(t, client, "a_1", "public")
 		ctx, stop := context.WithCancel(t.Context())
 		i.run(ctx)
@@ -187,7 +204,7 @@ func TestRefusedRequestsForTheLease(t *testing.T) {
 		if problems := i.role.leadership.problems(); len(problems) != 1 || problems[0].Reason != want || problems[0].Object.Name != "signpost-dns" {
 			t.Errorf("the problems are %+v", problems)
 		}
-		refuses = false
+		allowed.Store(true)
 		time.Sleep(10 * time.Second)
 		if problems, details := i.role.leadership.problems(), i.role.details(); len(problems) > 0 || len(details) != 1 {
 			t.Errorf("afterwards there are the problems %+v, and /ready says %q", problems, details)
