@@ -293,6 +293,7 @@ func (p *Publisher) writeThrough(b *batch) {
 // others.
 func (p *Publisher) conclude(z *zone, b *batch) (left []group) {
 	made := b.made()
+	var notStored *notStoredError
 	for _, g := range b.groups {
 		n := z.names.all[g.name]
 		switch err := b.errs[g.name]; {
@@ -303,10 +304,10 @@ func (p *Publisher) conclude(z *zone, b *batch) (left []group) {
 			z.names.attempt(n, g, made)
 			p.throttle(err)
 			z.names.retry(n)
-		case errors.Is(err, errNotStored) && errors.Is(err, budget.ErrNoStore):
+		case errors.As(err, &notStored) && errors.Is(err, budget.ErrNoStore):
 			// The budget decides once more, now without its store.
 			if !p.accounts.refused {
-				p.storeFailed(err)
+				p.storeFailed(notStored.cause)
 			}
 			z.names.retry(n)
 		default:

@@ -13,8 +13,14 @@ import (
 // storeTimeout ends the calls of the store of budgets.
 const storeTimeout = time.Minute
 
-// errNotStored is the error of changes that must be stored before they are made.
-var errNotStored = errors.New("what is spent of the budget can't be stored")
+// notStoredError is the error of changes that must be stored before they are made.
+type notStoredError struct{ cause error }
+
+func (e *notStoredError) Error() string {
+	return "what is spent of the budget can't be stored: " + e.cause.Error()
+}
+
+func (e *notStoredError) Unwrap() error { return e.cause }
 
 // accounts are the budgets of all zones, and what is kept of them outside of the process.
 type accounts struct {
@@ -336,7 +342,7 @@ func (p *Publisher) secure(ctx context.Context, s budget.Snapshot, b *batch, cou
 	}
 	if err := p.keep(ctx, s); err != nil {
 		for name := range counted {
-			b.errs[name] = fmt.Errorf("%w: %w", errNotStored, err)
+			b.errs[name] = &notStoredError{err}
 		}
 	}
 }
