@@ -239,27 +239,24 @@ func (w *watches) replace(before time.Time) {
 	}
 }
 
-// saw notes that the tables contain everything up to a version. After a rewind that means nothing before the next listing.
-func (w *watches) saw(version string) {
+// saw notes that the tables contain everything up to a version, and whether that is the version of a change. After a rewind that
+// means nothing before the next listing: the old watch may still bring something.
+func (w *watches) saw(version string, change bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.version != "" {
-		w.version = version
+	if w.version == "" {
+		return
+	}
+	if w.version = version; change {
+		w.change = version
 	}
 }
 
-// forget drops the version because of a rewind.
+// forget drops the versions because of a rewind.
 func (w *watches) forget() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.version = ""
-}
-
-// changed notes that the tables contain a change, and everything up to its version.
-func (w *watches) changed(version string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.version, w.change = version, version
+	w.version, w.change = "", ""
 }
 
 // lastChange returns the version of the last change that the tables contain.

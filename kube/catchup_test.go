@@ -399,8 +399,8 @@ func TestCatchUpCountsHandlers(t *testing.T) {
 func TestVersionsOfChanges(t *testing.T) {
 	var w watches
 	w.filledTo("10")
-	w.changed("12")
-	w.saw("20")
+	w.saw("12", true)
+	w.saw("20", false)
 	if got := w.lastChange(); got != "12" {
 		t.Errorf("the last change is %s, want 12", got)
 	}
@@ -408,5 +408,24 @@ func TestVersionsOfChanges(t *testing.T) {
 		if got := w.contain(version); got != want {
 			t.Errorf("version %q is contained: %t", version, got)
 		}
+	}
+}
+
+// What the old watch still brings after a rewind is of a history that is gone: neither this process nor the next leader takes its
+// version for that of the tables, before the objects are listed again.
+func TestLateChangeAfterARewind(t *testing.T) {
+	var w watches
+	w.filledTo("10")
+	w.saw("12", true)
+	w.forget()
+	w.saw("13", true)
+	w.saw("14", false)
+	if w.come() != "" || w.lastChange() != "" || w.contain("1") {
+		t.Errorf("after a rewind the tables have come to %q, with a change at %q", w.come(), w.lastChange())
+	}
+	w.filledTo("5")
+	w.saw("6", true)
+	if w.come() != "6" || w.lastChange() != "6" {
+		t.Errorf("after the listing the tables have come to %q, with a change at %q", w.come(), w.lastChange())
 	}
 }

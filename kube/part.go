@@ -100,17 +100,11 @@ func (p *part) beforeFilling(ctx context.Context) {
 	}
 }
 
-// saw notes that the tables contain everything up to a version, which the API server has sent.
-func (p *part) saw(version string) {
+// saw notes that the tables contain everything up to a version, which the API server has sent, and whether that is the version of
+// a change.
+func (p *part) saw(version string, change bool) {
 	if !p.rewinds.compare(p, version) {
-		p.watches.saw(version)
-	}
-}
-
-// changed notes that the tables contain a change, and everything up to its version.
-func (p *part) changed(version string) {
-	if !p.rewinds.compare(p, version) {
-		p.watches.changed(version)
+		p.watches.saw(version, change)
 	}
 }
 

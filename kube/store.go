@@ -36,7 +36,7 @@ func (s *store) Update(obj any) error {
 	for _, t := range s.feed.tables {
 		t.put(e, s.version(e.version))
 	}
-	s.part.changed(e.version)
+	s.part.saw(e.version, true)
 	return nil
 }
 
@@ -51,7 +51,7 @@ func (s *store) Delete(obj any) error {
 	for _, t := range s.feed.tables {
 		t.remove(key{m.GetNamespace(), m.GetName()}, s.version(m.GetResourceVersion()))
 	}
-	s.part.changed(m.GetResourceVersion())
+	s.part.saw(m.GetResourceVersion(), true)
 	if s.part.removable() {
 		s.part.suspect()
 	}
@@ -106,7 +106,7 @@ func (s *store) Bookmark(version string) error {
 	for _, t := range s.feed.tables {
 		t.saw(s.version(version))
 	}
-	s.part.saw(version)
+	s.part.saw(version, false)
 	s.part.state.bookmarked()
 	return nil
 }
