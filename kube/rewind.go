@@ -36,15 +36,15 @@ func newRewinds() *rewinds {
 	return &rewinds{log: slog.Default(), told: func(Rewind) {}, next: make(chan struct{})}
 }
 
-// Rewound returns a channel that closes when the resource version of the API server of these tables is next found to have gone back.
-// From that moment on, a table is out of date until [CatchUp] returns. The channel is nil if the tables belong to no cluster.
-func Rewound(tables ...AnyTable) <-chan struct{} {
+// UntilRewound returns a context that ends with ctx, or when the resource version of the API server of these tables is found to have
+// gone back. From that moment on, a table is out of date until [CatchUp] returns. The caller has to cancel it.
+func UntilRewound(ctx context.Context, tables ...AnyTable) (context.Context, context.CancelFunc) {
 	for _, t := range tables {
 		for _, p := range t.parts() {
-			return p.rewinds.upcoming()
+			return p.rewinds.untilNext(ctx)
 		}
 	}
-	return nil
+	return context.WithCancel(ctx)
 }
 
 // upcoming returns a channel that closes at the next rewind.

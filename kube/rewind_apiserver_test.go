@@ -1,7 +1,6 @@
 package kube
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"log/slog"
@@ -14,36 +13,19 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/signpostd/signpost/dev/lab/etcdctl"
+	"github.com/signpostd/signpost/internal/childprocess"
 	"github.com/signpostd/signpost/internal/kubetest"
 )
 
 // restoredWithin is how soon after the API server is back all kinds have to be what it has.
 const restoredWithin = 10 * time.Second
 
-// safeBuffer is what a logger writes.
-type safeBuffer struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (b *safeBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.Write(p)
-}
-
-func (b *safeBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.String()
-}
-
 // day2 B1: after a restore of etcd, objects that were gone were served for ever, and new ones never.
 func TestRestoredEtcd(t *testing.T) {
 	api := kubetest.StartOwn(t, kubetest.Options{RestartDelay: 2 * time.Second, CRDs: "../deploy/crds"})
 	namespace := api.Namespace(t)
 	r := newRecorder()
-	var log safeBuffer
+	var log childprocess.Log
 	var mu sync.Mutex
 	var rewinds []Rewind
 	tables := CatalogTables(r, FromEndpointSlices)

@@ -148,7 +148,8 @@ func TestRewind(t *testing.T) {
 	settle(t, c)
 	becomes(t, as, "old-a")
 	becomes(t, bs, "old-b")
-	next := Rewound(as, bs)
+	until, stop := UntilRewound(t.Context(), as, bs)
+	defer stop()
 
 	s.breakWatches(func() {
 		s.version = 930
@@ -157,8 +158,8 @@ func TestRewind(t *testing.T) {
 	becomes(t, as, "restored-a")
 	becomes(t, bs, "restored-b")
 	select {
-	case <-next:
-	default:
+	case <-until.Done():
+	case <-time.After(10 * time.Second):
 		t.Error("nobody was told")
 	}
 	if n := gauge(t, r, "kube_rewinds_total", "cluster=local"); n != 1 {

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/signpostd/signpost/internal/channel"
 	"github.com/signpostd/signpost/internal/leader"
 	"github.com/signpostd/signpost/kube"
 )
@@ -59,18 +58,10 @@ func (u *upToDate) runAtOnce(ctx context.Context) error {
 
 // untilRewound works until the resource version of the API server goes back, and reports whether that was the end.
 func (u *upToDate) untilRewound(ctx context.Context, work func(context.Context) error) (rewound bool, err error) {
-	until, cancel := context.WithCancel(ctx)
+	until, cancel := kube.UntilRewound(ctx, u.tables...)
 	defer cancel()
-	next := kube.Rewound(u.tables...)
-	go func() {
-		select {
-		case <-next:
-			cancel()
-		case <-until.Done():
-		}
-	}()
 	err = work(until)
-	return channel.IsClosed(next) && ctx.Err() == nil, err
+	return until.Err() != nil && ctx.Err() == nil, err
 }
 
 // leadUpToDate works when the tables are up to date.
