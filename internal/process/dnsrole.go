@@ -78,7 +78,7 @@ func newDNSRole(ctx context.Context, in roleInput, o settings.DNS) (*dnsRole, er
 		if r.sender, err = openSender(in, &made); err != nil {
 			return nil, err
 		}
-		r.unled.notify = r.sender.For(events.Manner{})
+		r.unled.tell = r.tell()
 	}
 	wrap, err := configure.MeasureHTTP(in.Registerer)
 	if err != nil {

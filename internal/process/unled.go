@@ -26,8 +26,8 @@ type unled struct {
 	publishers []*configure.Options
 	leadership *leadership
 	gauge      prometheus.Gauge
-	// notify sends an Event about this process; nil without a cluster.
-	notify func(publisher.Notice)
+	// tell sends an Event about this process; nil without a cluster.
+	tell tell
 }
 
 // newUnled returns the comparison, with its metric registered.
@@ -101,8 +101,8 @@ func (u *unled) run(ctx context.Context, r *dnsRole) error {
 		case !told && time.Since(since) >= unledAfter:
 			told = true
 			r.log.Warn("Nobody publishes for some publishers of this process", "publishers", names, "lease", u.leadership.lease, "err", sentence)
-			if u.notify != nil {
-				u.notify(publisher.Notice{Action: publisher.ActionFailed, Reason: publisher.ReasonUnled, Message: sentence})
+			if u.tell != nil {
+				u.tell(publisher.ReasonUnled, sentence)
 			}
 		}
 	}

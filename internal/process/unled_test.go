@@ -34,14 +34,14 @@ type installation struct {
 	log  childprocess.Log
 
 	mu      sync.Mutex
-	notices []publisher.Notice
+	reasons []string
 }
 
-// notified returns the Events that were sent so far.
-func (i *installation) notified() []publisher.Notice {
+// notified returns the reasons of the Events that were sent so far.
+func (i *installation) notified() []string {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	return slices.Clone(i.notices)
+	return slices.Clone(i.reasons)
 }
 
 func newInstallation(t *testing.T, client *fake.Clientset, identity, publisherName string) *installation {
@@ -62,10 +62,10 @@ func newInstallation(t *testing.T, client *fake.Clientset, identity, publisherNa
 	if i.role.unled, err = newUnled(roleInput{Registerer: prometheus.NewRegistry()}, l, publishers); err != nil {
 		t.Fatal(err)
 	}
-	i.role.unled.notify = func(n publisher.Notice) {
+	i.role.unled.tell = func(reason, _ string) {
 		i.mu.Lock()
 		defer i.mu.Unlock()
-		i.notices = append(i.notices, n)
+		i.reasons = append(i.reasons, reason)
 	}
 	return i
 }
@@ -105,8 +105,8 @@ func TestStandbyWithOtherPublishers(t *testing.T) {
 		if text := private.log.String(); strings.Count(text, "level=WARN") != 1 || !strings.Contains(text, "dns.leaderElection.resourceName") {
 			t.Errorf("the log is %s", text)
 		}
-		if notices := private.notified(); len(notices) != 1 || notices[0].Reason != publisher.ReasonUnled {
-			t.Errorf("the Events are %+v", notices)
+		if reasons := private.notified(); len(reasons) != 1 || reasons[0] != publisher.ReasonUnled {
+			t.Errorf("the Events are %q", reasons)
 		}
 		for name, one := range map[string]*installation{"the leader": public, "a standby with its publishers": same} {
 			if one.log.String() != "" || len(one.role.leading().Unled) > 0 || testutil.ToFloat64(one.role.unled.gauge) != 0 {

@@ -47,15 +47,15 @@ func (x *Explainer) endpointSteps(a netip.AddrPort, h *catalog.AddressHolders) [
 		return []inspect.Step{targetStep(a, t, &told)}
 	}
 	steps := listed(a.Addr(), h.Workloads)
-	hosts := x.Catalog.Holders(netip.AddrPortFrom(a.Addr(), 0)).Hosts
-	switch {
-	case len(h.Workloads) > 0:
-		steps = append(steps, step("Address", inspect.StepWrong, fmt.Sprintf("no workload has %s that runs and takes connections there, so clients are told the bare address, without an identity", a), nil))
-	case len(hosts) > 0:
+	if len(h.Workloads) > 0 {
+		return append(steps, step("Address", inspect.StepWrong, fmt.Sprintf("no workload has %s that runs and takes connections there, so clients are told the bare address, without an identity", a), nil))
+	}
+	if hosts := x.Catalog.Holders(netip.AddrPortFrom(a.Addr(), 0)).Hosts; len(hosts) > 0 {
 		s := step("Address", inspect.StepWrong, fmt.Sprintf("%s is the address of a node, and no running pod there has the host port %d: ask for one of those that pods have", a.Addr(), a.Port()), nil)
 		s.More = hostLines(hosts)
-		steps = append(steps, s)
-	case len(h.Slices) == 0:
+		return append(steps, s)
+	}
+	if len(h.Slices) == 0 {
 		steps = append(steps, x.nobodys(a.Addr()))
 	}
 	return steps
