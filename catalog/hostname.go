@@ -15,6 +15,9 @@ type hostname struct {
 
 func newHostname(name string) hostname {
 	h := hostname{name: name}
+	if name == "" {
+		return h // as nearly all queries have it
+	}
 	for _, separator := range []string{".", ":"} {
 		if ip, err := netip.ParseAddr(strings.ReplaceAll(name, "-", separator)); err == nil {
 			h.ip = ip
