@@ -148,9 +148,7 @@ func (c *Controller) EndpointsChanged(old, now *watched.EncodedEndpoints) {
 	if service := c.o.Pods.Get(key); service == nil || !selects(service) {
 		return
 	}
-	if what == reconcile.Changed && old != nil && lacks(now.Object(), old.Object()) {
-		what = reconcile.Lost
-	}
+	what = what.Lacking(func() bool { return old != nil && lacks(now.Object(), old.Object()) })
 	c.loop.Repair(key, what, now.ChangedBy())
 }
 
@@ -240,10 +238,7 @@ func (c *Controller) repair(key reconcile.Key, written *corev1.Endpoints, what r
 	}
 	by := ""
 	if now := c.o.Endpoints.Get(key.Namespace, key.Name); now != nil {
-		by = now.ChangedBy()
-		if what == reconcile.Changed && lacks(now.Object(), written) {
-			what = reconcile.Lost
-		}
+		by, what = now.ChangedBy(), what.Lacking(func() bool { return lacks(now.Object(), written) })
 	}
 	c.loop.Repair(key, what, by)
 }

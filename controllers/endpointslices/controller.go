@@ -18,6 +18,7 @@ import (
 	"k8s.io/endpointslice/topologycache"
 	"k8s.io/endpointslice/util"
 	"k8s.io/klog/v2"
+	"k8s.io/utils/ptr"
 
 	"github.com/signpostd/signpost/controllers/membership"
 	"github.com/signpostd/signpost/controllers/reconcile"
@@ -203,18 +204,11 @@ func (c *Controller) missingNodes() []*watched.Node {
 			if e.NodeName != nil && missing[*e.NodeName] {
 				delete(missing, *e.NodeName)
 				// Of its CPU nothing is known: a node that isn't ready doesn't count in the distribution over zones.
-				found = append(found, &watched.Node{Name: *e.NodeName, Zone: text(e.Zone)})
+				found = append(found, &watched.Node{Name: *e.NodeName, Zone: ptr.Deref(e.Zone, "")})
 			}
 		}
 	}
 	return found
-}
-
-func text(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
 }
 
 // syncMoved syncs the Services that have a pod on a node that has moved.

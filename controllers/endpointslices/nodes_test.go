@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	fakediscovery "k8s.io/client-go/kubernetes/typed/discovery/v1/fake"
 	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/utils/ptr"
 
 	"github.com/signpostd/signpost/controllers/reconcile"
 	"github.com/signpostd/signpost/controllers/watched"
@@ -108,7 +109,7 @@ func (r *running) endpoints() string {
 	var words []string
 	for _, s := range list.Items {
 		for _, e := range s.Endpoints {
-			word := e.Addresses[0] + "@" + text(e.Zone)
+			word := e.Addresses[0] + "@" + ptr.Deref(e.Zone, "")
 			if e.Hints != nil {
 				word += ">" + e.Hints.ForZones[0].Name
 			}

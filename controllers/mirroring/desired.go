@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/endpointslice/util"
+	"k8s.io/utils/ptr"
 
 	slicestore "github.com/signpostd/signpost/controllers/slices"
 	"github.com/signpostd/signpost/controllers/subsets"
@@ -200,7 +201,7 @@ func textOf(ports []discoveryv1.EndpointPort) string {
 		if p.Port != nil {
 			number = fmt.Sprint(*p.Port)
 		}
-		list[i] = fmt.Sprintf("%q %s %s %q", value(p.Name), number, orTCP(p.Protocol), value(p.AppProtocol))
+		list[i] = fmt.Sprintf("%q %s %s %q", ptr.Deref(p.Name, ""), number, orTCP(p.Protocol), ptr.Deref(p.AppProtocol, ""))
 	}
 	slices.Sort(list)
 	return strings.Join(list, "\n")
@@ -210,14 +211,6 @@ func textOf(ports []discoveryv1.EndpointPort) string {
 func orTCP(p *corev1.Protocol) corev1.Protocol {
 	if p == nil || *p == "" {
 		return corev1.ProtocolTCP
-	}
-	return *p
-}
-
-// value returns the value of an optional field.
-func value(p *string) string {
-	if p == nil {
-		return ""
 	}
 	return *p
 }

@@ -53,6 +53,14 @@ const (
 	Taken
 )
 
+// Lacking returns Lost for a change after which the object lacks endpoints that it had.
+func (m Meddling) Lacking(lacks func() bool) Meddling {
+	if m == Changed && lacks() {
+		return Lost
+	}
+	return m
+}
+
 // foreign notes what somebody else has done to an object of a Service, and returns how long to wait before that is put
 // right.
 func (t *term) foreign(key Key, what Meddling, by string) time.Duration {

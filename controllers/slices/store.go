@@ -295,10 +295,7 @@ func (s *Store) arrived(old, current *watched.Slice) {
 	if !ok || !s.manages(current) {
 		return
 	}
-	what := s.overlay.Arrived(key, current)
-	if what == reconcile.Changed && old != nil && lacks(current.Object(), old.Object()) {
-		what = reconcile.Lost
-	}
+	what := s.overlay.Arrived(key, current).Lacking(func() bool { return old != nil && lacks(current.Object(), old.Object()) })
 	s.o.Loop.Repair(key, what, current.ChangedBy())
 }
 
@@ -309,10 +306,7 @@ func (s *Store) repair(service reconcile.Key, written *discoveryv1.EndpointSlice
 	}
 	by := ""
 	if current := s.o.Table.Get(service.Namespace, written.Name); current != nil {
-		by = current.ChangedBy()
-		if what == reconcile.Changed && lacks(current.Object(), written) {
-			what = reconcile.Lost
-		}
+		by, what = current.ChangedBy(), what.Lacking(func() bool { return lacks(current.Object(), written) })
 	}
 	s.o.Loop.Repair(service, what, by)
 }

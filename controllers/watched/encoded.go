@@ -2,6 +2,7 @@ package watched
 
 import (
 	"fmt"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -102,34 +103,31 @@ var (
 // readManagers finds the field manager that has changed the object last. What can't be read is left out: nothing but
 // messages depends on it.
 func (e *Encoded[O, P]) readManagers(s kube.Scope, message []byte) {
-	newest := uint64(0)
+	var newest time.Time
 	object := wire.Read(message)
 	for object.Next(wire.Fields{Bytes: 1 << wire.Metadata}) {
 		metadata := wire.Read(object.Bytes())
 		for metadata.Next(managedFields) {
-			manager, seconds := readEntry(metadata.Bytes())
-			if seconds >= newest && len(manager) > 0 && string(manager) != ownManager {
-				newest, e.changedBy = seconds, s.InternBytes(manager)
+			manager, at := readEntry(metadata.Bytes())
+			if !at.Before(newest) && len(manager) > 0 && string(manager) != ownManager {
+				newest, e.changedBy = at, s.InternBytes(manager)
 			}
 		}
 	}
 }
 
-// readEntry reads the manager, and the time in Unix seconds, of an entry of the managed fields.
-func readEntry(entry []byte) (manager []byte, seconds uint64) {
+// readEntry reads the manager and the time of an entry of the managed fields.
+func readEntry(entry []byte) (manager []byte, at time.Time) {
 	r := wire.Read(entry)
 	for r.Next(entryFields) {
 		switch r.Number {
 		case entryManager:
 			manager = r.Bytes()
 		case entryTime:
-			t := wire.Read(r.Bytes())
-			for t.Next(timeFields) {
-				seconds = t.Varint
-			}
+			at, _ = readTime(r.Bytes())
 		}
 	}
-	return manager, seconds
+	return manager, at
 }
 
 // encodedMetadata are the fields of the metadata that are read.
