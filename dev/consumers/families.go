@@ -16,9 +16,6 @@ func dualStack(ctx context.Context, s *side, index int) (result tally.Result, er
 	if err != nil {
 		return result, err
 	}
-	if err := st.createService(ctx, false); err != nil {
-		return result, err
-	}
 	old, err := st.begin(ctx, proxyNode, 4)
 	if err != nil {
 		return result, err

@@ -19,9 +19,6 @@ func nodeLost(ctx context.Context, s *side, index int) (result tally.Result, err
 	if err := s.createNode(ctx, "lost"); err != nil {
 		return result, err
 	}
-	if err := st.createService(ctx, false); err != nil {
-		return result, err
-	}
 	here, err := st.begin(ctx, proxyNode, 2)
 	if err != nil {
 		return result, err
@@ -109,9 +106,6 @@ func nodeRecreated(ctx context.Context, s *side, index int) (result tally.Result
 		return result, err
 	}
 	if err := s.createNode(ctx, "recreated"); err != nil {
-		return result, err
-	}
-	if err := st.createService(ctx, false); err != nil {
 		return result, err
 	}
 	if _, err := st.begin(ctx, "recreated", 4); err != nil {

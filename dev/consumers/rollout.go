@@ -27,9 +27,6 @@ func rollout(ctx context.Context, s *side, index int) (result tally.Result, err 
 	if err != nil {
 		return result, err
 	}
-	if err := st.createService(ctx, false); err != nil {
-		return result, err
-	}
 	old, err := st.begin(ctx, proxyNode, 4)
 	if err != nil {
 		return result, err
@@ -113,9 +110,6 @@ func leaderKilled(ctx context.Context, s *side, index int) (result tally.Result,
 func (s *side) killOnce(ctx context.Context, index int, result *tally.Result) error {
 	st, err := s.createStage(ctx, index, corev1.IPv4Protocol)
 	if err != nil {
-		return err
-	}
-	if err := st.createService(ctx, false); err != nil {
 		return err
 	}
 	old, err := st.begin(ctx, proxyNode, 4)
