@@ -29,9 +29,8 @@ func (c *Cluster) Apply(t testing.TB, manifests, namespace string) {
 	ctx, cancel := context.WithTimeout(context.Background(), requestTimeout+establishTimeout)
 	defer cancel()
 	var err error
-	// The API server serves a new kind a moment before its discovery lists it.
 	_ = poll(establishTimeout, func() error {
-		if err = c.manifests.ApplyAll(ctx, strings.NewReader(manifests), namespace); meta.IsNoMatchError(err) {
+		if err = c.manifests.ApplyAll(ctx, strings.NewReader(manifests), namespace); refusedForNow(err) {
 			return err
 		}
 		return nil
@@ -39,6 +38,13 @@ func (c *Cluster) Apply(t testing.TB, manifests, namespace string) {
 	if err != nil {
 		t.Fatalf("kubetest: %v", err)
 	}
+}
+
+// refusedForNow reports whether an API server that has just started, or that has just been given a CRD, will soon accept
+// what it refused: it serves a new kind a moment before its discovery lists it, and it is ready a moment before it has read
+// the ServiceCIDRs that cluster IPs are taken from.
+func refusedForNow(err error) bool {
+	return meta.IsNoMatchError(err) || err != nil && strings.Contains(err.Error(), "failed to allocate a serviceIP")
 }
 
 // ApplyCRDs applies the CustomResourceDefinitions in the *.yaml files of a directory and waits until they are served.
