@@ -46,7 +46,8 @@ func TestEP80ServiceMadeAgain(t *testing.T) {
 				}
 				return nil
 			})
-			if s.getEndpoints("web").UID == old {
+			// Endpoints have no owner: a controller that learns of both Services at once keeps them.
+			if !slices.Contains(unknown, "services") && s.getEndpoints("web").UID == old {
 				t.Error("the Endpoints are the old ones")
 			}
 			s.quietly(func() {})

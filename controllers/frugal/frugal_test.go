@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -246,7 +247,9 @@ func TestFailures(t *testing.T) {
 // Requests end when leadership is lost, and are limited as those of the client are.
 func TestContexts(t *testing.T) {
 	ctx, lost := context.WithCancelCause(t.Context())
+	var requests atomic.Int64
 	client := answering(t, rest.Config{QPS: 0.001, Burst: 1}, func(_ http.ResponseWriter, r *http.Request) {
+		requests.Add(1)
 		lost(leader.ErrNotLeading)
 		<-r.Context().Done()
 	})
@@ -256,8 +259,8 @@ func TestContexts(t *testing.T) {
 	}
 	term, lose := context.WithCancelCause(t.Context())
 	time.AfterFunc(time.Second, func() { lose(leader.ErrNotLeading) })
-	if _, err = create(term, client); err == nil || !strings.Contains(err.Error(), "rate limiter") {
-		t.Errorf("error %v, want that the limit is reached", err)
+	if _, err = create(term, client); err == nil || requests.Load() != 1 {
+		t.Errorf("error %v after %d requests, want that the second one waits for the rate limiter", err, requests.Load())
 	}
 }
 
