@@ -31,11 +31,11 @@ func TestWritesAreLogged(t *testing.T) {
 	s.settle()
 	s.service("web")
 	const since = ` trigger=\d{4}-\d\d-\d\dT\S+`
-	s.wantLogged(`level=DEBUG msg="object of a service is written" controller=endpoint service=NS/web kind=Endpoints name=web action=created ready=1 notReady=2` + since)
+	s.wantLogged(`level=DEBUG msg="Object of a Service written" controller=endpoint service=NS/web kind=Endpoints name=web action=created ready=1 notReady=2` + since)
 	s.wantLogged(`controller=endpoint_slice service=NS/web kind=EndpointSlice name=web-\S+ action=created ready=1 notReady=2` + since)
 	s.wantLogged(`controller=endpoints_controller_workqueue service=NS/web kind=EndpointSlice name=\S+ action=created ready=1 notReady=0`)
-	s.wantLogged(`level=DEBUG msg="service is synced" controller=endpoint service=NS/web created=1 updated=0 deleted=0 failed=0 took=\S+`)
-	s.wantLogged(`level=DEBUG msg="service is synced" controller=endpoint_slice service=NS/web created=1 updated=0 deleted=0 failed=0 took=\S+`)
+	s.wantLogged(`level=DEBUG msg="Service synced" controller=endpoint service=NS/web created=1 updated=0 deleted=0 failed=0 took=\S+`)
+	s.wantLogged(`level=DEBUG msg="Service synced" controller=endpoint_slice service=NS/web created=1 updated=0 deleted=0 failed=0 took=\S+`)
 	s.editPodStatus("web-1", ready(true))
 	s.wantLogged(`controller=endpoint service=NS/web kind=Endpoints name=web action=updated ready=2 notReady=1`)
 	s.wantLogged(`kind=EndpointSlice name=web-\S+ action=updated ready=2 notReady=1`)
@@ -58,5 +58,5 @@ func TestDeletionsAreLogged(t *testing.T) {
 	s.between(func() { s.endpoints("written", oneSubset("10.0.0.1")) })
 	s.wantEndpoints("written", absent)
 	s.wantLogged(`controller=endpoint service=NS/written kind=Endpoints name=written action=deleted ready=1 notReady=0`)
-	s.wantLogged(`level=DEBUG msg="service is synced" controller=endpoint service=NS/written created=0 updated=0 deleted=1 failed=0 took=\S+`)
+	s.wantLogged(`level=DEBUG msg="Service synced" controller=endpoint service=NS/written created=0 updated=0 deleted=1 failed=0 took=\S+`)
 }

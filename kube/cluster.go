@@ -291,7 +291,7 @@ func (c *Cluster) changed(p *part) {
 	case s.Reason == WentBack: // one line says so for all kinds
 	case s.State == Waiting && s.Reason == Forbidden:
 		p.feed.warned.Store(true)
-		log.Warn("This process may not read the kind, and tries again every few seconds: grant it list and watch", "resource", s.Resource.String(), "error", s.Detail)
+		log.Warn("This process may not read the kind, and tries again every few seconds: grant it list and watch", "resource", s.Resource.String(), "err", s.Detail)
 	case s.Reason == OtherVersion:
 		p.feed.warned.Store(true)
 		log.Warn("The kind can't be read in the version that the cluster has, and is tried again every few seconds; nothing is concluded from that", "resource", s.Resource.String(), "err", s.Detail)
@@ -302,7 +302,7 @@ func (c *Cluster) changed(p *part) {
 		log.Info("The cluster doesn't have the kind, which is read as soon as its definition is installed", "resource", s.Resource.String())
 	default:
 		p.feed.warned.Store(true)
-		log.Warn("The kind can't be read now, and is tried again every few seconds; what is known of it stays", "resource", s.Resource.String(), "reason", s.Reason, "error", s.Detail)
+		log.Warn("The kind can't be read now, and is tried again every few seconds; what is known of it stays", "resource", s.Resource.String(), "reason", s.Reason, "err", s.Detail)
 	}
 	for _, f := range c.feeds {
 		if !f.settled() {

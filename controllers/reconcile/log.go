@@ -36,7 +36,7 @@ func (f *failureLog) paused(whose string, err error) {
 	if f.told[whose] = f.pauses.Allow(); f.told[whose] {
 		level = slog.LevelWarn
 	}
-	f.log.Log(context.Background(), level, "writes fail, pausing all but one at a time until it succeeds", "of", whose, "error", err)
+	f.log.Log(context.Background(), level, "Writes fail; one Service at a time is retried until a write succeeds", "of", whose, "err", err)
 }
 
 // resumed notes that a pause has ended.
@@ -46,20 +46,20 @@ func (f *failureLog) resumed(whose string, p pause) {
 		level = slog.LevelInfo
 	}
 	delete(f.told, whose)
-	f.log.Log(context.Background(), level, "writes succeed again",
-		"of", whose, "lasted", p.last.Sub(p.since).Round(time.Millisecond), "failures", p.failures, "error", p.cause)
+	f.log.Log(context.Background(), level, "Writes succeed again",
+		"of", whose, "lasted", p.last.Sub(p.since).Round(time.Millisecond), "failures", p.failures, "err", p.cause)
 }
 
 // failed notes that a Service has failed by itself, for the nth time in a row.
 func (f *failureLog) failed(key Key, n int, err error) {
-	level, message := slog.LevelDebug, "sync of the service failed, trying again"
+	level, message := slog.LevelDebug, "Sync of the Service failed and is retried"
 	switch n {
 	case 1:
 		level = slog.LevelWarn
 	case persistent:
-		level, message = slog.LevelError, "sync of the service keeps failing, trying again after growing delays"
+		level, message = slog.LevelError, "Sync of the Service keeps failing and is retried after growing delays"
 	}
-	attrs := []slog.Attr{slog.String("service", key.String()), slog.Int("failures", n), slog.Any("error", err)}
+	attrs := []slog.Attr{slog.String("service", key.String()), slog.Int("failures", n), slog.Any("err", err)}
 	if level > slog.LevelDebug {
 		if !f.services.Allow() {
 			f.omitted++
@@ -83,13 +83,13 @@ func (f *failureLog) synced(key Key, made requests, took time.Duration, err erro
 		slog.Int("deleted", made.deleted), slog.Int("failed", made.failed), slog.Duration("took", took),
 	}
 	if err != nil {
-		attrs = append(attrs, slog.Any("error", err))
+		attrs = append(attrs, slog.Any("err", err))
 	}
-	f.log.LogAttrs(ctx, slog.LevelDebug, "service is synced", attrs...)
+	f.log.LogAttrs(ctx, slog.LevelDebug, "Service synced", attrs...)
 }
 
 // contested notes that somebody keeps changing what is written for a Service.
 func (f *failureLog) contested(key Key) {
-	f.log.Warn("somebody else keeps changing what is written for the service, putting it right after growing delays: find out who, and stop one of the two",
+	f.log.Warn("Another writer keeps changing the objects of the Service, which are repaired after growing delays: find the writer, and stop one of the two",
 		"service", key.String(), "repairs", contestedAfter)
 }

@@ -37,7 +37,7 @@ func TestC5RepairsAreSlowedDown(t *testing.T) {
 		if diff := cmp.Diff(times(0, 1, 3, 7, 15, 31, 63, 123, 183, 243), at); diff != "" {
 			t.Errorf("syncs (-want +got):\n%s", diff)
 		}
-		if n := f.lines("somebody else keeps changing"); contested != 1 || n != 1 {
+		if n := f.lines("Another writer keeps changing"); contested != 1 || n != 1 {
 			t.Errorf("it was told %d times, and logged %d times, want once:\n%s", contested, n, f.log)
 		}
 	})

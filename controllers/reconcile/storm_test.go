@@ -142,7 +142,7 @@ func TestC3OverloadedAPIServerIsLeftAlone(t *testing.T) {
 						t.Errorf("there were %d requests in second %d, want %d at most", n, second, limit)
 					}
 				}
-				if warnings, ends := f.lines("level=WARN"), f.lines("writes succeed again"); warnings > 10 || ends != 1 {
+				if warnings, ends := f.lines("level=WARN"), f.lines("Writes succeed again"); warnings > 10 || ends != 1 {
 					t.Errorf("the log has %d warnings and %d ends of a pause:\n%s", warnings, ends, f.log)
 				}
 			})

@@ -32,5 +32,5 @@ func (w Written) Log(log *slog.Logger) {
 	if !w.Cause.IsZero() {
 		attrs = append(attrs, slog.Time("trigger", w.Cause))
 	}
-	log.LogAttrs(context.Background(), slog.LevelDebug, "object of a service is written", attrs...)
+	log.LogAttrs(context.Background(), slog.LevelDebug, "Object of a Service written", attrs...)
 }

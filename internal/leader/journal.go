@@ -155,7 +155,7 @@ func (j *journal) failed(what string, err error) {
 	j.failing[what], j.told, j.trouble = true, true, err
 	j.mu.Unlock()
 	if news {
-		j.log.Warn("Requests for the lease fail, retrying", "request", what, "error", err)
+		j.log.Warn("Requests for the lease fail, retrying", "request", what, "err", err)
 	}
 }
 
@@ -215,6 +215,6 @@ func (j *journal) standsDown(s *StandDown) {
 // leader begins anew.
 func (j *journal) lost(err error) {
 	if err != nil && !toldToStop(err) {
-		j.log.Warn("Work failed while leadership was lost", "error", err)
+		j.log.Warn("Work failed while leadership was lost", "err", err)
 	}
 }

@@ -160,7 +160,7 @@ func (e *Elector) term(ctx context.Context, lead func(context.Context) error) (a
 		<-over
 		// A request of the old campaign may have acquired it.
 		if err := l.release(context.WithoutCancel(ctx)); err != nil {
-			e.journal.log.Warn("Can't release the lease, the others have to wait until it runs out", "error", err)
+			e.journal.log.Warn("Can't release the lease, the others have to wait until it runs out", "err", err)
 		}
 		return ctx.Err() == nil, nil
 	case <-over:
@@ -176,7 +176,7 @@ func (e *Elector) term(ctx context.Context, lead func(context.Context) error) (a
 		return true, nil
 	}
 	if err := l.release(context.WithoutCancel(ctx)); err != nil {
-		e.journal.log.Warn("Can't release the lease, the others have to wait until it runs out", "error", err)
+		e.journal.log.Warn("Can't release the lease, the others have to wait until it runs out", "err", err)
 	}
 	var down *StandDown
 	switch {

@@ -46,7 +46,7 @@ func limitMemory(log *slog.Logger, allowed func() (uint64, error)) (undo func())
 	case errors.Is(err, memlimit.ErrNoLimit), errors.Is(err, memlimit.ErrNoCgroup), errors.Is(err, memlimit.ErrCgroupsNotSupported), err == nil && (bytes == 0 || bytes > math.MaxInt64):
 		return func() {}
 	case err != nil:
-		log.Warn("The memory limit of the cgroup can't be read; set GOMEMLIMIT if there is one", "error", err)
+		log.Warn("The memory limit of the cgroup can't be read; set GOMEMLIMIT if there is one", "err", err)
 		return func() {}
 	}
 	limit := int64(float64(bytes) * heapShare)

@@ -249,7 +249,7 @@ stringData:
 	c.await(t, `level=debug msg="Answer is sent" call=\d+ method=Get path=`+service+` endpoints=1 added=1 removed=0 exists=true version=\d+`)
 	c.await(t, `level=debug msg="Call ends" call=\d+ method=Get path=`+service+` status=OK reason="the client has left" messages=1 added=1 removed=0 lasted=`)
 	c.await(t, `level=debug msg="Objects are applied" changes=\d+ services=\d+ staleServices=\d+ staleProfiles=\d+ took=`)
-	c.await(t, `level=debug msg="service is synced" controller=endpoint_slice service=`+ns+`/web created=1 updated=0 deleted=0 failed=0 took=`)
+	c.await(t, `level=debug msg="Service synced" controller=endpoint_slice service=`+ns+`/web created=1 updated=0 deleted=0 failed=0 took=`)
 	c.await(t, `level=debug msg="Names are planned" publisher=zone zone=example.test names=1 toChange=1 `)
 	c.await(t, `level=debug msg="Batch is applied" publisher=zone zone=example.test created=2 updated=0 deleted=0 took=`)
 	c.await(t, `level=debug msg="Event is sent" kind=Service namespace=`+ns+` name=a type=Normal reason=RecordReady`)
@@ -290,7 +290,7 @@ func (api roleServer) testReadyNamesWhatToGrant(t *testing.T) {
 		return nil
 	})
 	s.stop(t)
-	if text := log.String(); !strings.Contains(text, `level=WARN msg="This process may not read the kind, and tries again every few seconds: grant it list and watch" cluster=local kind=externalworkload objects=0 resource=externalworkloads.workload.linkerd.io error="`) ||
+	if text := log.String(); !strings.Contains(text, `level=WARN msg="This process may not read the kind, and tries again every few seconds: grant it list and watch" cluster=local kind=externalworkload objects=0 resource=externalworkloads.workload.linkerd.io err="`) ||
 		strings.Contains(text, "doesn't have the kind") {
 		t.Errorf("log:\n%s", text)
 	}

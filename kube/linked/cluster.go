@@ -186,7 +186,7 @@ func (c *cluster) takeOver() {
 	c.pending.intake.complete()
 	c.inForce.end()
 	if err := c.pending.tables.ShowMetrics(); err != nil {
-		c.set.log.Error("Linked cluster has no metrics", "cluster", c.name, "error", err)
+		c.set.log.Error("Linked cluster has no metrics", "cluster", c.name, "err", err)
 	}
 	c.connected(c.pending, nil, "")
 }

@@ -33,7 +33,7 @@ func (c *cluster) open(ctx context.Context, l *link, in *intake) (*connection, e
 	c.set.running.Go(func() {
 		defer close(conn.ended)
 		if err := tables.Run(ctx); err != nil {
-			c.set.log.Error("Linked cluster can't be read", "cluster", c.name, "error", err)
+			c.set.log.Error("Linked cluster can't be read", "cluster", c.name, "err", err)
 		}
 	})
 	return conn, nil

@@ -116,7 +116,7 @@ func (s *Set) Run(ctx context.Context) error {
 	defer s.running.Wait()
 	s.running.Go(func() {
 		if err := s.secrets.Run(ctx); err != nil {
-			s.log.Error("The Secrets that link clusters can't be read", "error", err)
+			s.log.Error("The Secrets that link clusters can't be read", "err", err)
 		}
 	})
 	select {

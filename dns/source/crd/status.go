@@ -141,7 +141,7 @@ func (s *endpoints) follow(ctx context.Context, queue workqueue.TypedRateLimitin
 		}
 	})
 	if err != nil && ctx.Err() == nil {
-		s.log.WarnContext(ctx, "conditions are not written any more", "kind", s.kind.Kind, "error", err)
+		s.log.WarnContext(ctx, "Conditions are no longer written", "kind", s.kind.Kind, "err", err)
 	}
 }
 
@@ -158,7 +158,7 @@ func (s *endpoints) writeStatusOnce(ctx context.Context, client dynamic.Interfac
 }
 
 func (s *endpoints) unwritten(ctx context.Context, key source.Key, then string, err error) {
-	s.log.WarnContext(ctx, "status of an object can't be written, "+then, "kind", s.kind.Kind, "object", key.String(), "error", err)
+	s.log.WarnContext(ctx, "The status of an object can't be written, "+then, "kind", s.kind.Kind, "object", key.String(), "err", err)
 }
 
 // look is a look at an object: the one after so many that were in vain.
