@@ -39,6 +39,10 @@ demo-multicluster: ## Show a federated Service gain and lose a cluster
 test: deps ## Set up, then lint, verify and test everything (what CI runs)
 	@dev/test.sh
 
+.PHONY: check
+check: deps bin/tools/.installed ## Check what was changed: format, vet, lint, tests of its packages (BASE=main)
+	@BASE=$(BASE) dev/check.sh
+
 .PHONY: clean
 clean: ## Remove what was built
 	@rm -rf bin

@@ -49,9 +49,10 @@ due=5 total=
 progress() {
   ((SECONDS >= due)) || return 0
   [[ -n $total ]] || total=$(for p in "$@"; do go list -C "$(directory "$p")" -deps "$(package "$p")"; done | sort -u | wc -l)
-  local compiled line
+  local compiled line linked=
   compiled=$(awk '!/[[:space:]]/ {n++} END {print n + 0}' "$log")
-  line="building $*: $compiled packages compiled, of $total at most, after $SECONDS s"
+  for p in "$@"; do linking "$p" && linked+=" $p"; done
+  line="building $*: $compiled packages compiled, of $total at most,${linked:+ linking$linked,} after $SECONDS s"
   if [[ -t 1 ]]; then
     due=$((SECONDS + 1)) shown=1
     printf '\r%s ' "$line"
