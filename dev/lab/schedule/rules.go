@@ -18,6 +18,9 @@ func (f Fault) window() window { return window{f.At, f.Until + margin} }
 
 // fits reports whether a fault may join those that are there.
 func (b *builder) fits(f Fault) bool {
+	if f.Kind == EtcdRestore && (f.At-f.Age < start || !b.fits(f.copied())) {
+		return false
+	}
 	if f.window().overlaps(b.calm) || f.Until > b.end {
 		return false
 	}
@@ -39,7 +42,8 @@ func (b *builder) collide(f, other Fault) bool {
 // touches returns what a fault needs for itself.
 func (b *builder) touches(f Fault) []string {
 	switch f.Kind {
-	case APIServerKill, EtcdKill, EtcdCompact, EtcdFull:
+	// A copy must not have what a fault has written to the API server, and only the end of that fault takes back.
+	case APIServerKill, EtcdKill, EtcdCompact, EtcdCopy, EtcdRestore, EtcdFull:
 		return []string{Etcd, APIServer}
 	case StealLease: // the thief needs an API server that writes
 		return []string{f.Target, APIServer}
