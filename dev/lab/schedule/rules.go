@@ -16,6 +16,9 @@ const (
 
 func (f Fault) window() window { return window{f.At, f.Until + margin} }
 
+// sinceCopy is the time in which an EtcdRestore needs its copy.
+func (f Fault) sinceCopy() window { return window{f.At - f.Age, f.Until + margin} }
+
 // fits reports whether a fault may join those that are there.
 func (b *builder) fits(f Fault) bool {
 	if f.Kind == EtcdRestore && (f.At-f.Age < start || !b.fits(f.copied())) {
@@ -26,6 +29,10 @@ func (b *builder) fits(f Fault) bool {
 	}
 	for _, other := range b.faults {
 		if f.window().overlaps(other.window()) && b.collide(f, other) {
+			return false
+		}
+		// There is one copy of etcd at a time.
+		if f.Kind == EtcdRestore && other.Kind == EtcdRestore && f.sinceCopy().overlaps(other.sinceCopy()) {
 			return false
 		}
 	}
