@@ -4,12 +4,12 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	clientv3 "go.etcd.io/etcd/client/v3"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/signpostd/signpost/dev/lab/etcdctl"
@@ -112,7 +112,16 @@ func TestRestoredEtcd(t *testing.T) {
 	for i := range 69 {
 		createService(t, api.Cluster, namespace, fmt.Sprint("lost-", i))
 	}
-	api.RestoreEtcd(copied, bumpRevision(t, 1000))
+	reached := revisionOf(t, api)
+	api.RestoreEtcd(copied, func(dir string) {
+		url, err := etcdctl.URL(dir)
+		if err == nil {
+			err = etcdctl.Bump(t.Context(), url, reached)
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	})
 	serves("restored with a bumped revision", "1/before")
 	rewound(1)
 	createService(t, api.Cluster, namespace, "after")
@@ -128,32 +137,16 @@ func TestRestoredEtcd(t *testing.T) {
 	rewound(2)
 }
 
-// bumpRevision raises the revision of etcd and compacts what was before, as `etcdutl snapshot restore --bump-revision
-// --mark-compacted` does.
-func bumpRevision(t *testing.T, by int) func(dir string) {
-	return func(dir string) {
-		t.Helper()
-		url, err := etcdctl.URL(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		err = etcdctl.With(t.Context(), url, func(ctx context.Context, client *clientv3.Client) error {
-			for range by {
-				if _, err := client.Put(ctx, "/bumped", ""); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-		if err != nil {
-			t.Fatalf("bump the revision: %v", err)
-		}
-		revision, err := etcdctl.Revision(t.Context(), url)
-		if err == nil {
-			err = etcdctl.Compact(t.Context(), url, revision)
-		}
-		if err != nil {
-			t.Fatalf("compact: %v", err)
-		}
+// revisionOf returns what the etcd of a cluster is at.
+func revisionOf(t *testing.T, api *kubetest.OwnCluster) int64 {
+	t.Helper()
+	url, err := etcdctl.URL(filepath.Dir(api.Kubeconfig))
+	if err != nil {
+		t.Fatal(err)
 	}
+	revision, err := etcdctl.Revision(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return revision
 }

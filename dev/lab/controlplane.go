@@ -94,6 +94,33 @@ func (c *controlPlane) takeAway(ctx context.Context, component string) (giveBack
 	return func() error { return syscall.Kill(next, syscall.SIGCONT) }, nil
 }
 
+// stop makes a component answer nothing any more. It ends with takeAway.
+func (c *controlPlane) stop(component string) error {
+	pid, err := c.pid(component)
+	if err == nil {
+		err = syscall.Kill(pid, syscall.SIGSTOP)
+	}
+	if err != nil {
+		return fmt.Errorf("stop %s: %w", component, err)
+	}
+	return nil
+}
+
+// etcdCopy is where the copy of etcd's data is kept.
+func (c *controlPlane) etcdCopy() string { return filepath.Join(c.dir, "etcd-copy") }
+
+// replaceEtcd gives etcd the data of the copy, and returns when it serves them.
+func (c *controlPlane) replaceEtcd(ctx context.Context, bumpAbove int64) error {
+	if err := etcdctl.ReplaceData(c.dir, c.etcdCopy()); err != nil {
+		return err
+	}
+	if bumpAbove > 0 {
+		return etcdctl.Bump(ctx, c.etcdURL, bumpAbove)
+	}
+	_, err := etcdctl.Revision(ctx, c.etcdURL)
+	return err
+}
+
 // kill ends a component and returns the id that its process had.
 func (c *controlPlane) kill(ctx context.Context, component string) (int, error) {
 	var pid int

@@ -47,6 +47,10 @@ func (s *stage) Cluster(ctx context.Context, f schedule.Fault) (schedule.End, er
 		return clear, err
 	case schedule.EtcdCompact:
 		return s.compact(ctx, f)
+	case schedule.EtcdCopy:
+		return ends(), etcdctl.CopyData(s.control.dir, s.control.etcdCopy())
+	case schedule.EtcdRestore:
+		return s.restoreEtcd(ctx, f)
 	case schedule.DropVersion:
 		return s.dropVersion(ctx, f.Target)
 	case schedule.EtcdKill:
@@ -84,6 +88,48 @@ func (s *stage) compact(ctx context.Context, f schedule.Fault) (schedule.End, er
 		return nil, errors.Join(err, end(ctx))
 	}
 	return end, nil
+}
+
+// restoreEtcd gives etcd the data of the copy. The witness must have seen all that is lost.
+func (s *stage) restoreEtcd(ctx context.Context, f schedule.Fault) (schedule.End, error) {
+	ctx, cancel := context.WithTimeout(ctx, startPatience)
+	defer cancel()
+	// Nothing is written any more. It isn't killed yet: the next one may only ever see the restored data.
+	if err := s.control.stop(apiServer); err != nil {
+		return nil, err
+	}
+	last, err := etcdctl.Revision(ctx, s.control.etcdURL)
+	if err == nil {
+		err = s.cluster.WaitFor(ctx, last)
+	}
+	if err == nil {
+		err = s.cluster.Restore(ctx, func(ctx context.Context) error {
+			bumpAbove := int64(0)
+			if f.Bump {
+				bumpAbove = last
+			}
+			return s.control.replaceEtcd(ctx, bumpAbove)
+		})
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.player.EtcdRestored()
+	giveBack, err := s.control.takeAway(ctx, apiServer)
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context) error {
+		return errors.Join(giveBack(), s.serves(ctx))
+	}, nil
+}
+
+// serves waits until the API server is ready.
+func (s *stage) serves(ctx context.Context) error {
+	return await(ctx, "the API server", startPatience, func() (bool, error) {
+		err := s.client.CoreV1().RESTClient().Get().AbsPath("/readyz").Timeout(time.Second).Do(ctx).Error()
+		return err == nil, err
+	})
 }
 
 // ends makes an End of what ends a fault of the network.

@@ -108,7 +108,7 @@ func (s *stage) play(ctx context.Context, seed uint64) (calm time.Duration, err 
 	if err := s.startServers(ctx, plan.ZoneRecords()); err != nil {
 		return 0, err
 	}
-	player, err := workload.NewPlayer(workload.Config{
+	s.player, err = workload.NewPlayer(workload.Config{
 		Plan: plan, API: s.rest, NameServer: s.names.Addr, Recorder: s.recorder,
 		Key: workload.Key{Name: personsKey, Algorithm: keyAlgorithm, Secret: s.keys[personsKey]},
 	})
@@ -122,7 +122,7 @@ func (s *stage) play(ctx context.Context, seed uint64) (calm time.Duration, err 
 	s.zone = witness.NewZone(witness.ZoneConfig{Server: s.names.Addr.String(), Name: zone + ".", Key: &witness.Key{Name: ourKey, Algorithm: keyAlgorithm, Secret: s.keys[ourKey]}}, s.recorder)
 	endWatch := s.watch(ctx, s.cluster.Run, s.zone.Run)
 	defer func() { err = errors.Join(err, endWatch()) }()
-	if err := player.Prepare(ctx); err != nil {
+	if err := s.player.Prepare(ctx); err != nil {
 		return 0, err
 	}
 	if err := s.createForeignSlices(ctx); err != nil {
@@ -137,7 +137,7 @@ func (s *stage) play(ctx context.Context, seed uint64) (calm time.Duration, err 
 	clients.Go(func() { s.streams.Run(asking) })
 	defer clients.Wait()
 	defer stopAsking()
-	if err := s.bad(ctx, player, faults); err != nil {
+	if err := s.bad(ctx, faults); err != nil {
 		return 0, err
 	}
 	return s.waitForCalm(ctx)
@@ -184,13 +184,13 @@ func (s *stage) watch(ctx context.Context, witnesses ...func(context.Context) er
 }
 
 // bad edits and breaks things for as long as the run lasts.
-func (s *stage) bad(ctx context.Context, player *workload.Player, faults schedule.Schedule) error {
+func (s *stage) bad(ctx context.Context, faults schedule.Schedule) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	errs := make([]error, 2)
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		if _, errs[0] = player.Play(ctx, s.options.duration); errs[0] != nil {
+		if _, errs[0] = s.player.Play(ctx, s.options.duration); errs[0] != nil {
 			cancel(errs[0])
 		}
 	})

@@ -70,6 +70,7 @@ type stage struct {
 	dns      map[string]*network.DNS     // by the name of the link
 	links    map[string]*network.Link    // all others, by name
 
+	player  *workload.Player
 	cluster *witness.Cluster
 	zone    *witness.Zone
 	streams *witness.Streams

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/signpostd/signpost/dev/lab/etcdctl"
 )
 
 // restoreTimeout bounds the wait for a component that is started again.
@@ -15,11 +17,9 @@ const restoreTimeout = 2 * time.Minute
 // CopyEtcd returns a directory with a copy of etcd's data, for RestoreEtcd.
 func (c *OwnCluster) CopyEtcd() (dir string) {
 	c.t.Helper()
-	dir = c.t.TempDir()
-	c.Stop(Etcd)
-	defer c.Continue(Etcd)
-	if err := os.CopyFS(dir, os.DirFS(c.etcdData())); err != nil {
-		c.t.Fatalf("kubetest: copy the data of etcd: %v", err)
+	dir = filepath.Join(c.t.TempDir(), Etcd)
+	if err := etcdctl.CopyData(c.dir, dir); err != nil {
+		c.t.Fatalf("kubetest: %v", err)
 	}
 	return dir
 }
@@ -29,7 +29,7 @@ func (c *OwnCluster) CopyEtcd() (dir string) {
 // be one second at least.
 func (c *OwnCluster) RestoreEtcd(dir string, before func(clusterDir string)) {
 	c.t.Helper()
-	data, fresh := c.etcdData(), c.etcdData()+".new"
+	fresh := filepath.Join(c.dir, Etcd+".new")
 	if dir != "" {
 		if err := os.CopyFS(fresh, os.DirFS(dir)); err != nil {
 			c.t.Fatalf("kubetest: copy data for etcd: %v", err)
@@ -38,12 +38,8 @@ func (c *OwnCluster) RestoreEtcd(dir string, before func(clusterDir string)) {
 		c.t.Fatalf("kubetest: make an empty directory for etcd: %v", err)
 	}
 	c.Kill(APIServer)
-	c.Kill(Etcd)
-	if err := os.Rename(data, data+fmt.Sprint(".", time.Now().UnixNano())); err != nil {
-		c.t.Fatalf("kubetest: take the data of etcd away: %v", err)
-	}
-	if err := os.Rename(fresh, data); err != nil {
-		c.t.Fatalf("kubetest: give data to etcd: %v", err)
+	if err := etcdctl.ReplaceData(c.dir, fresh); err != nil {
+		c.t.Fatalf("kubetest: %v", err)
 	}
 	c.awaitPID(APIServer)
 	c.Stop(APIServer)
@@ -53,8 +49,6 @@ func (c *OwnCluster) RestoreEtcd(dir string, before func(clusterDir string)) {
 	}
 	c.Continue(APIServer)
 }
-
-func (c *OwnCluster) etcdData() string { return filepath.Join(c.dir, Etcd) }
 
 // awaitPID waits until a component runs again.
 func (c *OwnCluster) awaitPID(component string) {

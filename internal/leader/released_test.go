@@ -180,6 +180,30 @@ func (r refusing) Update(ctx context.Context, record resourcelock.LeaderElection
 	return r.view.Update(ctx, record)
 }
 
+// A leader that may no longer write the lease stops at the renew deadline, as if it were cut off.
+func TestLeaseThatMayNoLongerBeWritten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &store{}
+		c := newCandidate(t, s, "a")
+		var reads, writes atomic.Int32
+		var allowed atomic.Bool
+		c.lease = func() resourcelock.Interface {
+			return refusing{&view{store: s, identity: "a", down: &c.down, lose: &c.lose}, &reads, &writes, &allowed}
+		}
+		allowed.Store(true)
+		c.start(t, untilDone)
+		time.Sleep(time.Minute)
+		wantOpen(t, c.Fence())
+		allowed.Store(false)
+		time.Sleep(DefaultRenewDeadline)
+		wantClosed(t, c.Fence(), "not renewed within 10s")
+		c.stop()
+		if err := <-c.done; err != nil {
+			t.Errorf("Run: %v", err)
+		}
+	})
+}
+
 // A free lease that can't be acquired is not requested in a loop.
 func TestFreeLeaseThatCanNotBeAcquired(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -1,6 +1,7 @@
-// Package etcdctl tells the etcd of a local cluster what no API server would: to forget revisions, for instance.
+// Package etcdctl tells the etcd of a local cluster what no API server would: to forget revisions, for instance, or to
+// serve a copy of its data that is older. data.go has what is about copies.
 //
-// The lab and the benchmark call it. URL finds the etcd of a cluster; With makes a client for anything else.
+// The lab, the benchmark and tests call it. URL finds the etcd of a cluster; With makes a client for anything else.
 //
 // # Concurrency
 //

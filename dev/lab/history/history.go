@@ -43,13 +43,17 @@ type Entry struct {
 }
 
 // Object is a change of the cluster's state, as etcd stored it. The revisions of all objects are one order: the state
-// of the cluster at a revision is the last change of each object up to it.
+// of the cluster at a revision is the last change of each object up to it. They are etcd's own until etcd is restored from a
+// copy. From then on they are higher than etcd's, so that the order continues although etcd's revision went back.
 type Object struct {
 	Resource  string `json:"resource"` // plural: pods
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name"`
 	Revision  int64  `json:"revision"`
 	Deleted   bool   `json:"deleted,omitempty"`
+	// Restored is true if nobody wrote this: etcd was restored from a copy, in which the object was so. All such changes of one
+	// restore have the same revision.
+	Restored bool `json:"restored,omitempty"`
 	// Content is the object as JSON without its managed fields; nil if it was deleted.
 	Content json.RawMessage `json:"content,omitempty"`
 }

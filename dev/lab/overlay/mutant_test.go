@@ -31,7 +31,7 @@ func TestMutantsAreDescribed(t *testing.T) {
 		if !slices.Contains([]string{"V1", "V2", "V3", "V4", "V5", "V6", "V7"}, m.Validator) {
 			t.Errorf("%s: there is no validator %q", m.Name, m.Validator)
 		}
-		if !slices.Contains([]string{"mixed", "split-brain", "outage", "compaction", "calm", "skew", "herd", "rights", "versions"}, m.Profile) {
+		if !slices.Contains([]string{"mixed", "split-brain", "outage", "compaction", "calm", "skew", "herd", "restore", "rights", "versions"}, m.Profile) {
 			t.Errorf("%s: there is no profile %q", m.Name, m.Profile)
 		}
 	}

@@ -1,7 +1,20 @@
 package overlay
 
-// kindMutants believe that a kind has no objects when it can't be read: V4, and V5 where slices are made of them.
+// kindMutants believe that a kind has no objects when it can't be read: V4, and V5 for ExternalWorkloads, because only slices are made
+// of them. One believes that nothing is lost when the resource version went back: V1.
 var kindMutants = []Mutant{
+	{
+		Name:      "rewind-unnoticed",
+		Fault:     "Watches go on at the version that was reached last, although the resource version of the API server went back.",
+		Validator: "V1",
+		Profile:   "restore",
+		Test:      "kube TestRewind",
+		Edits: []Edit{{
+			File: "kube/rewind.go",
+			Old:  "	if !below(present, p.watches.come()) {\n",
+			New:  "	if true {\n",
+		}},
+	},
 	{
 		Name:      "forbidden-is-empty",
 		Fault:     "A kind that must not be read any more counts as one without objects.",

@@ -45,6 +45,22 @@ var leaderMutants = []Mutant{
 		},
 	},
 	{
+		Name:      "forbidden-renewal-counts",
+		Fault:     "Who has the Lease and may no longer write it takes each refusal of the API server for a renewal, and leads on.",
+		Validator: "V7",
+		Profile:   "rights",
+		Test:      "internal/leader TestLeaseThatMayNoLongerBeWritten",
+		Edits: []Edit{{
+			File: "internal/leader/lock.go",
+			Old:  "	err := send(limited, record)\n",
+			New: `	err := send(limited, record)
+	if apierrors.IsForbidden(err) {
+		err = nil
+	}
+`,
+		}},
+	},
+	{
 		Name:      "stolen-lease",
 		Fault:     "A candidate takes the Lease without waiting until it has run out, while the holder goes on until it notices.",
 		Validator: "V7",

@@ -25,6 +25,10 @@ const (
 	// EtcdCompact makes etcd forget all but the last revisions at At. With Fault.Relist the API server is away from before the
 	// compaction until the fault ends, so that watches can't go on where they were.
 	EtcdCompact Kind = "etcd-compact"
+	// EtcdCopy keeps a copy of etcd's data, for the next EtcdRestore.
+	EtcdCopy Kind = "etcd-copy"
+	// EtcdRestore replaces etcd's data at At by the copy, which is Fault.Age old. The API server is away until the fault ends.
+	EtcdRestore Kind = "etcd-restore"
 	// EtcdFull raises the alarm NOSPACE of etcd, which refuses all writes until the fault ends.
 	EtcdFull Kind = "etcd-full"
 
@@ -102,6 +106,10 @@ type Fault struct {
 	Applied bool
 	// Relist says that the API server is away meanwhile, for EtcdCompact.
 	Relist bool
+	// Age is how old the copy is, for EtcdRestore.
+	Age time.Duration
+	// Bump says that the revision of etcd is raised above all that it has had, for EtcdRestore. Otherwise it goes back.
+	Bump bool
 }
 
 // Detail returns the parameters of a fault as text, for history.Fault and the log; empty if it has none.
@@ -121,6 +129,8 @@ func (f Fault) Detail() string {
 	add(f.Share > 0 && f.Applied, "after it was applied")
 	add(f.Share > 0 && !f.Applied, "before it is applied")
 	add(f.Relist, "with the API server away")
+	add(f.Age > 0, "from a copy %s old", f.Age)
+	add(f.Bump, "with a bumped revision")
 	return strings.Join(parts, ", ")
 }
 

@@ -94,11 +94,19 @@ func (b *builder) share(low, high float64) float64 {
 
 func oneOf[T any](b *builder, all ...T) T { return all[b.rng.IntN(len(all))] }
 
-// add appends a fault of a profile if it ends in time, and says whether it does.
+// add appends a fault of a profile if it ends in time, and says whether it does. A copy of etcd is made before it is restored.
 func (b *builder) add(f Fault) bool {
 	if f.Until > b.end {
 		return false
 	}
 	b.faults = append(b.faults, f)
+	if f.Kind == EtcdRestore {
+		b.faults = append(b.faults, f.copied())
+	}
 	return true
+}
+
+// copied returns the fault that makes the copy which f, an EtcdRestore, needs.
+func (f Fault) copied() Fault {
+	return Fault{At: f.At - f.Age, Until: f.At - f.Age, Kind: EtcdCopy, Target: f.Target}
 }

@@ -178,6 +178,48 @@ func TestProfiles(t *testing.T) {
 	}
 }
 
+// In a run of three minutes, etcd is restored with a bumped revision and with one that goes back, in turn. Each copy is as old as
+// its fault says, and is made after the restore before.
+func TestRestores(t *testing.T) {
+	bumped := map[bool]int{}
+	for seed := range uint64(20) {
+		s := mustMake(t, Options{Seed: seed, Duration: 3 * time.Minute, Lab: lab, Profile: "restore"})
+		for i, f := range s.Faults {
+			if f.Kind != EtcdRestore {
+				continue
+			}
+			bumped[f.Bump]++
+			if made := s.Faults[i-1]; made.Kind != EtcdCopy || made.At != f.At-f.Age {
+				t.Errorf("seed %d: fault %d has no copy of %s before:\n%s", seed, f.ID, f.Age, s)
+			}
+			if i > 2 && s.Faults[i-2].Bump == f.Bump {
+				t.Errorf("seed %d: fault %d is like the restore before:\n%s", seed, f.ID, s)
+			}
+		}
+	}
+	if bumped[true] < 20 || bumped[false] < 20 {
+		t.Errorf("in 20 seeds, %d restores have a bumped revision, and %d don't", bumped[true], bumped[false])
+	}
+}
+
+// In a mixed schedule, other faults may hide that the revision went back, so it is bumped. Each copy is restored before the next one
+// is made.
+func TestMixedRestores(t *testing.T) {
+	for seed := range uint64(200) {
+		s := mustMake(t, Options{Seed: seed, Duration: 10 * time.Minute, Lab: lab})
+		copied := false
+		for _, f := range s.Faults {
+			switch {
+			case f.Kind == EtcdRestore && !f.Bump:
+				t.Errorf("seed %d: the revision goes back:\n%s", seed, s)
+			case f.Kind == EtcdCopy && copied, f.Kind == EtcdRestore && !copied:
+				t.Errorf("seed %d: fault %d is out of turn:\n%s", seed, f.ID, s)
+			}
+			copied = f.Kind == EtcdCopy || copied && f.Kind != EtcdRestore
+		}
+	}
+}
+
 // Two pauses of split-brain are of different replicas, so that one of them is that of the leader.
 func TestSplitBrainHitsTheLeader(t *testing.T) {
 	s := mustMake(t, Options{Seed: 3, Duration: 2 * time.Minute, Lab: lab, Profile: "split-brain"})
@@ -189,7 +231,7 @@ func TestSplitBrainHitsTheLeader(t *testing.T) {
 // What the lab doesn't have isn't broken.
 func TestSmallLab(t *testing.T) {
 	s := mustMake(t, Options{Seed: 3, Duration: 3 * time.Minute, Lab: Lab{Replicas: []string{"replica-a"}}})
-	kinds := []Kind{Kill, Terminate, Pause, APIServerKill, EtcdKill, EtcdCompact, EtcdFull}
+	kinds := []Kind{Kill, Terminate, Pause, APIServerKill, EtcdKill, EtcdCompact, EtcdCopy, EtcdRestore, EtcdFull}
 	for _, f := range s.Faults {
 		if !slices.Contains(kinds, f.Kind) {
 			t.Errorf("%s of %q, which isn't there", f.Kind, f.Target)

@@ -7,7 +7,7 @@ import (
 
 // dealt are the kinds that mixed schedules are dealt from.
 var dealt = []Kind{
-	Kill, Terminate, Pause, APIServerKill, EtcdKill, EtcdCompact, EtcdFull, Delay, Slow, Cut, HalfOpen, APIErrors,
+	Kill, Terminate, Pause, APIServerKill, EtcdKill, EtcdCompact, EtcdRestore, EtcdFull, Delay, Slow, Cut, HalfOpen, APIErrors,
 	WithdrawRight, DropVersion,
 	DNSDrop, ProviderStorm, BINDPause, BINDRestart, StealLease, RotateCertificates, SlowClient,
 }
@@ -102,7 +102,7 @@ func (b *builder) targets(k Kind) []string {
 		return slices.Clone(b.lab.Replicas)
 	case APIServerKill:
 		return []string{APIServer}
-	case EtcdKill, EtcdCompact, EtcdFull:
+	case EtcdKill, EtcdCompact, EtcdRestore, EtcdFull:
 		return []string{Etcd}
 	case Delay, Slow, Cut, HalfOpen:
 		return slices.Clone(b.lab.Links)
@@ -148,6 +148,11 @@ func (b *builder) fault(k Kind, at time.Duration) Fault {
 		if f.Relist = b.rng.IntN(2) == 0; f.Relist {
 			lasts(time.Second, 8*time.Second)
 		}
+	case EtcdRestore:
+		lasts(2*time.Second, 8*time.Second)
+		// A replica that other faults keep from the API server for long can't see that the revision went back, so it is
+		// bumped, as docs/operating.md recommends.
+		f.Age, f.Bump = b.between(20*time.Second, 30*time.Second), true
 	case EtcdFull:
 		lasts(5*time.Second, 10*time.Second)
 	case Delay:

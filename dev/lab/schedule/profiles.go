@@ -30,6 +30,7 @@ var profiles = []Profile{
 	{"split-brain", "Each replica in turn is paused for 40 s, the leader among them.", (*builder).splitBrain},
 	{"outage", "The API server is away for 60 s.", (*builder).outage},
 	{"compaction", "etcd is compacted again and again; each second time the API server is away meanwhile.", (*builder).compaction},
+	{"restore", "etcd is restored from a copy of 20 to 30 s before, in turn with a bumped revision and with one that goes back.", (*builder).restores},
 	{Skew, "One replica has another clock, and the leader changes again and again.", (*builder).skew},
 	{FastClock, "The clock of one replica runs twice as fast, and the leader changes again and again.", (*builder).fastClock},
 	{"herd", "One replica after the other is killed, so that its clients go to the others.", (*builder).herd},
@@ -77,6 +78,20 @@ func (b *builder) compaction() {
 		}
 		relist = !relist
 		at = f.Until + b.between(8*time.Second, 15*time.Second)
+	}
+}
+
+func (b *builder) restores() {
+	bump := b.rng.IntN(2) == 0
+	for at := start; ; {
+		f := Fault{Kind: EtcdRestore, Target: Etcd, Age: b.between(20*time.Second, 30*time.Second), Bump: bump}
+		f.At = at + f.Age
+		f.Until = f.At + b.between(2*time.Second, 8*time.Second)
+		if !b.add(f) {
+			return
+		}
+		bump = !bump
+		at = f.Until + b.between(15*time.Second, 20*time.Second)
 	}
 }
 

@@ -16,13 +16,23 @@ const (
 
 func (f Fault) window() window { return window{f.At, f.Until + margin} }
 
+// sinceCopy is the time in which an EtcdRestore needs its copy.
+func (f Fault) sinceCopy() window { return window{f.At - f.Age, f.Until + margin} }
+
 // fits reports whether a fault may join those that are there.
 func (b *builder) fits(f Fault) bool {
+	if f.Kind == EtcdRestore && (f.At-f.Age < start || !b.fits(f.copied())) {
+		return false
+	}
 	if f.window().overlaps(b.calm) || f.Until > b.end {
 		return false
 	}
 	for _, other := range b.faults {
 		if f.window().overlaps(other.window()) && b.collide(f, other) {
+			return false
+		}
+		// There is one copy of etcd at a time.
+		if f.Kind == EtcdRestore && other.Kind == EtcdRestore && f.sinceCopy().overlaps(other.sinceCopy()) {
 			return false
 		}
 	}
@@ -39,7 +49,8 @@ func (b *builder) collide(f, other Fault) bool {
 // touches returns what a fault needs for itself.
 func (b *builder) touches(f Fault) []string {
 	switch f.Kind {
-	case APIServerKill, EtcdKill, EtcdCompact, EtcdFull:
+	// A copy must not have what a fault has written to the API server, and only the end of that fault takes back.
+	case APIServerKill, EtcdKill, EtcdCompact, EtcdCopy, EtcdRestore, EtcdFull:
 		return []string{Etcd, APIServer}
 	case StealLease: // the thief needs an API server that writes
 		return []string{f.Target, APIServer}

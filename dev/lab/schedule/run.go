@@ -19,7 +19,7 @@ type End func(context.Context) error
 type Injector interface {
 	// Replica begins Kill, Terminate and Pause.
 	Replica(context.Context, Fault) (End, error)
-	// Cluster begins APIServerKill, EtcdKill, EtcdCompact, EtcdFull and DropVersion.
+	// Cluster begins APIServerKill, EtcdKill, EtcdCompact, EtcdRestore, EtcdFull and DropVersion, and does EtcdCopy.
 	Cluster(context.Context, Fault) (End, error)
 	// Link begins Delay, Slow, Cut and HalfOpen.
 	Link(context.Context, Fault) (End, error)
@@ -124,7 +124,7 @@ func (r *play) group(k Kind) func(context.Context, Fault) (End, error) {
 	switch k {
 	case Kill, Terminate, Pause:
 		return r.injector.Replica
-	case APIServerKill, EtcdKill, EtcdCompact, EtcdFull, DropVersion:
+	case APIServerKill, EtcdKill, EtcdCompact, EtcdCopy, EtcdRestore, EtcdFull, DropVersion:
 		return r.injector.Cluster
 	case Delay, Slow, Cut, HalfOpen:
 		return r.injector.Link

@@ -173,7 +173,7 @@ func TestRunReturnsAllErrors(t *testing.T) {
 // Every kind has a method of the Injector, and every kind that schedules have is dealt.
 func TestEveryKindHasAGroup(t *testing.T) {
 	r := &play{injector: &notes{}}
-	for _, k := range dealt {
+	for _, k := range append(slices.Clone(dealt), EtcdCopy) {
 		if r.group(k) == nil {
 			t.Errorf("%s has none", k)
 		}

@@ -137,16 +137,16 @@ func (b *backends) number(w model.Workload, o *objects) int32 {
 	return n
 }
 
-// existenceOf reads a version only when the one before was a deletion: an object keeps its UID until it is deleted.
+// existenceOf reads a version only when the one before was a deletion, or etcd was restored: an object keeps its UID until then.
 func (o *objects) existenceOf(w model.Workload) chain[existence] {
 	c := chain[existence]{{at: beforeAll}}
 	for _, v := range o.byID[objectID{w.Resource(), w.Namespace, w.Name}] {
 		switch last := c[len(c)-1].value; {
 		case v.Deleted && last.exists:
 			c = append(c, step[existence]{at: v.at})
-		case !v.Deleted && !last.exists:
+		case !v.Deleted && (!last.exists || v.Restored):
 			if meta, err := model.Decode[model.Meta](v.Version); err == nil {
-				c = append(c, step[existence]{v.at, existence{true, meta.Metadata.UID}})
+				c.append(v.at, existence{true, meta.Metadata.UID}, func(a, b existence) bool { return a == b })
 			}
 		}
 	}

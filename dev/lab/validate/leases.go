@@ -60,6 +60,8 @@ const allReplicas = "all"
 const (
 	killKind  = "kill"        // the replica is gone at once, and what it held means nothing for the one that is started next
 	stealKind = "steal-lease" // somebody edits a held Lease, so that two replicas may hold it in good faith
+	// restoreKind does the same to a Lease: the copy of etcd names a holder of before.
+	restoreKind = "etcd-restore"
 )
 
 // fastestClock is how much faster than time the clock of a candidate may run, which sees a Lease run out that much earlier
@@ -122,8 +124,8 @@ func (c *leaseCheck) read(e history.Entry) {
 		case stealKind:
 			c.steals = append(c.steals, interval{e.At, e.At + c.duration})
 		}
-	case e.Fault != nil && e.Fault.Kind == stealKind:
-		// The holder is emptied again, and everybody may take it at once.
+	case e.Fault != nil && (e.Fault.Kind == stealKind || e.Fault.Kind == restoreKind):
+		// The holder is emptied again, or was another one in the copy, and everybody may take it at once.
 		c.steals = append(c.steals, interval{e.At, e.At + c.duration})
 	case e.Write == nil || e.Write.Replica == history.Person:
 	case e.Write.Update != nil:

@@ -124,6 +124,13 @@ func TestOutsideLease(t *testing.T) {
 			r.lease(3, "replica-b", "b", 200)
 			r.slice(3.5, "replica-a")
 		}, ""},
+		{"etcd is restored to a Lease of another replica", func(r *leaseRun) {
+			r.lease(1, "replica-a", "a", 200)
+			r.fault(2, 1, restoreKind, "etcd", false)
+			r.fault(4, 1, restoreKind, "etcd", true)
+			r.lease(5, "replica-b", "b", 200)
+			r.slice(5.5, "replica-a")
+		}, ""},
 		{"killed", func(r *leaseRun) {
 			r.lease(1, "replica-a", "a", 200)
 			r.fault(2, 1, killKind, "replica-a", false)

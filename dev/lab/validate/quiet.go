@@ -17,13 +17,15 @@ const (
 	// recovery is how long after a fault a replica may still be behind: it notices a half-open connection within 15 s, and
 	// its next attempt to connect may hang for another 10 s.
 	recovery = 30 * time.Second
+	// restored is the same after a restore of etcd, which ends when the API server is ready.
+	restored = 10 * time.Second
 )
 
 // trouble is a time in which a replica may be behind, with the recovery at its end.
 type trouble struct{ from, to time.Duration }
 
 // harmless are the kinds of faults that don't keep a replica from what the API server says, nor a client from the replica.
-var harmless = []string{"dns-drop", "provider-storm", "bind-pause", "bind-restart", "steal-lease"}
+var harmless = []string{"etcd-copy", "dns-drop", "provider-storm", "bind-pause", "bind-restart", "steal-lease"}
 
 // troubles are those of one replica, in the order of time; none overlaps another.
 type troubles []trouble
@@ -42,7 +44,7 @@ func troublesOf(h history.History, replica string, replicas []string) troubles {
 			continue
 		}
 		if from, ok := open[e.Fault.ID]; ok {
-			all = append(all, trouble{from, e.At + recovery})
+			all = append(all, trouble{from, e.At + recoveryOf(e.Fault.Kind)})
 			delete(open, e.Fault.ID)
 		}
 	}
@@ -50,6 +52,13 @@ func troublesOf(h history.History, replica string, replicas []string) troubles {
 		all = append(all, trouble{from, math.MaxInt64})
 	}
 	return all.merged()
+}
+
+func recoveryOf(kind string) time.Duration {
+	if kind == restoreKind {
+		return restored
+	}
+	return recovery
 }
 
 func touches(f *history.Fault, replica string, replicas []string) bool {

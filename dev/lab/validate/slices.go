@@ -153,7 +153,7 @@ func (c *sliceCheck) change(at time.Duration, o history.Object, key trackKey, w 
 	} else {
 		t.objects[o.Name] = *w
 	}
-	if len(changed) == 0 {
+	if len(changed) == 0 || o.Restored { // nobody wrote what etcd was restored to
 		return
 	}
 	owner := before.owner

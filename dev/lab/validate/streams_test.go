@@ -177,6 +177,37 @@ func TestStreams(t *testing.T) {
 			c.removes(a1)
 		}, []string{"V1"}},
 
+		{"etcd is restored to a pod of another UID", func(m *made, c *client) {
+			m.restart("a")
+			m.slice("web-1", "web", "a=10.0.0.1", "b=10.0.0.2")
+			m.pass(time.Minute)
+			m.fault(1, "etcd-restore", "etcd", "")
+			m.again["a"] = 0
+			m.pod("a")
+			m.slice("web-1", "web", "a=10.0.0.3", "b=10.0.0.2")
+			m.revision--
+			for _, e := range m.Entries[len(m.Entries)-2:] {
+				e.Object.Revision, e.Object.Restored = m.revision, true
+			}
+			m.pass(5 * time.Second)
+			m.fault(1, "etcd-restore", "etcd", "ended")
+			m.pass(9 * time.Second)
+			c.adds("a=" + c1)
+			c.removes(a1)
+			m.pass(20 * time.Second)
+			m.open("replica-a").adds("a="+c1, "b="+b1)
+		}, nil},
+		{"V1: ten seconds after a restore of etcd", func(m *made, c *client) {
+			m.fault(1, "etcd-restore", "etcd", "")
+			m.slice("web-1", "web", "b=10.0.0.2")
+			m.pass(5 * time.Second)
+			m.fault(1, "etcd-restore", "etcd", "ended")
+			c.removes(a1)
+			m.pass(11 * time.Second)
+			other := m.open("replica-a")
+			other.adds("a="+a1, "b="+b1)
+			other.removes(a1)
+		}, []string{"V1"}},
 		{"V1: the trouble of another replica is no excuse", func(m *made, c *client) {
 			there := m.open("replica-b")
 			there.adds("a="+a1, "b="+b1)

@@ -1,10 +1,12 @@
 package witness
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -51,6 +53,21 @@ type Cluster struct {
 	stored   stored
 	page     int64 // how many objects are read at a time
 	progress *progress[int64]
+	restores chan restore
+
+	// The rest belongs to Run.
+
+	// latest has the last version of each recorded object that exists, by key.
+	latest map[string]history.Object
+	// offset is what the revisions of the history are above those of etcd.
+	offset int64
+}
+
+// restore is a call of Restore.
+type restore struct {
+	ctx     context.Context
+	replace func(context.Context) error
+	done    chan error
 }
 
 // NewCluster makes the witness of a cluster. It connects when Run is called.
@@ -65,7 +82,10 @@ func NewCluster(config ClusterConfig, recorder Recorder) (*Cluster, error) {
 	if err != nil {
 		return nil, fmt.Errorf("watch etcd: %w", err)
 	}
-	return &Cluster{config: config, recorder: recorder, client: client, stored: newStored(config.Namespaces), page: pageSize, progress: newProgress[int64]()}, nil
+	return &Cluster{
+		config: config, recorder: recorder, client: client, stored: newStored(config.Namespaces), page: pageSize, progress: newProgress[int64](),
+		restores: make(chan restore), latest: map[string]history.Object{},
+	}, nil
 }
 
 // Run records until ctx ends. It returns an error if it can't go on without a gap: because a revision was compacted before
@@ -80,7 +100,7 @@ func (c *Cluster) Run(ctx context.Context) error {
 	return err
 }
 
-// Revision is the last revision of which everything is recorded; zero before the first.
+// Revision is the last revision of etcd of which everything is recorded; zero before the first.
 func (c *Cluster) Revision() int64 { return c.progress.get() }
 
 // WaitFor returns when everything up to a revision is recorded, such as the resourceVersion of an object or of a list. It
@@ -90,6 +110,19 @@ func (c *Cluster) WaitFor(ctx context.Context, revision int64) error {
 		return fmt.Errorf("wait for revision %d of etcd, at %d: %w", revision, c.Revision(), err)
 	}
 	return nil
+}
+
+// Restore calls replace, which gives etcd other data and returns when etcd serves them, and records how the objects
+// differ from those before. In the history their revision is above all earlier ones. Nothing may be written to etcd meanwhile,
+// and all that was written before has to be recorded (WaitFor). Run fails if Restore does.
+func (c *Cluster) Restore(ctx context.Context, replace func(context.Context) error) error {
+	r := restore{ctx, replace, make(chan error, 1)}
+	select {
+	case c.restores <- r:
+		return <-r.done
+	case <-ctx.Done():
+		return fmt.Errorf("restore etcd: wait for its witness: %w", context.Cause(ctx))
+	}
 }
 
 func (c *Cluster) run(ctx context.Context) error {
@@ -115,12 +148,25 @@ func (c *Cluster) run(ctx context.Context) error {
 
 // readAll records everything that is stored, in the order of revisions, and returns the revision at which it was.
 func (c *Cluster) readAll(ctx context.Context) (revision int64, err error) {
-	var objects []*history.Object
+	objects, revision, err := c.list(ctx)
+	if err != nil {
+		return 0, err
+	}
+	byRevision := func(a, b string) int { return cmp.Compare(objects[a].Revision, objects[b].Revision) }
+	for _, key := range slices.SortedFunc(maps.Keys(objects), byRevision) {
+		c.record(key, *objects[key])
+	}
+	return revision, nil
+}
+
+// list returns the recorded objects that are stored, by key, and the revision at which they were.
+func (c *Cluster) list(ctx context.Context) (objects map[string]*history.Object, revision int64, err error) {
+	objects = map[string]*history.Object{}
 	end := clientv3.GetPrefixRangeEnd(prefix)
 	for key, more := prefix, true; more; {
 		page, err := c.read(ctx, key, clientv3.WithRange(end), clientv3.WithLimit(c.page), clientv3.WithRev(revision))
 		if err != nil {
-			return 0, fmt.Errorf("read what etcd stores: %w", err)
+			return nil, 0, fmt.Errorf("read what etcd stores: %w", err)
 		}
 		if revision == 0 {
 			revision = page.Header.Revision
@@ -128,19 +174,54 @@ func (c *Cluster) readAll(ctx context.Context) (revision int64, err error) {
 		for _, kv := range page.Kvs {
 			object, err := c.object(mvccpb.PUT, kv)
 			if err != nil {
-				return 0, err
+				return nil, 0, err
 			}
 			if object != nil {
-				objects = append(objects, object)
+				objects[string(kv.Key)] = object
 			}
 			key = string(kv.Key) + "\x00"
 		}
 		more = page.More && len(page.Kvs) > 0
 	}
-	slices.SortFunc(objects, func(a, b *history.Object) int { return cmp.Compare(a.Revision, b.Revision) })
-	for _, object := range objects {
-		c.recorder.Record(history.Entry{Object: object})
+	return objects, revision, nil
+}
+
+// record adds a version of an object, with etcd's revision, to the history.
+func (c *Cluster) record(key string, o history.Object) {
+	if o.Deleted {
+		delete(c.latest, key)
+	} else {
+		c.latest[key] = o
 	}
+	o.Revision += c.offset
+	c.recorder.Record(history.Entry{Object: &o})
+}
+
+// restored has the data of etcd replaced, and records what differs as one revision, which is the next one of the history. It
+// returns the revision that etcd is at.
+func (c *Cluster) restored(r restore, last int64) (int64, error) {
+	if err := r.replace(r.ctx); err != nil {
+		return last, err
+	}
+	objects, revision, err := c.list(r.ctx)
+	if err != nil {
+		return last, err
+	}
+	c.offset += last + 1 - revision
+	for _, key := range slices.Sorted(maps.Keys(c.latest)) {
+		if gone := c.latest[key]; objects[key] == nil {
+			gone.Revision, gone.Content, gone.Deleted, gone.Restored = revision, nil, true, true
+			c.record(key, gone)
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(objects)) {
+		if before, existed := c.latest[key]; !existed || !bytes.Equal(before.Content, objects[key].Content) {
+			o := *objects[key]
+			o.Revision, o.Restored = revision, true
+			c.record(key, o)
+		}
+	}
+	c.progress.reach(revision)
 	return revision, nil
 }
 
@@ -166,7 +247,21 @@ func (c *Cluster) read(ctx context.Context, key string, options ...clientv3.OpOp
 func (c *Cluster) follow(ctx context.Context, last int64) (int64, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	for answer := range c.client.Watch(ctx, "", clientv3.WithPrefix(), clientv3.WithRev(last+1)) {
+	watch := c.client.Watch(ctx, "", clientv3.WithPrefix(), clientv3.WithRev(last+1))
+	for {
+		var answer clientv3.WatchResponse
+		select {
+		case r := <-c.restores:
+			cancel()
+			last, err := c.restored(r, last)
+			r.done <- err
+			return last, err
+		case next, open := <-watch:
+			if !open {
+				return last, nil
+			}
+			answer = next
+		}
 		if answer.CompactRevision != 0 {
 			return last, fmt.Errorf("watch etcd: the revisions %d to %d were compacted before they were read", last+1, answer.CompactRevision-1)
 		}
@@ -179,7 +274,6 @@ func (c *Cluster) follow(ctx context.Context, last int64) (int64, error) {
 			return last, err
 		}
 	}
-	return last, nil
 }
 
 // recordAll records the events of an answer, which has all of each of its revisions.
@@ -199,7 +293,7 @@ func (c *Cluster) recordAll(last int64, events []*clientv3.Event) (int64, error)
 			return last, err
 		}
 		if object != nil {
-			c.recorder.Record(history.Entry{Object: object})
+			c.record(string(event.Kv.Key), *object)
 		}
 	}
 	if last > before {

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"go.etcd.io/etcd/api/v3/mvccpb"
@@ -277,6 +278,66 @@ func TestCompaction(t *testing.T) {
 	}
 	if waited := late.WaitFor(t.Context(), a.lastRevision()); !errors.Is(waited, err) || !errors.Is(waited, errEnded) {
 		t.Errorf("waiting for what doesn't come: %v", waited)
+	}
+}
+
+// After a restore of etcd, objects are recorded that were otherwise in the copy, as one revision above all before, whether etcd's
+// own went back or was bumped. What is written then comes after that.
+func TestRestore(t *testing.T) {
+	t.Parallel()
+	own := kubetest.StartOwn(t, kubetest.Options{RestartDelay: 2 * time.Second})
+	a := newAPIServer(t, own.Cluster)
+	recorder := newRecorder(t)
+	c := a.witness(recorder, 1)
+	background(t, c.Run)
+	service := func(name string) {
+		a.create("services", a.namespace, `{"apiVersion":"v1","kind":"Service","metadata":{"name":"`+name+`"},"spec":{"ports":[{"port":80}]}}`)
+	}
+	for name, bump := range map[string]bool{"back": false, "bumped": true} {
+		service("same-" + name)
+		service("changed-" + name)
+		service("deleted-" + name)
+		copied := own.CopyEtcd()
+		a.label("services", "changed-"+name, "x")
+		service("new-" + name)
+		a.remove("services", "deleted-"+name)
+		if err := c.WaitFor(soon(t), a.lastRevision()); err != nil {
+			t.Fatal(err)
+		}
+		reached, before := c.Revision(), len(seen(recorder))
+		highest := seen(recorder)[before-1].Revision
+		err := c.Restore(soon(t), func(ctx context.Context) (err error) {
+			own.RestoreEtcd(copied, func(string) {
+				if bump {
+					err = etcdctl.Bump(ctx, a.url, reached)
+				}
+			})
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if back := c.Revision() < reached; back == bump {
+			t.Errorf("%s: etcd is at %d after %d", name, c.Revision(), reached)
+		}
+		a.label("services", "same-"+name, "x")
+		if err := c.WaitFor(soon(t), a.lastRevision()); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for i, o := range seen(recorder)[before:] {
+			got = append(got, fmt.Sprintf("%s, deleted %v, restored %v", o.Name, o.Deleted, o.Restored))
+			if o.Restored && o.Revision <= highest || i > 0 && !o.Restored && o.Revision <= seen(recorder)[before].Revision {
+				t.Errorf("%s, at %d after %d: %s", name, o.Revision, highest, got[i])
+			}
+		}
+		want := []string{
+			"new-" + name + ", deleted true, restored true", "changed-" + name + ", deleted false, restored true",
+			"deleted-" + name + ", deleted false, restored true", "same-" + name + ", deleted false, restored false",
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
 	}
 }
 

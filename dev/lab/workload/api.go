@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync/atomic"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -34,6 +35,8 @@ const (
 // cluster makes edits of objects. It talks about all kinds in the same way, since an edit is a whole object or a patch.
 type cluster struct {
 	client dynamic.Interface
+	// restored is true if there may be other objects than the edits have made.
+	restored atomic.Bool
 }
 
 // attempt makes an edit once. The error explains again and failed.
@@ -66,25 +69,47 @@ func (c *cluster) attempt(ctx context.Context, e Edit) (outcome, error) {
 			return pointless, nil
 		}
 	}
-	return judge(err), err
+	return c.judge(err), err
 }
 
 // create makes an object. If an object of the name is there, it is either the same, made by an attempt whose answer
-// was lost, or somebody else's, which is a fault of the lab.
+// was lost, or an older one that came back with etcd's data, or somebody else's, which is a fault of the lab.
 func (c *cluster) create(ctx context.Context, e Edit, content *unstructured.Unstructured) (outcome, error) {
 	resource := c.resource(e.Object)
 	_, err := resource.Create(ctx, content, metav1.CreateOptions{})
 	if !apierrors.IsAlreadyExists(err) {
-		return judge(err), err
+		return c.judge(err), err
 	}
 	there, err := resource.Get(ctx, content.GetName(), metav1.GetOptions{})
 	if err != nil {
 		return again, err // it is looked at again
 	}
-	if by := there.GetAnnotations()[createdBy]; by != content.GetAnnotations()[createdBy] {
-		return failed, fmt.Errorf("an object of this name is there, made by edit %q", by)
+	by := there.GetAnnotations()[createdBy]
+	switch {
+	case by == content.GetAnnotations()[createdBy]:
+		return made, nil
+	case c.restored.Load():
+		return again, errors.Join(fmt.Errorf("an older object of this name, made by edit %q, is deleted first", by), remove(ctx, resource, there.GetName()))
 	}
-	return made, nil
+	return failed, fmt.Errorf("an object of this name is there, made by edit %q", by)
+}
+
+// remove deletes an object at once, whatever finalizers it has.
+func remove(ctx context.Context, resource dynamic.ResourceInterface, name string) error {
+	_, err := resource.Patch(ctx, name, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+	if err != nil {
+		return err
+	}
+	return resource.Delete(ctx, name, metav1.DeleteOptions{GracePeriodSeconds: new(int64)})
+}
+
+// judge is the judge of an edit of an object that may be an older one, which the edit needn't fit.
+func (c *cluster) judge(err error) outcome {
+	became := judge(err)
+	if became == failed && c.restored.Load() {
+		return pointless
+	}
+	return became
 }
 
 // judge tells apart what an error of the API server means. Only what is wrong with the request itself is final: an

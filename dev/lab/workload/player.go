@@ -102,6 +102,10 @@ func (p *Player) Prepare(ctx context.Context) error {
 	return nil
 }
 
+// EtcdRestored says that etcd serves an older copy of its data. From then on an object that an edit is about may be another one
+// than the plan knows. Edits that it doesn't allow are pointless, and one in the place of a new object is deleted.
+func (p *Player) EtcdRestored() { p.cluster.restored.Store(true) }
+
 // Play makes the edits that are due before the end of a duration, which counts from now. It returns when all of
 // them have been made, which is later than the duration if a server was away at its end; or when ctx ends, or with an
 // edit that can't be made.

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
 	"github.com/signpostd/signpost/dev/lab/history"
@@ -252,6 +254,40 @@ func TestPlayerFails(t *testing.T) {
 	annotate(stranger.Object, createdBy, "somebody")
 	if _, err := p.insist(t.Context(), stranger, p.cluster.attempt); err == nil || !strings.Contains(err.Error(), `an object of this name is there, made by edit "beginning-21"`) {
 		t.Errorf("error %v", err)
+	}
+}
+
+// After a restore of etcd, an edit that an older object doesn't allow is pointless, and an older object in the place of a new one
+// is deleted, whatever finalizers it has.
+func TestPlayerAfterARestore(t *testing.T) {
+	cluster := kubetest.Start(t)
+	plan := mustNew(t, Settings{Seed: 1, Namespace: cluster.Namespace(t)})
+	p := newPlayer(t, plan, cluster.Config, netip.AddrPort{}, newRecorder(t), &meddler{})
+	if err := p.Prepare(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	p.EtcdRestored()
+	bad := plan.Initial()[8]
+	bad.Verb, bad.Fields = Set, []string{"/spec/ports"}
+	service := bad.Object.DeepCopyObject().(*corev1.Service)
+	service.Spec.Ports[0].Port = 70000
+	bad.Object = service
+	if played, err := p.insist(t.Context(), bad, p.cluster.attempt); err != nil || played.Pointless != 1 {
+		t.Errorf("played %+v, %v", played, err)
+	}
+	newer := plan.Initial()[20]
+	newer.Object = newer.Object.DeepCopyObject().(Object)
+	resource := p.cluster.resource(newer.Object)
+	finalizer := []byte(`{"metadata":{"finalizers":["lab.example/keep"]}}`)
+	if _, err := resource.Patch(t.Context(), newer.Object.GetName(), types.MergePatchType, finalizer, metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	annotate(newer.Object, createdBy, "newer")
+	if played, err := p.insist(t.Context(), newer, p.cluster.attempt); err != nil || played.Made != 1 {
+		t.Errorf("played %+v, %v", played, err)
+	}
+	if there, err := resource.Get(t.Context(), newer.Object.GetName(), metav1.GetOptions{}); err != nil || there.GetAnnotations()[createdBy] != "newer" {
+		t.Errorf("got %v, %v", there, err)
 	}
 }
 

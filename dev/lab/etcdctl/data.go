@@ -1,0 +1,117 @@
+package etcdctl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+)
+
+// dataDir is where the etcd of a local cluster keeps its data.
+func dataDir(cluster string) string { return filepath.Join(cluster, "etcd") }
+
+// CopyData copies the data of the etcd of a cluster, which has to run, to a new directory. etcd is stopped meanwhile.
+func CopyData(cluster, to string) error {
+	pid, err := stop(cluster)
+	if err != nil {
+		return err
+	}
+	if err = os.CopyFS(to, os.DirFS(dataDir(cluster))); err != nil {
+		err = fmt.Errorf("copy the data of etcd: %w", err)
+	}
+	return errors.Join(err, syscall.Kill(pid, syscall.SIGCONT))
+}
+
+// ReplaceData gives the etcd of a cluster, which has to run, the data of another directory, which becomes its own. etcd is
+// killed, and the cluster starts it again with those data. What it had stays beside it.
+func ReplaceData(cluster, from string) error {
+	// A process that is stopped writes nothing more to the old data, and nobody starts another one yet.
+	pid, err := stop(cluster)
+	if err != nil {
+		return err
+	}
+	data := dataDir(cluster)
+	err = os.Rename(data, fmt.Sprint(data, ".", time.Now().UnixNano()))
+	if err == nil {
+		err = os.Rename(from, data)
+	}
+	if err != nil {
+		err = fmt.Errorf("replace the data of etcd: %w", err)
+	}
+	return errors.Join(err, kill(pid))
+}
+
+// stop freezes etcd.
+func stop(cluster string) (pid int, err error) {
+	text, err := os.ReadFile(filepath.Join(cluster, "pids", "etcd"))
+	if err == nil {
+		pid, err = strconv.Atoi(strings.TrimSpace(string(text)))
+	}
+	if err == nil {
+		err = syscall.Kill(pid, syscall.SIGSTOP)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("stop the etcd of the cluster in %s: %w", cluster, err)
+	}
+	return pid, nil
+}
+
+// kill ends a process, and returns when it is gone.
+func kill(pid int) error {
+	deadline := time.Now().Add(patience)
+	for {
+		switch err := syscall.Kill(pid, syscall.SIGKILL); {
+		case errors.Is(err, syscall.ESRCH):
+			return nil
+		case err != nil:
+			return fmt.Errorf("kill process %d: %w", pid, err)
+		case time.Now().After(deadline):
+			return fmt.Errorf("kill process %d: it is still there after %s", pid, patience)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// bumpers is how many keys are written at a time to raise the revision: etcd stores those that come together at once.
+const bumpers = 32
+
+// Bump raises the revision of etcd above one that is given, and compacts all before, as `etcdutl snapshot restore
+// --bump-revision --mark-compacted` does.
+func Bump(ctx context.Context, url string, above int64) error {
+	revision, err := Revision(ctx, url)
+	if err != nil {
+		return err
+	}
+	err = With(ctx, url, func(ctx context.Context, client *clientv3.Client) error {
+		var wg sync.WaitGroup
+		errs := make([]error, bumpers)
+		puts := (above-revision)/bumpers + 1
+		for i := range errs {
+			wg.Go(func() {
+				for n := int64(0); n < puts && errs[i] == nil; n++ {
+					_, errs[i] = client.Put(ctx, "/bumped", "")
+				}
+			})
+		}
+		wg.Wait()
+		if err := errors.Join(errs...); err != nil {
+			return fmt.Errorf("raise the revision of etcd: %w", err)
+		}
+		return nil
+	})
+	if err == nil {
+		revision, err = Revision(ctx, url)
+	}
+	if err != nil {
+		return err
+	}
+	return Compact(ctx, url, revision)
+}
