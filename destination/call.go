@@ -45,9 +45,9 @@ const (
 type stage int
 
 const (
-	beginning stage = iota
-	opening         // makes the first answer, and sends nothing
-	following       // sends what is new
+	beginning stage = iota // begins the trail
+	opening                // makes the first answer, and sends nothing
+	following              // sends what is new
 	closing
 )
 
@@ -74,7 +74,9 @@ func (s *Server) serve(c *call) error {
 	}
 	defer s.calls.end()
 	defer c.run(closing)
-	c.run(beginning)
+	if s.leavesTrails(c.ctx) {
+		c.run(beginning)
+	}
 	if c.open() {
 		c.follow()
 	}
@@ -121,22 +123,21 @@ func (c *call) follow() {
 
 // send sends what is new, on the stack of the handler if the stream is busy.
 func (c *call) send() {
-	if c.isBusy(time.Now()) {
+	if c.often == busyTimes || c.isBusy(time.Now()) {
 		c.sendNew()
 		return
 	}
 	c.run(following)
 }
 
-// isBusy notes that there is something new, and reports whether the stream is busy. It stays so, because the stack does.
+// isBusy notes that there is something new, and reports whether the stream is busy from now on. It stays so, because the
+// stack does.
 func (c *call) isBusy(now time.Time) bool {
-	if c.often < busyTimes {
-		c.often++
-		if now.Sub(c.woken) > busyInterval {
-			c.often = 0
-		}
-		c.woken = now
+	c.often++
+	if now.Sub(c.woken) > busyInterval {
+		c.often = 0
 	}
+	c.woken = now
 	return c.often == busyTimes
 }
 
