@@ -359,3 +359,29 @@ func (f *fixture) metrics() map[string]float64 {
 }
 
 func addrPort(s string) netip.AddrPort { return netip.MustParseAddrPort(s) }
+
+// runSteps runs the steps of a stream without a call, until the context or the stream ends.
+func runSteps(ctx context.Context, s followed) error {
+	for ctx.Err() == nil {
+		w, ended, err := s.step()
+		if ended || err != nil {
+			return err
+		}
+		select {
+		case <-w.changed:
+		case <-w.moved:
+		case <-ctx.Done():
+		}
+	}
+	return nil
+}
+
+// run joins a view, and runs the steps of the stream.
+func (s *stream) run(ctx context.Context) error {
+	s.join()
+	defer func() { s.subject.leave(s.view.Load()) }()
+	return runSteps(ctx, s)
+}
+
+// run runs the steps of the stream.
+func (s *profileStream) run(ctx context.Context) error { return runSteps(ctx, s) }

@@ -2,7 +2,6 @@ package destination
 
 import (
 	"bytes"
-	"context"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -161,7 +160,7 @@ func (vs *profileViews) release(v *profileView) {
 	}
 }
 
-// profileStream is one GetProfile call. Its goroutine is the handler's.
+// profileStream is one GetProfile call. Workers run its steps, one at a time.
 type profileStream struct {
 	server *Server
 	view   *profileView
@@ -169,30 +168,31 @@ type profileStream struct {
 	node   string
 	caller caller
 	trail  *trail
+	told   *profileAnswer // what was sent last, or says the same; nil for nothing
 	progress
 }
 
-// run sends profiles until the context or the server ends; then it returns nil. It ends with a
-// status if the endpoint of a hostname is gone, so that the proxy asks again: what it was told last
-// may be the address of another pod by now.
-func (s *profileStream) run(ctx context.Context) error {
-	a := s.view.latest()
-	for sent := (*profileAnswer)(nil); ; a = s.view.latest() {
-		if err := a.refusal(s.view.query); err != nil && (sent == nil || a.gone(s.view.query)) {
-			return s.server.config.unlessOutdated(err, resourcesOf(s.view.query))
-		}
-		if err := s.bring(sent, a); err != nil {
-			return err
-		}
-		sent = a
-		select {
-		case <-a.snapshot.Stale():
-		case <-ctx.Done():
-			return nil
-		case <-s.server.stopping:
-			return nil
-		}
+// step implements followed. The stream ends with a status if the endpoint of a hostname is gone, so that the proxy asks
+// again: what it was told last may be the address of another pod by now.
+func (s *profileStream) step() (w wait, ended bool, err error) {
+	if channel.IsClosed(s.server.stopping) && s.told != nil {
+		return wait{}, true, nil
 	}
+	a := s.view.latest()
+	if err := a.refusal(s.view.query); err != nil && (s.told == nil || a.gone(s.view.query)) {
+		return wait{}, true, s.server.config.unlessOutdated(err, resourcesOf(s.view.query))
+	}
+	if err := s.bring(s.told, a); err != nil {
+		return wait{}, true, err
+	}
+	s.told = a
+	return wait{a.snapshot.Stale(), s.server.stopping}, false, nil
+}
+
+// close implements followed.
+func (s *profileStream) close() {
+	s.server.asks.remove(s)
+	s.server.profiles.release(s.view)
 }
 
 // bring sends the answer, unless it says the same as the one that was sent last, nil for none.

@@ -15,6 +15,8 @@ var errSlowRequest = status.Error(codes.DeadlineExceeded, "the request did not a
 // how long. A call without a request costs as much as one with an answer, and otherwise stays for
 // as long as its connection.
 func (s *Server) limitRequest(srv any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
+	s.workers.enter()
+	defer s.workers.leave()
 	return handler(srv, &limitedStream{ServerStream: stream, server: s})
 }
 
@@ -27,25 +29,39 @@ type limitedStream struct {
 // RecvMsg implements grpc.ServerStream. It is called once, because all calls are answered with
 // streams and asked with one message.
 func (s *limitedStream) RecvMsg(m any) error {
-	client := callerOf(s.Context())
-	if err := s.server.clients.beginRequest(client); err != nil {
-		return err
-	}
-	defer s.server.clients.endRequest(client)
-	// The message belongs to this goroutine until it is received. When the call ends first, the
-	// message is never read.
-	received := make(chan error, 1)
-	go func() { received <- s.ServerStream.RecvMsg(m) }()
+	r := &reception{stream: s, message: m}
+	w := s.server.workers.begin(r)
 	limit := time.NewTimer(s.server.config.Limits.RequestTimeout)
 	defer limit.Stop()
 	select {
-	case err := <-received:
-		if status.Code(err) == codes.ResourceExhausted {
-			s.server.refused(refusedMessage)
-		}
-		return err
+	case panicked := <-w.done:
+		s.server.workers.end(w, panicked)
+		return r.err
 	case <-limit.C:
+		w.abandon()
 		s.server.refused(refusedSlow)
 		return errSlowRequest
+	}
+}
+
+// reception is the job that receives the request of a call. If the call ends first, because it lasts too long, nobody
+// reads the message.
+type reception struct {
+	stream  *limitedStream
+	message any
+	err     error
+}
+
+// work implements job.
+func (r *reception) work() {
+	s := r.stream.server
+	client := callerOf(r.stream.Context())
+	if r.err = s.clients.beginRequest(client); r.err != nil {
+		return
+	}
+	defer s.clients.endRequest(client)
+	r.err = r.stream.ServerStream.RecvMsg(r.message)
+	if status.Code(r.err) == codes.ResourceExhausted {
+		s.refused(refusedMessage)
 	}
 }

@@ -2,9 +2,9 @@ package destination
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"net"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -44,6 +44,9 @@ type Server struct {
 
 	stopping chan struct{} // closed when calls that wait for the catalog have to end
 	calls    calls
+	workers  workers
+	// opening has room for the streams that may be opened at a time.
+	opening chan struct{}
 	// trails numbers the calls that leave a trail.
 	trails atomic.Uint64
 }
@@ -63,6 +66,7 @@ func NewServer(c *catalog.Catalog, config Config, r prometheus.Registerer, log *
 		connections: rate.Sometimes{First: 1, Interval: logInterval},
 		stopping:    make(chan struct{}),
 		calls:       calls{idle: make(chan struct{})},
+		opening:     make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)),
 	}
 	s.clients = &clients{limits: &config.Limits, refused: s.refused, m: map[clientID]held{}}
 	s.subjects = &subjects{catalog: c, config: s.config, clients: s.clients, m: map[question]*subject{}, undeclared: map[catalog.ServiceKey]int{}}
@@ -152,38 +156,41 @@ func (c *calls) stop() <-chan struct{} {
 
 // Get implements the Destination API (§2): it sends the endpoints of a Service and their changes.
 func (s *Server) Get(r *pb.GetDestination, out grpc.ServerStreamingServer[pb.Update]) error {
-	return s.call(out.Context(), methodGet, r, func(a authority, t *trail) error { return s.get(r, a, t, out) })
+	return s.serve(&call{server: s, ctx: out.Context(), method: methodGet, request: r, out: out})
 }
 
-func (s *Server) get(r *pb.GetDestination, a authority, t *trail, out grpc.ServerStreamingServer[pb.Update]) error {
+// openGet makes the stream of a Get call. The error is a status.
+func (s *Server) openGet(c *call, a authority) error {
+	path := c.request.GetPath()
 	if a.ip.IsValid() {
-		return status.Errorf(codes.InvalidArgument, "invalid authority %s: Get looks names up, not IP addresses; ask GetProfile", foreign.Quote(r.GetPath()))
+		return status.Errorf(codes.InvalidArgument, "invalid authority %s: Get looks names up, not IP addresses; ask GetProfile", foreign.Quote(path))
 	}
 	key := a.serviceKey()
-	service, err := s.servable(key, r.GetPath())
+	service, err := s.servable(key, path)
 	if err != nil {
 		return err
 	}
-	token := s.token(r)
-	subject, err := s.subjects.acquire(question{service: key, port: a.port, hostname: a.hostname}, asker{callerOf(out.Context()), !declares(service, a.port)})
+	token := s.token(c.request)
+	subject, err := s.subjects.acquire(question{service: key, port: a.port, hostname: a.hostname}, asker{callerOf(c.ctx), !declares(service, a.port)})
 	if err != nil {
 		return err
 	}
-	defer s.subjects.release(subject)
-	st := &stream{server: s, subject: subject, node: token.Node, out: out, caller: s.callerOf(out.Context(), token), trail: t}
+	st := &stream{server: s, subject: subject, node: token.Node, out: c.out, caller: s.callerOf(c.ctx, token), trail: c.trail}
+	c.followed = st
+	st.join()
 	s.gets.add(st)
-	defer s.gets.remove(st)
-	return endOf(out.Context(), st.run(out.Context()))
+	return nil
 }
 
 // GetProfile implements the Destination API (§3): it sends how to treat traffic to a Service or an
 // address, and its changes.
 func (s *Server) GetProfile(r *pb.GetDestination, out grpc.ServerStreamingServer[pb.DestinationProfile]) error {
-	return s.call(out.Context(), methodGetProfile, r, func(a authority, t *trail) error { return s.getProfile(r, a, t, out) })
+	return s.serve(&call{server: s, ctx: out.Context(), method: methodGetProfile, request: r, out: out})
 }
 
-func (s *Server) getProfile(r *pb.GetDestination, a authority, t *trail, out grpc.ServerStreamingServer[pb.DestinationProfile]) error {
-	token := s.token(r)
+// openProfile makes the stream of a GetProfile call. The error is a status.
+func (s *Server) openProfile(c *call, a authority) error {
+	token := s.token(c.request)
 	q := catalog.ProfileQuery{
 		Cluster:         catalog.LocalCluster,
 		IP:              a.ip,
@@ -196,31 +203,15 @@ func (s *Server) getProfile(r *pb.GetDestination, a authority, t *trail, out grp
 	if a.hostname != "" || a.namespace == q.ClientNamespace {
 		q.ClientNamespace = "" // it makes no difference, and these clients can share a view
 	}
-	view, err := s.profiles.acquire(q, callerOf(out.Context()))
+	view, err := s.profiles.acquire(q, callerOf(c.ctx))
 	if err != nil {
 		return err
 	}
-	defer s.profiles.release(view)
-	st := &profileStream{server: s, view: view, out: out, node: token.Node, caller: s.callerOf(out.Context(), token), trail: t}
+	st := &profileStream{server: s, view: view, out: c.out, node: token.Node, caller: s.callerOf(c.ctx, token), trail: c.trail}
+	c.followed = st
+	view.latest()
 	s.asks.add(st)
-	defer s.asks.remove(st)
-	return endOf(out.Context(), st.run(out.Context()))
-}
-
-// call calls answer with the authority of a call, when calls can be answered. The error is a
-// status, or that of a failed send.
-func (s *Server) call(ctx context.Context, method string, r *pb.GetDestination, answer func(authority, *trail) error) error {
-	if !s.calls.begin() {
-		return s.late()
-	}
-	defer s.calls.end()
-	t := s.newTrail(ctx, method, r)
-	a, err := s.accept(ctx, r)
-	if err == nil {
-		err = answer(a, t)
-	}
-	t.end(ctx, err)
-	return err
+	return nil
 }
 
 // late answers a call that comes after the server has stopped. It ends with OK, as the open
@@ -232,22 +223,8 @@ func (s *Server) late() error {
 	return errNeverSynced
 }
 
-var (
-	// errNeverSynced is the status of calls that the server can't answer because it stopped first.
-	errNeverSynced = status.Error(codes.Unavailable, "the server stopped before it knew the cluster")
-	// errDeadline is the status of calls that have lasted until the deadline of the client.
-	errDeadline = status.Error(codes.DeadlineExceeded, "the deadline of the client has passed")
-)
-
-// accept waits until calls can be answered, and parses the authority of this one. The error is a
-// status.
-func (s *Server) accept(ctx context.Context, r *pb.GetDestination) (authority, error) {
-	if !s.ready(ctx) {
-		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			return authority{}, errDeadline
-		}
-		return authority{}, errNeverSynced
-	}
+// accept parses the authority of a call. The error is a status.
+func (s *Server) accept(r *pb.GetDestination) (authority, error) {
 	if n := len(r.GetPath()); n > maxPath {
 		s.refused(refusedPath)
 		return authority{}, status.Errorf(codes.InvalidArgument, "the path has %d bytes, and may have %d", n, maxPath)
@@ -337,18 +314,4 @@ func (s *Server) servableRemote(service *catalog.Service, path string) error {
 
 func externalName(path string) error {
 	return status.Errorf(codes.InvalidArgument, "invalid authority %s: the service is of type ExternalName and has no endpoints", foreign.Quote(path))
-}
-
-// endOf returns the status of a call that has ended with an error or nil. At the deadline of the
-// client it says so. It drops the error of a send that failed because the client left, which is
-// how most streams end.
-func endOf(ctx context.Context, err error) error {
-	switch {
-	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return errDeadline
-	case err == nil || ctx.Err() != nil || errors.Is(err, context.Canceled):
-		return nil
-	default:
-		return err
-	}
 }

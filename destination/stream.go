@@ -1,7 +1,6 @@
 package destination
 
 import (
-	"context"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -10,7 +9,7 @@ import (
 	"github.com/signpostd/signpost/internal/channel"
 )
 
-// stream is one Get call. Its goroutine is the handler's.
+// stream is one Get call. Workers run its steps, one at a time.
 type stream struct {
 	server  *Server
 	subject *subject
@@ -18,8 +17,12 @@ type stream struct {
 	out     sender
 	caller  caller
 	trail   *trail
-	// view is the one that the stream follows; nil before the first.
-	view atomic.Pointer[view]
+	// view is the one that the stream follows; nil before the first. It is for clients in zone; moved closes when the
+	// client's node is no longer there.
+	view  atomic.Pointer[view]
+	zone  string
+	moved <-chan struct{}
+	at    position
 	progress
 }
 
@@ -65,67 +68,56 @@ type position struct {
 	joined  bool
 }
 
-// run sends answers until the context or the server ends. It then returns nil, which the client
-// sees as the status OK. The error is that of a failed send.
-func (s *stream) run(ctx context.Context) error {
-	var at position
-	for {
-		node := s.server.catalog.Node(catalog.LocalCluster, s.node)
-		client := catalog.Client{Node: s.node, Zone: node.Zone}
-		v := s.subject.join(client)
-		ended, err := s.follow(ctx, followed{v, client, node.Stale()}, &at)
-		s.subject.leave(v)
-		if ended || err != nil {
-			return err
-		}
-	}
-}
-
-// followed is the view that a stream follows, and the client that it is for. The channel moved
-// closes when the place of the client is out of date.
-type followed struct {
-	view   *view
-	client catalog.Client
-	moved  <-chan struct{}
-}
-
-// follow sends the answers of a view until the stream ends or needs another view: when the
-// client's node has moved to another zone, or when the answers about the Service depend on
-// another property of the client.
-func (s *stream) follow(ctx context.Context, f followed, at *position) (ended bool, err error) {
-	done := ctx.Done()
-	at.joined = false
+// join makes the stream follow the view for the place of its client.
+func (s *stream) join() {
+	node := s.server.catalog.Node(catalog.LocalCluster, s.node)
+	s.zone, s.moved = node.Zone, node.Stale()
+	s.at.joined = false
 	s.sent.Store(0)
-	s.view.Store(f.view)
+	v := s.subject.join(s.client())
+	v.current.Load().fullFrames()
+	s.view.Store(v)
+}
+
+// client returns who the answers are for.
+func (s *stream) client() catalog.Client { return catalog.Client{Node: s.node, Zone: s.zone} }
+
+// step implements followed. The stream joins another view when the client's node has moved to another zone, or when the
+// answers about the Service depend on another property of the client.
+func (s *stream) step() (w wait, ended bool, err error) {
 	for {
-		a := f.view.current.Load()
-		if a.ended {
-			return true, nil
-		}
-		if a.kind.For(f.client) != f.view.filter || channel.IsClosed(f.moved) {
-			return false, nil
-		}
-		if err := s.bring(a, at); err != nil {
-			return true, err
-		}
-		select {
-		case <-a.stale:
-		case <-f.moved:
-			return false, nil
-		case <-done:
-			return true, nil
+		v := s.view.Load()
+		a := v.current.Load()
+		switch {
+		case a.ended:
+			return wait{}, true, nil
+		case a.kind.For(s.client()) != v.filter || channel.IsClosed(s.moved):
+			s.join()
+			s.subject.leave(v)
+		default:
+			return wait{a.stale, s.moved}, false, s.bring(a)
 		}
 	}
+}
+
+// close implements followed.
+func (s *stream) close() {
+	s.server.gets.remove(s)
+	if v := s.view.Load(); v != nil {
+		s.subject.leave(v)
+	}
+	s.server.subjects.release(s.subject)
 }
 
 // bring sends what the stream lacks of the answer.
-func (s *stream) bring(a *answer, at *position) error {
+func (s *stream) bring(a *answer) error {
+	at := &s.at
 	since := a.at
 	if !at.joined {
 		since = time.Now() // the answer may be older than the stream
 	}
 	s.begin(since)
-	if err := s.sendLacking(a, at); err != nil {
+	if err := s.sendLacking(a); err != nil {
 		return err
 	}
 	s.finish(a.version)
@@ -134,7 +126,8 @@ func (s *stream) bring(a *answer, at *position) error {
 	return nil
 }
 
-func (s *stream) sendLacking(a *answer, at *position) error {
+func (s *stream) sendLacking(a *answer) error {
+	at := &s.at
 	switch {
 	case !at.told && a.unknown():
 		return nil

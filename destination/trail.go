@@ -41,12 +41,17 @@ func (s *sent) count(f *frame) {
 	s.removed += int(f.removed)
 }
 
+// leavesTrails reports whether somebody wants the trail of a call.
+func (s *Server) leavesTrails(ctx context.Context) bool {
+	return s.config.Tracer != nil || s.log.Enabled(ctx, slog.LevelDebug)
+}
+
 // newTrail begins the trail of a call with who asks for what.
 func (s *Server) newTrail(ctx context.Context, method string, r *pb.GetDestination) *trail {
-	debug := s.log.Enabled(ctx, slog.LevelDebug)
-	if !debug && s.config.Tracer == nil {
+	if !s.leavesTrails(ctx) {
 		return nil
 	}
+	debug := s.log.Enabled(ctx, slog.LevelDebug)
 	t := &trail{span: s.config.Tracer.Begin("destination." + method), begun: time.Now()}
 	who := clientIn(r.GetContextToken())
 	client := ""

@@ -26,8 +26,8 @@ type fanoutCase struct {
 }
 
 var fanoutCases = []fanoutCase{
-	{streams: 1000, endpoints: 1000, setup: 1.2, perUpdate: 1.2, p99: 1.3, kB: 14},
-	{streams: 5000, endpoints: 100, kB: 14},
+	{streams: 1000, endpoints: 1000, setup: 1.2, perUpdate: 1.2, p99: 1.3, kB: 11.5},
+	{streams: 5000, endpoints: 100, kB: 11.5},
 }
 
 // fanned is what one server spent on a case.

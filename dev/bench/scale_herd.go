@@ -17,6 +17,8 @@ const (
 	herdRest = 20 * time.Second
 	// scaledHerds is how often the herd comes.
 	scaledHerds = 3
+	// herdMemory is what the server may have at the peak, in MiB.
+	herdMemory = 1229
 	// herdLimit is what the server knows as its limit of memory, as in a pod that may use 2 GiB. Up
 	// to it garbage may wait while a herd comes (decision 0055), unless GOGC is set.
 	herdLimit = "GOMEMLIMIT=1843MiB"
@@ -140,8 +142,9 @@ func (h *herd) print(r *report, rest []time.Duration, before usage) {
 	r.ratio("max", "ms", figures{quantile(rest, 1), quantile(h.others, 1), 0})
 	r.note("while the herd leaves at once: p50 %.1f ms, p99 %.1f ms, max %.1f ms", quantile(h.leaving, .5), quantile(h.leaving, .99), quantile(h.leaving, 1))
 	r.note("from the connection to the first answer: p50 %.1f ms, p99 %.1f ms, max %.1f ms", quantile(h.first, .5), quantile(h.first, .99), quantile(h.first, 1))
-	r.note("%.0f MiB before, %.0f MiB at the peak; %.0f µs of CPU for each stream, changes included",
-		before.rss/mebibyte, h.peak/mebibyte, float64(h.cpu.Microseconds())/float64(streams*len(h.all)))
+	r.atMost("memory at the peak", "MiB", h.peak/mebibyte, herdMemory)
+	r.note("%.0f MiB before; %.0f µs of CPU for each stream, changes included",
+		before.rss/mebibyte, float64(h.cpu.Microseconds())/float64(streams*len(h.all)))
 	if h.failure != "" {
 		r.note("the first failure: %s", h.failure)
 	}

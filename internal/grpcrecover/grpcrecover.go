@@ -17,7 +17,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"runtime/debug"
 	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -94,12 +93,12 @@ func (r *Recoverer) UnaryInterceptor(ctx context.Context, request any, info *grp
 func (r *Recoverer) recovered(method string, value any) error {
 	service, name, _ := strings.Cut(strings.TrimPrefix(method, "/"), "/")
 	r.panics.WithLabelValues(service, name).Inc()
-	stack := debug.Stack()
-	if at := panics.Place(); r.stacks.Due(at) {
-		r.config.Log.Error("A call panicked; please report this", "method", method, "panic", fmt.Sprint(value), "at", at, "stack", string(stack))
+	p := panics.Of(value)
+	if r.stacks.Due(p.At) {
+		r.config.Log.Error("A call panicked; please report this", "method", method, "panic", fmt.Sprint(p.Value), "at", p.At, "stack", string(p.Stack))
 	}
 	if r.config.Panicked != nil {
-		r.config.Panicked(value, stack)
+		r.config.Panicked(p.Value, p.Stack)
 	}
 	return errPanic
 }

@@ -117,3 +117,22 @@ func Place() string {
 		}
 	}
 }
+
+// Carried is the value of a panic that continues in another goroutine: the one that waits for the work.
+type Carried struct {
+	Value any
+	// At is the place in the code, as function:line, and Stack that of the goroutine that panicked first.
+	At    string
+	Stack []byte
+}
+
+// Carry returns a panic to continue. It is to be called by the deferred function that has recovered.
+func Carry(value any) *Carried { return &Carried{Value: value, At: Place(), Stack: debug.Stack()} }
+
+// Of returns what is known of a panic that was recovered, whether it was carried or not. It is to be called as [Carry] is.
+func Of(value any) *Carried {
+	if c, ok := value.(*Carried); ok {
+		return c
+	}
+	return Carry(value)
+}

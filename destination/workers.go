@@ -1,0 +1,120 @@
+package destination
+
+import (
+	"sync"
+
+	"github.com/signpostd/signpost/internal/panics"
+)
+
+// maxIdleWorkers bounds the workers that wait for a job while calls are open. More of them run while clients stall.
+const maxIdleWorkers = 16
+
+// job is work that needs a deep stack.
+type job interface{ work() }
+
+// workers run the jobs of calls, each on a goroutine whose stack has grown before (decision 0071). A goroutine's stack
+// grows by doubling and hardly ever shrinks, so a handler that encodes and sends by itself would keep 8 to 16 kB for as
+// long as its stream is open. A handler that only waits keeps 4 kB.
+type workers struct {
+	mu    sync.Mutex
+	users int       // calls that are open or wait for their request
+	idle  []*worker // the last one was used last; none without users
+}
+
+// worker runs one job after another. Each channel has room for one, so that neither side waits for the other.
+type worker struct {
+	jobs chan job
+	// done has the panic of the job, or nil.
+	done chan *panics.Carried
+}
+
+// do returns when a worker has run the job. If the job panics, so does do.
+func (ws *workers) do(j job) {
+	w := ws.begin(j)
+	ws.end(w, <-w.done)
+}
+
+// begin gives the job to an idle worker, or to a new one: a job never waits for another one. The caller receives from
+// done once, and then calls end.
+func (ws *workers) begin(j job) *worker {
+	w := ws.take()
+	if w == nil {
+		w = &worker{jobs: make(chan job, 1), done: make(chan *panics.Carried, 1)}
+		go w.run()
+	}
+	w.jobs <- j
+	return w
+}
+
+func (ws *workers) take() *worker {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	n := len(ws.idle)
+	if n == 0 {
+		return nil
+	}
+	w := ws.idle[n-1]
+	ws.idle[n-1] = nil
+	ws.idle = ws.idle[:n-1]
+	return w
+}
+
+// end keeps a worker that has run its job for the next one, and panics if the job did.
+func (ws *workers) end(w *worker, panicked *panics.Carried) {
+	if !ws.keep(w) {
+		close(w.jobs)
+	}
+	if panicked != nil {
+		panic(panicked)
+	}
+}
+
+func (ws *workers) keep(w *worker) bool {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	if len(ws.idle) == maxIdleWorkers || ws.users == 0 {
+		return false
+	}
+	ws.idle = append(ws.idle, w)
+	return true
+}
+
+// abandon lets the worker end with its job, for which nobody waits any more.
+func (w *worker) abandon() { close(w.jobs) }
+
+// enter counts a user. Each enter is followed by one leave.
+func (ws *workers) enter() {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	ws.users++
+}
+
+// leave ends the idle workers when the last user has left.
+func (ws *workers) leave() {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	ws.users--
+	if ws.users > 0 {
+		return
+	}
+	for _, w := range ws.idle {
+		close(w.jobs)
+	}
+	ws.idle = nil
+}
+
+func (w *worker) run() {
+	for j := range w.jobs {
+		w.done <- attempt(j)
+	}
+}
+
+func attempt(j job) (panicked *panics.Carried) {
+	defer func() {
+		if v := recover(); v != nil {
+			panicked = panics.Carry(v)
+		}
+	}()
+	j.work()
+	return nil
+}

@@ -1,0 +1,114 @@
+package destination
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/signpostd/signpost/internal/panics"
+)
+
+type jobFunc func()
+
+func (f jobFunc) work() { f() }
+
+// A client that doesn't read keeps its worker, and other jobs don't wait for it. Idle workers are used again, and end with
+// their last user: otherwise the bubble would not end.
+func TestWorkersDoNotWaitForEachOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var ws workers
+		ws.enter()
+		reads := make(chan struct{})
+		const stalled = 2 * maxIdleWorkers
+		for range stalled {
+			ws.enter()
+			go func() {
+				defer ws.leave()
+				ws.do(jobFunc(func() { <-reads }))
+			}()
+		}
+		synctest.Wait()
+		ran := 0
+		for range 3 {
+			ws.do(jobFunc(func() { ran++ }))
+		}
+		if ran != 3 || len(ws.idle) != 1 {
+			t.Errorf("%d of 3 jobs ran beside %d stalled ones, and %d workers are idle, want 1", ran, stalled, len(ws.idle))
+		}
+		close(reads)
+		synctest.Wait()
+		if n := len(ws.idle); n != maxIdleWorkers {
+			t.Errorf("%d workers are idle, want %d", n, maxIdleWorkers)
+		}
+		ws.leave()
+		if n := len(ws.idle); n != 0 {
+			t.Errorf("%d workers are idle without calls", n)
+		}
+	})
+}
+
+// A panic of a job continues where the job was given, with the place in the code, and its worker stays.
+func TestWorkerCarriesPanics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var ws workers
+		ws.enter()
+		defer ws.leave()
+		defer func() {
+			p, ok := recover().(*panics.Carried)
+			if !ok || p.Value != "on purpose" || len(p.Stack) == 0 || p.At == "unknown" {
+				t.Errorf("the panic is %+v", p)
+			}
+			if len(ws.idle) != 1 {
+				t.Errorf("%d workers are idle, want 1", len(ws.idle))
+			}
+		}()
+		ws.do(jobFunc(func() { panic("on purpose") }))
+	})
+}
+
+// A stream that is busy sends on its own stack; one whose updates come slowly doesn't.
+func TestBusyStreams(t *testing.T) {
+	for name, tc := range map[string]struct {
+		apart time.Duration
+		want  bool
+	}{
+		"each second":        {busyInterval, true},
+		"each two seconds":   {2 * busyInterval, false},
+		"ten times a second": {busyInterval / 10, true},
+	} {
+		c, now := &call{}, time.Now()
+		for i := range busyTimes + 1 {
+			now = now.Add(tc.apart)
+			if got, want := c.isBusy(now), tc.want && i == busyTimes; got != want {
+				t.Errorf("%s: update %d: %v, want %v", name, i+1, got, want)
+			}
+		}
+	}
+}
+
+// Streams that are opened wait for each other, up to the end of their call.
+func TestFewStreamsAreOpenedAtATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, testConfig(), zonedObjects()...)
+		for range cap(f.server.opening) {
+			f.server.opening <- struct{}{}
+		}
+		stays, leaves := f.get(getPath, ""), f.get(getPath, "")
+		f.rest()
+		if got := stays.ended(); got != "open" || len(stays.take()) != 0 {
+			t.Errorf("a stream that waits: %s, or it has an answer", got)
+		}
+		leaves.cancel()
+		<-leaves.done
+		for range cap(f.server.opening) {
+			<-f.server.opening
+		}
+		f.rest()
+		if len(stays.take()) == 0 {
+			t.Error("the stream has no answer")
+		}
+		if n := len(f.server.opening); n != 0 {
+			t.Errorf("%d streams are being opened at rest", n)
+		}
+	})
+}
