@@ -11,6 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	discoveryclient "k8s.io/client-go/kubernetes/typed/discovery/v1"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/endpointslice"
@@ -44,7 +45,12 @@ const retryFirst, retryLimit = time.Second, 1000 * time.Second
 // Options are what a [Controller] is made from.
 type Options struct {
 	Client discoveryclient.EndpointSlicesGetter
-	Pods   *membership.Index[*watched.Pod]
+	// Services is asked before the slices that a selector has left are deleted.
+	Services corev1client.ServicesGetter
+	// Mirrored returns the Endpoints of a Service without a selector if slices have all that they say, and nil
+	// otherwise. It is nil if Endpoints are not mirrored here.
+	Mirrored func(key reconcile.Key) *corev1.Endpoints
+	Pods     *membership.Index[*watched.Pod]
 	// PodTable has the pods of the index. Slices has the index [watched.ByService].
 	PodTable *kube.Table[watched.Pod]
 	Slices   *kube.Table[watched.Slice]
@@ -319,7 +325,10 @@ func (c *Controller) syncService(ctx context.Context, key reconcile.Key) error {
 		c.loop.Forget(key)
 		return nil
 	}
-	if service.Spec.Type == corev1.ServiceTypeExternalName || service.Spec.Selector == nil {
+	if service.Spec.Selector == nil {
+		return c.deleteLeftovers(ctx, key, service)
+	}
+	if service.Spec.Type == corev1.ServiceTypeExternalName {
 		return nil
 	}
 	err := watched.WithObjects(members, func(pods []*corev1.Pod) error {
