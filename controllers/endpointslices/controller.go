@@ -98,6 +98,9 @@ type Controller struct {
 
 // New returns a controller that doesn't run yet.
 func New(o Options) *Controller {
+	if o.Metrics == nil {
+		o.Metrics = reconcile.NewMetrics(nil, nil)
+	}
 	c := &Controller{o: o, nodesChanged: make(chan struct{}, 1), nodes: newNodes(), moved: map[string]bool{}}
 	c.loop = reconcile.New(reconcile.Options{
 		Name: queueName, Sync: c.sync, Workers: o.Workers, BatchPeriod: o.BatchPeriod,
@@ -155,6 +158,7 @@ func (c *Controller) forget() {
 	} {
 		gauge.Reset()
 	}
+	c.o.Metrics.Unsized(queueName)
 	c.reconciler, c.topology, c.triggers, c.tracker = nil, nil, nil, nil
 }
 
@@ -317,7 +321,7 @@ func (c *Controller) syncService(ctx context.Context, key reconcile.Key) error {
 	if service == nil {
 		// The slices go with their owner.
 		c.triggers.DeleteService(key.Namespace, key.Name)
-		c.reconciler.DeleteService(key.Namespace, key.Name)
+		c.uncount(key)
 		for _, family := range []discoveryv1.AddressType{discoveryv1.AddressTypeIPv4, discoveryv1.AddressTypeIPv6} {
 			c.topology.RemoveHints(key.String(), family)
 		}
@@ -344,6 +348,12 @@ func (c *Controller) syncService(ctx context.Context, key reconcile.Key) error {
 	})
 	c.announce(service, key, err)
 	return err
+}
+
+// uncount has the gauges no longer count the slices of a Service.
+func (c *Controller) uncount(key reconcile.Key) {
+	c.reconciler.DeleteService(key.Namespace, key.Name)
+	c.o.Metrics.Sized(queueName, key, reconcile.Size{})
 }
 
 // announce tells of a failure by an Event on the Service.
@@ -373,7 +383,9 @@ func (c *Controller) reconcile(ctx context.Context, key reconcile.Key, service *
 	// Without a logger: the reconciler would log a line for each pod without a node in each
 	// sync, and its error names those pods anyway.
 	err := c.reconciler.Reconcile(klog.Logger{}, service, pods, existing, cause)
-	if failed := c.writer.end(key); failed != nil {
+	size, failed := c.writer.end(key)
+	c.o.Metrics.Sized(queueName, key, size)
+	if failed != nil {
 		return failed
 	}
 	if err != nil {

@@ -46,8 +46,11 @@ func (c *Controller) deleteLeftovers(ctx context.Context, key reconcile.Key, ser
 	for _, s := range left {
 		failed = append(failed, c.store.Delete(ctx, key, s))
 	}
-	c.reconciler.DeleteService(key.Namespace, key.Name)
-	return errors.Join(failed...)
+	if err := errors.Join(failed...); err != nil {
+		return err
+	}
+	c.uncount(key)
+	return nil
 }
 
 // isHandWritten reports whether somebody else wrote Endpoints, and not a controller for the selector that has left
