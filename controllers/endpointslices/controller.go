@@ -1,5 +1,7 @@
 package endpointslices
 
+//lint:file-ignore SA1019 Endpoints are deprecated, and may take the place of a selector.
+
 import (
 	"context"
 	"fmt"
