@@ -18,12 +18,19 @@ func newHostname(name string) hostname {
 	if name == "" {
 		return h // as nearly all queries have it
 	}
+	h.ip = DashedAddress(name)
+	return h
+}
+
+// DashedAddress returns the address that a name is with dashes, such as 10-0-0-1 or fd00--1. It is not valid if the
+// name is none.
+func DashedAddress(name string) netip.Addr {
 	for _, separator := range []string{".", ":"} {
 		if ip, err := netip.ParseAddr(strings.ReplaceAll(name, "-", separator)); err == nil {
-			h.ip = ip
+			return ip
 		}
 	}
-	return h
+	return netip.Addr{}
 }
 
 // selects reports whether the name is that of an endpoint with this hostname and address.

@@ -251,9 +251,16 @@ func (s *Set) makeControllers(c Config) {
 		})
 		s.run = append(s.run, s.endpointsController)
 	}
+	runsBoth := slices.Contains(c.Controllers, EndpointSlices) && slices.Contains(c.Controllers, Mirroring)
+	var mirrored func(reconcile.Key) *corev1.Endpoints
+	var tookOver func(reconcile.Key)
+	if runsBoth {
+		mirrored = func(key reconcile.Key) *corev1.Endpoints { return s.mirroringController.Mirrors(key) }
+		tookOver = func(key reconcile.Key) { s.slicesController.Mirrored(key) }
+	}
 	if slices.Contains(c.Controllers, EndpointSlices) {
 		s.slicesController = endpointslices.New(endpointslices.Options{
-			Client: frugal.Slices(c.Client.DiscoveryV1()), Pods: s.podIndex, PodTable: s.pods, Slices: s.slices,
+			Client: frugal.Slices(c.Client.DiscoveryV1()), Services: c.Client.CoreV1(), Mirrored: mirrored, Pods: s.podIndex, PodTable: s.pods, Slices: s.slices,
 			MaxEndpointsPerSlice: c.MaxEndpointsPerSlice,
 			Workers:              c.EndpointSlices.Workers, BatchPeriod: c.EndpointSlices.BatchPeriod, RepairFirst: c.RepairFirst,
 			Recorder: s.events.recorder(endpointslices.Component), Tracer: c.Tracer, Metrics: c.Metrics, Logger: c.Logger,
@@ -263,7 +270,7 @@ func (s *Set) makeControllers(c Config) {
 	if slices.Contains(c.Controllers, Mirroring) {
 		s.mirroringController = mirroring.New(mirroring.Options{
 			Client: frugal.Slices(c.Client.DiscoveryV1()), Services: s.services, Endpoints: s.endpoints, Slices: s.slices,
-			MaxEndpointsPerSubset: c.MirroringMaxEndpointsPerSubset, Mirrored: c.MirroringMetrics,
+			MaxEndpointsPerSubset: c.MirroringMaxEndpointsPerSubset, TookOver: tookOver, Mirrored: c.MirroringMetrics,
 			Workers: c.Mirroring.Workers, BatchPeriod: c.Mirroring.BatchPeriod, RepairFirst: c.RepairFirst,
 			Recorder: s.events.recorder(mirroring.Component), Tracer: c.Tracer, Metrics: c.Metrics, Logger: c.Logger,
 		})

@@ -22,6 +22,9 @@ type Right struct {
 // refusedOwners is what happens where nobody may say that an object must not go before its slices.
 const refusedOwners = "a cluster that checks this (OpenShift does) refuses the EndpointSlices"
 
+// keepServices is the right to set blockOwnerDeletion in the slices of a Service.
+var keepServices = Right{Resource: "services/finalizers", Verbs: []string{"update"}, Why: "to keep a Service from going before its slices", Without: refusedOwners}
+
 // Rights returns the rights that a controller needs, the ones about Events last.
 func Rights(name Name) []Right {
 	var rights []Right
@@ -32,8 +35,13 @@ func Rights(name Name) []Right {
 			{Resource: "endpoints", Verbs: []string{"get", "create", "update", "delete"}},
 			{Resource: "endpoints/restricted", Verbs: []string{"create"}, Why: "for addresses of a pod network, in distributions that ask for it", Without: "a cluster that checks this (OpenShift does) refuses addresses of its pod network"},
 		}
-	case EndpointSlices, ExternalWorkloads:
-		rights = append(writeSlices(), Right{Resource: "services/finalizers", Verbs: []string{"update"}, Why: "to keep a Service from going before its slices", Without: refusedOwners})
+	case EndpointSlices:
+		rights = append(
+			writeSlices(), keepServices,
+			Right{Resource: "services", Verbs: []string{"get"}, Why: "to make sure that a Service has lost its selector before the slices of that selector are deleted", Without: "slices of a former selector stay beside those of hand-written Endpoints"},
+		)
+	case ExternalWorkloads:
+		rights = append(writeSlices(), keepServices)
 	case Mirroring:
 		rights = append(writeSlices(), Right{Resource: "endpoints/finalizers", Verbs: []string{"update"}, Why: "to keep Endpoints from going before their slices", Without: refusedOwners})
 	}

@@ -41,7 +41,8 @@ type Options struct {
 	// Registerer takes the metrics; nil means that nobody wants them.
 	Registerer prometheus.Registerer
 	// Standby keeps the metrics that have the name of the cluster back until
-	// [Cluster.ShowMetrics] is called: another cluster of the name has its own there.
+	// [Cluster.ShowMetrics] is called: another cluster of the name has its own there. Until then, failures that
+	// keep the cluster from settling are logged at debug: they often have one cause, which its owner logs once.
 	Standby bool
 	// Foreign is not nil if the API server isn't run by those who run this process.
 	Foreign *Foreign
@@ -76,6 +77,8 @@ type Cluster struct {
 	settled chan struct{}
 	settle  func()
 	ran     atomic.Bool
+	// standby is true from New with [Options].Standby to ShowMetrics.
+	standby atomic.Bool
 }
 
 // New returns a cluster that fills these tables; a table belongs to one cluster only. Tables
@@ -187,15 +190,19 @@ func (c *Cluster) assemble(o Options, cfg *rest.Config, client *http.Client, tab
 		}
 		c.metrics.add(f)
 	}
+	c.standby.Store(o.Standby)
 	if o.Standby {
 		return nil
 	}
 	return c.metrics.register()
 }
 
-// ShowMetrics registers the metrics of a cluster that was made with Standby, when no other
-// cluster of the name has its own registered any more. After the end of Run it does nothing.
-func (c *Cluster) ShowMetrics() error { return c.metrics.register() }
+// ShowMetrics ends the standby of a cluster that was made with Standby, and registers its metrics, when no other
+// cluster of the name has its own registered any more. After the end of Run no metrics are registered.
+func (c *Cluster) ShowMetrics() error {
+	c.standby.Store(false)
+	return c.metrics.register()
+}
 
 // feedFor returns the feed of a resource, and makes it when there is none yet.
 func (c *Cluster) feedFor(r reading, o Options) (*feed, error) {
@@ -286,23 +293,27 @@ func (c *Cluster) changed(p *part) {
 	if p.namespace != "" {
 		log = log.With("namespace", p.namespace)
 	}
+	warn := func(message string, args ...any) {
+		if c.standby.Load() && !s.missing() {
+			log.Debug(message, args...)
+			return
+		}
+		p.feed.warned.Store(true)
+		log.Warn(message, args...)
+	}
 	switch {
 	case s.State == Synced:
 	case s.Reason == WentBack: // one line says so for all kinds
 	case s.State == Waiting && s.Reason == Forbidden:
-		p.feed.warned.Store(true)
-		log.Warn("This process may not read the kind, and tries again every few seconds: grant it list and watch", "resource", s.Resource.String(), "err", s.Detail)
+		warn("This process may not read the kind, and tries again every few seconds: grant it list and watch", "resource", s.Resource.String(), "err", s.Detail)
 	case s.Reason == OtherVersion:
-		p.feed.warned.Store(true)
-		log.Warn("The kind can't be read in the version that the cluster has, and is tried again every few seconds; nothing is concluded from that", "resource", s.Resource.String(), "err", s.Detail)
+		warn("The kind can't be read in the version that the cluster has, and is tried again every few seconds; nothing is concluded from that", "resource", s.Resource.String(), "err", s.Detail)
 	case s.Reason == Terminating:
-		p.feed.warned.Store(true)
-		log.Warn("The definition of the kind is being removed, so its objects are deleted; until that is over, no records of theirs are", "resource", s.Resource.String())
+		warn("The definition of the kind is being removed, so its objects are deleted; until that is over, no records of theirs are", "resource", s.Resource.String())
 	case s.missing():
 		log.Info("The cluster doesn't have the kind, which is read as soon as its definition is installed", "resource", s.Resource.String())
 	default:
-		p.feed.warned.Store(true)
-		log.Warn("The kind can't be read now, and is tried again every few seconds; what is known of it stays", "resource", s.Resource.String(), "reason", s.Reason, "err", s.Detail)
+		warn("The kind can't be read now, and is tried again every few seconds; what is known of it stays", "resource", s.Resource.String(), "reason", s.Reason, "err", s.Detail)
 	}
 	for _, f := range c.feeds {
 		if !f.settled() {

@@ -116,7 +116,11 @@ func newServicesCommand(s streams) *cobra.Command {
 		Use:   "services",
 		Short: "Show the Services that are served, with their endpoints and streams",
 		Long: `Show the Services that processes with the destination role serve: how many endpoints
-they have, and how many clients ask for them. Without -n it shows all namespaces.`,
+they have, and how many clients ask for them. Without -n it shows all namespaces.
+
+STATE is what signpost explain would find, the worst first: unserved (there are ready
+endpoints, and clients get none, such as for a wrong targetPort), no-endpoints (none is
+ready), partly-served (some ports or places get none), no-ports, external-name, served.`,
 		Example: "  signpost services\n  signpost services -n shop -o wide",
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -1,5 +1,7 @@
 package endpointslices
 
+//lint:file-ignore SA1019 Endpoints are deprecated, and may take the place of a selector.
+
 import (
 	"context"
 	"fmt"
@@ -11,6 +13,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	discoveryclient "k8s.io/client-go/kubernetes/typed/discovery/v1"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/endpointslice"
@@ -44,7 +47,12 @@ const retryFirst, retryLimit = time.Second, 1000 * time.Second
 // Options are what a [Controller] is made from.
 type Options struct {
 	Client discoveryclient.EndpointSlicesGetter
-	Pods   *membership.Index[*watched.Pod]
+	// Services is asked before the slices that a selector has left are deleted.
+	Services corev1client.ServicesGetter
+	// Mirrored returns the Endpoints of a Service without a selector if slices have all that they say, and nil
+	// otherwise. It is nil if Endpoints are not mirrored here.
+	Mirrored func(key reconcile.Key) *corev1.Endpoints
+	Pods     *membership.Index[*watched.Pod]
 	// PodTable has the pods of the index. Slices has the index [watched.ByService].
 	PodTable *kube.Table[watched.Pod]
 	Slices   *kube.Table[watched.Slice]
@@ -92,6 +100,9 @@ type Controller struct {
 
 // New returns a controller that doesn't run yet.
 func New(o Options) *Controller {
+	if o.Metrics == nil {
+		o.Metrics = reconcile.NewMetrics(nil, nil)
+	}
 	c := &Controller{o: o, nodesChanged: make(chan struct{}, 1), nodes: newNodes(), moved: map[string]bool{}}
 	c.loop = reconcile.New(reconcile.Options{
 		Name: queueName, Sync: c.sync, Workers: o.Workers, BatchPeriod: o.BatchPeriod,
@@ -149,6 +160,7 @@ func (c *Controller) forget() {
 	} {
 		gauge.Reset()
 	}
+	c.o.Metrics.Unsized(queueName)
 	c.reconciler, c.topology, c.triggers, c.tracker = nil, nil, nil, nil
 }
 
@@ -311,7 +323,7 @@ func (c *Controller) syncService(ctx context.Context, key reconcile.Key) error {
 	if service == nil {
 		// The slices go with their owner.
 		c.triggers.DeleteService(key.Namespace, key.Name)
-		c.reconciler.DeleteService(key.Namespace, key.Name)
+		c.uncount(key)
 		for _, family := range []discoveryv1.AddressType{discoveryv1.AddressTypeIPv4, discoveryv1.AddressTypeIPv6} {
 			c.topology.RemoveHints(key.String(), family)
 		}
@@ -319,7 +331,10 @@ func (c *Controller) syncService(ctx context.Context, key reconcile.Key) error {
 		c.loop.Forget(key)
 		return nil
 	}
-	if service.Spec.Type == corev1.ServiceTypeExternalName || service.Spec.Selector == nil {
+	if service.Spec.Selector == nil {
+		return c.deleteLeftovers(ctx, key, service)
+	}
+	if service.Spec.Type == corev1.ServiceTypeExternalName {
 		return nil
 	}
 	err := watched.WithObjects(members, func(pods []*corev1.Pod) error {
@@ -335,6 +350,12 @@ func (c *Controller) syncService(ctx context.Context, key reconcile.Key) error {
 	})
 	c.announce(service, key, err)
 	return err
+}
+
+// uncount has the gauges no longer count the slices of a Service.
+func (c *Controller) uncount(key reconcile.Key) {
+	c.reconciler.DeleteService(key.Namespace, key.Name)
+	c.o.Metrics.Sized(queueName, key, reconcile.Size{})
 }
 
 // announce tells of a failure by an Event on the Service.
@@ -364,7 +385,9 @@ func (c *Controller) reconcile(ctx context.Context, key reconcile.Key, service *
 	// Without a logger: the reconciler would log a line for each pod without a node in each
 	// sync, and its error names those pods anyway.
 	err := c.reconciler.Reconcile(klog.Logger{}, service, pods, existing, cause)
-	if failed := c.writer.end(key); failed != nil {
+	size, failed := c.writer.end(key)
+	c.o.Metrics.Sized(queueName, key, size)
+	if failed != nil {
 		return failed
 	}
 	if err != nil {

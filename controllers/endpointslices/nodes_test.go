@@ -31,11 +31,18 @@ type running struct {
 	*testing.T
 	*Controller
 	exist map[string]*watched.Node
+	// stop ends the term.
+	stop func()
 }
 
 func run(t *testing.T) *running {
 	t.Helper()
-	r := &running{T: t, Controller: bare(), exist: map[string]*watched.Node{}}
+	return runController(t, bare())
+}
+
+func runController(t *testing.T, c *Controller) *running {
+	t.Helper()
+	r := &running{T: t, Controller: c, exist: map[string]*watched.Node{}}
 	r.o.Client.(*fakediscovery.FakeDiscoveryV1).PrependReactor("*", "endpointslices", versioned())
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan struct{})
@@ -43,10 +50,11 @@ func run(t *testing.T) *running {
 		defer close(done)
 		r.Controller.Run(ctx)
 	}()
-	t.Cleanup(func() {
+	r.stop = func() {
 		stop()
 		<-done
-	})
+	}
+	t.Cleanup(r.stop)
 	synctest.Wait()
 	return r
 }

@@ -32,6 +32,8 @@ type writer struct {
 type underway struct {
 	ctx      context.Context
 	existing []*discoveryv1.EndpointSlice
+	// endpoints are how many each slice has now, by its name.
+	endpoints map[string]int
 	// failed is the first failure.
 	failed error
 }
@@ -52,16 +54,42 @@ func (w *writer) EndpointSlices(namespace string) discoveryclient.EndpointSliceI
 func (w *writer) begin(ctx context.Context, key reconcile.Key, existing []*discoveryv1.EndpointSlice) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.syncs[key] = &underway{ctx: ctx, existing: existing}
+	s := &underway{ctx: ctx, existing: existing, endpoints: make(map[string]int, len(existing))}
+	for _, e := range existing {
+		s.endpoints[e.Name] = len(e.Endpoints)
+	}
+	w.syncs[key] = s
 }
 
-// end returns the first failure of the sync.
-func (w *writer) end(key reconcile.Key) error {
+// end returns what the slices of the Service are now, and the first failure of the sync.
+func (w *writer) end(key reconcile.Key) (reconcile.Size, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	err := w.syncs[key].failed
+	s := w.syncs[key]
 	delete(w.syncs, key)
-	return err
+	size := reconcile.Size{Slices: len(s.endpoints)}
+	for _, n := range s.endpoints {
+		size.Endpoints += n
+	}
+	return size, s.failed
+}
+
+// wrote notes a slice that was created or updated.
+func (w *writer) wrote(key reconcile.Key, e *discoveryv1.EndpointSlice) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if s := w.syncs[key]; s != nil {
+		s.endpoints[e.Name] = len(e.Endpoints)
+	}
+}
+
+// deleted notes a slice that was deleted.
+func (w *writer) deleted(key reconcile.Key, name string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if s := w.syncs[key]; s != nil {
+		delete(s.endpoints, name)
+	}
 }
 
 func (w *writer) note(key reconcile.Key, err error) {
@@ -110,6 +138,9 @@ func (s sliceWriter) Create(ctx context.Context, e *discoveryv1.EndpointSlice, _
 	if !reconcile.IsNamespaceTerminating(err) {
 		s.writer.note(key, err)
 	}
+	if err == nil {
+		s.writer.wrote(key, made)
+	}
 	return made, err
 }
 
@@ -119,6 +150,9 @@ func (s sliceWriter) Update(ctx context.Context, e *discoveryv1.EndpointSlice, _
 	key, _ := watched.ServiceOf(e)
 	made, err := s.writer.store.Update(s.writer.context(key, ctx), key, e)
 	s.writer.note(key, err)
+	if err == nil {
+		s.writer.wrote(key, made)
+	}
 	return made, err
 }
 
@@ -145,5 +179,8 @@ func (s sliceWriter) Delete(ctx context.Context, name string, _ metav1.DeleteOpt
 	}
 	err := s.writer.store.Delete(s.writer.context(key, ctx), key, e)
 	s.writer.note(key, err)
+	if err == nil {
+		s.writer.deleted(key, name)
+	}
 	return err
 }

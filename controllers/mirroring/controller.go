@@ -50,6 +50,8 @@ type Options struct {
 	// MaxEndpointsPerSubset is from 1 to 1000.
 	MaxEndpointsPerSubset int
 	Workers               int
+	// TookOver is called after the Endpoints of a Service have been mirrored; nil tells nobody.
+	TookOver func(key reconcile.Key)
 	// BatchPeriod is how long a change that somebody else makes to slices waits for others to come.
 	BatchPeriod time.Duration
 	// RepairFirst is as in [reconcile.Options].
@@ -79,6 +81,9 @@ func New(o Options) *Controller {
 	}
 	if o.Mirrored == nil {
 		o.Mirrored = NewMetrics(nil)
+	}
+	if o.TookOver == nil {
+		o.TookOver = func(reconcile.Key) {}
 	}
 	c := &Controller{o: o}
 	c.loop = reconcile.New(reconcile.Options{
@@ -200,7 +205,21 @@ func (c *Controller) sync(ctx context.Context, key reconcile.Key) error {
 	}
 	c.tell(key, endpoints, problems)
 	c.o.Mirrored.synced(key, plan.Stats, len(c.store.Of(key)), time.Since(begun))
+	if err == nil && plan.Stats.Endpoints > 0 {
+		c.o.TookOver(key)
+	}
 	return err
+}
+
+// Mirrors returns the Endpoints of a Service if there are endpoints in them and the slices have all of these, and nil
+// otherwise.
+func (c *Controller) Mirrors(key reconcile.Key) *corev1.Endpoints {
+	endpoints := c.endpoints(key)
+	plan := Compute(key, endpoints, c.service(key), c.store.Of(key), c.o.MaxEndpointsPerSubset)
+	if plan.Stats.Endpoints == 0 || plan.Stats.Skipped > 0 || len(plan.Create)+len(plan.Update)+len(plan.Delete) > 0 {
+		return nil
+	}
+	return endpoints
 }
 
 // write carries out a plan. It reports whether the slices turned out not to be those that

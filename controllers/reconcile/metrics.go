@@ -21,6 +21,7 @@ type Metrics struct {
 	panics     *prometheus.CounterVec
 	lastWrite  *prometheus.GaugeVec
 	oldest     *ages
+	sizes      *sizes
 }
 
 // NewMetrics returns metrics and registers those of the queues with one registerer and the
@@ -57,9 +58,10 @@ func NewMetrics(r, queues prometheus.Registerer) *Metrics {
 		oldest: newAges(prometheus.NewDesc(
 			"controller_oldest_unwritten_seconds", "How long the oldest change has been waiting whose write failed, is held back, or is put off because somebody else keeps changing the object; 0 when none is.", []string{"controller"}, nil,
 		)),
+		sizes: newSizes(),
 	}
 	if r != nil {
-		r.MustRegister(m.syncs, m.writes, m.transition, m.keepFail, m.repairs, m.problems, m.panics, m.lastWrite, m.oldest)
+		r.MustRegister(m.syncs, m.writes, m.transition, m.keepFail, m.repairs, m.problems, m.panics, m.lastWrite, m.oldest, m.sizes.slices, m.sizes.endpoints)
 	}
 	if queues != nil {
 		m.queues.register(queues)

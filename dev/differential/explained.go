@@ -91,6 +91,13 @@ var reasons = []reason{
 		explains:   kubernetesOverwrites,
 	},
 	{
+		name: "slices of a former selector are deleted",
+		why: "When somebody writes the Endpoints of a Service that has lost its selector, Kubernetes leaves the slices of the selector beside " +
+			"the mirrored ones. Signpost deletes them.",
+		documented: `docs/controllers.md: "the slices that the selector has left are deleted once the Endpoints are mirrored"`,
+		explains:   leftoversAreDeleted,
+	},
+	{
 		name: "Kubernetes is late",
 		why: "Kubernetes writes what Signpost has already, seconds later, and nothing else has happened in between. Its controllers put off " +
 			"what they can't write yet, because their caches lag or their requests are limited, for longer and longer.",
@@ -292,7 +299,7 @@ func kubernetesLacksFamily(c circumstances) bool {
 	}
 	for _, o := range c.signpost {
 		family := o.fields["address type"]
-		if o.fields["label "+discoveryv1.LabelManagedBy] != quoted("endpointslice-controller.k8s.io") || c.inKubernetes.hasSlices(c.service, family) ||
+		if !o.isOfPods() || c.inKubernetes.hasSlices(c.service, family) ||
 			!slices.Contains(c.liveService().Spec.IPFamilies, corev1.IPFamily(family)) {
 			return false
 		}

@@ -425,6 +425,44 @@ func TestReasons(t *testing.T) {
 			s.signpost.slices[0].Endpoints = s.signpost.slices[0].Endpoints[1:]
 			return s
 		}, ""},
+		"slice of the former selector is only there": {func() *scene {
+			s := newScene().both(withoutSelector)
+			s.last = step{takes}
+			s.signpost.slices = nil
+			return s
+		}, "slices of a former selector are deleted"},
+		"slice of the former selector is only there, and mirroring is late": {func() *scene {
+			s := newScene().both(byHand)
+			s.last = step{takes}
+			s.kubernetes.slices = append(s.kubernetes.slices, exampleWorld("kubernetes").slices[0])
+			s.kubernetes.slices[0].Endpoints = s.kubernetes.slices[0].Endpoints[1:]
+			return s
+		}, "slices of a former selector are deleted"},
+		"slice of the former selector is only there, and a mirrored one is stale here": {func() *scene {
+			s := newScene().both(byHand)
+			s.last = step{takes}
+			s.kubernetes.slices = append(s.kubernetes.slices, exampleWorld("kubernetes").slices[0])
+			s.signpost.slices[0].Endpoints = s.signpost.slices[0].Endpoints[1:]
+			return s
+		}, ""},
+		"slice of the former selector is only there, and nobody wrote Endpoints": {func() *scene {
+			s := newScene().both(withoutSelector)
+			s.last = step{putService{onService: on, wanted: &corev1.Service{}}}
+			s.signpost.slices = nil
+			return s
+		}, ""},
+		"slice of the present selector is only there": {func() *scene {
+			s := newScene()
+			s.last = step{takes}
+			s.signpost.slices = nil
+			return s
+		}, ""},
+		"slice of the former selector is only here": {func() *scene {
+			s := newScene().both(withoutSelector)
+			s.last = step{takes}
+			s.kubernetes.slices = nil
+			return s
+		}, ""},
 		"mirrored slice has another label": {func() *scene {
 			s := newScene().both(byHand)
 			s.signpost.slices[0].Labels["team"] = "x"

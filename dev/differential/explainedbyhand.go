@@ -97,6 +97,31 @@ func kubernetesOverwrites(c circumstances) bool {
 	return c.kind == kindEndpoints || c.isMirrored() && c.inSignpost.mirrorsAll(c.service)
 }
 
+// leftoversAreDeleted: Kubernetes has slices for a selector that the Service no longer has, which Signpost lacks, and its
+// Endpoints were written by hand in this step or before. Mirrored slices may differ for one of the reasons above.
+func leftoversAreDeleted(c circumstances) bool {
+	service := c.liveService()
+	if c.kind != kindSlice || service == nil || len(service.Spec.Selector) > 0 || !c.wroteByHand() {
+		return false
+	}
+	rest := c
+	rest.kubernetes = slices.DeleteFunc(slices.Clone(c.kubernetes), output.isOfPods)
+	if len(rest.kubernetes) == len(c.kubernetes) {
+		return false
+	}
+	return len(rest.kubernetes)+len(rest.signpost) == 0 || mirroringOfKubernetesIsLate(rest) || kubernetesOverwrites(rest)
+}
+
+// isOfPods reports whether an output is a slice for a selector.
+func (o output) isOfPods() bool {
+	return o.fields["label "+discoveryv1.LabelManagedBy] == quoted("endpointslice-controller.k8s.io")
+}
+
+// wroteByHand reports whether somebody has written the Endpoints of the Service in any step.
+func (c circumstances) wroteByHand() bool {
+	return slices.ContainsFunc(slices.Concat(c.played...), func(o operation) bool { return writesByHand(o, c.service) })
+}
+
 // byHand returns what was last written by hand in this step to the Endpoints of the Service. It is nil if nothing
 // was, or if the Service has a selector.
 func (c circumstances) byHand() *corev1.Endpoints {

@@ -1,10 +1,14 @@
 package source_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/signpostd/signpost/dns/source"
 	"github.com/signpostd/signpost/kube"
@@ -37,5 +41,39 @@ func TestFilteredWithoutName(t *testing.T) {
 		if got := read.Excluded().Skipped; len(got) != 1 || got[0].Reason != test.want {
 			t.Errorf("%s: the skips are %+v, want %s", name, got, test.want)
 		}
+	}
+}
+
+// An object that a filter excludes is found by the names in its fields, and keeps a few of them only.
+func TestExcludedObjectsKeepNames(t *testing.T) {
+	s, err := settings("--annotation-filter=net=public")
+	if err != nil {
+		t.Fatal(err)
+	}
+	many := make([]any, 100_000)
+	for i := range many {
+		many[i] = fmt.Sprintf("n%d.example.org", i)
+	}
+	for name, test := range map[string]struct {
+		spec map[string]any
+		want []string
+	}{
+		"a text":             {spec: map[string]any{"host": "a.example.org"}, want: []string{"a.example.org"}},
+		"a list":             {spec: map[string]any{"hostnames": []any{"a.example.org", "b.example.org"}}, want: []string{"a.example.org", "b.example.org"}},
+		"lists of lists":     {spec: map[string]any{"servers": []any{map[string]any{"hosts": []any{"ns/a.example.org"}}, map[string]any{"hosts": []any{"b.example.org"}}}}, want: []string{"a.example.org", "b.example.org"}},
+		"too many":           {spec: map[string]any{"hostnames": many}, want: []string{"n0.example.org", "n1.example.org", "n2.example.org", "n3.example.org", "n4.example.org"}},
+		"too long":           {spec: map[string]any{"host": strings.Repeat("a", 254)}},
+		"of another type":    {spec: map[string]any{"host": map[string]any{"x": "a"}, "hostnames": int64(1), "servers": "a.example.org"}},
+		"names in no fields": {spec: map[string]any{"other": "a.example.org"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			subject := source.Subject{Source: "toy", Kind: corev1.SchemeGroupVersion.WithKind("Toy"), NameFields: []string{"spec.host", "spec.hostnames", "spec.servers.hosts"}}
+			object := &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"namespace": "a", "name": "web"}, "spec": test.spec}}
+			var fields struct{}
+			read := source.NewReader(s, subject).ReadFields(kube.NewScope(""), object, &fields)
+			if diff := cmp.Diff(test.want, read.Excluded().Wanted); diff != "" {
+				t.Errorf("wanted names (-want +got):\n%s", diff)
+			}
+		})
 	}
 }

@@ -35,6 +35,9 @@ type Subject struct {
 	// there is no annotation target. Messages have them.
 	Names   []string
 	Targets string
+	// NameFields are the fields with names of an object without a Go type, such as "spec.servers.hosts": a path leads
+	// through lists. They say which names an excluded object would have asked for.
+	NameFields []string
 	// NamedByAnnotation is true when only annotations, templates and --compatibility give a name.
 	NamedByAnnotation bool
 	// PairTemplates is true when [Reader.Publish] reads --fqdn-target-template.
@@ -170,6 +173,9 @@ func (r *Reader) Read(s kube.Scope, obj interface {
 func (r *Reader) ReadFields(s kube.Scope, obj *unstructured.Unstructured, fields any) Object {
 	read := r.Read(s, obj)
 	if !read.Selected {
+		for _, field := range r.subject.NameFields {
+			read.wantAt(obj.Object, strings.Split(field, "."))
+		}
 		return read
 	}
 	if err := kube.Fields(obj, fields); err != nil {

@@ -77,8 +77,26 @@ func (o *Object) Exclude(reason *Skip) {
 
 // Want notes that an excluded object asks for a name with one of its fields. A few are kept.
 func (o *Object) Want(name string) {
-	if name != "" && o.excluded != nil {
+	if name != "" && o.excluded != nil && len(o.wanted) < maxWanted {
 		o.wanted = boundedNames(append(o.wanted, name))
+	}
+}
+
+// wantAt notes the names at a path of fields, which leads through lists. Istio writes a namespace before a name.
+func (o *Object) wantAt(value any, path []string) {
+	switch v := value.(type) {
+	case []any:
+		for _, item := range v {
+			o.wantAt(item, path)
+		}
+	case map[string]any:
+		if len(path) > 0 {
+			o.wantAt(v[path[0]], path[1:])
+		}
+	case string:
+		if len(path) == 0 {
+			o.Want(v[strings.LastIndexByte(v, '/')+1:])
+		}
 	}
 }
 

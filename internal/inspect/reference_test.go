@@ -103,7 +103,7 @@ func exampleConfig() Config {
 			ID: "17", Method: "Get", Target: "web.shop.svc.cluster.local:80", Service: "shop/web", Peer: "10.42.0.7:41812", Pod: "cart-5d9c-x2v7p", Namespace: "shop", Node: "n1",
 			View: "zone a", State: StreamSynced, Endpoints: 3, Sent: 5, Current: 5, Opened: at,
 		}},
-		services: []Service{{Namespace: "shop", Name: "web", Ports: []string{"http:80"}, Ready: 3, NotReady: 1, Streams: 1}},
+		services: []Service{{Namespace: "shop", Name: "web", State: ServiceServed, Ports: []string{"http:80"}, Ready: 3, NotReady: 1, Streams: 1}},
 		records: []Record{{
 			ID: "a1", Zone: "example.org", Name: "old.example.org", Type: "A", State: RecordHeld, Targets: []string{"192.0.2.7"}, TTL: 300, Owner: "signpost",
 			Message: "its deletion waits for approval of the plan 32a2e0379d4b0f11: signpost approve 32a2e0379d4b0f11",
@@ -179,7 +179,7 @@ func markdown(comment string) string {
 	if words := strings.SplitN(text, " ", 4); len(words) == 4 && strings.HasSuffix(words[0], "Path") {
 		text = strings.ToUpper(words[2][:1]) + words[2][1:] + " " + words[3]
 	}
-	for _, word := range []string{"Status", "StreamList", "StreamState", "ServiceList", "RecordList", "RecordState", "ZoneList", "ProblemList", "Explanation", "Delta", "Failure"} {
+	for _, word := range []string{"Status", "StreamList", "StreamState", "ServiceState", "ServiceList", "RecordList", "RecordState", "ZoneList", "ProblemList", "Explanation", "Delta", "Failure"} {
 		text = strings.ReplaceAll(text, "["+word+"]", "`"+word+"`")
 	}
 	return text

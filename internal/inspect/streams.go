@@ -1,6 +1,9 @@
 package inspect
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // StreamState says how far a stream is.
 type StreamState string
@@ -51,10 +54,40 @@ type StreamList struct {
 	Page
 }
 
+// ServiceState says whether clients of a Service are told of endpoints, as the explanation of the Service does.
+type ServiceState string
+
+// The states of Services, the worst first.
+const (
+	// ServiceUnserved: there are ready endpoints, and clients of no port are told of one, such as when the targetPort
+	// is wrong.
+	ServiceUnserved ServiceState = "unserved"
+	// ServiceEmpty: there is no ready endpoint.
+	ServiceEmpty ServiceState = "no-endpoints"
+	// ServicePartly: clients of some ports, or in some places, are told of no endpoint.
+	ServicePartly ServiceState = "partly-served"
+	// ServicePortless: it declares no port for TCP, so that there is nothing to serve.
+	ServicePortless ServiceState = "no-ports"
+	// ServiceExternal: it is of type ExternalName, which proxies don't ask for.
+	ServiceExternal ServiceState = "external-name"
+	// ServiceServed: clients of each port are told of endpoints.
+	ServiceServed ServiceState = "served"
+)
+
+// Severity returns the position of the state, the worst first. What is no state is the least bad.
+func (s ServiceState) Severity() int {
+	all := []ServiceState{ServiceUnserved, ServiceEmpty, ServicePartly, ServicePortless, ServiceExternal, ServiceServed}
+	if i := slices.Index(all, s); i >= 0 {
+		return i
+	}
+	return len(all)
+}
+
 // Service is a Service that is served.
 type Service struct {
-	Namespace string `json:"namespace"`
-	Name      string `json:"name"`
+	Namespace string       `json:"namespace"`
+	Name      string       `json:"name"`
+	State     ServiceState `json:"state"`
 	// Ports are the declared ones, such as "http:80".
 	Ports []string `json:"ports"`
 	// Ready are the endpoints that are served, NotReady those that the slices have beside these.

@@ -188,15 +188,15 @@ func TestEndlessList(t *testing.T) {
 
 func TestServices(t *testing.T) {
 	one, two := destination(), destination()
-	one.Services = []inspect.Service{{Namespace: "shop", Name: "web", Ports: []string{"http:80"}, Ready: 3, Streams: 2}, {Namespace: "a", Name: "z", Federated: true}}
-	two.Services = []inspect.Service{{Namespace: "shop", Name: "web", Ports: []string{"http:80"}, Ready: 2, NotReady: 1, Streams: 5}}
+	one.Services = []inspect.Service{{Namespace: "shop", Name: "web", State: inspect.ServiceServed, Ports: []string{"http:80"}, Ready: 3, Streams: 2}, {Namespace: "a", Name: "z", State: inspect.ServiceServed, Federated: true}}
+	two.Services = []inspect.Service{{Namespace: "shop", Name: "web", State: inspect.ServicePartly, Ports: []string{"http:80"}, Ready: 2, NotReady: 1, Streams: 5}}
 	c, notes := newClient(t, one, two)
 	a, err := c.Services(t.Context(), "", "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	check(t, "table", printed(t, "wide", a), "NAMESPACE  NAME  PORTS    READY  NOT READY  STREAMS  REMOTE  FEDERATED\n"+
-		"a          z     -        0      0          0        -       yes\nshop       web   http:80  2      0          7        -       -\n")
+	check(t, "table", printed(t, "wide", a), "NAMESPACE  NAME  STATE          PORTS    READY  NOT READY  STREAMS  REMOTE  FEDERATED\n"+
+		"shop       web   partly-served  http:80  2      0          7        -       -\na          z     served         -        0      0          0        -       yes\n")
 	check(t, "notes", notes.String(), "signpost: note: shop/web: processes differ: one serves 3 endpoints, p1 serves 2\n")
 }
 

@@ -12,9 +12,9 @@ import (
 	"github.com/signpostd/signpost/internal/output"
 )
 
-// Services returns what is served; an empty namespace is all of them. Streams are those of all
+// Services returns what is served, the worst first; an empty namespace is all of them. Streams are those of all
 // processes. Where these differ in how many endpoints a Service has, a note says so and the fewest
-// are shown.
+// are shown, as is the worst state.
 func (c *Client) Services(ctx context.Context, namespace, search string) (output.Answer, error) {
 	all, err := c.services(ctx, namespace, search)
 	if err != nil {
@@ -23,6 +23,7 @@ func (c *Client) Services(ctx context.Context, namespace, search string) (output
 	a := output.Answer{Value: all, Items: output.Items(all.Services), Table: output.TableData{Columns: []output.Column{
 		{Name: "NAMESPACE"},
 		{Name: "NAME"},
+		{Name: "STATE"},
 		{Name: "PORTS"},
 		{Name: "READY"},
 		{Name: "NOT READY"},
@@ -33,7 +34,7 @@ func (c *Client) Services(ctx context.Context, namespace, search string) (output
 	for _, s := range all.Services {
 		a.Names = append(a.Names, "service/"+s.Namespace+"/"+s.Name)
 		a.Table.Rows = append(a.Table.Rows, []string{
-			s.Namespace, s.Name, strings.Join(s.Ports, ","), strconv.Itoa(s.Ready), strconv.Itoa(s.NotReady), strconv.Itoa(s.Streams), s.Remote, yes(s.Federated),
+			s.Namespace, s.Name, string(s.State), strings.Join(s.Ports, ","), strconv.Itoa(s.Ready), strconv.Itoa(s.NotReady), strconv.Itoa(s.Streams), s.Remote, yes(s.Federated),
 		})
 	}
 	if len(all.Services) == 0 {
@@ -74,6 +75,9 @@ func (c *Client) services(ctx context.Context, namespace, search string) (inspec
 			}
 			old := &merged.Services[i]
 			old.Streams += s.Streams
+			if s.State.Severity() < old.State.Severity() {
+				old.State = s.State
+			}
 			if old.Ready != s.Ready {
 				c.note("%s: processes differ: one serves %d endpoints, %s serves %d", key, old.Ready, a.name(), s.Ready)
 				old.Ready = min(old.Ready, s.Ready)
@@ -81,7 +85,7 @@ func (c *Client) services(ctx context.Context, namespace, search string) (inspec
 		}
 	}
 	slices.SortFunc(merged.Services, func(a, b inspect.Service) int {
-		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
+		return cmp.Or(cmp.Compare(a.State.Severity(), b.State.Severity()), strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
 	})
 	merged.Total = len(merged.Services)
 	return merged, nil

@@ -48,7 +48,9 @@ func newDestinationRole(in roleInput, o settings.Destination) (role, error) {
 	if err != nil {
 		return role{}, err
 	}
-	inspected.server, inspected.links, inspected.secrets = server, links.set.Status, links.set.Secrets
+	explainer := &whyserved.Explainer{Catalog: known, Server: server, Client: live, IPv6: o.EnableIPv6}
+	inspected.server, inspected.stateOf = server, explainer.StateOf
+	inspected.links, inspected.secrets = links.set.Status, links.set.Secrets
 	return role{
 		Name:          settings.DestinationSection,
 		Tables:        kinds.CatalogTables(known, from),
@@ -72,7 +74,7 @@ func newDestinationRole(in roleInput, o settings.Destination) (role, error) {
 		Clusters: func() []inspect.Cluster { return clustersOf(links.set.Status()) },
 		Offer: inspect.Offer{
 			Streams: inspected, Services: inspected,
-			Explains: &whyserved.Explainer{Catalog: known, Server: server, Client: live, IPv6: o.EnableIPv6},
+			Explains: explainer,
 		},
 
 		UseTables: inspected.useTables,

@@ -30,7 +30,9 @@ const (
 type inspectedDestination struct {
 	server *destination.Server
 	known  *catalog.Catalog
-	links  func() []linked.Status
+	// stateOf returns the state of a Service that has so many ready endpoints.
+	stateOf func(s *catalog.Service, ready int) inspect.ServiceState
+	links   func() []linked.Status
 	// secrets is the condition of the Secrets that link clusters.
 	secrets func() kube.TableStatus
 	// tables are those of our own cluster; nil until the process is put together.
@@ -168,7 +170,7 @@ func (d *inspectedDestination) Services(f inspect.ServiceFilter) inspect.Service
 	for _, s := range part {
 		counted := d.known.CountEndpoints(s)
 		one := inspect.Service{
-			Namespace: s.Key.Namespace, Name: s.Key.Name, Ports: portsOf(s), Ready: counted.Ready, NotReady: counted.NotReady,
+			Namespace: s.Key.Namespace, Name: s.Key.Name, State: d.stateOf(s, counted.Ready), Ports: portsOf(s), Ready: counted.Ready, NotReady: counted.NotReady,
 			Streams: streams[s.Key], Federated: s.Federation != nil,
 		}
 		if s.RemoteCluster != nil && !one.Federated {

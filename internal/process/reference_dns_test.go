@@ -88,7 +88,7 @@ func (k *knownMetrics) MustRegister(all ...prometheus.Collector) {
 
 // descParts matches the text of a prometheus.Desc: its name, its help, and its constant and
 // variable labels.
-var descParts = regexp.MustCompile(`^Desc\{fqName: "(.*)", help: (".*"), constLabels: \{(.*)\}, variableLabels: \{(.*)\}\}$`)
+var descParts = regexp.MustCompile(`^Desc\{fqName: "(.*)", help: (".*"), unit: "[^"]*", constLabels: \{(.*)\}, variableLabels: \{(.*)\}\}$`)
 
 func (k *knownMetrics) add(d *prometheus.Desc, c prometheus.Collector) {
 	parts := descParts.FindStringSubmatch(d.String())

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -93,6 +94,17 @@ func (c *cluster) use(l *link) {
 	default:
 	}
 	c.links <- l
+}
+
+// linkedBy reports whether the Secrets have those of the newest link and of the connection in force, and those still
+// name the cluster. A Secret that can't be used any more counts: its last usable version stays in force.
+func (c *cluster) linkedBy(all []*secret) bool {
+	named := func(l *link) bool {
+		return slices.ContainsFunc(all, func(s *secret) bool { return s.UID == l.UID && s.Cluster == c.name })
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return named(c.link) && (c.inForce == nil || named(c.inForce.link))
 }
 
 func (c *cluster) run(ctx context.Context) {
@@ -189,6 +201,8 @@ func (c *cluster) takeOver() {
 		c.set.log.Error("Linked cluster has no metrics", "cluster", c.name, "err", err)
 	}
 	c.connected(c.pending, nil, "")
+	// The Secret of this connection may be gone since the Set looked last.
+	c.set.poke()
 }
 
 func (c *cluster) connected(inForce, pending *connection, unmade string) {
@@ -262,7 +276,7 @@ func (c *cluster) tellPending(l *link, last, now conditions) {
 	if now.server == "" || !now.isPending || !now.pending.failing() || last.isPending && last.server != "" && now.pending.sameAs(last.pending) {
 		return
 	}
-	c.set.log.Warn("New credentials of a linked cluster don't work, retrying; the ones before stay in force", "cluster", c.name, "server", l.server(), "reason", now.pending.why)
+	c.set.log.Warn("The new kubeconfig of a linked cluster doesn't work and is retried; the one before stays in force", "cluster", c.name, "server", l.server(), "reason", now.pending.why)
 	c.set.event(l.secret, corev1.EventTypeWarning, "CredentialsUnusable", "cluster "+c.name+" at "+l.server()+": "+staysInForce+now.pending.why)
 }
 

@@ -1,9 +1,14 @@
 package linked
 
 import (
+	"errors"
 	"fmt"
+	"regexp"
+	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/signpostd/signpost/catalog"
@@ -83,4 +88,107 @@ func (f *fixture) awaitInForce(name string) {
 		}
 		return fmt.Errorf("%+v", f.set.Status())
 	})
+}
+
+// day2 B7: of two Secrets for one cluster the one in force was deleted, and its credentials stayed in use as long as
+// those of the other one didn't work.
+func TestCredentialsOfDeletedSecretsEnd(t *testing.T) {
+	api := kubetest.Start(t)
+	there := api.Namespace(t)
+	applyService(t, api, there, "web")
+	broken := func() *corev1.Secret {
+		s := secretWith("second", kubeconfigOf(t, api, badToken))
+		s.Labels[clusterNameLabel] = "east"
+		return s
+	}
+	wantEnded := func(t *testing.T, f *fixture) {
+		t.Helper()
+		f.await("east", Connecting, "unauthorized")
+		f.wantCluster(catalog.Cluster{Name: "east", TrustDomain: "second.trust", ClusterDomain: "second.local"})
+		if _, known := f.catalog.FindService(catalog.ServiceKey{Cluster: "east", Namespace: there, Name: "web"}); known {
+			t.Error("a Service that was read with the deleted credentials is still known")
+		}
+	}
+	withBoth := func(t *testing.T) (f *fixture, inForce *corev1.Secret) {
+		f = start(t, api)
+		inForce = linkTo("east", api, t)
+		f.create(inForce)
+		f.await("east", Synced, "")
+		f.create(broken())
+		f.await("east", Unusable, "linked by the Secret cluster-credentials-east already")
+		return f, inForce
+	}
+
+	t.Run("deleted", func(t *testing.T) {
+		f, inForce := withBoth(t)
+		f.remove(inForce)
+		wantEnded(t, f)
+		mended := broken()
+		mended.Data[kubeconfigKey] = inForce.Data[kubeconfigKey]
+		f.update(mended)
+		f.awaitInForce("east")
+		f.wantService("east", there, "web")
+	})
+
+	t.Run("names another cluster", func(t *testing.T) {
+		f, inForce := withBoth(t)
+		inForce.Labels[clusterNameLabel] = "orient"
+		f.update(inForce)
+		wantEnded(t, f)
+		f.await("orient", Synced, "")
+	})
+
+	t.Run("deleted while the other one is tried", func(t *testing.T) {
+		f := start(t, api)
+		older := broken()
+		older.Data[kubeconfigKey] = []byte("garbage")
+		f.create(older)
+		f.await("east", Unusable, "no kubeconfig")
+		inForce := linkTo("east", api, t)
+		f.awaitNextSecond(inForce, older.Name)
+		f.create(inForce)
+		f.await("east", Synced, "")
+		f.update(broken())
+		f.await("east", Synced, "stays in force: unauthorized")
+		f.remove(inForce)
+		wantEnded(t, f)
+	})
+}
+
+// awaitNextSecond waits until a Secret would be younger than another one that exists: their times have no fractions.
+func (f *fixture) awaitNextSecond(s *corev1.Secret, than string) {
+	f.t.Helper()
+	secrets := f.api.Client.CoreV1().Secrets(f.namespace)
+	older, err := secrets.Get(f.t.Context(), than, metav1.GetOptions{})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	kubetest.Eventually(f.t, soon, func() error {
+		would, err := secrets.Create(f.t.Context(), s, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		if err != nil {
+			return err
+		}
+		if !older.CreationTimestamp.Before(&would.CreationTimestamp) {
+			return errors.New("still the same second")
+		}
+		return nil
+	})
+}
+
+// day2 B7: each kind had a warning of its own, as if the objects that are served couldn't be read.
+func TestOneWarningAboutANewKubeconfig(t *testing.T) {
+	api := kubetest.Start(t)
+	f := start(t, api)
+	east := linkTo("east", api, t)
+	f.create(east)
+	f.await("east", Synced, "")
+	east.Data[kubeconfigKey] = []byte(kubeconfigOf(t, api, badToken))
+	f.update(east)
+	f.wantEvent("cluster-credentials-east", "CredentialsUnusable", "unauthorized")
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	warnings := regexp.MustCompile(`level=WARN msg="([^"]*)"`).FindAllStringSubmatch(f.log.String(), -1)
+	if len(warnings) != 1 || !strings.HasPrefix(warnings[0][1], "The new kubeconfig of a linked cluster") {
+		t.Errorf("the warnings are %q, want one about the new kubeconfig", warnings)
+	}
 }

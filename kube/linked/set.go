@@ -138,13 +138,16 @@ func (s *Set) Run(ctx context.Context) error {
 
 func (s *Set) poke() { poke(s.poked) }
 
-// reconcile starts and forgets clusters, so that they are those that the Secrets name.
+// reconcile starts and forgets clusters, so that they are those that the Secrets name. A cluster that was read
+// with a Secret that is gone is forgotten even if another Secret links it: that one starts anew, so that deleted
+// credentials are never used.
 func (s *Set) reconcile(ctx context.Context) {
-	wanted := s.review()
+	all := s.table.List()
+	wanted := s.review(all)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for name, c := range s.clusters {
-		if wanted[name] == nil {
+		if wanted[name] == nil || !c.linkedBy(all) {
 			c.unlink()
 		}
 		if channel.IsClosed(c.done) {
@@ -164,9 +167,8 @@ func (s *Set) reconcile(ctx context.Context) {
 }
 
 // review returns the links in force by the names of their clusters, and reports the Secrets that
-// can't be used.
-func (s *Set) review() map[string]*link {
-	all := s.table.List()
+// can't be used. It sorts the Secrets by precedence.
+func (s *Set) review(all []*secret) map[string]*link {
 	slices.SortFunc(all, s.before)
 	wanted, good, problems := map[string]*link{}, map[string]*link{}, map[string]string{}
 	for _, secret := range all {

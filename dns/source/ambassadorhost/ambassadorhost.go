@@ -46,7 +46,7 @@ func (Config) Open(in source.Input) (source.Source, error) {
 	settings := in.Settings
 	settings.Templates = nil // the source has none (spec/dns.md §6.2)
 	s := &hosts{waiting: source.NewWaiting(in.Changed), reader: source.NewReader(settings, source.Subject{
-		Source: name, Kind: hostKind, Label: "host", Properties: true, AnyController: true,
+		Source: name, Kind: hostKind, Label: "host", Properties: true, NameFields: []string{"spec.hostname"}, AnyController: true,
 	})}
 	s.table = s.kind().Table(source.Notify[host](in.Changed), kube.WithIndex(byService, (*host).serviceKeys))
 	s.services = source.AddressedServices().Table(kube.WithHandler(func(old, new *source.AddressedService) {

@@ -37,7 +37,7 @@ func (Config) Resources() []source.Resource {
 func (Config) Open(in source.Input) (source.Source, error) {
 	s := &proxies{reader: source.NewReader(in.Settings, source.Subject{
 		Source: name, Kind: proxyKind, Label: "HTTPProxy", Properties: true,
-		Names: []string{"spec.virtualhost"}, Targets: "status.loadBalancer",
+		Names: []string{"spec.virtualhost"}, NameFields: []string{"spec.virtualhost.fqdn"}, Targets: "status.loadBalancer",
 	})}
 	s.table = s.kind().Table(source.Notify[proxy](in.Changed))
 	return source.Source{Tables: []kube.AnyTable{s.table}, Evaluate: s.evaluate, Keys: source.Keys(s.table)}, nil

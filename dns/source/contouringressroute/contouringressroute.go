@@ -62,7 +62,7 @@ func (c *Config) Open(in source.Input) (source.Source, error) {
 	}
 	s := &routes{
 		service: source.Key{Namespace: namespace, Name: service}, waiting: source.NewWaiting(in.Changed),
-		reader: source.NewReader(in.Settings, source.Subject{Source: name, Kind: routeKind, Label: "ingressroute", Properties: true, Names: []string{"spec.virtualhost"}, Targets: "Service " + c.LoadBalancer}),
+		reader: source.NewReader(in.Settings, source.Subject{Source: name, Kind: routeKind, Label: "ingressroute", Properties: true, Names: []string{"spec.virtualhost"}, NameFields: []string{"spec.virtualhost.fqdn"}, Targets: "Service " + c.LoadBalancer}),
 	}
 	s.table = s.kind().Table(source.Notify[route](in.Changed), kube.WithIndex(following, followKeys))
 	s.services = s.serviceKind().Table(kube.WithHandler(func(_, _ *balancer) {

@@ -45,6 +45,11 @@ type endpoint struct {
 func (s *endpoints) trim(scope kube.Scope, obj *externaldns.DNSEndpoint) (*endpoint, []kube.Problem) {
 	kept := &endpoint{Object: s.reader.Read(scope, obj)}
 	if !kept.Selected {
+		for _, e := range obj.Spec.Endpoints {
+			if e != nil {
+				kept.Want(e.DNSName)
+			}
+		}
 		return kept, nil
 	}
 	kept.generation, kept.observed = obj.Generation, obj.Status.ObservedGeneration

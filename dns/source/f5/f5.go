@@ -57,7 +57,7 @@ func (c Config) Resources() []source.Resource {
 
 // Open implements [source.Config].
 func (c Config) Open(in source.Input) (source.Source, error) {
-	s := &servers{reader: source.NewReader(in.Settings, source.Subject{Source: c.kind.source, Kind: c.kind.kind, Label: c.kind.source, TargetTemplates: true, PairTemplates: true})}
+	s := &servers{reader: source.NewReader(in.Settings, source.Subject{Source: c.kind.source, Kind: c.kind.kind, Label: c.kind.source, NameFields: []string{"spec.host", "spec.hostAliases"}, TargetTemplates: true, PairTemplates: true})}
 	s.table = kube.Kind[server]{
 		Name: c.kind.metric, Resource: c.kind.kind.GroupVersion().WithResource(c.kind.plural), Optional: true,
 		Form: kube.Unstructured(), Trim: kube.TrimOf(s.trim),

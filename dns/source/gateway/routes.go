@@ -19,13 +19,14 @@ func (c *Config) Open(in source.Input) (source.Source, error) {
 	if err != nil {
 		return source.Source{}, err
 	}
-	names := []string{"the listeners of its parents"}
+	var fields []string
 	if c.kind.hostnames {
-		names = append([]string{"spec.hostnames"}, names...)
+		fields = []string{"spec.hostnames"}
 	}
+	names := slices.Concat(fields, []string{"the listeners of its parents"})
 	s := &routes{
 		kind: c.kind, resource: c.routes().GroupVersion().WithResource(c.kind.plural), settings: in.Settings, scopes: scopes, gatewayName: c.Name, changed: in.Changed, log: in.Log,
-		reader: source.NewReader(in.Settings, source.Subject{Source: c.kind.source(), Kind: c.routes(), Label: c.kind.name, Properties: true, Names: names}),
+		reader: source.NewReader(in.Settings, source.Subject{Source: c.kind.source(), Kind: c.routes(), Label: c.kind.name, Properties: true, Names: names, NameFields: fields}),
 	}
 	s.ownerSettings = in.Settings.ForOthers(c.kind.source(), "Gateways and ListenerSets", source.AnnotationTarget, source.AnnotationController)
 	s.table = s.routeKind().Table(

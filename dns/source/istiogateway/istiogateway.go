@@ -33,7 +33,7 @@ func (Config) Resources() []source.Resource {
 func (Config) Open(in source.Input) (source.Source, error) {
 	waiting := source.NewWaiting(in.Changed)
 	s := &gateways{reader: source.NewReader(in.Settings, source.Subject{
-		Source: name, Kind: gatewayKind, Label: "gateway", Properties: true, Names: []string{"spec.servers"},
+		Source: name, Kind: gatewayKind, Label: "gateway", Properties: true, Names: []string{"spec.servers"}, NameFields: []string{"spec.servers.hosts"},
 	})}
 	s.table = s.kind().Table(append(istio.Indexes[gateway](), source.Notify[gateway](in.Changed))...)
 	s.addresses = istio.Watch(in.Settings, waiting, s.table, func(g *gateway) { in.Changed(g.Key) })

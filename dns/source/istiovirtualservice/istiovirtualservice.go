@@ -41,7 +41,7 @@ func (Config) Resources() []source.Resource {
 // Open implements [source.Config].
 func (Config) Open(in source.Input) (source.Source, error) {
 	s := &virtualServices{settings: in.Settings, waiting: source.NewWaiting(in.Changed), reader: source.NewReader(in.Settings, source.Subject{
-		Source: name, Kind: ownKind, Label: "virtualservice", Properties: true,
+		Source: name, Kind: ownKind, Label: "virtualservice", Properties: true, NameFields: []string{"spec.hosts"},
 	})}
 	s.table = s.kind().Table(source.Notify[virtualService](in.Changed), kube.WithIndex(byGateway, s.gatewayKeys))
 	changed := func(g *gateway) { source.NotifyAll(in.Changed, s.table.ByIndex(byGateway, g.key.String())) }

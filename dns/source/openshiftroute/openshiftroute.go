@@ -44,7 +44,7 @@ func (c *Config) Resources() []source.Resource {
 // Open implements [source.Config].
 func (c *Config) Open(in source.Input) (source.Source, error) {
 	s := &routes{router: c.Router, reader: source.NewReader(in.Settings, source.Subject{
-		Source: name, Kind: routeKind, Label: "route", Properties: true,
+		Source: name, Kind: routeKind, Label: "route", Properties: true, NameFields: []string{"spec.host", "status.ingress.host"},
 	})}
 	s.table = s.kind().Table(source.Notify[route](in.Changed))
 	return source.Source{Tables: []kube.AnyTable{s.table}, Evaluate: s.evaluate, Keys: source.Keys(s.table)}, nil

@@ -64,7 +64,7 @@ func (c *Config) Open(in source.Input) (source.Source, error) {
 	if err != nil {
 		return source.Source{}, err
 	}
-	s := &groups{reader: source.NewReader(in.Settings, source.Subject{Source: name, Kind: v.WithKind(kindName), Label: "routegroup", Properties: true})}
+	s := &groups{reader: source.NewReader(in.Settings, source.Subject{Source: name, Kind: v.WithKind(kindName), Label: "routegroup", Properties: true, NameFields: []string{"spec.hosts"}})}
 	s.table = kube.Kind[group]{
 		Name: "routegroup", Resource: v.WithResource(plural), Optional: true, Form: kube.Unstructured(), Trim: kube.TrimOf(s.trim),
 	}.Table(source.Notify[group](in.Changed))

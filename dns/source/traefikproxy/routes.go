@@ -39,7 +39,11 @@ type fields struct {
 func (k *kind) trim(scope kube.Scope, obj *unstructured.Unstructured) (*route, []kube.Problem) {
 	var f fields
 	kept := &route{Object: k.reader.ReadFields(scope, obj, &f)}
-	if !kept.Selected || kept.Unreadable != "" {
+	if !kept.Selected {
+		k.want(kept, obj)
+		return kept, nil
+	}
+	if kept.Unreadable != "" {
 		return kept, nil
 	}
 	for i, rule := range source.Cut(&kept.found.Findings, f.Spec.Routes, routesLimit, "spec.routes") {
@@ -52,6 +56,20 @@ func (k *kind) trim(scope kube.Scope, obj *unstructured.Unstructured) (*route, [
 	}
 	kept.found.AddNames("hostname", k.reader.Hosts(&kept.Object))
 	return kept, nil
+}
+
+// want notes the hosts in the rules of a route that is excluded.
+func (k *kind) want(kept *route, obj *unstructured.Unstructured) {
+	var f fields
+	if kube.Fields(obj, &f) != nil {
+		return
+	}
+	for _, rule := range f.Spec.Routes[:min(len(f.Spec.Routes), routesLimit)] {
+		hosts, _ := hostsOf(rule.Match)
+		for _, host := range hosts {
+			kept.Want(host)
+		}
+	}
 }
 
 // missing is what to do for a route without a name or without a target.

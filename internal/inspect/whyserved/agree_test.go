@@ -357,8 +357,13 @@ func (c *calls) isWell(s *catalog.Service, hostname string, port uint16) bool {
 	if hostname != "" {
 		path = hostname + "." + path
 	}
+	return (hostname != "" || !c.broken[s.Key.Name]) && c.isServed(s, hostname, path, port)
+}
+
+// isServed reports whether calls for a port are told of endpoints, whatever is wrong with the routes of its profile.
+func (c *calls) isServed(s *catalog.Service, hostname, path string, port uint16) bool {
 	profile, err := c.firstProfile(path)
-	if err != nil || hostname == "" && c.broken[s.Key.Name] {
+	if err != nil {
 		return false
 	}
 	if hostname == "" {
@@ -403,6 +408,40 @@ func (c *calls) compareServices() {
 				c.compareService(name, hostname, port)
 			}
 		}
+		if s := c.services[key(name)]; s != nil {
+			c.compareState(s)
+		}
+	}
+}
+
+// compareState compares the state of a Service in lists with what calls for its ports are told.
+func (c *calls) compareState(s *catalog.Service) {
+	served, some := 0, false
+	for _, p := range s.Ports {
+		path := fmt.Sprintf("%s.shop.svc.cluster.local:%d", s.Key.Name, p.Port)
+		isServed := c.isServed(s, "", path, p.Port)
+		if isServed {
+			served++
+		}
+		some = some || isServed || c.get(path).some
+	}
+	want := inspect.ServiceUnserved
+	ready := c.explainer.Catalog.CountEndpoints(s).Ready
+	switch {
+	case s.ExternalName:
+		want = inspect.ServiceExternal
+	case len(s.Ports) == 0:
+		want = inspect.ServicePortless
+	case served == len(s.Ports):
+		want = inspect.ServiceServed
+	case some:
+		want = inspect.ServicePartly
+	case ready == 0:
+		want = inspect.ServiceEmpty
+	}
+	if got := c.explainer.StateOf(s, ready); got != want {
+		_, text := c.explain(inspect.Query{Service: &inspect.ServiceQuery{Namespace: "shop", Name: s.Key.Name}})
+		c.t.Fatalf("the state of %s is %s, want %s\n%s", s.Key.Name, got, want, text)
 	}
 }
 

@@ -250,6 +250,9 @@ func (x fated) cause(f *facts, w *portWalk) string {
 
 // otherHostname says which hostnames there are instead of the one that is asked for.
 func (x fated) otherHostname(f *facts) string {
+	if ip := catalog.DashedAddress(f.query.Hostname); ip.IsValid() {
+		return fmt.Sprintf("the name is that of an endpoint without a hostname at the address %s, and the Service has none there: the pod is gone or was replaced, or has a hostname", ip)
+	}
 	if len(x.hostnames) == 0 {
 		return fmt.Sprintf("no pod has a hostname: set spec.hostname and spec.subdomain: %s in the pods, or serviceName: %[1]s in their StatefulSet", f.query.Name)
 	}

@@ -160,10 +160,14 @@ func (x *Explainer) walks(key catalog.ServiceKey, s *catalog.Service, q *inspect
 }
 
 func (x *Explainer) walkPort(key catalog.ServiceKey, s *catalog.Service, hostname string, p catalog.ServicePort) portWalk {
-	w := portWalk{
-		port: p, told: x.Server.Told(key, hostname, p.Port),
-		walk: x.Catalog.Walk(key, catalog.Query{Port: p.Port, Hostname: hostname, IPv6: x.IPv6}),
-	}
+	w := x.tell(key, s, hostname, p)
+	w.walk = x.Catalog.Walk(key, catalog.Query{Port: p.Port, Hostname: hostname, IPv6: x.IPv6})
+	return w
+}
+
+// tell returns what calls for a port are told, without how that comes about.
+func (x *Explainer) tell(key catalog.ServiceKey, s *catalog.Service, hostname string, p catalog.ServicePort) portWalk {
+	w := portWalk{port: p, told: x.Server.Told(key, hostname, p.Port)}
 	if key.Cluster != catalog.LocalCluster {
 		return w // proxies don't ask for it
 	}

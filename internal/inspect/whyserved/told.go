@@ -109,6 +109,37 @@ func lowered(steps []inspect.Step) []inspect.Step {
 	return steps
 }
 
+// StateOf returns the state of a Service that has this many ready endpoints, by the same verdict as its explanation.
+func (x *Explainer) StateOf(s *catalog.Service, ready int) inspect.ServiceState {
+	if s.ExternalName {
+		return inspect.ServiceExternal
+	}
+	asked, served, some := 0, 0, false
+	for _, p := range s.Ports {
+		if p.Protocol == catalog.UDP || asked == maxPorts {
+			continue
+		}
+		asked++
+		w := x.tell(s.Key, s, "", p)
+		if w.isServed() {
+			served++
+		}
+		some = some || w.isServed() || len(endpointsOf(&w.told)) > 0
+	}
+	switch {
+	case asked == 0:
+		return inspect.ServicePortless
+	case served == asked:
+		return inspect.ServiceServed
+	case some:
+		return inspect.ServicePartly
+	case ready == 0:
+		return inspect.ServiceEmpty
+	default:
+		return inspect.ServiceUnserved
+	}
+}
+
 // allServed reports whether there are ports, and clients of each are served.
 func allServed(walks []portWalk) bool {
 	return len(walks) > 0 && !slices.ContainsFunc(walks, func(w portWalk) bool { return !w.isServed() })

@@ -289,6 +289,11 @@ func TestCauses(t *testing.T) {
 			query:   inspect.Query{Service: &inspect.ServiceQuery{Namespace: "shop", Name: "web", Port: 80, Hostname: "web-1"}},
 			verdict: inspect.VerdictWrong, summary: "no pod has a hostname: set spec.hostname and spec.subdomain: web in the pods, or serviceName: web",
 		},
+		"no endpoint at the address of the hostname": {
+			world:   new(world).service("web", app("web")).pod("web-1", "web").slice("web", "http", "web-1"),
+			query:   inspect.Query{Service: &inspect.ServiceQuery{Namespace: "shop", Name: "web", Port: 80, Hostname: "10-9-9-9"}},
+			verdict: inspect.VerdictWrong, summary: "an endpoint without a hostname at the address 10.9.9.9, and the Service has none there",
+		},
 		"another hostname": {
 			world:   new(world).service("web", app("web")).pod("web-1", "web").slice("web", "http", "web-1", func(e *catalog.SliceEndpoint) { e.Hostname = "web-1" }),
 			query:   inspect.Query{Service: &inspect.ServiceQuery{Namespace: "shop", Name: "web", Port: 80, Hostname: "web-2"}},

@@ -30,6 +30,7 @@ export const lists = {
     title: "Services", path: "/services", items: "services", topic: "status", search: "Namespace or name",
     key: (s) => s.namespace + "/" + s.name,
     columns: [
+      ["State", (s) => [state(s.state)], "short"],
       ["Service", (s, ask) => [asked(s.namespace + "/" + s.name, `Service/${s.namespace}/${s.name}`, ask)]],
       ["Ports", (s) => [(s.ports ?? []).slice(0, 20).join(" ")]],
       ["Ready", (s) => [number(s.ready)], "number"],
