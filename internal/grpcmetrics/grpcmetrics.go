@@ -4,7 +4,7 @@
 // The command makes one [Metrics] for its server, with the interceptor as an option of the
 // server, and calls Init when the services are registered. go-grpc-middleware has the same
 // metrics, but looks up a counter by its labels for each message. That took 14 % of the CPU
-// time of a fan-out (docs/decisions/0006-grpc-metrics.md). Here the counters of a method are
+// time of a fan-out (docs/decisions/what-we-tried.md). Here the counters of a method are
 // looked up once.
 //
 // # Concurrency
