@@ -16,7 +16,7 @@ import (
 // noAddresses are the sources that this test has no objects of, and why.
 var noAddresses = map[string]string{
 	"unstructured": "reads annotations only, with Reader.Publish, which TestFoundLimits is about",
-	"connector": "reads no objects", "fake": "reads no objects", "empty": "reads no objects",
+	"connector":    "reads no objects", "fake": "reads no objects", "empty": "reads no objects",
 }
 
 const (

@@ -19,7 +19,7 @@ func TestTexts(t *testing.T) {
 	for target, want := range map[string]string{
 		`"a" "b"`: `"a" "b"`, `"say \"hi\" \\ there"`: `"say \"hi\" \\ there"`, `"\228"`: `"\228"`, `"` + long + `y"`: `"` + long + `" "y"`, `""`: `""`,
 	} {
-		got := wireText(target)
+		got := dns.QuoteText(target)
 		if got != want || listedText(got) != target {
 			t.Errorf("%s is stored as %s, want %s, and listed as %s", target, got, want, listedText(got))
 		}
