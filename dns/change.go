@@ -39,3 +39,15 @@ type Problem struct {
 	// Event is the reason of the Event about it; empty for the one of values that can't be used.
 	Event string
 }
+
+// Text returns the problem as a sentence without a full stop: the subject, its value as quote writes it,
+// and the reason. Without a value, such as for a list that is too long, the sentence has none.
+func (p Problem) Text(quote func(string) string) string {
+	switch {
+	case p.Subject == "":
+		return p.Reason
+	case p.Value == "":
+		return p.Subject + ": " + p.Reason
+	}
+	return p.Subject + " is " + quote(p.Value) + ": " + p.Reason
+}

@@ -19,6 +19,63 @@ func SplitString(text string) []string {
 	return append(parts, text)
 }
 
+// QuotedTexts returns the texts of a TXT target that is a list of quoted strings; ok is false if it is none.
+func QuotedTexts(target string) (texts []string, ok bool) {
+	words, err := Words(target)
+	if err != nil || len(words) == 0 {
+		return nil, false
+	}
+	for _, w := range words {
+		if !w.Quoted {
+			return nil, false
+		}
+		texts = append(texts, w.Text)
+	}
+	return texts, true
+}
+
+// TextStrings returns the character-strings of a TXT target: its quoted strings, or else the target as it
+// is, each cut by [SplitString].
+func TextStrings(target string) []string {
+	texts, ok := QuotedTexts(strings.TrimSpace(target))
+	if !ok {
+		texts = []string{target}
+	}
+	var parts []string
+	for _, text := range texts {
+		parts = append(parts, SplitString(text)...)
+	}
+	return parts
+}
+
+// QuoteText returns the character-strings of a TXT target, each in quotes.
+func QuoteText(target string) string {
+	parts := TextStrings(target)
+	for i, part := range parts {
+		parts[i] = QuoteString(part)
+	}
+	return strings.Join(parts, " ")
+}
+
+// TextTarget returns character-strings as a TXT target, each in quotes. Those that were only split for
+// their length are joined again: one of [MaxString] bytes continues in the next one.
+func TextTarget(parts []string) string {
+	var joined []string
+	full := false
+	for _, part := range parts {
+		if full {
+			joined[len(joined)-1] += part
+		} else {
+			joined = append(joined, part)
+		}
+		full = len(part) == MaxString
+	}
+	for i, text := range joined {
+		joined[i] = QuoteString(text)
+	}
+	return strings.Join(joined, " ")
+}
+
 // QuoteString returns a text in quotes, escaped as a zone file has it (RFC 1035, 5.1).
 func QuoteString(text string) string { return `"` + EscapeString(text) + `"` }
 

@@ -88,3 +88,25 @@ func TestSplitString(t *testing.T) {
 		}
 	}
 }
+
+// TestText: a target becomes character-strings of at most 255 bytes, and is the same target when it is listed.
+func TestText(t *testing.T) {
+	a := strings.Repeat("a", 255)
+	for _, test := range []struct{ name, target, quoted, listed string }{
+		{"plain", "v=spf1 -all", `"v=spf1 -all"`, `"v=spf1 -all"`},
+		{"quoted", ` "a b"  "c" `, `"a b" "c"`, `"a b" "c"`},
+		{"partly quoted", `"a" b`, `"\"a\" b"`, `"\"a\" b"`},
+		{"empty string", `""`, `""`, `""`},
+		{"nothing", "", `""`, `""`},
+		{"escapes", `"\195\188\"\\"`, `"\195\188\"\\"`, `"\195\188\"\\"`},
+		{"long", `"` + a + `bc"`, `"` + a + `" "bc"`, `"` + a + `bc"`},
+		{"long and more", `"` + a + `bc" "d"`, `"` + a + `" "bc" "d"`, `"` + a + `bc" "d"`},
+		{"full, and continued", `"` + a + `" "b"`, `"` + a + `" "b"`, `"` + a + `b"`},
+	} {
+		quoted := dns.QuoteText(test.target)
+		texts, ok := dns.QuotedTexts(quoted)
+		if listed := dns.TextTarget(texts); quoted != test.quoted || !ok || listed != test.listed {
+			t.Errorf("%s: %s is written as %s and listed as %s, want %s and %s", test.name, test.target, quoted, listed, test.quoted, test.listed)
+		}
+	}
+}

@@ -233,7 +233,7 @@ func (o *Options) rules() *plan.Rules {
 // problems returns a function that reports the problems of owners.
 func (o *Options) problems(in Input) func(dns.Problem) {
 	return func(p dns.Problem) {
-		message := p.Subject + " is " + p.Value + ": " + p.Reason
+		message := p.Text(func(value string) string { return value })
 		if in.Log != nil {
 			in.Log.Warn("Can't own a record", "problem", message)
 		}

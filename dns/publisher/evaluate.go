@@ -331,7 +331,7 @@ func (p *Publisher) put(origin desired.Origin, records []*dns.RecordSet) {
 
 func (p *Publisher) problem(origin desired.Origin, problem dns.Problem) {
 	p.Metrics.problems.Inc()
-	message := problem.Subject + " is " + quote(problem.Value) + ": " + problem.Reason
+	message := problem.Text(quote)
 	if p.faulty.more() {
 		p.Log.Warn("Ignore a part of an object that can't be used", "kind", problem.Object.Kind, "namespace", problem.Object.Namespace, "name", problem.Object.Name, "problem", message)
 	}

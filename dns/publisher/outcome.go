@@ -54,7 +54,7 @@ func accepted(e Explanation) source.Verdict {
 		problems = append(problems, e.Err.Error()+"; its records stay as they are")
 	}
 	for _, problem := range e.Problems {
-		problems = append(problems, problem.Subject+" is "+quote(problem.Value)+": "+problem.Reason)
+		problems = append(problems, problem.Text(quote))
 	}
 	for _, d := range e.Dropped {
 		switch d.Reason {

@@ -2,6 +2,7 @@ package source
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -29,11 +30,7 @@ func AddressedIngresses() kube.Kind[AddressedIngress] {
 		Trim: kube.TrimOf(func(s kube.Scope, obj *networkingv1.Ingress) (*AddressedIngress, []kube.Problem) {
 			var p kube.Problems
 			kept := &AddressedIngress{Key: Key{Namespace: s.Intern(obj.Namespace), Name: obj.Name}}
-			for i, entry := range obj.Status.LoadBalancer.Ingress {
-				if i == AddressLimit {
-					p.Add(TooMany(len(obj.Status.LoadBalancer.Ingress), AddressLimit), "status.loadBalancer.ingress")
-					break
-				}
+			for _, entry := range CutIn(&p, obj.Status.LoadBalancer.Ingress, "status.loadBalancer.ingress") {
 				kept.Addresses = AppendAddress(kept.Addresses, entry.IP, entry.Hostname)
 			}
 			return kept, p.List()
@@ -60,19 +57,17 @@ func AddressedServices() kube.Kind[AddressedService] {
 			Key:          Key{Namespace: s.Intern(svc.Namespace), Name: svc.Name},
 			LoadBalancer: svc.Spec.Type == corev1.ServiceTypeLoadBalancer,
 		}
-		if n := len(svc.Spec.ExternalIPs); n > AddressLimit {
-			p.Add(TooMany(n, AddressLimit), "spec.externalIPs")
-		}
-		kept.ExternalIPs = append(kept.ExternalIPs, svc.Spec.ExternalIPs[:min(len(svc.Spec.ExternalIPs), AddressLimit)]...)
-		for i, entry := range svc.Status.LoadBalancer.Ingress {
-			if i == AddressLimit {
-				p.Add(TooMany(len(svc.Status.LoadBalancer.Ingress), AddressLimit), "status.loadBalancer.ingress")
-				break
-			}
-			kept.Addresses = AppendSet(kept.Addresses, entry.IP, entry.Hostname)
-		}
-		return kept, p.List()
+		kept.ExternalIPs = slices.Clone(CutIn(&p, svc.Spec.ExternalIPs, "spec.externalIPs"))
+		var found Found
+		AddBalancer(&found, svc.Status.LoadBalancer.Ingress, ServiceAddress)
+		kept.Addresses = found.Targets
+		return kept, append(p.List(), found.Reported()...)
 	}))
+}
+
+// ServiceAddress returns the IP and the name of an entry of the load balancer of a Service.
+func ServiceAddress(entry corev1.LoadBalancerIngress) (ip, hostname string) {
+	return entry.IP, entry.Hostname
 }
 
 // AppendAddress appends the address of a load balancer: its IP, or its name if it has no IP.

@@ -13,7 +13,8 @@ import (
 const (
 	// NameLimit is for the names that one object asks for.
 	NameLimit = 512
-	// AddressLimit is for the addresses of one object, and for the targets of one name.
+	// AddressLimit is for the addresses of one object, and for the targets that it gives one name. It
+	// isn't for the pods of a headless Service and for nodes, because each is an object of its own.
 	AddressLimit = 256
 	// ReferenceLimit is for the objects of one kind that one object refers to.
 	ReferenceLimit = 64
@@ -75,6 +76,15 @@ func (f *Findings) Copy() *Findings {
 	return &copied
 }
 
+// Reported returns the problems as a table reports them, for an object that others have something from.
+func (f *Findings) Reported() []kube.Problem {
+	var p kube.Problems
+	for _, problem := range f.problems {
+		p.Add(problem.Reason, "%s", problem.Subject)
+	}
+	return p.List()
+}
+
 // Into adds the findings to the result of an object. Skips come before remarks about annotations.
 func (f *Findings) Into(result *Result, object dns.Object) {
 	for _, p := range f.problems {
@@ -90,6 +100,15 @@ func (f *Findings) Into(result *Result, object dns.Object) {
 		skips = append(skips, Skip{Reason: last.Reason, Message: fmt.Sprintf("and %d more names give no record, for these or other reasons", f.unlisted)})
 	}
 	result.Skipped = append(skips, result.Skipped...)
+}
+
+// CutIn is [Cut] to the limit of addresses, for an object that others have addresses from.
+func CutIn[T any](p *kube.Problems, list []T, field string) []T {
+	if len(list) <= AddressLimit {
+		return list
+	}
+	p.Add(TooMany(len(list), AddressLimit), "%s", field)
+	return list[:AddressLimit]
 }
 
 // Cut returns the first items of a list. If there are more than the limit, that is a problem of

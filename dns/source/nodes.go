@@ -17,9 +17,9 @@ type NodeAddresses struct {
 }
 
 // AddressesOf returns the addresses of a Node.
-func AddressesOf(node *corev1.Node) NodeAddresses {
+func AddressesOf(p *kube.Problems, node *corev1.Node) NodeAddresses {
 	var a NodeAddresses
-	for _, address := range node.Status.Addresses {
+	for _, address := range CutIn(p, node.Status.Addresses, "status.addresses") {
 		switch {
 		case address.Address == "":
 		case address.Type == corev1.NodeExternalIP:

@@ -40,7 +40,7 @@ type Subject struct {
 	NameFields []string
 	// NamedByAnnotation is true when only annotations, templates and --compatibility give a name.
 	NamedByAnnotation bool
-	// PairTemplates is true when [Reader.Publish] reads --fqdn-target-template.
+	// PairTemplates is true when --fqdn-target-template is read.
 	PairTemplates bool
 	// Conditions is true when templates may look at status.conditions.
 	Conditions bool
@@ -109,8 +109,8 @@ func wantedOf(a *Annotations) []string {
 func boundedNames(names []string) []string {
 	var kept []string
 	for _, name := range names {
-		if len(kept) < maxWanted && len(name) <= maxWantedName {
-			kept = AppendSet(kept, strings.Clone(name))
+		if name != "" && len(kept) < maxWanted && len(name) <= maxWantedName {
+			kept = append(kept, strings.Clone(name))
 		}
 	}
 	return kept
@@ -239,40 +239,13 @@ func (r *Reader) Origin(o *Object) Origin {
 	return origin
 }
 
-// Hosts returns the names that an object asks for without templates: the given fields that
-// aren't empty, and the names of its annotation, unless the settings ignore that.
+// Hosts returns the names that an object asks for without templates: those of the given fields, and
+// those of its annotation, unless the settings ignore that. [Found] leaves out empty ones.
 func (r *Reader) Hosts(o *Object, fields ...string) []string {
-	hosts := AppendSet(nil, fields...)
-	if !r.settings.IgnoreHostnameAnnotation {
-		hosts = append(hosts, o.Annotations.Hostnames...)
+	if r.settings.IgnoreHostnameAnnotation {
+		return fields
 	}
-	return hosts
-}
-
-// ResultOf returns the result for an object whose names all have the same targets: the given
-// names, and those of --fqdn-template.
-func (r *Reader) ResultOf(o *Object, names, targets []string) Result {
-	origin := r.Origin(o)
-	records, err := r.Templates.AddNames(origin.All(names, targets), o, origin, targets)
-	result := r.Result(o, records, err)
-	if result.Err == nil && len(result.Records) == 0 {
-		result.Skipped = append([]Skip{r.SkipOf(o, names, targets)}, result.Skipped...)
-	}
-	return result
-}
-
-// SkipOf says why an object with these names and targets gives no record.
-func (r *Reader) SkipOf(o *Object, names, targets []string) Skip {
-	switch {
-	case len(targets) > 0 || len(names) == 0 && !r.Templates.HasNames():
-		return r.NoHostname(o)
-	case r.subject.Targets == "":
-		return r.NoTarget(firstName(names), "it has no address yet: wait until it has one")
-	case strings.HasPrefix(r.subject.Targets, "spec."):
-		return r.NoTarget(firstName(names), r.subject.Targets+" has no address: write one there")
-	default:
-		return r.NoTarget(firstName(names), r.subject.Targets+" has no address: wait until its controller has written one")
-	}
+	return slices.Concat(fields, o.Annotations.Hostnames)
 }
 
 // Result returns the result of evaluating an object, with merged records and the problems of

@@ -51,8 +51,8 @@ func (o Origin) All(names, targets []string) []*dns.RecordSet {
 	return sets
 }
 
-// Pairs returns the record sets of pairs. All targets of a name are in the same record sets.
-func (o Origin) Pairs(pairs []Pair) []*dns.RecordSet {
+// pairs returns the record sets of pairs. All targets of a name are in the same record sets.
+func (o Origin) pairs(findings *Findings, pairs []Pair) []*dns.RecordSet {
 	var names []string
 	targets := map[string][]string{}
 	for _, p := range pairs {
@@ -60,20 +60,9 @@ func (o Origin) Pairs(pairs []Pair) []*dns.RecordSet {
 	}
 	var sets []*dns.RecordSet
 	for _, name := range unique(names) {
-		sets = append(sets, o.Records(name, targets[name])...)
+		sets = append(sets, o.Records(name, Cut(findings, targets[name], AddressLimit, "--fqdn-target-template"))...)
 	}
 	return sets
-}
-
-// AppendSet appends the texts that aren't empty, such as the address and the name of a load
-// balancer, of which an entry has one or both.
-func AppendSet(list []string, more ...string) []string {
-	for _, text := range more {
-		if text != "" {
-			list = append(list, text)
-		}
-	}
-	return list
 }
 
 // unique returns the texts that aren't empty, in their order and without duplicates.

@@ -262,7 +262,7 @@ func TestSelectors(t *testing.T) {
 
 func TestNodeAddresses(t *testing.T) {
 	t.Parallel()
-	addresses := source.AddressesOf(&corev1.Node{Status: corev1.NodeStatus{Addresses: []corev1.NodeAddress{
+	addresses := source.AddressesOf(&kube.Problems{}, &corev1.Node{Status: corev1.NodeStatus{Addresses: []corev1.NodeAddress{
 		{Type: corev1.NodeInternalIP, Address: "10.0.0.1"},
 		{Type: corev1.NodeHostName, Address: "host"},
 		{Type: corev1.NodeInternalIP, Address: "2001:db8::1"},

@@ -127,33 +127,6 @@ func (t *Templates) Pairs(obj runtime.Object) ([]Pair, error) {
 	return pairs, nil
 }
 
-// AddNames adds the record sets of the names of --fqdn-template, with these targets, to found;
-// see [Templates.Combine]. Where the source reads --target-template, each name has the targets
-// of that instead (spec/dns.md §6.12).
-func (t *Templates) AddNames(found []*dns.RecordSet, o *Object, origin Origin, targets []string) ([]*dns.RecordSet, error) {
-	if !t.HasNames() {
-		return found, nil
-	}
-	return t.Combine(found, func() ([]*dns.RecordSet, error) {
-		names, err := t.Names(o.Whole)
-		if err == nil && t.HasTargets() {
-			targets, err = t.Targets(o.Whole)
-		}
-		return origin.All(names, targets), err
-	})
-}
-
-// AddPairs adds the record sets of --fqdn-target-template to found; see [Templates.Combine].
-func (t *Templates) AddPairs(found []*dns.RecordSet, o *Object, origin Origin) ([]*dns.RecordSet, error) {
-	if !t.HasPairs() {
-		return found, nil
-	}
-	return t.Combine(found, func() ([]*dns.RecordSet, error) {
-		pairs, err := t.Pairs(o.Whole)
-		return origin.Pairs(pairs), err
-	})
-}
-
 // Combine adds what a template makes to what was found for an object, if nothing was found, or
 // with --combine-fqdn-annotation. Otherwise it doesn't call made.
 func (t *Templates) Combine(found []*dns.RecordSet, made func() ([]*dns.RecordSet, error)) ([]*dns.RecordSet, error) {

@@ -195,18 +195,15 @@ func TestTemplateView(t *testing.T) {
 // TestTemplatePairs: case 173, pairs of a name and a target.
 func TestTemplatePairs(t *testing.T) {
 	t.Parallel()
-	templates, err := source.ParseTemplates(source.TemplateOptions{FQDNTarget: []string{
-		"h.example:192.0.2.1, h.example : 192.0.2.2,v6.example:2001:db8::1,n.example.:lb.example.com.", "none,:x,y:,:",
-	}})
+	s, err := settings("--fqdn-target-template=h.example:192.0.2.1, h.example : 192.0.2.2,v6.example:2001:db8::1,n.example.:lb.example.com.", "--fqdn-target-template=none,:x,y:,:")
 	if err != nil {
 		t.Fatal(err)
 	}
-	pairs, err := templates.Pairs(shop())
-	if err != nil {
-		t.Fatal(err)
-	}
+	reader := source.NewReader(s, source.Subject{Source: "service", Kind: corev1.SchemeGroupVersion.WithKind("Service"), PairTemplates: true})
+	object := reader.Read(kube.Scope{}, shop())
+	got := reader.Publish(&object, &source.Found{}, source.Missing{})
 	want := []string{"h.example A 192.0.2.1 192.0.2.2", "n.example CNAME lb.example.com", "v6.example AAAA 2001:db8::1"}
-	if diff := cmp.Diff(want, texts(dns.Merge(source.Origin{}.Pairs(pairs)))); diff != "" {
+	if diff := cmp.Diff(want, texts(got.Records)); diff != "" {
 		t.Errorf("case 173: record sets (-want +got):\n%s", diff)
 	}
 }
@@ -315,7 +312,7 @@ func TestTargetTemplates(t *testing.T) {
 	} {
 		reader := source.NewReader(s, source.Subject{Source: "service", Kind: corev1.SchemeGroupVersion.WithKind("Service"), TargetTemplates: reads})
 		object := reader.Read(kube.Scope{}, shop())
-		got := reader.ResultOf(&object, nil, []string{"192.0.2.1"})
+		got := reader.Publish(&object, &source.Found{Targets: []string{"192.0.2.1"}}, source.Missing{})
 		text := ""
 		for _, r := range got.Records {
 			text += r.Name + " " + r.Type + " " + strings.Join(r.Targets, ",") + "; "
@@ -330,7 +327,7 @@ func TestTargetTemplates(t *testing.T) {
 	}
 	reader := source.NewReader(s, source.Subject{Source: "service", TargetTemplates: true})
 	object := reader.Read(kube.Scope{}, shop())
-	if got := reader.ResultOf(&object, nil, nil); got.Err == nil || !strings.Contains(got.Err.Error(), "--target-template") {
+	if got := reader.Publish(&object, &source.Found{}, source.Missing{}); got.Err == nil || !strings.Contains(got.Err.Error(), "--target-template") {
 		t.Errorf("error %v, want one about --target-template", got.Err)
 	}
 }

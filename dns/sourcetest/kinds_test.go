@@ -50,10 +50,10 @@ func (p pair) Open(in source.Input) (source.Source, error) {
 	})).Table(source.Notify[service](changed))
 	evaluate := func(key source.Key) source.Result {
 		if m := maps.Get(key.Namespace, key.Name); m != nil && key.Kind == "ConfigMap" {
-			return ofMaps.ResultOf(&m.Object, m.Annotations.Hostnames, []string{"192.0.2.1"})
+			return ofMaps.Publish(&m.Object, &source.Found{Names: m.Annotations.Hostnames, Targets: []string{"192.0.2.1"}}, source.Missing{})
 		}
 		if s := services.Get(key.Namespace, key.Name); s != nil && key.Kind == "Service" {
-			return ofServices.ResultOf(&s.Object, s.Annotations.Hostnames, []string{"192.0.2.2"})
+			return ofServices.Publish(&s.Object, &source.Found{Names: s.Annotations.Hostnames, Targets: []string{"192.0.2.2"}}, source.Missing{})
 		}
 		return source.Result{}
 	}

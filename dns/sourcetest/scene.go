@@ -45,6 +45,22 @@ type Scene struct {
 
 	// asked is what each object asked for after the last step.
 	asked map[source.Key]string
+	// reported has the problems that the tables have reported.
+	reported []string
+}
+
+// Reported returns the problems that the tables of the source have reported, each as its field and its
+// reason.
+func (s *Scene) Reported() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.reported)
+}
+
+func (s *Scene) report(_ kube.Of, p kube.Problem) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.reported = append(s.reported, p.Field+": "+p.Reason)
 }
 
 // Open opens a source with flags, and runs it until the test ends. There are no objects yet.
@@ -145,7 +161,7 @@ func flagsOf(plugin source.Plugin, config source.Config) (*pflag.FlagSet, *sourc
 // fill fills tables of the source until the test ends.
 func (s *Scene) fill(tables []kube.AnyTable) {
 	s.t.Helper()
-	cluster, err := kube.New(kube.Options{Config: s.world.config(), Logger: s.log}, tables...)
+	cluster, err := kube.New(kube.Options{Config: s.world.config(), Logger: s.log, Report: s.report}, tables...)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -298,6 +314,17 @@ func sameError(a, b error) bool { return fmt.Sprint(a) == fmt.Sprint(b) }
 func (s *Scene) Records() string {
 	s.t.Helper()
 	return s.list(show)
+}
+
+// All returns the results of all objects that the source knows.
+func (s *Scene) All() []source.Result {
+	s.t.Helper()
+	s.world.settle(s)
+	var results []source.Result
+	for _, key := range s.keys() {
+		results = append(results, s.Evaluate(key))
+	}
+	return results
 }
 
 // Results is Records, and then why each object, or a part of it, gives no record:

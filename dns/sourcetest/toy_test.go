@@ -102,7 +102,7 @@ func (c *toy) Open(in source.Input) (source.Source, error) {
 		if calls++; c.forgetful {
 			targets = []string{fmt.Sprintf("name%d.example.com", calls)}
 		}
-		result := reader.ResultOf(&m.Object, m.Annotations.Hostnames, targets)
+		result := reader.Publish(&m.Object, &source.Found{Names: m.Annotations.Hostnames, Targets: targets}, source.Missing{})
 		if c.mute {
 			result.Skipped = nil
 		}

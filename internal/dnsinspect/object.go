@@ -41,7 +41,7 @@ func (r *Role) explainEvaluated(ctx context.Context, w *way, ref inspect.ObjectR
 		w.add(whatObject, inspect.StepWrong, &ref, of+foreign.Text(e.Err.Error())+"; its records stay as they are")
 	}
 	for _, p := range e.Problems {
-		w.add(whatObject, inspect.StepWrong, &ref, fmt.Sprintf("%s%s is %s: %s", of, p.Subject, foreign.Quote(p.Value), p.Reason))
+		w.add(whatObject, inspect.StepWrong, &ref, of+p.Text(foreign.Quote))
 	}
 	for _, s := range e.Skipped {
 		what, state := skipStep(s)

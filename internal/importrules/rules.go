@@ -101,9 +101,9 @@ var rules = []rule{
 	},
 	{
 		from:  []string{"dns/provider/*/..."},
-		only:  []string{"dns", "dns/awsaccess", "dns/listlimit", "dns/provider", "dns/provider/httpapi", "dns/provider/properties", "internal/..."},
+		only:  []string{"dns", "dns/awsaccess", "dns/listlimit", "dns/provider", "dns/provider/batch", "dns/provider/httpapi", "dns/provider/properties", "internal/..."},
 		never: []string{"k8s.io"},
-		why:   "a provider imports its contract, dns, what providers over HTTP or of AWS share, and its SDK: no Kubernetes, no other provider",
+		why:   "a provider imports its contract, dns, what providers over HTTP, with batches or of AWS share, and its SDK: no Kubernetes, no other provider",
 	},
 	{
 		from:  []string{"api/...", "catalog/...", "controllers/...", "destination/...", "dns/...", "kube/..."},

@@ -178,6 +178,25 @@ func TestTwinZones(t *testing.T) {
 	})
 }
 
+// A zone that is deleted while it is used is looked for again, also if only changes are made.
+func TestZoneDeleted(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.arguments = append(w.arguments, "--aws-zones-cache-duration=1h")
+		p := w.open()
+		zones, err := p.Zones(w.t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.server.DeleteZone("Z1")
+		if err := p.Apply(w.t.Context(), zones[0], []dns.Change{{New: set("a.shop.test", "A", "192.0.2.1")}}); !errors.Is(err, provider.ErrStale) {
+			t.Errorf("Apply: %v", err)
+		}
+		if zones, err = p.Zones(w.t.Context()); err != nil || len(zones) > 0 {
+			t.Errorf("zones %v, %v, want none: the former list is outdated", zones, err)
+		}
+	})
+}
+
 // A name in a private zone is in a shorter private zone, too: each has its own readers.
 func TestNestedPrivateZones(t *testing.T) {
 	inWorld(t, func(w *world) {

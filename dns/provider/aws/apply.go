@@ -4,18 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/route53/types"
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
-	"github.com/signpostd/signpost/internal/pause"
+	"github.com/signpostd/signpost/dns/provider/batch"
 )
-
-// maxRefusals is how many batches may be refused in one call of Apply. What is left then is
-// tried again later.
-const maxRefusals = 40
 
 // Apply implements [provider.Provider]. The changes of a name, with those of its ownership
 // records, are in one batch. An answer of Route 53 names what it refuses; the rest is sent again
@@ -36,149 +31,43 @@ func (p *route53Provider) Apply(ctx context.Context, zone dns.Zone, changes []dn
 		return fmt.Errorf("change zone %s: %w: there is no managed zone with the ID %s", zone.Name, provider.ErrRejected, zone.ID)
 	}
 	all := units(z, changes, func(name string) error { return list.outside(z, name) })
-	a := &applying{zone: z, made: map[*unit]bool{}}
-	for i, batch := range batches(all, z.ID, p.limit) {
-		if i > 0 {
-			if err := pause.For(ctx, p.interval); err != nil {
-				return fmt.Errorf("wait before the next batch in zone %s: %w", z.Name, err)
-			}
-		}
-		if err := a.send(ctx, batch); err != nil {
-			if !provider.NothingMade(err) {
-				return fmt.Errorf("change zone %s: %w", z.Name, err)
-			}
-			a.stop(all, fmt.Errorf("change zone %s: %w", z.Name, err))
-			break
-		}
-	}
-	return outcome(all, len(changes))
+	a := &batch.Applying[rawSet]{Zone: &applied{hostedZone: z, provider: p}, Name: z.Name, Server: "Route 53", Interval: p.interval}
+	return a.Apply(ctx, all, batches(all, z.ID, p.limit), len(changes))
 }
 
-// applying is one call of Apply.
-type applying struct {
-	zone *hostedZone
-	// refusals is how many batches were refused.
-	refusals int
-	// made has the units whose changes were made.
-	made map[*unit]bool
+// applied is a zone for one call of Apply.
+type applied struct {
+	*hostedZone
+	provider *route53Provider
 }
 
-// send makes the changes of units. An error says that it is of no use to go on.
-func (a *applying) send(ctx context.Context, batch []*unit) error {
-	for len(batch) > 0 {
-		err := a.change(ctx, batch)
-		if err == nil {
-			a.note(batch)
-			return nil
-		}
-		if !errors.Is(err, provider.ErrRejected) {
-			return err
-		}
-		a.refusals++
-		rest := a.refused(batch, err)
-		switch {
-		case len(rest) < len(batch):
-			batch = rest
-		case a.refusals >= maxRefusals:
-			failAll(batch, fmt.Errorf("not tried yet: Route 53 has refused %d batches in a row", a.refusals))
-			return nil
-		default:
-			half := len(batch) / 2
-			if err := a.send(ctx, batch[:half]); err != nil {
-				return err
-			}
-			batch = batch[half:]
-		}
+// Change implements [batch.Zone].
+func (a *applied) Change(ctx context.Context, units []*unit) error {
+	var list []types.Change
+	for _, u := range units {
+		list = append(list, changesOf(u)...)
 	}
-	return nil
+	return a.change(ctx, list)
 }
 
-// change makes the changes of units, all or none. If the answer is lost, it looks at a record
-// set that tells whether they were made, and sends them once more if not.
-func (a *applying) change(ctx context.Context, batch []*unit) error {
-	var changes []types.Change
-	for _, u := range batch {
-		changes = append(changes, u.changes()...)
-	}
-	err := a.zone.change(ctx, changes)
-	if err == nil || provider.NothingMade(err) || ctx.Err() != nil {
-		return err
-	}
-	switch state, lookErr := a.look(ctx, batch); {
-	case lookErr != nil:
-		// Nobody may take the error of the look for that of the changes.
-		return fmt.Errorf("%w; it isn't known whether the changes were made: %v", err, lookErr)
-	case state == done:
-		return nil
-	case state == undone:
-		return a.zone.change(ctx, changes)
-	}
-	return err
+// One implements [batch.Zone].
+func (a *applied) One(ctx context.Context, key dns.Key) (*rawSet, error) {
+	return a.account.one(ctx, a.ID, key)
 }
 
-// state is what a record set says of a batch that was sent.
-type state int
+// Same implements [batch.Zone].
+func (*applied) Same(x, y *rawSet) bool { return sameRaw(x, y) }
 
-const (
-	unclear state = iota
-	done
-	undone
-)
-
-// look finds out whether a batch was made. One record set is enough, because all changes of a
-// batch are made or none.
-func (a *applying) look(ctx context.Context, batch []*unit) (state, error) {
-	for _, u := range batch {
-		for _, s := range u.swaps {
-			if sameRaw(s.gone, s.new) {
-				continue
-			}
-			now, err := a.zone.account.one(ctx, a.zone.ID, s.key)
-			switch {
-			case err != nil:
-				return unclear, err
-			case sameRaw(now, s.new):
-				return done, nil
-			case sameRaw(now, s.gone):
-				return undone, nil
-			}
-			return unclear, nil
-		}
+// Refused implements [batch.Zone].
+func (*applied) Refused(units []*unit, err error) (rest []*unit, alone error) {
+	if !errors.Is(err, provider.ErrRejected) {
+		return nil, nil
 	}
-	return unclear, nil
-}
-
-// refused gives units that a refusal is about their error, and returns the others.
-func (a *applying) refused(batch []*unit, err error) []*unit {
-	rest := batch
 	if invalid, ok := errors.AsType[*invalidBatch](err); ok {
-		rest = blame(batch, invalid)
+		units = blame(units, invalid)
 	}
-	if len(batch) == 1 && len(rest) == 1 {
-		batch[0].fail(about(err))
-		rest = nil
-	}
-	for _, u := range batch {
-		if errors.Is(u.err, provider.ErrStale) {
-			a.zone.forget(u)
-		}
-	}
-	return rest
+	return units, about(err)
 }
 
-// note is called when the changes of units were made.
-func (a *applying) note(batch []*unit) {
-	a.zone.note(batch, time.Now())
-	for _, u := range batch {
-		a.made[u] = true
-	}
-}
-
-// stop gives all units that weren't made, and that have no error yet, the same one.
-func (a *applying) stop(all []*unit, err error) {
-	for _, u := range all {
-		if !a.made[u] {
-			u.fail(err)
-		}
-	}
-}
+// Outdate implements [batch.Zone].
+func (a *applied) Outdate() { a.provider.outdate() }

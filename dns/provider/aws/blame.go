@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/dns/provider/batch"
 )
 
 // stalePhrases are what messages end with if the zone isn't as it was listed.
@@ -48,12 +49,12 @@ func split(messages []string) []string {
 func blame(all []*unit, invalid *invalidBatch) []*unit {
 	byName, byTarget := map[string][]*unit{}, map[string][]*unit{}
 	for _, u := range all {
-		for _, name := range u.names() {
+		for _, name := range namesOf(u) {
 			byName[name] = append(byName[name], u)
 		}
-		for _, s := range u.swaps {
-			if s.new != nil && s.new.AliasTarget != nil {
-				target := strings.TrimSuffix(aws.ToString(s.new.AliasTarget.DNSName), ".")
+		for _, s := range u.Swaps {
+			if s.New != nil && s.New.AliasTarget != nil {
+				target := strings.TrimSuffix(aws.ToString(s.New.AliasTarget.DNSName), ".")
 				byTarget[target] = append(byTarget[target], u)
 			}
 		}
@@ -61,26 +62,20 @@ func blame(all []*unit, invalid *invalidBatch) []*unit {
 	for _, message := range split(invalid.messages) {
 		err := fmt.Errorf("%w: Route 53 said %q", classOf(message), shorten(message))
 		if target := targeted.FindStringSubmatch(message); target != nil {
-			failAll(byTarget[strings.TrimSuffix(target[1], ".")], err)
+			batch.FailAll(byTarget[strings.TrimSuffix(target[1], ".")], err)
 			continue
 		}
 		for _, found := range mentioned.FindAllString(message, -1) {
-			failAll(byName[strings.TrimRight(found, ". '\",]")], err)
+			batch.FailAll(byName[strings.TrimRight(found, ". '\",]")], err)
 		}
 	}
 	var rest []*unit
 	for _, u := range all {
-		if u.err == nil {
+		if u.Err == nil {
 			rest = append(rest, u)
 		}
 	}
 	return rest
-}
-
-func failAll(units []*unit, err error) {
-	for _, u := range units {
-		u.fail(err)
-	}
 }
 
 // classOf returns what a message says about a change.

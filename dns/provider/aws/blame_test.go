@@ -41,18 +41,18 @@ func TestBlame(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			all := units(z, changes, func(string) error { return nil })
 			for _, u := range all {
-				if u.err != nil {
-					t.Fatal(u.err)
+				if u.Err != nil {
+					t.Fatal(u.Err)
 				}
 			}
 			rest := blame(all, &invalidBatch{messages: test.messages})
 			var stale, rejected []string
 			for _, u := range all {
 				switch {
-				case errors.Is(u.err, provider.ErrStale):
-					stale = append(stale, u.subject)
-				case errors.Is(u.err, provider.ErrRejected):
-					rejected = append(rejected, u.subject)
+				case errors.Is(u.Err, provider.ErrStale):
+					stale = append(stale, u.Subject)
+				case errors.Is(u.Err, provider.ErrRejected):
+					rejected = append(rejected, u.Subject)
 				}
 			}
 			if strings.Join(stale, " ") != test.stale || strings.Join(rejected, " ") != test.rejected || len(rest)+len(stale)+len(rejected) != len(all) {

@@ -10,25 +10,11 @@ import (
 // wireText returns a TXT target as Route 53 accepts it: quoted strings of at most 255 bytes, in
 // which all but printable ASCII is escaped in octal, not in decimal as elsewhere.
 func wireText(target string) string {
-	words, err := dns.Words(strings.TrimSpace(target))
-	texts := make([]string, 0, len(words))
-	for _, w := range words {
-		if !w.Quoted {
-			texts = nil
-			break
-		}
-		texts = append(texts, w.Text)
+	parts := dns.TextStrings(target)
+	for i, part := range parts {
+		parts[i] = quoteOctal(part)
 	}
-	if err != nil || len(texts) == 0 {
-		texts = []string{target}
-	}
-	var quoted []string
-	for _, text := range texts {
-		for _, part := range dns.SplitString(text) {
-			quoted = append(quoted, quoteOctal(part))
-		}
-	}
-	return strings.Join(quoted, " ")
+	return strings.Join(parts, " ")
 }
 
 func quoteOctal(text string) string {
@@ -56,22 +42,7 @@ func listedText(value string) string {
 	if !ok {
 		return value
 	}
-	joined := parts[:1]
-	size := len(parts[0])
-	for _, part := range parts[1:] {
-		// Size is that of the last part. One that isn't full ends its string.
-		if size == dns.MaxString {
-			joined[len(joined)-1] += part
-		} else {
-			joined = append(joined, part)
-		}
-		size = len(part)
-	}
-	quoted := make([]string, len(joined))
-	for i, text := range joined {
-		quoted[i] = dns.QuoteString(text)
-	}
-	return strings.Join(quoted, " ")
+	return dns.TextTarget(parts)
 }
 
 // unquoteOctal returns the strings of a value; ok is false if it isn't a list of them.

@@ -1,7 +1,6 @@
 package aws
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/dns/provider/batch"
 )
 
 // The limits of Route 53 for a batch (Developer Guide, DNSLimitations). Ours may be stricter.
@@ -23,63 +23,58 @@ const (
 // values.
 type size struct{ changes, values, bytes int }
 
-func (s size) plus(o size) size {
+// Plus implements [batch.Size].
+func (s size) Plus(o size) size {
 	return size{s.changes + o.changes, s.values + o.values, s.bytes + o.bytes}
 }
 
-func (s size) within(limit size) bool {
+// Within implements [batch.Size].
+func (s size) Within(limit size) bool {
 	return s.changes <= limit.changes && s.values <= limit.values && s.bytes <= limit.bytes
 }
 
-// swap is one record set of Route 53 that goes, comes, or is replaced by another one with the
-// same key. One of the two may be nil.
-type swap struct {
-	key       dns.Key
-	gone, new *types.ResourceRecordSet
-}
+// rawSet is a record set as Route 53 has it.
+type (
+	rawSet = types.ResourceRecordSet
+	swap   = batch.Swap[rawSet]
+	unit   = batch.Unit[rawSet]
+)
 
-// unit is the changes of one name, with those of its ownership records. They are made together
-// or not at all.
-type unit struct {
-	subject string
-	// places has the index of each change among all changes.
-	places []int
-	swaps  []swap
-	size   size
-	// err says why the changes weren't made.
-	err error
-}
-
-// add adds a change. It notes why the change is impossible.
-func (u *unit) add(z *hostedZone, c dns.Change, place int) {
-	u.places = append(u.places, place)
-	u.size.changes++
-	gone, err := z.stored(c.Old)
-	if err != nil {
-		u.fail(err)
-		return
-	}
-	var come *types.ResourceRecordSet
-	if c.New != nil {
-		stored, err := z.wire(c.New)
-		switch {
-		case err != nil:
-			u.fail(fmt.Errorf("%w: %s %s: %w", provider.ErrRejected, c.New.Name, c.New.Type, err))
-			return
-		case len(stored) != 1 || keyOf(&stored[0]) != c.New.Key():
-			u.fail(fmt.Errorf("%w: %s %s becomes an alias, but wasn't adjusted", provider.ErrRejected, c.New.Name, c.New.Type))
-			return
+// units groups changes by what they are about.
+func units(z *hostedZone, changes []dns.Change, outside func(name string) error) []*unit {
+	return batch.Units(changes, func(c dns.Change) (swap, error) {
+		if err := outside(c.RecordSet().Name); err != nil {
+			return swap{}, err
 		}
-		come = &stored[0]
-	}
-	u.swaps = append(u.swaps, swap{key: c.RecordSet().Key(), gone: gone, new: come})
-	u.size = u.size.plus(sizeOf(gone)).plus(sizeOf(come))
+		return swapOf(z, c)
+	})
 }
 
-func (u *unit) fail(err error) {
-	if u.err == nil {
-		u.err = err
+// swapOf returns what a change is at Route 53, or why it is impossible.
+func swapOf(z *hostedZone, c dns.Change) (swap, error) {
+	s := swap{Key: c.RecordSet().Key()}
+	var err error
+	if s.Gone, err = z.stored(c.Old); err != nil || c.New == nil {
+		return s, err
 	}
+	stored, err := z.wire(c.New)
+	switch {
+	case err != nil:
+		return s, fmt.Errorf("%w: %s %s: %w", provider.ErrRejected, c.New.Name, c.New.Type, err)
+	case len(stored) != 1 || keyOf(&stored[0]) != c.New.Key():
+		return s, fmt.Errorf("%w: %s %s becomes an alias, but wasn't adjusted", provider.ErrRejected, c.New.Name, c.New.Type)
+	}
+	s.New = &stored[0]
+	return s, nil
+}
+
+// sizeOfUnit returns what a unit counts.
+func sizeOfUnit(u *unit) size {
+	sum := size{changes: len(u.Swaps)}
+	for _, s := range u.Swaps {
+		sum = sum.Plus(sizeOf(s.Gone)).Plus(sizeOf(s.New))
+	}
+	return sum
 }
 
 // sizeOf returns the values of a record set.
@@ -94,16 +89,16 @@ func sizeOf(raw *types.ResourceRecordSet) size {
 	return s
 }
 
-// changes returns what is sent for the unit. A record set is replaced by a DELETE and a CREATE,
+// changesOf returns what is sent for a unit. A record set is replaced by a DELETE and a CREATE,
 // so that Route 53 compares what it has with what was listed.
-func (u *unit) changes() []types.Change {
+func changesOf(u *unit) []types.Change {
 	var list []types.Change
-	for _, s := range u.swaps {
-		if s.gone != nil {
-			list = append(list, types.Change{Action: types.ChangeActionDelete, ResourceRecordSet: s.gone})
+	for _, s := range u.Swaps {
+		if s.Gone != nil {
+			list = append(list, types.Change{Action: types.ChangeActionDelete, ResourceRecordSet: s.Gone})
 		}
-		if s.new != nil {
-			list = append(list, types.Change{Action: types.ChangeActionCreate, ResourceRecordSet: s.new})
+		if s.New != nil {
+			list = append(list, types.Change{Action: types.ChangeActionCreate, ResourceRecordSet: s.New})
 		}
 	}
 	return list
@@ -111,16 +106,16 @@ func (u *unit) changes() []types.Change {
 
 // turn says when a unit is sent if not all fit into one batch: an alias comes after what it may
 // point to in its own zone, and goes before it.
-func (u *unit) turn(zoneID string) int {
+func turn(u *unit, zoneID string) int {
 	inside := func(raw *types.ResourceRecordSet) bool {
 		return raw != nil && raw.AliasTarget != nil && aws.ToString(raw.AliasTarget.HostedZoneId) == bareID(zoneID)
 	}
 	const first, usual, later, last = 0, 1, 2, 3
-	comes := slices.ContainsFunc(u.swaps, func(s swap) bool { return s.new != nil })
+	comes := slices.ContainsFunc(u.Swaps, func(s swap) bool { return s.New != nil })
 	switch {
-	case slices.ContainsFunc(u.swaps, func(s swap) bool { return inside(s.new) }):
+	case slices.ContainsFunc(u.Swaps, func(s swap) bool { return inside(s.New) }):
 		return later
-	case slices.ContainsFunc(u.swaps, func(s swap) bool { return inside(s.gone) }):
+	case slices.ContainsFunc(u.Swaps, func(s swap) bool { return inside(s.Gone) }):
 		return first
 	case !comes:
 		return last
@@ -128,77 +123,22 @@ func (u *unit) turn(zoneID string) int {
 	return usual
 }
 
-// units groups changes by what they are about.
-func units(z *hostedZone, changes []dns.Change, outside func(name string) error) []*unit {
-	bySubject := map[string]*unit{}
-	var list []*unit
-	for i, c := range changes {
-		subject := c.Subject()
-		u := bySubject[subject]
-		if u == nil {
-			u = &unit{subject: subject}
-			bySubject[subject], list = u, append(list, u)
-		}
-		if err := outside(c.RecordSet().Name); err != nil {
-			u.fail(err)
-		}
-		u.add(z, c, i)
-	}
-	return list
-}
-
 // batches divides units into batches within a limit. A unit that is larger by itself fails.
 func batches(all []*unit, zoneID string, limit size) [][]*unit {
-	ready := slices.DeleteFunc(slices.Clone(all), func(u *unit) bool { return u.err != nil })
-	slices.SortStableFunc(ready, func(a, b *unit) int { return a.turn(zoneID) - b.turn(zoneID) })
-	var list [][]*unit
-	var sum size
-	for _, u := range ready {
-		if !u.size.within(limit) {
-			u.fail(fmt.Errorf("%w: the changes of %s are too many for one batch, with %d record sets, %d values and %d bytes: "+
-				"a batch has %d, %d and %d (--aws-batch-change-size…)", provider.ErrRejected, u.subject, u.size.changes, u.size.values, u.size.bytes,
-				limit.changes, limit.values, limit.bytes))
-			continue
-		}
-		if len(list) == 0 || !sum.plus(u.size).within(limit) {
-			list, sum = append(list, nil), size{}
-		}
-		list[len(list)-1] = append(list[len(list)-1], u)
-		sum = sum.plus(u.size)
-	}
-	return list
+	sorted := slices.Clone(all)
+	slices.SortStableFunc(sorted, func(a, b *unit) int { return turn(a, zoneID) - turn(b, zoneID) })
+	return batch.Divide(sorted, limit, sizeOfUnit, func(u *unit, own size) error {
+		return fmt.Errorf("%w: the changes of %s are too many for one batch, with %d record sets, %d values and %d bytes: "+
+			"a batch has %d, %d and %d (--aws-batch-change-size…)", provider.ErrRejected, u.Subject, own.changes, own.values, own.bytes,
+			limit.changes, limit.values, limit.bytes)
+	})
 }
 
-// outcome returns the error of Apply for units that are done.
-func outcome(all []*unit, n int) error {
-	errs := make([]error, n)
-	var first error
-	failed, same := 0, true
-	for _, u := range all {
-		for _, i := range u.places {
-			errs[i] = u.err
-		}
-		if u.err != nil {
-			same = same && (failed == 0 || u.err == first)
-			first = u.err
-			failed++
-		}
-	}
-	switch {
-	case failed == 0:
-		return nil
-	case failed == len(all) && same && (errors.Is(first, provider.ErrThrottled) || errors.Is(first, provider.ErrCredentials) || errors.Is(first, provider.ErrDryRun)):
-		// It is about all of them.
-		return first
-	}
-	return &provider.ApplyError{Errs: errs}
-}
-
-// names returns the names of a unit as messages of Route 53 have them.
-func (u *unit) names() []string {
+// namesOf returns the names of a unit as messages of Route 53 have them.
+func namesOf(u *unit) []string {
 	var names []string
-	for _, s := range u.swaps {
-		names = append(names, strings.TrimSuffix(wireName(s.key.Name), "."))
+	for _, s := range u.Swaps {
+		names = append(names, strings.TrimSuffix(wireName(s.Key.Name), "."))
 	}
 	return names
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/awsaccess"
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/dns/provider/batch"
 )
 
 // hostedZone is a zone that is managed. It stays the same value as long as Route 53 has it.
@@ -28,7 +29,7 @@ type hostedZone struct {
 	mu sync.Mutex
 	// exact has the record sets whose listed form leaves something out.
 	exact  map[dns.Key]*types.ResourceRecordSet
-	recent recent
+	recent batch.Recent[rawSet]
 	// pending are the changes that not all servers may have yet, the oldest first.
 	pending []string
 }
@@ -169,7 +170,7 @@ func (p *route53Provider) keep(before *zoneList, zone dns.Zone, a *account) *hos
 	}
 	return &hostedZone{
 		mapping: mapping{Zone: zone, preferCNAME: p.preferCNAME, evaluate: p.evaluate}, account: a,
-		exact: map[dns.Key]*types.ResourceRecordSet{}, recent: recent{},
+		exact: map[dns.Key]*types.ResourceRecordSet{}, recent: batch.Recent[rawSet]{},
 	}
 }
 
@@ -286,26 +287,24 @@ func (z *hostedZone) stored(old *dns.RecordSet) (*types.ResourceRecordSet, error
 	return &raw[0], nil
 }
 
-// note is called when the changes of units were made.
-func (z *hostedZone) note(batch []*unit, now time.Time) {
+// Note is called when the changes of units were made.
+func (z *hostedZone) Note(units []*unit, now time.Time) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
-	z.recent.expire(now)
-	for _, u := range batch {
-		for _, s := range u.swaps {
-			z.recent.note(s.key, s.gone, s.new, now)
-			delete(z.exact, s.key)
+	z.recent.Expire(now)
+	for _, u := range units {
+		for _, s := range u.Swaps {
+			z.recent.Note(s, now)
+			delete(z.exact, s.Key)
 		}
 	}
 }
 
-// forget is called when somebody else has changed the record sets of a unit.
-func (z *hostedZone) forget(u *unit) {
+// Forget is called when somebody else has changed the record sets of a unit.
+func (z *hostedZone) Forget(u *unit) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
-	for _, s := range u.swaps {
-		z.recent.forget(s.key)
-	}
+	z.recent.Forget(u)
 }
 
 // take returns what Records returns for a listing that began at a time.
@@ -318,8 +317,8 @@ func (z *hostedZone) take(sets []types.ResourceRecordSet, begun time.Time) []*dn
 	}
 	z.mu.Lock()
 	defer z.mu.Unlock()
-	z.recent.expire(begun)
-	z.recent.correct(shown)
+	z.recent.Expire(begun)
+	z.recent.Correct(shown, sameRaw)
 	clear(z.exact)
 	list := make([]*dns.RecordSet, 0, len(shown))
 	for key, raw := range shown {

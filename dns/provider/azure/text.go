@@ -51,18 +51,10 @@ func verbatim(text string) bool {
 // unquoted returns the texts of a target. One that isn't a list of quoted strings is the text
 // itself.
 func unquoted(target string) []string {
-	words, err := dns.Words(target)
-	if err != nil || len(words) == 0 {
-		return []string{target}
+	if texts, ok := dns.QuotedTexts(target); ok {
+		return texts
 	}
-	texts := make([]string, len(words))
-	for i, w := range words {
-		if !w.Quoted {
-			return []string{target}
-		}
-		texts[i] = w.Text
-	}
-	return texts
+	return []string{target}
 }
 
 // split cuts a text into strings of at most 255 bytes, none of which ends within a character.

@@ -52,7 +52,7 @@ func value(recordType, target string) (outgoing, error) {
 	fields := strings.Fields(target)
 	switch recordType {
 	case dns.TypeTXT:
-		o.Content = wireText(target)
+		o.Content = dns.QuoteText(target)
 	case dns.TypeMX:
 		priority, err := strconv.Atoi(fields[0])
 		if err != nil {
@@ -100,51 +100,11 @@ func (o outgoing) arrived() record {
 	return r.normal()
 }
 
-// wireText returns a TXT target as Cloudflare keeps it: quoted strings of at most 255 bytes.
-func wireText(target string) string {
-	words, err := dns.Words(strings.TrimSpace(target))
-	texts := make([]string, 0, len(words))
-	for _, w := range words {
-		if !w.Quoted {
-			texts = nil
-			break
-		}
-		texts = append(texts, w.Text)
-	}
-	if err != nil || len(texts) == 0 {
-		texts = []string{target}
-	}
-	var quoted []string
-	for _, text := range texts {
-		for _, part := range dns.SplitString(text) {
-			quoted = append(quoted, dns.QuoteString(part))
-		}
-	}
-	return strings.Join(quoted, " ")
-}
-
 // listedText returns the content of a TXT record as a target. Strings that were only split for their
 // length are joined again. Content that isn't a list of quoted strings stays as it is.
 func listedText(content string) string {
-	words, err := dns.Words(content)
-	if err != nil || len(words) == 0 {
-		return content
+	if texts, ok := dns.QuotedTexts(content); ok {
+		return dns.TextTarget(texts)
 	}
-	var joined []string
-	full := false
-	for _, w := range words {
-		switch {
-		case !w.Quoted:
-			return content
-		case full:
-			joined[len(joined)-1] += w.Text
-		default:
-			joined = append(joined, w.Text)
-		}
-		full = len(w.Text) == dns.MaxString
-	}
-	for i, text := range joined {
-		joined[i] = dns.QuoteString(text)
-	}
-	return strings.Join(joined, " ")
+	return content
 }

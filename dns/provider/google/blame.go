@@ -11,27 +11,28 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/dns/provider/batch"
 )
 
 // entity finds what a message is about: a record set of a change, by its name or by its place.
 var entity = regexp.MustCompile(`entity\.change\.(additions|deletions)\[([^\[\]]+)\]`)
 
 // blame gives the units that an answer is about their errors, and returns the others.
-func blame(batch []*unit, c *dnsapi.Change, answer *apiError) []*unit {
+func blame(units []*unit, c *dnsapi.Change, answer *apiError) []*unit {
 	byName := map[string][]*unit{}
-	for _, u := range batch {
-		for _, s := range u.swaps {
-			byName[s.key.Name] = append(byName[s.key.Name], u)
+	for _, u := range units {
+		for _, s := range u.Swaps {
+			byName[s.Key.Name] = append(byName[s.Key.Name], u)
 		}
 	}
 	for _, item := range answer.items {
 		for _, found := range entity.FindAllStringSubmatch(item.Message, -1) {
-			failAll(byName[nameIn(c, found[1], found[2])], itemError(item))
+			batch.FailAll(byName[nameIn(c, found[1], found[2])], itemError(item))
 		}
 	}
 	var rest []*unit
-	for _, u := range batch {
-		if u.err == nil {
+	for _, u := range units {
+		if u.Err == nil {
 			rest = append(rest, u)
 		}
 	}
@@ -52,12 +53,6 @@ func nameIn(c *dnsapi.Change, list, which string) string {
 		return ""
 	}
 	return dns.Canonical(sets[place].Name)
-}
-
-func failAll(units []*unit, err error) {
-	for _, u := range units {
-		u.fail(err)
-	}
 }
 
 // itemError returns the error that an item of an answer stands for.

@@ -19,7 +19,7 @@ func TestTexts(t *testing.T) {
 	for target, want := range map[string]string{
 		`"a" "b"`: `"a" "b"`, `"say \"hi\" \\ there"`: `"say \"hi\" \\ there"`, `"\228"`: `"\228"`, `"` + long + `y"`: `"` + long + `" "y"`, `""`: `""`,
 	} {
-		got := wireText(target)
+		got := dns.QuoteText(target)
 		if got != want || listedText(got) != target {
 			t.Errorf("%s is stored as %s, want %s, and listed as %s", target, got, want, listedText(got))
 		}
@@ -65,9 +65,9 @@ func FuzzMapping(f *testing.F) {
 // sent again.
 func TestBlame(t *testing.T) {
 	unitOf := func(name string) *unit {
-		return &unit{subject: name, swaps: []swap{
-			{key: dns.Key{Name: name, Type: "A"}, new: &dnsapi.ResourceRecordSet{Name: name + ".", Type: "A"}},
-			{key: dns.Key{Name: "a-" + name, Type: "TXT"}, gone: &dnsapi.ResourceRecordSet{Name: "a-" + name + ".", Type: "TXT"}, new: &dnsapi.ResourceRecordSet{Name: "a-" + name + ".", Type: "TXT"}},
+		return &unit{Subject: name, Swaps: []swap{
+			{Key: dns.Key{Name: name, Type: "A"}, New: &dnsapi.ResourceRecordSet{Name: name + ".", Type: "A"}},
+			{Key: dns.Key{Name: "a-" + name, Type: "TXT"}, Gone: &dnsapi.ResourceRecordSet{Name: "a-" + name + ".", Type: "TXT"}, New: &dnsapi.ResourceRecordSet{Name: "a-" + name + ".", Type: "TXT"}},
 		}}
 	}
 	for message, want := range map[string]string{
@@ -85,7 +85,7 @@ func TestBlame(t *testing.T) {
 		batch := []*unit{unitOf("a.shop.test"), unitOf("b.shop.test"), unitOf("c.shop.test")}
 		var rest []string
 		for _, u := range blame(batch, change(batch), &apiError{items: []googleapi.ErrorItem{{Reason: "invalid", Message: message}}}) {
-			rest = append(rest, u.subject)
+			rest = append(rest, u.Subject)
 		}
 		if got := strings.Join(rest, " "); got != want {
 			t.Errorf("%s: %s is left, want %s", message, got, want)

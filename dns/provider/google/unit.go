@@ -1,14 +1,13 @@
 package google
 
 import (
-	"errors"
 	"fmt"
-	"slices"
 
 	dnsapi "google.golang.org/api/dns/v1"
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/dns/provider/batch"
 )
 
 // The limits of Cloud DNS for a change (quotas): additions, as many deletions, and the bytes of
@@ -22,25 +21,27 @@ const (
 // those that are deleted, and the bytes of values.
 type size struct{ changes, additions, deletions, bytes int }
 
-func (s size) plus(o size) size {
+// Plus implements [batch.Size].
+func (s size) Plus(o size) size {
 	return size{s.changes + o.changes, s.additions + o.additions, s.deletions + o.deletions, s.bytes + o.bytes}
 }
 
-func (s size) within(limit size) bool {
+// Within implements [batch.Size].
+func (s size) Within(limit size) bool {
 	return s.changes <= limit.changes && s.additions <= limit.additions && s.deletions <= limit.deletions && s.bytes <= limit.bytes
 }
 
-// swap is one record set of Cloud DNS that goes, comes, or is replaced by another one with the
-// same key. One of the two may be nil.
-type swap struct {
-	key       dns.Key
-	gone, new *dnsapi.ResourceRecordSet
-}
+// rawSet is a record set as Cloud DNS has it.
+type (
+	rawSet = dnsapi.ResourceRecordSet
+	swap   = batch.Swap[rawSet]
+	unit   = batch.Unit[rawSet]
+)
 
-// size returns what a swap counts.
-func (s swap) size() size {
-	sum := size{changes: 1}
-	count := func(raw *dnsapi.ResourceRecordSet, n *int) {
+// sizeOfUnit returns what a unit counts.
+func sizeOfUnit(u *unit) size {
+	sum := size{changes: len(u.Swaps)}
+	count := func(raw *rawSet, n *int) {
 		if raw != nil {
 			*n++
 			for _, v := range raw.Rrdatas {
@@ -48,101 +49,56 @@ func (s swap) size() size {
 			}
 		}
 	}
-	count(s.new, &sum.additions)
-	count(s.gone, &sum.deletions)
+	for _, s := range u.Swaps {
+		count(s.New, &sum.additions)
+		count(s.Gone, &sum.deletions)
+	}
 	return sum
-}
-
-// unit is the changes of one name, with those of its ownership records. They are made together
-// or not at all.
-type unit struct {
-	subject string
-	// places has the index of each change among all changes.
-	places []int
-	swaps  []swap
-	size   size
-	// err says why the changes weren't made.
-	err error
-}
-
-// add adds a change. It notes why the change is impossible.
-func (u *unit) add(z *managedZone, c dns.Change, place int) {
-	u.places = append(u.places, place)
-	s := swap{key: c.RecordSet().Key()}
-	// Nothing has a set identifier here, whatever the change says.
-	s.key.SetIdentifier = ""
-	var err error
-	if s.gone, err = z.stored(c.Old); err != nil {
-		u.fail(err)
-		return
-	}
-	if c.New != nil {
-		if s.new, err = wire(z.Zone, c.New); err != nil {
-			u.fail(fmt.Errorf("%w: %s %s: %w", provider.ErrRejected, c.New.Name, c.New.Type, err))
-			return
-		}
-	}
-	u.swaps = append(u.swaps, s)
-	u.size = u.size.plus(s.size())
-}
-
-func (u *unit) fail(err error) {
-	if u.err == nil {
-		u.err = err
-	}
 }
 
 // units groups changes by what they are about.
 func units(z *managedZone, changes []dns.Change, outside func(name string) error) []*unit {
-	bySubject := map[string]*unit{}
-	var list []*unit
-	for i, c := range changes {
-		subject := c.Subject()
-		u := bySubject[subject]
-		if u == nil {
-			u = &unit{subject: subject}
-			bySubject[subject], list = u, append(list, u)
-		}
+	return batch.Units(changes, func(c dns.Change) (swap, error) {
 		if err := outside(c.RecordSet().Name); err != nil {
-			u.fail(err)
+			return swap{}, err
 		}
-		u.add(z, c, i)
+		return swapOf(z, c)
+	})
+}
+
+// swapOf returns what a change is at Cloud DNS, or why it is impossible.
+func swapOf(z *managedZone, c dns.Change) (swap, error) {
+	s := swap{Key: c.RecordSet().Key()}
+	// Nothing has a set identifier here, whatever the change says.
+	s.Key.SetIdentifier = ""
+	var err error
+	if s.Gone, err = z.stored(c.Old); err != nil || c.New == nil {
+		return s, err
 	}
-	return list
+	if s.New, err = wire(z.Zone, c.New); err != nil {
+		err = fmt.Errorf("%w: %s %s: %w", provider.ErrRejected, c.New.Name, c.New.Type, err)
+	}
+	return s, err
 }
 
 // batches divides units into batches within a limit. A unit that is larger by itself fails.
 func batches(all []*unit, limit size) [][]*unit {
-	var list [][]*unit
-	var sum size
-	for _, u := range all {
-		if u.err != nil {
-			continue
-		}
-		if !u.size.within(limit) {
-			u.fail(fmt.Errorf("%w: the changes of %s are too many for one request, with %d record sets and %d bytes: a request has %d and %d (--google-batch-change-size)",
-				provider.ErrRejected, u.subject, u.size.changes, u.size.bytes, limit.changes, limit.bytes))
-			continue
-		}
-		if len(list) == 0 || !sum.plus(u.size).within(limit) {
-			list, sum = append(list, nil), size{}
-		}
-		list[len(list)-1] = append(list[len(list)-1], u)
-		sum = sum.plus(u.size)
-	}
-	return list
+	return batch.Divide(all, limit, sizeOfUnit, func(u *unit, own size) error {
+		return fmt.Errorf("%w: the changes of %s are too many for one request, with %d record sets and %d bytes: a request has %d and %d (--google-batch-change-size)",
+			provider.ErrRejected, u.Subject, own.changes, own.bytes, limit.changes, limit.bytes)
+	})
 }
 
 // change returns what is sent for units.
-func change(batch []*unit) *dnsapi.Change {
+func change(units []*unit) *dnsapi.Change {
 	c := &dnsapi.Change{}
-	for _, u := range batch {
-		for _, s := range u.swaps {
-			if s.gone != nil {
-				c.Deletions = append(c.Deletions, sent(s.gone))
+	for _, u := range units {
+		for _, s := range u.Swaps {
+			if s.Gone != nil {
+				c.Deletions = append(c.Deletions, sent(s.Gone))
 			}
-			if s.new != nil {
-				c.Additions = append(c.Additions, sent(s.new))
+			if s.New != nil {
+				c.Additions = append(c.Additions, sent(s.New))
 			}
 		}
 	}
@@ -152,28 +108,4 @@ func change(batch []*unit) *dnsapi.Change {
 // sent returns the part of a record set that a change has. A TTL of zero has to be said.
 func sent(raw *dnsapi.ResourceRecordSet) *dnsapi.ResourceRecordSet {
 	return &dnsapi.ResourceRecordSet{Name: raw.Name, Type: raw.Type, Ttl: raw.Ttl, Rrdatas: raw.Rrdatas, ForceSendFields: []string{"Ttl"}}
-}
-
-// outcome returns the error of Apply for units that are done.
-func outcome(all []*unit, n int) error {
-	errs := make([]error, n)
-	var failed []error
-	for _, u := range all {
-		for _, i := range u.places {
-			errs[i] = u.err
-		}
-		if u.err != nil {
-			failed = append(failed, u.err)
-		}
-	}
-	if len(failed) == 0 {
-		return nil
-	}
-	first := failed[0]
-	wide := errors.Is(first, provider.ErrThrottled) || errors.Is(first, provider.ErrCredentials) || errors.Is(first, provider.ErrDryRun)
-	if wide && len(failed) == len(all) && !slices.ContainsFunc(failed, func(err error) bool { return err != first }) {
-		// It is about all of them.
-		return first
-	}
-	return &provider.ApplyError{Errs: errs}
 }

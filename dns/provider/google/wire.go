@@ -75,7 +75,7 @@ func wireName(name string) string { return dns.Canonical(name) + "." }
 func wireValue(recordType, target string) string {
 	switch recordType {
 	case dns.TypeTXT:
-		return wireText(target)
+		return dns.QuoteText(target)
 	case dns.TypeA, dns.TypeAAAA:
 		return target
 	case dns.TypeNAPTR:

@@ -14,6 +14,7 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/dns/provider/batch"
 )
 
 // maxID is the most characters in the name of a zone as a resource.
@@ -28,7 +29,7 @@ type managedZone struct {
 	mu sync.Mutex
 	// exact has the record sets whose listed form leaves something out.
 	exact  map[dns.Key]*dnsapi.ResourceRecordSet
-	recent recent
+	recent batch.Recent[rawSet]
 }
 
 // zoneList is the zones at one listing. It is never changed.
@@ -108,7 +109,7 @@ func (l *zoneList) keep(zone dns.Zone, number uint64) *managedZone {
 			return z
 		}
 	}
-	return &managedZone{Zone: zone, number: number, exact: map[dns.Key]*dnsapi.ResourceRecordSet{}, recent: recent{}}
+	return &managedZone{Zone: zone, number: number, exact: map[dns.Key]*dnsapi.ResourceRecordSet{}, recent: batch.Recent[rawSet]{}}
 }
 
 // last returns the zones at the last listing, or nil.
@@ -187,26 +188,24 @@ func (z *managedZone) stored(old *dns.RecordSet) (*dnsapi.ResourceRecordSet, err
 	return raw, nil
 }
 
-// note is called when the changes of units were made.
-func (z *managedZone) note(batch []*unit, now time.Time) {
+// Note is called when the changes of units were made.
+func (z *managedZone) Note(units []*unit, now time.Time) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
-	z.recent.expire(now)
-	for _, u := range batch {
-		for _, s := range u.swaps {
-			z.recent.note(s, now)
-			delete(z.exact, s.key)
+	z.recent.Expire(now)
+	for _, u := range units {
+		for _, s := range u.Swaps {
+			z.recent.Note(s, now)
+			delete(z.exact, s.Key)
 		}
 	}
 }
 
-// forget is called when somebody else has changed the record sets of a unit.
-func (z *managedZone) forget(u *unit) {
+// Forget is called when somebody else has changed the record sets of a unit.
+func (z *managedZone) Forget(u *unit) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
-	for _, s := range u.swaps {
-		delete(z.recent, s.key)
-	}
+	z.recent.Forget(u)
 }
 
 // take returns what Records returns for a listing that began at a time.
@@ -219,8 +218,8 @@ func (z *managedZone) take(sets []*dnsapi.ResourceRecordSet, begun time.Time) []
 	}
 	z.mu.Lock()
 	defer z.mu.Unlock()
-	z.recent.expire(begun)
-	z.recent.correct(shown)
+	z.recent.Expire(begun)
+	z.recent.Correct(shown, sameRaw)
 	clear(z.exact)
 	list := make([]*dns.RecordSet, 0, len(shown))
 	for key, raw := range shown {

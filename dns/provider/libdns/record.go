@@ -36,15 +36,10 @@ func normal(r *dns.RecordSet) *dns.RecordSet {
 // textOf returns the text of a TXT target: that of its quoted strings, or the target itself if it
 // isn't a list of those.
 func textOf(target string) string {
-	words, err := dns.Words(target)
-	if err != nil || len(words) == 0 || slices.ContainsFunc(words, func(w dns.Word) bool { return !w.Quoted }) {
-		return target
+	if texts, ok := dns.QuotedTexts(target); ok {
+		return strings.Join(texts, "")
 	}
-	var text strings.Builder
-	for _, w := range words {
-		text.WriteString(w.Text)
-	}
-	return text.String()
+	return target
 }
 
 // relative returns the name of a record set as libdns has it.

@@ -25,7 +25,7 @@ func content(recordType, target string) string {
 		fields[last] = absolute(fields[last])
 		return strings.Join(fields, " ")
 	case dns.TypeTXT:
-		return textContent(target)
+		return dns.QuoteText(target)
 	}
 	return target
 }

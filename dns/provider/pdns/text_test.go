@@ -30,7 +30,7 @@ func TestTexts(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got := textContent(tt.text); got != tt.content {
+			if got := dns.QuoteText(tt.text); got != tt.content {
 				t.Errorf("content %s, want %s", got, tt.content)
 			}
 			if got := textTarget(tt.text); got != tt.target {
@@ -46,14 +46,14 @@ func FuzzText(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		target, content := textTarget(text), textContent(text)
+		target, content := textTarget(text), dns.QuoteText(text)
 		if again := textTarget(target); again != target {
 			t.Errorf("%q becomes %q, and that %q", text, target, again)
 		}
 		if read := textTarget(content); read != target {
 			t.Errorf("%q is written as %q, which is read as %q, want %q", text, content, read, target)
 		}
-		if read := textContent(target); read != content {
+		if read := dns.QuoteText(target); read != content {
 			t.Errorf("%q is written as %q, but %q as %q", text, content, target, read)
 		}
 		words, err := dns.Words(content)

@@ -52,10 +52,8 @@ type proxies struct {
 // proxy is what is kept of an HTTPProxy.
 type proxy struct {
 	source.Object
-	// host is empty for a proxy that others include.
-	host string
-	// addresses are the addresses and names of the load balancer.
-	addresses []string
+	// found has no name for a proxy that others include.
+	found source.Found
 }
 
 // fields are the fields of an HTTPProxy that matter.
@@ -67,12 +65,15 @@ type fields struct {
 	} `json:"spec"`
 	Status struct {
 		LoadBalancer struct {
-			Ingress []struct {
-				IP       string `json:"ip"`
-				Hostname string `json:"hostname"`
-			} `json:"ingress"`
+			Ingress []entry `json:"ingress"`
 		} `json:"loadBalancer"`
 	} `json:"status"`
+}
+
+// entry is one of those of the load balancer.
+type entry struct {
+	IP       string `json:"ip"`
+	Hostname string `json:"hostname"`
 }
 
 func (s *proxies) kind() kube.Kind[proxy] {
@@ -86,27 +87,22 @@ func (s *proxies) kind() kube.Kind[proxy] {
 func (s *proxies) trim(scope kube.Scope, obj *unstructured.Unstructured) (*proxy, []kube.Problem) {
 	var f fields
 	kept := &proxy{Object: s.reader.ReadFields(scope, obj, &f)}
-	if kept.Unreadable != "" {
+	if !kept.Selected || kept.Unreadable != "" {
 		return kept, nil
 	}
-	kept.host = f.Spec.VirtualHost.FQDN
-	for _, entry := range f.Status.LoadBalancer.Ingress {
-		kept.addresses = source.AppendSet(kept.addresses, entry.IP, entry.Hostname)
-	}
+	kept.found.AddName("spec.virtualhost.fqdn", f.Spec.VirtualHost.FQDN)
+	kept.found.AddNames("hostname", s.reader.Hosts(&kept.Object))
+	source.AddBalancer(&kept.found, f.Status.LoadBalancer.Ingress, func(e entry) (string, string) { return e.IP, e.Hostname })
 	return kept, nil
 }
 
 func (s *proxies) evaluate(key source.Key) source.Result {
-	p := s.table.Get(key.Namespace, key.Name)
-	if p == nil {
+	switch p := s.table.Get(key.Namespace, key.Name); {
+	case p == nil:
 		return source.Result{}
-	}
-	if !p.Selected {
+	case !p.Selected:
 		return p.Excluded()
+	default:
+		return s.reader.Publish(&p.Object, &p.found, source.Missing{})
 	}
-	targets := p.Annotations.Targets
-	if len(targets) == 0 {
-		targets = p.addresses
-	}
-	return s.reader.ResultOf(&p.Object, s.reader.Hosts(&p.Object, p.host), targets)
 }

@@ -95,7 +95,7 @@ func followKeys(r *route) []string {
 // selected.
 type route struct {
 	source.Object
-	host string
+	found source.Found
 }
 
 // fields are the fields of an IngressRoute that matter.
@@ -131,7 +131,8 @@ func (s *routes) trim(scope kube.Scope, obj *unstructured.Unstructured) (*route,
 		kept.Exclude(notValid)
 		return kept, nil
 	}
-	kept.host = f.Spec.VirtualHost.FQDN
+	kept.found.AddName("spec.virtualhost.fqdn", f.Spec.VirtualHost.FQDN)
+	kept.found.AddNames("hostname", s.reader.Hosts(&kept.Object))
 	return kept, nil
 }
 
@@ -141,10 +142,8 @@ var notValid = &source.Skip{
 	Message: "it is not valid: see in status.description what Contour says about the IngressRoute",
 }
 
-// balancer is what is kept of Contour's Service: the addresses of its load balancer.
-type balancer struct {
-	addresses []string
-}
+// balancer is what is kept of Contour's Service: the addresses of its load balancer, as targets.
+type balancer struct{ found source.Found }
 
 // serviceKind returns the kind Service. Only one Service is kept.
 func (s *routes) serviceKind() kube.Kind[balancer] {
@@ -153,10 +152,8 @@ func (s *routes) serviceKind() kube.Kind[balancer] {
 			return nil, nil
 		}
 		kept := &balancer{}
-		for _, entry := range svc.Status.LoadBalancer.Ingress {
-			kept.addresses = source.AppendSet(kept.addresses, entry.IP, entry.Hostname)
-		}
-		return kept, nil
+		source.AddBalancer(&kept.found, svc.Status.LoadBalancer.Ingress, source.ServiceAddress)
+		return kept, kept.found.Reported()
 	}))
 }
 
@@ -175,15 +172,16 @@ func (s *routes) evaluate(key source.Key) source.Result {
 	if err != nil {
 		return s.reader.Result(&r.Object, nil, err)
 	}
-	result := s.reader.ResultOf(&r.Object, s.reader.Hosts(&r.Object, r.host), targets)
+	result := s.reader.Publish(&r.Object, r.found.With("Service "+s.service.String(), targets), source.Missing{})
 	result.Problems = append(result.Problems, problems...)
 	return result
 }
 
-// targets returns the targets for the hosts of a route. The error is that they aren't known yet.
+// targets returns the targets for the hosts of a route, unless its annotation has them. The error is
+// that they aren't known yet.
 func (s *routes) targets(r *route) ([]string, []dns.Problem, error) {
 	if len(r.Annotations.Targets) > 0 {
-		return r.Annotations.Targets, nil, nil
+		return nil, nil, nil
 	}
 	if err := s.waiting.For(r.Key, s.services); err != nil {
 		return nil, nil, err
@@ -195,5 +193,5 @@ func (s *routes) targets(r *route) ([]string, []dns.Problem, error) {
 			Reason: "there is no such Service, so there are no targets; give the name of Contour's Service",
 		}}, nil
 	}
-	return service.addresses, nil, nil
+	return service.found.Targets, nil, nil
 }

@@ -76,7 +76,20 @@ func (s *endpoints) trim(scope kube.Scope, obj *externaldns.DNSEndpoint) (*endpo
 		}
 	}
 	kept.records = merge(records)
+	kept.limitTargets(origin.Object)
 	return kept, nil
+}
+
+// limitTargets takes away what is over the limit for the targets of one name.
+func (e *endpoint) limitTargets(object dns.Object) {
+	for _, r := range e.records {
+		if n := len(r.Targets); n > source.AddressLimit {
+			r.Targets = r.Targets[:source.AddressLimit]
+			e.problems = append(e.problems, dns.Problem{
+				Object: object, Subject: "spec.endpoints", Value: r.Name, Reason: "targets of the type " + r.Type + ": " + source.TooMany(n, source.AddressLimit),
+			})
+		}
+	}
 }
 
 // merge merges record sets. One that can't be published as it is stays apart, so that it

@@ -45,10 +45,10 @@ func (s *proxies) records(findings *source.Findings, p *proxy) ([]*dns.RecordSet
 		}
 		records = append(records, origin.All(h.domains, targets)...)
 	}
-	if records, err = s.reader.Templates.AddPairs(records, &p.Object, s.reader.Origin(&p.Object)); err != nil {
+	if records, err = s.reader.AddPairs(&p.Object, findings, records); err != nil {
 		return nil, err
 	}
-	records, err = s.reader.Templates.AddNames(records, &p.Object, s.reader.Origin(&p.Object), targets)
+	records, err = s.reader.AddNames(&p.Object, findings, records, targets)
 	if err == nil && len(records) == 0 {
 		explain(findings, p, targets)
 	}

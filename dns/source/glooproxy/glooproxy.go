@@ -85,7 +85,7 @@ func (c *Config) Open(in source.Input) (source.Source, error) {
 	}
 	s := &proxies{
 		namespaces: namespaces, settings: in.Settings, changed: in.Changed, waiting: source.NewWaiting(in.Changed),
-		reader: source.NewReader(in.Settings, source.Subject{Source: name, Kind: proxyKind, NameFields: []string{"spec.listeners.httpListener.virtualHosts.domains"}, TargetTemplates: true, AnyNamespace: true}),
+		reader: source.NewReader(in.Settings, source.Subject{Source: name, Kind: proxyKind, NameFields: []string{"spec.listeners.httpListener.virtualHosts.domains"}, TargetTemplates: true, PairTemplates: true, AnyNamespace: true}),
 	}
 	s.table = s.kind().Table(source.Notify[proxy](in.Changed),
 		kube.WithIndex(byVirtualService, (*proxy).virtualServiceKeys), kube.WithIndex(byGateway, (*proxy).gatewayKeys))

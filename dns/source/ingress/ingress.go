@@ -63,7 +63,7 @@ func (c *Config) Open(in source.Input) (source.Source, error) {
 	if err := c.check(in.Settings); err != nil {
 		return source.Source{}, err
 	}
-	s := &ingresses{config: *c, settings: in.Settings, reader: source.NewReader(in.Settings, source.Subject{
+	s := &ingresses{config: *c, reader: source.NewReader(in.Settings, source.Subject{
 		Source: name, Kind: networkingv1.SchemeGroupVersion.WithKind("Ingress"), Label: name, Properties: true,
 		Names: []string{"spec.rules", "spec.tls"}, Targets: "status.loadBalancer",
 	})}
@@ -91,10 +91,9 @@ func (c *Config) check(settings source.Settings) error {
 
 // ingresses is the source.
 type ingresses struct {
-	config   Config
-	settings source.Settings
-	reader   *source.Reader
-	table    *kube.Table[ingress]
+	config Config
+	reader *source.Reader
+	table  *kube.Table[ingress]
 	// otherClass is the reason of all Ingresses whose class isn't used.
 	otherClass *source.Skip
 }
@@ -102,10 +101,10 @@ type ingresses struct {
 // ingress is what is kept of an Ingress.
 type ingress struct {
 	source.Object
-	// rules and tls are hosts, without empty ones.
-	rules, tls []string
-	// addresses are the addresses and names of the load balancer.
-	addresses []string
+	// found has the names that are used.
+	found source.Found
+	// rules and tls are true if there are hosts in these fields, used or not.
+	rules, tls bool
 }
 
 func (s *ingresses) kind() kube.Kind[ingress] {
@@ -127,16 +126,34 @@ func (s *ingresses) trim(scope kube.Scope, obj *networkingv1.Ingress) (*ingress,
 		}
 		return kept, nil
 	}
-	for _, rule := range obj.Spec.Rules {
-		kept.rules = source.AppendSet(kept.rules, rule.Host)
-	}
-	for _, tls := range obj.Spec.TLS {
-		kept.tls = source.AppendSet(kept.tls, tls.Hosts...)
-	}
-	for _, address := range obj.Status.LoadBalancer.Ingress {
-		kept.addresses = source.AppendSet(kept.addresses, address.IP, address.Hostname)
-	}
+	s.findHosts(kept, &obj.Spec)
+	source.AddBalancer(&kept.found, obj.Status.LoadBalancer.Ingress, func(e networkingv1.IngressLoadBalancerIngress) (string, string) { return e.IP, e.Hostname })
 	return kept, nil
+}
+
+// findHosts adds the names that an Ingress asks for without templates.
+func (s *ingresses) findHosts(kept *ingress, spec *networkingv1.IngressSpec) {
+	var rules, tls []string
+	for _, rule := range spec.Rules {
+		rules = append(rules, rule.Host)
+	}
+	for _, t := range spec.TLS {
+		tls = append(tls, t.Hosts...)
+	}
+	empty := func(host string) bool { return host == "" }
+	rules, tls = slices.DeleteFunc(rules, empty), slices.DeleteFunc(tls, empty)
+	kept.rules, kept.tls = len(rules) > 0, len(tls) > 0
+	from := kept.Annotations.HostnameSource
+	defined := from == "" || from == definedHostsOnly
+	if defined && !s.config.IgnoreRules {
+		kept.found.AddNames("spec.rules", rules)
+	}
+	if defined && !s.config.IgnoreTLS {
+		kept.found.AddNames("spec.tls", tls)
+	}
+	if from == "" || from == annotationOnly {
+		kept.found.AddNames("hostname", s.reader.Hosts(&kept.Object))
+	}
 }
 
 // ofClass reports whether an Ingress has one of the classes. The annotation only counts if the
@@ -157,14 +174,9 @@ func (s *ingresses) evaluate(key source.Key) source.Result {
 	if !obj.Selected {
 		return obj.Excluded()
 	}
-	targets := obj.Annotations.Targets
-	if len(targets) == 0 {
-		targets = obj.addresses
-	}
-	hosts := s.hosts(obj)
-	result := s.reader.ResultOf(&obj.Object, hosts, targets)
+	result := s.reader.Publish(&obj.Object, &obj.found, source.Missing{})
 	unused := s.unused(obj)
-	if len(unused) > 0 && len(result.Records) == 0 && len(hosts) == 0 && result.Err == nil {
+	if len(unused) > 0 && len(result.Records) == 0 && len(obj.found.Names) == 0 && result.Err == nil {
 		result.Skipped = result.Skipped[1:] // It has names.
 	}
 	result.Skipped = append(result.Skipped, unused...)
@@ -179,7 +191,7 @@ func (s *ingresses) unused(obj *ingress) []source.Skip {
 	}
 	from := obj.Annotations.HostnameSource
 	known := from == "" || from == definedHostsOnly || from == annotationOnly
-	switch defined := len(obj.rules)+len(obj.tls) > 0; {
+	switch defined := obj.rules || obj.tls; {
 	case !known:
 		skip("metadata.annotations", "the annotation ingress-hostname-source is "+foreign.Quote(from)+", for which no name is used: set it to defined-hosts-only or annotation-only")
 	case from == annotationOnly && defined:
@@ -187,29 +199,11 @@ func (s *ingresses) unused(obj *ingress) []source.Skip {
 	case from == definedHostsOnly && len(obj.Annotations.Hostnames) > 0:
 		skip("metadata.annotations", "the annotation ingress-hostname-source is defined-hosts-only, so the annotation hostname is not used: remove one of them")
 	}
-	if from != annotationOnly && s.config.IgnoreRules && len(obj.rules) > 0 {
+	if from != annotationOnly && s.config.IgnoreRules && obj.rules {
 		skip("spec.rules", "--ignore-ingress-rules-spec leaves out these hosts: set the flag to false, or write them in the annotation hostname")
 	}
-	if from != annotationOnly && s.config.IgnoreTLS && len(obj.tls) > 0 {
+	if from != annotationOnly && s.config.IgnoreTLS && obj.tls {
 		skip("spec.tls", "--ignore-ingress-tls-spec leaves out these hosts: set the flag to false, or write them in the annotation hostname")
 	}
 	return list
-}
-
-// hosts returns the names that an Ingress asks for without templates.
-func (s *ingresses) hosts(obj *ingress) []string {
-	var hosts []string
-	from := obj.Annotations.HostnameSource
-	if from == "" || from == definedHostsOnly {
-		if !s.config.IgnoreRules {
-			hosts = append(hosts, obj.rules...)
-		}
-		if !s.config.IgnoreTLS {
-			hosts = append(hosts, obj.tls...)
-		}
-	}
-	if (from == "" || from == annotationOnly) && !s.settings.IgnoreHostnameAnnotation {
-		hosts = append(hosts, obj.Annotations.Hostnames...)
-	}
-	return hosts
 }

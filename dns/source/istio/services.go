@@ -2,6 +2,7 @@ package istio
 
 import (
 	"maps"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -36,20 +37,11 @@ func serviceKind(settings source.Settings) kube.Kind[service] {
 // addressesOf returns the external IPs of a Service, or the addresses of its load balancer if
 // it has none.
 func addressesOf(p *kube.Problems, svc *corev1.Service) []string {
-	const limit = source.AddressLimit
 	if ips := svc.Spec.ExternalIPs; len(ips) > 0 {
-		if len(ips) > limit {
-			p.Add(source.TooMany(len(ips), limit), "spec.externalIPs")
-			ips = ips[:limit]
-		}
-		return append([]string(nil), ips...)
+		return slices.Clone(source.CutIn(p, ips, "spec.externalIPs"))
 	}
 	var addresses []string
-	for i, entry := range svc.Status.LoadBalancer.Ingress {
-		if i == limit {
-			p.Add(source.TooMany(len(svc.Status.LoadBalancer.Ingress), limit), "status.loadBalancer.ingress")
-			break
-		}
+	for _, entry := range source.CutIn(p, svc.Status.LoadBalancer.Ingress, "status.loadBalancer.ingress") {
 		addresses = source.AppendAddress(addresses, entry.IP, entry.Hostname)
 	}
 	return addresses

@@ -64,9 +64,12 @@ func (s *gateways) evaluate(key source.Key) source.Result {
 	if err != nil {
 		return s.reader.Result(&g.Object, nil, err)
 	}
-	hosts := s.reader.Hosts(&g.Object, g.hosts...)
-	result := s.reader.ResultOf(&g.Object, hosts, targets)
-	if len(result.Records) == 0 && len(targets) == 0 && len(hosts) > 0 {
+	if len(g.Annotations.Targets) > 0 {
+		targets = nil // Publish has those.
+	}
+	found := g.found.With("targets", targets)
+	result := s.reader.Publish(&g.Object, found, source.Missing{})
+	if hosts := found.Names; result.Err == nil && len(result.Records) == 0 && len(g.Annotations.Targets)+len(targets) == 0 && len(hosts) > 0 {
 		result.Skipped[0] = s.reader.NoTarget(hosts[0], s.without(g))
 	}
 	return result

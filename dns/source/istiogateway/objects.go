@@ -14,8 +14,8 @@ import (
 type gateway struct {
 	source.Object
 	istio.Exposure
-	// hosts are the hosts of all servers, without namespaces.
-	hosts []string
+	// found has the hosts of all servers, without namespaces.
+	found source.Found
 }
 
 // fields are the fields of a Gateway that matter.
@@ -50,10 +50,11 @@ func (s *gateways) trim(scope kube.Scope, obj *unstructured.Unstructured) (*gate
 			if _, name, qualified := strings.Cut(host, "/"); qualified {
 				host = name
 			}
-			if host != "" && host != "*" {
-				kept.hosts = append(kept.hosts, host)
+			if host != "*" {
+				kept.found.AddName("spec.servers.hosts", host)
 			}
 		}
 	}
+	kept.found.AddNames("hostname", s.reader.Hosts(&kept.Object))
 	return kept, nil
 }

@@ -112,8 +112,9 @@ func (s *virtualServices) records(b *binding) ([]*dns.RecordSet, error) {
 	origin := s.reader.Origin(&v.Object)
 	var records []*dns.RecordSet
 	hosts := source.Cut(b.findings, s.reader.Hosts(&v.Object, v.hosts...), source.NameLimit, "names")
+	annotated := source.Cut(b.findings, v.Annotations.Targets, source.AddressLimit, "target")
 	for _, host := range hosts {
-		targets := v.Annotations.Targets
+		targets := annotated
 		if len(targets) == 0 {
 			targets = b.targets(host)
 		}

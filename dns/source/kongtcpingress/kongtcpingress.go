@@ -59,12 +59,15 @@ type fields struct {
 	} `json:"spec"`
 	Status struct {
 		LoadBalancer struct {
-			Ingress []struct {
-				IP       string `json:"ip"`
-				Hostname string `json:"hostname"`
-			} `json:"ingress"`
+			Ingress []entry `json:"ingress"`
 		} `json:"loadBalancer"`
 	} `json:"status"`
+}
+
+// entry is one of those of the load balancer.
+type entry struct {
+	IP       string `json:"ip"`
+	Hostname string `json:"hostname"`
 }
 
 func (s *ingresses) kind() kube.Kind[ingress] {
@@ -87,10 +90,7 @@ func (s *ingresses) trim(scope kube.Scope, obj *unstructured.Unstructured) (*ing
 		kept.found.AddName("spec.rules", rule.Host)
 	}
 	kept.found.AddNames("hostname", s.reader.Hosts(&kept.Object))
-	for _, entry := range source.Cut(&kept.found.Findings, f.Status.LoadBalancer.Ingress, source.AddressLimit, "status.loadBalancer.ingress") {
-		kept.found.AddTarget("status.loadBalancer.ingress", entry.IP)
-		kept.found.AddTarget("status.loadBalancer.ingress", entry.Hostname)
-	}
+	source.AddBalancer(&kept.found, f.Status.LoadBalancer.Ingress, func(e entry) (string, string) { return e.IP, e.Hostname })
 	return kept, nil
 }
 

@@ -34,7 +34,7 @@ func (*Config) Resources() []source.Resource {
 // Open implements [source.Config].
 func (*Config) Open(in source.Input) (source.Source, error) {
 	s := &nodes{settings: in.Settings, reader: source.NewReader(in.Settings, source.Subject{
-		Source: name, Kind: corev1.SchemeGroupVersion.WithKind("Node"), Label: name, AnyNamespace: true,
+		Source: name, Kind: corev1.SchemeGroupVersion.WithKind("Node"), Label: name, AnyNamespace: true, PairTemplates: true,
 	})}
 	s.table = s.kind().Table(source.Notify[node](in.Changed))
 	return source.Source{Tables: []kube.AnyTable{s.table}, Evaluate: s.evaluate, Keys: source.Keys(s.table)}, nil
@@ -62,10 +62,11 @@ func (s *nodes) kind() kube.Kind[node] {
 
 func (s *nodes) trim(scope kube.Scope, obj *corev1.Node) (*node, []kube.Problem) {
 	kept := &node{Object: s.reader.Read(scope, obj)}
+	var p kube.Problems
 	if kept.Selected {
-		kept.addresses, kept.unschedulable = source.AddressesOf(obj), obj.Spec.Unschedulable
+		kept.addresses, kept.unschedulable = source.AddressesOf(&p, obj), obj.Spec.Unschedulable
 	}
-	return kept, nil
+	return kept, p.List()
 }
 
 func (s *nodes) evaluate(key source.Key) source.Result {
@@ -81,7 +82,8 @@ func (s *nodes) evaluate(key source.Key) source.Result {
 			Message: "--exclude-unschedulable leaves out nodes that take no pods: make the node schedulable, or set the flag to false",
 		}}}
 	}
-	targets := obj.Annotations.Targets
+	findings := &source.Findings{}
+	targets := source.Cut(findings, obj.Annotations.Targets, source.AddressLimit, "target")
 	switch {
 	case len(targets) > 0:
 	case len(obj.addresses.External) > 0:
@@ -89,8 +91,9 @@ func (s *nodes) evaluate(key source.Key) source.Result {
 	default:
 		targets = obj.addresses.Internal
 	}
-	records, err := s.records(obj, targets)
+	records, err := s.records(findings, obj, targets)
 	result := s.reader.Result(&obj.Object, records, err)
+	findings.Into(&result, s.reader.Ref(&obj.Object))
 	if len(targets) == 0 {
 		result.Problems = append(result.Problems, dns.Problem{
 			Object: s.reader.Ref(&obj.Object), Subject: "status.addresses",
@@ -104,16 +107,16 @@ func (s *nodes) evaluate(key source.Key) source.Result {
 	return result
 }
 
-func (s *nodes) records(obj *node, targets []string) ([]*dns.RecordSet, error) {
-	origin, templates := s.reader.Origin(&obj.Object), s.reader.Templates
+func (s *nodes) records(findings *source.Findings, obj *node, targets []string) ([]*dns.RecordSet, error) {
+	templates := s.reader.Templates
 	var records []*dns.RecordSet
 	// A template replaces the node's own name, even where it writes nothing.
 	if templates.Combines() || !templates.HasNames() && !templates.HasPairs() {
-		records = origin.Records(obj.Key.Name, targets)
+		records = s.reader.Origin(&obj.Object).Records(obj.Key.Name, targets)
 	}
-	records, err := templates.AddPairs(records, &obj.Object, origin)
+	records, err := s.reader.AddPairs(&obj.Object, findings, records)
 	if err != nil {
 		return nil, err
 	}
-	return templates.AddNames(records, &obj.Object, origin, targets)
+	return s.reader.AddNames(&obj.Object, findings, records, targets)
 }

@@ -60,12 +60,11 @@ type routes struct {
 // route is what is kept of a Route.
 type route struct {
 	source.Object
-	// host and target are those of the entry in the status that counts; empty if there is none.
-	host, target string
+	// found has the host and the router of the entry in the status that counts, if there is one.
+	found source.Found
 	// unnamed is whether there is none because the router that has admitted the Route has no
 	// canonical name.
-	unnamed  bool
-	findings source.Findings
+	unnamed bool
 }
 
 // fields are the fields of a Route that matter.
@@ -118,48 +117,27 @@ func (s *routes) trim(scope kube.Scope, obj *unstructured.Unstructured) (*route,
 			continue
 		}
 		r.unnamed = false
-		r.keep(scope, e)
+		r.found.AddName("status.ingress.host", e.Host)
+		r.found.AddTarget("status.ingress.routerCanonicalHostname", scope.Intern(e.RouterCanonicalHostname))
 		break
 	}
+	r.found.AddNames("hostname", s.reader.Hosts(&r.Object))
 	return r, nil
-}
-
-// keep keeps the entry that counts, unless its names are too long.
-func (r *route) keep(scope kube.Scope, e entry) {
-	const reason = "too long for a name of DNS"
-	switch {
-	case len(e.Host) > source.TextLimit:
-		r.findings.Problem("status.ingress.host", e.Host, reason)
-	case len(e.RouterCanonicalHostname) > source.TextLimit:
-		r.findings.Problem("status.ingress.routerCanonicalHostname", e.RouterCanonicalHostname, reason)
-	default:
-		r.host, r.target = e.Host, scope.Intern(e.RouterCanonicalHostname)
-	}
 }
 
 func (s *routes) evaluate(key source.Key) source.Result {
 	r := s.table.Get(key.Namespace, key.Name)
-	if r == nil {
+	switch {
+	case r == nil:
 		return source.Result{}
-	}
-	if !r.Selected {
+	case !r.Selected:
 		return r.Excluded()
 	}
-	if r.Unreadable != "" {
-		return s.reader.Result(&r.Object, nil, nil)
-	}
-	targets := r.Annotations.Targets
-	if len(targets) == 0 && r.target != "" {
-		targets = []string{r.target}
-	}
-	findings := r.findings.Copy()
-	hosts := source.Cut(findings, s.reader.Hosts(&r.Object, r.host), source.NameLimit, "names")
-	result := s.reader.ResultOf(&r.Object, hosts, targets)
-	if result.Err == nil && len(result.Records) == 0 && r.target == "" {
+	result := s.reader.Publish(&r.Object, &r.found, source.Missing{})
+	if result.Err == nil && len(result.Records) == 0 && len(r.found.Targets) == 0 {
 		// That is why there is no name, or no target.
 		result.Skipped = append([]source.Skip{s.notAdmitted(r)}, r.Annotations.Remarks...)
 	}
-	findings.Into(&result, s.reader.Ref(&r.Object))
 	return result
 }
 

@@ -69,10 +69,11 @@ func (s *pods) trim(scope kube.Scope, obj *corev1.Pod) (*pod, []kube.Problem) {
 		return &pod{Object: kept.Object}, nil
 	}
 	kept.node, kept.ip = scope.Intern(obj.Spec.NodeName), obj.Status.PodIP
-	for _, ip := range obj.Status.PodIPs {
+	var p kube.Problems
+	for _, ip := range source.CutIn(&p, obj.Status.PodIPs, "status.podIPs") {
 		kept.ips = append(kept.ips, ip.IP)
 	}
-	return kept, nil
+	return kept, p.List()
 }
 
 // asksNothing reports whether a Pod can't lead to a record, whatever its addresses are. Most
@@ -91,7 +92,8 @@ type node struct {
 
 func nodeKind() kube.Kind[node] {
 	kind := kube.Retrim(kinds.Nodes(), kube.TrimOf(func(scope kube.Scope, obj *corev1.Node) (*node, []kube.Problem) {
-		return &node{name: scope.Intern(obj.Name), addresses: source.AddressesOf(obj)}, nil
+		var p kube.Problems
+		return &node{name: scope.Intern(obj.Name), addresses: source.AddressesOf(&p, obj)}, p.List()
 	}))
 	kind.Form = source.NodeForm(nil)
 	return kind

@@ -52,7 +52,7 @@ func (*Config) Resources() []source.Resource {
 // Open implements [source.Config].
 func (c *Config) Open(in source.Input) (source.Source, error) {
 	s := &pods{config: *c, settings: in.Settings, reader: source.NewReader(in.Settings, source.Subject{
-		Source: name, Kind: corev1.SchemeGroupVersion.WithKind("Pod"), NamedByAnnotation: true,
+		Source: name, Kind: corev1.SchemeGroupVersion.WithKind("Pod"), NamedByAnnotation: true, PairTemplates: true,
 	})}
 	s.skips = s.sharedSkips()
 	s.table = s.podKind().Table(source.Notify[pod](in.Changed), kube.WithIndex(byNode, func(p *pod) []string {
@@ -89,31 +89,37 @@ func (s *pods) evaluate(key source.Key) source.Result {
 	if !obj.Selected {
 		return obj.Excluded()
 	}
-	records, err := s.records(obj)
+	findings := &source.Findings{}
+	records, err := s.records(findings, obj)
 	result := s.reader.Result(&obj.Object, records, err)
 	if err == nil {
 		result.Skipped = append(s.missing(obj, len(records) == 0), result.Skipped...)
 	}
+	findings.Into(&result, s.reader.Ref(&obj.Object))
 	return result
 }
 
-func (s *pods) records(obj *pod) ([]*dns.RecordSet, error) {
+func (s *pods) records(findings *source.Findings, obj *pod) ([]*dns.RecordSet, error) {
 	origin := s.reader.Origin(&obj.Object)
 	own, nodes := obj.own(), s.nodeAddresses(obj)
+	annotated := source.Cut(findings, obj.Annotations.Targets, source.AddressLimit, "target")
+	named := func(field string, names, targets []string) []*dns.RecordSet {
+		return origin.All(source.Cut(findings, names, source.NameLimit, field), targets)
+	}
 	found := slices.Concat(
-		origin.All(obj.Annotations.InternalHostnames, orElse(obj.Annotations.Targets, own)),
-		origin.All(obj.Annotations.Hostnames, orElse(obj.Annotations.Targets, nodes)),
-		origin.All(obj.kopsInternal, own),
-		origin.All(obj.kopsExternal, nodes),
+		named("internal-hostname", obj.Annotations.InternalHostnames, orElse(annotated, own)),
+		named("hostname", obj.Annotations.Hostnames, orElse(annotated, nodes)),
+		named(kopsInternal, obj.kopsInternal, own),
+		named(kopsExternal, obj.kopsExternal, nodes),
 	)
 	if domain := strings.Trim(s.config.Domain, "."); domain != "" {
-		found = append(found, origin.Records(obj.Key.Name+"."+domain, orElse(obj.Annotations.Targets, own))...)
+		found = append(found, origin.Records(obj.Key.Name+"."+domain, orElse(annotated, own))...)
 	}
-	found, err := s.reader.Templates.AddPairs(found, &obj.Object, origin)
+	found, err := s.reader.AddPairs(&obj.Object, findings, found)
 	if err != nil {
 		return nil, err
 	}
-	return s.reader.Templates.AddNames(found, &obj.Object, origin, obj.ips)
+	return s.reader.AddNames(&obj.Object, findings, found, obj.ips)
 }
 
 // nodeAddresses returns the addresses at which a Pod's node is reached from outside of the

@@ -22,7 +22,7 @@ func (s *services) evaluate(key source.Key) source.Result {
 	if err := s.unread(svc); err != nil {
 		return source.Result{Err: err}
 	}
-	e := &evaluation{services: s, svc: svc, origin: s.reader.Origin(&svc.Object)}
+	e := &evaluation{services: s, svc: svc, origin: s.reader.Origin(&svc.Object), findings: &source.Findings{}}
 	e.outside = sync.OnceValues(e.answerOutside)
 	records, err := e.records()
 	result := s.reader.Result(&svc.Object, records, err)
@@ -30,6 +30,7 @@ func (s *services) evaluate(key source.Key) source.Result {
 	if err == nil {
 		result.Skipped = append(e.missing(len(records) == 0), result.Skipped...)
 	}
+	e.findings.Into(&result, e.origin.Object)
 	return result
 }
 
@@ -50,6 +51,18 @@ type evaluation struct {
 	// outside calls answerOutside once. The answer is the same for each name.
 	outside  func() (answer, error)
 	problems []dns.Problem
+	// findings has which lists are too long.
+	findings *source.Findings
+}
+
+// addresses returns those of a field of the Service that count.
+func (e *evaluation) addresses(field string, list []string) []string {
+	return source.Cut(e.findings, list, source.AddressLimit, field)
+}
+
+// names returns those of an annotation or a template that count.
+func (e *evaluation) names(of string, list []string) []string {
+	return source.Cut(e.findings, list, source.NameLimit, of)
 }
 
 // answer is what a Service has for one of its names. It doesn't depend on the name.
@@ -71,11 +84,10 @@ func (e *evaluation) records() ([]*dns.RecordSet, error) {
 	if len(found) == 0 {
 		found = e.legacy()
 	}
-	templates := e.reader.Templates
-	if found, err = templates.AddPairs(found, &e.svc.Object, e.origin); err != nil || !templates.HasNames() {
+	if found, err = e.reader.AddPairs(&e.svc.Object, e.findings, found); err != nil || !e.reader.Templates.HasNames() {
 		return found, err
 	}
-	return templates.Combine(found, e.named)
+	return e.reader.Templates.Combine(found, e.named)
 }
 
 // annotated returns the record sets of the names in annotations.
@@ -83,12 +95,12 @@ func (e *evaluation) annotated() ([]*dns.RecordSet, error) {
 	if e.settings.IgnoreHostnameAnnotation {
 		return nil, nil
 	}
-	found, err := e.recordsOf(e.svc.Annotations.Hostnames)
+	found, err := e.recordsOf(e.names("hostname", e.svc.Annotations.Hostnames))
 	if err != nil || len(e.svc.Annotations.InternalHostnames) == 0 {
 		return found, err
 	}
 	inside, err := e.answerInside()
-	for _, hostname := range e.svc.Annotations.InternalHostnames {
+	for _, hostname := range e.names("internal-hostname", e.svc.Annotations.InternalHostnames) {
 		found = append(found, inside.records(e.origin, hostname)...)
 	}
 	return found, err
@@ -100,7 +112,7 @@ func (e *evaluation) named() ([]*dns.RecordSet, error) {
 	if err != nil {
 		return nil, err
 	}
-	return e.recordsOf(names)
+	return e.recordsOf(e.names("--fqdn-template", names))
 }
 
 // recordsOf returns the record sets of names that are used outside of the cluster.
@@ -121,7 +133,7 @@ func (e *evaluation) recordsOf(names []string) ([]*dns.RecordSet, error) {
 func (e *evaluation) answerOutside() (answer, error) {
 	svc := e.svc
 	if targets := svc.Annotations.Targets; len(targets) > 0 {
-		return answer{targets: targets}, nil
+		return answer{targets: e.addresses("target", targets)}, nil
 	}
 	switch svc.of {
 	case corev1.ServiceTypeLoadBalancer:
@@ -130,7 +142,7 @@ func (e *evaluation) answerOutside() (answer, error) {
 		return answer{targets: e.nodeTargets(), ports: svc.ports, service: svc.Key.Name}, nil
 	case corev1.ServiceTypeExternalName:
 		if len(svc.externalIPs) > 0 {
-			return answer{targets: svc.externalIPs}, nil
+			return answer{targets: e.addresses("spec.externalIPs", svc.externalIPs)}, nil
 		}
 		return answer{targets: listOf(svc.externalName)}, nil
 	}
@@ -157,9 +169,9 @@ func (e *evaluation) loadBalancer() (answer, error) {
 	svc := e.svc
 	switch {
 	case len(svc.externalIPs) > 0:
-		return answer{targets: svc.externalIPs}, nil
+		return answer{targets: e.addresses("spec.externalIPs", svc.externalIPs)}, nil
 	case len(svc.lookedUp) == 0:
-		return answer{targets: slices.Concat(svc.addresses, svc.hostnames)}, nil
+		return answer{targets: e.balancer()}, nil
 	}
 	targets := slices.Clone(svc.addresses)
 	for _, host := range svc.lookedUp {
@@ -172,7 +184,14 @@ func (e *evaluation) loadBalancer() (answer, error) {
 		}
 		targets = append(targets, addresses...)
 	}
-	return answer{targets: targets}, nil
+	return answer{targets: e.addresses(balancerField, targets)}, nil
+}
+
+const balancerField = "status.loadBalancer.ingress"
+
+// balancer returns the addresses of the load balancer, and then its names.
+func (e *evaluation) balancer() []string {
+	return e.addresses(balancerField, slices.Concat(e.svc.addresses, e.svc.hostnames))
 }
 
 // problem adds a problem of the Service. Problems with the same subject and reason are

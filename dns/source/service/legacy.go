@@ -45,10 +45,13 @@ func (s *services) legacyNamesOf(obj *corev1.Service) legacyNames {
 // legacy returns the record sets of the names that an older program would give the
 // Service: at its load balancer and, as kOps does, at nodes.
 func (e *evaluation) legacy() []*dns.RecordSet {
-	svc, names, origin := e.svc, e.svc.legacy, e.origin
-	if svc.of != corev1.ServiceTypeNodePort {
-		targets := slices.Concat(svc.addresses, svc.hostnames)
-		return origin.All(slices.Concat(names.external, names.internal), targets)
+	names, origin, of := e.svc.legacy, e.origin, "--compatibility="+e.settings.Compatibility
+	if names.none() {
+		return nil
+	}
+	names.external, names.internal = e.names(of, names.external), e.names(of, names.internal)
+	if e.svc.of != corev1.ServiceTypeNodePort {
+		return origin.All(slices.Concat(names.external, names.internal), e.balancer())
 	}
 	if e.settings.Compatibility != source.Kops || len(names.external) > 0 && len(names.internal) > 0 {
 		return nil

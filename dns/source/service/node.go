@@ -20,5 +20,6 @@ type node struct {
 
 func trimNode(_ kube.Scope, obj *corev1.Node) (*node, []kube.Problem) {
 	_, hasRole := obj.Labels[roleLabel]
-	return &node{addresses: source.AddressesOf(obj), unschedulable: obj.Spec.Unschedulable, hasRole: hasRole}, nil
+	var p kube.Problems
+	return &node{addresses: source.AddressesOf(&p, obj), unschedulable: obj.Spec.Unschedulable, hasRole: hasRole}, p.List()
 }

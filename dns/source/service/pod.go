@@ -55,16 +55,17 @@ func (s *services) trimPod(scope kube.Scope, obj *corev1.Pod) (*pod, []kube.Prob
 		tier:   tierOf(obj),
 	}
 	var extra podExtra
+	var p kube.Problems
 	if !kept.named {
 		extra.hostname = obj.Spec.Hostname
 	}
 	if len(obj.Annotations) > 0 {
-		extra.targets = strings.Join(s.settings.ReadAnnotations(obj.Annotations).Targets, ",")
+		extra.targets = strings.Join(source.CutIn(&p, s.settings.ReadAnnotations(obj.Annotations).Targets, "metadata.annotations"), ",")
 	}
 	if extra != (podExtra{}) {
 		kept.extra = unique.Make(extra)
 	}
-	return kept, nil
+	return kept, p.List()
 }
 
 // hostname returns spec.hostname.

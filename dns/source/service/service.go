@@ -63,7 +63,7 @@ func (s *services) trimService(scope kube.Scope, obj *corev1.Service) (*service,
 	kept.readSpec(&obj.Spec)
 	kept.readLoadBalancer(&obj.Status.LoadBalancer)
 	if s.hosts != nil && kept.of == corev1.ServiceTypeLoadBalancer && len(kept.Annotations.Targets)+len(kept.externalIPs) == 0 {
-		kept.lookedUp = kept.hostnames
+		kept.lookedUp = kept.hostnames[:min(len(kept.hostnames), source.AddressLimit)]
 	}
 	return kept, nil
 }

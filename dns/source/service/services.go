@@ -48,7 +48,7 @@ const anyNode = "any"
 func newServices(c Config, in source.Input, types []corev1.ServiceType) *services {
 	s := &services{config: c, settings: in.Settings, changed: in.Changed, types: types, waiting: source.NewWaiting(in.Changed)}
 	s.reader = source.NewReader(in.Settings, source.Subject{
-		Source: name, Kind: corev1.SchemeGroupVersion.WithKind("Service"), Label: name, Properties: true, NamedByAnnotation: true,
+		Source: name, Kind: corev1.SchemeGroupVersion.WithKind("Service"), Label: name, Properties: true, NamedByAnnotation: true, PairTemplates: true,
 	})
 	s.skips = s.sharedSkips()
 	headless, nodePort := needs(types)
