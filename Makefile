@@ -73,7 +73,7 @@ verify: bin/tools/.installed ## Fail when something generated is stale
 DNSREFERENCES = generate-sources-documentation generate-providers-documentation generate-flags-documentation generate-metrics-documentation
 .PHONY: $(DNSREFERENCES)
 $(DNSREFERENCES): generate-%-documentation:
-	@go test ./cmd/signpost ./internal/process -run '^TestReferenceOfDNS$$/^$*$$' -update
+	@go test ./cmd/signpost ./app/process -run '^TestReferenceOfDNS$$/^$*$$' -update
 
 .PHONY: vulncheck
 vulncheck: ## Look for known vulnerabilities in what the program is made of (needs vuln.go.dev)

@@ -24,5 +24,5 @@
 // was put while it was busy or waited for more. The values that the Catalog takes and returns
 // are shared, and nobody may change them.
 //
-// The package imports nothing but the standard library and internal/object.
+// The package imports nothing but the standard library and internal/objectmeta.
 package catalog

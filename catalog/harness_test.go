@@ -6,7 +6,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/signpostd/signpost/internal/object"
+	"github.com/signpostd/signpost/internal/objectmeta"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -59,12 +59,12 @@ func labelled(labels ...string) func(*Workload) {
 }
 
 // labelsOf takes keys and values in turn.
-func labelsOf(pairs ...string) object.Labels {
+func labelsOf(pairs ...string) objectmeta.Labels {
 	m := map[string]string{}
 	for i := 0; i < len(pairs); i += 2 {
 		m[pairs[i]] = pairs[i+1]
 	}
-	return object.NewLabels(m)
+	return objectmeta.NewLabels(m)
 }
 
 func owned(kind, name string) func(*Workload) {

@@ -3,7 +3,7 @@ package catalog
 import (
 	"slices"
 
-	"github.com/signpostd/signpost/internal/object"
+	"github.com/signpostd/signpost/internal/objectmeta"
 )
 
 // Operator is what a [Requirement] asks of a label, spelled as in
@@ -33,7 +33,7 @@ type Selector struct {
 }
 
 // Matches reports whether the selector selects an object with these labels.
-func (s *Selector) Matches(l object.Labels) bool {
+func (s *Selector) Matches(l objectmeta.Labels) bool {
 	if s == nil {
 		return false
 	}
@@ -45,7 +45,7 @@ func (s *Selector) Matches(l object.Labels) bool {
 	return true
 }
 
-func (r Requirement) matches(l object.Labels) bool {
+func (r Requirement) matches(l objectmeta.Labels) bool {
 	v, ok := l.Get(r.Key)
 	switch r.Operator {
 	case In:
@@ -64,14 +64,14 @@ func (r Requirement) matches(l object.Labels) bool {
 
 // pivot returns a label that every selected object has, and false when there is none. The index
 // has the selector under that label.
-func (s *Selector) pivot() (object.Label, bool) {
+func (s *Selector) pivot() (objectmeta.Label, bool) {
 	if s == nil {
-		return object.Label{}, false
+		return objectmeta.Label{}, false
 	}
 	for _, r := range s.Requirements {
 		if r.Operator == In && len(r.Values) == 1 {
-			return object.Label{Key: r.Key, Value: r.Values[0]}, true
+			return objectmeta.Label{Key: r.Key, Value: r.Values[0]}, true
 		}
 	}
-	return object.Label{}, false
+	return objectmeta.Label{}, false
 }

@@ -4,7 +4,7 @@ import (
 	"iter"
 	"slices"
 
-	"github.com/signpostd/signpost/internal/object"
+	"github.com/signpostd/signpost/internal/objectmeta"
 )
 
 // selects reports whether the Server selects the workload, whatever its port.
@@ -44,7 +44,7 @@ type serverIndex struct {
 
 type serverLabel struct {
 	kind WorkloadKind
-	object.Label
+	objectmeta.Label
 }
 
 func (x *serverIndex) add(s *Server) {

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/signpostd/signpost/internal/object"
+	"github.com/signpostd/signpost/internal/objectmeta"
 )
 
 // The ports of §2.7: a number is itself, a name stands for all ports of that name; those of a host
@@ -56,7 +56,7 @@ func drawWorkload() *rapid.Generator[*Workload] {
 	return rapid.Custom(func(t *rapid.T) *Workload {
 		kind := rapid.SampledFrom([]WorkloadKind{Pod, ExternalWorkload}).Draw(t, "kind")
 		labels := rapid.MapOf(rapid.SampledFrom([]string{"a", "b", "c"}), rapid.SampledFrom([]string{"", "1", "2"})).Draw(t, "labels")
-		return &Workload{Key: WorkloadKey{Kind: kind}, Labels: object.NewLabels(labels)}
+		return &Workload{Key: WorkloadKey{Kind: kind}, Labels: objectmeta.NewLabels(labels)}
 	})
 }
 

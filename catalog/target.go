@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/signpostd/signpost/internal/object"
+	"github.com/signpostd/signpost/internal/objectmeta"
 )
 
 // Target is a workload with what its endpoints need: its owner is resolved, its annotations are
@@ -74,8 +74,8 @@ func (s *state) rootOwner(w *Workload) (kind, name string) {
 }
 
 // Problem returns a problem of the workload.
-func (k WorkloadKey) Problem(field, reason string) object.Problem {
-	p := object.Problem{Kind: string(k.Kind), Namespace: k.Namespace, Name: k.Name, Field: field, Reason: reason}
+func (k WorkloadKey) Problem(field, reason string) objectmeta.Problem {
+	p := objectmeta.Problem{Kind: string(k.Kind), Namespace: k.Namespace, Name: k.Name, Field: field, Reason: reason}
 	if k.Cluster != LocalCluster {
 		p.Cluster = k.Cluster
 	}

@@ -4,7 +4,7 @@ import (
 	"net/netip"
 	"time"
 
-	"github.com/signpostd/signpost/internal/object"
+	"github.com/signpostd/signpost/internal/objectmeta"
 )
 
 // LocalCluster is the name of the cluster that Signpost itself serves, as the
@@ -176,7 +176,7 @@ type UID uint64
 type Workload struct {
 	Key     WorkloadKey
 	UID     UID
-	Labels  object.Labels
+	Labels  objectmeta.Labels
 	Created time.Time
 	// OpaquePorts is what the annotation config.linkerd.io/opaque-ports says; nil when it is
 	// absent, which is not the same as empty.

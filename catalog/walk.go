@@ -41,17 +41,17 @@ type WalkedEndpoint struct {
 	// Addr has the port 0 when the slice doesn't serve the port.
 	Addr     netip.AddrPort
 	Endpoint *SliceEndpoint
-	Fate     Fate
+	Outcome  Outcome
 }
 
-// Fate is what becomes of an endpoint, for a client whose place isn't known.
-type Fate uint8
+// Outcome is what becomes of an endpoint, for a client whose place isn't known.
+type Outcome uint8
 
 // The fates. All but Served leave the endpoint out.
 const (
-	Served Fate = iota
-	// NotReadyFate: the slice says that it isn't ready.
-	NotReadyFate
+	Served Outcome = iota
+	// NotReadyOutcome: the slice says that it isn't ready.
+	NotReadyOutcome
 	// WorkloadUnknown: the slice names a workload that isn't known.
 	WorkloadUnknown
 	// WorkloadReplaced: the workload of that name is another one than the slice means.
@@ -140,7 +140,7 @@ func (s *state) walkEndpoint(e *SliceEndpoint, w *workloadEntry, q asked) []Walk
 	fate := Served
 	switch {
 	case e.NotReady:
-		fate = NotReadyFate
+		fate = NotReadyOutcome
 	case e.Target.Kind == "":
 	case w == nil || w.workload == nil:
 		fate = WorkloadUnknown
@@ -152,9 +152,9 @@ func (s *state) walkEndpoint(e *SliceEndpoint, w *workloadEntry, q asked) []Walk
 	}
 	var all []WalkedEndpoint
 	for _, ip := range addresses {
-		w := WalkedEndpoint{Addr: netip.AddrPortFrom(ip, q.port), Endpoint: e, Fate: fate}
+		w := WalkedEndpoint{Addr: netip.AddrPortFrom(ip, q.port), Endpoint: e, Outcome: fate}
 		if fate == Served && !q.hostname.selects(e.Hostname, ip) {
-			w.Fate = OtherHostname
+			w.Outcome = OtherHostname
 		}
 		all = append(all, w)
 	}
@@ -175,13 +175,13 @@ func (m *Member) settle(q Query, taken map[netip.AddrPort]bool) {
 		switch {
 		case m.Service == nil:
 		case m.Service.ExternalName:
-			e.Fate = OfExternalName
+			e.Outcome = OfExternalName
 		case family && e.Addr.Addr().Is6() && !q.IPv6:
-			e.Fate = FamilyOff
+			e.Outcome = FamilyOff
 		case family && e.Addr.Addr().Is4() && hasIPv6[e.Endpoint.Target]:
-			e.Fate = FamilyOther
+			e.Outcome = FamilyOther
 		case taken[e.Addr]:
-			e.Fate = AddressTaken
+			e.Outcome = AddressTaken
 		default:
 			taken[e.Addr] = true
 		}
@@ -197,7 +197,7 @@ func ofFamily(slice *EndpointSlice, e *SliceEndpoint) bool {
 func (m *Member) each(f func(*EndpointSlice, *WalkedEndpoint)) {
 	for i := range m.Slices {
 		for k := range m.Slices[i].Endpoints {
-			if e := &m.Slices[i].Endpoints[k]; e.Fate == Served {
+			if e := &m.Slices[i].Endpoints[k]; e.Outcome == Served {
 				f(m.Slices[i].Slice, e)
 			}
 		}
@@ -263,7 +263,7 @@ func (s *state) countEndpoints(key ServiceKey) (ready, notReady int) {
 					if who.target.Kind == "" {
 						who.ip = w.Addr.Addr()
 					}
-					known[who] = known[who] || w.Fate == Served
+					known[who] = known[who] || w.Outcome == Served
 				}
 				at++
 			}

@@ -44,7 +44,7 @@ func fates(w Walk) []string {
 	for _, m := range w.Members {
 		for _, s := range m.Slices {
 			for _, e := range s.Endpoints {
-				all = append(all, fmt.Sprintf("%s %s", e.Addr, names[e.Fate]))
+				all = append(all, fmt.Sprintf("%s %s", e.Addr, names[e.Outcome]))
 			}
 		}
 	}

@@ -18,12 +18,12 @@ import (
 	"github.com/signpostd/signpost/controllers/endpoints"
 	"github.com/signpostd/signpost/controllers/endpointslices"
 	"github.com/signpostd/signpost/controllers/externalworkloads"
-	"github.com/signpostd/signpost/controllers/frugal"
 	"github.com/signpostd/signpost/controllers/membership"
+	"github.com/signpostd/signpost/controllers/metadataclient"
 	"github.com/signpostd/signpost/controllers/mirroring"
 	"github.com/signpostd/signpost/controllers/reconcile"
 	"github.com/signpostd/signpost/controllers/watched"
-	"github.com/signpostd/signpost/internal/object"
+	"github.com/signpostd/signpost/internal/objectmeta"
 	"github.com/signpostd/signpost/internal/tracing"
 	"github.com/signpostd/signpost/kube"
 )
@@ -95,19 +95,19 @@ type Set struct {
 	tables []kube.AnyTable
 
 	// Tables and indexes of kinds that no controller depends on are nil.
-	services   *kube.Table[corev1.Service]
-	pods       *kube.Table[watched.Pod]
-	endpoints  *kube.Table[watched.EncodedEndpoints]
-	slices     *kube.Table[watched.Slice]
-	workloads  *kube.Table[externalworkloads.Workload]
-	podIndex   *membership.Index[*watched.Pod]
-	otherIndex *membership.Index[*externalworkloads.Workload]
+	services              *kube.Table[corev1.Service]
+	pods                  *kube.Table[watched.Pod]
+	endpoints             *kube.Table[watched.EncodedEndpoints]
+	slices                *kube.Table[watched.Slice]
+	workloads             *kube.Table[externalworkloads.Workload]
+	podIndex              *membership.Index[*watched.Pod]
+	externalWorkloadIndex *membership.Index[*externalworkloads.Workload]
 
 	// Controllers that are not run are nil.
-	endpointsController     *endpoints.Controller
-	slicesController        *endpointslices.Controller
-	mirroringController     *mirroring.Controller
-	otherWorkloadController *externalworkloads.Controller
+	endpointsController        *endpoints.Controller
+	slicesController           *endpointslices.Controller
+	mirroringController        *mirroring.Controller
+	externalWorkloadController *externalworkloads.Controller
 }
 
 // New returns a set that doesn't run yet.
@@ -205,7 +205,7 @@ func (s *Set) makeTables(c Config) {
 	s.services = watched.Services().Table(kube.WithHandler(s.serviceChanged))
 	s.tables = append(s.tables, s.services)
 	if runs(Endpoints, EndpointSlices) {
-		s.podIndex = membership.New(func(p *watched.Pod) (types.NamespacedName, object.Labels) {
+		s.podIndex = membership.New(func(p *watched.Pod) (types.NamespacedName, objectmeta.Labels) {
 			return types.NamespacedName{Namespace: p.Namespace, Name: p.Name}, p.Labels
 		})
 		s.pods = watched.Pods().Table(kube.WithHandler(s.podChanged))
@@ -227,7 +227,7 @@ func (s *Set) makeTables(c Config) {
 	}
 	if runs(ExternalWorkloads) {
 		writers = append(writers, externalworkloads.ManagedBy)
-		s.otherIndex = membership.New(func(w *externalworkloads.Workload) (types.NamespacedName, object.Labels) {
+		s.externalWorkloadIndex = membership.New(func(w *externalworkloads.Workload) (types.NamespacedName, objectmeta.Labels) {
 			return types.NamespacedName{Namespace: w.Namespace, Name: w.Name}, w.Labels
 		})
 		s.workloads = externalworkloads.Workloads().Table(kube.WithHandler(s.workloadChanged))
@@ -245,7 +245,7 @@ func (s *Set) makeTables(c Config) {
 func (s *Set) makeControllers(c Config) {
 	if slices.Contains(c.Controllers, Endpoints) {
 		s.endpointsController = endpoints.New(endpoints.Options{
-			Client: frugal.Endpoints(c.Client.CoreV1()), Services: c.Client.CoreV1(), Pods: s.podIndex, Endpoints: s.endpoints,
+			Client: metadataclient.Endpoints(c.Client.CoreV1()), Services: c.Client.CoreV1(), Pods: s.podIndex, Endpoints: s.endpoints,
 			Workers: c.Endpoints.Workers, BatchPeriod: c.Endpoints.BatchPeriod, RepairFirst: c.RepairFirst,
 			Recorder: s.events.recorder(endpoints.Component), Tracer: c.Tracer, Metrics: c.Metrics, Logger: c.Logger,
 		})
@@ -260,7 +260,7 @@ func (s *Set) makeControllers(c Config) {
 	}
 	if slices.Contains(c.Controllers, EndpointSlices) {
 		s.slicesController = endpointslices.New(endpointslices.Options{
-			Client: frugal.Slices(c.Client.DiscoveryV1()), Services: c.Client.CoreV1(), Mirrored: mirrored, Pods: s.podIndex, PodTable: s.pods, Slices: s.slices,
+			Client: metadataclient.Slices(c.Client.DiscoveryV1()), Services: c.Client.CoreV1(), Mirrored: mirrored, Pods: s.podIndex, PodTable: s.pods, Slices: s.slices,
 			MaxEndpointsPerSlice: c.MaxEndpointsPerSlice,
 			Workers:              c.EndpointSlices.Workers, BatchPeriod: c.EndpointSlices.BatchPeriod, RepairFirst: c.RepairFirst,
 			Recorder: s.events.recorder(endpointslices.Component), Tracer: c.Tracer, Metrics: c.Metrics, Logger: c.Logger,
@@ -269,7 +269,7 @@ func (s *Set) makeControllers(c Config) {
 	}
 	if slices.Contains(c.Controllers, Mirroring) {
 		s.mirroringController = mirroring.New(mirroring.Options{
-			Client: frugal.Slices(c.Client.DiscoveryV1()), Services: s.services, Endpoints: s.endpoints, Slices: s.slices,
+			Client: metadataclient.Slices(c.Client.DiscoveryV1()), Services: s.services, Endpoints: s.endpoints, Slices: s.slices,
 			MaxEndpointsPerSubset: c.MirroringMaxEndpointsPerSubset, TookOver: tookOver, Mirrored: c.MirroringMetrics,
 			Workers: c.Mirroring.Workers, BatchPeriod: c.Mirroring.BatchPeriod, RepairFirst: c.RepairFirst,
 			Recorder: s.events.recorder(mirroring.Component), Tracer: c.Tracer, Metrics: c.Metrics, Logger: c.Logger,
@@ -277,12 +277,12 @@ func (s *Set) makeControllers(c Config) {
 		s.run = append(s.run, s.mirroringController)
 	}
 	if slices.Contains(c.Controllers, ExternalWorkloads) {
-		s.otherWorkloadController = externalworkloads.New(externalworkloads.Options{
-			Client: frugal.Slices(c.Client.DiscoveryV1()), Workloads: s.otherIndex, Slices: s.slices,
+		s.externalWorkloadController = externalworkloads.New(externalworkloads.Options{
+			Client: metadataclient.Slices(c.Client.DiscoveryV1()), Workloads: s.externalWorkloadIndex, Slices: s.slices,
 			Known:   func() bool { return s.workloads.Filled() || s.workloads.Status().Absent() },
 			Workers: c.ExternalWorkloads.Workers, RepairFirst: c.RepairFirst,
 			Recorder: s.events.recorder(externalworkloads.Component), Tracer: c.Tracer, Metrics: c.Metrics, Logger: c.Logger,
 		})
-		s.run = append(s.run, s.otherWorkloadController)
+		s.run = append(s.run, s.externalWorkloadController)
 	}
 }

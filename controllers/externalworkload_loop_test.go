@@ -26,8 +26,8 @@ import (
 
 	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/destination"
-	"github.com/signpostd/signpost/internal/kubetest"
 	"github.com/signpostd/signpost/kube/kinds"
+	"github.com/signpostd/signpost/testkit/kubetest"
 )
 
 var machineLoops = flag.Int("externalworkload.loops", 30, "lives of ExternalWorkloads in TestExternalWorkloadLoops")

@@ -19,7 +19,7 @@ import (
 func (s *Set) serviceChanged(old, current *corev1.Service) {
 	key := nameOf(old, current)
 	move(s.podIndex, key, current)
-	move(s.otherIndex, key, current)
+	move(s.externalWorkloadIndex, key, current)
 	if s.endpointsController != nil {
 		s.endpointsController.ServiceChanged(key)
 	}
@@ -29,8 +29,8 @@ func (s *Set) serviceChanged(old, current *corev1.Service) {
 	if s.mirroringController != nil {
 		s.mirroringController.ServiceChanged(old, current)
 	}
-	if s.otherWorkloadController != nil {
-		s.otherWorkloadController.ServiceChanged(key)
+	if s.externalWorkloadController != nil {
+		s.externalWorkloadController.ServiceChanged(key)
 	}
 }
 
@@ -64,8 +64,8 @@ func (s *Set) podChanged(old, current *watched.Pod) {
 func (s *Set) workloadChanged(old, current *externalworkloads.Workload) {
 	workload := cmp.Or(current, old)
 	key := types.NamespacedName{Namespace: workload.Namespace, Name: workload.Name}
-	services := replace(s.otherIndex, key, old, current, (*externalworkloads.Workload).SameEndpoint)
-	s.otherWorkloadController.WorkloadsChanged(workload.Namespace, services)
+	services := replace(s.externalWorkloadIndex, key, old, current, (*externalworkloads.Workload).SameEndpoint)
+	s.externalWorkloadController.WorkloadsChanged(workload.Namespace, services)
 }
 
 // replace tells an index that a workload has come, changed or gone, and returns the Services
@@ -99,7 +99,7 @@ func (s *Set) sliceChanged(old, current *watched.Slice) {
 	if s.mirroringController != nil {
 		s.mirroringController.SliceChanged(old, current)
 	}
-	if s.otherWorkloadController != nil {
-		s.otherWorkloadController.SliceChanged(old, current)
+	if s.externalWorkloadController != nil {
+		s.externalWorkloadController.SliceChanged(old, current)
 	}
 }

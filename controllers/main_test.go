@@ -18,8 +18,8 @@ import (
 
 	"github.com/signpostd/signpost/controllers"
 	"github.com/signpostd/signpost/controllers/reconcile"
-	"github.com/signpostd/signpost/internal/kubetest"
 	"github.com/signpostd/signpost/kube"
+	"github.com/signpostd/signpost/testkit/kubetest"
 )
 
 // atOnce is how many tests run at the same time: they wait for the API server most of

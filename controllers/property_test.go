@@ -18,7 +18,7 @@ import (
 	"github.com/signpostd/signpost/controllers/endpoints"
 	"github.com/signpostd/signpost/controllers/membership"
 	"github.com/signpostd/signpost/controllers/watched"
-	"github.com/signpostd/signpost/internal/object"
+	"github.com/signpostd/signpost/internal/objectmeta"
 )
 
 // The properties of this file are what spec/endpoints.md §12 asks for: whatever happens, in
@@ -133,7 +133,7 @@ type podsModel struct {
 	endpoints map[string]*corev1.Endpoints
 }
 
-func describePod(p *watched.Pod) (types.NamespacedName, object.Labels) {
+func describePod(p *watched.Pod) (types.NamespacedName, objectmeta.Labels) {
 	return types.NamespacedName{Namespace: p.Namespace, Name: p.Name}, p.Labels
 }
 
@@ -145,7 +145,7 @@ func (m *podsModel) putPod(t *rapid.T) {
 	name := drawnNames.Draw(t, "pod")
 	old := m.pods[name]
 	pod := &watched.Pod{
-		Namespace: "ns", Name: name, UID: string(m.uid()), Labels: object.NewLabels(drawnLabels.Draw(t, "labels")),
+		Namespace: "ns", Name: name, UID: string(m.uid()), Labels: objectmeta.NewLabels(drawnLabels.Draw(t, "labels")),
 		Node: rapid.SampledFrom([]string{"", "n"}).Draw(t, "node"), IPs: drawnIPs.Draw(t, "IPs"),
 		Finished: seldom(t), Terminating: seldom(t),
 		Ready: rapid.SampledFrom([]corev1.ConditionStatus{"", corev1.ConditionTrue, corev1.ConditionFalse}).Draw(t, "ready"),

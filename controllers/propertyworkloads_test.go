@@ -14,7 +14,7 @@ import (
 
 	"github.com/signpostd/signpost/controllers/externalworkloads"
 	"github.com/signpostd/signpost/controllers/membership"
-	"github.com/signpostd/signpost/internal/object"
+	"github.com/signpostd/signpost/internal/objectmeta"
 )
 
 // workloadsModel is a cluster with the controller of ExternalWorkloads.
@@ -28,7 +28,7 @@ type workloadsModel struct {
 // perSlice is how many endpoints fit into a slice.
 const perSlice = 2
 
-func describeWorkload(w *externalworkloads.Workload) (types.NamespacedName, object.Labels) {
+func describeWorkload(w *externalworkloads.Workload) (types.NamespacedName, objectmeta.Labels) {
 	return types.NamespacedName{Namespace: w.Namespace, Name: w.Name}, w.Labels
 }
 
@@ -36,7 +36,7 @@ func (m *workloadsModel) putWorkload(t *rapid.T) {
 	name := rapid.SampledFrom([]string{"a", "b", "c", "d", "e"}).Draw(t, "workload")
 	old := m.workloads[name]
 	w := &externalworkloads.Workload{
-		Namespace: "ns", Name: name, UID: string(m.uid()), Labels: object.NewLabels(drawnLabels.Draw(t, "labels")),
+		Namespace: "ns", Name: name, UID: string(m.uid()), Labels: objectmeta.NewLabels(drawnLabels.Draw(t, "labels")),
 		IPs: drawnIPs.Draw(t, "IPs"), Ready: rapid.Bool().Draw(t, "ready"),
 	}
 	for _, p := range []externalworkloads.Port{{Number: 8080}, {Name: "one", Number: 1}, {Name: "two", Number: 2}} {

@@ -8,7 +8,7 @@ import (
 	pb "github.com/linkerd/linkerd2-proxy-api/go/destination"
 
 	"github.com/signpostd/signpost/catalog"
-	"github.com/signpostd/signpost/internal/object"
+	"github.com/signpostd/signpost/internal/objectmeta"
 )
 
 // entry is one endpoint as the wire has it.
@@ -28,9 +28,9 @@ type labels struct {
 // merged difference.
 const ringSize = 16
 
-// answer is the answer of a view at one time. It is immutable, except that the full frames are
+// response is the answer of a view at one time. It is immutable, except that the full frames are
 // made when they are first needed.
-type answer struct {
+type response struct {
 	entries []*entry // sorted by address
 	exists  bool
 	// pending is true when there may be more endpoints. Without entries, the answer is then
@@ -54,7 +54,7 @@ type answer struct {
 type step []*frame
 
 // fullFrames returns the messages that tell a new stream everything.
-func (a *answer) fullFrames() []*frame {
+func (a *response) fullFrames() []*frame {
 	a.once.Do(func() {
 		if len(a.entries) == 0 {
 			a.full = []*frame{noEndpointsFrame(a.exists)}
@@ -66,11 +66,11 @@ func (a *answer) fullFrames() []*frame {
 }
 
 // unknown reports whether a new stream can't be told anything yet.
-func (a *answer) unknown() bool { return a.pending && len(a.entries) == 0 }
+func (a *response) unknown() bool { return a.pending && len(a.entries) == 0 }
 
 // since returns the steps from the answer of an earlier version to this one. ok is false when
 // the ring doesn't reach back that far.
-func (a *answer) since(version uint64) (steps []step, ok bool) {
+func (a *response) since(version uint64) (steps []step, ok bool) {
 	behind := a.version - version
 	if behind > uint64(len(a.steps)) {
 		return nil, false
@@ -178,7 +178,7 @@ func (x encoder) encode(e catalog.Endpoint) ([]byte, error) {
 // endpointProblem says that an endpoint is left out. The object is the workload behind it or, if
 // there is none, the Service. The port is left out: a client can choose it, and each field would
 // be a problem of its own.
-func endpointProblem(e catalog.Endpoint, err error) object.Problem {
+func endpointProblem(e catalog.Endpoint, err error) objectmeta.Problem {
 	field := "address " + e.Addr.Addr().String()
 	if e.Target == nil {
 		return sourceProblem(e.Source, field, err)
@@ -187,8 +187,8 @@ func endpointProblem(e catalog.Endpoint, err error) object.Problem {
 }
 
 // sourceProblem is a problem of the Service that endpoints come from.
-func sourceProblem(s *catalog.Source, field string, err error) object.Problem {
-	p := object.Problem{Kind: "Service", Namespace: s.Service.Namespace, Name: s.Service.Name, Field: field, Reason: err.Error()}
+func sourceProblem(s *catalog.Source, field string, err error) objectmeta.Problem {
+	p := objectmeta.Problem{Kind: "Service", Namespace: s.Service.Namespace, Name: s.Service.Name, Field: field, Reason: err.Error()}
 	if s.Service.Cluster != catalog.LocalCluster {
 		p.Cluster = s.Service.Cluster
 	}

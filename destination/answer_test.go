@@ -10,7 +10,7 @@ import (
 
 	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/internal/channel"
-	"github.com/signpostd/signpost/internal/object"
+	"github.com/signpostd/signpost/internal/objectmeta"
 )
 
 // formsOf returns what a client knows after it was sent a set.
@@ -86,15 +86,15 @@ func TestChanges(t *testing.T) {
 // answer. If the ring doesn't have them all, it gets one difference.
 func TestRing(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		next := func() *answer {
-			return &answer{
+		next := func() *response {
+			return &response{
 				entries: drawEntries().Draw(rt, "entries"), stale: make(chan struct{}),
 				kind: rapid.SampledFrom([]catalog.FilterKind{catalog.FilterNone, catalog.FilterNone, catalog.FilterNone, catalog.FilterZone}).Draw(rt, "kind"),
 			}
 		}
 		v := &view{}
 		v.current.Store(next())
-		history := []*answer{v.current.Load()}
+		history := []*response{v.current.Load()}
 		for range rapid.IntRange(0, 2*ringSize).Draw(rt, "steps") {
 			before, a := v.current.Load(), next()
 			published := v.publish(a)
@@ -114,7 +114,7 @@ func TestRing(t *testing.T) {
 	})
 }
 
-func expectSince(rt *rapid.T, t *testing.T, history []*answer) {
+func expectSince(rt *rapid.T, t *testing.T, history []*response) {
 	last := len(history) - 1
 	current := history[last]
 	if len(current.steps) > ringSize {
@@ -174,15 +174,15 @@ func TestEntriesAreReused(t *testing.T) {
 // An endpoint that can't be encoded is left out and reported.
 func TestUnencodableEndpoint(t *testing.T) {
 	config := testConfig()
-	var reported []object.Problem
-	config.Report = func(p object.Problem) { reported = append(reported, p) }
+	var reported []objectmeta.Problem
+	config.Report = func(p objectmeta.Problem) { reported = append(reported, p) }
 	bare := pod("b", func(w *catalog.Workload) { w.Proxy = nil })
 	endpoints := resolve(t, catalog.Query{Port: 80}, service("web"), pod("a"), bare, slice("s", at("10.0.0.1", podKey("a")), at("10.0.0.2", podKey("b"))))
 	list := encoder{&config, asked{port: 80}, &labelSet{}}.entries(endpoints, nil)
 	if len(list) != 1 || list[0].endpoint.Addr != addrPort("10.0.0.1:8080") {
 		t.Errorf("%d entries, want that of the good pod", len(list))
 	}
-	want := []object.Problem{{
+	want := []objectmeta.Problem{{
 		Kind: "Pod", Namespace: "ns", Name: "b", Field: "address 10.0.0.2",
 		Reason: "the pod is labelled as meshed but has no container named linkerd-proxy; inject the proxy or remove the label linkerd.io/control-plane-ns",
 	}}

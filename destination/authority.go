@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/signpostd/signpost/catalog"
-	"github.com/signpostd/signpost/internal/foreign"
+	"github.com/signpostd/signpost/internal/sanitize"
 )
 
 // errAuthority is wrapped by every error about an authority that no Service can have.
@@ -44,13 +44,13 @@ func parseAuthority(path, clusterDomain string) (authority, error) {
 	}
 	if ip, err := netip.ParseAddr(host); err == nil {
 		if ip.Zone() != "" {
-			return authority{}, fmt.Errorf("%w %s: an address with a zone is valid on one host only; leave the zone out", errAuthority, foreign.Quote(path))
+			return authority{}, fmt.Errorf("%w %s: an address with a zone is valid on one host only; leave the zone out", errAuthority, sanitize.Quote(path))
 		}
 		return authority{ip: ip.Unmap(), port: port}, nil
 	}
 	a, ok := parseServiceName(host, clusterDomain)
 	if !ok {
-		return authority{}, fmt.Errorf("%w %s: want SERVICE.NAMESPACE.svc.%s with at most one label before it", errAuthority, foreign.Quote(path), clusterDomain)
+		return authority{}, fmt.Errorf("%w %s: want SERVICE.NAMESPACE.svc.%s with at most one label before it", errAuthority, sanitize.Quote(path), clusterDomain)
 	}
 	a.port = port
 	return a, nil
@@ -62,11 +62,11 @@ func splitAuthority(path string) (host string, port uint16, err error) {
 	}
 	host, digits, err := net.SplitHostPort(path)
 	if err != nil {
-		return "", 0, fmt.Errorf("%w %s: want HOST:PORT, an IPv6 address in brackets", errAuthority, foreign.Quote(path))
+		return "", 0, fmt.Errorf("%w %s: want HOST:PORT, an IPv6 address in brackets", errAuthority, sanitize.Quote(path))
 	}
 	n, err := strconv.ParseUint(digits, 10, 16)
 	if err != nil || n == 0 {
-		return "", 0, fmt.Errorf("%w %s: the port is a number from 1 to 65535", errAuthority, foreign.Quote(path))
+		return "", 0, fmt.Errorf("%w %s: the port is a number from 1 to 65535", errAuthority, sanitize.Quote(path))
 	}
 	return host, uint16(n), nil
 }

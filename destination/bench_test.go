@@ -8,7 +8,7 @@ import (
 
 // toggled returns two snapshots of the Service web with n endpoints, the second
 // without one of them, and a subject to answer from them.
-func toggled(tb testing.TB, n int) (*subject, [2]*catalog.Snapshot) {
+func toggled(tb testing.TB, n int) (*topic, [2]*catalog.Snapshot) {
 	tb.Helper()
 	objects, s := crowd(n)
 	fewer := *s
@@ -20,16 +20,16 @@ func toggled(tb testing.TB, n int) (*subject, [2]*catalog.Snapshot) {
 	all := c.Service(serviceKey("web"))
 	learn(tb, c, &fewer, all)
 	config := testConfig()
-	return &subject{question: question{service: serviceKey("web"), port: 80}, catalog: c, config: &config}, [2]*catalog.Snapshot{all, c.Service(serviceKey("web"))}
+	return &topic{query: query{service: serviceKey("web"), port: 80}, catalog: c, config: &config}, [2]*catalog.Snapshot{all, c.Service(serviceKey("web"))}
 }
 
 // republish makes the view answer from a snapshot.
-func (s *subject) republish(v *view, snapshot *catalog.Snapshot) bool {
+func (s *topic) republish(v *view, snapshot *catalog.Snapshot) bool {
 	s.snapshot = snapshot
 	return v.publish(s.answer(v))
 }
 
-func (s *subject) firstView(snapshot *catalog.Snapshot) *view {
+func (s *topic) firstView(snapshot *catalog.Snapshot) *view {
 	s.snapshot = snapshot
 	v := &view{}
 	first := s.answer(v)

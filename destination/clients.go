@@ -38,8 +38,8 @@ func addrPortOfTCP(a net.Addr) (netip.AddrPort, bool) {
 	return netip.AddrPortFrom(at.Addr().Unmap(), at.Port()), true
 }
 
-// callerOf returns the client of a call.
-func callerOf(ctx context.Context) clientID {
+// callerFrom returns the client of a call.
+func clientIDFrom(ctx context.Context) clientID {
 	p, ok := peer.FromContext(ctx)
 	if !ok {
 		return clientID{}

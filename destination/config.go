@@ -3,7 +3,7 @@ package destination
 import (
 	pb "github.com/linkerd/linkerd2-proxy-api/go/destination"
 
-	"github.com/signpostd/signpost/internal/object"
+	"github.com/signpostd/signpost/internal/objectmeta"
 	"github.com/signpostd/signpost/internal/tracing"
 )
 
@@ -35,7 +35,7 @@ type Config struct {
 	// Limits bound what clients can make the server hold.
 	Limits Limits
 	// Report takes the endpoints that can't be encoded; nil drops them.
-	Report object.Report
+	Report objectmeta.Report
 	// Outdated says why changes of any of these resources of our own cluster, such as services, can't
 	// be seen now; it returns nothing while they can. Nil means that they always can.
 	Outdated func(resources ...string) string
@@ -49,7 +49,7 @@ type Config struct {
 	Tracer *tracing.Tracer
 }
 
-func (c *Config) report(p object.Problem) {
+func (c *Config) report(p objectmeta.Problem) {
 	if c.Report != nil {
 		c.Report(p)
 	}

@@ -21,8 +21,8 @@ type caller struct {
 	ns     string
 }
 
-// callerOf returns the caller of a stream that is opened.
-func (s *Server) callerOf(ctx context.Context, token contextToken) caller {
+// callerFrom returns the caller of a stream that is opened.
+func (s *Server) callerFrom(ctx context.Context, token contextToken) caller {
 	c := caller{id: s.opened.Add(1), opened: time.Now().UnixNano(), pod: token.Pod, ns: token.Namespace}
 	if p, ok := peer.FromContext(ctx); ok {
 		c.peer, _ = addrPortOfTCP(p.Addr)
@@ -64,11 +64,11 @@ func (s *Server) OpenStreams() []OpenStream {
 	now := time.Now()
 	gets, asks := s.gets.all(), s.asks.all()
 	list := make([]OpenStream, 0, len(gets)+len(asks))
-	targets := map[*subject]string{}
+	targets := map[*topic]string{}
 	for _, g := range gets {
 		target, ok := targets[g.subject]
 		if !ok {
-			target = s.config.targetOf(g.subject.question)
+			target = s.config.targetOf(g.subject.query)
 			targets[g.subject] = target
 		}
 		list = append(list, g.inspect(target, now))
@@ -111,7 +111,7 @@ func (c *caller) open(method, node string) OpenStream {
 
 func (s *stream) inspect(target string, now time.Time) OpenStream {
 	o := s.caller.open("Get", s.node)
-	o.Target, o.Service = target, s.subject.question.service
+	o.Target, o.Service = target, s.subject.query.service
 	// In this order: what was sent is never newer than what is current.
 	o.Lag, o.Sent = s.lag(now), s.sent.Load()
 	if v := s.view.Load(); v != nil {
@@ -138,13 +138,13 @@ func (s *profileStream) inspect(now time.Time) OpenStream {
 	if q.IP.IsValid() {
 		o.Target = netip.AddrPortFrom(q.IP, q.Port).String()
 	} else {
-		o.Target = s.server.config.targetOf(question{service: q.Service, port: q.Port, hostname: q.Hostname})
+		o.Target = s.server.config.targetOf(query{service: q.Service, port: q.Port, hostname: q.Hostname})
 	}
 	return o
 }
 
 // targetOf returns the authority of a question.
-func (c *Config) targetOf(q question) string {
+func (c *Config) targetOf(q query) string {
 	name := q.service.Name + "." + q.service.Namespace + ".svc." + c.ClusterDomain
 	if q.hostname != "" {
 		name = q.hostname + "." + name
@@ -155,10 +155,10 @@ func (c *Config) targetOf(q question) string {
 // StreamsOfService returns the open Get calls for a Service, at most limit of them, and how many
 // there are.
 func (s *Server) StreamsOfService(key catalog.ServiceKey, limit int) (some []OpenStream, all int) {
-	list := slices.DeleteFunc(s.gets.all(), func(st *stream) bool { return st.subject.question.service != key })
+	list := slices.DeleteFunc(s.gets.all(), func(st *stream) bool { return st.subject.query.service != key })
 	now := time.Now()
 	for _, st := range list[:min(limit, len(list))] {
-		some = append(some, st.inspect(s.config.targetOf(st.subject.question), now))
+		some = append(some, st.inspect(s.config.targetOf(st.subject.query), now))
 	}
 	return some, len(list)
 }
@@ -166,6 +166,6 @@ func (s *Server) StreamsOfService(key catalog.ServiceKey, limit int) (some []Ope
 // CountOfServices returns how many Get calls are open for each Service.
 func (s *Server) CountOfServices() map[catalog.ServiceKey]int {
 	counts := map[catalog.ServiceKey]int{}
-	s.gets.each(func(st *stream) { counts[st.subject.question.service]++ })
+	s.gets.each(func(st *stream) { counts[st.subject.query.service]++ })
 	return counts
 }

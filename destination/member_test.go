@@ -210,7 +210,7 @@ func TestOverflowName(t *testing.T) {
 		for name, want := range map[string]string{
 			"web": "web.ns.svc.mycluster.local:80", "far": "bb.ns.svc.east.local:80", "all": "all.ns.svc.mycluster.local:80", "unlinked": "unlinked.ns.svc.mycluster.local:80",
 		} {
-			if got := f.server.metrics.overflowing(question{service: serviceKey(name), port: 80}); got != want {
+			if got := f.server.metrics.overflowing(query{service: serviceKey(name), port: 80}); got != want {
 				t.Errorf("%s: %s, want %s", name, got, want)
 			}
 		}
@@ -240,7 +240,7 @@ func BenchmarkFederated(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			ss := NewServer(c, config, prometheus.NewRegistry(), slog.New(slog.DiscardHandler)).subjects
 			for b.Loop() {
-				s := mustAcquire(ss.acquire(question{service: serviceKey(name), port: 80}, asker{}))
+				s := mustAcquire(ss.acquire(query{service: serviceKey(name), port: 80}, subscriber{}))
 				v := s.join(catalog.Client{})
 				v.current.Load().fullFrames()
 				s.leave(v)

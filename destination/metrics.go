@@ -82,7 +82,7 @@ func newMetrics(s *Server, r prometheus.Registerer) *metrics {
 
 // overflowing returns the value of the label service. For a remote Service that is its name in
 // its own cluster (§2.2).
-func (m *metrics) overflowing(q question) string {
+func (m *metrics) overflowing(q query) string {
 	name, domain := q.service.Name, m.server.config.ClusterDomain
 	s, ok := m.server.catalog.FindService(q.service)
 	if ok && s.Federation == nil && s.RemoteCluster != nil && s.RemoteService != nil {
@@ -141,7 +141,7 @@ func count(ch chan<- prometheus.Metric, d *prometheus.Desc, v uint64, labels ...
 // series is one series of the endpoint metrics; node is empty unless the configuration asks for
 // it.
 type series struct {
-	subject *subject
+	subject *topic
 	node    string
 }
 
@@ -159,7 +159,7 @@ func (m *metrics) collectEndpoints(ch chan<- prometheus.Metric) {
 	gauge(ch, m.open, float64(total), "Get")
 	m.collectOverflows(ch, streams)
 	for key, n := range streams {
-		q := key.subject.question
+		q := key.subject.query
 		labels := []string{q.service.Cluster, q.service.Namespace, q.service.Name, fmt.Sprint(q.port), q.hostname, key.node}
 		size := key.subject.size()
 		gauge(ch, m.subscribers, float64(n), labels...)
@@ -172,7 +172,7 @@ func (m *metrics) collectEndpoints(ch chan<- prometheus.Metric) {
 // collectOverflows collects one series for each port of a Service at which a stream was too far
 // behind. It ends with the last stream that asks for the port.
 func (m *metrics) collectOverflows(ch chan<- prometheus.Metric, streams map[series]int) {
-	subjects := map[*subject]struct{}{}
+	subjects := map[*topic]struct{}{}
 	overflows := map[string]uint64{}
 	for key := range streams {
 		if _, counted := subjects[key.subject]; counted {
@@ -180,7 +180,7 @@ func (m *metrics) collectOverflows(ch chan<- prometheus.Metric, streams map[seri
 		}
 		subjects[key.subject] = struct{}{}
 		if n := key.subject.overflows.Load(); n > 0 {
-			overflows[m.overflowing(key.subject.question)] += n
+			overflows[m.overflowing(key.subject.query)] += n
 		}
 	}
 	for service, n := range overflows {
@@ -195,7 +195,7 @@ type size struct {
 	exists    float64
 }
 
-func (s *subject) size() size {
+func (s *topic) size() size {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var z size

@@ -226,7 +226,7 @@ func TestLagOfNewStream(t *testing.T) {
 	}
 	for name, open := range map[string]func(*Server, sender) (s running, release func()){
 		"Get": func(s *Server, out sender) (running, func()) {
-			subject := mustAcquire(s.subjects.acquire(question{service: serviceKey("web"), port: 80}, asker{}))
+			subject := mustAcquire(s.subjects.acquire(query{service: serviceKey("web"), port: 80}, subscriber{}))
 			return &stream{server: s, subject: subject, out: out}, func() { s.subjects.release(subject) }
 		},
 		"GetProfile": func(s *Server, out sender) (running, func()) {

@@ -20,7 +20,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/signpostd/signpost/catalog"
-	"github.com/signpostd/signpost/internal/object"
+	"github.com/signpostd/signpost/internal/objectmeta"
 )
 
 var modelSequences = newSequences("TestModel", "model", 400)
@@ -179,7 +179,7 @@ func (w *world) workload() *catalog.Workload {
 	w.created++
 	v := &catalog.Workload{
 		Key: w.workloadKey(), UID: pick(w, []catalog.UID{0, 1, 2}), Created: time.Unix(w.created, 0), Node: pick(w, poolNodes),
-		Labels:           object.NewLabels(map[string]string{"app": pick(w, []string{"web", "db"}), controlPlaneLabel: pick(w, []string{"linkerd", "other", ""})}),
+		Labels:           objectmeta.NewLabels(map[string]string{"app": pick(w, []string{"web", "db"}), controlPlaneLabel: pick(w, []string{"linkerd", "other", ""})}),
 		Ports:            []catalog.WorkloadPort{{Name: "http", Port: 8080}},
 		SkipInboundPorts: pick(w, []*catalog.PortSet{nil, nil, portsOf("8080"), portsOf("9000-9100")}),
 		Owner:            pick(w, []catalog.OwnerRef{{}, {Kind: "ReplicaSet", Name: "rs"}, {Kind: "Job", Name: "job"}, {Kind: "Job", Name: notUTF8}}),
@@ -224,7 +224,7 @@ type truth map[netip.AddrPort]string
 
 // modelClient is one stream, and what it was told so far.
 type modelClient struct {
-	question question
+	question query
 	node     string
 	reading
 
@@ -371,12 +371,12 @@ func playModel(t *testing.T, seed uint64) {
 
 func startModelClient(ctx context.Context, wg *sync.WaitGroup, server *Server, w *world) *modelClient {
 	c := &modelClient{
-		question: question{service: modelService, port: pick(w, []uint16{80, 80, 81, 5959}), hostname: pick(w, []string{"", "", "a"})},
+		question: query{service: modelService, port: pick(w, []uint16{80, 80, 81, 5959}), hostname: pick(w, []string{"", "", "a"})},
 		node:     pick(w, []string{"", "n1", "n2", "unheard"}),
 		told:     truth{}, first: true,
 	}
 	c.history = []truth{truthFor(w.objects, server.config, c)}
-	subject := mustAcquire(server.subjects.acquire(c.question, asker{}))
+	subject := mustAcquire(server.subjects.acquire(c.question, subscriber{}))
 	wg.Go(func() {
 		defer server.subjects.release(subject)
 		s := &stream{server: server, subject: subject, node: c.node, out: c}

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/signpostd/signpost/catalog"
-	"github.com/signpostd/signpost/internal/object"
+	"github.com/signpostd/signpost/internal/objectmeta"
 )
 
 // getPath asks for the Service of most tests, web in the namespace ns, whose
@@ -40,7 +40,7 @@ func service(name string, edits ...func(*catalog.Service)) *catalog.Service {
 // pod returns a meshed pod (E10, E11).
 func pod(name string, edits ...func(*catalog.Workload)) *catalog.Workload {
 	return edited(&catalog.Workload{
-		Key: podKey(name), Labels: object.NewLabels(map[string]string{controlPlaneLabel: "linkerd"}),
+		Key: podKey(name), Labels: objectmeta.NewLabels(map[string]string{controlPlaneLabel: "linkerd"}),
 		Ports: []catalog.WorkloadPort{{Name: "http", Port: 8080}}, Owner: catalog.OwnerRef{Kind: "ReplicationController", Name: "rc"},
 		ServiceAccount: "serviceaccount-name", Node: "n1",
 		Proxy: &proxyListeners,
@@ -57,7 +57,7 @@ func external(name string, edits ...func(*catalog.Workload)) *catalog.Workload {
 }
 
 func labelled(m map[string]string) func(*catalog.Workload) {
-	return func(w *catalog.Workload) { w.Labels = object.NewLabels(m) }
+	return func(w *catalog.Workload) { w.Labels = objectmeta.NewLabels(m) }
 }
 
 func opaqueOn(list string) func(*catalog.Workload) {

@@ -11,7 +11,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/signpostd/signpost/catalog"
-	"github.com/signpostd/signpost/internal/object"
+	"github.com/signpostd/signpost/internal/objectmeta"
 )
 
 // The retry budget of a Service that has no other (§3.5).
@@ -104,7 +104,7 @@ func (c *Config) defaultProfile(q catalog.ProfileQuery, s *catalog.ProfileSnapsh
 }
 
 func (c *Config) reportProfile(sp *catalog.ServiceProfile, field, reason string) {
-	c.report(object.Problem{Kind: "ServiceProfile", Namespace: sp.Namespace, Name: sp.Name, Field: field, Reason: reason})
+	c.report(objectmeta.Problem{Kind: "ServiceProfile", Namespace: sp.Namespace, Name: sp.Name, Field: field, Reason: reason})
 }
 
 func resource(r *metapb.Resource) *metapb.Metadata {

@@ -16,14 +16,14 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/signpostd/signpost/catalog"
-	"github.com/signpostd/signpost/internal/object"
+	"github.com/signpostd/signpost/internal/objectmeta"
 )
 
 // profiled encodes the profile of the Service ns/web on port 80 with a
 // ServiceProfile, and returns the problems that were reported.
-func profiled(sp *catalog.ServiceProfile) (*pb.DestinationProfile, []object.Problem) {
-	var problems []object.Problem
-	config := &Config{ClusterDomain: "cluster.local", Report: func(p object.Problem) { problems = append(problems, p) }}
+func profiled(sp *catalog.ServiceProfile) (*pb.DestinationProfile, []objectmeta.Problem) {
+	var problems []objectmeta.Problem
+	config := &Config{ClusterDomain: "cluster.local", Report: func(p objectmeta.Problem) { problems = append(problems, p) }}
 	key := catalog.ServiceKey{Cluster: catalog.LocalCluster, Namespace: "ns", Name: "web"}
 	p := config.profile(
 		catalog.ProfileQuery{Service: key, Port: 80, ClusterDomain: "cluster.local"},
@@ -254,7 +254,7 @@ func TestProfileInvalid(t *testing.T) {
 				t.Fatalf("reported %v, want one problem about %q", problems, tc.reason)
 			}
 			problems[0].Reason = ""
-			want := object.Problem{Kind: "ServiceProfile", Namespace: "ns", Name: "web.ns.svc.cluster.local", Field: "spec"}
+			want := objectmeta.Problem{Kind: "ServiceProfile", Namespace: "ns", Name: "web.ns.svc.cluster.local", Field: "spec"}
 			if diff := cmp.Diff(want, problems[0]); diff != "" {
 				t.Errorf("reported (-want +got):\n%s", diff)
 			}

@@ -22,7 +22,7 @@ import (
 	"google.golang.org/protobuf/testing/protocmp"
 
 	"github.com/signpostd/signpost/catalog"
-	"github.com/signpostd/signpost/internal/object"
+	"github.com/signpostd/signpost/internal/objectmeta"
 )
 
 // profileServer is a server with real streams, inside a bubble where "nothing
@@ -36,7 +36,7 @@ type profileServer struct {
 	stop context.CancelFunc
 
 	mu       sync.Mutex
-	problems []object.Problem
+	problems []objectmeta.Problem
 }
 
 var profileHTTP2 = &pb.Http2ClientParams{KeepAlive: &pb.Http2ClientParams_KeepAlive{WhileIdle: true}}
@@ -102,13 +102,13 @@ func profileSettle() {
 	synctest.Wait()
 }
 
-func (s *profileServer) report(p object.Problem) {
+func (s *profileServer) report(p objectmeta.Problem) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.problems = append(s.problems, p)
 }
 
-func (s *profileServer) reported() []object.Problem {
+func (s *profileServer) reported() []objectmeta.Problem {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.problems
@@ -249,7 +249,7 @@ func profilePod(name, ip string, edits ...func(*catalog.Workload)) *catalog.Work
 
 // meshed gives a pod a proxy.
 func meshed(w *catalog.Workload) {
-	w.Labels = object.NewLabels(map[string]string{controlPlaneLabel: "linkerd"})
+	w.Labels = objectmeta.NewLabels(map[string]string{controlPlaneLabel: "linkerd"})
 	w.Proxy = &proxyListeners
 	w.Ports = append(w.Ports, catalog.WorkloadPort{Name: "linkerd-admin", Port: 4191})
 }

@@ -11,7 +11,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/signpostd/signpost/catalog"
-	"github.com/signpostd/signpost/internal/object"
+	"github.com/signpostd/signpost/internal/objectmeta"
 )
 
 func TestGetProfileLiveService(t *testing.T) {
@@ -68,7 +68,7 @@ func TestGetProfileLiveAddress(t *testing.T) {
 	podA := profilePod("a", "10.0.0.1", meshed)
 	pending := profilePod("a", "10.0.0.1", meshed, profilePending)
 	relabelled := profilePod("a", "10.0.0.1", meshed)
-	relabelled.Labels = object.NewLabels(map[string]string{controlPlaneLabel: "linkerd", "version": "2"})
+	relabelled.Labels = objectmeta.NewLabels(map[string]string{controlPlaneLabel: "linkerd", "version": "2"})
 	relabelled.Node = "n2"
 	dying := profilePod("a", "10.0.0.1", meshed, func(w *catalog.Workload) { w.Terminating = true })
 	first, second := profilePod("a", "10.0.0.1", mapsPort), profilePod("b", "10.0.0.2", mapsPort)
@@ -171,7 +171,7 @@ func TestGetProfileOfRivals(t *testing.T) {
 		s.put(young)
 		live.want(t, "beside the younger one", wantAddress("10.0.0.1:80", wantPod("young")))
 		s.put(profilePod("old", "10.0.0.1", profileAnnotated("81")))
-		want := []object.Problem{{
+		want := []objectmeta.Problem{{
 			Kind: "Pod", Namespace: "ns", Name: "old", Field: "address 10.0.0.1",
 			Reason: "the Pod ns/young has the address too and is used, because it is ready or younger; delete the one that is gone",
 		}}
@@ -193,7 +193,7 @@ func TestGetProfileReportsOnce(t *testing.T) {
 		for range 3 {
 			open = append(open, s.ask(webPath, ""))
 		}
-		want := []object.Problem{{Kind: "ServiceProfile", Namespace: "ns", Name: "web.ns.svc.cluster.local", Field: "spec"}}
+		want := []objectmeta.Problem{{Kind: "ServiceProfile", Namespace: "ns", Name: "web.ns.svc.cluster.local", Field: "spec"}}
 		for i := range 2 {
 			got := s.reported()
 			if len(got) != i+1 {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/internal/channel"
-	"github.com/signpostd/signpost/internal/foreign"
+	"github.com/signpostd/signpost/internal/sanitize"
 )
 
 // profileAnswer is the answer of a profile view at one time. It is immutable.
@@ -97,9 +97,9 @@ func (a *profileAnswer) refusal(q catalog.ProfileQuery) error {
 	case s.Subject == catalog.ExternalNameFound:
 		return status.Errorf(codes.InvalidArgument, "invalid authority: service %s.%s is of type ExternalName", s.Service.Name, s.Service.Namespace)
 	case s.Subject == catalog.NothingFound && q.Hostname != "":
-		return status.Errorf(codes.NotFound, "service %s.%s has no endpoint of the hostname %s", foreign.Name(s.Service.Name), foreign.Name(s.Service.Namespace), foreign.Name(q.Hostname))
+		return status.Errorf(codes.NotFound, "service %s.%s has no endpoint of the hostname %s", sanitize.Name(s.Service.Name), sanitize.Name(s.Service.Namespace), sanitize.Name(q.Hostname))
 	case s.Subject == catalog.NothingFound:
-		return status.Errorf(codes.NotFound, "service %s.%s not found", foreign.Name(s.Service.Name), foreign.Name(s.Service.Namespace))
+		return status.Errorf(codes.NotFound, "service %s.%s not found", sanitize.Name(s.Service.Name), sanitize.Name(s.Service.Namespace))
 	default:
 		return nil
 	}

@@ -55,7 +55,7 @@ type reception struct {
 // work implements job.
 func (r *reception) work() {
 	s := r.stream.server
-	client := callerOf(r.stream.Context())
+	client := clientIDFrom(r.stream.Context())
 	if r.err = s.clients.beginRequest(client); r.err != nil {
 		return
 	}

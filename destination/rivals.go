@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/signpostd/signpost/catalog"
-	"github.com/signpostd/signpost/internal/object"
+	"github.com/signpostd/signpost/internal/objectmeta"
 )
 
 // The values of the label claimants of destination_address_conflicts_total.
@@ -32,9 +32,9 @@ func claimantsOf(r catalog.Rival) string {
 }
 
 // rivalProblem says which object doesn't get its address, and why.
-func rivalProblem(r catalog.Rival) object.Problem {
+func rivalProblem(r catalog.Rival) objectmeta.Problem {
 	kept := fmt.Sprintf("the %s %s/%s", kindOf(r.Kept), r.Kept.Namespace, r.Kept.Name)
-	p := object.Problem{
+	p := objectmeta.Problem{
 		Kind: kindOf(r.Other), Namespace: r.Other.Namespace, Name: r.Other.Name, Field: "address " + r.IP.String(),
 		Reason: kept + " has the address too and is used, because it is ready or younger; delete the one that is gone",
 	}

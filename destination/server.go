@@ -19,7 +19,7 @@ import (
 
 	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/internal/channel"
-	"github.com/signpostd/signpost/internal/foreign"
+	"github.com/signpostd/signpost/internal/sanitize"
 )
 
 // Server answers the Destination API from a catalog. Make it with [NewServer].
@@ -29,7 +29,7 @@ type Server struct {
 	catalog  *catalog.Catalog
 	config   *Config
 	log      *slog.Logger
-	subjects *subjects
+	subjects *topics
 	profiles *profileViews
 	gets     *streams[*stream]
 	asks     *streams[*profileStream]
@@ -69,7 +69,7 @@ func NewServer(c *catalog.Catalog, config Config, r prometheus.Registerer, log *
 		opening:     make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)),
 	}
 	s.clients = &clients{limits: &config.Limits, refused: s.refused, m: map[clientID]held{}}
-	s.subjects = &subjects{catalog: c, config: s.config, clients: s.clients, m: map[question]*subject{}, undeclared: map[catalog.ServiceKey]int{}}
+	s.subjects = &topics{catalog: c, config: s.config, clients: s.clients, m: map[query]*topic{}, undeclared: map[catalog.ServiceKey]int{}}
 	s.profiles = &profileViews{catalog: c, config: s.config, clients: s.clients, m: map[catalog.ProfileQuery]*profileView{}}
 	s.metrics = newMetrics(s, r)
 	s.config.conflict = func(claimants string) { s.metrics.conflicts.WithLabelValues(claimants).Inc() }
@@ -163,7 +163,7 @@ func (s *Server) Get(r *pb.GetDestination, out grpc.ServerStreamingServer[pb.Upd
 func (s *Server) openGet(c *call, a authority) error {
 	path := c.request.GetPath()
 	if a.ip.IsValid() {
-		return status.Errorf(codes.InvalidArgument, "invalid authority %s: Get looks names up, not IP addresses; ask GetProfile", foreign.Quote(path))
+		return status.Errorf(codes.InvalidArgument, "invalid authority %s: Get looks names up, not IP addresses; ask GetProfile", sanitize.Quote(path))
 	}
 	key := a.serviceKey()
 	service, err := s.servable(key, path)
@@ -171,11 +171,11 @@ func (s *Server) openGet(c *call, a authority) error {
 		return err
 	}
 	token := s.token(c.request)
-	subject, err := s.subjects.acquire(question{service: key, port: a.port, hostname: a.hostname}, asker{callerOf(c.ctx), !declares(service, a.port)})
+	subject, err := s.subjects.acquire(query{service: key, port: a.port, hostname: a.hostname}, subscriber{clientIDFrom(c.ctx), !declares(service, a.port)})
 	if err != nil {
 		return err
 	}
-	st := &stream{server: s, subject: subject, node: token.Node, out: c.out, caller: s.callerOf(c.ctx, token), trail: c.trail}
+	st := &stream{server: s, subject: subject, node: token.Node, out: c.out, caller: s.callerFrom(c.ctx, token), trail: c.trail}
 	c.followed = st
 	st.join()
 	s.gets.add(st)
@@ -203,11 +203,11 @@ func (s *Server) openProfile(c *call, a authority) error {
 	if a.hostname != "" || a.namespace == q.ClientNamespace {
 		q.ClientNamespace = "" // it makes no difference, and these clients can share a view
 	}
-	view, err := s.profiles.acquire(q, callerOf(c.ctx))
+	view, err := s.profiles.acquire(q, clientIDFrom(c.ctx))
 	if err != nil {
 		return err
 	}
-	st := &profileStream{server: s, view: view, out: c.out, node: token.Node, caller: s.callerOf(c.ctx, token), trail: c.trail}
+	st := &profileStream{server: s, view: view, out: c.out, node: token.Node, caller: s.callerFrom(c.ctx, token), trail: c.trail}
 	c.followed = st
 	view.latest()
 	s.asks.add(st)
@@ -271,7 +271,7 @@ func (s *Server) servable(key catalog.ServiceKey, path string) (*catalog.Service
 	service, ok := s.catalog.FindService(key)
 	switch {
 	case !ok:
-		notFound := status.Errorf(codes.NotFound, "service %s.%s not found", foreign.Name(key.Name), foreign.Name(key.Namespace))
+		notFound := status.Errorf(codes.NotFound, "service %s.%s not found", sanitize.Name(key.Name), sanitize.Name(key.Namespace))
 		return nil, s.config.unlessOutdated(notFound, serviceResources)
 	case service.Federation != nil:
 		return service, nil
@@ -313,5 +313,5 @@ func (s *Server) servableRemote(service *catalog.Service, path string) error {
 }
 
 func externalName(path string) error {
-	return status.Errorf(codes.InvalidArgument, "invalid authority %s: the service is of type ExternalName and has no endpoints", foreign.Quote(path))
+	return status.Errorf(codes.InvalidArgument, "invalid authority %s: the service is of type ExternalName and has no endpoints", sanitize.Quote(path))
 }

@@ -148,7 +148,7 @@ func TestCallAfterStop(t *testing.T) {
 func TestAcquireAfterEnd(t *testing.T) {
 	all := NewServer(settled(t, service("web")), testConfig(), prometheus.NewRegistry(), slog.New(slog.DiscardHandler)).subjects
 	all.end()
-	s := mustAcquire(all.acquire(question{service: serviceKey("web"), port: 80}, asker{}))
+	s := mustAcquire(all.acquire(query{service: serviceKey("web"), port: 80}, subscriber{}))
 	v := s.join(catalog.Client{})
 	if !v.current.Load().ended {
 		t.Error("the stream goes on")

@@ -12,7 +12,7 @@ import (
 // stream is one Get call. Workers run its steps, one at a time.
 type stream struct {
 	server  *Server
-	subject *subject
+	subject *topic
 	node    string
 	out     sender
 	caller  caller
@@ -110,7 +110,7 @@ func (s *stream) close() {
 }
 
 // bring sends what the stream lacks of the answer.
-func (s *stream) bring(a *answer) error {
+func (s *stream) bring(a *response) error {
 	at := &s.at
 	since := a.at
 	if !at.joined {
@@ -126,7 +126,7 @@ func (s *stream) bring(a *answer) error {
 	return nil
 }
 
-func (s *stream) sendLacking(a *answer) error {
+func (s *stream) sendLacking(a *response) error {
 	at := &s.at
 	switch {
 	case !at.told && a.unknown():

@@ -10,7 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/signpostd/signpost/catalog"
-	"github.com/signpostd/signpost/internal/object"
+	"github.com/signpostd/signpost/internal/objectmeta"
 )
 
 // maxPlaces bounds the places of clients for which [Server.Told] makes answers.
@@ -36,7 +36,7 @@ type PlaceTold struct {
 	// Endpoints are sorted by address.
 	Endpoints []ToldEndpoint
 	// LeftOut says which parts of objects keep endpoints out of the answer.
-	LeftOut []object.Problem
+	LeftOut []objectmeta.Problem
 }
 
 // ToldEndpoint is an endpoint and its encoding.
@@ -48,7 +48,7 @@ type ToldEndpoint struct {
 
 // Told returns what a Get call for a port of a Service is told first. The hostname may be empty.
 func (s *Server) Told(key catalog.ServiceKey, hostname string, port uint16) Told {
-	q := question{service: key, hostname: hostname, port: port}
+	q := query{service: key, hostname: hostname, port: port}
 	if _, err := s.servable(key, s.config.targetOf(q)); err != nil {
 		return Told{Refusal: err}
 	}
@@ -104,9 +104,9 @@ func addZones(places map[catalog.Client]struct{}, zones []string) {
 }
 
 // toldAt makes the answer for one place as a subject does, with what is left out of it.
-func (s *Server) toldAt(snapshot *catalog.Snapshot, q question, f catalog.Filter) PlaceTold {
+func (s *Server) toldAt(snapshot *catalog.Snapshot, q query, f catalog.Filter) PlaceTold {
 	told := PlaceTold{Filter: f}
-	asked := &subject{question: q, config: s.config.reporting(&told.LeftOut), snapshot: snapshot}
+	asked := &topic{query: q, config: s.config.reporting(&told.LeftOut), snapshot: snapshot}
 	for _, e := range asked.answer(&view{filter: f}).entries {
 		wire := &pb.WeightedAddr{}
 		if proto.Unmarshal(e.wire, wire) == nil {
@@ -118,10 +118,10 @@ func (s *Server) toldAt(snapshot *catalog.Snapshot, q question, f catalog.Filter
 
 // reporting returns the config with a Report that collects. Rivals are not among the problems: no client is
 // answered.
-func (c *Config) reporting(problems *[]object.Problem) *Config {
+func (c *Config) reporting(problems *[]objectmeta.Problem) *Config {
 	collecting := *c
 	collecting.conflict = nil
-	collecting.Report = func(p object.Problem) { *problems = append(*problems, p) }
+	collecting.Report = func(p objectmeta.Problem) { *problems = append(*problems, p) }
 	return &collecting
 }
 
@@ -134,7 +134,7 @@ type ToldProfile struct {
 	// Wire is the message that the client gets; nil with a Refusal.
 	Wire *pb.DestinationProfile
 	// LeftOut says which parts of objects can't be encoded.
-	LeftOut []object.Problem
+	LeftOut []objectmeta.Problem
 }
 
 // ToldProfile returns what a GetProfile call is told first. It completes the query with the cluster

@@ -11,7 +11,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/signpostd/signpost/catalog"
-	"github.com/signpostd/signpost/internal/foreign"
+	"github.com/signpostd/signpost/internal/sanitize"
 	"github.com/signpostd/signpost/internal/tracing"
 )
 
@@ -29,13 +29,13 @@ type trail struct {
 	// begun is when the call came.
 	begun time.Time
 	// total is what was sent, and step the part of it that the log has no line about yet.
-	total, step sent
+	total, step counts
 }
 
-// sent counts what was sent.
-type sent struct{ messages, added, removed int }
+// counts counts what was sent.
+type counts struct{ messages, added, removed int }
 
-func (s *sent) count(f *frame) {
+func (s *counts) count(f *frame) {
 	s.messages++
 	s.added += int(f.added)
 	s.removed += int(f.removed)
@@ -65,8 +65,8 @@ func (s *Server) newTrail(ctx context.Context, method string, r *pb.GetDestinati
 	t.span.Text("signpost.client.pod", who.Pod)
 	t.span.Text("signpost.client.node", who.Node)
 	if debug {
-		t.log = s.log.With("call", s.trails.Add(1), "method", method, "path", foreign.Cut(r.GetPath()))
-		t.log.Debug("Call begins", "client", client, "namespace", foreign.Cut(who.Namespace), "pod", foreign.Cut(who.Pod), "node", foreign.Cut(who.Node))
+		t.log = s.log.With("call", s.trails.Add(1), "method", method, "path", sanitize.Cut(r.GetPath()))
+		t.log.Debug("Call begins", "client", client, "namespace", sanitize.Cut(who.Namespace), "pod", sanitize.Cut(who.Pod), "node", sanitize.Cut(who.Node))
 	}
 	return t
 }
@@ -100,14 +100,14 @@ func (t *trail) sent(f *frame) {
 }
 
 // answered notes that the client of a Get knows an answer.
-func (t *trail) answered(a *answer) {
+func (t *trail) answered(a *response) {
 	if t == nil || t.step.messages == 0 {
 		return
 	}
 	if t.log != nil {
 		t.log.Debug("Answer is sent", "endpoints", len(a.entries), "added", t.step.added, "removed", t.step.removed, "exists", a.exists, "version", a.version)
 	}
-	t.step = sent{}
+	t.step = counts{}
 }
 
 // profiled notes that the client of a GetProfile knows an answer.
@@ -118,7 +118,7 @@ func (t *trail) profiled(a *profileAnswer) {
 	if t.log != nil {
 		t.log.Debug("Answer is sent", "subject", nameOf(a.snapshot.Subject), "bytes", len(a.wire), "version", a.version)
 	}
-	t.step = sent{}
+	t.step = counts{}
 }
 
 // end ends the trail with the error of the call, nil for the status OK.
@@ -143,7 +143,7 @@ func (t *trail) end(ctx context.Context, err error) {
 func reasonOf(ctx context.Context, err error) string {
 	switch {
 	case err != nil:
-		return foreign.Cut(status.Convert(err).Message())
+		return sanitize.Cut(status.Convert(err).Message())
 	case ctx.Err() != nil:
 		return "the client has left"
 	default:

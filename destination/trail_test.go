@@ -143,7 +143,7 @@ func TestNoTrailAtInfo(t *testing.T) {
 			t.Errorf("log:\n%s", text)
 		}
 		s, r := f.server, &pb.GetDestination{Path: getPath, ContextToken: `{"ns":"shop","pod":"p"}`}
-		message, a := newFrame(nil), &answer{}
+		message, a := newFrame(nil), &response{}
 		if n := testing.AllocsPerRun(100, func() {
 			trail := s.newTrail(t.Context(), methodGet, r)
 			trail.sent(message)

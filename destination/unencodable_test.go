@@ -10,7 +10,7 @@ import (
 	"google.golang.org/protobuf/testing/protocmp"
 
 	"github.com/signpostd/signpost/catalog"
-	"github.com/signpostd/signpost/internal/object"
+	"github.com/signpostd/signpost/internal/objectmeta"
 )
 
 // M1: the API server stores objects whose text isn't UTF-8, when they are sent as protobuf. One
@@ -25,28 +25,28 @@ func TestUnencodableEndpoints(t *testing.T) {
 	const other = "the endpoint of another slice"
 	for name, tc := range map[string]struct {
 		objects []catalog.Object
-		problem object.Problem // Reason is what the reason contains
+		problem objectmeta.Problem // Reason is what the reason contains
 	}{
 		"owner of a pod": {
 			put(pod("bad", ownedByEvil), slice("s", at("10.0.0.1", podKey("bad")))),
-			object.Problem{Kind: "Pod", Namespace: "ns", Name: "bad", Field: "address 10.0.0.1", Reason: "UTF-8"},
+			objectmeta.Problem{Kind: "Pod", Namespace: "ns", Name: "bad", Field: "address 10.0.0.1", Reason: "UTF-8"},
 		},
 		"identity of an ExternalWorkload": {
 			put(external("bad", func(w *catalog.Workload) {
 				w.MeshTLS.Identity = catalog.Identity{Name: notUTF8, Form: catalog.URIIdentity}
 			}), slice("s", at("10.0.0.1", externalKey("bad")))),
-			object.Problem{Kind: "ExternalWorkload", Namespace: "ns", Name: "bad", Field: "address 10.0.0.1", Reason: "UTF-8"},
+			objectmeta.Problem{Kind: "ExternalWorkload", Namespace: "ns", Name: "bad", Field: "address 10.0.0.1", Reason: "UTF-8"},
 		},
 		"identity of a gateway": {
 			put(gateway(notUTF8, "web.ns.svc.west", slice("s", at("10.0.0.1", catalog.WorkloadKey{})))),
-			object.Problem{Kind: "Service", Namespace: "ns", Name: "web", Field: "address 10.0.0.1", Reason: "UTF-8"},
+			objectmeta.Problem{Kind: "Service", Namespace: "ns", Name: "web", Field: "address 10.0.0.1", Reason: "UTF-8"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var problems []object.Problem
+				var problems []objectmeta.Problem
 				config := testConfig()
-				config.Report = func(p object.Problem) { problems = append(problems, p) }
+				config.Report = func(p objectmeta.Problem) { problems = append(problems, p) }
 				f := start(t, config, append(tc.objects, service("web"), pod("good"), slice("t", at("10.0.0.2", podKey("good"))))...)
 				c := f.get(getPath, "")
 				f.rest()
@@ -68,7 +68,7 @@ func TestUnencodableEndpoints(t *testing.T) {
 }
 
 // expectProblem checks that there are problems, and that each is this one.
-func expectProblem(t *testing.T, want object.Problem, got []object.Problem) {
+func expectProblem(t *testing.T, want objectmeta.Problem, got []objectmeta.Problem) {
 	t.Helper()
 	if len(got) == 0 {
 		t.Error("nothing was reported")
@@ -87,9 +87,9 @@ func expectProblem(t *testing.T, want object.Problem, got []object.Problem) {
 // M1: when the labels of a whole Service can't be encoded, its endpoints are left out.
 func TestUnencodableLabels(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var problems []object.Problem
+		var problems []objectmeta.Problem
 		config := testConfig()
-		config.Report = func(p object.Problem) { problems = append(problems, p) }
+		config.Report = func(p objectmeta.Problem) { problems = append(problems, p) }
 		mirrored := slice("s", at("10.0.0.1", podKey("a")))
 		mirrored.Mirror.Cluster = notUTF8
 		f := start(t, config, service("web"), pod("a"), mirrored)
@@ -98,7 +98,7 @@ func TestUnencodableLabels(t *testing.T) {
 		if diff := cmp.Diff([]string{"no_endpoints exists=true"}, transcript(c.take())); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
-		expectProblem(t, object.Problem{Kind: "Service", Namespace: "ns", Name: "web", Field: "labels of endpoints", Reason: "UTF-8"}, problems)
+		expectProblem(t, objectmeta.Problem{Kind: "Service", Namespace: "ns", Name: "web", Field: "labels of endpoints", Reason: "UTF-8"}, problems)
 		f.change(put(slice("s", at("10.0.0.1", podKey("a")))))
 		if diff := cmp.Diff([]string{"add 10.0.0.1:8080"}, transcript(c.take())); diff != "" {
 			t.Errorf("once they are mended (-want +got):\n%s", diff)
@@ -112,19 +112,19 @@ func TestUnencodableProfiles(t *testing.T) {
 	for name, tc := range map[string]struct {
 		path    string
 		objects []catalog.Object
-		broken  object.Problem
+		broken  objectmeta.Problem
 		want    *pb.DestinationProfile
 	}{
 		"address of a pod": {
 			"10.0.0.1:80",
 			[]catalog.Object{profilePod("bad", "10.0.0.1", ownedByEvil)},
-			object.Problem{Kind: "Pod", Namespace: "ns", Name: "bad", Field: "address 10.0.0.1", Reason: "UTF-8"},
+			objectmeta.Problem{Kind: "Pod", Namespace: "ns", Name: "bad", Field: "address 10.0.0.1", Reason: "UTF-8"},
 			wantAddress("10.0.0.1:80"),
 		},
 		"route of a ServiceProfile": {
 			webPath,
 			[]catalog.Object{profileService("web"), profileOn("ns", notUTF8)},
-			object.Problem{Kind: "ServiceProfile", Namespace: "ns", Name: "web.ns.svc.cluster.local", Field: "spec", Reason: "UTF-8"},
+			objectmeta.Problem{Kind: "ServiceProfile", Namespace: "ns", Name: "web.ns.svc.cluster.local", Field: "spec", Reason: "UTF-8"},
 			wantService("web"),
 		},
 	} {

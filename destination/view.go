@@ -14,15 +14,15 @@ import (
 	"github.com/signpostd/signpost/internal/channel"
 )
 
-// question is what clients ask for: a port of a Service, or of one of its hostnames.
-type question struct {
+// query is what clients ask for: a port of a Service, or of one of its hostnames.
+type query struct {
 	service  catalog.ServiceKey
 	port     uint16
 	hostname string
 }
 
-// asker is who asks a question, and whether the Service doesn't declare the port.
-type asker struct {
+// subscriber is who asks a question, and whether the Service doesn't declare the port.
+type subscriber struct {
 	client     clientID
 	undeclared bool
 }
@@ -31,7 +31,7 @@ type asker struct {
 // share it.
 type view struct {
 	filter  catalog.Filter
-	current atomic.Pointer[answer] // never nil
+	current atomic.Pointer[response] // never nil
 
 	// subject.mu guards these. entries are the newest entries. The current answer may have older
 	// ones, if they are the same on the wire.
@@ -40,16 +40,16 @@ type view struct {
 	streams int
 }
 
-// subject has the views of one question. All of them answer from the same snapshot, so that a
+// topic has the views of one question. All of them answer from the same snapshot, so that a
 // stream that changes views never goes back in time. Its goroutine renews them when the snapshot
 // is stale.
-type subject struct {
-	question question
-	asker    asker // who was the first to ask
-	catalog  *catalog.Catalog
-	config   *Config
-	stop     context.CancelFunc
-	updates  atomic.Uint64 // snapshots that changed an answer
+type topic struct {
+	query           query
+	firstSubscriber subscriber // who was the first to ask
+	catalog         *catalog.Catalog
+	config          *Config
+	stop            context.CancelFunc
+	updates         atomic.Uint64 // snapshots that changed an answer
 	// overflows counts the streams that were too far behind for steps, each time.
 	overflows atomic.Uint64
 	users     int // guarded by subjects.mu
@@ -62,7 +62,7 @@ type subject struct {
 }
 
 // run renews the views until the context ends.
-func (s *subject) run(ctx context.Context) {
+func (s *topic) run(ctx context.Context) {
 	defer s.releaseSnapshot()
 	for {
 		snapshot := s.renew()
@@ -77,7 +77,7 @@ func (s *subject) run(ctx context.Context) {
 	}
 }
 
-func (s *subject) releaseSnapshot() {
+func (s *topic) releaseSnapshot() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.snapshot != nil {
@@ -88,7 +88,7 @@ func (s *subject) releaseSnapshot() {
 
 // renew refreshes the views and returns the snapshot that they answer from, nil if the subject
 // ended before it had one.
-func (s *subject) renew() *catalog.Snapshot {
+func (s *topic) renew() *catalog.Snapshot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.refresh()
@@ -97,14 +97,14 @@ func (s *subject) renew() *catalog.Snapshot {
 
 // refresh makes all views answer from the current snapshot of the catalog, if they don't yet. The
 // caller holds the lock.
-func (s *subject) refresh() {
+func (s *topic) refresh() {
 	if s.ended || s.snapshot != nil && !channel.IsClosed(s.snapshot.Stale()) {
 		return
 	}
 	if s.snapshot != nil {
 		s.snapshot.Release()
 	}
-	s.snapshot = s.catalog.Service(s.question.service)
+	s.snapshot = s.catalog.Service(s.query.service)
 	s.labels.renew()
 	changed := false
 	for _, v := range s.views {
@@ -117,12 +117,12 @@ func (s *subject) refresh() {
 
 // join returns the view for a client's place, which is kept current until leave. Its answer is
 // never older than one that another view of the subject has given, nor older than the place.
-func (s *subject) join(c catalog.Client) *view {
+func (s *topic) join(c catalog.Client) *view {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ended {
 		v := &view{streams: 1}
-		v.current.Store(&answer{ended: true})
+		v.current.Store(&response{ended: true})
 		return v
 	}
 	s.refresh()
@@ -140,20 +140,20 @@ func (s *subject) join(c catalog.Client) *view {
 }
 
 // end ends all streams of the subject, and those that join later.
-func (s *subject) end() {
+func (s *topic) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ended = true
 	for _, v := range s.views {
 		old := v.current.Load()
-		v.current.Store(&answer{ended: true})
+		v.current.Store(&response{ended: true})
 		close(old.stale)
 	}
 	// From here on nothing is published.
 	s.stop()
 }
 
-func (s *subject) leave(v *view) {
+func (s *topic) leave(v *view) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	v.streams--
@@ -163,15 +163,15 @@ func (s *subject) leave(v *view) {
 }
 
 // answer makes the answer of a view from the current snapshot, without steps.
-func (s *subject) answer(v *view) *answer {
-	q := s.question
+func (s *topic) answer(v *view) *response {
+	q := s.query
 	set := catalog.Resolve(s.snapshot, catalog.Query{Port: q.port, Hostname: q.hostname, Filter: v.filter, IPv6: s.config.EnableIPv6})
 	if !slices.Equal(set.Rivals, v.rivals) {
 		s.config.tell(set.Rivals)
 		v.rivals = set.Rivals
 	}
 	x := encoder{s.config, asked{port: q.port, zone: v.filter.Zone}, &s.labels}
-	return &answer{
+	return &response{
 		entries: x.entries(set.Endpoints, v.entries),
 		exists:  set.Exists,
 		pending: set.Pending,
@@ -186,7 +186,7 @@ func (s *subject) answer(v *view) *answer {
 //
 // The steps begin anew when the kind of filter changes: before, the answers may have been for
 // other clients than those of this view now.
-func (v *view) publish(next *answer) bool {
+func (v *view) publish(next *response) bool {
 	old := v.current.Load()
 	v.entries = next.entries
 	frames := changes(old.entries, next.entries)
@@ -203,15 +203,15 @@ func (v *view) publish(next *answer) bool {
 	return true
 }
 
-// subjects are the subjects of the questions that streams ask.
-type subjects struct {
+// topics are the subjects of the questions that streams ask.
+type topics struct {
 	catalog *catalog.Catalog
 	config  *Config
 	clients *clients
 
 	running sync.WaitGroup
 	mu      sync.Mutex
-	m       map[question]*subject
+	m       map[query]*topic
 	// undeclared counts the subjects of each Service for ports that it doesn't declare.
 	undeclared map[catalog.ServiceKey]int
 	ended      bool
@@ -219,7 +219,7 @@ type subjects struct {
 
 // acquire returns the subject of a question. Each acquire without an error is followed by one
 // release. The error is the status of a question that is one too many.
-func (ss *subjects) acquire(q question, by asker) (*subject, error) {
+func (ss *topics) acquire(q query, by subscriber) (*topic, error) {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
 	s := ss.m[q]
@@ -234,9 +234,9 @@ func (ss *subjects) acquire(q question, by asker) (*subject, error) {
 }
 
 // add adds a subject that was counted. The caller holds the lock.
-func (ss *subjects) add(q question, by asker) *subject {
+func (ss *topics) add(q query, by subscriber) *topic {
 	ctx, stop := context.WithCancel(context.Background())
-	s := &subject{question: q, asker: by, catalog: ss.catalog, config: ss.config, stop: stop, views: map[catalog.Filter]*view{}}
+	s := &topic{query: q, firstSubscriber: by, catalog: ss.catalog, config: ss.config, stop: stop, views: map[catalog.Filter]*view{}}
 	s.ended = ss.ended
 	ss.m[q] = s
 	if !ss.ended {
@@ -246,7 +246,7 @@ func (ss *subjects) add(q question, by asker) *subject {
 }
 
 // begin counts a question that nobody asks yet. The caller holds the lock.
-func (ss *subjects) begin(q question, by asker) error {
+func (ss *topics) begin(q query, by subscriber) error {
 	if by.undeclared && ss.undeclared[q.service] >= ss.config.Limits.MaxUndeclaredPorts {
 		ss.clients.refused(refusedUndeclaredPort)
 		return status.Errorf(codes.ResourceExhausted, "service %s.%s doesn't declare port %d, and clients ask for %d such ports already; declare it",
@@ -262,26 +262,26 @@ func (ss *subjects) begin(q question, by asker) error {
 }
 
 // release ends the subject when this was its last user.
-func (ss *subjects) release(s *subject) {
+func (ss *topics) release(s *topic) {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
 	s.users--
 	if s.users > 0 {
 		return
 	}
-	delete(ss.m, s.question)
+	delete(ss.m, s.query)
 	s.stop()
-	ss.clients.endQuestion(s.asker.client)
-	if !s.asker.undeclared {
+	ss.clients.endQuestion(s.firstSubscriber.client)
+	if !s.firstSubscriber.undeclared {
 		return
 	}
-	if ss.undeclared[s.question.service]--; ss.undeclared[s.question.service] == 0 {
-		delete(ss.undeclared, s.question.service)
+	if ss.undeclared[s.query.service]--; ss.undeclared[s.query.service] == 0 {
+		delete(ss.undeclared, s.query.service)
 	}
 }
 
 // end ends all streams, and those that begin later.
-func (ss *subjects) end() {
+func (ss *topics) end() {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
 	ss.ended = true

@@ -14,7 +14,7 @@ import (
 // namespace shop", none when nothing is lacking. It is for explaining a failure: filling the tables doesn't depend on it.
 func (c *Cluster) Denied(ctx context.Context) ([]string, error) {
 	if c.foreign != nil {
-		ctx = silent(ctx)
+		ctx = withoutLog(ctx)
 	}
 	client, err := authorizationclient.NewForConfigAndClient(c.config, c.client)
 	if err != nil {

@@ -15,7 +15,7 @@ func BenchmarkPodMemory(b *testing.B) {
 		table := Pods().Table()
 		store := storeOf(b, binding{
 			scope:  NewScope(catalog.LocalCluster),
-			report: func(of Of, p Problem) { b.Fatal(of, p) },
+			report: func(of ObjectRef, p Problem) { b.Fatal(of, p) },
 		}, table)
 		for i := range pods {
 			if err := store.Add(somePod(i)); err != nil {

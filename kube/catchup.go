@@ -167,7 +167,7 @@ func (s *source) present(ctx context.Context) (string, error) {
 		SpecificallyVersionedParams(&metav1.ListOptions{Limit: 1}, s.params, metav1.Unversioned).
 		MaxRetries(0).Do(ctx).Raw()
 	if err != nil {
-		return "", s.told(err)
+		return "", s.classify(err)
 	}
 	if err := json.Unmarshal(body, list); err != nil {
 		return "", fmt.Errorf("read the answer: %w", err)
@@ -187,9 +187,9 @@ type watches struct {
 	waiting int
 	// newest is the newest watch; nil before the first.
 	newest *stream
-	// whole is when the newest of the short watches was asked for that the API server has ended because of its time,
+	// endedByServerAt is when the newest of the short watches was asked for that the API server has ended because of its time,
 	// and whose changes the tables contain.
-	whole time.Time
+	endedByServerAt time.Time
 	// filled is when the tables got all objects, after which a watch that has streamed these counts as a new one.
 	filled time.Time
 }
@@ -206,7 +206,7 @@ func (w *watches) next(seconds *int64) (of *int64, short bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if s := w.newest; s != nil && s.short && s.complete {
-		w.whole = s.asked
+		w.endedByServerAt = s.asked
 	}
 	if w.waiting == 0 {
 		return seconds, false
@@ -291,7 +291,7 @@ func (w *watches) come() string {
 func (w *watches) reached(version string, asked time.Time) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.whole.After(asked) {
+	if w.endedByServerAt.After(asked) {
 		return true
 	}
 	order, err := resourceversion.CompareResourceVersion(w.version, version)

@@ -44,8 +44,8 @@ type Options struct {
 	// [Cluster.ShowMetrics] is called: another cluster of the name has its own there. Until then, failures that
 	// keep the cluster from settling are logged at debug: they often have one cause, which its owner logs once.
 	Standby bool
-	// Foreign is not nil if the API server isn't run by those who run this process.
-	Foreign *Foreign
+	// Untrusted is not nil if the API server isn't run by those who run this process.
+	Untrusted *UntrustedLimits
 	// Logger takes one line for each change of state of a resource; nil means slog.Default().
 	Logger *slog.Logger
 	// Report takes the problems of objects; nil drops them.
@@ -67,7 +67,7 @@ type Cluster struct {
 	rewinds *rewinds
 	config  *rest.Config
 	client  *http.Client
-	foreign *Foreign
+	foreign *UntrustedLimits
 	// told is called after each change of state.
 	told func()
 	// disconnect closes the connections, and heard returns when anything last came from the API server.
@@ -98,20 +98,20 @@ func New(o Options, tables ...AnyTable) (*Cluster, error) {
 	}
 	o = o.withDefaults()
 	cfg, d := readerConfig(o.Config)
-	if o.Foreign != nil {
-		o.Foreign = o.Foreign.withDefaults()
-		cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return &limiter{next, o.Foreign} })
+	if o.Untrusted != nil {
+		o.Untrusted = o.Untrusted.withDefaults()
+		cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return &limiter{next, o.Untrusted} })
 	}
 	client, err := rest.HTTPClientFor(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("make client for cluster %s: %w", o.Name, err)
 	}
-	if o.Foreign != nil {
+	if o.Untrusted != nil {
 		client.CheckRedirect = noRedirects
 	}
 	c := &Cluster{
 		name: o.Name, log: o.Logger.With("cluster", o.Name), told: o.Changed, settled: make(chan struct{}),
-		config: cfg, client: client, foreign: o.Foreign,
+		config: cfg, client: client, foreign: o.Untrusted,
 		metrics: newMetrics(o.Registerer, o.Name), rewinds: newRewinds(),
 		disconnect: func() {
 			utilnet.CloseIdleConnectionsFor(client.Transport)
@@ -140,7 +140,7 @@ func (o Options) withDefaults() Options {
 		o.Logger = slog.Default()
 	}
 	if o.Report == nil {
-		o.Report = func(Of, Problem) {}
+		o.Report = func(ObjectRef, Problem) {}
 	}
 	if o.Changed == nil {
 		o.Changed = func() {}
@@ -205,7 +205,7 @@ func (c *Cluster) ShowMetrics() error {
 }
 
 // feedFor returns the feed of a resource, and makes it when there is none yet.
-func (c *Cluster) feedFor(r reading, o Options) (*feed, error) {
+func (c *Cluster) feedFor(r watchSpec, o Options) (*feed, error) {
 	for _, f := range c.feeds {
 		if f.resource == r.resource {
 			return f, nil
@@ -223,7 +223,7 @@ func (c *Cluster) feedFor(r reading, o Options) (*feed, error) {
 		scope:      NewScope(o.Name),
 		namespaces: namespaces,
 		report:     o.Report,
-		foreign:    o.Foreign,
+		foreign:    o.Untrusted,
 		rewinds:    c.rewinds,
 		now:        time.Now,
 		lagObserver: func(kind string) (func(int64), error) {
@@ -246,7 +246,7 @@ func (c *Cluster) Run(ctx context.Context) error {
 	defer c.metrics.unregister()
 	defer c.disconnect()
 	if c.foreign != nil {
-		ctx = silent(ctx)
+		ctx = withoutLog(ctx)
 	}
 	var running sync.WaitGroup
 	for _, f := range c.feeds {

@@ -101,7 +101,7 @@ func (s *source) discover(ctx context.Context, into any, path ...string) error {
 	case apierrors.IsNotFound(err):
 		return nil
 	case err != nil:
-		return s.told(err)
+		return s.classify(err)
 	}
 	if err := json.Unmarshal(body, into); err != nil {
 		return fmt.Errorf("read what the API server serves: %w", err)

@@ -5,7 +5,7 @@
 // [Table] with the indexes and handlers of its user. [New] binds tables to one API server, and
 // [Cluster.Run] follows that server until its context ends, with one reflector for each
 // resource, or for each resource and namespace. Tables of one resource share its watches. The
-// roles make the tables, and internal/process the clusters.
+// roles make the tables, and app/process the clusters.
 //
 // What a kind is: kind.go, form.go, unstructured.go, problem.go, recent.go. Tables: table.go,
 // index.go. What runs: cluster.go, config.go, dial.go, access.go, metrics.go, and for each

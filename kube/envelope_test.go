@@ -71,13 +71,13 @@ func framed(message []byte) []byte {
 // podWatch returns our decoder of a watch of whole pods, and client-go's.
 func podWatch(t testing.TB, body []byte) (ours, theirs watch.Decoder) {
 	t.Helper()
-	return watchOf(t, body, Whole[corev1.Pod](Pods()).Table())
+	return watchOf(t, body, FullObject[corev1.Pod](Pods()).Table())
 }
 
 // watchOf is podWatch for a table that keeps something else of pods.
 func watchOf(t testing.TB, body []byte, table AnyTable) (ours, theirs watch.Decoder) {
 	t.Helper()
-	entries := storeOf(t, binding{scope: NewScope("local"), report: func(Of, Problem) {}}, table).entries
+	entries := storeOf(t, binding{scope: NewScope("local"), report: func(ObjectRef, Problem) {}}, table).entries
 	serializer, err := entries.feed.form.serializer()
 	if err != nil {
 		t.Fatal(err)

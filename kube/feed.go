@@ -39,13 +39,13 @@ type binding struct {
 	// lagObserver returns what takes the times of updates of a kind, in Unix seconds.
 	lagObserver func(kind string) (func(updated int64), error)
 	// foreign is nil for a server of ours.
-	foreign *Foreign
+	foreign *UntrustedLimits
 	// rewinds are those of the cluster.
 	rewinds *rewinds
 }
 
-// reading is what a [Kind] says about how its objects are read.
-type reading struct {
+// watchSpec is what a [Kind] says about how its objects are read.
+type watchSpec struct {
 	kind, lag string
 	resource  schema.GroupVersionResource
 	form      Form
@@ -57,7 +57,7 @@ type reading struct {
 }
 
 // with returns the reading that serves both of two kinds of one resource.
-func (r reading) with(other reading) (reading, error) {
+func (r watchSpec) with(other watchSpec) (watchSpec, error) {
 	if other.kind == "" {
 		other.kind, other.lag = r.kind, r.lag
 	}
@@ -79,7 +79,7 @@ func (r reading) with(other reading) (reading, error) {
 
 // named returns a reading with a name: its own, that of the first of the tables that reads the
 // resource and has one, or that of the resource.
-func (r reading) named(tables []AnyTable) reading {
+func (r watchSpec) named(tables []AnyTable) watchSpec {
 	for _, t := range tables {
 		if other := t.reading(); r.kind == "" && other.resource == r.resource {
 			r.kind, r.lag = other.kind, other.lag
@@ -101,7 +101,7 @@ func resourceName(r schema.GroupVersionResource) string {
 
 // feed fills the tables of one resource from the API server.
 type feed struct {
-	reading
+	watchSpec
 	tables []AnyTable
 	scope  Scope
 	report Report
@@ -112,19 +112,19 @@ type feed struct {
 	// mu is held while the tables are changed and their handlers told: the reflectors of
 	// all parts do that.
 	mu      sync.Mutex
-	foreign *Foreign
+	foreign *UntrustedLimits
 	// synced is true when it was said last that all parts are in sync, and warned when the log has a warning that one isn't,
 	// and nothing after it.
 	synced, warned atomic.Bool
 }
 
 // newFeed returns a feed that has no tables yet.
-func newFeed(r reading, b binding) (*feed, error) {
+func newFeed(r watchSpec, b binding) (*feed, error) {
 	observe, err := b.lagObserver(r.lag)
 	if err != nil {
 		return nil, err
 	}
-	f := &feed{reading: r, scope: b.scope, report: b.report, observeLag: observe, foreign: b.foreign}
+	f := &feed{watchSpec: r, scope: b.scope, report: b.report, observeLag: observe, foreign: b.foreign}
 	f.parts = newParts(f, b)
 	return f, nil
 }
@@ -139,10 +139,10 @@ func (f *feed) add(t AnyTable) error {
 	if len(f.tables) > 0 {
 		observe = func(int64) {}
 	}
-	if err := t.bind(place{scope: f.scope, report: f.report, observeLag: observe, status: f.status, parts: func() []*part { return f.parts }, index: len(f.tables)}); err != nil {
+	if err := t.bind(tableBinding{scope: f.scope, report: f.report, observeLag: observe, status: f.status, parts: func() []*part { return f.parts }, index: len(f.tables)}); err != nil {
 		return err
 	}
-	f.reading, f.tables = joint, append(f.tables, t)
+	f.watchSpec, f.tables = joint, append(f.tables, t)
 	return nil
 }
 

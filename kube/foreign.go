@@ -18,13 +18,13 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// Foreign bounds what an API server may make us keep that isn't run by those who run this
+// UntrustedLimits bounds what an API server may make us keep that isn't run by those who run this
 // process. A zero field is the default.
 //
 // What such a server says in an error is neither logged nor shown: who may name the server could
 // read with it what only we can reach. Errors have words of ours and the status code instead. Its
 // redirects are not followed, for the same reason.
-type Foreign struct {
+type UntrustedLimits struct {
 	// ListBytes is the size of the largest answer that isn't a watch; 1 GiB by default.
 	ListBytes int64
 	// EventBytes is the size of the largest event of a watch; 32 MiB by default.
@@ -33,7 +33,7 @@ type Foreign struct {
 	Objects int
 }
 
-func (f Foreign) withDefaults() *Foreign {
+func (f UntrustedLimits) withDefaults() *UntrustedLimits {
 	if f.ListBytes == 0 {
 		f.ListBytes = 1 << 30
 	}
@@ -49,8 +49,8 @@ func (f Foreign) withDefaults() *Foreign {
 // errorBytes is the size of the largest answer that tells of a failure.
 const errorBytes = 1 << 20
 
-// silent returns a context with which client-go logs nothing: its log has answers.
-func silent(ctx context.Context) context.Context {
+// withoutLog returns a context with which client-go logs nothing: its log has answers.
+func withoutLog(ctx context.Context) context.Context {
 	return klog.NewContext(ctx, klog.Logger{})
 }
 
@@ -67,7 +67,7 @@ func (t tooMuch) Error() string { return string(t) }
 // ever, and are limited by event.
 type limiter struct {
 	next    http.RoundTripper
-	foreign *Foreign
+	foreign *UntrustedLimits
 }
 
 // WrappedRoundTripper lets client-go find the connections and close them.
@@ -108,7 +108,7 @@ func (l *limited) Read(p []byte) (int, error) {
 // meter counts the bytes of an event.
 type meter struct {
 	io.Reader
-	foreign *Foreign
+	foreign *UntrustedLimits
 	read    int64
 }
 
@@ -157,7 +157,7 @@ func (g *guarded) Decode() (watch.EventType, runtime.Object, error) {
 }
 
 // check returns an error if so many objects are too many.
-func (f *Foreign) check(objects int) error {
+func (f *UntrustedLimits) check(objects int) error {
 	if objects <= f.Objects {
 		return nil
 	}

@@ -15,7 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
-	"github.com/signpostd/signpost/internal/kubetest"
+	"github.com/signpostd/signpost/testkit/kubetest"
 )
 
 // foreignServer lists n Servers, and then adds as many as one wants, if it is to stream.
@@ -52,17 +52,17 @@ func foreignServer(t *testing.T, n int, streams bool, size int) *rest.Config {
 func TestForeignLimits(t *testing.T) {
 	for name, test := range map[string]struct {
 		config *rest.Config
-		limits Foreign
+		limits UntrustedLimits
 		want   string
 	}{
-		"within all":        {foreignServer(t, 3, false, 10), Foreign{ListBytes: 10_000, EventBytes: 10_000, Objects: 3}, ""},
-		"large listing":     {foreignServer(t, 3, false, 10_000), Foreign{ListBytes: 10_000}, "its answer is larger than 10000 bytes"},
-		"many in a listing": {foreignServer(t, 4, false, 10), Foreign{Objects: 3}, "it has more than 3 objects of the kind"},
-		"many in a watch":   {foreignServer(t, 4, true, 10), Foreign{Objects: 3}, "it has more than 3 objects of the kind"},
-		"large event":       {foreignServer(t, 0, true, 200_000), Foreign{EventBytes: 10_000, ListBytes: 1}, "larger than"},
+		"within all":        {foreignServer(t, 3, false, 10), UntrustedLimits{ListBytes: 10_000, EventBytes: 10_000, Objects: 3}, ""},
+		"large listing":     {foreignServer(t, 3, false, 10_000), UntrustedLimits{ListBytes: 10_000}, "its answer is larger than 10000 bytes"},
+		"many in a listing": {foreignServer(t, 4, false, 10), UntrustedLimits{Objects: 3}, "it has more than 3 objects of the kind"},
+		"many in a watch":   {foreignServer(t, 4, true, 10), UntrustedLimits{Objects: 3}, "it has more than 3 objects of the kind"},
+		"large event":       {foreignServer(t, 0, true, 200_000), UntrustedLimits{EventBytes: 10_000, ListBytes: 1}, "larger than"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := runWith(t, Options{Config: test.config, Foreign: &test.limits}, Servers().Table())
+			c := runWith(t, Options{Config: test.config, Untrusted: &test.limits}, Servers().Table())
 			kubetest.Eventually(t, 20*time.Second, func() error {
 				s := c.Status()[0]
 				switch {
@@ -79,7 +79,7 @@ func TestForeignLimits(t *testing.T) {
 
 // An event that goes on for ever is cut off, and what comes after short ones is not.
 func TestMeter(t *testing.T) {
-	m := &meter{Reader: endless{}, foreign: &Foreign{EventBytes: 1000}}
+	m := &meter{Reader: endless{}, foreign: &UntrustedLimits{EventBytes: 1000}}
 	n, err := io.Copy(io.Discard, m)
 	if exceeded := tooMuch(""); !errors.As(err, &exceeded) || n > 100_000 {
 		t.Errorf("%d bytes, error %v", n, err)

@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/signpostd/signpost/dev/lab/network"
-	"github.com/signpostd/signpost/internal/kubetest"
+	"github.com/signpostd/signpost/testkit/kubetest"
 )
 
 // The process itself asks after 10 s of silence, and waits 5 s for the answer.

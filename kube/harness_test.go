@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/signpostd/signpost/catalog"
-	"github.com/signpostd/signpost/internal/kubetest"
+	"github.com/signpostd/signpost/testkit/kubetest"
 )
 
 func TestMain(m *testing.M) {
@@ -46,7 +46,7 @@ func (r *recorder) Delete(id catalog.ID) {
 	delete(r.objects, id)
 }
 
-func (r *recorder) report(of Of, p Problem) {
+func (r *recorder) report(of ObjectRef, p Problem) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.problems = append(r.problems, of.Kind+" "+of.Name+" "+p.Field)

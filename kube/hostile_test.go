@@ -117,7 +117,7 @@ func checkText(t testing.TB, path string, v reflect.Value) {
 // sets, which never came back.
 func TestHeapAfterManyLivesM2(t *testing.T) {
 	r := newRecorder()
-	bind := func() binding { return binding{scope: NewScope(DefaultName), report: func(Of, Problem) {}} }
+	bind := func() binding { return binding{scope: NewScope(DefaultName), report: func(ObjectRef, Problem) {}} }
 	tables := CatalogTables(r, FromEndpointSlices)
 	services, pods := storeOf(t, bind(), tables[0]), storeOf(t, bind(), tables[2])
 	list := strings.Repeat("80,", 83_000)
@@ -197,7 +197,7 @@ func TestProblemsAreBoundedM5(t *testing.T) {
 	}))
 	for _, name := range []string{"collected", "as a list"} {
 		var got []Problem
-		s := storeOf(t, binding{scope: NewScope(DefaultName), report: func(of Of, p Problem) {
+		s := storeOf(t, binding{scope: NewScope(DefaultName), report: func(of ObjectRef, p Problem) {
 			if of.Kind != "Pod" || of.Name != name {
 				t.Errorf("reported of %+v", of)
 			}

@@ -35,7 +35,7 @@ type Kind[T any] struct {
 	// Trim returns what is kept of an object, and the problems of the parts that can't be
 	// used. It returns nil for an object that can't be used at all. The object has no managed
 	// fields, and must not be changed. Its memory may be used again ([Form.Recycled]), so Trim
-	// must not keep anything that it points to but strings, unless the kind is a [Whole] one.
+	// must not keep anything that it points to but strings, unless the kind is a [FullObject] one.
 	Trim func(Scope, runtime.Object) (*T, []Problem)
 	// Read may be nil. Otherwise it is Trim for objects in protobuf: it reads the message
 	// itself, which costs less than decoding all of an object. The message is as the API
@@ -52,9 +52,9 @@ func Retrim[T, U any](k Kind[T], trim func(Scope, runtime.Object) (*U, []Problem
 	return Kind[U]{Name: k.Name, Lag: k.Lag, Resource: k.Resource, Form: k.Form, Optional: k.Optional, ClusterWide: k.ClusterWide, Selector: k.Selector, Trim: trim}
 }
 
-// Whole returns a kind that keeps the whole objects of k, except for their managed fields. U
+// FullObject returns a kind that keeps the whole objects of k, except for their managed fields. U
 // is their Go type in the Form of k. Each new version of an object is a change.
-func Whole[U any, P interface {
+func FullObject[U any, P interface {
 	*U
 	metav1.Object
 }, T any](k Kind[T]) Kind[U] {
@@ -70,8 +70,8 @@ type Scope struct {
 	// Cluster is the name of the cluster that the objects are from.
 	Cluster string
 
-	strings *recent[string]
-	shared  *recent[any]
+	strings *internCache[string]
+	shared  *internCache[any]
 }
 
 // NewScope returns a scope for the objects of one resource of a cluster. [New] makes one for
@@ -79,8 +79,8 @@ type Scope struct {
 func NewScope(cluster string) Scope {
 	return Scope{
 		Cluster: cluster,
-		strings: newRecent[string](bounds{values: stringsLimit, bytes: stringsBytes, length: stringLength}),
-		shared:  newRecent[any](bounds{values: sharedLimit, bytes: sharedBytes, length: keyLength}),
+		strings: newInternCache[string](bounds{values: stringsLimit, bytes: stringsBytes, length: stringLength}),
+		shared:  newInternCache[any](bounds{values: sharedLimit, bytes: sharedBytes, length: keyLength}),
 	}
 }
 

@@ -18,7 +18,7 @@ func TestServiceProfileKeepsTheLastGoodOne(t *testing.T) {
 	table := ServiceProfiles().Table(WithHandler(func(_, p *catalog.ServiceProfile) { handled = append(handled, p.Routes[0].Name) }))
 	var problems []Problem
 	var kinds []string
-	store := storeOf(t, binding{report: func(of Of, p Problem) { problems, kinds = append(problems, p), append(kinds, of.Kind) }}, table)
+	store := storeOf(t, binding{report: func(of ObjectRef, p Problem) { problems, kinds = append(problems, p), append(kinds, of.Kind) }}, table)
 	for _, spec := range []string{
 		`{routes: [{name: first, condition: {method: GET}}]}`,
 		`{routes: [{name: first, condition: {method: GET}}]}`,

@@ -41,7 +41,7 @@ func podList(t testing.TB, n int) []byte {
 // readList reads a list for a table of whole pods, of which there may be most.
 func readList(t testing.TB, body io.Reader, most int) (*entryList, error) {
 	t.Helper()
-	entries := storeOf(t, binding{scope: NewScope("local"), report: func(Of, Problem) {}}, Whole[corev1.Pod](Pods()).Table()).entries
+	entries := storeOf(t, binding{scope: NewScope("local"), report: func(ObjectRef, Problem) {}}, FullObject[corev1.Pod](Pods()).Table()).entries
 	objects, err := newObjects(entries.feed.form)
 	if err != nil {
 		t.Fatal(err)

@@ -202,11 +202,11 @@ func TestProblemsNameTheirObject(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var got []any
 			table := test.kind.Table()
-			storeOf(t, binding{scope: NewScope("local"), report: func(of Of, p Problem) { got = append(got, of, p) }}, table)
+			storeOf(t, binding{scope: NewScope("local"), report: func(of ObjectRef, p Problem) { got = append(got, of, p) }}, table)
 			if err := test.give(table); err != nil {
 				t.Fatal(err)
 			}
-			want := []any{Of{Kind: test.want, Namespace: pod.Namespace, Name: pod.Name, UID: string(pod.UID)}, problem}
+			want := []any{ObjectRef{Kind: test.want, Namespace: pod.Namespace, Name: pod.Name, UID: string(pod.UID)}, problem}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("reported (-want +got):\n%s", diff)
 			}
@@ -216,7 +216,7 @@ func TestProblemsNameTheirObject(t *testing.T) {
 
 // A message whose metadata can't be read is named by its kind at least.
 func TestProblemOfAMalformedMessage(t *testing.T) {
-	want := Of{Kind: "Pod"}
+	want := ObjectRef{Kind: "Pod"}
 	if got := messageOf(Pods().Form, corev1.SchemeGroupVersion.WithResource("pods"), []byte{0x0a, 0x05}); got != want {
 		t.Errorf("it is named %+v, want %+v", got, want)
 	}

@@ -26,7 +26,7 @@ func TestPanicCostsOneObject(t *testing.T) {
 	hurt, healthy := panicking.Table(), Services().Table()
 	var problems []Problem
 	var names []string
-	s := storeOf(t, binding{report: func(of Of, p Problem) { problems, names = append(problems, p), append(names, of.Name) }}, hurt, healthy)
+	s := storeOf(t, binding{report: func(of ObjectRef, p Problem) { problems, names = append(problems, p), append(names, of.Name) }}, hurt, healthy)
 	for _, o := range []struct{ name, external string }{{"a", "fine"}, {"a", "poison"}, {"b", "poison"}, {"c", "fine"}} {
 		service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: o.name}, Spec: corev1.ServiceSpec{ExternalName: o.external}}
 		if err := s.Update(service); err != nil {
@@ -59,7 +59,7 @@ func TestPanicOfReadCostsOneObject(t *testing.T) {
 	table := panicking.Table()
 	var problems []Problem
 	var names []string
-	storeOf(t, binding{report: func(of Of, p Problem) { problems, names = append(problems, p), append(names, of.Name) }}, table)
+	storeOf(t, binding{report: func(of ObjectRef, p Problem) { problems, names = append(problems, p), append(names, of.Name) }}, table)
 	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "a"}}
 	message, err := service.Marshal()
 	if err != nil {

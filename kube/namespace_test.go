@@ -20,15 +20,15 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/signpostd/signpost/catalog"
-	"github.com/signpostd/signpost/internal/kubetest"
+	"github.com/signpostd/signpost/testkit/kubetest"
 )
 
 // A process that may read some namespaces only asks for nothing else.
 func TestResourcePath(t *testing.T) {
 	services := Services().reading()
-	ingresses := reading{kind: "ingress", resource: schema.GroupVersionResource{Group: "networking.k8s.io", Version: "v1", Resource: "ingresses"}}
+	ingresses := watchSpec{kind: "ingress", resource: schema.GroupVersionResource{Group: "networking.k8s.io", Version: "v1", Resource: "ingresses"}}
 	tests := map[string]struct {
-		reading    reading
+		reading    watchSpec
 		namespaces []string
 		want       []string
 	}{
@@ -47,7 +47,7 @@ func TestResourcePath(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			f := &feed{reading: tt.reading}
+			f := &feed{watchSpec: tt.reading}
 			var got []string
 			for _, p := range newParts(f, binding{namespaces: tt.namespaces, now: time.Now}) {
 				got = append(got, strings.Join(resourcePath(f.resource, p.namespace), "/"))
@@ -80,7 +80,7 @@ func TestNamespacesOfAResource(t *testing.T) {
 	}
 }
 
-func (k Kind[T]) reading() reading { return k.Table().reading() }
+func (k Kind[T]) reading() watchSpec { return k.Table().reading() }
 
 func TestNewRefusesNamespaces(t *testing.T) {
 	var many []string
@@ -109,7 +109,7 @@ func TestNewRefusesNamespaces(t *testing.T) {
 // twoNamespaces returns the stores of a table that is filled from the namespaces a and b.
 func twoNamespaces(t *testing.T, table *Table[zoneOf]) (a, b *store) {
 	t.Helper()
-	first := storeOf(t, binding{report: func(Of, Problem) {}, namespaces: []string{"a", "b"}}, table)
+	first := storeOf(t, binding{report: func(ObjectRef, Problem) {}, namespaces: []string{"a", "b"}}, table)
 	return first, newStore(first.feed.parts[1])
 }
 

@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/signpostd/signpost/internal/kubetest"
+	"github.com/signpostd/signpost/testkit/kubetest"
 )
 
 var outage = kubetest.NewOutage("kube.outage")

@@ -89,8 +89,8 @@ func shortened(text string, limit int) string {
 	return strings.ToValidUTF8(text, "\ufffd")
 }
 
-// Of names an object that has a [Problem].
-type Of struct {
+// ObjectRef names an object that has a [Problem].
+type ObjectRef struct {
 	// Kind, Namespace and Name are those of the object, as a user would type them.
 	Kind, Namespace, Name string
 	// UID is metadata.uid; empty when it isn't known.
@@ -99,11 +99,11 @@ type Of struct {
 
 // Report takes the problems of objects. It is called from many goroutines, with the same
 // problem for each version of an object that has it, and must not block.
-type Report func(Of, Problem)
+type Report func(ObjectRef, Problem)
 
 // objectOf names an object of a resource.
-func objectOf(obj runtime.Object, r schema.GroupVersionResource) Of {
-	of := Of{Kind: kindName(reflect.TypeOf(obj).Elem(), r)}
+func objectOf(obj runtime.Object, r schema.GroupVersionResource) ObjectRef {
+	of := ObjectRef{Kind: kindName(reflect.TypeOf(obj).Elem(), r)}
 	// An object with a Go type of its own may say anything here, in a list.
 	if _, loose := obj.(*unstructured.Unstructured); loose {
 		of.Kind = obj.GetObjectKind().GroupVersionKind().Kind
@@ -115,8 +115,8 @@ func objectOf(obj runtime.Object, r schema.GroupVersionResource) Of {
 }
 
 // messageOf names an object of a resource that comes in protobuf, in a form.
-func messageOf(f Form, r schema.GroupVersionResource, message []byte) Of {
-	var of Of
+func messageOf(f Form, r schema.GroupVersionResource, message []byte) ObjectRef {
+	var of ObjectRef
 	if item, err := f.item(); err == nil {
 		of.Kind = kindName(item, r)
 	}

@@ -41,13 +41,13 @@ func TestTablesThatReadMessages(t *testing.T) {
 	}
 	body := bytes.Join([][]byte{frameOf(t, watch.Added, pod), frameOf(t, watch.Modified, pod), frameOf(t, watch.Deleted, pod)}, nil)
 	for name, others := range map[string][]AnyTable{
-		"alone": nil, "beside others": {Pods().Table(), Whole[corev1.Pod](Pods()).Table()},
+		"alone": nil, "beside others": {Pods().Table(), FullObject[corev1.Pod](Pods()).Table()},
 	} {
 		t.Run(name, func(t *testing.T) {
 			table := sizes().Table()
 			tables := append(append([]AnyTable{}, others...), table)
 			reported := 0
-			store := storeOf(t, binding{scope: NewScope("local"), report: func(Of, Problem) { reported++ }}, tables...)
+			store := storeOf(t, binding{scope: NewScope("local"), report: func(ObjectRef, Problem) { reported++ }}, tables...)
 			e, err := newEvents(io.NopCloser(bytes.NewReader(body)), store.entries, nil)
 			if err != nil {
 				t.Fatal(err)
@@ -92,7 +92,7 @@ func TestTablesThatReadMessages(t *testing.T) {
 }
 
 func TestUnreadableMessage(t *testing.T) {
-	store := storeOf(t, binding{scope: NewScope("local"), report: func(Of, Problem) {}}, sizes().Table())
+	store := storeOf(t, binding{scope: NewScope("local"), report: func(ObjectRef, Problem) {}}, sizes().Table())
 	e, err := newEvents(io.NopCloser(bytes.NewReader(frameOf(t, watch.Added, &corev1.Pod{}))), store.entries, nil)
 	if err != nil {
 		t.Fatal(err)

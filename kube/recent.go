@@ -23,34 +23,34 @@ const (
 	keyLength   = 4 << 10
 )
 
-// bounds are the limits of a [recent].
+// bounds are the limits of a [internCache].
 type bounds struct {
 	// values and bytes are those of a generation; length is that of one key.
 	values, bytes, length int
 }
 
-// recent keeps values by key for as long as somebody asks for them. Its memory is bounded: it
+// internCache keeps values by key for as long as somebody asks for them. Its memory is bounded: it
 // forgets a value that nobody asked for while a whole generation was added. A forgotten value
 // may then exist twice in memory, which does no harm. (Package unique doesn't fit: it forgets a
 // value at once when nobody holds its Handle.)
 //
 // A recent may be used from any goroutine.
-type recent[V any] struct {
+type internCache[V any] struct {
 	mu         sync.Mutex
 	young, old map[string]V
 	bytes      int // of the keys of young
 	bounds     bounds
 }
 
-func newRecent[V any](b bounds) *recent[V] {
-	return &recent[V]{young: map[string]V{}, bounds: b}
+func newInternCache[V any](b bounds) *internCache[V] {
+	return &internCache[V]{young: map[string]V{}, bounds: b}
 }
 
 // keeps reports whether a key of this length can be kept at all.
-func (r *recent[V]) keeps(length int) bool { return length <= r.bounds.length }
+func (r *internCache[V]) keeps(length int) bool { return length <= r.bounds.length }
 
 // get returns the value of a key, and whether there is one.
-func (r *recent[V]) get(key string) (value V, known bool) {
+func (r *internCache[V]) get(key string) (value V, known bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if value, known = r.young[key]; known {
@@ -63,7 +63,7 @@ func (r *recent[V]) get(key string) (value V, known bool) {
 }
 
 // getBytes is get for a key that isn't kept.
-func (r *recent[V]) getBytes(key []byte) (value V, known bool) {
+func (r *internCache[V]) getBytes(key []byte) (value V, known bool) {
 	if !r.keeps(len(key)) {
 		return value, false
 	}
@@ -78,7 +78,7 @@ func (r *recent[V]) getBytes(key []byte) (value V, known bool) {
 
 // add keeps a value, unless there is one under its key or the key is too long. It returns the
 // one that is kept.
-func (r *recent[V]) add(key string, value V) V {
+func (r *internCache[V]) add(key string, value V) V {
 	if !r.keeps(len(key)) {
 		return value
 	}
@@ -95,7 +95,7 @@ func (r *recent[V]) add(key string, value V) V {
 }
 
 // renew makes the value one of the young generation.
-func (r *recent[V]) renew(key string, value V) {
+func (r *internCache[V]) renew(key string, value V) {
 	if len(r.young) >= r.bounds.values || r.bytes+len(key) > r.bounds.bytes {
 		r.young, r.old = make(map[string]V, len(r.young)), r.young
 		r.bytes = 0

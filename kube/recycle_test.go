@@ -10,9 +10,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/signpostd/signpost/controllers/watched"
-	"github.com/signpostd/signpost/internal/kubetest"
 	"github.com/signpostd/signpost/kube"
 	"github.com/signpostd/signpost/kube/kinds"
+	"github.com/signpostd/signpost/testkit/kubetest"
 )
 
 // When another object is decoded into the memory of an object, what was kept of the first one
@@ -56,7 +56,7 @@ func recycles[T any](t *testing.T, k kube.Kind[T]) {
 
 // Objects are not recycled when a kind that keeps whole objects shares the watch.
 func TestWholeObjectsAreNotRecycled(t *testing.T) {
-	whole := kube.Whole[corev1.Pod](kinds.Pods())
+	whole := kube.FullObject[corev1.Pod](kinds.Pods())
 	if _, _, err := kube.TrimRecycled(whole, kubetest.FullPod(), kubetest.FullPod()); err == nil {
 		t.Error("whole pods are recycled")
 	}

@@ -14,7 +14,7 @@ import (
 
 	"github.com/signpostd/signpost/dev/lab/etcdctl"
 	"github.com/signpostd/signpost/internal/childprocess"
-	"github.com/signpostd/signpost/internal/kubetest"
+	"github.com/signpostd/signpost/testkit/kubetest"
 )
 
 // restoredWithin is how soon after the API server is back all kinds have to be what it has.

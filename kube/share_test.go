@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 
-	"github.com/signpostd/signpost/internal/kubetest"
+	"github.com/signpostd/signpost/testkit/kubetest"
 )
 
 // everyZone is zones without objects that can't be used. It counts how often it trims.
@@ -108,7 +108,7 @@ func TestNewJoinsTables(t *testing.T) {
 	}{
 		{"metadata and whole", []AnyTable{partial.Table(), Pods().Table()}, protobufType, true},
 		{"whole and metadata", []AnyTable{Pods().Table(), partial.Table()}, protobufType, true},
-		{"twice whole", []AnyTable{Pods().Table(), Whole[corev1.Pod](Pods()).Table()}, protobufType, true},
+		{"twice whole", []AnyTable{Pods().Table(), FullObject[corev1.Pod](Pods()).Table()}, protobufType, true},
 		{"twice metadata", []AnyTable{Nodes().Table(), Nodes().Table()}, protobufType + asObject, true},
 		{"optional and required", []AnyTable{optional.Table(), Nodes().Table()}, protobufType + asObject, true},
 		{"twice optional", []AnyTable{Servers().Table(), Servers().Table()}, jsonType, false},
@@ -177,14 +177,14 @@ func TestClusterSharesWatches(t *testing.T) {
 	namespace := api.Namespace(t)
 	r := newRecorder()
 	told := make(chan *corev1.Service, 100)
-	services := Whole[corev1.Service](Services()).Table(WithHandler(func(_, new *corev1.Service) {
+	services := FullObject[corev1.Service](Services()).Table(WithHandler(func(_, new *corev1.Service) {
 		if new != nil && new.Namespace == namespace {
 			told <- new
 		}
 	}))
 	wholeNodes := Nodes()
 	wholeNodes.Form = Protobuf(corev1.AddToScheme, func() runtime.Object { return &corev1.NodeList{} })
-	nodes := Whole[corev1.Node](wholeNodes).Table()
+	nodes := FullObject[corev1.Node](wholeNodes).Table()
 	tables := CatalogTables(r, FromEndpointSlices)
 	c := run(t, api.Config, r, append(tables, services, nodes)...)
 	settle(t, c)

@@ -53,7 +53,7 @@ type source struct {
 	// buffer is how much of a watch is read at once.
 	buffer int
 	// foreign is nil for a server of ours.
-	foreign *Foreign
+	foreign *UntrustedLimits
 	// held returns how many objects the tables have, and continued returns nil if a watch may continue at their version.
 	held      func() int
 	continued func(context.Context) error
@@ -118,10 +118,10 @@ func (s *source) list(ctx context.Context, opts metav1.ListOptions) (runtime.Obj
 	}
 	list := s.form.newList()
 	if err := request.Do(bounded).Into(list); err != nil {
-		return nil, s.told(err)
+		return nil, s.classify(err)
 	}
-	if err := s.bearable(meta.LenList(list)); err != nil {
-		return nil, s.told(err)
+	if err := s.checkCount(meta.LenList(list)); err != nil {
+		return nil, s.classify(err)
 	}
 	return list, nil
 }
@@ -130,31 +130,31 @@ func (s *source) list(ctx context.Context, opts metav1.ListOptions) (runtime.Obj
 func (s *source) listEntries(ctx context.Context, request *rest.Request) (runtime.Object, error) {
 	body, err := request.Stream(ctx)
 	if err != nil {
-		return nil, s.told(err)
+		return nil, s.classify(err)
 	}
 	defer body.Close()
 	objects, err := newObjects(s.form)
 	if err != nil {
 		return nil, err
 	}
-	l := &lister{in: bufio.NewReaderSize(body, s.buffer), entries: s.entries, objects: objects, check: s.bearable}
+	l := &lister{in: bufio.NewReaderSize(body, s.buffer), entries: s.entries, objects: objects, check: s.checkCount}
 	list, err := l.read()
 	if err != nil {
-		return nil, s.told(fmt.Errorf("read list of %s: %w", s.path[len(s.path)-1], err))
+		return nil, s.classify(fmt.Errorf("read list of %s: %w", s.path[len(s.path)-1], err))
 	}
 	return list, nil
 }
 
-// bearable returns an error if the server may not have so many objects.
-func (s *source) bearable(objects int) error {
+// checkCount returns an error if the server may not have so many objects.
+func (s *source) checkCount(objects int) error {
 	if s.foreign == nil {
 		return nil
 	}
 	return s.foreign.check(objects)
 }
 
-// told returns an error of a request as it may be told.
-func (s *source) told(err error) error {
+// classify returns an error of a request as it may be told.
+func (s *source) classify(err error) error {
 	if s.foreign == nil {
 		return err
 	}
@@ -207,7 +207,7 @@ func (s *source) open(ctx context.Context, opts metav1.ListOptions, start func()
 	body, err := s.request(&opts, s.form.acceptWatch).Stream(ctx)
 	if err != nil {
 		cancel()
-		return nil, s.told(err)
+		return nil, s.classify(err)
 	}
 	if opts.SendInitialEvents == nil {
 		// Asked when the watch is open: earlier, another API server might have answered.

@@ -26,12 +26,12 @@ type Table[T any] struct {
 	// filled is true once the handlers know the first listing, of each namespace.
 	filled atomic.Bool
 
-	// place is set when the table becomes part of a cluster.
-	place place
+	// binding is set when the table becomes part of a cluster.
+	binding tableBinding
 }
 
-// place is what a table gets from the feed that fills it.
-type place struct {
+// tableBinding is what a table gets from the feed that fills it.
+type tableBinding struct {
 	scope      Scope
 	report     Report
 	observeLag func(updated int64)
@@ -72,11 +72,11 @@ type AnyTable interface {
 	// Resource returns that resource, which whoever fills the table has to list and to watch.
 	Resource() schema.GroupVersionResource
 
-	reading() reading
+	reading() watchSpec
 	// parts returns what fills the table; nothing before it is part of a cluster.
 	parts() []*part
 	// bind makes the table part of a cluster.
-	bind(place) error
+	bind(tableBinding) error
 	// trim returns what is kept of an object, for an entry. When reads is true, read does so
 	// for an object in protobuf. An object on which one of them panics can't be used: that is its problem, and
 	// the table goes on.
@@ -129,24 +129,24 @@ func (k Kind[T]) Table(opts ...TableOption[T]) *Table[T] {
 	return t
 }
 
-func (t *Table[T]) reading() reading {
+func (t *Table[T]) reading() watchSpec {
 	k := &t.kind
-	return reading{kind: k.Name, lag: k.Lag, resource: k.Resource, form: k.Form, optional: k.Optional, clusterWide: k.ClusterWide, selector: k.Selector}
+	return watchSpec{kind: k.Name, lag: k.Lag, resource: k.Resource, form: k.Form, optional: k.Optional, clusterWide: k.ClusterWide, selector: k.Selector}
 }
 
-func (t *Table[T]) bind(p place) error {
-	if t.place.report != nil {
+func (t *Table[T]) bind(p tableBinding) error {
+	if t.binding.report != nil {
 		return fmt.Errorf("table of %s is part of a cluster already; make another", t.kind.Name)
 	}
-	t.place = p
+	t.binding = p
 	return nil
 }
 
 func (t *Table[T]) parts() []*part {
-	if t.place.parts == nil {
+	if t.binding.parts == nil {
 		return nil
 	}
-	return t.place.parts()
+	return t.binding.parts()
 }
 
 // ResourceVersion returns the version of the resource that the table has come to: the
@@ -178,10 +178,10 @@ func (t *Table[T]) Len() int {
 
 // Status implements [AnyTable]. Before the table is part of a cluster it is connecting.
 func (t *Table[T]) Status() TableStatus {
-	if t.place.status == nil {
+	if t.binding.status == nil {
 		return TableStatus{Kind: t.kind.Name, State: Connecting, Required: !t.kind.Optional}
 	}
-	return t.place.status()
+	return t.binding.status()
 }
 
 // Resource implements [AnyTable].
@@ -217,28 +217,28 @@ func (t *Table[T]) ByIndex(name, under string) []*T {
 func (t *Table[T]) trim(obj runtime.Object) (kept any) {
 	defer func() {
 		if v := recover(); v != nil {
-			t.reportAll(func() Of { return objectOf(obj, t.kind.Resource) }, []Problem{mistake(v)})
+			t.reportAll(func() ObjectRef { return objectOf(obj, t.kind.Resource) }, []Problem{mistake(v)})
 			kept = (*T)(nil)
 		}
 	}()
 	own, err := t.kind.Form.object(obj, t.kind.Resource)
 	if err != nil {
-		t.reportAll(func() Of { return objectOf(obj, t.kind.Resource) }, []Problem{{Reason: err.Error()}})
+		t.reportAll(func() ObjectRef { return objectOf(obj, t.kind.Resource) }, []Problem{{Reason: err.Error()}})
 		return (*T)(nil)
 	}
-	value, problems := t.kind.Trim(t.place.scope, own)
-	t.reportAll(func() Of { return objectOf(own, t.kind.Resource) }, problems)
+	value, problems := t.kind.Trim(t.binding.scope, own)
+	t.reportAll(func() ObjectRef { return objectOf(own, t.kind.Resource) }, problems)
 	return value
 }
 
 // reportAll reports the problems of one version of an object.
-func (t *Table[T]) reportAll(of func() Of, problems []Problem) {
+func (t *Table[T]) reportAll(of func() ObjectRef, problems []Problem) {
 	if len(problems) == 0 {
 		return
 	}
 	object := of()
 	for _, p := range bounded(problems) {
-		t.place.report(object, p)
+		t.binding.report(object, p)
 	}
 }
 
@@ -247,15 +247,15 @@ func (t *Table[T]) reads() bool { return t.kind.Read != nil }
 func (t *Table[T]) read(message []byte) (kept any, err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			t.reportAll(func() Of { return messageOf(t.kind.Form, t.kind.Resource, message) }, []Problem{mistake(v)})
+			t.reportAll(func() ObjectRef { return messageOf(t.kind.Form, t.kind.Resource, message) }, []Problem{mistake(v)})
 			kept, err = (*T)(nil), nil
 		}
 	}()
-	value, problems, err := t.kind.Read(t.place.scope, message)
+	value, problems, err := t.kind.Read(t.binding.scope, message)
 	if err != nil {
 		return nil, err
 	}
-	t.reportAll(func() Of { return messageOf(t.kind.Form, t.kind.Resource, message) }, problems)
+	t.reportAll(func() ObjectRef { return messageOf(t.kind.Form, t.kind.Resource, message) }, problems)
 	return value, nil
 }
 
@@ -332,10 +332,10 @@ func (t *Table[T]) saw(version string) { t.version.Store(&version) }
 
 // store stores the new value of an object, unless the table holds an equal one.
 func (t *Table[T]) store(e *entry) change[T] {
-	value := e.values[t.place.index].(*T)
+	value := e.values[t.binding.index].(*T)
 	old, known := t.rows[e.key]
 	if known && e.updated != 0 && e.updated != old.updated {
-		t.place.observeLag(e.updated)
+		t.binding.observeLag(e.updated)
 	}
 	switch {
 	case value == nil:

@@ -59,7 +59,7 @@ func newFixture(t *testing.T, opts ...TableOption[zoneOf]) *fixture {
 	f.table = zones().Table(append([]TableOption[zoneOf]{f.record("")}, opts...)...)
 	m := newMetrics(f.registry, "local")
 	f.store = storeOf(t, binding{
-		report: func(_ Of, p Problem) { f.problems = append(f.problems, p) },
+		report: func(_ ObjectRef, p Problem) { f.problems = append(f.problems, p) },
 		lagObserver: func(kind string) (func(int64), error) {
 			return m.lagObserver(kind, func() time.Time { return time.Unix(1007, 0) })
 		},
@@ -206,7 +206,7 @@ func sampleCount(t *testing.T, g prometheus.Gatherer, name string) float64 {
 
 func TestTableBelongsToOneCluster(t *testing.T) {
 	f := newFixture(t)
-	if err := f.table.bind(place{}); err == nil {
+	if err := f.table.bind(tableBinding{}); err == nil {
 		t.Error("the table was bound twice")
 	}
 }
@@ -313,7 +313,7 @@ func compare(rt *rapid.T, table *Table[zoneOf], told, want map[string]string) {
 // M2: a scope remembered a number of values, however long: a generation has a number of bytes, too, and long values
 // are not remembered at all.
 func TestRecentHasBytes(t *testing.T) {
-	r := newRecent[string](bounds{values: 1000, bytes: 100, length: 20})
+	r := newInternCache[string](bounds{values: 1000, bytes: 100, length: 20})
 	for i := range 1000 {
 		text := fmt.Sprintf("%015d", i)
 		r.add(text, text)
@@ -338,7 +338,7 @@ func TestRecentHasBytes(t *testing.T) {
 
 // A scope remembers what is asked for often, and no more than two generations of the rest.
 func TestRecent(t *testing.T) {
-	r := newRecent[string](bounds{values: 2, bytes: 1000, length: 100})
+	r := newInternCache[string](bounds{values: 2, bytes: 1000, length: 100})
 	r.add("often", "first")
 	for i := range 100 {
 		once := fmt.Sprint("once", i)

@@ -8,9 +8,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/signpostd/signpost/controllers/watched"
-	"github.com/signpostd/signpost/internal/kubetest"
 	"github.com/signpostd/signpost/kube"
 	"github.com/signpostd/signpost/kube/kinds"
+	"github.com/signpostd/signpost/testkit/kubetest"
 )
 
 // What a kind keeps of an object doesn't depend on the fields that it says it can do

@@ -14,12 +14,12 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/signpostd/signpost/catalog"
-	"github.com/signpostd/signpost/internal/kubetest"
+	"github.com/signpostd/signpost/testkit/kubetest"
 )
 
 // looseKind is a kind whose objects are kept as they are.
 func looseKind(name string, resource schema.GroupVersionResource) Kind[unstructured.Unstructured] {
-	return Whole[unstructured.Unstructured](Kind[struct{}]{Name: name, Resource: resource, Form: Unstructured(), Optional: true})
+	return FullObject[unstructured.Unstructured](Kind[struct{}]{Name: name, Resource: resource, Form: Unstructured(), Optional: true})
 }
 
 // loose is a table of a kind that shares the watch of another one.
@@ -122,7 +122,7 @@ func TestUnstructuredObjectThatHasNoType(t *testing.T) {
 	var problems []Problem
 	var names []string
 	typed, whole := Servers().Table(), loose(Servers())
-	s := storeOf(t, binding{report: func(of Of, p Problem) { problems, names = append(problems, p), append(names, of.Name) }}, typed, whole)
+	s := storeOf(t, binding{report: func(of ObjectRef, p Problem) { problems, names = append(problems, p), append(names, of.Name) }}, typed, whole)
 	u := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "policy.linkerd.io/v1beta3", "kind": "Server",
 		"metadata": map[string]any{"namespace": "n", "name": "a", "labels": map[string]any{"x": "y"}, "generation": "none"},
@@ -145,7 +145,7 @@ func TestClusterFollowsUnstructured(t *testing.T) {
 	namespace := api.Namespace(t)
 	r := newRecorder()
 	things := looseKind("thing", schema.GroupVersionResource{Group: "unstructured.example.com", Version: "v1", Resource: "things"}).Table()
-	services, typedServices := loose(Services()), Whole[corev1.Service](Services()).Table()
+	services, typedServices := loose(Services()), FullObject[corev1.Service](Services()).Table()
 	profiles := loose(ServiceProfiles())
 	api.Apply(t, `
 {apiVersion: v1, kind: Service, metadata: {name: web, labels: {a: b}}, spec: {ports: [{port: 80}]}}

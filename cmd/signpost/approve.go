@@ -6,15 +6,15 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/signpostd/signpost/internal/inspect"
-	"github.com/signpostd/signpost/internal/look"
-	"github.com/signpostd/signpost/internal/output"
-	"github.com/signpostd/signpost/internal/reach"
-	"github.com/signpostd/signpost/internal/settings"
+	"github.com/signpostd/signpost/app/inspect"
+	"github.com/signpostd/signpost/app/inspectclient"
+	"github.com/signpostd/signpost/app/output"
+	"github.com/signpostd/signpost/app/portforward"
+	"github.com/signpostd/signpost/app/settings"
 )
 
 func newApproveCommand(s streams) *cobra.Command {
-	c := newClient(reach.Admin, reach.DNSAdminPort, adminTimeout)
+	c := newClient(portforward.Admin, portforward.DNSAdminPort, adminTimeout)
 	var except []string
 	var show bool
 	var publisher string
@@ -48,7 +48,7 @@ the pod, no token is needed: kubectl exec POD -- signpost approve HASH.`,
 			if err := checkApproval(hash, except, show); err != nil {
 				return err
 			}
-			return c.ask(cmd, s, func(ctx context.Context, l *look.Client) (output.Answer, error) {
+			return c.ask(cmd, s, func(ctx context.Context, l *inspectclient.Client) (output.Answer, error) {
 				switch {
 				case hash == "":
 					return l.Plans(ctx, publisher)

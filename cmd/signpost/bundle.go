@@ -11,13 +11,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/signpostd/signpost/app/bundle"
+	"github.com/signpostd/signpost/app/inspectclient"
+	"github.com/signpostd/signpost/app/output"
+	"github.com/signpostd/signpost/app/portforward"
+	"github.com/signpostd/signpost/app/settings"
 	"github.com/signpostd/signpost/dns/configure"
 	"github.com/signpostd/signpost/dns/provider"
-	"github.com/signpostd/signpost/internal/bundle"
-	"github.com/signpostd/signpost/internal/look"
-	"github.com/signpostd/signpost/internal/output"
-	"github.com/signpostd/signpost/internal/reach"
-	"github.com/signpostd/signpost/internal/settings"
 )
 
 // bundleName is the layout of the name of a bundle.
@@ -54,7 +54,7 @@ func (c *client) bundle(cmd *cobra.Command, file string, s streams) error {
 	}
 	defer found.Close()
 	now := time.Now()
-	source := bundle.Source{Look: look.New(found, c.timeout, s.err), Secrets: secretFlags(), Now: now}
+	source := bundle.Source{Look: inspectclient.New(found, c.timeout, s.err), Secrets: secretFlags(), Now: now}
 	if err := c.clusterOf(&source, found); err != nil {
 		return err
 	}
@@ -95,7 +95,7 @@ func (c *client) printBundle(out io.Writer, file string, summary bundle.Summary)
 }
 
 // clusterOf adds a client of the API server, if pods were found there.
-func (c *client) clusterOf(source *bundle.Source, found *reach.Found) error {
+func (c *client) clusterOf(source *bundle.Source, found *portforward.Found) error {
 	var pods []*corev1.Pod
 	for _, p := range found.Processes {
 		if p.Pod != nil {

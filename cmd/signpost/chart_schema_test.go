@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/signpostd/signpost/app/settings"
 	"github.com/signpostd/signpost/internal/golden"
-	"github.com/signpostd/signpost/internal/settings"
 )
 
 // schema is a JSON Schema, or a part of one.

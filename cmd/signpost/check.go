@@ -13,11 +13,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
-	"github.com/signpostd/signpost/internal/check"
-	"github.com/signpostd/signpost/internal/kubectlflags"
-	"github.com/signpostd/signpost/internal/output"
-	"github.com/signpostd/signpost/internal/process"
-	"github.com/signpostd/signpost/internal/settings"
+	"github.com/signpostd/signpost/app/check"
+	"github.com/signpostd/signpost/app/kubectlflags"
+	"github.com/signpostd/signpost/app/output"
+	"github.com/signpostd/signpost/app/process"
+	"github.com/signpostd/signpost/app/settings"
 )
 
 const checkHelp = `Check whether Signpost can run: before it is installed, and afterwards. Nothing is

@@ -13,21 +13,21 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
-	"github.com/signpostd/signpost/internal/ask"
+	"github.com/signpostd/signpost/app/destclient"
+	"github.com/signpostd/signpost/app/inspectclient"
+	"github.com/signpostd/signpost/app/kubectlflags"
+	"github.com/signpostd/signpost/app/output"
+	"github.com/signpostd/signpost/app/portforward"
+	"github.com/signpostd/signpost/app/settings"
 	"github.com/signpostd/signpost/internal/flaggroup"
-	"github.com/signpostd/signpost/internal/kubectlflags"
 	"github.com/signpostd/signpost/internal/logging"
-	"github.com/signpostd/signpost/internal/look"
-	"github.com/signpostd/signpost/internal/output"
 	"github.com/signpostd/signpost/internal/ownsocket"
-	"github.com/signpostd/signpost/internal/reach"
-	"github.com/signpostd/signpost/internal/settings"
 )
 
 // client is the flags of a command that asks running processes.
 type client struct {
 	kubectl *kubectlflags.Flags
-	target  reach.Target
+	target  portforward.Target
 	// local is the port that is asked in a pod without a kubeconfig.
 	local   int
 	timeout time.Duration
@@ -35,8 +35,8 @@ type client struct {
 }
 
 // newClient returns the flags for a server of processes, whose port on this host is local.
-func newClient(server reach.Server, local int, timeout time.Duration) *client {
-	return &client{kubectl: kubectlflags.New(), target: reach.Target{Server: server, Selector: reach.DefaultSelector}, local: local, timeout: timeout}
+func newClient(server portforward.Server, local int, timeout time.Duration) *client {
+	return &client{kubectl: kubectlflags.New(), target: portforward.Target{Server: server, Selector: portforward.DefaultSelector}, local: local, timeout: timeout}
 }
 
 // flags adds the flags to those of a command. More are formats that only this command has.
@@ -70,7 +70,7 @@ func (c *client) namespace() (string, error) {
 func (c *client) given() string { return c.kubectl.Source().Overrides.Context.Namespace }
 
 // found reaches the processes.
-func (c *client) found(ctx context.Context, command string) (*reach.Found, error) {
+func (c *client) found(ctx context.Context, command string) (*portforward.Found, error) {
 	if c.timeout <= 0 {
 		return nil, settings.Usagef("--timeout=%v: must be more than 0s", c.timeout)
 	}
@@ -80,16 +80,16 @@ func (c *client) found(ctx context.Context, command string) (*reach.Found, error
 	if t.Addr == "" && inPod(c.kubectl.Source().Path) {
 		t.Addr = net.JoinHostPort("127.0.0.1", strconv.Itoa(c.portInPod(ctx)))
 	}
-	return reach.Find(ctx, t)
+	return portforward.Find(ctx, t)
 }
 
 // portInPod returns the port by which the process in this pod is asked: the first one that has a socket
 // for our own user, or else the usual one.
 func (c *client) portInPod(ctx context.Context) int {
-	if c.target.Server != reach.Admin {
+	if c.target.Server != portforward.Admin {
 		return c.local
 	}
-	for _, port := range []int{c.local, reach.AdminPort, reach.DNSAdminPort} {
+	for _, port := range []int{c.local, portforward.AdminPort, portforward.DNSAdminPort} {
 		if conn, err := ownsocket.Dial(ctx, port); err == nil {
 			_ = conn.Close() // the next one is for the question
 			return port
@@ -111,13 +111,13 @@ func inPod(kubeconfig string) bool {
 }
 
 // ask asks the admin servers of the processes with f, and prints what it returns.
-func (c *client) ask(cmd *cobra.Command, s streams, f func(context.Context, *look.Client) (output.Answer, error)) error {
+func (c *client) ask(cmd *cobra.Command, s streams, f func(context.Context, *inspectclient.Client) (output.Answer, error)) error {
 	found, err := c.found(cmd.Context(), cmd.Name())
 	if err != nil {
 		return err
 	}
 	defer found.Close()
-	a, err := f(cmd.Context(), look.New(found, c.timeout, s.err))
+	a, err := f(cmd.Context(), inspectclient.New(found, c.timeout, s.err))
 	if err != nil {
 		return err
 	}
@@ -125,24 +125,24 @@ func (c *client) ask(cmd *cobra.Command, s streams, f func(context.Context, *loo
 }
 
 // waiting says what a process waits for that was asked for something else than its admin server.
-func (c *client) waiting(p reach.Process) func(context.Context) string {
+func (c *client) waiting(p portforward.Process) func(context.Context) string {
 	return func(ctx context.Context) string {
 		if p.Pod == nil {
 			host, _, err := net.SplitHostPort(p.Addr)
 			if err != nil {
 				return ""
 			}
-			return ask.NotReady(ctx, net.JoinHostPort(host, "9996"))
+			return destclient.NotReady(ctx, net.JoinHostPort(host, "9996"))
 		}
 		admin := *c
-		admin.target.Server, admin.target.Port, admin.target.Pod = reach.Admin, 0, p.Pod.Name
+		admin.target.Server, admin.target.Port, admin.target.Pod = portforward.Admin, 0, p.Pod.Name
 		admin.target.Namespace = p.Pod.Namespace
 		found, err := admin.found(ctx, "get")
 		if err != nil {
 			return ""
 		}
 		defer found.Close()
-		return ask.NotReady(ctx, found.Processes[0].Addr)
+		return destclient.NotReady(ctx, found.Processes[0].Addr)
 	}
 }
 

@@ -19,8 +19,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/signpostd/signpost/internal/kubetest"
-	"github.com/signpostd/signpost/internal/reach/reachtest"
+	"github.com/signpostd/signpost/testkit/kubetest"
+	"github.com/signpostd/signpost/testkit/reachtest"
 )
 
 // running is a signpost that runs as a process of its own.

@@ -12,9 +12,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/signpostd/signpost/internal/inspect"
-	"github.com/signpostd/signpost/internal/look/looktest"
-	"github.com/signpostd/signpost/internal/reach/reachtest"
+	"github.com/signpostd/signpost/app/inspect"
+	"github.com/signpostd/signpost/testkit/looktest"
+	"github.com/signpostd/signpost/testkit/reachtest"
 )
 
 const heldHash = "0123456789abcdef"

@@ -5,8 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/signpostd/signpost/internal/look"
-	"github.com/signpostd/signpost/internal/output"
+	"github.com/signpostd/signpost/app/inspectclient"
+	"github.com/signpostd/signpost/app/output"
 )
 
 func newClustersCommand(s streams) *cobra.Command {
@@ -24,7 +24,7 @@ can't be read it is stale, and signpost serves what it knew last.`,
   signpost clusters --addr 127.0.0.1:9996 -o json`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.ask(cmd, s, func(ctx context.Context, l *look.Client) (output.Answer, error) { return l.Clusters(ctx) })
+			return c.ask(cmd, s, func(ctx context.Context, l *inspectclient.Client) (output.Answer, error) { return l.Clusters(ctx) })
 		},
 	}
 	c.flags(cmd)

@@ -13,10 +13,10 @@ import (
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/signpostd/signpost/app/inspectclient"
+	"github.com/signpostd/signpost/app/output"
 	"github.com/signpostd/signpost/controllers"
 	"github.com/signpostd/signpost/dns/configure"
-	"github.com/signpostd/signpost/internal/look"
-	"github.com/signpostd/signpost/internal/output"
 )
 
 const (
@@ -147,11 +147,11 @@ func beginning(begun string, all []string) []string {
 
 // completeZones offers the zones of publishers, and completeHashes the plans that are held.
 func (c *client) completeZones(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
-	return c.completeAsked(cmd, args, begun, func(ctx context.Context, l *look.Client) ([]string, error) { return l.ZoneNames(ctx) })
+	return c.completeAsked(cmd, args, begun, func(ctx context.Context, l *inspectclient.Client) ([]string, error) { return l.ZoneNames(ctx) })
 }
 
 func (c *client) completeHashes(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
-	return c.completeAsked(cmd, args, begun, func(ctx context.Context, l *look.Client) ([]string, error) {
+	return c.completeAsked(cmd, args, begun, func(ctx context.Context, l *inspectclient.Client) ([]string, error) {
 		a, err := l.Plans(ctx, "")
 		var hashes []string
 		for _, name := range a.Names {
@@ -162,7 +162,7 @@ func (c *client) completeHashes(cmd *cobra.Command, args []string, begun string)
 }
 
 // completeAsked offers what processes answer, if they do in time.
-func (c *client) completeAsked(cmd *cobra.Command, args []string, begun string, f func(context.Context, *look.Client) ([]string, error)) ([]string, cobra.ShellCompDirective) {
+func (c *client) completeAsked(cmd *cobra.Command, args []string, begun string, f func(context.Context, *inspectclient.Client) ([]string, error)) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -174,7 +174,7 @@ func (c *client) completeAsked(cmd *cobra.Command, args []string, begun string, 
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	defer found.Close()
-	names, err := f(ctx, look.New(found, completionTime, io.Discard))
+	names, err := f(ctx, inspectclient.New(found, completionTime, io.Discard))
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

@@ -12,8 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/signpostd/signpost/app/settings"
 	"github.com/signpostd/signpost/dns/configure"
-	"github.com/signpostd/signpost/internal/settings"
 )
 
 // openTime bounds how long opening a provider may take as a config file is validated: no server is

@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/signpostd/signpost/internal/settings"
+	"github.com/signpostd/signpost/app/settings"
 )
 
 func newControllersCommand(s streams) *cobra.Command {

@@ -3,8 +3,8 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/signpostd/signpost/internal/output"
-	"github.com/signpostd/signpost/internal/settings"
+	"github.com/signpostd/signpost/app/output"
+	"github.com/signpostd/signpost/app/settings"
 )
 
 func newDestinationCommand(s streams) *cobra.Command {

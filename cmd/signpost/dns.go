@@ -7,9 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/signpostd/signpost/internal/output"
-	"github.com/signpostd/signpost/internal/process"
-	"github.com/signpostd/signpost/internal/settings"
+	"github.com/signpostd/signpost/app/output"
+	"github.com/signpostd/signpost/app/process"
+	"github.com/signpostd/signpost/app/settings"
 )
 
 // notices is what pflag says of flags, to be logged.

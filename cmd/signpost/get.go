@@ -6,10 +6,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/signpostd/signpost/internal/ask"
-	"github.com/signpostd/signpost/internal/look"
-	"github.com/signpostd/signpost/internal/reach"
-	"github.com/signpostd/signpost/internal/settings"
+	"github.com/signpostd/signpost/app/destclient"
+	"github.com/signpostd/signpost/app/inspectclient"
+	"github.com/signpostd/signpost/app/portforward"
+	"github.com/signpostd/signpost/app/settings"
 )
 
 func newGetCommand(s streams) *cobra.Command {
@@ -30,7 +30,7 @@ stream ends.`,
   signpost get web.emojivoto.svc.cluster.local:80 --addr 127.0.0.1:8086`,
 		Args: oneAuthority,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return q.ask(cmd, args[0], func(o ask.Options) error { return ask.Get(cmd.Context(), o, s.out, s.err) })
+			return q.ask(cmd, args[0], func(o destclient.Options) error { return destclient.Get(cmd.Context(), o, s.out, s.err) })
 		},
 	}
 	q.flags(cmd)
@@ -41,26 +41,26 @@ stream ends.`,
 type question struct {
 	*client
 	domain  string
-	options ask.Options
+	options destclient.Options
 }
 
 func (q *question) flags(cmd *cobra.Command) {
-	q.client = newClient(reach.Destination, 8086, 5*time.Second)
-	q.target.First = reach.One
+	q.client = newClient(portforward.Destination, 8086, 5*time.Second)
+	q.target.First = portforward.One
 	flags := cmd.Flags()
 	flags.StringVar(&q.options.Token, "token", "", "context token to send, such as `JSON` with ns, nodeName and pod")
 	flags.BoolVarP(&q.options.Watch, "watch", "w", false, "print changes until interrupted")
 	flags.StringVar(&q.domain, "cluster-domain", "cluster.local", "`domain` of the cluster, for names that are given in short")
-	q.client.flags(cmd, ask.OutputProto)
+	q.client.flags(cmd, destclient.OutputProto)
 	flags.Lookup("timeout").Usage = "how long it may take to find a pod and, without --watch, to get the first answer"
 	cmd.ValidArgsFunction = q.completeServices
 }
 
 // ask finds a server and asks it about the authority.
-func (q *question) ask(cmd *cobra.Command, authority string, f func(ask.Options) error) error {
+func (q *question) ask(cmd *cobra.Command, authority string, f func(destclient.Options) error) error {
 	o := q.options
 	var err error
-	if o.Authority, err = look.Authority(authority, q.domain, q.namespace); err != nil {
+	if o.Authority, err = inspectclient.Authority(authority, q.domain, q.namespace); err != nil {
 		return err
 	}
 	found, err := q.found(cmd.Context(), cmd.Name())

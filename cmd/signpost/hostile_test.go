@@ -18,9 +18,9 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/signpostd/signpost/internal/inspect"
-	"github.com/signpostd/signpost/internal/look/looktest"
+	"github.com/signpostd/signpost/app/inspect"
 	"github.com/signpostd/signpost/kube/linked"
+	"github.com/signpostd/signpost/testkit/looktest"
 )
 
 // evil is a text that sets the title of a terminal, colors it, begins a line and turns its order.

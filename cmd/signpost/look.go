@@ -8,18 +8,20 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/signpostd/signpost/internal/inspect"
-	"github.com/signpostd/signpost/internal/look"
+	"github.com/signpostd/signpost/app/inspect"
+	"github.com/signpostd/signpost/app/inspectclient"
+	"github.com/signpostd/signpost/app/output"
+	"github.com/signpostd/signpost/app/portforward"
+	"github.com/signpostd/signpost/app/settings"
 	"github.com/signpostd/signpost/internal/nearest"
-	"github.com/signpostd/signpost/internal/output"
-	"github.com/signpostd/signpost/internal/reach"
-	"github.com/signpostd/signpost/internal/settings"
 )
 
 // adminTimeout is how long an admin server may take to answer.
 const adminTimeout = 20 * time.Second
 
-func newAdminClient() *client { return newClient(reach.Admin, reach.AdminPort, adminTimeout) }
+func newAdminClient() *client {
+	return newClient(portforward.Admin, portforward.AdminPort, adminTimeout)
+}
 
 func newStatusCommand(s streams) *cobra.Command {
 	c := newAdminClient()
@@ -31,7 +33,7 @@ for they wait, who leads, and how much they serve and publish.`,
 		Example: "  signpost status\n  signpost status --addr 127.0.0.1:9996 -o yaml",
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.ask(cmd, s, func(ctx context.Context, l *look.Client) (output.Answer, error) { return l.Status(ctx) })
+			return c.ask(cmd, s, func(ctx context.Context, l *inspectclient.Client) (output.Answer, error) { return l.Status(ctx) })
 		},
 	}
 	c.flags(cmd)
@@ -40,7 +42,7 @@ for they wait, who leads, and how much they serve and publish.`,
 
 func newStreamsCommand(s streams) *cobra.Command {
 	c := newAdminClient()
-	var filter look.StreamFilter
+	var filter inspectclient.StreamFilter
 	var behind, everywhere bool
 	var state string
 	cmd := &cobra.Command{
@@ -67,7 +69,9 @@ SERVICE is one that clients ask for: svc/web with -n, shop/web or web.shop.`,
 			if everywhere {
 				filter.Namespace = ""
 			}
-			return c.ask(cmd, s, func(ctx context.Context, l *look.Client) (output.Answer, error) { return l.Streams(ctx, filter) })
+			return c.ask(cmd, s, func(ctx context.Context, l *inspectclient.Client) (output.Answer, error) {
+				return l.Streams(ctx, filter)
+			})
 		},
 	}
 	flags := cmd.Flags()
@@ -84,7 +88,7 @@ SERVICE is one that clients ask for: svc/web with -n, shop/web or web.shop.`,
 }
 
 // streamSubject sets the Service, the pod and the namespace to look for.
-func (c *client) streamSubject(filter *look.StreamFilter, args []string) error {
+func (c *client) streamSubject(filter *inspectclient.StreamFilter, args []string) error {
 	filter.Namespace = c.given()
 	if filter.Pod != "" && !strings.Contains(filter.Pod, "/") {
 		namespace, err := c.namespace()
@@ -96,11 +100,11 @@ func (c *client) streamSubject(filter *look.StreamFilter, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	query, err := look.Subject(args[0], c.namespace)
+	query, err := inspectclient.Subject(args[0], c.namespace)
 	if err != nil {
 		return err
 	}
-	filter.Service = look.ServiceIn(query)
+	filter.Service = inspectclient.ServiceIn(query)
 	if filter.Service == "" {
 		return settings.Usagef("%.60q is no Service: name one as svc/NAME with -n, or as NAMESPACE/NAME", args[0])
 	}
@@ -124,7 +128,7 @@ ready), partly-served (some ports or places get none), no-ports, external-name, 
 		Example: "  signpost services\n  signpost services -n shop -o wide",
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.ask(cmd, s, func(ctx context.Context, l *look.Client) (output.Answer, error) {
+			return c.ask(cmd, s, func(ctx context.Context, l *inspectclient.Client) (output.Answer, error) {
 				return l.Services(ctx, c.oneNamespace(everywhere), search)
 			})
 		},
@@ -155,7 +159,7 @@ do. Without -n it shows all namespaces.`,
 		Example: "  signpost problems\n  signpost problems -n shop",
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.ask(cmd, s, func(ctx context.Context, l *look.Client) (output.Answer, error) {
+			return c.ask(cmd, s, func(ctx context.Context, l *inspectclient.Client) (output.Answer, error) {
 				return l.Problems(ctx, c.oneNamespace(everywhere), search)
 			})
 		},
@@ -171,7 +175,7 @@ const outputZone = "zone"
 
 func newRecordsCommand(s streams) *cobra.Command {
 	c := newAdminClient()
-	var filter look.RecordFilter
+	var filter inspectclient.RecordFilter
 	var states []string
 	cmd := &cobra.Command{
 		Use:   "records [ZONE|NAME]",
@@ -201,15 +205,15 @@ name, say which one with --publisher.`,
 			if filter.States, err = recordStates(states); err != nil {
 				return err
 			}
-			return c.ask(cmd, s, func(ctx context.Context, l *look.Client) (output.Answer, error) {
+			return c.ask(cmd, s, func(ctx context.Context, l *inspectclient.Client) (output.Answer, error) {
 				a, records, err := l.Records(ctx, filter)
 				if err != nil || c.format.Kind != outputZone {
 					return a, err
 				}
-				if err := look.OneZone(records); err != nil {
+				if err := inspectclient.OneZone(records); err != nil {
 					return output.Answer{}, settings.Usagef("-o %s: %w", outputZone, err)
 				}
-				return output.Answer{Text: look.ZoneFile(records)}, nil
+				return output.Answer{Text: inspectclient.ZoneFile(records)}, nil
 			})
 		},
 	}
@@ -226,7 +230,7 @@ name, say which one with --publisher.`,
 
 func stateNames() []string {
 	var names []string
-	for _, state := range look.RecordStates() {
+	for _, state := range inspectclient.RecordStates() {
 		names = append(names, string(state))
 	}
 	return names
@@ -273,12 +277,12 @@ something is wrong, and 2 if that couldn't be found out.`,
 			return oneAtMost("subject")(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			subject, err := look.Subject(args[0], c.namespace)
+			subject, err := inspectclient.Subject(args[0], c.namespace)
 			if err != nil {
 				return &coded{err, exitUnsure}
 			}
 			verdict := inspect.VerdictUnknown
-			err = c.ask(cmd, s, func(ctx context.Context, l *look.Client) (a output.Answer, err error) {
+			err = c.ask(cmd, s, func(ctx context.Context, l *inspectclient.Client) (a output.Answer, err error) {
 				a, verdict, err = l.Explain(ctx, subject)
 				return a, err
 			})

@@ -5,8 +5,8 @@
 // This package is the command line, and nothing else. Every command is a file of its own that
 // returns a *cobra.Command; root.go has what they share. Package settings has the flags of
 // the roles, and package process runs the roles: run, destination, controllers and dns are
-// ways to tell it which. Package preview is behind plan, package ask behind get and profile, and
-// package look behind the commands that ask all processes what they know; client.go has the flags
+// ways to tell it which. Package preview is behind plan, package destclient behind get and profile, and
+// package inspectclient behind the commands that ask all processes what they know; client.go has the flags
 // of those. help.go writes --help, completion.go offers values to shells, and program.go is for
 // other names of the binary. A command that replaces a program accepts the flags of that program: with one
 // dash or two for Linkerd's, with --no- before them for those of ExternalDNS.
@@ -34,8 +34,8 @@ import (
 	// Certificates of authorities for where the system has none, as in the image.
 	_ "golang.org/x/crypto/x509roots/fallback"
 
-	"github.com/signpostd/signpost/internal/output"
-	"github.com/signpostd/signpost/internal/settings"
+	"github.com/signpostd/signpost/app/output"
+	"github.com/signpostd/signpost/app/settings"
 )
 
 const (

@@ -17,7 +17,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/signpostd/signpost/internal/golden"
-	"github.com/signpostd/signpost/internal/kubetest"
+	"github.com/signpostd/signpost/testkit/kubetest"
 )
 
 func TestMain(m *testing.M) {
@@ -71,11 +71,11 @@ func TestExecute(t *testing.T) {
 		"run with an argument":     {args: "run signpost.yaml", code: 2, err: `unexpected argument "signpost.yaml": name the config file with a flag: signpost run --config signpost.yaml`},
 		"run without a file":       {args: "run", code: 2, err: "--config: none given: name a config file"},
 		"run with a missing file":  {args: "run --config testdata/config/nonesuch.yaml", code: 2, err: "read the config file: open testdata/config/nonesuch.yaml: no such file or directory"},
-		"run, another cluster":     {args: "run --config ../../internal/settings/testdata/config/text.good.yaml --kubeconfig nonesuch", code: 1, err: "load the kubeconfig nonesuch: no such file or directory"},
-		"run, bad level":           {args: "run --config ../../internal/settings/testdata/config/norole.good.yaml --log-level=loud", code: 2, err: "--log-level=loud: must be one of panic, fatal, error, warn, info, debug, trace"},
+		"run, another cluster":     {args: "run --config ../../app/settings/testdata/config/text.good.yaml --kubeconfig nonesuch", code: 1, err: "load the kubeconfig nonesuch: no such file or directory"},
+		"run, bad level":           {args: "run --config ../../app/settings/testdata/config/norole.good.yaml --log-level=loud", code: 2, err: "--log-level=loud: must be one of panic, fatal, error, warn, info, debug, trace"},
 		"the other name":           {args: "controllers --metrics-address=nowhere", code: 2, err: "--metrics-addr=nowhere: must be HOST:PORT, or :PORT for all addresses of the host"},
 		"the other name, one dash": {args: "destination -metrics-address nowhere", code: 2, err: "--metrics-addr=nowhere: must be HOST:PORT, or :PORT for all addresses of the host"},
-		"run without a role":       {args: "run --config ../../internal/settings/testdata/config/norole.good.yaml", code: 2, err: "../../internal/settings/testdata/config/norole.good.yaml:1: no role to run: add the section destination, controllers or dns"},
+		"run without a role":       {args: "run --config ../../app/settings/testdata/config/norole.good.yaml", code: 2, err: "../../app/settings/testdata/config/norole.good.yaml:1: no role to run: add the section destination, controllers or dns"},
 		"get nothing":              {args: "get", code: 2, err: "no authority given: name one, such as web.emojivoto:80"},
 		"get two":                  {args: "get a b", code: 2, err: `unexpected argument "b": get takes one authority`},
 		"profile nothing":          {args: "profile", code: 2, err: "no authority given: name one, such as web.emojivoto:80"},

@@ -9,11 +9,11 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/signpostd/signpost/app/output"
+	"github.com/signpostd/signpost/app/preview"
+	"github.com/signpostd/signpost/app/process"
+	"github.com/signpostd/signpost/app/settings"
 	"github.com/signpostd/signpost/internal/flaggroup"
-	"github.com/signpostd/signpost/internal/output"
-	"github.com/signpostd/signpost/internal/preview"
-	"github.com/signpostd/signpost/internal/process"
-	"github.com/signpostd/signpost/internal/settings"
 )
 
 // exitDiffers is the exit code of `signpost plan` when something would be changed.

@@ -15,11 +15,11 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/tools/txtar"
 
+	"github.com/signpostd/signpost/app/preview"
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/configure"
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/internal/golden"
-	"github.com/signpostd/signpost/internal/preview"
 )
 
 // TestPlan runs `signpost plan` as the files testdata/plan/*.txtar say. The section args has

@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/signpostd/signpost/internal/rbac"
-	"github.com/signpostd/signpost/internal/settings"
+	"github.com/signpostd/signpost/app/rbac"
+	"github.com/signpostd/signpost/app/settings"
 )
 
 // rbacCommand holds the values of the flags of `signpost rbac`.

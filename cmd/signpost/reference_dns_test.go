@@ -16,13 +16,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
 
+	"github.com/signpostd/signpost/app/settings"
 	"github.com/signpostd/signpost/dns/configure"
 	"github.com/signpostd/signpost/dns/plugins"
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/source"
 	"github.com/signpostd/signpost/dns/source/service"
 	"github.com/signpostd/signpost/internal/golden"
-	"github.com/signpostd/signpost/internal/settings"
 	"github.com/signpostd/signpost/internal/sharedflags"
 )
 

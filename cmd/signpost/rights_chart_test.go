@@ -11,11 +11,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
+	"github.com/signpostd/signpost/app/rbac"
+	"github.com/signpostd/signpost/app/settings"
 	"github.com/signpostd/signpost/controllers"
 	"github.com/signpostd/signpost/dns/plugins"
 	"github.com/signpostd/signpost/internal/golden"
-	"github.com/signpostd/signpost/internal/rbac"
-	"github.com/signpostd/signpost/internal/settings"
 )
 
 // chartRights is what the chart makes its roles of. The names of Leases and ConfigMaps are left

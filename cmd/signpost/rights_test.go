@@ -9,10 +9,10 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/signpostd/signpost/app/rbac"
+	"github.com/signpostd/signpost/app/settings"
 	"github.com/signpostd/signpost/dns/plugins"
 	"github.com/signpostd/signpost/internal/golden"
-	"github.com/signpostd/signpost/internal/rbac"
-	"github.com/signpostd/signpost/internal/settings"
 )
 
 // TestRightsOfDNS compares the roles in deploy with what all sources declare that they read and

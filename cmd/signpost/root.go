@@ -9,11 +9,11 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/signpostd/signpost/app/settings"
 	"github.com/signpostd/signpost/dns/configure"
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/internal/flaggroup"
 	"github.com/signpostd/signpost/internal/nearest"
-	"github.com/signpostd/signpost/internal/settings"
 	"github.com/signpostd/signpost/internal/version"
 )
 

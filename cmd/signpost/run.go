@@ -7,9 +7,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/signpostd/signpost/app/process"
+	"github.com/signpostd/signpost/app/settings"
 	"github.com/signpostd/signpost/internal/flaggroup"
-	"github.com/signpostd/signpost/internal/process"
-	"github.com/signpostd/signpost/internal/settings"
 )
 
 func newRunCommand(s streams) *cobra.Command {

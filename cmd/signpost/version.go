@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/signpostd/signpost/internal/output"
-	"github.com/signpostd/signpost/internal/settings"
+	"github.com/signpostd/signpost/app/output"
+	"github.com/signpostd/signpost/app/settings"
 	"github.com/signpostd/signpost/internal/version"
 )
 

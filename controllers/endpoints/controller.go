@@ -59,7 +59,7 @@ type Controller struct {
 	o       Options
 	loop    *reconcile.Loop
 	overlay *reconcile.Overlay[*corev1.Endpoints]
-	told    reconcile.Told[string]
+	told    reconcile.EventDedup[string]
 	// history is new for each term.
 	history *history
 }
@@ -157,7 +157,7 @@ func (c *Controller) sync(ctx context.Context, key reconcile.Key) error {
 	service, pods := c.o.Pods.Service(key)
 	if service == nil {
 		c.history.forget(key)
-		c.told.News(key)
+		c.told.Unreported(key)
 		c.loop.Forget(key)
 		return c.deleteLeftover(ctx, key)
 	}
@@ -232,7 +232,7 @@ func (c *Controller) apply(ctx context.Context, service *corev1.Service, pods []
 }
 
 // repair has a Service synced if somebody else has changed its Endpoints while they were written.
-func (c *Controller) repair(key reconcile.Key, written *corev1.Endpoints, what reconcile.Meddling) {
+func (c *Controller) repair(key reconcile.Key, written *corev1.Endpoints, what reconcile.ExternalChange) {
 	if what == reconcile.Untouched {
 		return
 	}
@@ -275,14 +275,14 @@ func (e *writeError) Unwrap() error { return e.err }
 func (c *Controller) announce(key reconcile.Key, err error) {
 	var failed *writeError
 	if !errors.As(err, &failed) || !reconcile.IsRefused(err) {
-		c.told.News(key)
+		c.told.Unreported(key)
 		return
 	}
 	reason, doing := "FailedToUpdateEndpoint", "update endpoint"
 	if failed.action == Create {
 		reason, doing = "FailedToCreateEndpoint", "create endpoint for service"
 	}
-	for _, text := range c.told.News(key, fmt.Sprintf("Failed to %s %s: %s", doing, key, reconcile.Text(err))) {
+	for _, text := range c.told.Unreported(key, fmt.Sprintf("Failed to %s %s: %s", doing, key, reconcile.Text(err))) {
 		c.o.Recorder.Event(&corev1.ObjectReference{
 			APIVersion: "v1", Kind: "Endpoints", Namespace: key.Namespace, Name: key.Name,
 			UID: failed.wanted.UID, ResourceVersion: failed.wanted.ResourceVersion,

@@ -86,7 +86,7 @@ type Controller struct {
 
 	store  *slices.Store
 	writer *writer
-	told   reconcile.Told[string]
+	told   reconcile.EventDedup[string]
 	// These are new for each term.
 	reconciler *endpointslice.Reconciler
 	topology   *topologycache.TopologyCache
@@ -327,7 +327,7 @@ func (c *Controller) syncService(ctx context.Context, key reconcile.Key) error {
 		for _, family := range []discoveryv1.AddressType{discoveryv1.AddressTypeIPv4, discoveryv1.AddressTypeIPv6} {
 			c.topology.RemoveHints(key.String(), family)
 		}
-		c.told.News(key)
+		c.told.Unreported(key)
 		c.loop.Forget(key)
 		return nil
 	}
@@ -361,10 +361,10 @@ func (c *Controller) uncount(key reconcile.Key) {
 // announce tells of a failure by an Event on the Service.
 func (c *Controller) announce(service *corev1.Service, key reconcile.Key, err error) {
 	if !reconcile.IsRefused(err) {
-		c.told.News(key)
+		c.told.Unreported(key)
 		return
 	}
-	for _, text := range c.told.News(key, fmt.Sprintf("Error updating Endpoint Slices for Service %s: %s", key, reconcile.Text(err))) {
+	for _, text := range c.told.Unreported(key, fmt.Sprintf("Error updating Endpoint Slices for Service %s: %s", key, reconcile.Text(err))) {
 		c.o.Recorder.Event(service, corev1.EventTypeWarning, "FailedToUpdateEndpointSlices", text)
 	}
 }

@@ -19,16 +19,16 @@ import (
 	"github.com/signpostd/signpost/controllers/membership"
 	"github.com/signpostd/signpost/controllers/reconcile"
 	"github.com/signpostd/signpost/controllers/watched"
-	"github.com/signpostd/signpost/internal/kubetest"
-	"github.com/signpostd/signpost/internal/object"
+	"github.com/signpostd/signpost/internal/objectmeta"
 	"github.com/signpostd/signpost/kube"
+	"github.com/signpostd/signpost/testkit/kubetest"
 )
 
 // bare returns a controller without a cluster.
 func bare() *Controller {
 	return New(Options{
 		Client: fake.NewClientset().DiscoveryV1(),
-		Pods: membership.New(func(p *watched.Pod) (types.NamespacedName, object.Labels) {
+		Pods: membership.New(func(p *watched.Pod) (types.NamespacedName, objectmeta.Labels) {
 			return types.NamespacedName{Namespace: p.Namespace, Name: p.Name}, p.Labels
 		}),
 		PodTable:             watched.Pods().Table(),

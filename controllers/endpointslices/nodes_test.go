@@ -23,7 +23,7 @@ import (
 
 	"github.com/signpostd/signpost/controllers/reconcile"
 	"github.com/signpostd/signpost/controllers/watched"
-	"github.com/signpostd/signpost/internal/object"
+	"github.com/signpostd/signpost/internal/objectmeta"
 )
 
 // running is a controller without a cluster that leads, in a bubble of synctest.
@@ -102,7 +102,7 @@ func (r *running) pod(n int, node string) {
 	name := fmt.Sprint("pod-", n)
 	ip := fmt.Sprint("10.0.0.", n)
 	r.o.Pods.Put(&watched.Pod{
-		Namespace: "ns", Name: name, UID: name, Labels: object.NewLabels(map[string]string{"app": "web-0"}), Node: node, IP: ip, IPs: []string{ip},
+		Namespace: "ns", Name: name, UID: name, Labels: objectmeta.NewLabels(map[string]string{"app": "web-0"}), Node: node, IP: ip, IPs: []string{ip},
 		Ready: corev1.ConditionTrue, ReadySince: time.Unix(1, 0),
 	})
 }

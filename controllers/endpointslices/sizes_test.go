@@ -10,7 +10,7 @@ import (
 
 	"github.com/signpostd/signpost/controllers/reconcile"
 	"github.com/signpostd/signpost/controllers/watched"
-	"github.com/signpostd/signpost/internal/object"
+	"github.com/signpostd/signpost/internal/objectmeta"
 )
 
 // controllers, finding N4: the gauges of the library count one family of a dual-stack Service.
@@ -38,7 +38,7 @@ func TestN4GaugesCountBothFamilies(t *testing.T) {
 		for i := range 3 {
 			name, ip := fmt.Sprint("pod-", i), fmt.Sprint("10.0.0.", i+1)
 			r.o.Pods.Put(&watched.Pod{
-				Namespace: "ns", Name: name, UID: name, Labels: object.NewLabels(dual.Spec.Selector), Ready: corev1.ConditionTrue,
+				Namespace: "ns", Name: name, UID: name, Labels: objectmeta.NewLabels(dual.Spec.Selector), Ready: corev1.ConditionTrue,
 				IP: ip, IPs: []string{ip, fmt.Sprint("2001:db8::", i+1)},
 			})
 		}

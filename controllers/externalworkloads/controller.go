@@ -58,7 +58,7 @@ type Controller struct {
 	o     Options
 	loop  *reconcile.Loop
 	store *slicestore.Store
-	told  reconcile.Told[Problem]
+	told  reconcile.EventDedup[Problem]
 }
 
 // New returns a controller that doesn't run yet.
@@ -233,7 +233,7 @@ func (c *Controller) contested(key reconcile.Key) {
 
 // tell makes Events of the problems of a Service that are new.
 func (c *Controller) tell(key reconcile.Key, problems []Problem) {
-	for _, p := range c.told.News(key, problems...) {
+	for _, p := range c.told.Unreported(key, problems...) {
 		c.o.Metrics.Problem(queueName, p.Reason)
 		c.o.Recorder.Event(&p.Object, corev1.EventTypeWarning, p.Reason, p.Message)
 	}

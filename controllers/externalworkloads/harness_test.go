@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/signpostd/signpost/internal/object"
+	"github.com/signpostd/signpost/internal/objectmeta"
 )
 
 // tester is a *testing.T or *rapid.T.
@@ -57,7 +57,7 @@ func deleted(s *corev1.Service) { s.DeletionTimestamp = &metav1.Time{} }
 // machine returns a ready workload that serves 8080, under these IPs.
 func machine(name string, ips ...string) *Workload {
 	return &Workload{
-		Namespace: "ns", Name: name, UID: name + "-uid", Labels: object.Labels{{Key: "app", Value: "web"}},
+		Namespace: "ns", Name: name, UID: name + "-uid", Labels: objectmeta.Labels{{Key: "app", Value: "web"}},
 		IPs: ips, Ports: []Port{{Name: "http", Number: 8080, Protocol: "TCP"}}, Ready: true,
 	}
 }
@@ -76,7 +76,7 @@ func labelled(labels ...string) func(*Workload) {
 			key, value, _ := strings.Cut(l, "=")
 			m[key] = value
 		}
-		w.Labels = object.NewLabels(m)
+		w.Labels = objectmeta.NewLabels(m)
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/signpostd/signpost/controllers/membership"
 	"github.com/signpostd/signpost/controllers/reconcile"
 	"github.com/signpostd/signpost/controllers/watched"
-	"github.com/signpostd/signpost/internal/object"
+	"github.com/signpostd/signpost/internal/objectmeta"
 )
 
 // day2 B3: a new leader that couldn't read ExternalWorkloads deleted their slices.
@@ -20,7 +20,7 @@ func TestWaitsUntilWorkloadsAreKnown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var known atomic.Bool
 		c := New(Options{
-			Workloads: membership.New(func(w *Workload) (types.NamespacedName, object.Labels) {
+			Workloads: membership.New(func(w *Workload) (types.NamespacedName, objectmeta.Labels) {
 				return types.NamespacedName{Namespace: w.Namespace, Name: w.Name}, w.Labels
 			}),
 			Known: known.Load, Slices: watched.EndpointSlices(ManagedBy).Table(), Workers: 1, Metrics: reconcile.NewMetrics(nil, nil),

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"pgregory.net/rapid"
 
-	"github.com/signpostd/signpost/internal/object"
+	"github.com/signpostd/signpost/internal/objectmeta"
 )
 
 // The pools of random objects are so small that objects meet: workloads share IPs
@@ -32,7 +32,7 @@ func drawWorkload(t *rapid.T, name string) *Workload {
 	}
 	return &Workload{
 		Namespace: "ns", Name: name, UID: rapid.SampledFrom([]string{"1", "2"}).Draw(t, "uid"),
-		Labels: object.NewLabels(labels), Ready: rapid.Bool().Draw(t, "ready"),
+		Labels: objectmeta.NewLabels(labels), Ready: rapid.Bool().Draw(t, "ready"),
 		IPs:   rapid.SliceOfN(poolOfIPs, 0, 3).Draw(t, "ips"),
 		Ports: rapid.SliceOfN(poolOfPorts, 0, 2).Draw(t, "ports"),
 	}

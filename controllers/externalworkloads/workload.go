@@ -7,14 +7,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
-	"github.com/signpostd/signpost/internal/object"
+	"github.com/signpostd/signpost/internal/objectmeta"
 )
 
 // Workload is what the writer needs of a workload.linkerd.io/v1beta1
 // ExternalWorkload (spec/destination.md §8.4).
 type Workload struct {
 	Namespace, Name, UID string
-	Labels               object.Labels
+	Labels               objectmeta.Labels
 	// IPs are spec.workloadIPs as written.
 	IPs []string
 	// Ports are the ports that the workload says it serves.

@@ -8,7 +8,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/signpostd/signpost/api/workload"
-	"github.com/signpostd/signpost/internal/object"
+	"github.com/signpostd/signpost/internal/objectmeta"
 	"github.com/signpostd/signpost/kube"
 )
 
@@ -58,7 +58,7 @@ func TestTrim(t *testing.T) {
 spec: {workloadIPs: [{ip: 10.0.0.1}, {ip: nonsense}], ports: [{name: http, port: 80, protocol: UDP}, {port: 1}, {port: 70000}]}
 status: {conditions: [{type: Other, status: "False"}, {type: Ready, status: "True"}]}`,
 			want: &Workload{
-				Namespace: "ns", Name: "x", UID: "u", Labels: object.Labels{{Key: "app", Value: "web"}}, Ready: true,
+				Namespace: "ns", Name: "x", UID: "u", Labels: objectmeta.Labels{{Key: "app", Value: "web"}}, Ready: true,
 				IPs: []string{"10.0.0.1", "nonsense"}, Ports: []Port{{"http", 80, "UDP"}, {"", 1, ""}},
 			},
 			problems: []string{"spec.ports[2].port"},
@@ -66,12 +66,12 @@ status: {conditions: [{type: Other, status: "False"}, {type: Ready, status: "Tru
 		{
 			name: "not ready",
 			yaml: meta + `status: {conditions: [{type: Ready, status: Unknown}]}`,
-			want: &Workload{Namespace: "ns", Name: "x", UID: "u", Labels: object.Labels{{Key: "app", Value: "web"}}},
+			want: &Workload{Namespace: "ns", Name: "x", UID: "u", Labels: objectmeta.Labels{{Key: "app", Value: "web"}}},
 		},
 		{name: "spec of the wrong shape", yaml: meta + `spec: {ports: 80}`, problems: []string{"spec"}},
 		{
 			name: "status of the wrong shape", yaml: meta + `status: {conditions: yes}`, problems: []string{"status"},
-			want: &Workload{Namespace: "ns", Name: "x", UID: "u", Labels: object.Labels{{Key: "app", Value: "web"}}},
+			want: &Workload{Namespace: "ns", Name: "x", UID: "u", Labels: objectmeta.Labels{{Key: "app", Value: "web"}}},
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

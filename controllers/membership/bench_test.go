@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/signpostd/signpost/internal/object"
+	"github.com/signpostd/signpost/internal/objectmeta"
 )
 
 // The cluster of the benchmarks: each Service selects the pods of one Deployment.
@@ -23,10 +23,10 @@ const (
 // benchPod is a workload as the controllers have them: a pointer to something small.
 type benchPod struct {
 	name   types.NamespacedName
-	labels object.Labels
+	labels objectmeta.Labels
 }
 
-func describeBenchPod(p *benchPod) (types.NamespacedName, object.Labels) { return p.name, p.labels }
+func describeBenchPod(p *benchPod) (types.NamespacedName, objectmeta.Labels) { return p.name, p.labels }
 
 // benchCluster returns Services and pods. Those of a Deployment share their labels, as
 // package kube makes them do; or each pod has its own, as those of StatefulSets.
@@ -42,12 +42,12 @@ func benchCluster(shared bool) ([]*corev1.Service, []*benchPod) {
 				Spec:       corev1.ServiceSpec{Selector: map[string]string{"app": app}},
 			})
 			labels := map[string]string{"app": app, "tier": "backend", "pod-template-hash": "5d9c7b-" + app}
-			set := object.NewLabels(labels)
+			set := objectmeta.NewLabels(labels)
 			for p := range benchPods {
 				name := fmt.Sprintf("%s-5d9c7b-%d", app, p)
 				if !shared {
 					labels["pod-template-hash"] = name
-					set = object.NewLabels(labels)
+					set = objectmeta.NewLabels(labels)
 				}
 				pods = append(pods, &benchPod{name: types.NamespacedName{Namespace: namespace, Name: name}, labels: set})
 			}

@@ -6,7 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/signpostd/signpost/internal/object"
+	"github.com/signpostd/signpost/internal/objectmeta"
 )
 
 // Index knows the Services of a cluster and which workloads, of type W, each of
@@ -17,7 +17,7 @@ import (
 // index: they must not be changed. The index doesn't change them either, so that they may
 // be kept.
 type Index[W any] struct {
-	describe func(W) (types.NamespacedName, object.Labels)
+	describe func(W) (types.NamespacedName, objectmeta.Labels)
 
 	mu         sync.RWMutex
 	namespaces map[string]*namespace[W]
@@ -26,7 +26,7 @@ type Index[W any] struct {
 // New returns an empty index. The function describe returns the name and the labels of a
 // workload; for one value always the same. Labels must not be changed. Workloads with equal
 // labels cost least when they share them in memory, as package kube has them do.
-func New[W any](describe func(W) (types.NamespacedName, object.Labels)) *Index[W] {
+func New[W any](describe func(W) (types.NamespacedName, objectmeta.Labels)) *Index[W] {
 	return &Index[W]{describe: describe, namespaces: map[string]*namespace[W]{}}
 }
 

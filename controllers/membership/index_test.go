@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
 
-	"github.com/signpostd/signpost/internal/object"
+	"github.com/signpostd/signpost/internal/objectmeta"
 )
 
 // thing is a workload as these tests have them.
@@ -21,17 +21,17 @@ type thing struct {
 	namespace, name string
 	labels          map[string]string
 	// shared are the labels when they are to be the same in memory as those of others.
-	shared  object.Labels
+	shared  objectmeta.Labels
 	version int
 }
 
 func newIndex() *Index[thing] {
-	return New(func(t thing) (types.NamespacedName, object.Labels) {
+	return New(func(t thing) (types.NamespacedName, objectmeta.Labels) {
 		name := types.NamespacedName{Namespace: t.namespace, Name: t.name}
 		if t.shared != nil {
 			return name, t.shared
 		}
-		return name, object.NewLabels(t.labels)
+		return name, objectmeta.NewLabels(t.labels)
 	})
 }
 
@@ -135,14 +135,14 @@ type model struct {
 	services map[string]map[string]string
 	things   map[string]thing
 	// shared are the labels that things share.
-	shared map[string]object.Labels
+	shared map[string]objectmeta.Labels
 	// handed are lists that the index gave away, and what they were.
 	handed, copies [][]string
 }
 
 func newModel() *model {
 	return &model{
-		services: map[string]map[string]string{}, things: map[string]thing{}, shared: map[string]object.Labels{},
+		services: map[string]map[string]string{}, things: map[string]thing{}, shared: map[string]objectmeta.Labels{},
 	}
 }
 
@@ -150,7 +150,7 @@ func newModel() *model {
 func (m *model) share(t thing) thing {
 	text := fmt.Sprint(t.labels)
 	if _, ok := m.shared[text]; !ok {
-		m.shared[text] = object.NewLabels(t.labels)
+		m.shared[text] = objectmeta.NewLabels(t.labels)
 	}
 	t.shared = m.shared[text]
 	return t

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"unsafe"
 
-	"github.com/signpostd/signpost/internal/object"
+	"github.com/signpostd/signpost/internal/objectmeta"
 )
 
 // Labels at one place in memory are equal, unless one list of labels is the beginning of the
@@ -18,10 +18,10 @@ func TestLabelsInMemory(t *testing.T) {
 	for _, s := range []string{"a", "b"} {
 		x.PutService(serviceOf(s, map[string]string{s: "yes"}))
 	}
-	long, again := object.NewLabels(letters("ab")), object.NewLabels(letters("ab"))
+	long, again := objectmeta.NewLabels(letters("ab")), objectmeta.NewLabels(letters("ab"))
 	for _, test := range []struct {
 		name      string
-		labels    object.Labels
+		labels    objectmeta.Labels
 		concerned string
 	}{
 		{"one", long, "ab"},
@@ -60,7 +60,7 @@ func TestNamesInMemory(t *testing.T) {
 // Lists may be read while the index changes. The race detector would find a write to them.
 func TestListsAreNotWrittenTo(t *testing.T) {
 	x := newIndex()
-	shared := object.NewLabels(letters("ab"))
+	shared := objectmeta.NewLabels(letters("ab"))
 	read := func(lists ...[]string) {
 		for _, name := range slices.Concat(lists...) {
 			if !strings.Contains("ab", name) {

@@ -5,7 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/signpostd/signpost/internal/object"
+	"github.com/signpostd/signpost/internal/objectmeta"
 )
 
 // namespace has the Services and workloads of one namespace.
@@ -15,15 +15,15 @@ type namespace[W any] struct {
 	groups    map[identity]*group[W]
 	// byPivot files the Services that select something under one label of their
 	// selector; those with an empty selector are under the zero Label.
-	byPivot map[object.Label]set[service[W]]
+	byPivot map[objectmeta.Label]set[service[W]]
 	// byLabel files the groups under each of their labels.
-	byLabel map[object.Label]set[group[W]]
+	byLabel map[objectmeta.Label]set[group[W]]
 }
 
 type service[W any] struct {
 	object *corev1.Service
 	// selector is sorted by key.
-	selector object.Labels
+	selector objectmeta.Labels
 	// groups are those that the Service selects.
 	groups set[group[W]]
 	// alone has the name of the Service and is never written to. The groups that no other
@@ -36,7 +36,7 @@ type service[W any] struct {
 // labels, and a workload may be in either.
 type group[W any] struct {
 	// labels are kept by the group: while it is there, no others can be where they are.
-	labels object.Labels
+	labels objectmeta.Labels
 	// workloads are in no particular order.
 	workloads []W
 	// services has the names of the Services that select the group. Callers have it too: it
@@ -53,12 +53,12 @@ type place[W any] struct {
 // identity tells where in memory labels are, which is cheaper to look up than what they
 // are. Labels of one identity are equal; those of two may be equal as well.
 type identity struct {
-	first *object.Label
+	first *objectmeta.Label
 	// count is part of it because some labels may be the beginning of others.
 	count int
 }
 
-func identityOf(labels object.Labels) identity {
+func identityOf(labels objectmeta.Labels) identity {
 	if len(labels) == 0 {
 		return identity{}
 	}
@@ -68,7 +68,7 @@ func identityOf(labels object.Labels) identity {
 func newNamespace[W any]() *namespace[W] {
 	return &namespace[W]{
 		services: map[string]*service[W]{}, workloads: map[string]place[W]{}, groups: map[identity]*group[W]{},
-		byPivot: map[object.Label]set[service[W]]{}, byLabel: map[object.Label]set[group[W]]{},
+		byPivot: map[objectmeta.Label]set[service[W]]{}, byLabel: map[objectmeta.Label]set[group[W]]{},
 	}
 }
 
@@ -78,7 +78,7 @@ func (ns *namespace[W]) addService(svc *corev1.Service) {
 	if svc.Spec.Selector == nil {
 		return
 	}
-	s.selector = object.NewLabels(svc.Spec.Selector)
+	s.selector = objectmeta.NewLabels(svc.Spec.Selector)
 	pivot := ns.pivot(s.selector)
 	add(ns.byPivot, pivot, s)
 	if len(s.selector) == 0 {
@@ -100,15 +100,15 @@ func (ns *namespace[W]) removeService(s *service[W]) {
 		g.leave(s)
 	}
 	// The pivot was the rarest label when the Service came, which it need not be now.
-	remove(ns.byPivot, object.Label{}, s)
+	remove(ns.byPivot, objectmeta.Label{}, s)
 	for _, l := range s.selector {
 		remove(ns.byPivot, l, s)
 	}
 }
 
 // pivot returns the label of a selector that the fewest groups have.
-func (ns *namespace[W]) pivot(selector object.Labels) object.Label {
-	var rarest object.Label
+func (ns *namespace[W]) pivot(selector objectmeta.Labels) objectmeta.Label {
+	var rarest objectmeta.Label
 	for i, l := range selector {
 		if i == 0 || ns.byLabel[l].size() < ns.byLabel[rarest].size() {
 			rarest = l
@@ -119,7 +119,7 @@ func (ns *namespace[W]) pivot(selector object.Labels) object.Label {
 
 // groupOf returns the group of workloads that have these very labels. It may be new, and
 // then a workload has to be added.
-func (ns *namespace[W]) groupOf(labels object.Labels) *group[W] {
+func (ns *namespace[W]) groupOf(labels objectmeta.Labels) *group[W] {
 	id := identityOf(labels)
 	g := ns.groups[id]
 	if g == nil {
@@ -132,7 +132,7 @@ func (ns *namespace[W]) groupOf(labels object.Labels) *group[W] {
 
 // file puts a group under its labels and into the Services that select it.
 func (ns *namespace[W]) file(g *group[W]) {
-	for s := range ns.byPivot[object.Label{}].all() {
+	for s := range ns.byPivot[objectmeta.Label{}].all() {
 		g.join(s)
 	}
 	for _, l := range g.labels {
@@ -182,7 +182,7 @@ func (g *group[W]) leave(s *service[W]) {
 	g.services = others
 }
 
-func (s *service[W]) selects(labels object.Labels) bool {
+func (s *service[W]) selects(labels objectmeta.Labels) bool {
 	for _, l := range s.selector {
 		if v, ok := labels.Get(l.Key); !ok || v != l.Value {
 			return false

@@ -5,13 +5,13 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/signpostd/signpost/internal/object"
+	"github.com/signpostd/signpost/internal/objectmeta"
 )
 
 func sameSelector(a, b map[string]string) bool { return (a == nil) == (b == nil) && maps.Equal(a, b) }
 
 // equal compares what the labels are only when they are not the same in memory.
-func equal(a, b object.Labels) bool {
+func equal(a, b objectmeta.Labels) bool {
 	return identityOf(a) == identityOf(b) || slices.Equal(a, b)
 }
 
@@ -106,14 +106,14 @@ func (s set[T]) all() iter.Seq[*T] {
 }
 
 // add puts a value into the set of a label.
-func add[T any](sets map[object.Label]set[T], label object.Label, value *T) {
+func add[T any](sets map[objectmeta.Label]set[T], label objectmeta.Label, value *T) {
 	s := sets[label]
 	s.add(value)
 	sets[label] = s
 }
 
 // remove undoes add. There is no set of a label of which nothing is left.
-func remove[T any](sets map[object.Label]set[T], label object.Label, value *T) {
+func remove[T any](sets map[objectmeta.Label]set[T], label objectmeta.Label, value *T) {
 	s, ok := sets[label]
 	if !ok {
 		return

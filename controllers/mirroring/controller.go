@@ -71,7 +71,7 @@ type Controller struct {
 	o     Options
 	loop  *reconcile.Loop
 	store *slicestore.Store
-	told  reconcile.Told[Problem]
+	told  reconcile.EventDedup[Problem]
 }
 
 // New returns a controller that doesn't run yet.
@@ -265,7 +265,7 @@ func (c *Controller) contested(key reconcile.Key) {
 // tell makes Events of the problems of Endpoints that are new. Endpoints are nil when
 // they are gone.
 func (c *Controller) tell(key reconcile.Key, endpoints *corev1.Endpoints, problems []Problem) {
-	for _, p := range c.told.News(key, problems...) {
+	for _, p := range c.told.Unreported(key, problems...) {
 		c.o.Metrics.Problem(queueName, p.Reason)
 		if endpoints != nil {
 			c.event(endpoints, p.Reason, p.Message)

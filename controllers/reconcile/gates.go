@@ -8,48 +8,48 @@ import (
 type outcome int
 
 const (
-	// silent is that of a sync that has written nothing.
-	silent outcome = iota
-	// answered is that of a sync that has written, or tried to write what nobody would accept.
-	answered
-	// unanswered is that of a sync that has failed in a way that may concern all.
-	unanswered
+	// noWrite is that of a sync that has written nothing.
+	noWrite outcome = iota
+	// reached is that of a sync that has written, or tried to write what nobody would accept.
+	reached
+	// unreachable is that of a sync that has failed in a way that may concern all.
+	unreachable
 )
 
-// gates are the gate of all Services and those of their namespaces. A Service has to come through
+// breakers are the gate of all Services and those of their namespaces. A Service has to come through
 // both. It is not safe for concurrent use.
-type gates struct {
+type breakers struct {
 	workers int
-	all     *gate
-	of      map[string]*gate
-	doubted map[Key]bool
+	all     *breaker
+	of      map[string]*breaker
+	failing map[Key]bool
 }
 
-func newGates(workers int) *gates {
+func newBreakers(workers int) *breakers {
 	doubted := map[Key]bool{}
-	return &gates{
-		workers: workers, all: newGate(doubted, func(key Key) string { return key.Namespace }), of: map[string]*gate{}, doubted: doubted,
+	return &breakers{
+		workers: workers, all: newBreaker(doubted, func(key Key) string { return key.Namespace }), of: map[string]*breaker{}, failing: doubted,
 	}
 }
 
-func (g *gates) namespace(key Key) *gate {
+func (g *breakers) namespace(key Key) *breaker {
 	of := g.of[key.Namespace]
 	if of == nil {
-		of = newGate(g.doubted, func(key Key) string { return key.Name })
+		of = newBreaker(g.failing, func(key Key) string { return key.Name })
 		g.of[key.Namespace] = of
 	}
 	return of
 }
 
 // begin reports whether a Service may be synced now. If not, it is held back, and released later.
-func (g *gates) begin(key Key, now time.Time) bool {
+func (g *breakers) begin(key Key, now time.Time) bool {
 	of := g.namespace(key)
 	switch {
 	case !g.all.admits(key, now):
 		g.all.hold(key)
 		g.forgetIdle(key)
 		return false
-	case !g.all.paused && !of.admits(key, now):
+	case !g.all.open && !of.admits(key, now):
 		of.hold(key)
 		return false
 	}
@@ -65,51 +65,51 @@ type verdict struct {
 	held bool
 	// begins says whose pause begins; empty when none does. over are the pauses that have ended.
 	begins string
-	over   []ended
+	over   []closedBreaker
 }
 
-// ended is a pause that has ended.
-type ended struct {
-	whose string
-	pause pause
+// closedBreaker is a pause that has ended.
+type closedBreaker struct {
+	scope  string
+	outage outage
 }
 
-// everybody is who waits in a pause of the gate of all.
-const everybody = "all"
+// clusterScope is who waits in a pause of the gate of all.
+const clusterScope = "all"
 
-// whose returns who waits in a pause of the gate of a namespace.
-func whose(key Key) string { return "namespace " + key.Namespace }
+// scopeLabel returns who waits in a pause of the gate of a namespace.
+func scopeLabel(key Key) string { return "namespace " + key.Namespace }
 
 // end notes how the sync of a Service has ended. The error is nil when it succeeded.
-func (g *gates) end(key Key, how outcome, err error, now time.Time) (v verdict) {
+func (g *breakers) end(key Key, how outcome, err error, now time.Time) (v verdict) {
 	of := g.namespace(key)
 	probe, probeOf := g.all.end(key), of.end(key)
 	if err == nil {
-		delete(g.doubted, key)
+		delete(g.failing, key)
 	}
 	switch how {
-	case answered:
+	case reached:
 		if p := g.all.succeed(g.workers); p != nil {
-			v.over = append(v.over, ended{everybody, *p})
+			v.over = append(v.over, closedBreaker{clusterScope, *p})
 		}
 		if p := of.succeed(g.workers); p != nil {
-			v.over = append(v.over, ended{whose(key), *p})
+			v.over = append(v.over, closedBreaker{scopeLabel(key), *p})
 		}
-	case unanswered:
+	case unreachable:
 		if g.all.fail(key, err, now, probe) {
-			v.begins = everybody
+			v.begins = clusterScope
 			for _, other := range g.of {
 				g.all.absorb(other)
 			}
 		}
-		if !g.all.paused && of.fail(key, err, now, probeOf) {
-			v.begins = whose(key)
+		if !g.all.open && of.fail(key, err, now, probeOf) {
+			v.begins = scopeLabel(key)
 		}
 		switch {
-		case g.all.paused:
+		case g.all.open:
 			g.all.hold(key)
 			v.held = true
-		case of.paused:
+		case of.open:
 			of.hold(key)
 			v.held = true
 		}
@@ -118,7 +118,7 @@ func (g *gates) end(key Key, how outcome, err error, now time.Time) (v verdict) 
 }
 
 // forgetIdle drops the gate of the namespace of a Service if there is nothing to remember.
-func (g *gates) forgetIdle(key Key) {
+func (g *breakers) forgetIdle(key Key) {
 	if of := g.of[key.Namespace]; of != nil && of.idle() {
 		delete(g.of, key.Namespace)
 	}

@@ -40,7 +40,7 @@ func (f *failureLog) paused(whose string, err error) {
 }
 
 // resumed notes that a pause has ended.
-func (f *failureLog) resumed(whose string, p pause) {
+func (f *failureLog) resumed(whose string, p outage) {
 	level := slog.LevelDebug
 	if f.told[whose] {
 		level = slog.LevelInfo

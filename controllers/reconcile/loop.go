@@ -93,9 +93,9 @@ func (l *Loop) AddBatched(namespace string, names ...string) {
 // which is empty if that isn't known. It has the Service synced after a delay, which grows while that happens again and
 // again. What is lost is written again the first time without a delay, and later after a shorter one. Between terms, and
 // for what is untouched, it does nothing.
-func (l *Loop) Repair(key Key, what Meddling, by string) {
+func (l *Loop) Repair(key Key, what ExternalChange, by string) {
 	if t := l.term.Load(); t != nil && what != Untouched {
-		t.queue.AddAfter(key, t.foreign(key, what, by))
+		t.queue.AddAfter(key, t.noteExternalChange(key, what, by))
 	}
 }
 

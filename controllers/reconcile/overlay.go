@@ -73,7 +73,7 @@ func (o *Overlay[T]) Begin(service Key, name string) {
 
 // Wrote ends a create or update with what the API server made of it. It returns
 // what somebody else has done to the object since.
-func (o *Overlay[T]) Wrote(service Key, object T) Meddling {
+func (o *Overlay[T]) Wrote(service Key, object T) ExternalChange {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	w := o.writes[service][object.GetName()]
@@ -115,7 +115,7 @@ func (o *Overlay[T]) Deleted(service Key, object T) {
 
 // Failed ends a request that came to nothing or whose outcome is unknown. It returns
 // what has become of the object since Begin.
-func (o *Overlay[T]) Failed(service Key, name string) Meddling {
+func (o *Overlay[T]) Failed(service Key, name string) ExternalChange {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	w := o.writes[service][name]
@@ -200,7 +200,7 @@ func (o *Overlay[T]) passed(service Key, name string, w *write[T]) bool {
 // Arrived is to be called with each version of an object that the table gets, and
 // returns whether somebody else has changed it. While a write is under way Arrived can't
 // know that, and returns Untouched; the method that ends the write returns it then.
-func (o *Overlay[T]) Arrived(service Key, object Version) Meddling {
+func (o *Overlay[T]) Arrived(service Key, object Version) ExternalChange {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	w := o.writes[service][object.GetName()]
@@ -228,7 +228,7 @@ func (o *Overlay[T]) Arrived(service Key, object Version) Meddling {
 
 // Gone is to be called with each object that the table loses, and returns whether somebody else
 // has deleted it. While a write is under way it returns Untouched, as Arrived does.
-func (o *Overlay[T]) Gone(service Key, object Version) Meddling {
+func (o *Overlay[T]) Gone(service Key, object Version) ExternalChange {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	w := o.writes[service][object.GetName()]

@@ -189,71 +189,71 @@ func TestWhoDidIt(t *testing.T) {
 	type overlay = Overlay[*discoveryv1.EndpointSlice]
 	for _, test := range []struct {
 		name string
-		do   func(*overlay, *table) Meddling
-		want Meddling
+		do   func(*overlay, *table) ExternalChange
+		want ExternalChange
 	}{
-		{"arrives before the answer", func(o *overlay, tab *table) Meddling {
+		{"arrives before the answer", func(o *overlay, tab *table) ExternalChange {
 			o.Begin(web, "web-1")
 			tab.version = 9
 			return cmp.Or(o.Arrived(web, slice("a", 9)), o.Wrote(web, slice("a", 9)))
 		}, Untouched},
-		{"somebody else before the answer", func(o *overlay, tab *table) Meddling {
+		{"somebody else before the answer", func(o *overlay, tab *table) ExternalChange {
 			o.Begin(web, "web-1")
 			tab.version = 10
 			return cmp.Or(o.Arrived(web, slice("a", 10)), o.Wrote(web, slice("a", 9)))
 		}, Changed},
-		{"deleted by somebody else before the answer", func(o *overlay, tab *table) Meddling {
+		{"deleted by somebody else before the answer", func(o *overlay, tab *table) ExternalChange {
 			o.Begin(web, "web-1")
 			tab.version = 10
 			return cmp.Or(o.Gone(web, slice("a", 9)), o.Wrote(web, slice("a", 9)))
 		}, Lost},
-		{"somebody else while a write fails", func(o *overlay, tab *table) Meddling {
+		{"somebody else while a write fails", func(o *overlay, tab *table) ExternalChange {
 			o.Begin(web, "web-1")
 			tab.version = 10
 			return cmp.Or(o.Arrived(web, slice("a", 10)), o.Failed(web, "web-1"))
 		}, Changed},
-		{"deleted by somebody else while a write fails", func(o *overlay, tab *table) Meddling {
+		{"deleted by somebody else while a write fails", func(o *overlay, tab *table) ExternalChange {
 			o.Begin(web, "web-1")
 			tab.version = 10
 			return cmp.Or(o.Gone(web, slice("a", 5)), o.Failed(web, "web-1"))
 		}, Lost},
-		{"a write fails", func(o *overlay, _ *table) Meddling {
+		{"a write fails", func(o *overlay, _ *table) ExternalChange {
 			o.Begin(web, "web-1")
 			return o.Failed(web, "web-1")
 		}, Untouched},
-		{"somebody else after the write", func(o *overlay, _ *table) Meddling {
+		{"somebody else after the write", func(o *overlay, _ *table) ExternalChange {
 			o.Begin(web, "web-1")
 			o.Wrote(web, slice("a", 9))
 			return cmp.Or(o.Arrived(web, slice("a", 9)), o.Arrived(web, slice("a", 10)))
 		}, Changed},
-		{"an older version after the write", func(o *overlay, _ *table) Meddling {
+		{"an older version after the write", func(o *overlay, _ *table) ExternalChange {
 			o.Begin(web, "web-1")
 			o.Wrote(web, slice("a", 9))
 			return o.Arrived(web, slice("a", 8))
 		}, Untouched},
-		{"own delete", func(o *overlay, _ *table) Meddling {
+		{"own delete", func(o *overlay, _ *table) ExternalChange {
 			o.Begin(web, "web-1")
 			o.Deleted(web, slice("a", 5))
 			return o.Gone(web, slice("a", 5))
 		}, Untouched},
-		{"own delete, gone before the answer", func(o *overlay, _ *table) Meddling {
+		{"own delete, gone before the answer", func(o *overlay, _ *table) ExternalChange {
 			o.Begin(web, "web-1")
 			what := o.Gone(web, slice("a", 5))
 			o.Deleted(web, slice("a", 5))
-			return cmp.Or(what, Meddling(len(o.writes)))
+			return cmp.Or(what, ExternalChange(len(o.writes)))
 		}, Untouched},
-		{"own delete, an update that came before arrives after", func(o *overlay, _ *table) Meddling {
+		{"own delete, an update that came before arrives after", func(o *overlay, _ *table) ExternalChange {
 			o.Begin(web, "web-1")
 			o.Deleted(web, slice("a", 5))
 			return cmp.Or(o.Arrived(web, slice("a", 6)), o.Gone(web, slice("a", 6)))
 		}, Untouched},
-		{"somebody else's delete", func(o *overlay, _ *table) Meddling { return o.Gone(web, slice("a", 5)) }, Lost},
-		{"somebody else's delete of what was written", func(o *overlay, _ *table) Meddling {
+		{"somebody else's delete", func(o *overlay, _ *table) ExternalChange { return o.Gone(web, slice("a", 5)) }, Lost},
+		{"somebody else's delete of what was written", func(o *overlay, _ *table) ExternalChange {
 			o.Begin(web, "web-1")
 			o.Wrote(web, slice("a", 9))
-			return o.Gone(web, slice("a", 9)) + Meddling(len(o.writes))
+			return o.Gone(web, slice("a", 9)) + ExternalChange(len(o.writes))
 		}, Lost},
-		{"a new term", func(o *overlay, _ *table) Meddling {
+		{"a new term", func(o *overlay, _ *table) ExternalChange {
 			o.Begin(web, "web-1")
 			o.Wrote(web, slice("a", 9))
 			o.Forget()

@@ -39,12 +39,12 @@ type repair struct {
 	last  time.Time
 }
 
-// Meddling is what somebody else has done to an object of a Service.
-type Meddling int
+// ExternalChange is what somebody else has done to an object of a Service.
+type ExternalChange int
 
 const (
 	// Untouched means that nobody else has done anything.
-	Untouched Meddling = iota
+	Untouched ExternalChange = iota
 	// Changed means that the object has other contents.
 	Changed
 	// Lost means that the object is gone, or lacks endpoints that it had.
@@ -54,16 +54,16 @@ const (
 )
 
 // Lacking returns Lost for a change after which the object lacks endpoints that it had.
-func (m Meddling) Lacking(lacks func() bool) Meddling {
+func (m ExternalChange) Lacking(lacks func() bool) ExternalChange {
 	if m == Changed && lacks() {
 		return Lost
 	}
 	return m
 }
 
-// foreign notes what somebody else has done to an object of a Service, and returns how long to wait before that is put
+// noteExternalChange notes what somebody else has done to an object of a Service, and returns how long to wait before that is put
 // right.
-func (t *term) foreign(key Key, what Meddling, by string) time.Duration {
+func (t *term) noteExternalChange(key Key, what ExternalChange, by string) time.Duration {
 	now := time.Now()
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -86,7 +86,7 @@ func (t *term) foreign(key Key, what Meddling, by string) time.Duration {
 
 // delayed returns the delay of a repair after a number of repairs in a row. Whoever deletes doesn't insist on other
 // contents, so the first time needs no delay.
-func delayed(what Meddling, first time.Duration, count int) time.Duration {
+func delayed(what ExternalChange, first time.Duration, count int) time.Duration {
 	switch {
 	case what == Changed, what == Taken && count >= takenOften:
 		return backoff(first, repairLimit, count)

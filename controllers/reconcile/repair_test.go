@@ -198,8 +198,8 @@ func TestC6LivesOfServicesLeaveNothing(t *testing.T) {
 			synctest.Wait()
 			t0 := f.loop.term.Load()
 			for name, n := range map[string]int{
-				"repairs": len(t0.repairs), "waiting": len(t0.writes.waiting), "flights": len(t0.flights), "doubted": len(t0.gates.doubted),
-				"gates": len(t0.gates.of), "held": len(t0.gates.all.held), "timers": len(t0.timers), "fresh": len(t0.gates.all.fresh), "tried": len(t0.gates.all.tried),
+				"repairs": len(t0.repairs), "waiting": len(t0.writes.waiting), "flights": len(t0.flights), "doubted": len(t0.gates.failing),
+				"gates": len(t0.gates.of), "held": len(t0.gates.all.held), "timers": len(t0.timers), "fresh": len(t0.gates.all.untried), "tried": len(t0.gates.all.retried),
 			} {
 				if n != 0 {
 					t.Errorf("%s has %d entries, want none", name, n)

@@ -15,9 +15,9 @@ import (
 const (
 	// refusedFirst is the delay at least after a failure that trying at once can't mend.
 	refusedFirst = time.Second
-	// doubtfulLimit bounds the delay between failures that other Services may share, as long as no
+	// sharedFailureLimit bounds the delay between failures that other Services may share, as long as no
 	// pause shows that they do.
-	doubtfulLimit = time.Minute
+	sharedFailureLimit = time.Minute
 	// persistent is the number of failures in a row after which a Service is said to
 	// keep failing.
 	persistent = 15
@@ -36,9 +36,9 @@ type term struct {
 
 	mu    sync.Mutex
 	over  bool
-	gates *gates
+	gates *breakers
 	// timers release who waits at a gate that pauses.
-	timers map[*gate]*time.Timer
+	timers map[*breaker]*time.Timer
 	// flights are the syncs under way.
 	flights map[Key]*flight
 	repairs map[Key]*repair
@@ -83,10 +83,10 @@ func newTerm(o *Options, caught *panics.Reporter) *term {
 		log:       newFailureLog(o.Logger.With("controller", o.Name)),
 		conflicts: delays(o.RetryFirst, o.RetryLimit),
 		refusals:  delays(max(o.RetryFirst, refusedFirst), max(o.RetryLimit, refusedFirst)),
-		doubts:    delays(max(o.RetryFirst, refusedFirst), doubtfulLimit),
+		doubts:    delays(max(o.RetryFirst, refusedFirst), sharedFailureLimit),
 		away:      delays(probeFirst, probeLimit),
-		gates:     newGates(o.Workers),
-		timers:    map[*gate]*time.Timer{},
+		gates:     newBreakers(o.Workers),
+		timers:    map[*breaker]*time.Timer{},
 		flights:   map[Key]*flight{},
 		repairs:   map[Key]*repair{},
 		writes:    newWrites(),
@@ -202,19 +202,19 @@ func (t *term) ended(key Key, err error) {
 	if r := t.repairs[key]; r != nil && r.count == 0 && !r.pending {
 		delete(t.repairs, key)
 	}
-	how, reach := silent, object
+	how, reach := noWrite, object
 	if err != nil {
 		reach = scopeOf(err)
 	}
 	switch {
 	case f.answered:
-		how = answered
+		how = reached
 	case reach != object:
-		how = unanswered
+		how = unreachable
 	}
 	v := t.gates.end(key, how, err, now)
 	for _, o := range v.over {
-		t.log.resumed(o.whose, o.pause)
+		t.log.resumed(o.scope, o.outage)
 	}
 	if v.begins != "" {
 		t.log.paused(v.begins, err)
@@ -281,7 +281,7 @@ func (t *term) schedule(key Key) {
 }
 
 // release lets Services through a gate, now and when it is time for the next probe.
-func (t *term) release(g *gate) {
+func (t *term) release(g *breaker) {
 	now := time.Now()
 	fresh, tried := g.release(now)
 	for _, key := range fresh {
@@ -290,7 +290,7 @@ func (t *term) release(g *gate) {
 	for _, key := range tried {
 		// Those that had failed before the pause, while others succeeded, wait for their own delays.
 		if n := t.failures(key); n > 0 {
-			t.queue.AddAfter(key, backoff(refusedFirst, doubtfulLimit, n-1))
+			t.queue.AddAfter(key, backoff(refusedFirst, sharedFailureLimit, n-1))
 		} else {
 			t.queue.Add(key)
 		}

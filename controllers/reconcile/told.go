@@ -5,16 +5,16 @@ import (
 	"sync"
 )
 
-// Told remembers what was last told about each Service, in pieces of type P, so that an
+// EventDedup remembers what was last told about each Service, in pieces of type P, so that an
 // Event isn't sent again for each sync that finds the same.
-type Told[P comparable] struct {
+type EventDedup[P comparable] struct {
 	mu   sync.Mutex
 	last map[Key][]P
 }
 
-// News returns what there is to tell about a Service that wasn't told last time, and
+// Unreported returns what there is to tell about a Service that wasn't told last time, and
 // remembers all of it.
-func (t *Told[P]) News(service Key, all ...P) []P {
+func (t *EventDedup[P]) Unreported(service Key, all ...P) []P {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	known := t.last[service]
@@ -30,7 +30,7 @@ func (t *Told[P]) News(service Key, all ...P) []P {
 }
 
 // Forget drops everything.
-func (t *Told[P]) Forget() {
+func (t *EventDedup[P]) Forget() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.last = nil

@@ -6,7 +6,7 @@ import (
 )
 
 func TestTold(t *testing.T) {
-	var told Told[string]
+	var told EventDedup[string]
 	db := Key{Namespace: "ns", Name: "db"}
 	for i, step := range []struct {
 		service   Key
@@ -21,11 +21,11 @@ func TestTold(t *testing.T) {
 		{web, []string{"a"}, []string{"a"}},
 		{db, []string{"a"}, nil},
 	} {
-		if got := told.News(step.service, step.all...); !slices.Equal(got, step.news) {
+		if got := told.Unreported(step.service, step.all...); !slices.Equal(got, step.news) {
 			t.Errorf("step %d: news of %q about %s: %q, want %q", i, step.all, step.service, got, step.news)
 		}
 	}
-	if told.News(db); len(told.last) != 1 {
+	if told.Unreported(db); len(told.last) != 1 {
 		t.Errorf("%d Services are remembered, want the one that has something to tell", len(told.last))
 	}
 }

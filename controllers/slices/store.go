@@ -183,7 +183,7 @@ func (s *Store) write(service reconcile.Key, operation string, e *discoveryv1.En
 	s.overlay.Begin(service, e.Name)
 	made, err := request()
 	s.o.Loop.Wrote(service, operation, reconcile.Cause(e), err)
-	var meanwhile reconcile.Meddling
+	var meanwhile reconcile.ExternalChange
 	if err != nil {
 		meanwhile = s.overlay.Failed(service, e.Name)
 		err = fmt.Errorf("%s EndpointSlice %s/%s: %w", operation, e.Namespace, e.Name, err)
@@ -300,7 +300,7 @@ func (s *Store) arrived(old, current *watched.Slice) {
 }
 
 // repair has a Service synced if somebody else has changed a slice while it was written.
-func (s *Store) repair(service reconcile.Key, written *discoveryv1.EndpointSlice, what reconcile.Meddling) {
+func (s *Store) repair(service reconcile.Key, written *discoveryv1.EndpointSlice, what reconcile.ExternalChange) {
 	if what == reconcile.Untouched {
 		return
 	}

@@ -21,8 +21,8 @@ import (
 	"github.com/signpostd/signpost/controllers/reconcile"
 	store "github.com/signpostd/signpost/controllers/slices"
 	"github.com/signpostd/signpost/controllers/watched"
-	"github.com/signpostd/signpost/internal/kubetest"
 	"github.com/signpostd/signpost/kube"
+	"github.com/signpostd/signpost/testkit/kubetest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(kubetest.Wrap(m)) }

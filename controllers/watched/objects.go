@@ -18,7 +18,7 @@ import (
 
 // Services is the kind core/v1 Service, kept whole.
 func Services() kube.Kind[corev1.Service] {
-	return kube.Whole[corev1.Service](kinds.Services())
+	return kube.FullObject[corev1.Service](kinds.Services())
 }
 
 // EncodedEndpoints are core/v1 Endpoints.

@@ -6,7 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/signpostd/signpost/internal/object"
+	"github.com/signpostd/signpost/internal/objectmeta"
 	"github.com/signpostd/signpost/kube"
 	"github.com/signpostd/signpost/kube/kinds"
 )
@@ -15,7 +15,7 @@ import (
 // (spec/endpoints.md §5.3–5.7, §5.13).
 type Pod struct {
 	Namespace, Name, UID string
-	Labels               object.Labels
+	Labels               objectmeta.Labels
 
 	// Node, Hostname and Subdomain are the fields of spec.
 	Node, Hostname, Subdomain string

@@ -18,9 +18,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"pgregory.net/rapid"
 
-	"github.com/signpostd/signpost/internal/kubetest"
 	"github.com/signpostd/signpost/internal/wire"
 	"github.com/signpostd/signpost/kube"
+	"github.com/signpostd/signpost/testkit/kubetest"
 )
 
 // failer is a *testing.T or a *rapid.T.

@@ -19,9 +19,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/signpostd/signpost/dns/configure"
-	"github.com/signpostd/signpost/dns/hostiletest"
-	"github.com/signpostd/signpost/dns/provider/azure/azuretest"
-	"github.com/signpostd/signpost/dns/provider/google/clouddnstest"
+	"github.com/signpostd/signpost/testkit/azuretest"
+	"github.com/signpostd/signpost/testkit/clouddnstest"
+	"github.com/signpostd/signpost/testkit/hostiletest"
 )
 
 const (

@@ -13,7 +13,7 @@ import (
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	"google.golang.org/grpc"
 
-	"github.com/signpostd/signpost/dns/hostiletest"
+	"github.com/signpostd/signpost/testkit/hostiletest"
 )
 
 // hostileServers are the attacks that aren't over HTTP.

@@ -12,7 +12,7 @@ import (
 
 	mdns "github.com/miekg/dns"
 
-	"github.com/signpostd/signpost/dns/bindtest"
+	"github.com/signpostd/signpost/testkit/bindtest"
 )
 
 // dnsServer is a BIND that logs what it is asked, and a connection to ask it: over UDP,

@@ -10,8 +10,6 @@ import (
 	"slices"
 
 	"github.com/signpostd/signpost/dns"
-	"github.com/signpostd/signpost/dns/etcdtest"
-	"github.com/signpostd/signpost/dns/pdnstest"
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/coredns"
 	"github.com/signpostd/signpost/dns/provider/inmemory"
@@ -19,6 +17,8 @@ import (
 	"github.com/signpostd/signpost/dns/provider/rfc2136"
 	"github.com/signpostd/signpost/dns/provider/webhook"
 	"github.com/signpostd/signpost/dns/webhookserver"
+	"github.com/signpostd/signpost/testkit/etcdtest"
+	"github.com/signpostd/signpost/testkit/pdnstest"
 )
 
 // dnsTarget is a server with the zone dnsZone, and a way past the publisher to read and write it.

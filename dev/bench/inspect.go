@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/signpostd/signpost/internal/inspect"
+	"github.com/signpostd/signpost/app/inspect"
 )
 
 const (

@@ -79,7 +79,7 @@ func TestSimulatedCluster(t *testing.T) {
 			services, nodes := kinds.Services().Table(), kinds.Nodes().Table()
 			sets, jobs := kinds.ReplicaSets().Table(), kinds.Jobs().Table()
 			servers := kinds.Servers().Table()
-			cluster, err := kube.New(kube.Options{Config: config, Report: func(of kube.Of, p kube.Problem) { t.Errorf("%v: %v", of, p) }},
+			cluster, err := kube.New(kube.Options{Config: config, Report: func(of kube.ObjectRef, p kube.Problem) { t.Errorf("%v: %v", of, p) }},
 				pods, slices, services, nodes, sets, jobs, servers)
 			if err != nil {
 				t.Fatal(err)

@@ -22,8 +22,8 @@ import (
 	"k8s.io/client-go/restmapper"
 	"sigs.k8s.io/yaml"
 
-	"github.com/signpostd/signpost/internal/kubetest"
 	"github.com/signpostd/signpost/internal/manifest"
+	"github.com/signpostd/signpost/testkit/kubetest"
 )
 
 const chartDir = "../../deploy/helm/signpost"

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/signpostd/signpost/internal/kubetest"
+	"github.com/signpostd/signpost/testkit/kubetest"
 )
 
 var (

@@ -15,8 +15,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/signpostd/signpost/dns/bindtest"
 	"github.com/signpostd/signpost/internal/childprocess"
+	"github.com/signpostd/signpost/testkit/bindtest"
 )
 
 //go:embed dns.yaml

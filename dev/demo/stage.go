@@ -16,9 +16,9 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"github.com/signpostd/signpost/dns/bindtest"
 	"github.com/signpostd/signpost/internal/childprocess"
 	"github.com/signpostd/signpost/internal/manifest"
+	"github.com/signpostd/signpost/testkit/bindtest"
 )
 
 //go:embed shop.yaml

@@ -6,8 +6,8 @@ import (
 	"github.com/signpostd/signpost/dev/lab/witness"
 )
 
-// asker is a client with a name, and the replicas that it asks in turn.
-type asker struct {
+// lookupClient is a client with a name, and the replicas that it asks in turn.
+type lookupClient struct {
 	name     string
 	replicas []string
 	witness.Client
@@ -15,10 +15,10 @@ type asker struct {
 
 // clientsOf returns who asks what: each replica is asked for the endpoints of everything, some clients go from one
 // replica to the other, and some ask for profiles.
-func clientsOf() []asker {
-	var all []asker
+func clientsOf() []lookupClient {
+	var all []lookupClient
 	ask := func(call, path, token string, replicas ...string) {
-		c := asker{name: fmt.Sprintf("client-%d", len(all)), replicas: replicas}
+		c := lookupClient{name: fmt.Sprintf("client-%d", len(all)), replicas: replicas}
 		c.Call, c.Target, c.ContextToken = call, path, token
 		// A proxy has one connection for all that it asks.
 		c.Connection = fmt.Sprintf("proxy-%d", len(all)%4)
@@ -51,7 +51,7 @@ func clientsOf() []asker {
 }
 
 // numbersOf returns the places of clients, by their names.
-func numbersOf(all []asker) map[string]int {
+func numbersOf(all []lookupClient) map[string]int {
 	numbers := map[string]int{}
 	for i, c := range all {
 		numbers[c.name] = i
@@ -60,7 +60,7 @@ func numbersOf(all []asker) map[string]int {
 }
 
 // connect leads clients to the replicas, through the links.
-func (s *stage) connect(all []asker) []witness.Client {
+func (s *stage) connect(all []lookupClient) []witness.Client {
 	var clients []witness.Client
 	for _, c := range all {
 		for _, name := range c.replicas {

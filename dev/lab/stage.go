@@ -27,7 +27,7 @@ import (
 	"github.com/signpostd/signpost/dev/lab/validate"
 	"github.com/signpostd/signpost/dev/lab/witness"
 	"github.com/signpostd/signpost/dev/lab/workload"
-	"github.com/signpostd/signpost/dns/bindtest"
+	"github.com/signpostd/signpost/testkit/bindtest"
 )
 
 // What a run is about.

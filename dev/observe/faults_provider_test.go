@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/signpostd/signpost/dns/provider/webhook"
-	"github.com/signpostd/signpost/internal/kubetest"
+	"github.com/signpostd/signpost/testkit/kubetest"
 )
 
 // A webhookProvider is a program that publishes records, and does so badly.

@@ -18,7 +18,7 @@ import (
 	"github.com/prometheus/prometheus/util/teststorage"
 
 	"github.com/signpostd/signpost/internal/childprocess"
-	"github.com/signpostd/signpost/internal/kubetest"
+	"github.com/signpostd/signpost/testkit/kubetest"
 )
 
 // signpost is the binary that `make build` makes.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"github.com/signpostd/signpost/internal/inspect"
+	"github.com/signpostd/signpost/app/inspect"
 )
 
 // hostile are texts that somebody may write into an object, or a foreign server into a record.

@@ -10,7 +10,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
-	"github.com/signpostd/signpost/internal/inspect"
+	"github.com/signpostd/signpost/app/inspect"
 )
 
 // What the API has is what the page shows: numbers and every list.

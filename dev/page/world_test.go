@@ -12,10 +12,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/signpostd/signpost/app/inspect"
+	"github.com/signpostd/signpost/app/webui"
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/budget"
-	"github.com/signpostd/signpost/internal/inspect"
-	"github.com/signpostd/signpost/internal/page"
 )
 
 // world is what the roles of a test offer. Its fields are changed with do.

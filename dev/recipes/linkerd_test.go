@@ -19,8 +19,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/signpostd/signpost/internal/kubetest"
 	"github.com/signpostd/signpost/internal/manifest"
+	"github.com/signpostd/signpost/testkit/kubetest"
 )
 
 const authority = "web.shop.svc.cluster.local:80"

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/signpostd/signpost/internal/kubetest"
+	"github.com/signpostd/signpost/testkit/kubetest"
 )
 
 // The commands of docs/look.md print what the page shows. For Linkerd's controller stands a process of Signpost.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/signpostd/signpost/internal/kubetest"
+	"github.com/signpostd/signpost/testkit/kubetest"
 )
 
 // The commands of the tutorial work in the order of the page, and print what it shows. Only ports are others.

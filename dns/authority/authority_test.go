@@ -14,7 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/signpostd/signpost/dns/authority"
-	"github.com/signpostd/signpost/dns/bindtest"
+	"github.com/signpostd/signpost/testkit/bindtest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

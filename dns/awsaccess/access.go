@@ -16,7 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sts"
 	"github.com/aws/smithy-go/logging"
 
-	"github.com/signpostd/signpost/internal/foreign"
+	"github.com/signpostd/signpost/internal/sanitize"
 	"github.com/signpostd/signpost/internal/version"
 )
 
@@ -89,7 +89,7 @@ func sdkLogger(log *slog.Logger) logging.Logger {
 		if class == logging.Warn {
 			level = slog.LevelWarn
 		}
-		log.Log(context.Background(), level, "The SDK of AWS reported something", "text", foreign.Text(fmt.Sprintf(format, values...)))
+		log.Log(context.Background(), level, "The SDK of AWS reported something", "text", sanitize.Text(fmt.Sprintf(format, values...)))
 	})
 }
 

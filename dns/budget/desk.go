@@ -8,16 +8,16 @@ import (
 	"time"
 )
 
-// ErrNotLeading is the error of [Desk.Approve] in a process that doesn't lead.
+// ErrNotLeading is the error of [ApprovalQueue.Approve] in a process that doesn't lead.
 var ErrNotLeading = errors.New("this process does not lead")
 
 // ErrNotPlanned is the error of an approval in a process that leads and has not planned everything
 // yet.
 var ErrNotPlanned = errors.New("not planned yet: this process began to lead a short time ago, and has not compared all zones with what objects ask for: try again in some seconds")
 
-// Desk is where people and a publisher meet: plans go out, approvals come in. Make one with
-// [NewDesk].
-type Desk struct {
+// ApprovalQueue is where people and a publisher meet: plans go out, approvals come in. Make one with
+// [NewApprovalQueue].
+type ApprovalQueue struct {
 	plans    atomic.Pointer[[]Plan]
 	requests chan *Request
 	progress atomic.Pointer[progress]
@@ -29,14 +29,14 @@ type progress struct {
 	planned bool
 }
 
-// NewDesk returns a desk with no plans.
-func NewDesk() *Desk { return &Desk{requests: make(chan *Request)} }
+// NewApprovalQueue returns a desk with no plans.
+func NewApprovalQueue() *ApprovalQueue { return &ApprovalQueue{requests: make(chan *Request)} }
 
 // Show replaces the plans that are held. The publisher calls it; it doesn't change them afterwards.
-func (d *Desk) Show(plans []Plan) { d.plans.Store(&plans) }
+func (d *ApprovalQueue) Show(plans []Plan) { d.plans.Store(&plans) }
 
 // Plans returns the plans that are held.
-func (d *Desk) Plans() []Plan {
+func (d *ApprovalQueue) Plans() []Plan {
 	if plans := d.plans.Load(); plans != nil {
 		return *plans
 	}
@@ -44,24 +44,24 @@ func (d *Desk) Plans() []Plan {
 }
 
 // Begin notes that a term has begun, in which nothing has been planned yet.
-func (d *Desk) Begin(at time.Time) { d.progress.Store(&progress{since: at}) }
+func (d *ApprovalQueue) Begin(at time.Time) { d.progress.Store(&progress{since: at}) }
 
 // Planned notes that everything has been planned in this term.
-func (d *Desk) Planned() {
+func (d *ApprovalQueue) Planned() {
 	if p := d.progress.Load(); p != nil {
 		d.progress.Store(&progress{p.since, true})
 	}
 }
 
 // End notes that the term has ended. Nothing is held until the next one.
-func (d *Desk) End() {
+func (d *ApprovalQueue) End() {
 	d.progress.Store(nil)
 	d.Show(nil)
 }
 
 // Unplanned returns since when the publisher may write, if it has not planned everything yet. The
 // time is zero if no term has begun.
-func (d *Desk) Unplanned() (since time.Time, unplanned bool) {
+func (d *ApprovalQueue) Unplanned() (since time.Time, unplanned bool) {
 	p := d.progress.Load()
 	if p == nil {
 		return time.Time{}, true
@@ -71,33 +71,33 @@ func (d *Desk) Unplanned() (since time.Time, unplanned bool) {
 
 // Request asks for the approval of a plan. The publisher answers each one once.
 type Request struct {
-	Hash   string
-	Except []string
-	answer chan answer
+	Hash     string
+	Except   []string
+	decision chan decision
 }
 
-type answer struct {
+type decision struct {
 	Approval
 	error
 }
 
-// Answer answers the request.
-func (r *Request) Answer(a Approval, err error) { r.answer <- answer{a, err} }
+// Decide answers the request.
+func (r *Request) Decide(a Approval, err error) { r.decision <- decision{a, err} }
 
 // Requests is where the publisher takes requests from.
-func (d *Desk) Requests() <-chan *Request { return d.requests }
+func (d *ApprovalQueue) Requests() <-chan *Request { return d.requests }
 
 // Approve asks the publisher to approve a plan. Its error is one of [Ledger.Approve],
 // [ErrNotLeading], or says that the publisher didn't answer before ctx ended.
-func (d *Desk) Approve(ctx context.Context, hash string, except []string) (Approval, error) {
-	r := &Request{Hash: hash, Except: except, answer: make(chan answer, 1)}
+func (d *ApprovalQueue) Approve(ctx context.Context, hash string, except []string) (Approval, error) {
+	r := &Request{Hash: hash, Except: except, decision: make(chan decision, 1)}
 	select {
 	case d.requests <- r:
 	case <-ctx.Done():
 		return Approval{}, fmt.Errorf("approve the plan %.64q: the publisher takes no requests: %w", hash, ctx.Err())
 	}
 	select {
-	case a := <-r.answer:
+	case a := <-r.decision:
 		return a.Approval, a.error
 	case <-ctx.Done():
 		return Approval{}, fmt.Errorf("approve the plan %.64q: the publisher has not answered, and may approve it yet: %w", hash, ctx.Err())

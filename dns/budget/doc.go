@@ -9,7 +9,7 @@
 // names, takes a [Snapshot], and in the job of the batch has a [Keeper] keep it, before the
 // provider is called: so a process that dies can't spend the same budget again. When everything
 // has been read and planned it calls Complete. Note with nil ends approvals, so it isn't for a name
-// that is only looked at again. Requests of people reach the loop through a [Desk].
+// that is only looked at again. Requests of people reach the loop through a [ApprovalQueue].
 //
 // Read it in this order: count.go, limits.go, ledger.go, announce.go, book.go, state.go, merge.go,
 // keeper.go, desk.go. Package configmap stores snapshots in the cluster.

@@ -123,7 +123,7 @@ func TestKeeperAsksAgain(t *testing.T) {
 
 func TestDesk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := NewDesk()
+		d := NewApprovalQueue()
 		if len(d.Plans()) != 0 {
 			t.Error("a new desk has plans")
 		}
@@ -138,10 +138,10 @@ func TestDesk(t *testing.T) {
 		}
 		go func() {
 			r := <-d.Requests()
-			r.Answer(Approval{Plan: r.Hash, Excepted: len(r.Except)}, nil)
+			r.Decide(Approval{Plan: r.Hash, Excepted: len(r.Except)}, nil)
 			<-d.Requests()
 			r = <-d.Requests()
-			r.Answer(Approval{}, ErrNotLeading)
+			r.Decide(Approval{}, ErrNotLeading)
 		}()
 		if a, err := d.Approve(t.Context(), "a", []string{"x"}); err != nil || a.Plan != "a" || a.Excepted != 1 {
 			t.Errorf("%+v, %v", a, err)

@@ -60,7 +60,7 @@ type Opened struct {
 	// Background are functions of sources that have to run all the time.
 	Background []func(context.Context) error
 	// Desk is where the plans that the publisher holds are seen and approved.
-	Desk *budget.Desk
+	Desk *budget.ApprovalQueue
 	// Statuses write the status of objects while the publisher leads.
 	Statuses []StatusWriter
 	// Servers are the addresses of the servers that answer with the records, with their ports; nil
@@ -128,9 +128,9 @@ func (o *Options) Open(ctx context.Context, in Input) (*Opened, error) {
 	if err != nil {
 		return nil, err
 	}
-	opened.Desk = budget.NewDesk()
+	opened.Desk = budget.NewApprovalQueue()
 	opened.Publisher, err = publisher.New(publisher.Config{
-		Settings: o.Fingerprint(), Store: o.openStore(in), Desk: opened.Desk,
+		Settings: o.Fingerprint(), Store: o.openStore(in), Approvals: opened.Desk,
 		Name: o.Name, Sources: sources, Namespaces: settings.Namespaces, NamespacesOf: o.NamespacesOf(), Desired: want, Owner: own, Provider: provider,
 		Rules: plan.Rules{
 			Policy: policy, Owner: own.ID(), OldOwner: o.Registry.MigrateFrom, Managed: o.ManagedTypes, Excluded: o.ExcludedTypes,

@@ -20,9 +20,9 @@ type Origin struct {
 // Set is what all origins ask for. Make one with [New].
 type Set struct {
 	settings settings
-	origins  map[Origin]*asker
+	origins  map[Origin]*request
 	// names has who asks for each canonical name.
-	names map[string]*answer
+	names map[string]*nameRequests
 	// unresolved counts, by name and namespace, who asks for a name in a way that can't be published.
 	unresolved map[string]map[string]int
 
@@ -33,8 +33,8 @@ type Set struct {
 	singles map[string][]count
 }
 
-// asker is an origin, and what it asks for.
-type asker struct {
+// request is an origin, and what it asks for.
+type request struct {
 	Origin
 	rank    int
 	records records
@@ -44,11 +44,11 @@ type asker struct {
 	counts []count
 }
 
-// answer is what is known about a name.
-type answer struct {
-	// askers are in the order of their sources, and then of their names. There is at least
+// nameRequests is what is known about a name.
+type nameRequests struct {
+	// requests are in the order of their sources, and then of their names. There is at least
 	// one.
-	askers []*asker
+	requests []*request
 	// counts are the name's part of the statistics.
 	counts []count
 }
@@ -61,8 +61,8 @@ func New(o Options) (*Set, error) {
 	}
 	return &Set{
 		settings:   settings,
-		origins:    map[Origin]*asker{},
-		names:      map[string]*answer{},
+		origins:    map[Origin]*request{},
+		names:      map[string]*nameRequests{},
 		unresolved: map[string]map[string]int{},
 		stats:      Stats{Records: map[string]int{}, Invalid: map[Kind]int{}, Deduplicated: map[Kind]int{}},
 		stale:      map[string]struct{}{},
@@ -82,7 +82,7 @@ func (s *Set) Put(origin Origin, asked []*dns.RecordSet) (dirty []string, proble
 		if len(now) == 0 && len(t.counts) == 0 {
 			return nil, t.problems
 		}
-		a = &asker{Origin: origin, rank: s.settings.rank(origin.Source)}
+		a = &request{Origin: origin, rank: s.settings.rank(origin.Source)}
 		s.origins[origin] = a
 	}
 	dirty = s.setUnresolved(a, unresolvedNow(t.unresolved, now, a))
@@ -104,20 +104,20 @@ func (s *Set) Put(origin Origin, asked []*dns.RecordSet) (dirty []string, proble
 }
 
 // update adds or removes an asker of a name, after a difference in what it asks for.
-func (s *Set) update(a *asker, d difference) {
+func (s *Set) update(a *request, d difference) {
 	entry := s.names[d.name]
 	if entry == nil {
-		entry = &answer{}
+		entry = &nameRequests{}
 		s.names[d.name] = entry
 	}
-	i, _ := slices.BinarySearchFunc(entry.askers, a, compareAskers)
+	i, _ := slices.BinarySearchFunc(entry.requests, a, compareAskers)
 	switch {
 	case len(d.old) == 0:
-		entry.askers = slices.Insert(entry.askers, i, a)
+		entry.requests = slices.Insert(entry.requests, i, a)
 	case len(d.now) == 0:
-		entry.askers = slices.Delete(entry.askers, i, i+1)
+		entry.requests = slices.Delete(entry.requests, i, i+1)
 	}
-	if len(entry.askers) == 0 {
+	if len(entry.requests) == 0 {
 		s.stats.recount(entry.counts, nil)
 		delete(s.names, d.name)
 		delete(s.stale, d.name)
@@ -126,7 +126,7 @@ func (s *Set) update(a *asker, d difference) {
 	s.stale[d.name] = struct{}{}
 }
 
-func compareAskers(a, b *asker) int {
+func compareAskers(a, b *request) int {
 	return cmp.Or(
 		cmp.Compare(a.rank, b.rank),
 		cmp.Compare(a.Source, b.Source),
@@ -154,7 +154,7 @@ func (s *Set) Asked(name string) bool { return s.names[name] != nil }
 // Askers returns how many origins ask for a canonical name.
 func (s *Set) Askers(name string) int {
 	if entry := s.names[name]; entry != nil {
-		return len(entry.askers)
+		return len(entry.requests)
 	}
 	return 0
 }
@@ -167,7 +167,7 @@ func (s *Set) Each(name string) iter.Seq[*dns.RecordSet] {
 		if entry == nil {
 			return
 		}
-		for _, a := range entry.askers {
+		for _, a := range entry.requests {
 			records := a.records.of(name)
 			for i := range records {
 				if !yield(&records[i].RecordSet) {
@@ -203,12 +203,12 @@ func (s *Set) Namespaces(name string) []string {
 	if entry == nil {
 		return nil
 	}
-	if len(entry.askers) == 1 {
-		return []string{entry.askers[0].Namespace}
+	if len(entry.requests) == 1 {
+		return []string{entry.requests[0].Namespace}
 	}
 	var namespaces []string
 	seen := map[string]struct{}{}
-	for _, a := range entry.askers {
+	for _, a := range entry.requests {
 		if _, known := seen[a.Namespace]; !known {
 			seen[a.Namespace] = struct{}{}
 			namespaces = append(namespaces, a.Namespace)
@@ -224,8 +224,8 @@ func (s *Set) Asks(name string) []Origin {
 	if entry == nil {
 		return nil
 	}
-	origins := make([]Origin, len(entry.askers))
-	for i, a := range entry.askers {
+	origins := make([]Origin, len(entry.requests))
+	for i, a := range entry.requests {
 		origins[i] = a.Origin
 	}
 	return origins

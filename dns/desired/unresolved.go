@@ -61,7 +61,7 @@ func (t *transform) unresolve(r *dns.RecordSet) {
 
 // unresolvedNow returns the unresolved names of an origin, sorted: those that a transform has
 // found, and those of the PTR records that its unresolved names had before and now lack.
-func unresolvedNow(found []unresolved, now records, before *asker) []unresolved {
+func unresolvedNow(found []unresolved, now records, before *request) []unresolved {
 	if len(found) == 0 {
 		return nil
 	}
@@ -84,7 +84,7 @@ func unresolvedNow(found []unresolved, now records, before *asker) []unresolved 
 
 // setUnresolved replaces the unresolved names of an origin. It returns the names that are
 // unresolved now and weren't, or the other way round.
-func (s *Set) setUnresolved(a *asker, now []unresolved) (dirty []string) {
+func (s *Set) setUnresolved(a *request, now []unresolved) (dirty []string) {
 	if slices.Equal(a.unresolved, now) {
 		return nil
 	}

@@ -30,7 +30,7 @@ func (s *Set) Candidates(name string, rank func(*dns.RecordSet) int) []Asked {
 	if entry == nil {
 		return nil
 	}
-	sets, dropped := s.merged(name, entry.askers, rank)
+	sets, dropped := s.merged(name, entry.requests, rank)
 	s.completeTTLs(sets)
 	if _, ok := s.stale[name]; ok {
 		delete(s.stale, name)
@@ -53,8 +53,8 @@ func (s *Set) CandidatesOf(name string, rank func(*dns.RecordSet) int, namespace
 	if entry == nil || len(namespaces) == 0 {
 		return nil
 	}
-	askers := entry.askers
-	if outside := func(a *asker) bool { return !slices.Contains(namespaces, a.Namespace) }; slices.ContainsFunc(askers, outside) {
+	askers := entry.requests
+	if outside := func(a *request) bool { return !slices.Contains(namespaces, a.Namespace) }; slices.ContainsFunc(askers, outside) {
 		askers = slices.DeleteFunc(slices.Clone(askers), outside)
 	}
 	sets, _ := s.merged(name, askers, rank)
@@ -86,7 +86,7 @@ func setsOf(asked []Asked) []*dns.RecordSet {
 
 // merged returns new record sets for what origins ask for under a name, and those that were
 // dropped because another one is equal.
-func (s *Set) merged(name string, askers []*asker, rank func(*dns.RecordSet) int) (sets []Asked, dropped []*dns.RecordSet) {
+func (s *Set) merged(name string, askers []*request, rank func(*dns.RecordSet) int) (sets []Asked, dropped []*dns.RecordSet) {
 	var pointers records
 	for len(askers) > 0 {
 		n := 1

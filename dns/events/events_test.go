@@ -26,7 +26,7 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/publisher"
-	"github.com/signpostd/signpost/internal/kubetest"
+	"github.com/signpostd/signpost/testkit/kubetest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(kubetest.Wrap(m)) }
@@ -93,7 +93,7 @@ func newSender(t *testing.T, a *api, change func(*Config)) *Sender {
 }
 
 // send sends a notice with all reasons.
-func send(s *Sender, n publisher.Notice) { s.For(Manner{Reasons: all})(n) }
+func send(s *Sender, n publisher.Notice) { s.For(Options{Reasons: all})(n) }
 
 var shop = dns.Object{APIVersion: "v1", Kind: "Service", Namespace: "web", Name: "shop", UID: "uid-1", Source: "service"}
 
@@ -179,7 +179,7 @@ func TestReasons(t *testing.T) {
 			s := newSender(t, a, func(c *Config) {
 				c.Process = dns.Object{APIVersion: "v1", Kind: "Pod", Namespace: "dns", Name: "pod-1"}
 			})
-			s.For(Manner{Reasons: tt.reasons})(tt.notice)
+			s.For(Options{Reasons: tt.reasons})(tt.notice)
 			s.Flush(t.Context())
 			got := ""
 			for _, e := range a.events {
@@ -196,8 +196,8 @@ func TestReasons(t *testing.T) {
 func TestDryRun(t *testing.T) {
 	a := &api{}
 	s := newSender(t, a, nil)
-	s.For(Manner{Reasons: all, DryRun: true})(ready(shop))
-	s.For(Manner{Reasons: all})(ready(shop))
+	s.For(Options{Reasons: all, DryRun: true})(ready(shop))
+	s.For(Options{Reasons: all})(ready(shop))
 	s.Flush(t.Context())
 	if a.dryRuns != 1 || a.tried != 2 {
 		t.Errorf("%d dry runs of %d", a.dryRuns, a.tried)
@@ -370,7 +370,7 @@ func TestEventsAreLogged(t *testing.T) {
 	elsewhere := shop
 	elsewhere.Namespace = "other"
 	send(s, ready(shop, elsewhere))
-	s.For(Manner{Reasons: all, DryRun: true})(ready(shop))
+	s.For(Options{Reasons: all, DryRun: true})(ready(shop))
 	s.Flush(t.Context())
 	const want = `level=DEBUG msg="Event is sent" kind=Service namespace=web name=shop type=Normal reason=RecordReady message="(external-dns) record:shop.example.org,`
 	if text := log.String(); strings.Count(text, "Event is sent") != 2 || strings.Count(text, want) != 2 || strings.Count(text, " dryRun=true") != 1 {

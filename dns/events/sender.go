@@ -48,8 +48,8 @@ type Config struct {
 	Registerer prometheus.Registerer
 }
 
-// Manner says how the notices of one publisher are sent.
-type Manner struct {
+// Options says how the notices of one publisher are sent.
+type Options struct {
 	// Reasons selects among RecordReady, RecordDeleted and RecordError. Events with other
 	// reasons are about problems and are always sent.
 	Reasons []string
@@ -101,7 +101,7 @@ func New(c Config) (*Sender, error) {
 }
 
 // For returns a function that sends the notices of a publisher. The function doesn't block.
-func (s *Sender) For(m Manner) func(publisher.Notice) {
+func (s *Sender) For(m Options) func(publisher.Notice) {
 	return func(n publisher.Notice) {
 		if m.wants(n.Reason) {
 			s.enqueue(n, m)
@@ -109,7 +109,7 @@ func (s *Sender) For(m Manner) func(publisher.Notice) {
 	}
 }
 
-func (s *Sender) enqueue(n publisher.Notice, m Manner) {
+func (s *Sender) enqueue(n publisher.Notice, m Options) {
 	objects := n.Objects
 	if len(objects) == 0 && n.Message != "" {
 		objects = []dns.Object{s.config.Process}
@@ -156,7 +156,7 @@ func (s *Sender) lost(e event) {
 // keyOf identifies what an Event says. Its name is made of all of that.
 func keyOf(e event) string { return e.Namespace + "/" + e.Name }
 
-func (m Manner) wants(reason string) bool {
+func (m Options) wants(reason string) bool {
 	switch reason {
 	case publisher.ReasonReady, publisher.ReasonDeleted, publisher.ReasonError:
 		return slices.Contains(m.Reasons, reason)

@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"github.com/signpostd/signpost/dns"
-	"github.com/signpostd/signpost/internal/foreign"
+	"github.com/signpostd/signpost/internal/sanitize"
 )
 
 const (
@@ -53,9 +53,9 @@ func zoneSubject(z dns.Zone) string {
 		return "the provider's only zone"
 	}
 	if z.Name == "" {
-		return "zone " + foreign.Name(z.ID)
+		return "zone " + sanitize.Name(z.ID)
 	}
-	return "zone " + foreign.Name(z.Name)
+	return "zone " + sanitize.Name(z.Name)
 }
 
 // Add counts entries that need so many bytes of memory. After an error the caller has to drop
@@ -105,7 +105,7 @@ func (l *Listing) Page(marker string) error {
 	hash := maphash.String(seed, marker)
 	if _, again := l.seen[hash]; again {
 		return fmt.Errorf("%w: the server's list of the %s of %s has no end: the page %s comes again, after %d pages with %d %s",
-			ErrExceeded, l.entries, l.subject, foreign.Quote(marker), l.pages+1, l.now.records, l.entries)
+			ErrExceeded, l.entries, l.subject, sanitize.Quote(marker), l.pages+1, l.now.records, l.entries)
 	}
 	l.seen[hash] = struct{}{}
 	if l.pages++; l.pages > l.now.records+emptyPages {

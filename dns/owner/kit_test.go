@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/signpostd/signpost/dns/owner"
-	"github.com/signpostd/signpost/dns/ownertest"
+	"github.com/signpostd/signpost/testkit/ownertest"
 )
 
 func TestKitTXT(t *testing.T) {

@@ -42,8 +42,8 @@ type Outside interface {
 	Changed() []string
 }
 
-// Told is an [Owner] that is also told about failures.
-type Told interface {
+// FailureObserver is an [Owner] that is also told about failures.
+type FailureObserver interface {
 	// Failed is called with changes that Before returned and the error of the provider.
 	Failed(ctx context.Context, changes []dns.Change, err error)
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/plugins"
 	"github.com/signpostd/signpost/dns/source"
-	"github.com/signpostd/signpost/dns/sourcetest"
+	"github.com/signpostd/signpost/testkit/sourcetest"
 )
 
 // noAddresses are the sources that this test has no objects of, and why.

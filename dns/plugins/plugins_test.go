@@ -14,9 +14,9 @@ import (
 	"github.com/signpostd/signpost/dns/plugins"
 	"github.com/signpostd/signpost/dns/provider/properties"
 	"github.com/signpostd/signpost/dns/source"
-	"github.com/signpostd/signpost/dns/sourcetest"
 	"github.com/signpostd/signpost/internal/sharedflags"
 	"github.com/signpostd/signpost/kube"
+	"github.com/signpostd/signpost/testkit/sourcetest"
 )
 
 // pluginName is what the names of sources and providers look like.
@@ -71,7 +71,7 @@ func TestProviders(t *testing.T) {
 // localProviders have no server that a dry run could change.
 var localProviders = []string{"inmemory", "log"}
 
-// Each provider has a test that its transport refuses what changes something in a dry run, beside what dns/providertest
+// Each provider has a test that its transport refuses what changes something in a dry run, beside what testkit/providertest
 // checks of Apply (docs/faults.md, row 21). A provider that is added without one fails here.
 func TestProvidersHaveTestsOfDryRuns(t *testing.T) {
 	source, err := os.ReadFile("plugins.go")

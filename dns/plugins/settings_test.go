@@ -7,7 +7,7 @@ import (
 
 	"github.com/signpostd/signpost/dns/plugins"
 	"github.com/signpostd/signpost/dns/source"
-	"github.com/signpostd/signpost/dns/sourcetest"
+	"github.com/signpostd/signpost/testkit/sourcetest"
 )
 
 // An object of each source that reads objects, without a name of its own, and the flags that the source

@@ -5,7 +5,7 @@
 // publisher's business.
 //
 // Each kind of provider is a package below this one, and a line in dns/plugins; the kit in
-// dns/providertest checks that it does what is promised here. The publisher
+// testkit/providertest checks that it does what is promised here. The publisher
 // (dns/publisher) calls providers, dns/configure opens them.
 //
 // Read it in this order: provider.go, errors.go, stale.go, tls.go.

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/signpostd/signpost/dns"
-	"github.com/signpostd/signpost/internal/foreign"
+	"github.com/signpostd/signpost/internal/sanitize"
 )
 
 // maxZoneID is the most bytes in the ID of a zone. Those of Azure are paths with the names of a
@@ -42,7 +42,7 @@ func Usable[T any](n *ZoneNames, log *slog.Logger, list []T, zone func(T) dns.Zo
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if odd > 0 && odd != n.reported {
-		log.Warn("Ignored zones with a name or an ID that no zone can have", "zones", odd, "zone", foreign.Name(first.Name), "id", foreign.Name(first.ID))
+		log.Warn("Ignored zones with a name or an ID that no zone can have", "zones", odd, "zone", sanitize.Name(first.Name), "id", sanitize.Name(first.ID))
 	}
 	n.reported = odd
 	return usable

@@ -95,7 +95,7 @@ func (p *Publisher) adjust(z *zone) {
 	news := refusals{}
 	for _, n := range z.names.next(min(p.namesAtATime(), z.batch.most(p.batchSize))) {
 		w := p.want(z, n.name)
-		if n.answer != nil || len(w.wanted) == 0 {
+		if n.adjusted != nil || len(w.wanted) == 0 {
 			continue // It is planned next.
 		}
 		p.grant(z, n.name, w, news)
@@ -160,7 +160,7 @@ func (p *Publisher) adjusted(z *zone, q question, answers []provider.Adjusted, e
 			z.names.answer(n, nil)
 			continue
 		}
-		z.names.answer(n, &answer{candidates: got[n.name], holders: q.holders[i]})
+		z.names.answer(n, &adjustedSets{candidates: got[n.name], holders: q.holders[i]})
 	}
 }
 

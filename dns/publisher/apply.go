@@ -149,7 +149,7 @@ func (p *Publisher) applyPart(ctx context.Context, b *batch, part *part) {
 	p.Metrics.applied(part.zone, took, err)
 	p.logApplied(part, took, err)
 	p.trace(span, part, err)
-	if o, ok := p.Owner.(owner.Told); ok && err != nil {
+	if o, ok := p.Owner.(owner.FailureObserver); ok && err != nil {
 		o.Failed(ctx, part.changes, err)
 	}
 	var each *provider.ApplyError

@@ -192,7 +192,7 @@ func (p *Publisher) ration(z *zone, now time.Time) {
 	if plan, ok := z.ledger.Announce(); ok {
 		p.announceHold(plan)
 	}
-	p.Desk.Show(p.accounts.book.Held())
+	p.Approvals.Show(p.accounts.book.Held())
 	for name := range z.ledger.Counted() {
 		p.rationName(z, z.names.all[name])
 	}
@@ -271,15 +271,15 @@ func (p *Publisher) announceHold(plan budget.Plan) {
 // approve does what somebody asks for at the desk. The answer comes when it is stored.
 func (p *Publisher) approve(r *budget.Request, now time.Time) {
 	if p.term == nil {
-		r.Answer(budget.Approval{}, budget.ErrNotLeading)
+		r.Decide(budget.Approval{}, budget.ErrNotLeading)
 		return
 	}
 	a, err := p.accounts.book.Approve(now, r.Hash, r.Except)
-	if _, unplanned := p.Desk.Unplanned(); unplanned && errors.Is(err, budget.ErrUnknownPlan) {
+	if _, unplanned := p.Approvals.Unplanned(); unplanned && errors.Is(err, budget.ErrUnknownPlan) {
 		err = budget.ErrNotPlanned
 	}
 	if err != nil {
-		r.Answer(a, err)
+		r.Decide(a, err)
 		return
 	}
 	message := fmt.Sprintf("somebody has approved the plan %s of zone %s: %d deletions and %d updates, until %s; %d are left out", a.Plan, a.Zone.Name, a.Deletions, a.Updates, a.Until.UTC().Format(time.RFC3339), a.Excepted)
@@ -290,11 +290,11 @@ func (p *Publisher) approve(r *budget.Request, now time.Time) {
 		if stored {
 			if err := p.keep(ctx, snapshot); err != nil {
 				err = fmt.Errorf("the plan %s is approved, but that isn't stored yet: %w", a.Plan, err)
-				r.Answer(a, err)
+				r.Decide(a, err)
 				return func() {}
 			}
 		}
-		r.Answer(a, nil)
+		r.Decide(a, nil)
 		return func() {}
 	})
 }

@@ -48,15 +48,15 @@ func (s *textStore) Update(_ context.Context, change func([]byte) []byte) error 
 type stored struct {
 	*world
 	store    *textStore
-	desk     *budget.Desk
+	desk     *budget.ApprovalQueue
 	settings string
 }
 
 func newStored(t *testing.T) *stored {
 	s := &stored{world: newWorld(t), store: &textStore{}, settings: "settings"}
 	s.change = func(c *Config) {
-		s.desk = budget.NewDesk()
-		c.Store, c.Desk, c.Settings = s.store, s.desk, s.settings
+		s.desk = budget.NewApprovalQueue()
+		c.Store, c.Approvals, c.Settings = s.store, s.desk, s.settings
 	}
 	s.ask(0, 100, "192.0.2.1")
 	s.start()
@@ -211,8 +211,8 @@ func TestApproveDelayedAfterRestart(t *testing.T) {
 func TestApproveWithoutLeading(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		desk := budget.NewDesk()
-		w.change = func(c *Config) { c.Desk = desk }
+		desk := budget.NewApprovalQueue()
+		w.change = func(c *Config) { c.Approvals = desk }
 		p := w.make()
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan error)

@@ -78,9 +78,9 @@ type Config struct {
 	Approved, Settings string
 	// Store keeps the budgets outside of the process; it may be nil. Desk is where people approve
 	// plans; nil for nowhere.
-	Store  budget.Store
-	Desk   *budget.Desk
-	Limits Limits
+	Store     budget.Store
+	Approvals *budget.ApprovalQueue
+	Limits    Limits
 	// DryRun is true when changes are only logged, not applied.
 	DryRun bool
 	// MayWrite returns an error when no write may begin, for example because the lease is
@@ -194,8 +194,8 @@ func (c *Config) check() error {
 	if c.Notify == nil {
 		c.Notify = func(Notice) {}
 	}
-	if c.Desk == nil {
-		c.Desk = budget.NewDesk()
+	if c.Approvals == nil {
+		c.Approvals = budget.NewApprovalQueue()
 	}
 	if c.Domains == nil {
 		c.Domains = dns.MatchAll()

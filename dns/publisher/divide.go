@@ -42,12 +42,12 @@ func (p *Publisher) divide(zones *zoneSet, z *zone, b *batch, send []dns.Change)
 			add(z, name, c)
 		case !zoneless[name]:
 			// The name has a marker of an old format, which stays.
-			add(zones.home(z, c.RecordSet().Key().Name), name, c)
+			add(zones.owningZone(z, c.RecordSet().Key().Name), name, c)
 		}
 	}
 	for _, g := range b.groups {
 		for _, c := range g.orphans {
-			add(zones.home(z, c.Old.Key().Name), g.name, c)
+			add(zones.owningZone(z, c.Old.Key().Name), g.name, c)
 		}
 	}
 	for _, in := range order {

@@ -245,7 +245,7 @@ func (p *Publisher) evaluate(cost int) {
 		}
 		cost -= objectCost + p.evaluateObject(o.source, o.key)
 	}
-	p.uncounted = true
+	p.metricsOff = true
 }
 
 // evaluateObject evaluates an object, and returns how many record sets it asks for.

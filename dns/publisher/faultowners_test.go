@@ -10,9 +10,9 @@ import (
 	"github.com/signpostd/signpost/dns/owner"
 	"github.com/signpostd/signpost/dns/owner/claims"
 	"github.com/signpostd/signpost/dns/owner/crd"
-	"github.com/signpostd/signpost/dns/owner/crd/crdtest"
 	"github.com/signpostd/signpost/dns/owner/dynamodb"
-	"github.com/signpostd/signpost/dns/owner/dynamodb/dynamodbtest"
+	"github.com/signpostd/signpost/testkit/crdtest"
+	"github.com/signpostd/signpost/testkit/dynamodbtest"
 )
 
 // ownership is where the owners of a schedule keep who owns what.

@@ -17,8 +17,8 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/owner"
-	"github.com/signpostd/signpost/dns/owner/dynamodb/dynamodbtest"
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/testkit/dynamodbtest"
 )
 
 // A name is held by the public zones with the longest name, and by every private zone that
@@ -71,7 +71,7 @@ func TestHolders(t *testing.T) {
 		{"1", "www.other.test", "7"},
 	} {
 		got := ""
-		if z := zones.home(by(test.of), test.name); z != nil {
+		if z := zones.owningZone(by(test.of), test.name); z != nil {
 			got = z.ID
 		}
 		if got != test.want {

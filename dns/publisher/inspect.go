@@ -46,11 +46,11 @@ func (p *Publisher) Rows(ctx context.Context, f RowFilter, offset, limit int) (R
 	defer w.stop()
 	best := selection{most: min(offset, maxRows) + limit}
 	page := RowPage{}
-	var found []hit
+	var found []match
 	for more := true; more; {
 		found = found[:0]
 		err := w.visit(ctx, func(at place) {
-			p.sift(at, f, func(h hit) { page.Total++; found = append(found, h) })
+			p.filterRows(at, f, func(h match) { page.Total++; found = append(found, h) })
 		})
 		if more = err == nil && !w.done; err != nil {
 			return RowPage{}, err
@@ -150,11 +150,11 @@ func (w *walk) visit(ctx context.Context, look func(place)) error {
 	return err
 }
 
-// together is how many names are looked at before the time is.
-const together = 64
+// visitBatch is how many names are looked at before the time is.
+const visitBatch = 64
 
-// homeless returns the names that are in no zone: all of them before zones are known.
-func (p *Publisher) homeless() iter.Seq[string] {
+// unzonedNames returns the names that are in no zone: all of them before zones are known.
+func (p *Publisher) unzonedNames() iter.Seq[string] {
 	if p.zones == nil {
 		return p.Desired.Names()
 	}
@@ -166,9 +166,9 @@ func (p *Publisher) homeless() iter.Seq[string] {
 // between two steps of the iteration over it: what comes then may be left out.
 func (p *Publisher) places() iter.Seq[[]place] {
 	return func(yield func([]place) bool) {
-		some := make([]place, 0, together)
+		some := make([]place, 0, visitBatch)
 		add := func(at place) bool {
-			if some = append(some, at); len(some) < together {
+			if some = append(some, at); len(some) < visitBatch {
 				return true
 			}
 			more := yield(some)
@@ -187,7 +187,7 @@ func (p *Publisher) places() iter.Seq[[]place] {
 				}
 			}
 		}
-		for name := range p.homeless() {
+		for name := range p.unzonedNames() {
 			if !add(place{nil, name}) {
 				return
 			}
@@ -196,15 +196,15 @@ func (p *Publisher) places() iter.Seq[[]place] {
 	}
 }
 
-// hit is a row that passes a filter.
-type hit struct {
+// match is a row that passes a filter.
+type match struct {
 	place
 	key   dns.Key
 	state RowState
 }
 
-// sift calls found with the rows of a name that pass a filter.
-func (p *Publisher) sift(at place, f RowFilter, found func(hit)) {
+// filterRows calls found with the rows of a name that pass a filter.
+func (p *Publisher) filterRows(at place, f RowFilter, found func(match)) {
 	if f.Zone != "" && (at.zone == nil || dns.Canonical(at.zone.Name) != f.Zone) {
 		return
 	}
@@ -219,17 +219,17 @@ func (p *Publisher) sift(at place, f RowFilter, found func(hit)) {
 }
 
 // siftRows is sift for any name; named is whether the name passes the search.
-func (p *Publisher) siftRows(at place, f RowFilter, named bool, found func(hit)) {
+func (p *Publisher) siftRows(at place, f RowFilter, named bool, found func(match)) {
 	for _, r := range p.rowsAt(at) {
 		if f.admits(r.State) && (f.Object == nil || r.askedBy(*f.Object)) && (named || mentions(r.Wanted, r.Targets, r.Objects, f.Search)) {
-			found(hit{at, r.Key, r.State})
+			found(match{at, r.Key, r.State})
 		}
 	}
 }
 
 // siftSettled is siftRows for the most common names, about which there is nothing to say. It makes no
 // rows, because the rows of 100,000 names are 260 MB and take seconds. It reports false for other names.
-func (p *Publisher) siftSettled(at place, f RowFilter, named bool, found func(hit)) bool {
+func (p *Publisher) siftSettled(at place, f RowFilter, named bool, found func(match)) bool {
 	if at.zone == nil || !at.zone.known || at.zone.names.all[at.name] != nil {
 		return false
 	}
@@ -237,7 +237,7 @@ func (p *Publisher) siftSettled(at place, f RowFilter, named bool, found func(hi
 	if n == nil {
 		return false
 	}
-	state := RowForeign
+	state := RowNotOwned
 	switch asked := p.Desired.Asked(at.name); {
 	case !asked && n.owned == 0 && p.Rules.Owner != "":
 	case asked && p.settledAsAsked(at, n):
@@ -250,7 +250,7 @@ func (p *Publisher) siftSettled(at place, f RowFilter, named bool, found func(hi
 	}
 	for _, r := range n.raw {
 		if !p.isMarker(r) && (named || p.askedMentions(at.name, r, f.Search)) {
-			found(hit{at, r.Key(), state})
+			found(match{at, r.Key(), state})
 		}
 	}
 	return true
@@ -328,15 +328,15 @@ func mentions(wanted, there []string, objects []dns.Object, text string) bool {
 // selection has the first of some hits, in their order.
 type selection struct {
 	most int
-	hits []hit
+	hits []match
 	// last is the last of them as of the last time when they were sorted; nil before.
-	last *hit
+	last *match
 }
 
 // spare is how many more hits than needed a selection may have before it is sorted.
 const spare = 4096
 
-func (s *selection) add(found []hit) {
+func (s *selection) add(found []match) {
 	for _, h := range found {
 		// Most names come after those that are there already.
 		if s.last == nil || compareHits(h, *s.last) < 0 {
@@ -352,7 +352,9 @@ func (s *selection) add(found []hit) {
 	}
 }
 
-func compareHits(a, b hit) int { return compareRowKeys(rowKey(a.place, a.key), rowKey(b.place, b.key)) }
+func compareHits(a, b match) int {
+	return compareRowKeys(rowKey(a.place, a.key), rowKey(b.place, b.key))
+}
 
 func (s *selection) trim() {
 	slices.SortFunc(s.hits, compareHits)
@@ -361,7 +363,7 @@ func (s *selection) trim() {
 }
 
 // from returns the hits from an offset on.
-func (s *selection) from(offset int) []hit {
+func (s *selection) from(offset int) []match {
 	s.trim()
 	return s.hits[min(offset, len(s.hits)):]
 }

@@ -90,7 +90,7 @@ func TestRows(t *testing.T) {
 		if err != nil || len(zones) != 1 || homeless[RowNoZone] != 1 {
 			t.Fatalf("zones: %+v, %v, %v", zones, homeless, err)
 		}
-		if z := zones[0]; z.Name != zoneName || z.Rows[RowPublished] != 2 || z.Rows[RowFailing] != 1 || z.Rows[RowForeign] != 1 || z.Rows[RowConflict] != 1 || z.Read.IsZero() {
+		if z := zones[0]; z.Name != zoneName || z.Rows[RowPublished] != 2 || z.Rows[RowFailing] != 1 || z.Rows[RowNotOwned] != 1 || z.Rows[RowConflict] != 1 || z.Read.IsZero() {
 			t.Errorf("zone: %+v", z)
 		}
 	})
@@ -100,10 +100,10 @@ func TestRows(t *testing.T) {
 func TestHeldRows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		desk := budget.NewDesk()
+		desk := budget.NewApprovalQueue()
 		w.change = func(c *Config) {
 			c.Budget.Deletions = budget.Limit{Records: 1}
-			c.Desk = desk
+			c.Approvals = desk
 		}
 		w.start()
 		defer w.stop()

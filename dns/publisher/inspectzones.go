@@ -34,7 +34,7 @@ func (p *Publisher) ZoneRows(ctx context.Context) (zones []ZoneRow, homeless map
 			if counts[at.zone] == nil {
 				counts[at.zone] = map[RowState]int{}
 			}
-			p.sift(at, RowFilter{}, func(h hit) { counts[at.zone][h.state]++ })
+			p.filterRows(at, RowFilter{}, func(h match) { counts[at.zone][h.state]++ })
 		})
 		if err != nil {
 			return nil, nil, err

@@ -70,7 +70,7 @@ func TestTwoInstancesOfOneOwner(t *testing.T) {
 		if row := rowOf(t, west, "e0.shop.test"); row.State != RowConflict || !strings.Contains(row.Message, `(instance "east")`) {
 			t.Errorf("the row of a name that both ask for is %+v", row)
 		}
-		if row := rowOf(t, west, "e2.shop.test"); row.State != RowForeign || !strings.Contains(row.Message, `(instance "east")`) {
+		if row := rowOf(t, west, "e2.shop.test"); row.State != RowNotOwned || !strings.Contains(row.Message, `(instance "east")`) {
 			t.Errorf("the row of a name of the other one is %+v", row)
 		}
 		// East is built again under another identity, and takes its place with the instance of it.

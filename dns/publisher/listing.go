@@ -299,7 +299,7 @@ func (p *Publisher) refresh(z *zone, before map[string][]*dns.RecordSet) {
 		p.tally(z, come, +1)
 		for described, m := range p.described(gone, come) {
 			for _, holder := range p.zones.holders(described) {
-				if p.zones.home(holder, name) == z {
+				if p.zones.owningZone(holder, name) == z {
 					holder.mirror.mark(described, m.gone, m.come)
 					affected[place{holder, described}] = struct{}{}
 				}

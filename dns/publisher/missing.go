@@ -19,7 +19,7 @@ func (p *Publisher) Missing(ctx context.Context, name string, most int) ([]Expla
 		}
 		keys := src.Keys()
 		err := p.visitAll(ctx, func() (more bool) {
-			for range together {
+			for range visitBatch {
 				if len(keys) == 0 || len(found) == most {
 					return false
 				}

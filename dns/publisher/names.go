@@ -164,7 +164,7 @@ func (s *names) touch(name string) {
 		n.again = true
 		return
 	}
-	n.answer, n.again, n.failures = nil, false, 0
+	n.adjusted, n.again, n.failures = nil, false, 0
 	s.setTrial(name, trial{})
 	s.move(n, dirty)
 }
@@ -173,7 +173,7 @@ func (s *names) touch(name string) {
 // What is planned is made before.
 func (s *names) outdate(name string) {
 	n := s.state(name)
-	if n.phase == planned || n.phase == dirty && n.answer != nil {
+	if n.phase == planned || n.phase == dirty && n.adjusted != nil {
 		n.again = true
 		return
 	}
@@ -199,8 +199,8 @@ func (s *names) ask(n *nameState) {
 
 // answer notes what the provider stores. An answer that says nothing about what objects ask for
 // by now is nil.
-func (s *names) answer(n *nameState, a *answer) {
-	if n.answer = a; a == nil {
+func (s *names) answer(n *nameState, a *adjustedSets) {
+	if n.adjusted = a; a == nil {
 		n.again = false
 	}
 	s.move(n, dirty)
@@ -232,7 +232,7 @@ func (s *names) hold(n *nameState) {
 // has been touched meanwhile.
 func (s *names) rest(n *nameState, in phase) {
 	s.unqueue(n)
-	n.answer = nil
+	n.adjusted = nil
 	if n.again {
 		n.again, in = false, dirty
 	}
@@ -291,7 +291,7 @@ func (s *names) done(n *nameState) {
 func (s *names) retry(n *nameState) {
 	s.unqueue(n)
 	if n.again {
-		n.again, n.answer = false, nil
+		n.again, n.adjusted = false, nil
 	}
 	s.move(n, dirty)
 }
@@ -305,7 +305,7 @@ func (s *names) retryAsNew(n *nameState) {
 // fail lets a name wait after a failure.
 func (s *names) fail(n *nameState, until time.Time, message string) {
 	s.unqueue(n)
-	n.answer = nil
+	n.adjusted = nil
 	n.reason, n.message = ReasonError, message
 	if n.again {
 		// What failed is not what objects ask for now.

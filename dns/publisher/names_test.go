@@ -90,7 +90,7 @@ func (m *namesModel) ask(t *rapid.T) {
 			case 1:
 				m.names.refuse(n, m.later(t), "refused")
 			default:
-				m.names.answer(n, &answer{})
+				m.names.answer(n, &adjustedSets{})
 			}
 		}
 		return
@@ -104,7 +104,7 @@ func (m *namesModel) ask(t *rapid.T) {
 // plan plans dirty names. Those with an answer are planned by what they were asked about.
 func (m *namesModel) plan(t *rapid.T) {
 	for _, n := range m.names.sorted(dirty) {
-		if n.answer == nil {
+		if n.adjusted == nil {
 			m.about[n.name] = m.asked[n.name]
 		}
 		m.planOne(t, n, rapid.IntRange(0, 6).Draw(t, "plan of "+n.name))
@@ -315,7 +315,7 @@ func (m *namesModel) problem(n *nameState) string {
 		return "nothing wakes it"
 	case n.phase == planned && n.due().size() == 0:
 		return "it has no changes"
-	case n.phase != dirty && n.answer != nil && n.phase != planned && n.phase != applying && n.phase != asking:
+	case n.phase != dirty && n.adjusted != nil && n.phase != planned && n.phase != applying && n.phase != asking:
 		return "it keeps an answer"
 	case !asked && !n.again && n.phase != dirty:
 		return "what objects ask for now is lost"
@@ -332,10 +332,10 @@ func (m *namesModel) converge() {
 		m.names.release()
 		m.names.listed()
 		for _, n := range m.names.sorted(asking) {
-			m.names.answer(n, &answer{})
+			m.names.answer(n, &adjustedSets{})
 		}
 		for _, n := range m.names.sorted(dirty) {
-			if n.answer == nil {
+			if n.adjusted == nil {
 				m.about[n.name] = m.asked[n.name]
 			}
 			m.planOne(m.t, n, 4)
@@ -364,7 +364,7 @@ func (m *namesModel) converge() {
 // A name that is planned again keeps its turn: names that are touched all the time don't wait
 // behind those that come later.
 func TestNamesKeepTheirTurn(t *testing.T) {
-	s := newNames(uncounted)
+	s := newNames(noMetrics)
 	plan := func(name string) {
 		n := s.state(name)
 		s.planned(n, group{name: name, changes: []dns.Change{{New: &dns.RecordSet{Name: name}}}})

@@ -23,8 +23,8 @@ type nameState struct {
 	// again is true when objects ask for something else since the provider was asked, or since
 	// the changes were planned.
 	again bool
-	// answer is what the provider stores for what objects ask for, if it has been asked.
-	answer *answer
+	// adjusted is what the provider stores for what objects ask for, if it has been asked.
+	adjusted *adjustedSets
 	// plan has the changes that the name needs. It is pared when the budget holds some of them:
 	// then permitted has the others.
 	plan, permitted group
@@ -58,8 +58,8 @@ type nameState struct {
 	counted bool
 }
 
-// answer is what a provider stores for the record sets of a name.
-type answer struct {
+// adjustedSets is what a provider stores for the record sets of a name.
+type adjustedSets struct {
 	candidates []plan.Candidate
 	// holders are those by which the candidates were merged.
 	holders string

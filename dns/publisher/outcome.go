@@ -68,7 +68,7 @@ func accepted(e Explanation) source.Verdict {
 		}
 	}
 	if len(problems) == 0 {
-		return source.Verdict{So: true, Reason: source.OutcomeAccepted}
+		return source.Verdict{True: true, Reason: source.OutcomeAccepted}
 	}
 	return source.Verdict{Reason: reason, Message: joined(problems)}
 }
@@ -126,10 +126,10 @@ func (p *Publisher) programmed(origin desired.Origin, e Explanation) source.Verd
 			return source.Verdict{Reason: o.reason, Message: joined(list)}
 		}
 	}
-	if v := accepted(e); !v.So && len(e.Records) == 0 {
+	if v := accepted(e); !v.True && len(e.Records) == 0 {
 		return source.Verdict{Reason: v.Reason, Message: "nothing of the object is published"}
 	}
-	return source.Verdict{So: true, Reason: source.OutcomeProgrammed}
+	return source.Verdict{True: true, Reason: source.OutcomeProgrammed}
 }
 
 func (p *Publisher) namesToProgram(origin desired.Origin) []string {

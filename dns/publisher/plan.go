@@ -60,15 +60,15 @@ func (p *Publisher) planDirty(z *zone) {
 			z.others.drop(n.name)
 			z.names.drop(n)
 			continue
-		case adjusts && len(w.wanted) > 0 && n.answer == nil:
+		case adjusts && len(w.wanted) > 0 && n.adjusted == nil:
 			// It is asked about next.
 			continue
-		case adjusts && len(w.wanted) > 0 && n.answer.holders != p.holders(z, n.name):
+		case adjusts && len(w.wanted) > 0 && n.adjusted.holders != p.holders(z, n.name):
 			// Others have the name than when it was asked about.
 			z.names.answer(n, nil)
 			continue
 		case adjusts && len(w.wanted) > 0:
-			w.wanted = n.answer.candidates
+			w.wanted = n.adjusted.candidates
 		}
 		p.grant(z, n.name, w, news)
 		p.planName(z, n, w)
@@ -232,7 +232,7 @@ func (p *Publisher) withoutVoid(z *zone, current []plan.Current, changes []dns.C
 
 // canMark reports whether the provider can have a marker of a record set of a zone.
 func canMark(zones *zoneSet, z *zone, marker string) bool {
-	return zones.home(z, marker) != nil && zones.admits(marker)
+	return zones.owningZone(z, marker) != nil && zones.admits(marker)
 }
 
 // collector is an owner with markers in the zones that can tell when one is useless.
@@ -262,7 +262,7 @@ func (p *Publisher) disown(z *zone) {
 			}
 		}
 		if atomic {
-			unmark = slices.DeleteFunc(unmark, func(c dns.Change) bool { return p.zones.home(z, c.Old.Name) == z })
+			unmark = slices.DeleteFunc(unmark, func(c dns.Change) bool { return p.zones.owningZone(z, c.Old.Name) == z })
 		}
 		z.names.disown(n, unmark)
 	}

@@ -60,10 +60,10 @@ type Publisher struct {
 	zones *zoneSet
 	// unverified is true when the metric of verified records may be out of date.
 	unverified bool
-	// uncounted is true when the metrics of what objects ask for are out of date. filtered is true if
+	// metricsOff is true when the metrics of what objects ask for are out of date. filtered is true if
 	// the domain filter admits none of the names that they ask for.
-	uncounted, filtered bool
-	troubles            atomic.Pointer[[]Trouble]
+	metricsOff, filtered bool
+	troubles             atomic.Pointer[[]Trouble]
 	// zoneless are the names that are in no zone of the provider.
 	zoneless *names
 	accounts accounts
@@ -185,7 +185,7 @@ func (p *Publisher) Run(ctx context.Context) error {
 			continue
 		case t := <-p.terms:
 			p.begin(t)
-		case r := <-p.Desk.Requests():
+		case r := <-p.Approvals.Requests():
 			p.approve(r, time.Now())
 		case <-p.ended():
 			p.end()
@@ -225,7 +225,7 @@ func (p *Publisher) ended() <-chan struct{} {
 
 func (p *Publisher) begin(t term) {
 	p.term = &t
-	p.Desk.Begin(time.Now())
+	p.Approvals.Begin(time.Now())
 	p.takeInstance()
 	p.unsettle()
 	// Another process may have written meanwhile, so the zones are read again.
@@ -246,7 +246,7 @@ func (p *Publisher) end() {
 	}
 	p.Metrics.end(p.zones.all())
 	p.zones = nil
-	p.Desk.End()
+	p.Approvals.End()
 	p.Metrics.storeFailed.Set(0)
 	go func() {
 		t.jobs.Wait()
@@ -323,8 +323,8 @@ func contained[T any](p *Publisher, f func() (T, error)) (result T, err error) {
 	return result, err
 }
 
-// uncounted is for names that have no budget.
-func uncounted(string, []dns.Change) {}
+// noMetrics is for names that have no budget.
+func noMetrics(string, []dns.Change) {}
 
 // work does everything that is due without waiting.
 func (p *Publisher) work(ctx context.Context, now time.Time) {
@@ -350,14 +350,14 @@ func (p *Publisher) work(ctx context.Context, now time.Time) {
 		p.step(z, now)
 	}
 	p.remember(now)
-	if _, unplanned := p.Desk.Unplanned(); unplanned && p.planned() {
-		p.Desk.Planned()
+	if _, unplanned := p.Approvals.Unplanned(); unplanned && p.planned() {
+		p.Approvals.Planned()
 	}
 }
 
 func (p *Publisher) count() {
-	if p.uncounted {
-		p.uncounted = false
+	if p.metricsOff {
+		p.metricsOff = false
 		p.Metrics.desired(p.Desired)
 		p.filtered = p.filtersAll()
 	}

@@ -12,7 +12,7 @@ import (
 
 // queued returns names whose namespace is what precedes a dash, and a function that plans one.
 func queued() (*names, func(name string, deletes bool)) {
-	s := newNames(uncounted)
+	s := newNames(noMetrics)
 	s.namespaceOf = func(name string) string {
 		namespace, _, _ := strings.Cut(name, "-")
 		return namespace

@@ -27,8 +27,8 @@ const (
 	RowNoZone RowState = "no-zone"
 	// RowFailing: the provider refuses it, or can't be reached.
 	RowFailing RowState = "failing"
-	// RowForeign: the zone has it, it isn't ours, and nobody asks for it.
-	RowForeign RowState = "foreign"
+	// RowNotOwned: the zone has it, it isn't ours, and nobody asks for it.
+	RowNotOwned RowState = "foreign"
 	// RowUnwanted: it is ours, nobody asks for it, and the policy keeps it.
 	RowUnwanted RowState = "unwanted"
 )
@@ -167,7 +167,7 @@ func (p *Publisher) judge(at place, both pair, row *Row) {
 	case at.zone == nil:
 		p.judgeHomeless(at.name, row)
 	case both.wanted == nil && !p.ours(both.there):
-		if row.State = RowForeign; p.otherInstance(both.there) != "" {
+		if row.State = RowNotOwned; p.otherInstance(both.there) != "" {
 			row.Message = "another process with our owner ID has written it: " + ownerOf(both.there.Labels) + ", and this one is the instance " + quote(p.Rules.Instance)
 		}
 	case p.asIs(at.zone, both):

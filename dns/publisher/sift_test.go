@@ -143,7 +143,7 @@ func (s *sifting) objects() {
 func (s *sifting) problem() string {
 	p, filter := s.world.publisher, RowFilter{
 		Search: pick(s, []string{"", "192.0.2.2", "service/default/one", "b."}),
-		States: pick(s, [][]RowState{nil, {RowPublished}, {RowForeign}, {RowPending, RowUnwanted, RowConflict}}),
+		States: pick(s, [][]RowState{nil, {RowPublished}, {RowNotOwned}, {RowPending, RowUnwanted, RowConflict}}),
 	}
 	problem := ""
 	err := p.visit(s.world.t.Context(), func() {
@@ -165,18 +165,18 @@ func (s *sifting) problem() string {
 
 // siftsOtherwise returns how the rows differ that are found with and without making all rows of a name.
 func (p *Publisher) siftsOtherwise(at place, f RowFilter) string {
-	var fast, slow []hit
+	var fast, slow []match
 	named := f.Search == "" || strings.Contains(at.name, f.Search)
-	if !p.siftSettled(at, f, named, func(h hit) { fast = append(fast, h) }) {
+	if !p.siftSettled(at, f, named, func(h match) { fast = append(fast, h) }) {
 		return ""
 	}
-	p.siftRows(at, f, named, func(h hit) { slow = append(slow, h) })
+	p.siftRows(at, f, named, func(h match) { slow = append(slow, h) })
 	slices.SortFunc(fast, compareHits)
 	slices.SortFunc(slow, compareHits)
 	if slices.Equal(fast, slow) {
 		return ""
 	}
-	states := func(hits []hit) (list []string) {
+	states := func(hits []match) (list []string) {
 		for _, h := range hits {
 			list = append(list, fmt.Sprintf("%s %s %q: %s", h.key.Name, h.key.Type, h.key.SetIdentifier, h.state))
 		}

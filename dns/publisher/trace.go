@@ -149,8 +149,8 @@ func (p *Publisher) home(z *zone, name string) Home {
 	return h
 }
 
-// Manner is what decides about all names of a publisher.
-type Manner struct {
+// Decider is what decides about all names of a publisher.
+type Decider struct {
 	Name   string
 	Policy plan.Policy
 	// Owner is the owner ID; empty if there is no ownership.
@@ -161,8 +161,8 @@ type Manner struct {
 }
 
 // Manner returns what decides about all names. It may be called from any goroutine.
-func (p *Publisher) Manner() Manner {
-	m := Manner{Name: p.Name, Policy: p.Rules.Policy, Owner: p.Rules.Owner, DryRun: p.DryRun}
+func (p *Publisher) Manner() Decider {
+	m := Decider{Name: p.Name, Policy: p.Rules.Policy, Owner: p.Rules.Owner, DryRun: p.DryRun}
 	for _, t := range p.Rules.Managed {
 		if p.Rules.Manages(t) {
 			m.Managed = append(m.Managed, t)

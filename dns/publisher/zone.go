@@ -95,7 +95,7 @@ func (p *Publisher) newZone(z dns.Zone) *zone {
 
 // newZoneless returns the names that are in no zone: none yet.
 func (p *Publisher) newZoneless() *names {
-	made := newNames(uncounted)
+	made := newNames(noMetrics)
 	made.changed = func(name string) { p.changedAt(nil, name) }
 	return made
 }

@@ -87,10 +87,10 @@ func (t *zoneSet) holds(z *zone, name string) bool { return slices.Contains(t.ho
 // has reports whether a zone is one of the set.
 func (t *zoneSet) has(z *zone) bool { return t != nil && t.byKey[keyOf(z.Zone)] == z }
 
-// home returns the zone that has what belongs to a zone under a canonical name: that zone, if
+// owningZone returns the zone that has what belongs to a zone under a canonical name: that zone, if
 // it holds the name, or else one that does, rather one that is as private. It returns nil if no
 // zone holds the name.
-func (t *zoneSet) home(z *zone, name string) *zone {
+func (t *zoneSet) owningZone(z *zone, name string) *zone {
 	holders := t.holders(name)
 	if slices.Contains(holders, z) {
 		return z
@@ -110,7 +110,7 @@ func (t *zoneSet) home(z *zone, name string) *zone {
 // from any goroutine.
 func (t *zoneSet) lookup(z *zone) owner.Lookup {
 	return func(name string) []*dns.RecordSet {
-		if at := t.home(z, name); at != nil {
+		if at := t.owningZone(z, name); at != nil {
 			return at.mirror.lookup(name)
 		}
 		return nil

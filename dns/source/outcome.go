@@ -9,7 +9,7 @@ type Outcome struct {
 
 // Verdict is whether something is so, and why.
 type Verdict struct {
-	So bool
+	True bool
 	// Reason is a word of the reasons below. Message is a sentence: what is so, and what to do if it
 	// should be otherwise; it may be empty.
 	Reason, Message string

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/signpostd/signpost/internal/foreign"
 	"github.com/signpostd/signpost/internal/nearest"
+	"github.com/signpostd/signpost/internal/sanitize"
 )
 
 const (
@@ -67,7 +67,7 @@ func (r *Annotations) remarkSpaces(a annotation) {
 	for element := range strings.SplitSeq(a.value, ",") {
 		if element = strings.Trim(element, " "); strings.Contains(element, " ") {
 			r.remark(Skip{SkipSpaces, a.key, fmt.Sprintf("the spaces in %s are left out, which makes it %s: put commas between names",
-				foreign.Quote(element), foreign.Quote(strings.ReplaceAll(element, " ", "")))})
+				sanitize.Quote(element), sanitize.Quote(strings.ReplaceAll(element, " ", "")))})
 			return
 		}
 	}
@@ -155,8 +155,8 @@ func nearlyOurs(key string) bool {
 // keys.
 func keyText(key string) string {
 	prefix, name, _ := strings.Cut(key, "/")
-	if foreign.Name(prefix) == prefix && (name == "" || foreign.Name(name) == name) {
+	if sanitize.Name(prefix) == prefix && (name == "" || sanitize.Name(name) == name) {
 		return key
 	}
-	return foreign.Quote(key)
+	return sanitize.Quote(key)
 }

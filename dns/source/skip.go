@@ -3,7 +3,7 @@ package source
 import (
 	"strings"
 
-	"github.com/signpostd/signpost/internal/foreign"
+	"github.com/signpostd/signpost/internal/sanitize"
 )
 
 // SkipReason is a word for why an object, or a part of it, gives no record.
@@ -60,7 +60,7 @@ var (
 func othersOf(controller string) *Skip {
 	return &Skip{
 		SkipOtherController, "metadata.annotations",
-		"the annotation controller is " + foreign.Quote(controller) + ", which leaves the object to another program: remove it, or set it to dns-controller",
+		"the annotation controller is " + sanitize.Quote(controller) + ", which leaves the object to another program: remove it, or set it to dns-controller",
 	}
 }
 
@@ -143,7 +143,7 @@ func (r *Reader) NoHostname(o *Object) Skip {
 // NoTarget is the skip of an object that has a name and nothing that the name could point to.
 // Without says why, as a sentence without its end, such as "status.loadBalancer is empty".
 func (r *Reader) NoTarget(name, without string) Skip {
-	return Skip{Reason: SkipNoTarget, Subject: foreign.Name(name), Message: without + ", or set the annotation " + r.key(AnnotationTarget)}
+	return Skip{Reason: SkipNoTarget, Subject: sanitize.Name(name), Message: without + ", or set the annotation " + r.key(AnnotationTarget)}
 }
 
 // key returns the key of an annotation, as it is written in a new object.

@@ -18,9 +18,9 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/source"
-	"github.com/signpostd/signpost/dns/sourcetest"
 	"github.com/signpostd/signpost/kube"
 	"github.com/signpostd/signpost/kube/kinds"
+	"github.com/signpostd/signpost/testkit/sourcetest"
 )
 
 // TestRead: case 216 for what ExternalDNS calls transformers: an object is cut down

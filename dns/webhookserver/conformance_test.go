@@ -18,8 +18,8 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/inmemory"
 	"github.com/signpostd/signpost/dns/provider/webhook"
-	"github.com/signpostd/signpost/dns/providertest"
 	"github.com/signpostd/signpost/dns/webhookserver"
+	"github.com/signpostd/signpost/testkit/providertest"
 )
 
 // serveVariable is an environment variable that makes the test binary a webhook provider for

@@ -2,7 +2,7 @@
 // channel of a snapshot that becomes stale.
 //
 // It is for states that are reached once and never left: packages destination, kube/linked,
-// dns/publisher and internal/process ask it without waiting, from any goroutine.
+// dns/publisher and app/process ask it without waiting, from any goroutine.
 package channel
 
 // IsClosed reports whether a channel on which nobody sends is closed.

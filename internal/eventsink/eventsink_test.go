@@ -21,7 +21,7 @@ import (
 	"k8s.io/client-go/tools/record"
 
 	"github.com/signpostd/signpost/internal/eventsink"
-	"github.com/signpostd/signpost/internal/kubetest"
+	"github.com/signpostd/signpost/testkit/kubetest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(kubetest.Wrap(m)) }

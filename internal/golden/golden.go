@@ -1,7 +1,7 @@
 // Package golden compares what a test got with what a file says, and rewrites the file when
 // the test runs with -update:
 //
-//	go test ./internal/ask -update
+//	go test ./app/destclient -update
 //
 // [Check] is for files in testdata, and [Page] for the pages of docs/dns, which are
 // generated; [Part] is for the generated parts of pages that people write. A test with files of another form asks [Update]. A package that imports golden

@@ -8,7 +8,7 @@
 // to [Server.ServeResources].
 //
 // `signpost plan` serves manifests with it in the place of a cluster, and package
-// dns/sourcetest the objects of tests. Both use [Server.Config], which needs no port.
+// testkit/sourcetest the objects of tests. Both use [Server.Config], which needs no port.
 //
 // # Concurrency
 //

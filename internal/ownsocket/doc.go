@@ -2,7 +2,7 @@
 // beside it, such as `kubectl exec POD -- signpost approve`. The kernel tells both ends who the other
 // one is, so the socket needs no token and no file.
 //
-// Package process serves the inspection API on the socket of [Listen], and package look connects
+// Package process serves the inspection API on the socket of [Listen], and package inspectclient connects
 // with [Dial]. A process is called by the port of its inspection API, because that is what a command
 // knows of it.
 //

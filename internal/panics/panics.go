@@ -23,7 +23,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/signpostd/signpost/internal/foreign"
+	"github.com/signpostd/signpost/internal/sanitize"
 )
 
 // LogInterval is the time between two stacks in the log from the same place in the code. Those who make
@@ -71,7 +71,7 @@ func (r *Reporter) Catch(unit string, f func() error) (err error) {
 
 // caught reports a panic. It is called while the stack of the panic is still there.
 func (r *Reporter) caught(unit string, value any) error {
-	e := &Error{At: Place(), Value: foreign.Quote(fmt.Sprint(value))}
+	e := &Error{At: Place(), Value: sanitize.Quote(fmt.Sprint(value))}
 	r.count.WithLabelValues(unit).Inc()
 	if r.stacks.Due(e.At) {
 		r.log.Error("Work panicked; please report this", "unit", unit, "panic", e.Value, "at", e.At, "stack", string(debug.Stack()))

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/signpostd/signpost/internal/object"
+	"github.com/signpostd/signpost/internal/objectmeta"
 )
 
 const (
@@ -19,7 +19,7 @@ const (
 
 // Known is a problem that can be listed.
 type Known struct {
-	object.Problem
+	objectmeta.Problem
 	// ID is unique in the process. Since is when the problem was met first, and Last when last.
 	ID          uint64
 	Since, Last time.Time
@@ -28,7 +28,7 @@ type Known struct {
 // of names an object, whatever its UID.
 type of struct{ kind, cluster, namespace, name string }
 
-func objectOf(p object.Problem) of { return of{p.Kind, p.Cluster, p.Namespace, p.Name} }
+func objectOf(p objectmeta.Problem) of { return of{p.Kind, p.Cluster, p.Namespace, p.Name} }
 
 func (k *Known) size() int {
 	return len(k.Kind) + len(k.Cluster) + len(k.Namespace) + len(k.Name) + len(k.UID) + len(k.Field) + len(k.Reason)
@@ -51,7 +51,7 @@ func newKept() *kept {
 
 // met notes that a problem was met. What the object had at the same field before is gone then, and
 // what an object of the same name had that was another one.
-func (k *kept) met(p object.Problem, hash uint64, now time.Time) {
+func (k *kept) met(p objectmeta.Problem, hash uint64, now time.Time) {
 	if e, ok := k.byHash[hash]; ok {
 		e.Value.(*Known).Last = now
 		k.order.MoveToFront(e)

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/signpostd/signpost/internal/object"
+	"github.com/signpostd/signpost/internal/objectmeta"
 	"github.com/signpostd/signpost/internal/report"
 )
 
@@ -36,11 +36,11 @@ func listed(r *report.Reporter) []string {
 func TestProblems(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newReporter(t)
-		with := func(name, field, reason, uid string) object.Problem {
-			return object.Problem{Kind: "Service", Namespace: "shop", Name: name, Field: field, Reason: reason, UID: uid}
+		with := func(name, field, reason, uid string) objectmeta.Problem {
+			return objectmeta.Problem{Kind: "Service", Namespace: "shop", Name: name, Field: field, Reason: reason, UID: uid}
 		}
 		begun := time.Now()
-		for _, p := range []object.Problem{
+		for _, p := range []objectmeta.Problem{
 			with("web", "ports", "a", "1"), with("web", "selector", "b", "1"), with("db", "ports", "a", "2"), with("web", "ports", "c", "1"), with("web", "selector", "b", "1"),
 		} {
 			r.Report(p)
@@ -64,7 +64,7 @@ func TestManyProblems(t *testing.T) {
 	r := newReporter(t)
 	long := strings.Repeat("é", 1<<16)
 	for i := range 20_000 {
-		r.Report(object.Problem{Kind: "Service", Namespace: strings.Repeat("n", 63), Name: fmt.Sprint("s", i), Field: long, Reason: long})
+		r.Report(objectmeta.Problem{Kind: "Service", Namespace: strings.Repeat("n", 63), Name: fmt.Sprint("s", i), Field: long, Reason: long})
 	}
 	all, bytes := r.Problems(), 0
 	for _, k := range all {

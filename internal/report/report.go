@@ -1,7 +1,7 @@
 // Package report counts and logs the problems of objects, each of them once.
 //
 // Readers of the API server find the same problem again with every event of the object, and give
-// it to [Reporter.Report], which is an object.Report. Two problems are the same when their object,
+// it to [Reporter.Report], which is an objectmeta.Report. Two problems are the same when their object,
 // field and reason are. The memory is bounded: the last [Config.Capacity] problems are
 // remembered, and a forgotten one counts as new and is logged again. Readers give it few problems
 // of one object (kube.ProblemLimit), so that one object can't make it forget those of the others.
@@ -32,7 +32,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/signpostd/signpost/internal/object"
+	"github.com/signpostd/signpost/internal/objectmeta"
 )
 
 // linesPerMinute is how many problems of one object the log names in a minute. Who edits an object
@@ -98,8 +98,8 @@ func New(c Config) (*Reporter, error) {
 	}, nil
 }
 
-// Report is an object.Report: it counts and logs a problem unless it remembers it.
-func (r *Reporter) Report(p object.Problem) {
+// Report is an objectmeta.Report: it counts and logs a problem unless it remembers it.
+func (r *Reporter) Report(p objectmeta.Problem) {
 	if !r.remember(p, maphash.Comparable(r.seed, p)) {
 		return
 	}
@@ -108,7 +108,7 @@ func (r *Reporter) Report(p object.Problem) {
 	if p.Cluster != "" {
 		log = log.With("cluster", p.Cluster)
 	}
-	of := object.Problem{Kind: p.Kind, Cluster: p.Cluster, Namespace: p.Namespace, Name: p.Name}
+	of := objectmeta.Problem{Kind: p.Kind, Cluster: p.Cluster, Namespace: p.Namespace, Name: p.Name}
 	switch n := r.line(maphash.Comparable(r.seed, of), time.Now()); {
 	case n == linesPerMinute+1:
 		log.Warn("Further problems of an object are not logged for a minute", "kind", p.Kind, "namespace", p.Namespace, "name", p.Name)
@@ -121,7 +121,7 @@ func (r *Reporter) Report(p object.Problem) {
 }
 
 // remember reports whether the problem is new.
-func (r *Reporter) remember(p object.Problem, hash uint64) bool {
+func (r *Reporter) remember(p objectmeta.Problem, hash uint64) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.kept.met(p, hash, time.Now())

@@ -14,38 +14,38 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/goleak"
 
-	"github.com/signpostd/signpost/internal/object"
+	"github.com/signpostd/signpost/internal/objectmeta"
 	"github.com/signpostd/signpost/internal/report"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // A Reporter's method is what the catalog asks for.
-var _ object.Report = (*report.Reporter)(nil).Report
+var _ objectmeta.Report = (*report.Reporter)(nil).Report
 
-func problem(name, field string) object.Problem {
-	return object.Problem{Kind: "EndpointSlice", Namespace: "emoji", Name: name, Field: field, Reason: "not an IP address"}
+func problem(name, field string) objectmeta.Problem {
+	return objectmeta.Problem{Kind: "EndpointSlice", Namespace: "emoji", Name: name, Field: field, Reason: "not an IP address"}
 }
 
 func TestReport(t *testing.T) {
 	web, api, port := problem("web", "endpoints[0]"), problem("api", "endpoints[0]"), problem("web", "ports[0]")
-	server := object.Problem{Kind: "Server", Namespace: "emoji", Name: "web", Field: "spec.port", Reason: "is missing"}
+	server := objectmeta.Problem{Kind: "Server", Namespace: "emoji", Name: "web", Field: "spec.port", Reason: "is missing"}
 	other := web
 	other.Reason = "a loopback address"
 	tests := map[string]struct {
 		capacity int
-		met      []object.Problem
+		met      []objectmeta.Problem
 		logged   []string
 		counts   map[string]float64
 	}{
 		"none":      {},
-		"once":      {met: []object.Problem{web}, logged: []string{"web endpoints[0]"}, counts: map[string]float64{"EndpointSlice": 1}},
-		"repeated":  {met: []object.Problem{web, web, web}, logged: []string{"web endpoints[0]"}, counts: map[string]float64{"EndpointSlice": 1}},
-		"distinct":  {met: []object.Problem{web, api, port, other, web}, logged: []string{"web endpoints[0]", "api endpoints[0]", "web ports[0]", "web endpoints[0]"}, counts: map[string]float64{"EndpointSlice": 4}},
-		"two kinds": {met: []object.Problem{web, server, server}, logged: []string{"web endpoints[0]", "web spec.port"}, counts: map[string]float64{"EndpointSlice": 1, "Server": 1}},
+		"once":      {met: []objectmeta.Problem{web}, logged: []string{"web endpoints[0]"}, counts: map[string]float64{"EndpointSlice": 1}},
+		"repeated":  {met: []objectmeta.Problem{web, web, web}, logged: []string{"web endpoints[0]"}, counts: map[string]float64{"EndpointSlice": 1}},
+		"distinct":  {met: []objectmeta.Problem{web, api, port, other, web}, logged: []string{"web endpoints[0]", "api endpoints[0]", "web ports[0]", "web endpoints[0]"}, counts: map[string]float64{"EndpointSlice": 4}},
+		"two kinds": {met: []objectmeta.Problem{web, server, server}, logged: []string{"web endpoints[0]", "web spec.port"}, counts: map[string]float64{"EndpointSlice": 1, "Server": 1}},
 		"the one met longest ago is forgotten": {
 			capacity: 2,
-			met:      []object.Problem{web, api, web, port, web, api},
+			met:      []objectmeta.Problem{web, api, web, port, web, api},
 			logged:   []string{"web endpoints[0]", "api endpoints[0]", "web ports[0]", "api endpoints[0]"},
 			counts:   map[string]float64{"EndpointSlice": 4},
 		},

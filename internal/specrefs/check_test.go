@@ -123,7 +123,7 @@ func TestCheck(t *testing.T) {
 		{"of nobody, one has it", nowhere, "// K12", ""},
 		{"of nobody, two have it", nowhere, "// K3", "internal/run/group.go:1: K3 is a case of destination.md and of endpoints.md: write the document before it, as in spec/destination.md case K3"},
 		{"of nobody, nobody has it", nowhere, "// K99", "internal/run/group.go:1: spec/destination.md has no case K99"},
-		{"scenario", "internal/process/testdata/script/a.txtar", "G1 G2  A story.\n-- apply --\n", "internal/process/testdata/script/a.txtar:1: spec/destination.md has no case G2"},
+		{"scenario", "app/process/testdata/script/a.txtar", "G1 G2  A story.\n-- apply --\n", "app/process/testdata/script/a.txtar:1: spec/destination.md has no case G2"},
 
 		{"a number", inDNS, "// Case 1, cases 1 and 2.", ""},
 		{"a number of its document", nowhere, "// spec/dns.md case 2", ""},

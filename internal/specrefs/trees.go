@@ -27,7 +27,7 @@ var trees = []tree{
 	{path: "catalog", section: destination, cases: []string{destination, endpoints}},
 	{path: "destination", section: destination, cases: []string{destination, endpoints}},
 	{path: "kube", section: destination, cases: []string{destination, endpoints}},
-	{path: "internal/process/testdata/script", section: destination, cases: []string{destination}},
+	{path: "app/process/testdata/script", section: destination, cases: []string{destination}},
 	{path: "controllers/externalworkloads", section: destination, cases: []string{destination, endpoints}},
 	{path: "controllers", section: endpoints, cases: []string{endpoints, destination}},
 	{path: "dns", section: dns, cases: []string{dns, clouds}},

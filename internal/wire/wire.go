@@ -1,6 +1,6 @@
 // Package wire reads messages in protobuf without decoding them. It is for code that reads
 // few of the fields of many objects: packages kube/kinds, controllers/watched and
-// controllers/frugal.
+// controllers/metadataclient.
 //
 // A [Reader] goes to the fields that are wanted and skips the others, which takes two or
 // three nanoseconds each. [Entry] reads an entry of a map; [AppendMetadata] and

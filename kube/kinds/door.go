@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/signpostd/signpost/internal/object"
+	"github.com/signpostd/signpost/internal/objectmeta"
 	"github.com/signpostd/signpost/kube"
 )
 
@@ -71,8 +71,8 @@ const (
 	conditionsLimit = 16_384
 )
 
-// door lets the parts of one version of an object in, and collects the problems of the others.
-type door struct {
+// fieldReader lets the parts of one version of an object in, and collects the problems of the others.
+type fieldReader struct {
 	scope     kube.Scope
 	namespace string
 	kube.Problems
@@ -82,10 +82,10 @@ type door struct {
 	ports, endpoints, addressRoom, hints, conditions int
 }
 
-// open returns the door for an object of this name. An object with a bad name is refused: its
+// newFieldReader returns the door for an object of this name. An object with a bad name is refused: its
 // problem could not be told from that of others.
-func open(s kube.Scope, namespace, name string) door {
-	d := door{
+func newFieldReader(s kube.Scope, namespace, name string) fieldReader {
+	d := fieldReader{
 		scope: s, namespace: namespace,
 		ports: portsLimit, endpoints: endpointsLimit, addressRoom: slicedLimit, hints: slicedLimit, conditions: conditionsLimit,
 	}
@@ -96,7 +96,7 @@ func open(s kube.Scope, namespace, name string) door {
 }
 
 // admitted returns what is let in of the object, nil if it is refused, and its problems.
-func admitted[T any](d *door, trimmed *T) (*T, []kube.Problem) {
+func admitted[T any](d *fieldReader, trimmed *T) (*T, []kube.Problem) {
 	if d.refused {
 		return nil, d.List()
 	}
@@ -107,13 +107,13 @@ func admitted[T any](d *door, trimmed *T) (*T, []kube.Problem) {
 func fits(text string, limit int) bool { return len(text) <= limit && utf8.ValidString(text) }
 
 // refuse refuses the object because of a field.
-func (d *door) refuse(reason, path string, indexes ...any) {
+func (d *fieldReader) refuse(reason, path string, indexes ...any) {
 	d.refused = true
 	d.Add(reason+"; the last good version stays in use, if there was one", path, indexes...)
 }
 
 // text returns a text for the catalog, and false for one that doesn't fit.
-func (d *door) text(text string, limit int) (string, bool) {
+func (d *fieldReader) text(text string, limit int) (string, bool) {
 	if !fits(text, limit) {
 		return "", false
 	}
@@ -122,7 +122,7 @@ func (d *door) text(text string, limit int) (string, bool) {
 
 // optional returns the text of a field that the object can do without: nothing, and a problem, when
 // it doesn't fit.
-func (d *door) optional(text string, limit int, field string) string {
+func (d *fieldReader) optional(text string, limit int, field string) string {
 	kept, ok := d.text(text, limit)
 	if !ok {
 		d.Add(d.unfit(text, limit)+", so it is not used", "%s", field)
@@ -130,9 +130,9 @@ func (d *door) optional(text string, limit int, field string) string {
 	return kept
 }
 
-// vital returns the text of a field without which the object would be another, or would be less
+// required returns the text of a field without which the object would be another, or would be less
 // protected: the object is refused when it doesn't fit.
-func (d *door) vital(text string, limit int, field string) string {
+func (d *fieldReader) required(text string, limit int, field string) string {
 	kept, ok := d.text(text, limit)
 	if !ok {
 		d.refuse(d.unfit(text, limit), "%s", field)
@@ -141,7 +141,7 @@ func (d *door) vital(text string, limit int, field string) string {
 }
 
 // unfit says why a text doesn't fit. The text is empty when nobody reads it.
-func (d *door) unfit(text string, limit int) string {
+func (d *fieldReader) unfit(text string, limit int) string {
 	switch {
 	case d.Full():
 		return ""
@@ -154,7 +154,7 @@ func (d *door) unfit(text string, limit int) string {
 
 // labels returns the labels of an object, which is refused when they don't fit: the missing one
 // could be that which says that a pod is in the mesh.
-func (d *door) labels(m map[string]string) object.Labels {
+func (d *fieldReader) labels(m map[string]string) objectmeta.Labels {
 	if len(m) > labelsLimit {
 		d.refuse(fmt.Sprintf("there are %d labels, and %d are allowed", len(m), labelsLimit), "metadata.labels")
 		return nil
@@ -167,7 +167,7 @@ func (d *door) labels(m map[string]string) object.Labels {
 }
 
 // limited returns the items of a list for which there is room, and makes the room smaller.
-func limited[T any](d *door, list []T, room *int, field string) []T {
+func limited[T any](d *fieldReader, list []T, room *int, field string) []T {
 	n := min(len(list), *room)
 	*room -= n
 	if n < len(list) {
@@ -188,7 +188,7 @@ func quote(text string) string {
 // portNumber returns the port of a number, and false when it is no port.
 func portNumber(n int32) (uint16, bool) { return uint16(n), n >= 1 && n <= 65535 }
 
-func (d *door) notPort(n int32) string {
+func (d *fieldReader) notPort(n int32) string {
 	if d.Full() {
 		return ""
 	}
@@ -206,7 +206,7 @@ func address(text string) (netip.Addr, bool) {
 
 // addresses reads a list of IP addresses. It leaves out empty texts, and texts that are no IP
 // addresses, for which it adds a problem.
-func (d *door) addresses(list []string, field string) []netip.Addr {
+func (d *fieldReader) addresses(list []string, field string) []netip.Addr {
 	room := addressesLimit
 	list = limited(d, list, &room, field)
 	var kept []netip.Addr
@@ -225,7 +225,7 @@ func (d *door) addresses(list []string, field string) []netip.Addr {
 	return kept
 }
 
-func (d *door) notAddress(text string) string {
+func (d *fieldReader) notAddress(text string) string {
 	if d.Full() {
 		return ""
 	}

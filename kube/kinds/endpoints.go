@@ -23,7 +23,7 @@ func Endpoints() kube.Kind[catalog.EndpointSlice] {
 }
 
 func trimEndpoints(s kube.Scope, ep *corev1.Endpoints) (*catalog.EndpointSlice, []kube.Problem) {
-	d := open(s, ep.Namespace, ep.Name)
+	d := newFieldReader(s, ep.Namespace, ep.Name)
 	trimmed := d.sliceOf(ep)
 	trimmed.Service = catalog.ServiceKey{Cluster: s.Cluster, Namespace: trimmed.Namespace, Name: trimmed.Name}
 	room := subsetsLimit
@@ -34,7 +34,7 @@ func trimEndpoints(s kube.Scope, ep *corev1.Endpoints) (*catalog.EndpointSlice, 
 }
 
 // subset returns what is kept of the subset of an index.
-func (d *door) subset(from *corev1.EndpointSubset, index int) catalog.Subset {
+func (d *fieldReader) subset(from *corev1.EndpointSubset, index int) catalog.Subset {
 	var kept catalog.Subset
 	for i, port := range limited(d, from.Ports, &d.ports, "subsets") {
 		number, ok := portNumber(port.Port)
@@ -75,7 +75,7 @@ type place struct {
 }
 
 // appendAddress adds an endpoint for an address, unless that can't be used.
-func (d *door) appendAddress(to *catalog.Subset, a *corev1.EndpointAddress, at place) {
+func (d *fieldReader) appendAddress(to *catalog.Subset, a *corev1.EndpointAddress, at place) {
 	target, known := d.targetOf(a.TargetRef, catalog.Pod)
 	ip, ok := address(a.IP)
 	hostname := a.Hostname

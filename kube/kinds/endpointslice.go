@@ -25,9 +25,9 @@ func EndpointSlices() kube.Kind[catalog.EndpointSlice] {
 }
 
 func trimEndpointSlice(s kube.Scope, slice *discoveryv1.EndpointSlice) (*catalog.EndpointSlice, []kube.Problem) {
-	d := open(s, slice.Namespace, slice.Name)
+	d := newFieldReader(s, slice.Namespace, slice.Name)
 	trimmed := d.sliceOf(slice)
-	trimmed.AddressType = catalog.AddressType(d.vital(string(slice.AddressType), labelLimit, "addressType"))
+	trimmed.AddressType = catalog.AddressType(d.required(string(slice.AddressType), labelLimit, "addressType"))
 	if name := serviceOf(slice); name == "" {
 		d.Add("no Service is named, so the endpoints are not used; set the label "+discoveryv1.LabelServiceName, "metadata.labels")
 	} else if name, ok := d.text(name, nameLimit); ok {
@@ -55,12 +55,12 @@ func trimEndpointSlice(s kube.Scope, slice *discoveryv1.EndpointSlice) (*catalog
 
 // sliceOf returns what EndpointSlices and Endpoints objects have in common. Without its identity, a
 // gateway would get plaintext, and without the name of its Service, traffic for another one.
-func (d *door) sliceOf(m metav1.Object) *catalog.EndpointSlice {
+func (d *fieldReader) sliceOf(m metav1.Object) *catalog.EndpointSlice {
 	slice := &catalog.EndpointSlice{
 		Cluster: d.scope.Cluster, Namespace: d.scope.Intern(m.GetNamespace()), Name: m.GetName(),
-		GatewayIdentity: d.vital(m.GetAnnotations()[gatewayIdentityAnnotation], nameLimit, "metadata.annotations["+gatewayIdentityAnnotation+"]"),
-		RemoteName:      d.vital(m.GetAnnotations()[remoteNameAnnotation], nameLimit, "metadata.annotations["+remoteNameAnnotation+"]"),
-		Mirror:          catalog.Mirror{Cluster: d.vital(m.GetLabels()[targetClusterLabel], labelLimit, "metadata.labels["+targetClusterLabel+"]")},
+		GatewayIdentity: d.required(m.GetAnnotations()[gatewayIdentityAnnotation], nameLimit, "metadata.annotations["+gatewayIdentityAnnotation+"]"),
+		RemoteName:      d.required(m.GetAnnotations()[remoteNameAnnotation], nameLimit, "metadata.annotations["+remoteNameAnnotation+"]"),
+		Mirror:          catalog.Mirror{Cluster: d.required(m.GetLabels()[targetClusterLabel], labelLimit, "metadata.labels["+targetClusterLabel+"]")},
 	}
 	if id := slice.GatewayIdentity; id != "" && !isDNSName(id) {
 		d.refuse(quote(id)+" is no DNS name, so proxies can't verify the gateway", "metadata.annotations[%s]", gatewayIdentityAnnotation)
@@ -88,7 +88,7 @@ func serviceOf(slice *discoveryv1.EndpointSlice) string {
 	return ""
 }
 
-func (d *door) slicePorts(ports []discoveryv1.EndpointPort) []catalog.SubsetPort {
+func (d *fieldReader) slicePorts(ports []discoveryv1.EndpointPort) []catalog.SubsetPort {
 	var kept []catalog.SubsetPort
 	for i, port := range limited(d, ports, &d.ports, "ports") {
 		if port.Port == nil {
@@ -127,7 +127,7 @@ func tooManyOfAName(name string) string {
 }
 
 // sliceEndpoint returns false for an endpoint that can't be used.
-func (d *door) sliceEndpoint(e *discoveryv1.Endpoint, index int) (catalog.SliceEndpoint, bool) {
+func (d *fieldReader) sliceEndpoint(e *discoveryv1.Endpoint, index int) (catalog.SliceEndpoint, bool) {
 	target, ok := d.targetOf(e.TargetRef, catalog.Pod, catalog.ExternalWorkload)
 	if !ok {
 		d.Add(d.notTarget(e.TargetRef, "a Pod or an ExternalWorkload"), "endpoints[%d].targetRef", index)
@@ -157,7 +157,7 @@ func (d *door) sliceEndpoint(e *discoveryv1.Endpoint, index int) (catalog.SliceE
 
 // hostname returns the name of an endpoint, which nobody can ask for when it doesn't fit. It is not
 // shared: most endpoints have none, the others each their own.
-func (d *door) hostname(name, path string, index int) string {
+func (d *fieldReader) hostname(name, path string, index int) string {
 	if fits(name, labelLimit) {
 		return name
 	}
@@ -166,7 +166,7 @@ func (d *door) hostname(name, path string, index int) string {
 }
 
 // zone returns the zone of an endpoint, which counts as unknown when it doesn't fit.
-func (d *door) zone(name, path string, index int) string {
+func (d *fieldReader) zone(name, path string, index int) string {
 	kept, ok := d.text(name, labelLimit)
 	if !ok {
 		d.Add(d.unfit(name, labelLimit)+", so the zone counts as unknown", path, index)
@@ -174,7 +174,7 @@ func (d *door) zone(name, path string, index int) string {
 	return kept
 }
 
-func (d *door) hintZones(hints *discoveryv1.EndpointHints, index int) []string {
+func (d *fieldReader) hintZones(hints *discoveryv1.EndpointHints, index int) []string {
 	if hints == nil || len(hints.ForZones) == 0 {
 		return nil
 	}
@@ -190,7 +190,7 @@ func (d *door) hintZones(hints *discoveryv1.EndpointHints, index int) []string {
 }
 
 // hintNodes returns the nodes that an endpoint is hinted to. One that doesn't fit is left out.
-func (d *door) hintNodes(hints *discoveryv1.EndpointHints, index int) []string {
+func (d *fieldReader) hintNodes(hints *discoveryv1.EndpointHints, index int) []string {
 	if hints == nil || len(hints.ForNodes) == 0 {
 		return nil
 	}

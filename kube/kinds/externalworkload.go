@@ -19,7 +19,7 @@ func ExternalWorkloads() kube.Kind[catalog.Workload] {
 }
 
 func trimExternalWorkload(s kube.Scope, w *workload.ExternalWorkload) (*catalog.Workload, []kube.Problem) {
-	d := open(s, w.Namespace, w.Name)
+	d := newFieldReader(s, w.Namespace, w.Name)
 	if w.Spec.Problem != "" {
 		d.refuse(w.Spec.Problem, "spec")
 		return nil, d.List()
@@ -41,7 +41,7 @@ func trimExternalWorkload(s kube.Scope, w *workload.ExternalWorkload) (*catalog.
 }
 
 // externalPorts leaves out ports that can't be used.
-func (d *door) externalPorts(ports []workload.Port) []catalog.WorkloadPort {
+func (d *fieldReader) externalPorts(ports []workload.Port) []catalog.WorkloadPort {
 	var kept []catalog.WorkloadPort
 	for i, port := range limited(d, ports, &d.ports, "spec.ports") {
 		number, ok := portNumber(port.Port)
@@ -60,7 +60,7 @@ func (d *door) externalPorts(ports []workload.Port) []catalog.WorkloadPort {
 
 // meshTLS reads the identity of a workload, which is refused when proxies couldn't verify it: they
 // would send plaintext without a word.
-func (d *door) meshTLS(from workload.MeshTLS) catalog.MeshTLS {
+func (d *fieldReader) meshTLS(from workload.MeshTLS) catalog.MeshTLS {
 	id := catalog.Identity{Name: d.scope.Intern(from.Identity)}
 	switch {
 	case from.Identity == "" && from.ServerName == "":

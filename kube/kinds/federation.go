@@ -17,7 +17,7 @@ const (
 
 // federation reads the annotations of a federated Service; it returns nil for other Services. A
 // fragment of the list that names no member is a problem, and is left out.
-func (d *door) federation(annotations map[string]string) *catalog.Federation {
+func (d *fieldReader) federation(annotations map[string]string) *catalog.Federation {
 	list, remote := annotations[remoteDiscovery]
 	here, local := annotations[localDiscovery]
 	if !remote && !local {
@@ -32,7 +32,7 @@ func (d *door) federation(annotations map[string]string) *catalog.Federation {
 
 // members reads a list of members in other clusters. Of those above the limit, it says how many
 // fragments there are.
-func (d *door) members(list string) []catalog.RemoteMember {
+func (d *fieldReader) members(list string) []catalog.RemoteMember {
 	var members []catalog.RemoteMember
 	seen := map[catalog.RemoteMember]struct{}{}
 	i, over := -1, 0
@@ -72,7 +72,7 @@ func memberOf(fragment string) (catalog.RemoteMember, bool) {
 	return catalog.RemoteMember{Service: service, Cluster: cluster}, named && cluster != catalog.LocalCluster
 }
 
-func (d *door) noMember(m catalog.RemoteMember, fragment string) string {
+func (d *fieldReader) noMember(m catalog.RemoteMember, fragment string) string {
 	switch {
 	case d.Full():
 		return ""

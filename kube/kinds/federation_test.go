@@ -14,7 +14,7 @@ func FuzzFederation(f *testing.F) {
 		f.Add(list)
 	}
 	f.Fuzz(func(t *testing.T, list string) {
-		d := open(kube.Scope{}, "ns", "x")
+		d := newFieldReader(kube.Scope{}, "ns", "x")
 		got := d.federation(map[string]string{remoteDiscovery: list})
 		seen := map[string]bool{}
 		for _, m := range got.Remote {

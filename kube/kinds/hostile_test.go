@@ -63,7 +63,7 @@ func TestProblemsOfOneObjectM5(t *testing.T) {
 func TestManyMembersAreQuickM4(t *testing.T) {
 	list := distinctMembers(42_000)
 	begun := time.Now()
-	d := open(kube.NewScope(""), "ns", "x")
+	d := newFieldReader(kube.NewScope(""), "ns", "x")
 	if n := len(d.federation(map[string]string{remoteDiscovery: list}).Remote); n != membersLimit {
 		t.Errorf("%d members, want %d", n, membersLimit)
 	}
@@ -345,7 +345,7 @@ func TestPortLists(t *testing.T) {
 		{strings.Repeat("80,", 257) + "81", named, catalog.PortSet{{Low: 80, High: 80}}, 1},
 	} {
 		for _, s := range []kube.Scope{{}, kube.NewScope("")} {
-			d := open(s, "ns", "x")
+			d := newFieldReader(s, "ns", "x")
 			for range 2 {
 				d.Problems = kube.Problems{}
 				got := d.portList(map[string]string{"l": c.list}, "l", c.named)

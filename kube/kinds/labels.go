@@ -3,29 +3,29 @@ package kinds
 import (
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"github.com/signpostd/signpost/internal/object"
+	"github.com/signpostd/signpost/internal/objectmeta"
 	"github.com/signpostd/signpost/internal/wire"
 	"github.com/signpostd/signpost/kube"
 )
 
 // Labels returns the labels of an object. Objects with the same labels share one value, by
 // [kube.Scope.Share]: most pods have the labels of the other pods of their Deployment.
-func Labels(s kube.Scope, m map[string]string) object.Labels {
+func Labels(s kube.Scope, m map[string]string) objectmeta.Labels {
 	l, _ := shareLabels(s, m)
 	return l
 }
 
 // shareLabels is Labels. It returns false for labels that the catalog doesn't take; these are not
 // shared, so that shared ones need not be checked again.
-func shareLabels(s kube.Scope, m map[string]string) (l object.Labels, fit bool) {
-	l = object.NewLabels(m)
+func shareLabels(s kube.Scope, m map[string]string) (l objectmeta.Labels, fit bool) {
+	l = objectmeta.NewLabels(m)
 	if len(l) == 0 {
 		return l, true
 	}
 	var buffer [512]byte
 	key := appendLabels(buffer[:0], l)
 	if shared, ok := s.Shared(key); ok {
-		return shared.(object.Labels), true
+		return shared.(objectmeta.Labels), true
 	}
 	for _, label := range l {
 		if !fits(label.Key, labelKeyLimit) || !fits(label.Value, labelLimit) {
@@ -33,19 +33,19 @@ func shareLabels(s kube.Scope, m map[string]string) (l object.Labels, fit bool) 
 		}
 	}
 	for i := range l {
-		l[i] = object.Label{Key: s.Intern(l[i].Key), Value: s.Intern(l[i].Value)}
+		l[i] = objectmeta.Label{Key: s.Intern(l[i].Key), Value: s.Intern(l[i].Value)}
 	}
-	return s.Share(key, l).(object.Labels), true
+	return s.Share(key, l).(objectmeta.Labels), true
 }
 
 // EncodedLabels is [Labels] for labels in protobuf: the fields "labels" of an object's metadata,
 // one after the other, each with its tag.
-func EncodedLabels(s kube.Scope, fields []byte) (object.Labels, error) {
+func EncodedLabels(s kube.Scope, fields []byte) (objectmeta.Labels, error) {
 	if len(fields) == 0 {
 		return nil, nil
 	}
 	if shared, ok := s.Shared(fields); ok {
-		return shared.(object.Labels), nil
+		return shared.(objectmeta.Labels), nil
 	}
 	m := map[string]string{}
 	r := wire.Read(fields)
@@ -64,7 +64,7 @@ func EncodedLabels(s kube.Scope, fields []byte) (object.Labels, error) {
 
 // appendLabels appends labels in protobuf, as the API server sends them. The result is the key
 // of the labels in a scope; it begins with a tag that no key of another value has.
-func appendLabels(b []byte, l object.Labels) []byte {
+func appendLabels(b []byte, l objectmeta.Labels) []byte {
 	for _, label := range l {
 		b = protowire.AppendTag(b, wire.MetadataLabels, protowire.BytesType)
 		b = protowire.AppendVarint(b, uint64(2+protowire.SizeBytes(len(label.Key))+protowire.SizeBytes(len(label.Value))))

@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"pgregory.net/rapid"
 
-	"github.com/signpostd/signpost/internal/object"
+	"github.com/signpostd/signpost/internal/objectmeta"
 	"github.com/signpostd/signpost/internal/wire"
 	"github.com/signpostd/signpost/kube"
 )
@@ -38,7 +38,7 @@ func TestLabels(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		texts := rapid.SampledFrom([]string{"", "a", "b", "app", "web", "a longer one that has more than a few letters, so that its length is a number of two bytes: it goes on for a hundred and thirty"})
 		labels := rapid.MapOfN(texts, texts, 0, 4).Draw(t, "labels")
-		want := object.NewLabels(labels)
+		want := objectmeta.NewLabels(labels)
 		for i, s := range scopes {
 			if diff := cmp.Diff(want, Labels(s, labels)); diff != "" {
 				t.Fatalf("scope %d, from an object (-want +got):\n%s", i, diff)

@@ -21,7 +21,7 @@ func Nodes() kube.Kind[catalog.Node] {
 }
 
 func trimNode(s kube.Scope, node metav1.Object) (*catalog.Node, []kube.Problem) {
-	d := open(s, "", node.GetName())
+	d := newFieldReader(s, "", node.GetName())
 	return admitted(&d, &catalog.Node{
 		Cluster: s.Cluster,
 		Name:    s.Intern(node.GetName()),

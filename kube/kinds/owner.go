@@ -31,7 +31,7 @@ func owners(kind string, r schema.GroupVersionResource) kube.Kind[catalog.Owner]
 
 func trimOwner(kind string) func(kube.Scope, metav1.Object) (*catalog.Owner, []kube.Problem) {
 	return func(s kube.Scope, m metav1.Object) (*catalog.Owner, []kube.Problem) {
-		d := open(s, m.GetNamespace(), m.GetName())
+		d := newFieldReader(s, m.GetNamespace(), m.GetName())
 		return admitted(&d, &catalog.Owner{
 			Cluster: s.Cluster, Namespace: s.Intern(m.GetNamespace()),
 			OwnerRef: catalog.OwnerRef{Kind: kind, Name: m.GetName()},

@@ -77,7 +77,7 @@ func emptyList[T any](list []T) []T {
 }
 
 func trimPod(s kube.Scope, pod *corev1.Pod) (*catalog.Workload, []kube.Problem) {
-	d := open(s, pod.Namespace, pod.Name)
+	d := newFieldReader(s, pod.Namespace, pod.Name)
 	ports := d.sharePorts(d.containerPorts(&pod.Spec))
 	return admitted(&d, &catalog.Workload{
 		Key: catalog.WorkloadKey{
@@ -98,7 +98,7 @@ func trimPod(s kube.Scope, pod *corev1.Pod) (*catalog.Workload, []kube.Problem) 
 		Ready:       isReady(&pod.Status),
 		Node:        d.optional(pod.Spec.NodeName, nameLimit, "spec.nodeName"),
 		// Without it, the pod would have the identity of another account.
-		ServiceAccount:   d.vital(pod.Spec.ServiceAccountName, nameLimit, "spec.serviceAccountName"),
+		ServiceAccount:   d.required(pod.Spec.ServiceAccountName, nameLimit, "spec.serviceAccountName"),
 		SkipInboundPorts: d.portList(pod.Annotations, skipInboundPortsAnnotation, nil),
 		Proxy:            d.proxyListeners(&pod.Spec),
 	})
@@ -111,7 +111,7 @@ func isReady(status *corev1.PodStatus) bool {
 }
 
 // podIPs returns the addresses of a pod. Old API servers have one only, in another field.
-func (d *door) podIPs(status *corev1.PodStatus) []netip.Addr {
+func (d *fieldReader) podIPs(status *corev1.PodStatus) []netip.Addr {
 	if len(status.PodIPs) == 0 {
 		return d.addresses([]string{status.PodIP}, "status.podIP")
 	}
@@ -119,7 +119,7 @@ func (d *door) podIPs(status *corev1.PodStatus) []netip.Addr {
 }
 
 // hostIPs returns the addresses of a pod's host, if the pod has ports there.
-func (d *door) hostIPs(status *corev1.PodStatus, ports []catalog.WorkloadPort) []netip.Addr {
+func (d *fieldReader) hostIPs(status *corev1.PodStatus, ports []catalog.WorkloadPort) []netip.Addr {
 	if !slices.ContainsFunc(ports, func(port catalog.WorkloadPort) bool { return port.HostPort != 0 }) {
 		return nil
 	}
@@ -130,7 +130,7 @@ func (d *door) hostIPs(status *corev1.PodStatus, ports []catalog.WorkloadPort) [
 }
 
 // containerPorts returns the ports of all containers, then of all init containers.
-func (d *door) containerPorts(spec *corev1.PodSpec) []catalog.WorkloadPort {
+func (d *fieldReader) containerPorts(spec *corev1.PodSpec) []catalog.WorkloadPort {
 	n := 0
 	for i := range spec.Containers {
 		n += len(spec.Containers[i].Ports)
@@ -151,7 +151,7 @@ func (d *door) containerPorts(spec *corev1.PodSpec) []catalog.WorkloadPort {
 	return ports
 }
 
-func (d *door) appendPorts(ports []catalog.WorkloadPort, from *corev1.Container, list string) []catalog.WorkloadPort {
+func (d *fieldReader) appendPorts(ports []catalog.WorkloadPort, from *corev1.Container, list string) []catalog.WorkloadPort {
 	left := limited(d, from.Ports, &d.ports, "spec.containers")
 	for i := range left {
 		c := &left[i]
@@ -177,7 +177,7 @@ func (d *door) appendPorts(ports []catalog.WorkloadPort, from *corev1.Container,
 // mapToHost adds the port of the host that leads to a port. Proxies speak TCP, and the same port
 // of the host may lead to another pod for UDP. It returns the field that can't be used, if any, and
 // the reason.
-func (d *door) mapToHost(port *catalog.WorkloadPort, c *corev1.ContainerPort) (field, reason string) {
+func (d *fieldReader) mapToHost(port *catalog.WorkloadPort, c *corev1.ContainerPort) (field, reason string) {
 	if c.HostPort == 0 || c.Protocol != "" && c.Protocol != corev1.ProtocolTCP {
 		return "", ""
 	}
@@ -196,7 +196,7 @@ func (d *door) mapToHost(port *catalog.WorkloadPort, c *corev1.ContainerPort) (f
 
 // proxyListeners returns the listeners of the proxy, nil when the pod has no proxy. A proxy that
 // runs as a native sidecar is an init container.
-func (d *door) proxyListeners(spec *corev1.PodSpec) *catalog.ProxyListeners {
+func (d *fieldReader) proxyListeners(spec *corev1.PodSpec) *catalog.ProxyListeners {
 	for _, containers := range [][]corev1.Container{spec.Containers, spec.InitContainers} {
 		for i := range containers {
 			if containers[i].Name == proxyContainer {

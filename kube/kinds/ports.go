@@ -19,7 +19,7 @@ const (
 // range LO-HI or, when named is not nil, the name of a port of the same object. It returns nil when
 // there is no annotation, which is not the same as one without ports. Objects with the same ports
 // share them.
-func (d *door) portList(annotations map[string]string, annotation string, named func(name string) []uint16) *catalog.PortSet {
+func (d *fieldReader) portList(annotations map[string]string, annotation string, named func(name string) []uint16) *catalog.PortSet {
 	list, ok := annotations[annotation]
 	if !ok {
 		return nil
@@ -50,7 +50,7 @@ func (d *door) portList(annotations map[string]string, annotation string, named 
 	return d.portSet(catalog.NewPortSet(ranges))
 }
 
-func (d *door) notPorts(item string, names bool) string {
+func (d *fieldReader) notPorts(item string, names bool) string {
 	switch {
 	case d.Full():
 		return ""
@@ -87,7 +87,7 @@ func portNamed(list []catalog.ServicePort) func(name string) []uint16 {
 }
 
 // portSet returns a set with the same ports as this one, which isn't kept.
-func (d *door) portSet(set catalog.PortSet) *catalog.PortSet {
+func (d *fieldReader) portSet(set catalog.PortSet) *catalog.PortSet {
 	var buffer [64]byte
 	key := append(buffer[:0], portSetTag)
 	for _, r := range set {
@@ -101,7 +101,7 @@ func (d *door) portSet(set catalog.PortSet) *catalog.PortSet {
 }
 
 // sharePorts returns a list with the same ports as this one, which the pods of a workload share.
-func (d *door) sharePorts(ports []catalog.WorkloadPort) []catalog.WorkloadPort {
+func (d *fieldReader) sharePorts(ports []catalog.WorkloadPort) []catalog.WorkloadPort {
 	if len(ports) == 0 {
 		return ports
 	}
@@ -120,7 +120,7 @@ func (d *door) sharePorts(ports []catalog.WorkloadPort) []catalog.WorkloadPort {
 }
 
 // shareListeners returns the same listeners, which the proxies of a mesh share.
-func (d *door) shareListeners(l catalog.ProxyListeners) *catalog.ProxyListeners {
+func (d *fieldReader) shareListeners(l catalog.ProxyListeners) *catalog.ProxyListeners {
 	var buffer [16]byte
 	key := append(buffer[:0], listenersTag)
 	for _, one := range []catalog.Listener{l.Inbound, l.Admin, l.Control} {

@@ -26,7 +26,7 @@ func Servers() kube.Kind[catalog.Server] {
 }
 
 func trimServer(s kube.Scope, srv *policy.Server) (*catalog.Server, []kube.Problem) {
-	d := open(s, srv.Namespace, srv.Name)
+	d := newFieldReader(s, srv.Namespace, srv.Name)
 	if srv.Spec.Problem != "" {
 		d.refuse(srv.Spec.Problem, "spec")
 		return nil, d.List()
@@ -38,7 +38,7 @@ func trimServer(s kube.Scope, srv *policy.Server) (*catalog.Server, []kube.Probl
 		Opaque:            srv.Spec.ProxyProtocol == policy.ProxyProtocolOpaque,
 	}
 	if port := srv.Spec.Port; port.Type == intstr.String {
-		trimmed.PortName = d.vital(port.StrVal, labelLimit, "spec.port")
+		trimmed.PortName = d.required(port.StrVal, labelLimit, "spec.port")
 	} else if number, ok := portNumber(port.IntVal); ok {
 		trimmed.PortNumber = number
 	} else {
@@ -49,7 +49,7 @@ func trimServer(s kube.Scope, srv *policy.Server) (*catalog.Server, []kube.Probl
 
 // selector returns nil, which selects nothing, for no selector. It does so for one that doesn't
 // parse, too, and adds a problem. The syntax of labels limits its texts.
-func (d *door) selector(from *metav1.LabelSelector, field string) *catalog.Selector {
+func (d *fieldReader) selector(from *metav1.LabelSelector, field string) *catalog.Selector {
 	if from == nil {
 		return nil
 	}

@@ -21,7 +21,7 @@ func Services() kube.Kind[catalog.Service] {
 }
 
 func trimService(s kube.Scope, svc *corev1.Service) (*catalog.Service, []kube.Problem) {
-	d := open(s, svc.Namespace, svc.Name)
+	d := newFieldReader(s, svc.Namespace, svc.Name)
 	trimmed := &catalog.Service{
 		Key:           catalog.ServiceKey{Cluster: s.Cluster, Namespace: s.Intern(svc.Namespace), Name: svc.Name},
 		ExternalName:  svc.Spec.Type == corev1.ServiceTypeExternalName,
@@ -51,7 +51,7 @@ func opaqueByProtocol(ports []corev1.ServicePort) catalog.PortSet {
 }
 
 // servicePorts leaves out ports that can't be used.
-func (d *door) servicePorts(ports []corev1.ServicePort) []catalog.ServicePort {
+func (d *fieldReader) servicePorts(ports []corev1.ServicePort) []catalog.ServicePort {
 	var kept []catalog.ServicePort
 	for i, port := range limited(d, ports, &d.ports, "spec.ports") {
 		number, ok := portNumber(port.Port)
@@ -77,7 +77,7 @@ var protocols = map[corev1.Protocol]catalog.Protocol{
 }
 
 // clusterIPs returns the virtual addresses. A headless Service has none: its field says None.
-func (d *door) clusterIPs(spec *corev1.ServiceSpec) []netip.Addr {
+func (d *fieldReader) clusterIPs(spec *corev1.ServiceSpec) []netip.Addr {
 	list := spec.ClusterIPs
 	if len(list) == 0 {
 		list = []string{spec.ClusterIP}

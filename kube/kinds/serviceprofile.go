@@ -22,7 +22,7 @@ func ServiceProfiles() kube.Kind[catalog.ServiceProfile] {
 }
 
 func trimServiceProfile(s kube.Scope, sp *linkerd.ServiceProfile) (*catalog.ServiceProfile, []kube.Problem) {
-	d := open(s, sp.Namespace, sp.Name)
+	d := newFieldReader(s, sp.Namespace, sp.Name)
 	if sp.Spec.Problem != "" {
 		d.refuse(sp.Spec.Problem, "spec")
 		return nil, d.List()
@@ -49,21 +49,21 @@ func trimServiceProfile(s kube.Scope, sp *linkerd.ServiceProfile) (*catalog.Serv
 	for i := range sp.Spec.DstOverrides {
 		o := &sp.Spec.DstOverrides[i]
 		trimmed.DstOverrides = append(trimmed.DstOverrides, catalog.WeightedDst{
-			Authority: d.vital(o.Authority, authorityLimit, "spec.dstOverrides"), MilliWeight: o.Weight.MilliValue(),
+			Authority: d.required(o.Authority, authorityLimit, "spec.dstOverrides"), MilliWeight: o.Weight.MilliValue(),
 		})
 	}
 	return admitted(&d, trimmed)
 }
 
 // whole refuses the object when a list of it has more items than are let in.
-func (d *door) whole(field string, items, limit int) {
+func (d *fieldReader) whole(field string, items, limit int) {
 	if items > limit {
 		d.refuse(fmt.Sprintf("there are %d items, and %d are allowed", items, limit), "%s", field)
 	}
 }
 
-func (d *door) route(r *linkerd.Route, index int) catalog.Route {
-	trimmed := catalog.Route{Name: d.vital(r.Name, routeNameLimit, "spec.routes"), Condition: d.requestMatch(r.Condition), Retryable: r.IsRetryable}
+func (d *fieldReader) route(r *linkerd.Route, index int) catalog.Route {
+	trimmed := catalog.Route{Name: d.required(r.Name, routeNameLimit, "spec.routes"), Condition: d.requestMatch(r.Condition), Retryable: r.IsRetryable}
 	if r.Timeout != "" {
 		timeout, err := time.ParseDuration(r.Timeout)
 		if err != nil {
@@ -81,7 +81,7 @@ func (d *door) route(r *linkerd.Route, index int) catalog.Route {
 
 // regexps adds a problem for each expression of a condition that is none. The profile is not changed,
 // because Linkerd sends such expressions, too.
-func (d *door) regexps(m *catalog.RequestMatch, index int) {
+func (d *fieldReader) regexps(m *catalog.RequestMatch, index int) {
 	for _, broken := range m.BrokenRegexps() {
 		d.Add(quote(broken)+" is no regular expression; proxies ignore the route", "spec.routes[%d].condition.pathRegex", index)
 	}
@@ -89,7 +89,7 @@ func (d *door) regexps(m *catalog.RequestMatch, index int) {
 
 // counts reports whether there is room for another condition of the object, which is refused
 // otherwise.
-func (d *door) counts() bool {
+func (d *fieldReader) counts() bool {
 	if d.conditions == 0 {
 		d.refuse(fmt.Sprintf("there are more than %d conditions", conditionsLimit), "spec.routes")
 	}
@@ -98,18 +98,18 @@ func (d *door) counts() bool {
 }
 
 // requestMatch keeps nil children, which make the condition invalid.
-func (d *door) requestMatch(m *linkerd.RequestMatch) *catalog.RequestMatch {
+func (d *fieldReader) requestMatch(m *linkerd.RequestMatch) *catalog.RequestMatch {
 	if !d.counts() || m == nil {
 		return nil
 	}
 	return &catalog.RequestMatch{
 		All: eachMatch(m.All, d.requestMatch), Any: eachMatch(m.Any, d.requestMatch), Not: d.requestMatch(m.Not),
-		Method: d.vital(m.Method, methodLimit, "spec.routes"), PathRegex: d.vital(m.PathRegex, regexLimit, "spec.routes"),
+		Method: d.required(m.Method, methodLimit, "spec.routes"), PathRegex: d.required(m.PathRegex, regexLimit, "spec.routes"),
 	}
 }
 
 // responseMatch keeps nil children, as requestMatch does.
-func (d *door) responseMatch(m *linkerd.ResponseMatch) *catalog.ResponseMatch {
+func (d *fieldReader) responseMatch(m *linkerd.ResponseMatch) *catalog.ResponseMatch {
 	if !d.counts() || m == nil {
 		return nil
 	}

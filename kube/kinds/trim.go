@@ -41,17 +41,17 @@ func value[T any](p *T) T {
 
 // label returns a label of an object as an optional value. The object is refused when it doesn't fit:
 // it would be another without the label.
-func (d *door) label(m map[string]string, key string) *string {
+func (d *fieldReader) label(m map[string]string, key string) *string {
 	text, ok := m[key]
 	if !ok {
 		return nil
 	}
-	text = d.vital(text, labelLimit, "metadata.labels["+key+"]")
+	text = d.required(text, labelLimit, "metadata.labels["+key+"]")
 	return &text
 }
 
 // owner returns the owner of an object that has exactly one; otherwise the zero value.
-func (d *door) owner(refs []metav1.OwnerReference) catalog.OwnerRef {
+func (d *fieldReader) owner(refs []metav1.OwnerReference) catalog.OwnerRef {
 	if len(refs) != 1 {
 		return catalog.OwnerRef{}
 	}
@@ -66,7 +66,7 @@ func (d *door) owner(refs []metav1.OwnerReference) catalog.OwnerRef {
 
 // targetOf returns the workload that a reference in the object names, the zero key for no
 // reference. It returns false for a reference to anything but these kinds.
-func (d *door) targetOf(ref *corev1.ObjectReference, kinds ...catalog.WorkloadKind) (catalog.WorkloadKey, bool) {
+func (d *fieldReader) targetOf(ref *corev1.ObjectReference, kinds ...catalog.WorkloadKind) (catalog.WorkloadKey, bool) {
 	if ref == nil {
 		return catalog.WorkloadKey{}, true
 	}
@@ -101,7 +101,7 @@ func targetUID(ref *corev1.ObjectReference) catalog.UID {
 	return uid(ref.UID)
 }
 
-func (d *door) notTarget(ref *corev1.ObjectReference, allowed string) string {
+func (d *fieldReader) notTarget(ref *corev1.ObjectReference, allowed string) string {
 	if d.Full() {
 		return ""
 	}

@@ -14,7 +14,7 @@ import (
 
 	"github.com/signpostd/signpost/api/workload"
 	"github.com/signpostd/signpost/catalog"
-	"github.com/signpostd/signpost/internal/object"
+	"github.com/signpostd/signpost/internal/objectmeta"
 	"github.com/signpostd/signpost/kube"
 )
 
@@ -98,7 +98,7 @@ spec:
 `,
 			want: &catalog.Workload{
 				Key:         key1(catalog.Pod, "ns", "x"),
-				Labels:      object.Labels{{Key: "a", Value: "1"}, {Key: "b", Value: "2"}},
+				Labels:      objectmeta.Labels{{Key: "a", Value: "1"}, {Key: "b", Value: "2"}},
 				Created:     time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
 				OpaquePorts: new(catalog.PortSet),
 				Ports: []catalog.WorkloadPort{
@@ -241,7 +241,7 @@ spec:
 `,
 			want: &catalog.Workload{
 				Key:    key1(catalog.ExternalWorkload, "ns", "x"),
-				Labels: object.Labels{{Key: "app", Value: "a"}}, OpaquePorts: &catalog.PortSet{{Low: 80, High: 80}},
+				Labels: objectmeta.Labels{{Key: "app", Value: "a"}}, OpaquePorts: &catalog.PortSet{{Low: 80, High: 80}},
 				Ports:   []catalog.WorkloadPort{{Name: "http", Port: 80}},
 				Owner:   catalog.OwnerRef{Kind: "Group", Name: "g"},
 				IPs:     addrs("192.0.2.1"),

@@ -16,7 +16,7 @@
 //
 // Credentials come from the Secret only: a kubeconfig that would run a program or read a file
 // of this host is refused, and so is one that leads through a proxy or to a path, unless
-// [Options] allow it. API servers of other clusters are not trusted: see kube.Foreign.
+// [Options] allow it. API servers of other clusters are not trusted: see kube.UntrustedLimits.
 //
 // The destination role of the command makes one Set.
 //

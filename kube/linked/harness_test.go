@@ -20,9 +20,9 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/signpostd/signpost/catalog"
-	"github.com/signpostd/signpost/internal/kubetest"
-	"github.com/signpostd/signpost/internal/object"
+	"github.com/signpostd/signpost/internal/objectmeta"
 	"github.com/signpostd/signpost/kube/kinds"
+	"github.com/signpostd/signpost/testkit/kubetest"
 )
 
 func TestMain(m *testing.M) {
@@ -118,7 +118,7 @@ func (f *fixture) Event(about runtime.Object, eventType, reason, message string)
 	f.events = append(f.events, fmt.Sprint(about.(*corev1.ObjectReference).Name, " ", eventType, " ", reason, " ", message))
 }
 
-func (f *fixture) report(p object.Problem) {
+func (f *fixture) report(p objectmeta.Problem) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.problems = append(f.problems, p.Kind+" "+p.Name+" "+p.Reason)

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/signpostd/signpost/internal/kubetest"
+	"github.com/signpostd/signpost/testkit/kubetest"
 )
 
 var many = flag.Int("linked.many", 20, "clusters that TestManyClusters links")

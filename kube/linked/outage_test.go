@@ -10,7 +10,7 @@ import (
 
 	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/internal/childprocess"
-	"github.com/signpostd/signpost/internal/kubetest"
+	"github.com/signpostd/signpost/testkit/kubetest"
 )
 
 var outage = kubetest.NewOutage("linked.outage")

@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/signpostd/signpost/internal/channel"
-	"github.com/signpostd/signpost/internal/object"
+	"github.com/signpostd/signpost/internal/objectmeta"
 	"github.com/signpostd/signpost/kube"
 	"github.com/signpostd/signpost/kube/kinds"
 )
@@ -33,7 +33,7 @@ type Options struct {
 	Detours    Detours
 	Registerer prometheus.Registerer
 	// Report takes the problems of objects, in all clusters.
-	Report object.Report
+	Report objectmeta.Report
 	// Events takes Events about Secrets. It must not block.
 	Events Events
 	// Logger is slog.Default() when it is nil.
@@ -238,7 +238,7 @@ func (s *Set) tell(all []*secret, problems map[string]string) {
 		if old, known := s.bad[secret.Name]; known && old.reason == reason {
 			b.since = old.since
 		} else {
-			s.options.Report(object.Problem{Kind: "Secret", Namespace: secret.Namespace, Name: secret.Name, Reason: reason})
+			s.options.Report(objectmeta.Problem{Kind: "Secret", Namespace: secret.Namespace, Name: secret.Name, Reason: reason})
 			s.event(secret, corev1.EventTypeWarning, "LinkUnusable", "this Secret links no cluster: "+reason)
 		}
 		bad[secret.Name] = b

@@ -8,8 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/signpostd/signpost/catalog"
-	"github.com/signpostd/signpost/internal/kubetest"
 	"github.com/signpostd/signpost/kube/kinds"
+	"github.com/signpostd/signpost/testkit/kubetest"
 )
 
 // K1: a valid Secret is a cluster with its domains; when it goes, so does the cluster.

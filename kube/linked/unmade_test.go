@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"github.com/signpostd/signpost/catalog"
-	"github.com/signpostd/signpost/internal/kubetest"
 	"github.com/signpostd/signpost/kube"
 	"github.com/signpostd/signpost/kube/kinds"
+	"github.com/signpostd/signpost/testkit/kubetest"
 )
 
 // M11: a connection that couldn't be made was never tried again, and the next one mixed its

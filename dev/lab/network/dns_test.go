@@ -16,8 +16,8 @@ import (
 
 	"github.com/signpostd/signpost/dev/lab/history"
 	"github.com/signpostd/signpost/dev/lab/network"
-	"github.com/signpostd/signpost/dns/bindtest"
-	"github.com/signpostd/signpost/internal/kubetest"
+	"github.com/signpostd/signpost/testkit/bindtest"
+	"github.com/signpostd/signpost/testkit/kubetest"
 )
 
 const (

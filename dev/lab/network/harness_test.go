@@ -13,7 +13,7 @@ import (
 
 	"github.com/signpostd/signpost/dev/lab/history"
 	"github.com/signpostd/signpost/dev/lab/network"
-	"github.com/signpostd/signpost/internal/kubetest"
+	"github.com/signpostd/signpost/testkit/kubetest"
 )
 
 const (

@@ -10,7 +10,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/signpostd/signpost/dev/lab/history"
-	"github.com/signpostd/signpost/dns/bindtest"
+	"github.com/signpostd/signpost/testkit/bindtest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

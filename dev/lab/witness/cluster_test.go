@@ -25,7 +25,7 @@ import (
 
 	"github.com/signpostd/signpost/dev/lab/etcdctl"
 	"github.com/signpostd/signpost/dev/lab/history"
-	"github.com/signpostd/signpost/internal/kubetest"
+	"github.com/signpostd/signpost/testkit/kubetest"
 )
 
 // apiServer is an API server with a namespace, and what was written to it.

@@ -11,7 +11,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/signpostd/signpost/dev/lab/history"
-	"github.com/signpostd/signpost/internal/kubetest"
+	"github.com/signpostd/signpost/testkit/kubetest"
 )
 
 // patience is how long something may take that is normally there within a second or two.

@@ -12,7 +12,7 @@ import (
 	mdns "github.com/miekg/dns"
 
 	"github.com/signpostd/signpost/dev/lab/history"
-	"github.com/signpostd/signpost/dns/bindtest"
+	"github.com/signpostd/signpost/testkit/bindtest"
 )
 
 const secret = "c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0"

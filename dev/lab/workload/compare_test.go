@@ -18,8 +18,8 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/signpostd/signpost/dev/lab/history"
-	"github.com/signpostd/signpost/dns/bindtest"
-	"github.com/signpostd/signpost/internal/kubetest"
+	"github.com/signpostd/signpost/testkit/bindtest"
+	"github.com/signpostd/signpost/testkit/kubetest"
 )
 
 // compareObjects compares what is there with the plan.

@@ -11,7 +11,7 @@ import (
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"github.com/signpostd/signpost/dns/budget"
-	"github.com/signpostd/signpost/internal/kubetest"
+	"github.com/signpostd/signpost/testkit/kubetest"
 )
 
 // Day2 B10, on a real API server: the right is withdrawn and given back, and the same store works again.

@@ -19,7 +19,7 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/budget"
-	"github.com/signpostd/signpost/internal/kubetest"
+	"github.com/signpostd/signpost/testkit/kubetest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(kubetest.Wrap(m)) }

@@ -50,7 +50,7 @@ func wrap(errs []error, keys []dns.Key) error {
 	return errors.Join(errs...)
 }
 
-// Failed implements [owner.Told]. It refutes the claims of changes that certainly weren't made.
+// Failed implements [owner.FailureObserver]. It refutes the claims of changes that certainly weren't made.
 // The other changes are left open until the next listing, and so are all if ctx has ended.
 func (o *Owner) Failed(ctx context.Context, changes []dns.Change, cause error) {
 	if o.begin(ctx) != nil {

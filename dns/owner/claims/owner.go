@@ -55,10 +55,10 @@ type entry struct {
 }
 
 var (
-	_ owner.Owner    = (*Owner)(nil)
-	_ owner.Outside  = (*Owner)(nil)
-	_ owner.Told     = (*Owner)(nil)
-	_ owner.Observer = (*Owner)(nil)
+	_ owner.Owner           = (*Owner)(nil)
+	_ owner.Outside         = (*Owner)(nil)
+	_ owner.FailureObserver = (*Owner)(nil)
+	_ owner.Observer        = (*Owner)(nil)
 )
 
 // New returns an owner that knows nothing until Load is called.

@@ -8,8 +8,8 @@ import (
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/owner"
 	"github.com/signpostd/signpost/dns/owner/claims"
-	"github.com/signpostd/signpost/dns/owner/crd/crdtest"
-	"github.com/signpostd/signpost/dns/ownertest"
+	"github.com/signpostd/signpost/testkit/crdtest"
+	"github.com/signpostd/signpost/testkit/ownertest"
 )
 
 func TestKit(t *testing.T) {

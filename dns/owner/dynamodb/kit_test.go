@@ -5,8 +5,8 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/owner"
-	"github.com/signpostd/signpost/dns/owner/dynamodb/dynamodbtest"
-	"github.com/signpostd/signpost/dns/ownertest"
+	"github.com/signpostd/signpost/testkit/dynamodbtest"
+	"github.com/signpostd/signpost/testkit/ownertest"
 )
 
 func TestKit(t *testing.T) {

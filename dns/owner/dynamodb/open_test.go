@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/signpostd/signpost/dns/awsaccess"
-	"github.com/signpostd/signpost/dns/owner/dynamodb/dynamodbtest"
+	"github.com/signpostd/signpost/testkit/dynamodbtest"
 )
 
 type counter struct {

@@ -14,7 +14,7 @@ import (
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/owner"
 	"github.com/signpostd/signpost/dns/owner/claims"
-	"github.com/signpostd/signpost/dns/owner/dynamodb/dynamodbtest"
+	"github.com/signpostd/signpost/testkit/dynamodbtest"
 )
 
 // zone is what a provider lists.

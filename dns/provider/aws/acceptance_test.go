@@ -11,7 +11,7 @@ import (
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/plan"
 	"github.com/signpostd/signpost/dns/provider"
-	"github.com/signpostd/signpost/dns/provider/aws/route53test"
+	"github.com/signpostd/signpost/testkit/route53test"
 )
 
 const (

@@ -17,7 +17,7 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
-	"github.com/signpostd/signpost/dns/provider/aws/route53test"
+	"github.com/signpostd/signpost/testkit/route53test"
 )
 
 // The flags are those of ExternalDNS, with its defaults (spec/dns.md §12).

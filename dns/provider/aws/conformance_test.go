@@ -6,8 +6,8 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
-	"github.com/signpostd/signpost/dns/provider/aws/route53test"
-	"github.com/signpostd/signpost/dns/providertest"
+	"github.com/signpostd/signpost/testkit/providertest"
+	"github.com/signpostd/signpost/testkit/route53test"
 )
 
 func TestConformance(t *testing.T) {

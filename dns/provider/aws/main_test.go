@@ -13,7 +13,7 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
-	"github.com/signpostd/signpost/dns/provider/aws/route53test"
+	"github.com/signpostd/signpost/testkit/route53test"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/signpostd/signpost/dns"
-	"github.com/signpostd/signpost/dns/provider/aws/route53test"
+	"github.com/signpostd/signpost/testkit/route53test"
 )
 
 // The hosted zones of services (spec/dns.md §A).

@@ -33,8 +33,8 @@ const (
 	propertyEvaluate    = prefix + "evaluate-target-health"
 	propertyTargetZone  = prefix + "target-hosted-zone"
 	propertyZone        = prefix + "hosted-zone-id"
-	// propertyForeign is on record sets with a routing policy that Signpost can't have.
-	propertyForeign = prefix + "unmanaged-policy"
+	// propertyUnsupportedRouting is on record sets with a routing policy that Signpost can't have.
+	propertyUnsupportedRouting = prefix + "unmanaged-policy"
 )
 
 const (
@@ -188,9 +188,9 @@ func routingOf(raw *types.ResourceRecordSet) []dns.Property {
 	}
 	switch {
 	case raw.CidrRoutingConfig != nil:
-		add(propertyForeign, "cidr")
+		add(propertyUnsupportedRouting, "cidr")
 	case raw.TrafficPolicyInstanceId != nil:
-		add(propertyForeign, "traffic-policy")
+		add(propertyUnsupportedRouting, "traffic-policy")
 	case raw.Weight != nil:
 		add(propertyWeight, strconv.FormatInt(*raw.Weight, 10))
 	case raw.Region != "":
@@ -215,7 +215,7 @@ func routingOf(raw *types.ResourceRecordSet) []dns.Property {
 	return list
 }
 
-// foreign reports whether a record set has a routing policy that Signpost can't have.
-func foreign(raw *types.ResourceRecordSet) bool {
+// unsupportedRouting reports whether a record set has a routing policy that Signpost can't have.
+func unsupportedRouting(raw *types.ResourceRecordSet) bool {
 	return raw.CidrRoutingConfig != nil || raw.TrafficPolicyInstanceId != nil
 }

@@ -269,7 +269,7 @@ func (z *hostedZone) stored(old *dns.RecordSet) (*types.ResourceRecordSet, error
 	exact := z.exact[old.Key()]
 	z.mu.Unlock()
 	if exact != nil {
-		if foreign(exact) {
+		if unsupportedRouting(exact) {
 			return nil, fmt.Errorf("%w: %s %s has a routing policy by address blocks or by a traffic policy, which Signpost leaves alone: remove it", provider.ErrRejected, old.Name, old.Type)
 		}
 		now := z.listed(exact)

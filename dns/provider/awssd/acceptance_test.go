@@ -12,7 +12,7 @@ import (
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/plan"
 	"github.com/signpostd/signpost/dns/provider"
-	"github.com/signpostd/signpost/dns/provider/awssd/cloudmaptest"
+	"github.com/signpostd/signpost/testkit/cloudmaptest"
 )
 
 // The cases of spec/clouds.md §8 have their names there.

@@ -20,7 +20,7 @@ import (
 	"github.com/signpostd/signpost/dns/awsaccess"
 	"github.com/signpostd/signpost/dns/listlimit"
 	"github.com/signpostd/signpost/dns/provider"
-	"github.com/signpostd/signpost/internal/foreign"
+	"github.com/signpostd/signpost/internal/sanitize"
 )
 
 const (
@@ -241,7 +241,7 @@ func (a *account) service(ctx context.Context, id string) (*service, error) {
 
 // instances lists the instances of a service. Other listings count their bytes, too.
 func (a *account) instances(ctx context.Context, id string, others ...*listlimit.Listing) ([]instance, error) {
-	l := a.budget.Part("service " + foreign.Name(id))
+	l := a.budget.Part("service " + sanitize.Name(id))
 	defer l.End(nil)
 	in := &servicediscovery.ListInstancesInput{ServiceId: &id, MaxResults: aws.Int32(page)}
 	var all []instance

@@ -15,7 +15,7 @@ import (
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/listlimit"
 	"github.com/signpostd/signpost/dns/provider"
-	"github.com/signpostd/signpost/dns/provider/awssd/cloudmaptest"
+	"github.com/signpostd/signpost/testkit/cloudmaptest"
 )
 
 // The flags are those of ExternalDNS, with its defaults (spec/dns.md §12).

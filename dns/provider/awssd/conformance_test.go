@@ -8,8 +8,8 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
-	"github.com/signpostd/signpost/dns/provider/awssd/cloudmaptest"
-	"github.com/signpostd/signpost/dns/providertest"
+	"github.com/signpostd/signpost/testkit/cloudmaptest"
+	"github.com/signpostd/signpost/testkit/providertest"
 )
 
 func TestConformance(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 	"github.com/signpostd/signpost/dns/awsaccess"
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/httpapi"
-	"github.com/signpostd/signpost/internal/foreign"
+	"github.com/signpostd/signpost/internal/sanitize"
 )
 
 // The errors that say that something isn't as it was when it was listed (spec/clouds.md §2).
@@ -50,9 +50,9 @@ type apiError struct {
 
 // Error implements error. It has nothing that differs from one time to the next.
 func (e *apiError) Error() string {
-	said := "Cloud Map answered " + foreign.Name(e.code)
+	said := "Cloud Map answered " + sanitize.Name(e.code)
 	if e.message != "" {
-		said += " and " + foreign.Quote(e.message)
+		said += " and " + sanitize.Quote(e.message)
 	}
 	if e.advice != "" {
 		said += ": " + e.advice
@@ -97,7 +97,7 @@ func failure(err error, action string) error {
 	}
 	if answer, ok := errors.AsType[*smithyhttp.ResponseError](err); ok && answer.Response != nil && answer.Response.Response != nil && answer.HTTPStatusCode() > 0 {
 		if answer.HTTPStatusCode()/100 == 2 {
-			return fmt.Errorf("the answer of Cloud Map to %s can't be read: %s", action, foreign.Quote(answer.Err.Error()))
+			return fmt.Errorf("the answer of Cloud Map to %s can't be read: %s", action, sanitize.Quote(answer.Err.Error()))
 		}
 		bare := &http.Response{StatusCode: answer.HTTPStatusCode(), Header: answer.Response.Header, Body: http.NoBody}
 		return httpapi.NewStatusError("Cloud Map", bare)
@@ -161,9 +161,9 @@ func newOperationError(code, message string) *operationError {
 
 // Error implements error.
 func (e *operationError) Error() string {
-	said := "the operation of Cloud Map failed with " + foreign.Name(e.code)
+	said := "the operation of Cloud Map failed with " + sanitize.Name(e.code)
 	if e.message != "" {
-		said += " and " + foreign.Quote(e.message)
+		said += " and " + sanitize.Quote(e.message)
 	}
 	if e.outcome == provider.ErrCredentials {
 		said += ": Cloud Map makes records in Route 53 with the same credentials, so these need the rights for that, too"

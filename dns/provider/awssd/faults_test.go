@@ -12,7 +12,7 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/owner"
-	"github.com/signpostd/signpost/dns/provider/awssd/cloudmaptest"
+	"github.com/signpostd/signpost/testkit/cloudmaptest"
 )
 
 var (

@@ -3,8 +3,8 @@ package awssd
 import (
 	"testing"
 
-	"github.com/signpostd/signpost/dns/hostiletest"
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/testkit/hostiletest"
 )
 
 // A hostile or broken server costs a limited amount of memory, and an error says what it does

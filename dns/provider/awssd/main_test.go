@@ -13,7 +13,7 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
-	"github.com/signpostd/signpost/dns/provider/awssd/cloudmaptest"
+	"github.com/signpostd/signpost/testkit/cloudmaptest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

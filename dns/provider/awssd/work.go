@@ -11,7 +11,7 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
-	"github.com/signpostd/signpost/internal/foreign"
+	"github.com/signpostd/signpost/internal/sanitize"
 )
 
 // errAgain says that a unit has to be looked at again at once.
@@ -196,9 +196,9 @@ func (w *work) mayChange(s *service) error {
 		return nil
 	}
 	if listed {
-		return fmt.Errorf("%w: the description of its service is %s now", provider.ErrStale, foreign.Quote(s.description))
+		return fmt.Errorf("%w: the description of its service is %s now", provider.ErrStale, sanitize.Quote(s.description))
 	}
-	return fmt.Errorf("%w: the name has a service of somebody else, whose description is %s: delete that service, or use another name", provider.ErrRejected, foreign.Quote(s.description))
+	return fmt.Errorf("%w: the name has a service of somebody else, whose description is %s: delete that service, or use another name", provider.ErrRejected, sanitize.Quote(s.description))
 }
 
 // after returns the record sets of the name after the changes.
@@ -332,7 +332,7 @@ func (w *work) register(ctx context.Context, id string, instances []instance) er
 	return w.each(ctx, len(instances), func(i int) (string, error) {
 		operation, err := w.account.register(ctx, id, instances[i])
 		if err != nil {
-			return "", fmt.Errorf("register %s: %w", foreign.Name(instances[i].id), err)
+			return "", fmt.Errorf("register %s: %w", sanitize.Name(instances[i].id), err)
 		}
 		return operation, nil
 	})
@@ -343,7 +343,7 @@ func (w *work) deregister(ctx context.Context, id string, ids []string) error {
 	return w.each(ctx, len(ids), func(i int) (string, error) {
 		operation, err := w.account.deregister(ctx, id, ids[i])
 		if err != nil {
-			return "", fmt.Errorf("deregister %s: %w", foreign.Name(ids[i]), err)
+			return "", fmt.Errorf("deregister %s: %w", sanitize.Name(ids[i]), err)
 		}
 		return operation, nil
 	})

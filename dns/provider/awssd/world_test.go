@@ -17,9 +17,9 @@ import (
 	"github.com/signpostd/signpost/dns/owner"
 	"github.com/signpostd/signpost/dns/plan"
 	"github.com/signpostd/signpost/dns/provider"
-	"github.com/signpostd/signpost/dns/provider/awssd/cloudmaptest"
 	"github.com/signpostd/signpost/dns/publisher"
 	"github.com/signpostd/signpost/dns/source"
+	"github.com/signpostd/signpost/testkit/cloudmaptest"
 )
 
 const zoneName = "shop.test"

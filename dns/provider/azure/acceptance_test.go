@@ -11,7 +11,7 @@ import (
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/plan"
 	"github.com/signpostd/signpost/dns/provider"
-	"github.com/signpostd/signpost/dns/provider/azure/azuretest"
+	"github.com/signpostd/signpost/testkit/azuretest"
 )
 
 // AZ1, AZ2, AZ3, AZ4 of spec/clouds.md: records and their markers are created, changed and

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/signpostd/signpost/dns"
-	"github.com/signpostd/signpost/dns/provider/azure/azuretest"
+	"github.com/signpostd/signpost/testkit/azuretest"
 )
 
 // clouds F11: the listing is behind and lacks what an earlier process has written. Azure refuses to create it again, and

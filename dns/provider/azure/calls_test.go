@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/signpostd/signpost/dns/provider/azure/azuretest"
-	"github.com/signpostd/signpost/dns/publishertest"
+	"github.com/signpostd/signpost/testkit/azuretest"
+	"github.com/signpostd/signpost/testkit/publishertest"
 )
 
 // 10,000 records in 50 zones: what an idle hour costs beside ExternalDNS, which lists the zones and
@@ -35,8 +35,8 @@ func TestCalls(t *testing.T) {
 		if idle := publishertest.Total(f.Idle); idle*10 > externalDNS {
 			t.Errorf("%d requests in an idle hour, want at most a tenth of the %d of ExternalDNS", idle, externalDNS)
 		}
-		if f.P99() > 250*time.Millisecond {
-			t.Errorf("p99 from a change to its request: %v, want at most 250 ms", f.P99())
+		if f.Percentile99() > 250*time.Millisecond {
+			t.Errorf("p99 from a change to its request: %v, want at most 250 ms", f.Percentile99())
 		}
 	})
 }

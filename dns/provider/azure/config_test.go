@@ -20,8 +20,8 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
-	"github.com/signpostd/signpost/dns/provider/azure/azuretest"
 	"github.com/signpostd/signpost/internal/sharedflags"
+	"github.com/signpostd/signpost/testkit/azuretest"
 )
 
 // The flags are those of ExternalDNS, with its defaults (spec/dns.md §12), and both providers have

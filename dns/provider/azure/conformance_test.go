@@ -7,8 +7,8 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
-	"github.com/signpostd/signpost/dns/provider/azure/azuretest"
-	"github.com/signpostd/signpost/dns/providertest"
+	"github.com/signpostd/signpost/testkit/azuretest"
+	"github.com/signpostd/signpost/testkit/providertest"
 )
 
 func TestConformance(t *testing.T) {

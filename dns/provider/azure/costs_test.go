@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 
 	"github.com/signpostd/signpost/dns"
-	"github.com/signpostd/signpost/dns/provider/azure/azuretest"
+	"github.com/signpostd/signpost/testkit/azuretest"
 )
 
 var (

@@ -14,8 +14,8 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
-	"github.com/signpostd/signpost/dns/provider/azure/azuretest"
 	"github.com/signpostd/signpost/dns/publisher"
+	"github.com/signpostd/signpost/testkit/azuretest"
 )
 
 var (

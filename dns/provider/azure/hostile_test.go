@@ -4,9 +4,9 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/signpostd/signpost/dns/hostiletest"
 	"github.com/signpostd/signpost/dns/provider"
-	"github.com/signpostd/signpost/dns/provider/azure/azuretest"
+	"github.com/signpostd/signpost/testkit/azuretest"
+	"github.com/signpostd/signpost/testkit/hostiletest"
 )
 
 // A hostile or broken server costs a limited amount of memory, and an error says what it does

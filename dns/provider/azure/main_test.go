@@ -21,7 +21,7 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
-	"github.com/signpostd/signpost/dns/provider/azure/azuretest"
+	"github.com/signpostd/signpost/testkit/azuretest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

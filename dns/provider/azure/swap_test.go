@@ -8,8 +8,8 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
-	"github.com/signpostd/signpost/dns/provider/azure/azuretest"
 	"github.com/signpostd/signpost/dns/publisher"
+	"github.com/signpostd/signpost/testkit/azuretest"
 )
 
 const oldText = `"heritage=external-dns,external-dns/owner=me,external-dns/resource=service/default/web"`

@@ -17,9 +17,9 @@ import (
 	"github.com/signpostd/signpost/dns/owner"
 	"github.com/signpostd/signpost/dns/plan"
 	"github.com/signpostd/signpost/dns/provider"
-	"github.com/signpostd/signpost/dns/provider/azure/azuretest"
 	"github.com/signpostd/signpost/dns/publisher"
 	"github.com/signpostd/signpost/dns/source"
+	"github.com/signpostd/signpost/testkit/azuretest"
 )
 
 const zoneName = "shop.test"

@@ -11,7 +11,7 @@ import (
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/plan"
 	"github.com/signpostd/signpost/dns/provider"
-	"github.com/signpostd/signpost/dns/provider/cloudflare/cloudflaretest"
+	"github.com/signpostd/signpost/testkit/cloudflaretest"
 )
 
 // The plans of zones, and how many operations a batch of a free one has.

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/signpostd/signpost/dns"
-	"github.com/signpostd/signpost/dns/provider/cloudflare/cloudflaretest"
+	"github.com/signpostd/signpost/testkit/cloudflaretest"
 )
 
 // A zone that ExternalDNS has made, with its default settings and with ownership records in each of its formats, is left as

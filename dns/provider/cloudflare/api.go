@@ -19,7 +19,7 @@ import (
 	"github.com/signpostd/signpost/dns/listlimit"
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/httpapi"
-	"github.com/signpostd/signpost/internal/foreign"
+	"github.com/signpostd/signpost/internal/sanitize"
 )
 
 // timeout ends a request that isn't answered.
@@ -168,7 +168,7 @@ func attempt[T any](ctx context.Context, k kind[T], l *listlimit.Listing, page f
 		for _, r := range answer.Result {
 			id := k.id(r)
 			if !properID.MatchString(id) {
-				return nil, false, fmt.Errorf("an entry of the list has the ID %s, which can't be one", foreign.Quote(id))
+				return nil, false, fmt.Errorf("an entry of the list has the ID %s, which can't be one", sanitize.Quote(id))
 			}
 			if seen[id] {
 				continue

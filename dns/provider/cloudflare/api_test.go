@@ -15,8 +15,8 @@ import (
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/listlimit"
 	"github.com/signpostd/signpost/dns/provider"
-	"github.com/signpostd/signpost/dns/provider/cloudflare/cloudflaretest"
 	"github.com/signpostd/signpost/dns/provider/httpapi"
+	"github.com/signpostd/signpost/testkit/cloudflaretest"
 )
 
 // answering is a transport that has a function answer.

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/signpostd/signpost/dns/provider/cloudflare/cloudflaretest"
-	"github.com/signpostd/signpost/dns/publishertest"
+	"github.com/signpostd/signpost/testkit/cloudflaretest"
+	"github.com/signpostd/signpost/testkit/publishertest"
 )
 
 // 10,000 records in 50 zones: what an idle hour costs beside ExternalDNS, which lists the zones and
@@ -32,8 +32,8 @@ func TestCalls(t *testing.T) {
 		if idle := publishertest.Total(f.Idle); idle*10 > externalDNS {
 			t.Errorf("%d requests in an idle hour, want at most a tenth of the %d of ExternalDNS", idle, externalDNS)
 		}
-		if f.P99() > 250*time.Millisecond {
-			t.Errorf("p99 from a change to its request: %v, want at most 250 ms", f.P99())
+		if f.Percentile99() > 250*time.Millisecond {
+			t.Errorf("p99 from a change to its request: %v, want at most 250 ms", f.Percentile99())
 		}
 	})
 }

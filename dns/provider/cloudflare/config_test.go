@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/signpostd/signpost/dns/provider/cloudflare/cloudflaretest"
+	"github.com/signpostd/signpost/testkit/cloudflaretest"
 )
 
 // Settings that can't be are errors that name the flag or the variable (spec/clouds.md §6.1).

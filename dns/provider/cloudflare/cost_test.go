@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/signpostd/signpost/dns"
-	"github.com/signpostd/signpost/dns/provider/cloudflare/cloudflaretest"
+	"github.com/signpostd/signpost/testkit/cloudflaretest"
 )
 
 // How many requests the publication of many names takes, and how many a run in which nothing changes. The

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/signpostd/signpost/dns"
-	"github.com/signpostd/signpost/dns/provider/cloudflare/cloudflaretest"
+	"github.com/signpostd/signpost/testkit/cloudflaretest"
 )
 
 var (

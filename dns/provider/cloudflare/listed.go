@@ -15,10 +15,10 @@ const (
 	propertyHostname = prefix + "custom-hostname"
 	propertyRegion   = prefix + "region-key"
 	// propertyMixed is listed if the records of a set differ in something else than their values, and
-	// propertyForeign if another product of Cloudflare keeps one of them. Nobody can ask for them,
+	// propertyKeptByCloudflare if another product of Cloudflare keeps one of them. Nobody can ask for them,
 	// so such a set is never as it should be.
-	propertyMixed   = prefix + "mixed"
-	propertyForeign = prefix + "kept-by-cloudflare"
+	propertyMixed            = prefix + "mixed"
+	propertyKeptByCloudflare = prefix + "kept-by-cloudflare"
 )
 
 // groups are records by the record set that they belong to.
@@ -54,7 +54,7 @@ func set(key dns.Key, rows []record) *dns.RecordSet {
 		foreign = foreign || row.foreign()
 	}
 	if foreign {
-		r.Properties = append(r.Properties, dns.Property{Name: propertyForeign, Value: "true"})
+		r.Properties = append(r.Properties, dns.Property{Name: propertyKeptByCloudflare, Value: "true"})
 	}
 	if mixed {
 		r.Properties = append(r.Properties, dns.Property{Name: propertyMixed, Value: "true"})

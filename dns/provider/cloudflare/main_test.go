@@ -11,7 +11,7 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
-	"github.com/signpostd/signpost/dns/provider/cloudflare/cloudflaretest"
+	"github.com/signpostd/signpost/testkit/cloudflaretest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

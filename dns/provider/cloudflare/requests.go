@@ -14,7 +14,7 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/listlimit"
-	"github.com/signpostd/signpost/internal/foreign"
+	"github.com/signpostd/signpost/internal/sanitize"
 )
 
 // The largest pages of lists that aren't of records.
@@ -56,7 +56,7 @@ func (a *api) zone(ctx context.Context, id string) (z zone, err error) {
 			return err
 		})
 		if z = answer.Result; err == nil && z.ID != id {
-			err = fmt.Errorf("the answer is about the zone %s", foreign.Name(z.ID))
+			err = fmt.Errorf("the answer is about the zone %s", sanitize.Name(z.ID))
 		}
 		return err
 	})

@@ -18,9 +18,9 @@ import (
 	"github.com/signpostd/signpost/dns/owner"
 	"github.com/signpostd/signpost/dns/plan"
 	"github.com/signpostd/signpost/dns/provider"
-	"github.com/signpostd/signpost/dns/provider/cloudflare/cloudflaretest"
 	"github.com/signpostd/signpost/dns/publisher"
 	"github.com/signpostd/signpost/dns/source"
+	"github.com/signpostd/signpost/testkit/cloudflaretest"
 )
 
 const zoneName = "shop.test"

@@ -4,8 +4,8 @@ import (
 	"context"
 	"testing"
 
-	"github.com/signpostd/signpost/dns/etcdtest"
-	"github.com/signpostd/signpost/dns/providertest"
+	"github.com/signpostd/signpost/testkit/etcdtest"
+	"github.com/signpostd/signpost/testkit/providertest"
 )
 
 // etcdURL is where the etcd of these tests is.

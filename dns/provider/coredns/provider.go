@@ -13,7 +13,7 @@ import (
 	"github.com/signpostd/signpost/dns/listlimit"
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/properties"
-	"github.com/signpostd/signpost/internal/foreign"
+	"github.com/signpostd/signpost/internal/sanitize"
 )
 
 // propertyGroup is the property for the group of an entry. CoreDNS answers with the entries of
@@ -60,7 +60,7 @@ func (p *coreDNS) Records(ctx context.Context, zone dns.Zone) (sets []*dns.Recor
 		var s service
 		if err := json.Unmarshal(kv.Value, &s); err != nil {
 			// CoreDNS can't read it either, so it is no record.
-			p.log.Debug("Ignore an entry in etcd that CoreDNS can't read", "key", foreign.Cut(string(kv.Key)), "err", err)
+			p.log.Debug("Ignore an entry in etcd that CoreDNS can't read", "key", sanitize.Cut(string(kv.Key)), "err", err)
 			continue
 		}
 		if name, ok := p.layout.name(string(kv.Key), &s); ok && (p.owner == "" || s.Owner == p.owner) {

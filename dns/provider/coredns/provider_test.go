@@ -15,7 +15,7 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
-	"github.com/signpostd/signpost/dns/providertest"
+	"github.com/signpostd/signpost/testkit/providertest"
 )
 
 func TestConformance(t *testing.T) {

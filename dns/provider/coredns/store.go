@@ -14,7 +14,7 @@ import (
 
 	"github.com/signpostd/signpost/dns/listlimit"
 	"github.com/signpostd/signpost/dns/provider"
-	"github.com/signpostd/signpost/internal/foreign"
+	"github.com/signpostd/signpost/internal/sanitize"
 )
 
 const (
@@ -98,7 +98,7 @@ func (s *store) read(ctx context.Context, from, to string, l *listlimit.Listing)
 		}
 		for _, one := range page.Kvs {
 			if string(one.Key) < from {
-				return nil, 0, fmt.Errorf("read %s from etcd: %w: its list of keys has no end: the key %s comes after %s", from, listlimit.ErrExceeded, foreign.Quote(string(one.Key)), foreign.Quote(from))
+				return nil, 0, fmt.Errorf("read %s from etcd: %w: its list of keys has no end: the key %s comes after %s", from, listlimit.ErrExceeded, sanitize.Quote(string(one.Key)), sanitize.Quote(from))
 			}
 			from = string(one.Key) + "\x00"
 			if err := l.Add(1, entrySize+len(one.Key)+2*len(one.Value)); err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/fanout"
 	"github.com/signpostd/signpost/dns/provider/inmemory"
-	"github.com/signpostd/signpost/dns/providertest"
+	"github.com/signpostd/signpost/testkit/providertest"
 )
 
 const zoneName = "example.test"

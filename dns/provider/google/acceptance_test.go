@@ -15,7 +15,7 @@ import (
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/plan"
 	"github.com/signpostd/signpost/dns/provider"
-	"github.com/signpostd/signpost/dns/provider/google/clouddnstest"
+	"github.com/signpostd/signpost/testkit/clouddnstest"
 )
 
 // GO1, GO2, GO3, GO4 of spec/clouds.md: records and their markers are created, changed and

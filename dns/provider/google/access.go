@@ -15,8 +15,8 @@ import (
 
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/httpapi"
-	"github.com/signpostd/signpost/internal/foreign"
 	"github.com/signpostd/signpost/internal/pause"
+	"github.com/signpostd/signpost/internal/sanitize"
 )
 
 // credentialsFile is the variable with the path of a credentials file.
@@ -115,10 +115,10 @@ func tokenError(ctx context.Context, err error) error {
 	}
 	answer, ok := errors.AsType[*auth.Error](err)
 	if !ok || answer.Response == nil {
-		return fmt.Errorf("get an access token of Google: %s", foreign.Quote(err.Error()))
+		return fmt.Errorf("get an access token of Google: %s", sanitize.Quote(err.Error()))
 	}
 	status := answer.Response.StatusCode
-	said := fmt.Errorf("get an access token of Google: answered with status %d and %s", status, foreign.Quote(string(answer.Body)))
+	said := fmt.Errorf("get an access token of Google: answered with status %d and %s", status, sanitize.Quote(string(answer.Body)))
 	if outcome := httpapi.Outcome(status, answer.Response.Header); errors.Is(outcome, provider.ErrRejected) || errors.Is(outcome, provider.ErrCredentials) {
 		return fmt.Errorf("%w: %w: check the credentials, and the clock", provider.ErrCredentials, said)
 	}

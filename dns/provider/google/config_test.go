@@ -16,7 +16,7 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
-	"github.com/signpostd/signpost/dns/provider/google/clouddnstest"
+	"github.com/signpostd/signpost/testkit/clouddnstest"
 )
 
 // The flags are those of ExternalDNS, with its defaults (spec/dns.md §12).

@@ -6,8 +6,8 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
-	"github.com/signpostd/signpost/dns/provider/google/clouddnstest"
-	"github.com/signpostd/signpost/dns/providertest"
+	"github.com/signpostd/signpost/testkit/clouddnstest"
+	"github.com/signpostd/signpost/testkit/providertest"
 )
 
 func TestConformance(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/signpostd/signpost/dns"
-	"github.com/signpostd/signpost/dns/provider/google/clouddnstest"
+	"github.com/signpostd/signpost/testkit/clouddnstest"
 )
 
 // names is 10000 for the figures of the documentation.

@@ -13,7 +13,7 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
-	"github.com/signpostd/signpost/dns/provider/google/clouddnstest"
+	"github.com/signpostd/signpost/testkit/clouddnstest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

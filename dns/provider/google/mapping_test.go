@@ -10,7 +10,7 @@ import (
 	"google.golang.org/api/googleapi"
 
 	"github.com/signpostd/signpost/dns"
-	"github.com/signpostd/signpost/dns/provider/google/clouddnstest"
+	"github.com/signpostd/signpost/testkit/clouddnstest"
 )
 
 // Texts are quoted, split at 255 bytes and joined again.

@@ -8,7 +8,7 @@ import (
 
 	"cloud.google.com/go/compute/metadata"
 
-	"github.com/signpostd/signpost/internal/foreign"
+	"github.com/signpostd/signpost/internal/sanitize"
 )
 
 // project is the one that has the zones.
@@ -32,7 +32,7 @@ func (p *project) find(ctx context.Context) (string, error) {
 		if ctx.Err() != nil {
 			return "", ctx.Err()
 		}
-		return "", fmt.Errorf("ask the metadata server for the project: %s: give --google-project", foreign.Quote(err.Error()))
+		return "", fmt.Errorf("ask the metadata server for the project: %s: give --google-project", sanitize.Quote(err.Error()))
 	}
 	if p.id = strings.TrimSpace(id); p.id == "" {
 		return "", fmt.Errorf("the metadata server knows no project: give --google-project")

@@ -21,9 +21,9 @@ import (
 	"github.com/signpostd/signpost/dns/owner"
 	"github.com/signpostd/signpost/dns/plan"
 	"github.com/signpostd/signpost/dns/provider"
-	"github.com/signpostd/signpost/dns/provider/google/clouddnstest"
 	"github.com/signpostd/signpost/dns/publisher"
 	"github.com/signpostd/signpost/dns/source"
+	"github.com/signpostd/signpost/testkit/clouddnstest"
 )
 
 // zoneName is the name of the zone shop.

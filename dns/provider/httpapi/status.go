@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/signpostd/signpost/dns/provider"
-	"github.com/signpostd/signpost/internal/foreign"
+	"github.com/signpostd/signpost/internal/sanitize"
 )
 
 // saidSize is how much of the body of an error is repeated, in bytes. Characters that can't be printed
@@ -38,7 +38,7 @@ func NewStatusError(server string, resp *http.Response) *StatusError {
 	// If the body can't be read, the status has to say enough.
 	said, _ := io.ReadAll(io.LimitReader(resp.Body, saidSize))
 	return &StatusError{
-		Server: server, Status: resp.StatusCode, Said: foreign.Line(string(said), saidSize),
+		Server: server, Status: resp.StatusCode, Said: sanitize.Line(string(said), saidSize),
 		Outcome: Outcome(resp.StatusCode, resp.Header), RetryAfter: retryAfter(resp.Header, time.Now()),
 	}
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/signpostd/signpost/dns/provider/httpapi"
 	"github.com/signpostd/signpost/dns/provider/libdns/module"
 	"github.com/signpostd/signpost/dns/provider/libdns/route"
-	"github.com/signpostd/signpost/internal/foreign"
+	"github.com/signpostd/signpost/internal/sanitize"
 )
 
 // zoneLister is what modules are that can list zones.
@@ -98,7 +98,7 @@ func (c *caller) show(text string) string {
 			text = strings.ReplaceAll(text, secret, "[...]")
 		}
 	}
-	return foreign.Quote(text)
+	return sanitize.Quote(text)
 }
 
 // watch is a transport for the requests of one call.

@@ -13,8 +13,8 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
-	"github.com/signpostd/signpost/dns/provider/libdns/libdnstest"
 	"github.com/signpostd/signpost/dns/provider/libdns/module"
+	"github.com/signpostd/signpost/testkit/libdnstest"
 )
 
 // asking is a module that sends requests as most modules do, and makes texts of all errors.

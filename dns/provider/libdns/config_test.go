@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/signpostd/signpost/dns/provider/libdns"
-	"github.com/signpostd/signpost/dns/provider/libdns/libdnstest"
 	"github.com/signpostd/signpost/dns/provider/libdns/module"
+	"github.com/signpostd/signpost/testkit/libdnstest"
 )
 
 const hidden = "do-not-show-me"

@@ -6,9 +6,9 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
-	"github.com/signpostd/signpost/dns/provider/libdns/libdnstest"
 	"github.com/signpostd/signpost/dns/provider/libdns/module"
-	"github.com/signpostd/signpost/dns/providertest"
+	"github.com/signpostd/signpost/testkit/libdnstest"
+	"github.com/signpostd/signpost/testkit/providertest"
 )
 
 // The kit passes whatever SetRecords is good for, and with faults that the provider is told of or

@@ -3,10 +3,10 @@ package libdns_test
 import (
 	"testing"
 
-	"github.com/signpostd/signpost/dns/hostiletest"
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/libdns"
 	"github.com/signpostd/signpost/dns/provider/libdns/modules"
+	"github.com/signpostd/signpost/testkit/hostiletest"
 )
 
 // A hostile or broken server costs a limited amount of memory, and an error says what it does

@@ -8,7 +8,7 @@ import (
 
 	"github.com/signpostd/signpost/dns/listlimit"
 	"github.com/signpostd/signpost/dns/provider/httpapi"
-	"github.com/signpostd/signpost/internal/foreign"
+	"github.com/signpostd/signpost/internal/sanitize"
 )
 
 // maxPages is how many requests one listing may need: those for the pages of a zone.
@@ -32,7 +32,7 @@ func (l *listed) begin(req *http.Request, resp *http.Response, stop func(error))
 	defer l.mu.Unlock()
 	page := req.URL.String()
 	if req.Method == http.MethodGet && l.seen[page] {
-		return fmt.Errorf("%w: the server's list has no end: the page %s comes again, after %d pages", listlimit.ErrExceeded, foreign.Quote(req.URL.RequestURI()), len(l.seen))
+		return fmt.Errorf("%w: the server's list has no end: the page %s comes again, after %d pages", listlimit.ErrExceeded, sanitize.Quote(req.URL.RequestURI()), len(l.seen))
 	}
 	if l.seen[page] = true; len(l.seen) > maxPages {
 		return fmt.Errorf("%w: the server's list has no end: it has more than %d pages", listlimit.ErrExceeded, maxPages)

@@ -9,8 +9,8 @@ import (
 	lib "github.com/libdns/libdns"
 
 	"github.com/signpostd/signpost/dns"
-	"github.com/signpostd/signpost/dns/provider/libdns/libdnstest"
 	"github.com/signpostd/signpost/dns/provider/libdns/module"
+	"github.com/signpostd/signpost/testkit/libdnstest"
 )
 
 // idle publishes once more, and checks that nothing is written.

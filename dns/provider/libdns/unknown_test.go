@@ -8,8 +8,8 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
-	"github.com/signpostd/signpost/dns/provider/libdns/libdnstest"
 	"github.com/signpostd/signpost/dns/provider/libdns/module"
+	"github.com/signpostd/signpost/testkit/libdnstest"
 )
 
 // When the zone can't be read after a failure, nobody knows what was made: the error says nothing,

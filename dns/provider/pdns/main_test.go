@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"github.com/signpostd/signpost/dns"
-	"github.com/signpostd/signpost/dns/pdnstest"
 	"github.com/signpostd/signpost/dns/provider"
-	"github.com/signpostd/signpost/dns/providertest"
+	"github.com/signpostd/signpost/testkit/pdnstest"
+	"github.com/signpostd/signpost/testkit/providertest"
 )
 
 const apiKey = pdnstest.APIKey

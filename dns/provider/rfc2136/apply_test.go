@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/signpostd/signpost/dns"
-	"github.com/signpostd/signpost/dns/bindtest"
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/testkit/bindtest"
 )
 
 func created(r *dns.RecordSet) dns.Change       { return dns.Change{New: r} }

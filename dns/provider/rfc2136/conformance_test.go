@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"github.com/signpostd/signpost/dns"
-	"github.com/signpostd/signpost/dns/bindtest"
 	"github.com/signpostd/signpost/dns/provider"
-	"github.com/signpostd/signpost/dns/providertest"
+	"github.com/signpostd/signpost/testkit/bindtest"
+	"github.com/signpostd/signpost/testkit/providertest"
 )
 
 // conformingZones are the zones of the fixtures that conform opens: three for each.

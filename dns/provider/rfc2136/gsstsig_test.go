@@ -14,8 +14,8 @@ import (
 	mdns "github.com/miekg/dns"
 
 	"github.com/signpostd/signpost/dns"
-	"github.com/signpostd/signpost/dns/bindtest"
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/testkit/bindtest"
 )
 
 const (

@@ -13,8 +13,8 @@ import (
 
 	mdns "github.com/miekg/dns"
 
-	"github.com/signpostd/signpost/dns/bindtest"
 	"github.com/signpostd/signpost/internal/childprocess"
+	"github.com/signpostd/signpost/testkit/bindtest"
 )
 
 // knot starts Knot DNS with zones that may be transferred and updated with the usual key. It ends with the test.

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/signpostd/signpost/dns"
-	"github.com/signpostd/signpost/dns/bindtest"
+	"github.com/signpostd/signpost/testkit/bindtest"
 )
 
 // Listing an unchanged zone costs a query, not a transfer.

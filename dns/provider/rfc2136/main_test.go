@@ -15,8 +15,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/signpostd/signpost/dns"
-	"github.com/signpostd/signpost/dns/bindtest"
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/testkit/bindtest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/signpostd/signpost/dns/pdnstest"
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/testkit/pdnstest"
 )
 
 // pdnsServer is a running PowerDNS.

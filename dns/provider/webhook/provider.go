@@ -18,7 +18,7 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/httpapi"
 	"github.com/signpostd/signpost/dns/provider/properties"
-	"github.com/signpostd/signpost/internal/foreign"
+	"github.com/signpostd/signpost/internal/sanitize"
 )
 
 // The paths below the base URL.
@@ -198,7 +198,7 @@ const warnings = 100
 func (p *remote) warn(r *dns.RecordSet, err error) {
 	text := "null"
 	if r != nil {
-		text = foreign.Name(r.Name) + " " + foreign.Name(r.Type)
+		text = sanitize.Name(r.Name) + " " + sanitize.Name(r.Type)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -11,8 +11,8 @@ import (
 
 	"github.com/signpostd/signpost/dns/source"
 	"github.com/signpostd/signpost/dns/source/ambassadorhost"
-	"github.com/signpostd/signpost/dns/sourcetest"
-	"github.com/signpostd/signpost/internal/kubetest"
+	"github.com/signpostd/signpost/testkit/kubetest"
+	"github.com/signpostd/signpost/testkit/sourcetest"
 )
 
 func TestMain(m *testing.M) {

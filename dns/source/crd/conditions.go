@@ -112,7 +112,7 @@ func (c *conditions) wanted(ctx context.Context, e *endpoint) ([]metav1.Conditio
 
 func condition(conditionType string, v source.Verdict, generation int64) metav1.Condition {
 	c := metav1.Condition{Type: conditionType, Status: metav1.ConditionFalse, Reason: v.Reason, Message: v.Message, ObservedGeneration: generation}
-	if v.So {
+	if v.True {
 		c.Status = metav1.ConditionTrue
 	}
 	if len(c.Message) > maxMessage {

@@ -18,7 +18,7 @@ import (
 
 	"github.com/signpostd/signpost/dns/source"
 	"github.com/signpostd/signpost/dns/source/crd"
-	"github.com/signpostd/signpost/internal/kubetest"
+	"github.com/signpostd/signpost/testkit/kubetest"
 )
 
 // told are outcomes that a test says.
@@ -32,7 +32,7 @@ type told struct {
 func (o *told) say(reason, message string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.outcome = &source.Outcome{Accepted: source.Verdict{So: true, Reason: source.OutcomeAccepted}, Programmed: source.Verdict{So: reason == source.OutcomeProgrammed, Reason: reason, Message: message}}
+	o.outcome = &source.Outcome{Accepted: source.Verdict{True: true, Reason: source.OutcomeAccepted}, Programmed: source.Verdict{True: reason == source.OutcomeProgrammed, Reason: reason, Message: message}}
 }
 
 func (o *told) Outcome(context.Context, source.Key) (*source.Outcome, error) {

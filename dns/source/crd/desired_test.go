@@ -8,7 +8,7 @@ import (
 	"github.com/signpostd/signpost/dns/desired"
 	"github.com/signpostd/signpost/dns/source"
 	"github.com/signpostd/signpost/dns/source/crd"
-	"github.com/signpostd/signpost/dns/sourcetest"
+	"github.com/signpostd/signpost/testkit/sourcetest"
 )
 
 const unsuitable = `

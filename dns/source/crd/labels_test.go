@@ -9,7 +9,7 @@ import (
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/source"
 	"github.com/signpostd/signpost/dns/source/crd"
-	"github.com/signpostd/signpost/dns/sourcetest"
+	"github.com/signpostd/signpost/testkit/sourcetest"
 )
 
 const labelled = `

@@ -22,8 +22,8 @@ import (
 	"github.com/signpostd/signpost/dns/publisher"
 	"github.com/signpostd/signpost/dns/source"
 	"github.com/signpostd/signpost/dns/source/crd"
-	"github.com/signpostd/signpost/internal/kubetest"
 	"github.com/signpostd/signpost/kube"
+	"github.com/signpostd/signpost/testkit/kubetest"
 )
 
 const someEndpoints = `

@@ -6,8 +6,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/signpostd/signpost/dns/source/externalworkload"
-	"github.com/signpostd/signpost/dns/sourcetest"
-	"github.com/signpostd/signpost/internal/kubetest"
+	"github.com/signpostd/signpost/testkit/kubetest"
+	"github.com/signpostd/signpost/testkit/sourcetest"
 )
 
 func TestMain(m *testing.M) {

@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/signpostd/signpost/dns/sourcetest"
-	"github.com/signpostd/signpost/internal/kubetest"
+	"github.com/signpostd/signpost/testkit/kubetest"
+	"github.com/signpostd/signpost/testkit/sourcetest"
 )
 
 // definitions applies the definitions of the Gateway API's kinds to a cluster. They are read

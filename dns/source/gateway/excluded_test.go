@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/signpostd/signpost/dns/source"
-	"github.com/signpostd/signpost/dns/sourcetest"
+	"github.com/signpostd/signpost/testkit/sourcetest"
 )
 
 // A route that --annotation-filter leaves out was not found by its names, unlike an Ingress.

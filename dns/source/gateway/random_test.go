@@ -7,7 +7,7 @@ import (
 
 	"github.com/signpostd/signpost/dns/source"
 	"github.com/signpostd/signpost/dns/source/gateway"
-	"github.com/signpostd/signpost/dns/sourcetest"
+	"github.com/signpostd/signpost/testkit/sourcetest"
 )
 
 // drawn draws objects of few names, so that most changes concern something.

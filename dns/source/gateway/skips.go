@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/signpostd/signpost/dns/source"
-	"github.com/signpostd/signpost/internal/foreign"
+	"github.com/signpostd/signpost/internal/sanitize"
 	"github.com/signpostd/signpost/kube"
 )
 
@@ -105,7 +105,7 @@ func (o owner) text() string {
 	if o.listenerSet {
 		kind = listenerSetKind.Kind
 	}
-	return kind + " " + foreign.Name(o.namespace) + "/" + foreign.Name(o.name)
+	return kind + " " + sanitize.Name(o.namespace) + "/" + sanitize.Name(o.name)
 }
 
 // refusalOf says why a parent has not accepted a route.
@@ -115,7 +115,7 @@ func (s *routes) refusalOf(r refusal) source.Skip {
 	}
 	said := "and its controller has not said why"
 	if r.reason != "" {
-		said = "with the reason " + foreign.Name(r.reason)
+		said = "with the reason " + sanitize.Name(r.reason)
 	}
 	return source.Skip{
 		Reason: source.SkipNotAccepted, Subject: "status.parents",
@@ -180,11 +180,11 @@ func (s *routes) withoutListeners(r *route, p parent, attached bool) source.Skip
 		skip.Message = fmt.Sprintf("no listener of %s takes %ss: one needs the protocol %s, and the kind in allowedRoutes.kinds if there are any",
 			p.of.text(), s.kind.kind, strings.Join(s.kind.protocols, " or "))
 	case !named && p.section != "":
-		skip.Message = p.of.text() + " has no listener " + foreign.Name(p.section) + portText(p) + " that takes " + s.kind.kind + "s: correct sectionName"
+		skip.Message = p.of.text() + " has no listener " + sanitize.Name(p.section) + portText(p) + " that takes " + s.kind.kind + "s: correct sectionName"
 	case !named:
 		skip.Message = p.of.text() + " has no listener" + portText(p) + " that takes " + s.kind.kind + "s: correct port"
 	default:
-		skip.Message = "no listener of " + p.of.text() + " takes routes of the namespace " + foreign.Name(r.Key.Namespace) + ": see allowedRoutes.namespaces of the listeners"
+		skip.Message = "no listener of " + p.of.text() + " takes routes of the namespace " + sanitize.Name(r.Key.Namespace) + ": see allowedRoutes.namespaces of the listeners"
 	}
 	return skip
 }
@@ -214,7 +214,7 @@ func (s *routes) unserved(r *route, names []string, served []bool) []source.Skip
 		}
 	}
 	skip := source.Skip{
-		Reason: source.SkipNotAccepted, Subject: foreign.Name(first),
+		Reason: source.SkipNotAccepted, Subject: sanitize.Name(first),
 		Message: "no listener that the route is attached to has a hostname for this name: see the hostname of the listeners",
 	}
 	switch {

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/signpostd/signpost/dns/source"
-	"github.com/signpostd/signpost/internal/foreign"
+	"github.com/signpostd/signpost/internal/sanitize"
 	"github.com/signpostd/signpost/kube"
 )
 
@@ -193,7 +193,7 @@ func (s *ingresses) unused(obj *ingress) []source.Skip {
 	known := from == "" || from == definedHostsOnly || from == annotationOnly
 	switch defined := obj.rules || obj.tls; {
 	case !known:
-		skip("metadata.annotations", "the annotation ingress-hostname-source is "+foreign.Quote(from)+", for which no name is used: set it to defined-hosts-only or annotation-only")
+		skip("metadata.annotations", "the annotation ingress-hostname-source is "+sanitize.Quote(from)+", for which no name is used: set it to defined-hosts-only or annotation-only")
 	case from == annotationOnly && defined:
 		skip("spec", "the annotation ingress-hostname-source is annotation-only, so the hosts of spec.rules and spec.tls are not used: remove it to have them, too")
 	case from == definedHostsOnly && len(obj.Annotations.Hostnames) > 0:

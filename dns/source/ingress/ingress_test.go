@@ -16,9 +16,9 @@ import (
 
 	"github.com/signpostd/signpost/dns/source"
 	"github.com/signpostd/signpost/dns/source/ingress"
-	"github.com/signpostd/signpost/dns/sourcetest"
-	"github.com/signpostd/signpost/internal/kubetest"
 	"github.com/signpostd/signpost/kube"
+	"github.com/signpostd/signpost/testkit/kubetest"
+	"github.com/signpostd/signpost/testkit/sourcetest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(kubetest.Wrap(m)) }

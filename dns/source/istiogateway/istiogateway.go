@@ -3,7 +3,7 @@ package istiogateway
 import (
 	"github.com/signpostd/signpost/dns/source"
 	"github.com/signpostd/signpost/dns/source/istio"
-	"github.com/signpostd/signpost/internal/foreign"
+	"github.com/signpostd/signpost/internal/sanitize"
 	"github.com/signpostd/signpost/kube"
 )
 
@@ -79,7 +79,7 @@ func (s *gateways) evaluate(key source.Key) source.Result {
 func (s *gateways) without(g *gateway) string {
 	switch {
 	case g.Annotations.Ingress != "":
-		return "Ingress " + foreign.Name(g.Annotations.Ingress) + ", which the annotation ingress names, has no address: wait until its controller has written one"
+		return "Ingress " + sanitize.Name(g.Annotations.Ingress) + ", which the annotation ingress names, has no address: wait until its controller has written one"
 	case len(g.Selector) == 0:
 		return "no Service has an address, and the Gateway has no spec.selector: give the Service of its proxies an address"
 	default:

@@ -8,7 +8,7 @@ import (
 
 	"github.com/signpostd/signpost/dns/source"
 	"github.com/signpostd/signpost/dns/source/istiovirtualservice"
-	"github.com/signpostd/signpost/dns/sourcetest"
+	"github.com/signpostd/signpost/testkit/sourcetest"
 )
 
 // list returns items with commas between them.

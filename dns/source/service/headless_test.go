@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/signpostd/signpost/dns/source"
-	"github.com/signpostd/signpost/dns/sourcetest"
-	"github.com/signpostd/signpost/internal/kubetest"
+	"github.com/signpostd/signpost/testkit/kubetest"
+	"github.com/signpostd/signpost/testkit/sourcetest"
 )
 
 // headlessOf returns the headless Service foo.

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/signpostd/signpost/dns/source"
-	"github.com/signpostd/signpost/dns/sourcetest"
+	"github.com/signpostd/signpost/testkit/sourcetest"
 )
 
 // twoNodes have external and internal addresses; the second also one of IPv6.

@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/signpostd/signpost/dns/source"
-	"github.com/signpostd/signpost/dns/sourcetest"
+	"github.com/signpostd/signpost/testkit/sourcetest"
 )
 
 // draw is a source of choices.

@@ -3,8 +3,8 @@ package service
 import (
 	"testing"
 
-	"github.com/signpostd/signpost/dns/sourcetest"
-	"github.com/signpostd/signpost/internal/kubetest"
+	"github.com/signpostd/signpost/testkit/kubetest"
+	"github.com/signpostd/signpost/testkit/sourcetest"
 )
 
 func TestScenarios(t *testing.T) { sourcetest.Run(t, Plugin()) }

@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
-	"github.com/signpostd/signpost/dns/sourcetest"
-	"github.com/signpostd/signpost/internal/kubetest"
+	"github.com/signpostd/signpost/testkit/kubetest"
+	"github.com/signpostd/signpost/testkit/sourcetest"
 )
 
 // histories is how many histories the property is tried with, unless -rapid.checks says

@@ -14,8 +14,8 @@ import (
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/libdns/modules/hetzner"
-	"github.com/signpostd/signpost/dns/provider/libdns/moduletest"
-	"github.com/signpostd/signpost/dns/providertest"
+	"github.com/signpostd/signpost/testkit/moduletest"
+	"github.com/signpostd/signpost/testkit/providertest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

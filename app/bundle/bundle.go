@@ -1,0 +1,128 @@
+package bundle
+
+import (
+	"archive/tar"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/signpostd/signpost/app/inspectclient"
+	"github.com/signpostd/signpost/app/output"
+)
+
+// The limits of a bundle. What is beyond is cut, and the file errors.txt says so.
+const (
+	// maxFile is the most bytes of a file, and maxTotal of all.
+	maxFile  = 16 << 20
+	maxTotal = 128 << 20
+	// maxLog is the most bytes of the log of a container, and maxLines the most lines.
+	maxLog   = 4 << 20
+	maxLines = 20000
+	// maxEvents is how many Events of a namespace are kept.
+	maxEvents = 500
+	// maxName is the longest name of a file.
+	maxName = 200
+)
+
+// Source is where the contents of a bundle come from.
+type Source struct {
+	// Look asks the processes.
+	Look *inspectclient.Client
+	// API is a client of the API server, and Pods are those of Signpost. Without pods nothing is read
+	// from the API server.
+	API  kubernetes.Interface
+	Pods []*corev1.Pod
+	// Secrets are the names of flags with secrets.
+	Secrets []string
+	Now     time.Time
+}
+
+// Summary is what a bundle has.
+type Summary struct {
+	Files  []string `json:"files"`
+	Errors []string `json:"errors"`
+}
+
+// Write writes a bundle as a compressed tar file. What can't be had is listed in it, in errors.txt; an
+// error is returned if nothing could be had, or if the file can't be written.
+func Write(ctx context.Context, w io.Writer, s Source) (Summary, error) {
+	files := append(s.Look.Everything(ctx), s.cluster(ctx)...)
+	masks := newMasks(s.Secrets, s.Pods)
+	zipped := gzip.NewWriter(w)
+	a := &archive{tar: tar.NewWriter(zipped), masks: masks, now: s.Now}
+	for _, f := range files {
+		if f.Err != nil {
+			a.fail("%s: %v", f.Name, f.Err)
+		}
+		if f.Text == nil {
+			continue
+		}
+		if err := a.add(f.Name, f.Text); err != nil {
+			return a.summary, err
+		}
+	}
+	if len(a.summary.Files) == 0 {
+		return a.summary, errors.New("nothing could be collected: " + strings.Join(a.summary.Errors, "; "))
+	}
+	if err := a.add("errors.txt", []byte(strings.Join(a.summary.Errors, "\n")+"\n")); err != nil {
+		return a.summary, err
+	}
+	return a.summary, errors.Join(a.tar.Close(), zipped.Close())
+}
+
+// archive is a tar file that is being written.
+type archive struct {
+	tar     *tar.Writer
+	masks   *masks
+	now     time.Time
+	total   int
+	summary Summary
+}
+
+func (a *archive) fail(format string, args ...any) {
+	const most = 1000
+	text := []rune(output.Clean(string(a.masks.mask(fmt.Appendf(nil, format, args...)))))
+	a.summary.Errors = append(a.summary.Errors, string(text[:min(len(text), most)]))
+}
+
+// add adds a file, without secrets and no longer than the limits.
+func (a *archive) add(name string, text []byte) error {
+	name = fileName(name)
+	if room := min(maxFile, maxTotal-a.total); len(text) > room {
+		a.fail("%s: only the first %d of %d bytes are kept", name, room, len(text))
+		text = text[:room]
+	}
+	text = a.masks.mask(text)
+	a.total += len(text)
+	header := &tar.Header{Name: "signpost-bundle/" + name, Mode: 0o600, Size: int64(len(text)), ModTime: a.now, Typeflag: tar.TypeReg}
+	if err := a.tar.WriteHeader(header); err != nil {
+		return fmt.Errorf("write %s into the bundle: %w", name, err)
+	}
+	if _, err := a.tar.Write(text); err != nil {
+		return fmt.Errorf("write %s into the bundle: %w", name, err)
+	}
+	a.summary.Files = append(a.summary.Files, name)
+	return nil
+}
+
+// fileName returns a name that leads nowhere else. Names of processes may be what others say.
+func fileName(name string) string {
+	name = strings.Map(func(r rune) rune {
+		if r == '/' || r == '.' || r == '-' || r == '_' || (r >= '0' && r <= '9') || (r >= 'a' && r <= 'z') || (r >= 'A' && r <= 'Z') {
+			return r
+		}
+		return '_'
+	}, name)
+	for strings.Contains(name, "..") {
+		name = strings.ReplaceAll(name, "..", "_")
+	}
+	name = strings.TrimLeft(name, "/")
+	return name[:min(len(name), maxName)]
+}

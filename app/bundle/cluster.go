@@ -1,0 +1,96 @@
+package bundle
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/signpostd/signpost/app/inspectclient"
+)
+
+// cluster returns what the API server knows of the pods: themselves, their logs, and the Leases and
+// Events of their namespaces.
+func (s *Source) cluster(ctx context.Context) []inspectclient.File {
+	if s.API == nil || len(s.Pods) == 0 {
+		return nil
+	}
+	var files []inspectclient.File
+	var namespaces []string
+	for _, pod := range s.Pods {
+		if !slices.Contains(namespaces, pod.Namespace) {
+			namespaces = append(namespaces, pod.Namespace)
+		}
+		folder := "pods/" + pod.Namespace + "/" + pod.Name
+		files = append(files, object(folder+"/pod.yaml", masked(pod), nil))
+		for i := range pod.Spec.Containers {
+			name := pod.Spec.Containers[i].Name
+			files = append(files, s.log(ctx, pod, name, folder+"/"+name+".log", false))
+			if restarted(pod, name) {
+				files = append(files, s.log(ctx, pod, name, folder+"/"+name+".previous.log", true))
+			}
+		}
+	}
+	for _, namespace := range namespaces {
+		leases, err := s.API.CoordinationV1().Leases(namespace).List(ctx, metav1.ListOptions{Limit: maxEvents})
+		if err == nil {
+			for i := range leases.Items {
+				leases.Items[i].ManagedFields, leases.Items[i].Annotations = nil, nil
+			}
+		}
+		files = append(files, object("namespaces/"+namespace+"/leases.yaml", leases, err))
+		events, err := s.API.CoreV1().Events(namespace).List(ctx, metav1.ListOptions{Limit: 10 * maxEvents})
+		if err == nil {
+			events.Items = last(events.Items)
+		}
+		files = append(files, object("namespaces/"+namespace+"/events.yaml", events, err))
+	}
+	return files
+}
+
+// last returns the last Events.
+func last(events []corev1.Event) []corev1.Event {
+	at := func(e *corev1.Event) metav1.Time {
+		if !e.EventTime.IsZero() {
+			return metav1.Time{Time: e.EventTime.Time}
+		}
+		return e.LastTimestamp
+	}
+	slices.SortStableFunc(events, func(a, b corev1.Event) int { return at(&b).Compare(at(&a).Time) })
+	events = events[:min(len(events), maxEvents)]
+	for i := range events {
+		events[i].ManagedFields = nil
+	}
+	return events
+}
+
+func restarted(pod *corev1.Pod, container string) bool {
+	return slices.ContainsFunc(pod.Status.ContainerStatuses, func(s corev1.ContainerStatus) bool { return s.Name == container && s.RestartCount > 0 })
+}
+
+func object(name string, value any, err error) inspectclient.File {
+	if err != nil {
+		return inspectclient.File{Name: name, Err: err}
+	}
+	text, err := yaml.Marshal(value)
+	return inspectclient.File{Name: name, Text: text, Err: err}
+}
+
+// log returns the end of the log of a container.
+func (s *Source) log(ctx context.Context, pod *corev1.Pod, container, name string, previous bool) inspectclient.File {
+	lines, bytes := int64(maxLines), int64(maxLog)
+	stream, err := s.API.CoreV1().Pods(pod.Namespace).GetLogs(pod.Name, &corev1.PodLogOptions{Container: container, Previous: previous, TailLines: &lines, LimitBytes: &bytes, Timestamps: true}).Stream(ctx)
+	if err != nil {
+		return inspectclient.File{Name: name, Err: err}
+	}
+	defer stream.Close()
+	text, err := io.ReadAll(io.LimitReader(stream, maxLog))
+	if err != nil {
+		err = fmt.Errorf("read the log: %w", err)
+	}
+	return inspectclient.File{Name: name, Text: text, Err: err}
+}

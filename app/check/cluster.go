@@ -1,0 +1,36 @@
+package check
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/version"
+
+	"github.com/signpostd/signpost/internal/sanitize"
+)
+
+// unreachable is the check of an API server that nobody has named.
+func (s Subject) unreachable(context.Context) []Result {
+	return []Result{{State: Unknown, Text: "nothing says where the API server is: " + reason(s.Unreachable), Hint: "name a kubeconfig with --kubeconfig, or another --context"}}
+}
+
+// reach asks the API server for its version.
+func (a asked) reach(ctx context.Context) []Result {
+	host := a.Own.Host
+	text, err := a.own.Discovery().RESTClient().Get().AbsPath("/version").Do(ctx).Raw()
+	var info version.Info
+	switch {
+	case apierrors.IsUnauthorized(err):
+		return []Result{{State: Failed, Text: fmt.Sprintf("the API server %s doesn't accept the credentials", host), Hint: "log in again, or choose another --context"}}
+	case apierrors.IsForbidden(err):
+		return []Result{{State: OK, Text: fmt.Sprintf("the API server %s answers", host)}}
+	case err != nil:
+		return []Result{{State: Unknown, Text: fmt.Sprintf("the API server %s can't be reached: %s", host, reason(err)), Hint: "look at the address in the kubeconfig, and at what is between here and there"}}
+	case json.Unmarshal(text, &info) != nil || info.GitVersion == "":
+		return []Result{{State: Unknown, Text: fmt.Sprintf("what answers at %s is no API server", host), Hint: "look at the address in the kubeconfig"}}
+	default:
+		return []Result{{State: OK, Text: fmt.Sprintf("the API server %s answers: %s", host, sanitize.Name(info.GitVersion))}}
+	}
+}

@@ -1,0 +1,200 @@
+package check
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/signpostd/signpost/app/settings"
+	"github.com/signpostd/signpost/dns/configure"
+	"github.com/signpostd/signpost/internal/leader"
+	"github.com/signpostd/signpost/internal/sanitize"
+)
+
+const (
+	// podLabel is the label of the pods of Signpost.
+	podLabel = "app.kubernetes.io/name=signpost"
+	// mostPods is how many pods are looked at, which is far more than anybody runs.
+	mostPods = 100
+)
+
+// installed looks at the pods of Signpost, and at who leads.
+func (a asked) installed(ctx context.Context) []Result {
+	pods, results := a.pods(ctx)
+	for _, e := range a.elections() {
+		results = append(results, a.leads(ctx, e, pods))
+	}
+	return results
+}
+
+// pods returns the pods of Signpost, and what is to be said of them.
+func (a asked) pods(ctx context.Context) ([]corev1.Pod, []Result) {
+	where := "all namespaces"
+	options := metav1.ListOptions{LabelSelector: podLabel, Limit: mostPods}
+	list, err := a.own.CoreV1().Pods("").List(ctx, options)
+	if apierrors.IsForbidden(err) {
+		where = "the namespace " + a.Account.Namespace
+		list, err = a.own.CoreV1().Pods(a.Account.Namespace).List(ctx, options)
+	}
+	switch {
+	case apierrors.IsForbidden(err):
+		return nil, []Result{{State: Note, Text: "whether pods of Signpost run isn't known, because you may not list pods in " + where}}
+	case err != nil:
+		return nil, []Result{{State: Unknown, Text: "which pods of Signpost run: " + reason(err)}}
+	case len(list.Items) == 0:
+		return nil, []Result{{State: Note, Text: fmt.Sprintf("no pod of Signpost runs yet: none in %s has the label %s", where, podLabel)}}
+	}
+	var results []Result
+	ready := 0
+	for _, pod := range list.Items {
+		if why, ok := notReady(pod); ok {
+			results = append(results, Result{
+				State: Failed, Text: fmt.Sprintf("the pod %s/%s isn't ready: %s", pod.Namespace, pod.Name, why),
+				Hint: fmt.Sprintf("kubectl logs --namespace=%s %s, and /ready of its admin server", pod.Namespace, pod.Name),
+			})
+			continue
+		}
+		ready++
+	}
+	return list.Items, append([]Result{{State: OK, Text: fmt.Sprintf("%d of %d pods of Signpost are ready", ready, len(list.Items))}}, results...)
+}
+
+// notReady says why a pod isn't ready.
+func notReady(pod corev1.Pod) (why string, ok bool) {
+	if pod.Status.Phase == corev1.PodSucceeded {
+		return "", false // it has done what it was for, such as --once
+	}
+	i := slices.IndexFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.PodReady })
+	if i >= 0 && pod.Status.Conditions[i].Status == corev1.ConditionTrue {
+		return "", false
+	}
+	for _, c := range pod.Status.ContainerStatuses {
+		if w := c.State.Waiting; w != nil {
+			return fmt.Sprintf("its container %s waits: %s", sanitize.Name(c.Name), sanitize.Name(w.Reason)), true
+		}
+	}
+	if i >= 0 && pod.Status.Conditions[i].Message != "" {
+		return sanitize.Quote(pod.Status.Conditions[i].Message), true
+	}
+	return "it is " + sanitize.Name(cmp.Or(string(pod.Status.Phase), "new")), true
+}
+
+// election is one that a role takes part in.
+type election struct {
+	section string
+	lease   settings.Leader
+}
+
+// elections returns those that the roles take part in.
+func (a asked) elections() []election {
+	var all []election
+	if a.Config.DestinationWrites() && a.Config.Destination.Leader.Elect {
+		all = append(all, election{"the writer of destination", a.Config.Destination.Settled().Leader})
+	}
+	if a.Config.RunsControllers && a.Config.Controllers.Leader.Elect {
+		all = append(all, election{settings.ControllersSection, a.Config.Controllers.Leader})
+	}
+	if a.Config.RunsDNS && a.Config.DNS.Leader.Elect {
+		all = append(all, election{settings.DNSSection, a.Config.DNS.Leader})
+	}
+	return all
+}
+
+// leads says who leads by a Lease.
+func (a asked) leads(ctx context.Context, e election, pods []corev1.Pod) Result {
+	at := e.lease.ResourceNamespace + "/" + e.lease.ResourceName
+	lease, err := a.own.CoordinationV1().Leases(e.lease.ResourceNamespace).Get(ctx, e.lease.ResourceName, metav1.GetOptions{})
+	switch {
+	case apierrors.IsForbidden(err):
+		return Result{State: Note, Text: fmt.Sprintf("who leads %s isn't known, because you may not get the Lease %s", e.section, at)}
+	case err != nil && !apierrors.IsNotFound(err):
+		return Result{State: Unknown, Text: fmt.Sprintf("who leads %s by the Lease %s: %s", e.section, at, reason(err))}
+	}
+	if e.section == settings.DNSSection && err == nil {
+		if result, found := a.unled(lease, at); found {
+			return result
+		}
+	}
+	holder, since := "", time.Duration(0)
+	if err == nil {
+		holder, since = holderOf(lease)
+	}
+	switch {
+	case holder == "" && len(pods) > 0:
+		return Result{State: Warning, Text: fmt.Sprintf("nobody leads %s by the Lease %s", e.section, at), Hint: "a pod takes it once it has read everything; /ready and the log of each say why it doesn't"}
+	case holder == "":
+		return Result{State: OK, Text: fmt.Sprintf("nobody else leads %s by the Lease %s", e.section, at)}
+	case holds(pods, holder):
+		return Result{State: OK, Text: fmt.Sprintf("%s leads %s by the Lease %s", sanitize.Name(holder), e.section, at)}
+	case len(pods) > 0:
+		return Result{
+			State: Warning, Text: fmt.Sprintf("%s leads %s by the Lease %s, and is none of the pods of Signpost", sanitize.Name(holder), e.section, at),
+			Hint: "if it is the program that Signpost replaces, stop it",
+		}
+	default:
+		return Result{
+			State: Note, Text: fmt.Sprintf("%s leads %s by the Lease %s, and renewed it %v ago", sanitize.Name(holder), e.section, at, since.Round(time.Second)),
+			Hint: "Signpost writes only when this process has ended",
+		}
+	}
+}
+
+// holderOf returns who holds a Lease, and since when it was not renewed; empty for nobody.
+func holderOf(lease *coordinationv1.Lease) (holder string, since time.Duration) {
+	if lease.Spec.HolderIdentity == nil || lease.Spec.RenewTime == nil || lease.Spec.LeaseDurationSeconds == nil {
+		return "", 0
+	}
+	since = time.Since(lease.Spec.RenewTime.Time)
+	if since > time.Duration(*lease.Spec.LeaseDurationSeconds)*time.Second {
+		return "", since
+	}
+	return *lease.Spec.HolderIdentity, since
+}
+
+// unled finds publishers of the config for which nobody would publish, because somebody else leads for other
+// ones by the same Lease.
+func (a asked) unled(lease *coordinationv1.Lease, at string) (Result, bool) {
+	holder, _ := holderOf(lease)
+	leadsFor, known := leader.LeadsFor(lease)
+	if holder == "" || !known {
+		return Result{}, false
+	}
+	unled, led := configure.Unled(a.Config.DNS.Publishers, leadsFor)
+	if len(unled) == 0 {
+		return Result{}, false
+	}
+	return Result{
+		State: Failed,
+		Text: fmt.Sprintf("nobody would publish for the publishers %s: %s leads by the Lease %s for other publishers or settings (%s)",
+			listed(unled), sanitize.Name(holder), at, listed(led)),
+		Hint: "if that is another installation, give this one a Lease of its own: dns.leaderElection.resourceName, or --leader-elect-resource-name; if it is this one, give it this config",
+	}, true
+}
+
+// listed returns the first of many names.
+func listed(names []string) string {
+	const most = 5
+	var shown []string
+	for _, name := range names[:min(len(names), most)] {
+		shown = append(shown, sanitize.Name(name))
+	}
+	if more := len(names) - most; more > 0 {
+		shown = append(shown, fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(shown, ", ")
+}
+
+// holds reports whether the holder of a Lease is one of the pods: its name is that of the host, with
+// more after an underscore.
+func holds(pods []corev1.Pod, holder string) bool {
+	host, _, _ := strings.Cut(holder, "_")
+	return slices.ContainsFunc(pods, func(p corev1.Pod) bool { return p.Name == host || (p.Spec.HostNetwork && p.Spec.NodeName == host) })
+}

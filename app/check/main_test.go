@@ -1,0 +1,13 @@
+package check
+
+import (
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/signpostd/signpost/testkit/kubetest"
+)
+
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(kubetest.Wrap(m, kubetest.WithCRDs("../../deploy/crds")))
+}

@@ -1,0 +1,120 @@
+package check
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/signpostd/signpost/app/output"
+)
+
+// The formats of a report.
+const (
+	// FormatTable has everything, under headings.
+	FormatTable = "table"
+	// FormatShort has only what isn't OK.
+	FormatShort = "short"
+	FormatJSON  = "json"
+	FormatYAML  = "yaml"
+)
+
+// Colors says whether a report is colored.
+type Colors int
+
+// The choices of colors.
+const (
+	NoColors Colors = iota
+	ANSIColors
+)
+
+// Write writes a report in a format.
+func (r *Report) Write(w io.Writer, format string, colors Colors) error {
+	var text []byte
+	var err error
+	switch format {
+	case FormatJSON:
+		if text, err = json.MarshalIndent(r.document(), "", "  "); err == nil {
+			text = []byte(output.Escape(string(text)) + "\n")
+		}
+	case FormatYAML:
+		text, err = yaml.Marshal(r.document())
+		text = []byte(output.Escape(string(text)))
+	default:
+		text = []byte(r.table(format, colors))
+	}
+	if err == nil {
+		_, err = w.Write(text)
+	}
+	if err != nil {
+		return fmt.Errorf("write what was found: %w", err)
+	}
+	return nil
+}
+
+// document is a report in JSON and YAML. Later versions may add fields, but never rename or remove
+// any.
+type document struct {
+	// Result is "fit", "failed" or "unknown", as the exit code.
+	Result string  `json:"result"`
+	Groups []Group `json:"groups"`
+}
+
+func (r *Report) document() document {
+	return document{Result: []string{"fit", "failed", "unknown"}[r.ExitCode()], Groups: append([]Group{}, r.Groups...)}
+}
+
+// shades are the ANSI colors of states.
+var shades = map[State]string{OK: "32", Note: "36", Warning: "33", Unknown: "35", Failed: "31"}
+
+func (c Colors) paint(state State, text string) string {
+	if c == NoColors {
+		return text
+	}
+	return "\x1b[" + shades[state] + "m" + text + "\x1b[0m"
+}
+
+// table returns a report for people to read.
+func (r *Report) table(format string, colors Colors) string {
+	var b strings.Builder
+	for _, g := range r.Groups {
+		begun := false
+		for i, result := range g.Results {
+			if format == FormatShort && result.State == OK {
+				continue
+			}
+			if !begun {
+				begun = true
+				fmt.Fprintln(&b, output.Clean(g.Name))
+			}
+			fmt.Fprintf(&b, "  %s  %s\n", colors.paint(result.State, fmt.Sprintf("%-7s", result.State)), output.Escape(result.Text))
+			// What is to be done for several results is said once, after them.
+			if last := i+1 == len(g.Results); result.Hint != "" && (last || g.Results[i+1].Hint != result.Hint) {
+				fmt.Fprintf(&b, "           %s\n", output.Escape(result.Hint))
+			}
+		}
+		if begun {
+			fmt.Fprintln(&b)
+		}
+	}
+	fmt.Fprintln(&b, r.summary(colors))
+	return b.String()
+}
+
+// summary is the last line of a table.
+func (r *Report) summary(colors Colors) string {
+	var counts []string
+	for _, state := range []State{Failed, Unknown, Warning, Note, OK} {
+		if n := r.Count(state); n > 0 {
+			counts = append(counts, fmt.Sprintf("%d %s", n, state))
+		}
+	}
+	verdict := map[int]string{
+		0: colors.paint(OK, "Everything that Signpost needs is there"),
+		1: colors.paint(Failed, "Something is wrong"),
+		2: colors.paint(Unknown, "Something couldn't be found out"),
+	}[r.ExitCode()]
+	return verdict + ": " + strings.Join(counts, ", ")
+}

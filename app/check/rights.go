@@ -1,0 +1,114 @@
+package check
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/signpostd/signpost/app/rbac"
+	"github.com/signpostd/signpost/app/settings"
+)
+
+// reviewsAtOnce is how many access reviews are under way at a time.
+const reviewsAtOnce = 8
+
+// needed are the rights that the roles need.
+func (a asked) needed() []rbac.Needed { return rbac.All(a.Config, a.Account) }
+
+// place is a rule of a role: what may be done where.
+type place struct {
+	role rbac.Role
+	rule rbac.Rule
+}
+
+// rightsOf returns a check that asks for each of some rights.
+func (a asked) rightsOf(needed rbac.Needed) func(context.Context) []Result {
+	var places []place
+	verbs := 0
+	for _, role := range needed.Roles {
+		for _, rule := range role.Rules {
+			places = append(places, place{role, rule})
+			verbs += len(rule.Verbs)
+		}
+	}
+	return func(ctx context.Context) []Result {
+		lists := make([][]Result, len(places))
+		asking, ctx := errgroup.WithContext(ctx)
+		asking.SetLimit(reviewsAtOnce)
+		for i, p := range places {
+			asking.Go(func() error {
+				lacking, err := a.lacking(ctx, p)
+				if len(lacking) > 0 {
+					lists[i] = []Result{a.denied(needed.Section, p, lacking)}
+				}
+				return err
+			})
+		}
+		if err := asking.Wait(); err != nil {
+			return []Result{a.notAsked(err)}
+		}
+		if results := slices.Concat(lists...); len(results) > 0 {
+			return results
+		}
+		return []Result{{State: OK, Text: fmt.Sprintf("%s has all %d rights that it needs", a.As, verbs)}}
+	}
+}
+
+// lacking returns the verbs of a rule that are not allowed.
+func (a asked) lacking(ctx context.Context, p place) ([]string, error) {
+	resource, subresource, _ := strings.Cut(p.rule.Resource, "/")
+	var verbs []string
+	for _, verb := range p.rule.Verbs {
+		review, err := a.rights.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, &authorizationv1.SelfSubjectAccessReview{
+			Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{
+				Verb: verb, Group: p.rule.Group, Resource: resource, Subresource: subresource, Name: p.rule.Object, Namespace: p.role.Namespace,
+			}},
+		}, metav1.CreateOptions{})
+		if err != nil {
+			return nil, err
+		}
+		if !review.Status.Allowed {
+			verbs = append(verbs, verb)
+		}
+	}
+	return verbs, nil
+}
+
+// denied says which verbs of a rule are not allowed, and what that means.
+func (a asked) denied(section string, p place, verbs []string) Result {
+	what := schema.GroupResource{Group: p.rule.Group, Resource: p.rule.Resource}.String()
+	if p.rule.Object != "" {
+		what += " " + p.rule.Object
+	}
+	where := "in all namespaces"
+	if p.role.Namespace != "" {
+		where = "in the namespace " + p.role.Namespace
+	}
+	result := Result{State: Failed, Text: fmt.Sprintf("%s may not %s %s %s", a.As, strings.Join(verbs, ", "), what, where)}
+	if p.rule.Without != "" {
+		result.State = Warning
+		result.Text += ": " + p.rule.Without
+	}
+	result.Hint = fmt.Sprintf("apply deploy/rbac/%s.yaml, and bind its role %s as its comment says", section, p.role.Name)
+	if section == settings.DNSSection {
+		// That file is for the usual names of objects.
+		result.Hint = fmt.Sprintf("apply what signpost rbac prints for the same flags or the same config file, with --service-account=%s/%s", a.Account.Namespace, a.Account.Name)
+	}
+	return result
+}
+
+// notAsked says why access can't be reviewed.
+func (a asked) notAsked(err error) Result {
+	result := Result{State: Unknown, Text: "the API server doesn't say what is allowed: " + reason(err)}
+	if apierrors.IsForbidden(err) {
+		result.Hint = "to ask for the rights of somebody else with --as, you need the right to impersonate them"
+	}
+	return result
+}

@@ -1,0 +1,85 @@
+package check
+
+import (
+	"cmp"
+	"log/slog"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/signpostd/signpost/app/settings"
+)
+
+// Subject is what is to be checked, and how it is looked at.
+type Subject struct {
+	// Config has the roles, and what they are to do.
+	Config settings.Config
+	// Rights says where the API server is, and as whom to ask for rights: the service account of
+	// Signpost, or the user. Own is the same as the user, for looking at what Signpost itself doesn't
+	// need to see.
+	Rights, Own *rest.Config
+	// Unreachable is why there is neither; nil if there are.
+	Unreachable error
+	// As names in a message whose rights they are, such as "system:serviceaccount:dns:publisher".
+	As string
+	// Account is the service account of Signpost. Its namespace is where Signpost runs or will.
+	Account types.NamespacedName
+	Log     *slog.Logger
+}
+
+// Checks returns the checks for a subject. The API server is the first one.
+func Checks(s Subject) []Check {
+	var checks []Check
+	if s.Config.NeedsCluster() {
+		checks = s.clusterChecks()
+	}
+	if s.Config.RunsDNS {
+		for _, p := range s.Config.DNS.Publishers {
+			group := "zones"
+			if p.Name != "" {
+				group += " of " + p.Name
+			}
+			about := "the zones of " + cmp.Or(p.Name, "signpost dns")
+			checks = append(checks, Check{Group: group, About: about, Run: s.zones(p)})
+		}
+	}
+	return checks
+}
+
+func (s Subject) clusterChecks() []Check {
+	if s.Unreachable != nil {
+		return []Check{{Group: "cluster", About: "the API server", AskAPI: true, Run: s.unreachable}}
+	}
+	rights, err := client(s.Rights)
+	own, ownErr := client(s.Own)
+	if err = cmp.Or(err, ownErr); err != nil {
+		s.Unreachable = err
+		return []Check{{Group: "cluster", About: "the API server", AskAPI: true, Run: s.unreachable}}
+	}
+	a := asked{Subject: s, rights: rights, own: own}
+	checks := []Check{{Group: "cluster", About: "the API server", AskAPI: true, Run: a.reach}}
+	for _, needed := range a.needed() {
+		checks = append(checks, Check{Group: "rights of " + needed.Section, About: "the rights of " + needed.Section, AskAPI: true, Run: a.rightsOf(needed)})
+	}
+	checks = append(checks, Check{Group: "kinds", About: "the kinds of objects", AskAPI: true, Run: a.kinds})
+	if s.Config.RunsControllers {
+		checks = append(checks, Check{Group: "other writers", About: "who else writes endpoints", AskAPI: true, Run: a.writers})
+	}
+	return append(checks, Check{Group: "installation", About: "what is installed", AskAPI: true, Run: a.installed})
+}
+
+// asked is a subject with clients.
+type asked struct {
+	Subject
+	rights, own *kubernetes.Clientset
+}
+
+// client returns a client without limits of its own: there are some dozens of small requests.
+func client(cfg *rest.Config) (*kubernetes.Clientset, error) {
+	cfg = rest.CopyConfig(cfg)
+	cfg.QPS, cfg.Burst, cfg.RateLimiter = -1, 0, nil
+	// The API server warns that Endpoints are deprecated; nobody can act on that.
+	cfg.WarningHandler, cfg.WarningHandlerWithContext = rest.NoWarnings{}, nil
+	return kubernetes.NewForConfig(cfg)
+}

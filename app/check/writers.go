@@ -1,0 +1,178 @@
+package check
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/signpostd/signpost/controllers"
+	"github.com/signpostd/signpost/controllers/endpointslices"
+	"github.com/signpostd/signpost/controllers/mirroring"
+	"github.com/signpostd/signpost/internal/sanitize"
+)
+
+const (
+	// manager is what the controller manager of Kubernetes calls itself as a writer and in its Lease.
+	manager          = "kube-controller-manager"
+	managerNamespace = "kube-system"
+	// ourselves is what Signpost calls itself as a writer: see version.UserAgent.
+	ourselves = "signpost"
+	// mostSlices is how many objects of each kind are looked at.
+	mostSlices = 500
+	// recently is how long ago a write is that says that its writer still writes.
+	recently = 10 * time.Minute
+	// offFlag is how its controllers are switched off.
+	offFlag = "--controllers=*,-endpoints-controller,-endpointslice-controller,-endpointslice-mirroring-controller"
+	offHint = "make sure that it runs with " + offFlag
+)
+
+// theirs are the names that the controller manager has for controllers of ours.
+var theirs = map[controllers.Name]string{
+	controllers.Endpoints: "endpoints-controller", controllers.EndpointSlices: "endpointslice-controller", controllers.Mirroring: "endpointslice-mirroring-controller",
+}
+
+// writers finds out whether the controller manager of Kubernetes writes what our controllers are to
+// write. Two writers would undo each other's work.
+func (a asked) writers(ctx context.Context) []Result {
+	names, err := a.Config.Controllers.Names()
+	if err != nil {
+		return []Result{{State: Failed, Text: reason(err)}}
+	}
+	var contested []string
+	for _, n := range names {
+		if other := theirs[n]; other != "" {
+			contested = append(contested, other)
+		}
+	}
+	if len(contested) == 0 {
+		return nil
+	}
+	if result, ok := a.managerFlags(ctx, contested); ok {
+		return []Result{result}
+	}
+	return []Result{a.managerWrites(ctx)}
+}
+
+// managerFlags reads which controllers run from the command line of the controller manager. It finds
+// none where that isn't a pod, as in clusters of cloud providers.
+func (a asked) managerFlags(ctx context.Context, contested []string) (Result, bool) {
+	list, err := a.own.CoreV1().Pods(managerNamespace).List(ctx, metav1.ListOptions{LabelSelector: "component=" + manager, Limit: mostPods})
+	if err != nil || len(list.Items) == 0 {
+		return Result{}, false
+	}
+	var running []string
+	for _, pod := range list.Items {
+		wanted := managerList(pod)
+		for _, name := range contested {
+			if managerRuns(wanted, name) && !slices.Contains(running, name) {
+				running = append(running, name)
+			}
+		}
+	}
+	if len(running) == 0 {
+		return Result{State: OK, Text: fmt.Sprintf("%s runs without %s", manager, strings.Join(contested, ", "))}, true
+	}
+	return Result{State: Failed, Text: fmt.Sprintf("%s runs %s, which would undo what Signpost writes", manager, strings.Join(running, ", ")), Hint: "switch them off there before Signpost writes: " + offFlag}, true
+}
+
+// managerList returns the value of --controllers of a pod, or its default.
+func managerList(pod corev1.Pod) []string {
+	wanted := "*"
+	for _, c := range pod.Spec.Containers {
+		args := slices.Concat(c.Command, c.Args)
+		for i, arg := range args {
+			if value, ok := strings.CutPrefix(arg, "--controllers="); ok {
+				wanted = value
+			} else if arg == "--controllers" && i+1 < len(args) {
+				wanted = args[i+1]
+			}
+		}
+	}
+	return strings.Split(wanted, ",")
+}
+
+// managerRuns reports whether a list of controllers has one: the first mention counts, and then the
+// asterisk. The controller manager also takes names without "-controller".
+func managerRuns(wanted []string, name string) bool {
+	alias := map[string]string{"endpoints-controller": "endpoint", "endpointslice-controller": "endpointslice", "endpointslice-mirroring-controller": "endpointslicemirroring"}[name]
+	for _, w := range wanted {
+		switch strings.TrimSpace(w) {
+		case name, alias:
+			return true
+		case "-" + name, "-" + alias:
+			return false
+		}
+	}
+	return slices.Contains(wanted, "*")
+}
+
+// managerWrites finds out from its Lease and from what it has written whether the controller manager
+// writes endpoints. One that runs alone may do without a Lease.
+func (a asked) managerWrites(ctx context.Context) Result {
+	leads, err := a.managerLeads(ctx)
+	var last written
+	if err == nil {
+		last, err = a.lastWrite(ctx)
+	}
+	ago := time.Since(last.at).Round(time.Second)
+	hint := "stop the controllers of " + last.by + " that write EndpointSlices before Signpost does"
+	if last.by == manager {
+		hint = offHint
+	}
+	switch {
+	case apierrors.IsForbidden(err):
+		return Result{State: Note, Text: fmt.Sprintf("whether %s writes endpoints isn't known, because you may not get its Lease in %s or not list EndpointSlices", manager, managerNamespace), Hint: offHint}
+	case err != nil:
+		return Result{State: Unknown, Text: "who else writes endpoints: " + reason(err)}
+	case last.at.IsZero():
+		return Result{State: OK, Text: "nobody else has written an EndpointSlice that is there and that Signpost would write"}
+	case ago < recently:
+		return Result{State: Failed, Text: fmt.Sprintf("%s writes EndpointSlices: it wrote %s %v ago", last.by, last.name, ago), Hint: hint}
+	case leads && last.by == manager:
+		return Result{State: Warning, Text: fmt.Sprintf("%s runs, and wrote the EndpointSlice %s at %s", manager, last.name, last.at.UTC().Format(time.RFC3339)), Hint: hint}
+	default:
+		return Result{State: Note, Text: fmt.Sprintf("%s wrote the EndpointSlice %s at %s", last.by, last.name, last.at.UTC().Format(time.RFC3339)), Hint: hint}
+	}
+}
+
+// managerLeads reports whether a controller manager renews its Lease.
+func (a asked) managerLeads(ctx context.Context) (bool, error) {
+	lease, err := a.own.CoordinationV1().Leases(managerNamespace).Get(ctx, manager, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return false, nil
+	}
+	return err == nil && lease.Spec.RenewTime != nil && time.Since(lease.Spec.RenewTime.Time) < time.Minute, err
+}
+
+// written is an object, and who wrote it when.
+type written struct {
+	by, name string
+	at       time.Time
+}
+
+// lastWrite returns the EndpointSlice that somebody else wrote last, of those that our controllers
+// write.
+func (a asked) lastWrite(ctx context.Context) (written, error) {
+	list, err := a.own.DiscoveryV1().EndpointSlices("").List(ctx, metav1.ListOptions{
+		LabelSelector: fmt.Sprintf("%s in (%s,%s)", discoveryv1.LabelManagedBy, endpointslices.ManagedBy, mirroring.ManagedBy), Limit: mostSlices,
+	})
+	if err != nil {
+		return written{}, err
+	}
+	var last written
+	for _, s := range list.Items {
+		for _, f := range s.ManagedFields {
+			if f.Manager != ourselves && f.Time != nil && f.Time.After(last.at) {
+				last = written{by: sanitize.Name(f.Manager), name: sanitize.Name(s.Namespace) + "/" + sanitize.Name(s.Name), at: f.Time.Time}
+			}
+		}
+	}
+	return last, nil
+}

@@ -1,0 +1,131 @@
+package check
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/signpostd/signpost/dns/configure"
+	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/internal/sanitize"
+)
+
+const (
+	// mostZones is how many zones of a provider are read: each may cost requests that are counted.
+	mostZones = 20
+	// mostOwners is how many owners are named for one zone.
+	mostOwners = 5
+)
+
+// zones returns a check of the provider of a publisher: whether it can be reached, takes the
+// credentials, and has the zones that are wanted.
+func (s Subject) zones(p *configure.Options) func(context.Context) []Result {
+	return func(ctx context.Context) []Result {
+		// Without a namespace, DNSRecords are in that of the process, which this one isn't.
+		its := *p
+		its.Registry.CRDNamespace = cmp.Or(p.Registry.CRDNamespace, s.Account.Namespace)
+		survey, err := its.Survey(ctx, configure.Input{REST: s.Rights, Log: s.Log}, mostZones)
+		if err != nil {
+			return []Result{providerFailure(ctx, strings.Join(p.Providers, ", "), err)}
+		}
+		var results []Result
+		for _, filter := range survey.Missing {
+			results = append(results, Result{State: Failed, Text: fmt.Sprintf("the provider has no zone for %s", filter), Hint: "create the zone there, or look at the filter and at what these credentials may see"})
+		}
+		if len(survey.Zones) == 0 && len(results) == 0 {
+			results = append(results, Result{State: Failed, Text: "the provider has no zones that these settings admit", Hint: "create a zone there, or look at --zone-id-filter and at what these credentials may see"})
+		}
+		if survey.OwnersErr != nil {
+			results = append(results, Result{State: Unknown, Text: "who owns the records of these zones: " + reason(survey.OwnersErr), Hint: "--registry says where this is kept"})
+		}
+		for _, z := range survey.Zones {
+			results = append(results, zoneResults(ctx, survey.OwnerID, z)...)
+		}
+		if survey.More > 0 {
+			results = append(results, Result{State: Note, Text: fmt.Sprintf("%d more zones were not read", survey.More)})
+		}
+		return results
+	}
+}
+
+// providerFailure returns what an error of a provider says: what is wrong, or that nobody knows.
+func providerFailure(ctx context.Context, what string, err error) Result {
+	result := Result{State: Unknown, Text: fmt.Sprintf("%s: %s", what, reason(err))}
+	switch {
+	case errors.Is(err, provider.ErrCredentials), errors.Is(err, provider.ErrRejected):
+		result.State = Failed
+	case ctx.Err() != nil:
+		result.Hint = "it may be slow or down: try again, with a longer --timeout"
+	default:
+		result.Hint = "look at its address, and at what is between here and there"
+	}
+	return result
+}
+
+// zoneResults says what was found in a zone of a publisher with an owner.
+func zoneResults(ctx context.Context, owner string, z configure.ZoneSurvey) []Result {
+	name := "the zone " + sanitize.Name(z.Name)
+	if z.Name == "" {
+		name = "the only zone"
+	}
+	if z.Err != nil {
+		return []Result{providerFailure(ctx, name, z.Err)}
+	}
+	var results []Result
+	switch {
+	case !z.Read:
+		results = append(results, Result{State: OK, Text: name + " is there"}, Result{
+			State: Note, Text: "what is in " + name + " isn't known, so that nothing is deleted or taken over",
+			Hint: "have it transferred: --rfc2136-axfr",
+		})
+	case owner == "":
+		results = append(results, Result{State: OK, Text: fmt.Sprintf("%s can be read: %d record sets", name, z.Records)})
+	default:
+		results = append(results, Result{State: OK, Text: fmt.Sprintf("%s can be read: %d record sets, %d of which %s owns", name, z.Records, z.Owners[owner], sanitize.Quote(owner))})
+	}
+	if others := otherOwners(z, owner); others != "" {
+		results = append(results, Result{State: Note, Text: fmt.Sprintf("%s has records of other owners: %s", name, others), Hint: "they stay as they are; to take over those of one, see --migrate-from-txt-owner"})
+	}
+	if own := z.Owners[owner]; own > 0 {
+		results = append(results, Result{
+			State: Note, Text: fmt.Sprintf("%d record sets of %s have the owner %s already", own, name, sanitize.Quote(owner)),
+			Hint: "if another program than the one that Signpost replaces publishes under this name, give each its own --txt-owner-id",
+		})
+	}
+	if len(z.Instances) > 1 {
+		results = append(results, Result{
+			State: Failed, Text: fmt.Sprintf("%s has records of the owner %s by %d instances: %s: several processes or clusters have one owner ID", name, sanitize.Quote(owner), len(z.Instances), counted(z.Instances)),
+			Hint: "give each its own --txt-owner-id; if one took the place of the other, start it with the --instance of that one",
+		})
+	}
+	if z.ApexMarker != "" {
+		results = append(results, Result{
+			State: Note, Text: fmt.Sprintf("records at %s itself would be refused, because their ownership record %s is outside of the zone", sanitize.Name(z.Name), sanitize.Name(z.ApexMarker)),
+			Hint: "if objects ask for the apex, use a --txt-prefix that ends with a dot, such as %{record_type}-.",
+		})
+	}
+	return results
+}
+
+// otherOwners lists the owners of records of a zone, without our own.
+func otherOwners(z configure.ZoneSurvey, own string) string {
+	others := maps.Clone(z.Owners)
+	delete(others, own)
+	return counted(others)
+}
+
+// counted lists names with their numbers.
+func counted(numbers map[string]int) string {
+	var list []string
+	for _, id := range slices.Sorted(maps.Keys(numbers)) {
+		list = append(list, fmt.Sprintf("%s (%d)", sanitize.Quote(id), numbers[id]))
+	}
+	if more := len(list) - mostOwners; more > 0 {
+		list = append(list[:mostOwners], fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(list, ", ")
+}

@@ -1,0 +1,88 @@
+package destclient
+
+import (
+	"context"
+	"io"
+	"math"
+	"time"
+
+	pb "github.com/linkerd/linkerd2-proxy-api/go/destination"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+
+	"github.com/signpostd/signpost/app/output"
+	"github.com/signpostd/signpost/app/settings"
+)
+
+// clock is the layout of times in tables.
+const clock = "15:04:05.000"
+
+// Options are the argument and the flags of a command that asks a Destination server.
+type Options struct {
+	// Authority is what a proxy asks for.
+	Authority, Addr, Token string
+	// Output says how messages are printed; with OutputProto they are JSON as protobuf has it.
+	Output  output.Format
+	Watch   bool
+	Timeout time.Duration
+	// Waiting says what the server waits for, if it isn't ready. It is asked when no answer comes;
+	// nil if nobody knows.
+	Waiting func(context.Context) string
+}
+
+// OutputProto is the format of messages that is as protobuf has JSON, with addresses as numbers.
+const OutputProto = "protojson"
+
+// connect returns a connection, which the caller closes. It goes to the server directly, as
+// those of Linkerd's proxies do, and takes answers of any size.
+func (o *Options) connect() (*grpc.ClientConn, error) {
+	if o.Timeout <= 0 {
+		return nil, settings.Usagef("--timeout=%v: must be more than 0s", o.Timeout)
+	}
+	conn, err := grpc.NewClient(o.Addr,
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithNoProxy(),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(math.MaxInt32)))
+	if err != nil {
+		return nil, settings.Usagef("--addr=%s: %w", o.Addr, err)
+	}
+	return conn, nil
+}
+
+// call asks one method of a server about one authority. The answer is a stream of Ms.
+type call[M any] struct {
+	Options
+	// command is the name of the command, for errors.
+	command string
+	call    func(context.Context, *pb.GetDestination, ...grpc.CallOption) (grpc.ServerStreamingClient[M], error)
+	printer printer[M]
+	err     io.Writer
+	// quiet is for a first answer that may have several messages: it is complete when no
+	// message has come for this long. If quiet is zero, the answer is a single message.
+	quiet time.Duration
+	// backoff returns how long to wait, after a number of failures in a row, before asking
+	// again.
+	backoff func(failures int) time.Duration
+}
+
+// printer prints the messages of streams in the form that was asked for. Only one goroutine
+// calls it.
+type printer[M any] interface {
+	// restart is called before the first message of each watched stream.
+	restart()
+	message(m *M) error
+	// done is called after the last message, unless the stream is watched.
+	done() error
+}
+
+func (a *call[M]) run(ctx context.Context) error {
+	if a.Watch {
+		return a.watch(ctx)
+	}
+	return a.once(ctx)
+}
+
+// reconnectDelay grows from half a second to ten seconds.
+func reconnectDelay(failures int) time.Duration {
+	return min(500*time.Millisecond<<min(failures, 5), 10*time.Second)
+}

@@ -1,0 +1,108 @@
+package destclient
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	pb "github.com/linkerd/linkerd2-proxy-api/go/destination"
+)
+
+func newGetPrinter(o Options, w io.Writer, now func() time.Time) printer[pb.Update] {
+	switch {
+	case !o.Output.IsTable():
+		return updateLines{lines{out: w, now: now, format: o.Output}}
+	case o.Watch:
+		return &changePrinter{out: w, now: now}
+	default:
+		return &tablePrinter{out: w, authority: o.Authority}
+	}
+}
+
+// tablePrinter prints one table at the end.
+type tablePrinter struct {
+	out       io.Writer
+	authority string
+	set       endpointSet
+}
+
+func (p *tablePrinter) restart() {}
+
+func (p *tablePrinter) message(u *pb.Update) error {
+	p.set.apply(u)
+	return nil
+}
+
+func (p *tablePrinter) done() error {
+	_, err := io.WriteString(p.out, renderTable(p.authority, &p.set))
+	return err
+}
+
+// renderTable returns a table of the endpoints, or a sentence if there are none.
+func renderTable(authority string, s *endpointSet) string {
+	if len(s.endpoints) == 0 {
+		return authority + " " + describeNone(s.none) + "\n"
+	}
+	var text strings.Builder
+	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, strings.Join(rowHeader[:], "\t"))
+	for _, addr := range s.sorted() {
+		fmt.Fprintln(w, strings.Join(newRow(addr, s.endpoints[addr]).columns(), "\t"))
+	}
+	w.Flush() // a strings.Builder takes everything
+	return text.String()
+}
+
+func describeNone(none *pb.NoEndpoints) string {
+	if none != nil && !none.GetExists() {
+		return "does not exist"
+	}
+	return "exists, has no endpoints"
+}
+
+// changePrinter prints a line for each change, as it arrives.
+type changePrinter struct {
+	out io.Writer
+	now func() time.Time
+	set endpointSet
+	// begun is true once the header is printed.
+	begun bool
+}
+
+func (p *changePrinter) restart() { p.set.initial = true }
+
+func (p *changePrinter) message(u *pb.Update) error {
+	text := renderChanges(p.now(), p.set.apply(u))
+	if p.set.none != nil {
+		text += changeLine(p.now(), change{mark: " "}, []string{describeNone(p.set.none)})
+	}
+	if !p.begun {
+		p.begun = true
+		text = fmt.Sprintf(changeFormat, "TIME", " ", "COUNT", pad(rowHeader[:])) + text
+	}
+	_, err := io.WriteString(p.out, text)
+	return err
+}
+
+func (p *changePrinter) done() error { return nil }
+
+// changeFormat has the time, the mark, the count and the columns of the row.
+const changeFormat = "%-12s %s %5s  %s\n"
+
+func renderChanges(at time.Time, changes []change) string {
+	var text strings.Builder
+	for _, c := range changes {
+		columns := []string{c.addr.String(), "was not known"}
+		if c.endpoint != nil {
+			columns = newRow(c.addr, c.endpoint).columns()
+		}
+		text.WriteString(changeLine(at, c, columns))
+	}
+	return text.String()
+}
+
+func changeLine(at time.Time, c change, columns []string) string {
+	return fmt.Sprintf(changeFormat, at.Format(clock), c.mark, fmt.Sprint(c.count), pad(columns))
+}

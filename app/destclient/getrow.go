@@ -1,0 +1,99 @@
+package destclient
+
+import (
+	"cmp"
+	"fmt"
+	"net/netip"
+	"strings"
+
+	pb "github.com/linkerd/linkerd2-proxy-api/go/destination"
+
+	"github.com/signpostd/signpost/app/output"
+)
+
+// rowHeader names the columns of a row.
+var rowHeader = [...]string{"ADDRESS", "WEIGHT", "WORKLOAD", "ZONE", "LOCALITY", "IDENTITY", "HINT"}
+
+// rowWidths are the widths of the columns when rows are printed one by one. With them, most
+// rows line up. The last column has no width.
+var rowWidths = [len(rowHeader)]int{21, 6, 36, 12, 8, 24}
+
+// row is one endpoint as text.
+type row struct {
+	address, weight, workload, zone, locality, identity, hint string
+}
+
+func newRow(addr netip.AddrPort, e *pb.WeightedAddr) row {
+	labels := e.GetMetricLabels()
+	return row{
+		address:  addr.String(),
+		weight:   fmt.Sprint(e.GetWeight()),
+		workload: workload(labels),
+		zone:     labels["zone"],
+		locality: labels["zone_locality"],
+		identity: identity(e.GetTlsIdentity()),
+		hint:     hint(e),
+	}
+}
+
+// columns returns the cells in the order of rowHeader, with dashes for empty ones. Their text is that
+// of the server.
+func (r row) columns() []string {
+	cells := []string{r.address, r.weight, r.workload, r.zone, r.locality, r.identity, r.hint}
+	for i := range cells {
+		cells[i] = cmp.Or(output.Clean(cells[i]), "-")
+	}
+	return cells
+}
+
+// pad lays out columns in fixed widths.
+func pad(columns []string) string {
+	var text strings.Builder
+	for i, c := range columns {
+		fmt.Fprintf(&text, "%-*s  ", rowWidths[i], c)
+	}
+	return strings.TrimRight(text.String(), " ")
+}
+
+func workload(labels map[string]string) string {
+	if pod := labels["pod"]; pod != "" {
+		return "pod/" + pod
+	}
+	if external := labels["external_workload"]; external != "" {
+		return "externalworkload/" + external
+	}
+	return ""
+}
+
+// identity returns the name of an identity. That of a Kubernetes service account is shortened
+// to the account and its namespace.
+func identity(t *pb.TlsIdentity) string {
+	name := t.GetDnsLikeIdentity().GetName()
+	if who, _, ok := strings.Cut(name, ".serviceaccount.identity."); ok {
+		return who
+	}
+	return cmp.Or(name, t.GetUriLikeIdentity().GetUri())
+}
+
+// hint says which protocol the client may use, and the authority to ask for if it is not the
+// one that the client knows.
+func hint(e *pb.WeightedAddr) string {
+	var words []string
+	h := e.GetProtocolHint()
+	switch h.GetProtocol().(type) {
+	case *pb.ProtocolHint_H2_:
+		words = append(words, "h2")
+	case *pb.ProtocolHint_Opaque_:
+		words = append(words, "opaque")
+	}
+	if t := h.GetOpaqueTransport(); t != nil {
+		words = append(words, fmt.Sprintf("transport:%d", t.GetInboundPort()))
+	}
+	if h != nil && len(words) == 0 {
+		words = append(words, "unset")
+	}
+	if a := e.GetAuthorityOverride(); a != nil {
+		words = append(words, "authority:"+a.GetAuthorityOverride())
+	}
+	return strings.Join(words, ",")
+}

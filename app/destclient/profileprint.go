@@ -1,0 +1,61 @@
+package destclient
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	pb "github.com/linkerd/linkerd2-proxy-api/go/destination"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/signpostd/signpost/app/output"
+)
+
+func newProfilePrinter(o Options, w io.Writer, now func() time.Time) printer[pb.DestinationProfile] {
+	if !o.Output.IsTable() {
+		return profileLines{lines{out: w, now: now, format: o.Output}}
+	}
+	return &profilePrinter{out: w, now: now, watch: o.Watch}
+}
+
+// profilePrinter prints profiles as text. If they are watched, it adds the time and what has
+// changed.
+type profilePrinter struct {
+	out   io.Writer
+	now   func() time.Time
+	watch bool
+	// last is the profile before; nil if there is none.
+	last *pb.DestinationProfile
+}
+
+// restart does nothing: a profile is compared with the one before, also with that of an
+// earlier stream.
+func (p *profilePrinter) restart() {}
+
+func (p *profilePrinter) message(m *pb.DestinationProfile) error {
+	text := newProfileText(m)
+	if !p.watch {
+		_, err := io.WriteString(p.out, text.render(""))
+		return err
+	}
+	_, err := io.WriteString(p.out, p.news(m, text))
+	p.last = m
+	return err
+}
+
+// news returns the text about a watched profile.
+func (p *profilePrinter) news(m *pb.DestinationProfile, text profileText) string {
+	at := p.now().Format(clock)
+	switch {
+	case p.last == nil:
+		return fmt.Sprintf("%s  first profile\n%s", at, text.render("  "))
+	case proto.Equal(p.last, m):
+		return fmt.Sprintf("\n%s  sent again, nothing changed\n", at)
+	}
+	changes := output.Clean(strings.Join(profileChanges(newProfileText(p.last), text), "; "))
+	return fmt.Sprintf("\n%s  %s\n%s", at, cmp.Or(changes, "~ something that isn't shown: see -o json"), text.render("  "))
+}
+
+func (p *profilePrinter) done() error { return nil }

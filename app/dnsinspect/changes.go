@@ -1,0 +1,146 @@
+package dnsinspect
+
+import (
+	"context"
+	"time"
+
+	"github.com/signpostd/signpost/app/inspect"
+	"github.com/signpostd/signpost/dns/publisher"
+)
+
+const (
+	// idleTime is after how long without a question nobody follows the publishers any more.
+	idleTime = 30 * time.Second
+	// maxKept is how many changes are kept for those who ask with an older mark.
+	maxKept = 2000
+)
+
+// changes follows the publishers while somebody asks for changes.
+type changes struct {
+	followers []*publisher.Follower
+	idle      *time.Timer
+	// kept are the last changes, each with its number; mark is that of the last one. A question
+	// about changes from before floor is answered by Reset.
+	kept        []change
+	mark, floor uint64
+}
+
+// change is a record that has changed, or is gone.
+type change struct {
+	number uint64
+	id     string
+	record *inspect.Record
+}
+
+// RecordChanges implements [inspect.RecordChanges].
+func (r *Role) RecordChanges(ctx context.Context, since uint64, limit int) (inspect.Delta[inspect.Record], uint64, error) {
+	if err := r.mustLead(); err != nil {
+		return inspect.Delta[inspect.Record]{}, 0, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c := &r.changes
+	if c.followers == nil {
+		if err := c.follow(ctx, r.publishers); err != nil {
+			return inspect.Delta[inspect.Record]{}, 0, r.asError(err)
+		}
+	}
+	c.stopLater(r)
+	for i, f := range c.followers {
+		more, err := f.Next(ctx)
+		if err != nil {
+			// What it had is lost.
+			c.end()
+			return inspect.Delta[inspect.Record]{}, 0, r.asError(err)
+		}
+		c.add(r.publishers[i].Name, more)
+	}
+	return c.since(since, limit), c.mark, nil
+}
+
+// follow begins to follow. Marks from before mean nothing any more.
+func (c *changes) follow(ctx context.Context, publishers []Publisher) error {
+	for _, p := range publishers {
+		f, err := p.Follow(ctx)
+		if err != nil {
+			c.end()
+			return err
+		}
+		c.followers = append(c.followers, f)
+	}
+	c.reset()
+	return nil
+}
+
+func (c *changes) reset() {
+	c.mark++
+	c.kept, c.floor = nil, c.mark
+}
+
+func (c *changes) end() {
+	for _, f := range c.followers {
+		f.Close()
+	}
+	c.followers = nil
+	c.reset()
+}
+
+// stopLater has following end when nobody asks for some time.
+func (c *changes) stopLater(r *Role) {
+	if c.idle != nil {
+		c.idle.Stop()
+	}
+	c.idle = time.AfterFunc(idleTime, func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		c.end()
+	})
+}
+
+func (c *changes) add(name string, more publisher.Changes) {
+	if more.Reset {
+		c.reset()
+		return
+	}
+	for _, row := range more.Rows {
+		record := recordOf(name, row)
+		c.mark++
+		c.kept = append(c.kept, change{c.mark, record.ID, &record})
+	}
+	for _, key := range more.Gone {
+		c.mark++
+		c.kept = append(c.kept, change{c.mark, recordID(name, key), nil})
+	}
+	if extra := len(c.kept) - maxKept; extra > 0 {
+		c.floor = c.kept[extra-1].number
+		c.kept = append([]change{}, c.kept[extra:]...)
+	}
+}
+
+// since returns the changes after a mark: of each record the last one.
+func (c *changes) since(mark uint64, limit int) inspect.Delta[inspect.Record] {
+	var d inspect.Delta[inspect.Record]
+	if mark == 0 {
+		return d
+	}
+	if mark < c.floor {
+		d.Reset = true
+		return d
+	}
+	told := map[string]bool{}
+	for i := len(c.kept) - 1; i >= 0 && c.kept[i].number > mark; i-- {
+		one := c.kept[i]
+		switch {
+		case told[one.id]:
+		case one.record == nil:
+			d.Gone = append(d.Gone, one.id)
+		default:
+			d.Changed = append(d.Changed, *one.record)
+		}
+		told[one.id] = true
+	}
+	if len(d.Changed)+len(d.Gone) > limit {
+		return inspect.Delta[inspect.Record]{Reset: true}
+	}
+	return d
+}

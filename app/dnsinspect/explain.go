@@ -1,0 +1,322 @@
+package dnsinspect
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/signpostd/signpost/app/inspect"
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/desired"
+	"github.com/signpostd/signpost/dns/publisher"
+	"github.com/signpostd/signpost/dns/tenancy"
+	"github.com/signpostd/signpost/internal/sanitize"
+)
+
+const (
+	// maxNames is how many names of an object are followed to their zones.
+	maxNames = 5
+	// maxMissing is how many objects are named that would ask for a name.
+	maxMissing = 3
+)
+
+// way collects the steps of an explanation by one publisher.
+type way struct {
+	publisher Publisher
+	manner    publisher.Decider
+	// object is what is asked about; nil for a name.
+	object *inspect.ObjectRef
+	steps  []inspect.Step
+	// leaves are the steps that say that the publisher leaves a name to others: its settings exclude it.
+	leaves []leave
+	// takes are the names that the publisher puts into a zone, and published those of which it has
+	// published all that is asked for.
+	takes, published map[string]bool
+}
+
+// leave is the number of a step, and the canonical name that it is about.
+type leave struct {
+	step int
+	name string
+}
+
+// leave adds a step that says that the publisher leaves a name to others.
+func (w *way) leave(what string, object *inspect.ObjectRef, name, text string) {
+	w.leaves = append(w.leaves, leave{len(w.steps), dns.Canonical(name)})
+	w.add(what, inspect.StepWrong, object, text)
+}
+
+// Explain implements [inspect.Explainer]. A name is followed from the objects that ask for it to
+// the servers of its zone, an object from the sources that read it.
+func (r *Role) Explain(ctx context.Context, q inspect.Query) []inspect.Step {
+	var ways []*way
+	for _, p := range r.publishers {
+		w := &way{publisher: p, manner: p.Manner(), takes: map[string]bool{}, published: map[string]bool{}}
+		switch {
+		case q.Name != "":
+			r.explainName(ctx, w, q.Name)
+		case q.Service != nil && q.Service.Hostname == "":
+			r.explainObject(ctx, w, inspect.ObjectRef{Kind: "Service", Namespace: q.Service.Namespace, Name: q.Service.Name})
+		case q.Object != nil && q.Object.Cluster == "":
+			r.explainObject(ctx, w, *q.Object)
+		}
+		ways = append(ways, w)
+	}
+	steps := joinWays(ways)
+	if q.Object != nil && len(steps) == 0 && len(r.publishers) > 0 {
+		steps = append(steps, r.unknownObject(*q.Object))
+	}
+	return onlyRelevant(steps)
+}
+
+// joinWays joins what publishers say. That one leaves a name to others is wrong only if no other one
+// takes it.
+func joinWays(ways []*way) []inspect.Step {
+	var steps []inspect.Step
+	for _, w := range ways {
+		for _, l := range w.leaves {
+			if slices.ContainsFunc(ways, func(other *way) bool { return other.takes[l.name] }) {
+				w.steps[l.step].State = inspect.StepNote
+			}
+		}
+		steps = append(steps, w.steps...)
+	}
+	if slices.ContainsFunc(steps, func(s inspect.Step) bool { return s.State == inspect.StepWrong || s.State == inspect.StepUnknown }) {
+		return steps
+	}
+	if len(ways) < 2 {
+		return steps
+	}
+	// The last step is the summary when all is as it should be.
+	by := map[string][]string{}
+	for _, w := range ways {
+		for name, all := range w.published {
+			if all {
+				by[name] = append(by[name], w.publisher.Name)
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(by)) {
+		who := "publisher "
+		if len(by[name]) > 1 {
+			who = "publishers "
+		}
+		steps = append(steps, inspect.Step{What: whatRecord, State: inspect.StepWell, Text: sanitize.Name(name) + " is published by the " + who + strings.Join(by[name], " and ")})
+	}
+	return steps
+}
+
+// onlyRelevant leaves out what publishers say that have nothing to do with a name, if others have.
+func onlyRelevant(steps []inspect.Step) []inspect.Step {
+	isNobody := func(s inspect.Step) bool { return s.What == whatNobody }
+	if !slices.ContainsFunc(steps, func(s inspect.Step) bool { return !isNobody(s) && s.What != whatZone }) {
+		seen := false
+		return rename(slices.DeleteFunc(steps, func(s inspect.Step) bool {
+			again := isNobody(s) && seen
+			seen = seen || isNobody(s)
+			return again
+		}))
+	}
+	if slices.ContainsFunc(steps, func(s inspect.Step) bool { return s.What == whatObject || s.What == whatRecord || s.What == whatFilter }) {
+		steps = slices.DeleteFunc(steps, isNobody)
+	}
+	return rename(steps)
+}
+
+func rename(steps []inspect.Step) []inspect.Step {
+	for i := range steps {
+		if steps[i].What == whatNobody {
+			steps[i].What = whatObject
+		}
+	}
+	return steps
+}
+
+// What steps are about.
+const (
+	whatObject, whatAnnotation, whatFilter, whatSource = "Object", "Annotation", "Filter", "Source"
+	whatZone, whatRecord, whatServer                   = "Zone", "Record", "DNS server"
+	// whatNobody is for the step that says that nobody asks, which is shown as one about objects.
+	whatNobody = "nobody"
+)
+
+// add adds a step. With several publishers it says which one is meant.
+func (w *way) add(what string, state inspect.StepState, object *inspect.ObjectRef, text string, more ...string) {
+	if w.publisher.Name != "" {
+		text = "publisher " + w.publisher.Name + ": " + text
+	}
+	w.steps = append(w.steps, inspect.Step{What: what, State: state, Object: object, Text: text, More: more})
+}
+
+// failed adds a step about a publisher that doesn't answer.
+func (w *way) failed(err error) {
+	w.add(whatSource, inspect.StepUnknown, nil, "the publisher can't be asked: "+err.Error()+": try again")
+}
+
+// explainName follows a name.
+func (r *Role) explainName(ctx context.Context, w *way, name string) {
+	t, err := w.publisher.Trace(ctx, name)
+	if err != nil {
+		w.failed(err)
+		return
+	}
+	if len(t.Asks) == 0 {
+		w.nobody(ctx, t)
+	}
+	for i, o := range t.Asks {
+		if i == maxObjectSteps {
+			w.add(whatObject, inspect.StepNote, nil, fmt.Sprintf("%d other objects ask for %s, too", len(t.Asks)-i, sanitize.Name(name)))
+			break
+		}
+		ref := refOf(o)
+		if r := slices.IndexFunc(t.Refused, func(r tenancy.Refusal) bool { return r.Namespace == o.Namespace }); r >= 0 {
+			w.add(whatObject, inspect.StepWrong, &ref, fmt.Sprintf("%s asks for %s, and is refused (%s): %s", title(ref), sanitize.Name(name), t.Refused[r].Reason, t.Refused[r].Message))
+			continue
+		}
+		w.add(whatObject, inspect.StepWell, &ref, fmt.Sprintf("%s asks for %s (source %s)", title(ref), sanitize.Name(name), o.Source), wantedLines(t, i)...)
+	}
+	r.follow(ctx, w, t)
+}
+
+// maxObjectSteps is how many objects that ask for a name are named.
+const maxObjectSteps = 10
+
+func wantedLines(t publisher.Trace, place int) []string {
+	if place > 0 {
+		return nil
+	}
+	var lines []string
+	for _, s := range t.Wanted {
+		lines = append(lines, fmt.Sprintf("%s %s", s.Type, targetsText(s.Targets)))
+	}
+	return lines
+}
+
+// nobody explains a name that no object asks for.
+func (w *way) nobody(ctx context.Context, t publisher.Trace) {
+	missing, err := w.publisher.Missing(ctx, t.Name, maxMissing)
+	if err != nil {
+		w.failed(err)
+		return
+	}
+	for _, e := range missing {
+		ref := objectRef(e.Object)
+		if e.Wants(t.Name) && len(e.Skipped) > 0 {
+			w.leave(whatFilter, &ref, t.Name, fmt.Sprintf("%s asks for %s, and is left out: %s", title(ref), sanitize.Name(t.Name), e.Skipped[0].Message))
+			continue
+		}
+		for _, s := range e.Skipped {
+			if strings.EqualFold(strings.TrimSuffix(s.Subject, "."), t.Name) {
+				w.add(whatObject, inspect.StepWrong, &ref, fmt.Sprintf("%s has the name %s and asks for no record: %s", title(ref), sanitize.Name(t.Name), s.Message))
+			}
+		}
+	}
+	if len(missing) > 0 {
+		return
+	}
+	if hasRows(t) {
+		w.add(whatObject, inspect.StepNote, nil, "no object asks for "+sanitize.Name(t.Name))
+		return
+	}
+	if w.sibling(ctx, t.Name) {
+		return
+	}
+	state, text := inspect.StepWrong, "no object asks for "+sanitize.Name(t.Name)+": annotate one with that name, or ask about the object that should, as in explain svc/NAME"
+	if t.Unresolved {
+		text = "an object asks for " + sanitize.Name(t.Name) + " in a way that can't be published: see `signpost explain` of the object, or its Events"
+	}
+	if len(t.Unread) > 0 {
+		state = inspect.StepUnknown
+	}
+	w.add(whatNobody, state, nil, text)
+}
+
+// sibling says which names there are beside the one that nobody asks for, if an object asks for its
+// parent and others below: a headless Service has a name for each of its pods that has a hostname.
+func (w *way) sibling(ctx context.Context, name string) bool {
+	label, parent, _ := strings.Cut(name, ".")
+	t, err := w.publisher.Trace(ctx, parent)
+	if err != nil || len(t.Asks) == 0 {
+		return false
+	}
+	ref := refOf(t.Asks[0])
+	seen, err := w.publisher.Explain(ctx, publisher.Question{About: about(ref)})
+	if err != nil {
+		return false
+	}
+	var labels []string
+	for _, e := range seen.List {
+		for _, asked := range namesOf(e) {
+			if first, below, ok := strings.Cut(asked, "."); ok && below == parent {
+				labels = append(labels, first)
+			}
+		}
+	}
+	if len(labels) == 0 {
+		return false
+	}
+	slices.Sort(labels)
+	labels = slices.Compact(labels)
+	text := fmt.Sprintf("%s has no name for a pod %s: those below %s are %s", title(ref), sanitize.Name(label), sanitize.Name(parent), strings.Join(labels[:min(len(labels), maxTargetsShown)], ", "))
+	if more := len(labels) - maxTargetsShown; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	w.add(whatObject, inspect.StepWrong, &ref, text+"; a pod has one while it is ready and has a hostname")
+	return true
+}
+
+// hasRows reports whether a zone has something that answers for the name.
+func hasRows(t publisher.Trace) bool {
+	return slices.ContainsFunc(t.Homes, func(h publisher.Home) bool { return len(h.Rows) > 0 || h.Wildcard != "" })
+}
+
+// unread explains that sources have not been read.
+func (w *way) unread(t publisher.Trace) {
+	for _, source := range sortedKeys(t.Unread) {
+		w.add(whatSource, inspect.StepUnknown, nil, fmt.Sprintf("the source %s has not been read, so nothing is known of its objects, and nothing is deleted: %s", source, t.Unread[source]))
+	}
+}
+
+func sortedKeys(m map[string]string) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// refOf returns the object of an origin.
+func refOf(o desired.Origin) inspect.ObjectRef {
+	kind, group, _ := strings.Cut(o.Kind, ".")
+	return inspect.ObjectRef{Kind: cmp.Or(kind, "source"), Group: group, Namespace: o.Namespace, Name: cmp.Or(o.Name, o.Source)}
+}
+
+func title(o inspect.ObjectRef) string {
+	if o.Namespace == "" {
+		return o.Kind + " " + o.Name
+	}
+	return o.Kind + " " + o.Namespace + "/" + o.Name
+}
+
+// maxTargetsShown is how many targets a sentence has.
+const maxTargetsShown = 6
+
+// targetsText returns targets for a sentence.
+func targetsText(targets []string) string {
+	var shown []string
+	for _, t := range targets[:min(len(targets), maxTargetsShown)] {
+		shown = append(shown, sanitize.Quote(t))
+	}
+	text := strings.Join(shown, ", ")
+	if more := len(targets) - maxTargetsShown; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	if text == "" {
+		return "nothing"
+	}
+	return text
+}

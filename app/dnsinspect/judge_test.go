@@ -1,0 +1,112 @@
+package dnsinspect
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/signpostd/signpost/app/inspect"
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/authority"
+	"github.com/signpostd/signpost/dns/publisher"
+)
+
+// What servers answer, against a zone that has www A 192.0.2.1 with the TTL 60.
+func TestJudge(t *testing.T) {
+	row := func(change func(*publisher.Row)) publisher.Home {
+		r := publisher.Row{RowKey: publisher.RowKey{Key: dns.Key{Name: "www.example.test", Type: "A"}}, State: publisher.RowPublished, Targets: []string{"192.0.2.1"}, TTL: 60}
+		if change != nil {
+			change(&r)
+		}
+		return publisher.Home{Zone: dns.Zone{Name: "example.test"}, Rows: []publisher.Row{r}}
+	}
+	good := authority.Answer{Server: "a", Type: "A", Code: "NOERROR", Authoritative: true, Targets: []string{"192.0.2.1"}, TTL: 60}
+	with := func(change func(*authority.Answer)) authority.Answer {
+		a := good
+		change(&a)
+		return a
+	}
+	for name, test := range map[string]struct {
+		home   publisher.Home
+		answer authority.Answer
+		state  inspect.StepState
+		text   string
+	}{
+		"as published":   {row(nil), good, inspect.StepWell, "it answers as published"},
+		"no answer":      {row(nil), authority.Answer{Type: "A", Err: errors.New("ask a: it has not\nanswered")}, inspect.StepUnknown, "ask a: it has not answered"},
+		"refused":        {row(nil), authority.Answer{Type: "A", Code: "REFUSED"}, inspect.StepUnknown, "it refuses the question"},
+		"server failure": {row(nil), authority.Answer{Type: "A", Code: "SERVFAIL"}, inspect.StepUnknown, "with the error SERVFAIL"},
+		"lame":           {row(nil), with(func(a *authority.Answer) { a.Authoritative = false }), inspect.StepWrong, "it does not have the zone"},
+		"no such name":   {row(nil), authority.Answer{Type: "A", Code: "NXDOMAIN", Authoritative: true, NegativeTTL: 30}, inspect.StepWrong, "NXDOMAIN"},
+		"another TTL":    {row(nil), with(func(a *authority.Answer) { a.TTL = 5 }), inspect.StepNote, "with the TTL 5 instead of 60"},
+		"another answer": {
+			row(nil), with(func(a *authority.Answer) { a.Targets = []string{"192.0.2.2"} }), inspect.StepWrong,
+			`it answers with A "192.0.2.2", TTL 60, and the zone of the provider has "192.0.2.1"`,
+		},
+		"an alias":      {row(nil), with(func(a *authority.Answer) { a.Targets, a.Alias = nil, "lb.test" }), inspect.StepWrong, "a CNAME to lb.test"},
+		"steered":       {row(func(r *publisher.Row) { r.Steered = true }), with(func(a *authority.Answer) { a.Targets = []string{"192.0.2.2"} }), inspect.StepNote, "which the provider derives"},
+		"alias target":  {row(func(r *publisher.Row) { r.Targets = []string{"lb.test"} }), good, inspect.StepNote, "which the provider derives"},
+		"not published": {row(func(r *publisher.Row) { r.State = publisher.RowPending }), good, inspect.StepNote, "it answers with A"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if j := judge(test.home, test.answer); j.state != test.state || !strings.Contains(j.text, test.text) {
+				t.Errorf("%s: %s; want %s: %s", j.state, j.text, test.state, test.text)
+			}
+		})
+	}
+}
+
+// Servers that say the same are one step, and those that differ say so.
+func TestTellServers(t *testing.T) {
+	w := &way{}
+	w.tellServers(publisher.Trace{Name: "www.example.test"}, []judgement{
+		{Answer: authority.Answer{Server: "a", Type: "A", Code: "NOERROR"}, state: inspect.StepWell, text: "it answers as published", ttl: 60},
+		{Answer: authority.Answer{Server: "b", Type: "A", Code: "NOERROR"}, state: inspect.StepWrong, text: "it answers with nothing"},
+		{Answer: authority.Answer{Server: "c", Type: "A", Code: "NOERROR"}, state: inspect.StepWell, text: "it answers as published", ttl: 60},
+	})
+	want := []string{
+		"2 servers (a, c), asked for www.example.test A: it answers as published; a resolver may hold an older answer for up to 60 seconds (TTL); other servers of the zone say something else",
+		"the server b, asked for www.example.test A: it answers with nothing",
+	}
+	if len(w.steps) != 2 || w.steps[0].Text != want[0] || !strings.HasPrefix(w.steps[1].Text, want[1]) || w.steps[1].State != inspect.StepWrong {
+		t.Errorf("%+v", w.steps)
+	}
+}
+
+// Changes are kept for those who ask with an older mark, each record once.
+func TestChangesSince(t *testing.T) {
+	c := &changes{}
+	c.reset()
+	row := func(name string, state publisher.RowState) publisher.Row {
+		return publisher.Row{RowKey: publisher.RowKey{Zone: "example.test", Key: dns.Key{Name: name, Type: "A"}}, State: state}
+	}
+	first := c.mark
+	c.add("", publisher.Changes{Rows: []publisher.Row{row("a", publisher.RowPending)}})
+	second := c.mark
+	c.add("", publisher.Changes{Rows: []publisher.Row{row("a", publisher.RowPublished)}, Gone: []publisher.RowKey{row("b", "").RowKey}})
+	if d := c.since(0, 10); d.Reset || len(d.Changed)+len(d.Gone) > 0 {
+		t.Errorf("without a mark: %+v", d)
+	}
+	for _, mark := range []uint64{first, second} {
+		if d := c.since(mark, 10); len(d.Changed) != 1 || d.Changed[0].State != inspect.RecordPublished || len(d.Gone) != 1 || d.Reset {
+			t.Errorf("since %d: %+v", mark, d)
+		}
+	}
+	if d := c.since(first, 1); !d.Reset || len(d.Changed) > 0 {
+		t.Errorf("more than asked for: %+v", d)
+	}
+	if d := c.since(c.mark, 10); len(d.Changed)+len(d.Gone) > 0 || d.Reset {
+		t.Errorf("without a change: %+v", d)
+	}
+	for range 3 * maxKept {
+		c.add("", publisher.Changes{Rows: []publisher.Row{row("a", publisher.RowPending)}})
+	}
+	if d := c.since(second, 10); !d.Reset || len(c.kept) > maxKept {
+		t.Errorf("of very long ago: %+v, %d are kept", d, len(c.kept))
+	}
+	before := c.mark
+	c.add("", publisher.Changes{Reset: true})
+	if d := c.since(before, 10); !d.Reset {
+		t.Errorf("after a reset: %+v", d)
+	}
+}

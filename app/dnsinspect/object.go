@@ -1,0 +1,152 @@
+package dnsinspect
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/signpostd/signpost/app/inspect"
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/desired"
+	"github.com/signpostd/signpost/dns/publisher"
+	"github.com/signpostd/signpost/dns/source"
+	"github.com/signpostd/signpost/internal/sanitize"
+)
+
+// explainObject follows an object. It says nothing about one that no source of the publisher reads.
+func (r *Role) explainObject(ctx context.Context, w *way, ref inspect.ObjectRef) {
+	seen, err := w.publisher.Explain(ctx, publisher.Question{About: about(ref)})
+	if err != nil {
+		w.failed(err)
+		return
+	}
+	w.object = &ref
+	for _, e := range seen.List {
+		r.explainEvaluated(ctx, w, ref, e)
+	}
+}
+
+// about returns which keys are those of an object.
+func about(ref inspect.ObjectRef) func(source string, key source.Key) bool {
+	return func(_ string, key source.Key) bool {
+		kind, _, _ := strings.Cut(key.Kind, ".")
+		return strings.EqualFold(kind, ref.Kind) && key.Namespace == ref.Namespace && key.Name == ref.Name
+	}
+}
+
+func (r *Role) explainEvaluated(ctx context.Context, w *way, ref inspect.ObjectRef, e publisher.Explanation) {
+	of := title(ref) + ": "
+	if e.Err != nil {
+		w.add(whatObject, inspect.StepWrong, &ref, of+sanitize.Text(e.Err.Error())+"; its records stay as they are")
+	}
+	for _, p := range e.Problems {
+		w.add(whatObject, inspect.StepWrong, &ref, of+p.Text(sanitize.Quote))
+	}
+	for _, s := range e.Skipped {
+		what, state := skipStep(s)
+		text := s.Message
+		if s.Subject != "" {
+			text = s.Subject + ": " + text
+		}
+		if s.Reason == source.SkipFiltered && len(e.Wanted) > 0 {
+			for _, name := range e.Wanted {
+				w.leave(what, &ref, name, fmt.Sprintf("%s asks for %s, and is left out: %s", title(ref), sanitize.Name(name), s.Message))
+			}
+			continue
+		}
+		w.add(what, state, &ref, of+text)
+	}
+	for _, d := range e.Dropped {
+		w.dropped(ref, d)
+	}
+	names := namesOf(e)
+	for i, name := range names {
+		if i == maxNames {
+			w.add(whatObject, inspect.StepNote, &ref, fmt.Sprintf("%sit asks for %d other names, too: ask about one of them", of, len(names)-i))
+			return
+		}
+		t, err := w.publisher.Trace(ctx, name)
+		if err != nil {
+			w.failed(err)
+			return
+		}
+		w.add(whatObject, inspect.StepWell, &ref, fmt.Sprintf("%s asks for %s (source %s)", title(ref), sanitize.Name(name), e.Object.Source), wantedLines(t, 0)...)
+		r.follow(ctx, w, t)
+	}
+}
+
+// namesOf returns the canonical names that an object asks for, those that are in no zone and those of
+// types that aren't managed too.
+func namesOf(e publisher.Explanation) []string {
+	var names []string
+	for _, set := range e.Records {
+		names = append(names, dns.Canonical(set.Name))
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// dropped says that a part of what an object asks for is left out.
+func (w *way) dropped(ref inspect.ObjectRef, d desired.Drop) {
+	what, state := whatFilter, inspect.StepWrong
+	left := false
+	switch d.Reason {
+	case desired.DropDomain, desired.DropUnselected:
+		left = true
+	case desired.DropDuplicate, desired.DropReplaced:
+		state = inspect.StepNote
+	case desired.DropInvalid, desired.DropRefused:
+		what = whatRecord
+	case desired.DropZone:
+		what, left = whatZone, true
+	}
+	text := fmt.Sprintf("%s asks for the %s record %s, which is left out", title(ref), d.Type, sanitize.Name(d.Name))
+	if d.Reason == desired.DropTarget {
+		text = fmt.Sprintf("%s asks for the %s record %s, of which the targets %s are left out", title(ref), d.Type, sanitize.Name(d.Name), targetsText(d.Targets))
+	}
+	if left {
+		w.leave(what, &ref, d.Name, text+": "+d.Message)
+		return
+	}
+	w.add(what, state, &ref, text+": "+d.Message)
+}
+
+// skipStep returns what a skip is about, and how bad it is. What is as somebody has said is only
+// worth knowing.
+func skipStep(s source.Skip) (what string, state inspect.StepState) {
+	switch s.Reason {
+	case source.SkipFiltered:
+		return whatFilter, inspect.StepNote
+	case source.SkipOtherController:
+		return whatAnnotation, inspect.StepNote
+	case source.SkipNoHostname:
+		return whatObject, inspect.StepNote
+	case source.SkipUnreadAnnotation, source.SkipWildcard:
+		return whatAnnotation, inspect.StepNote
+	case source.SkipUnknownAnnotation, source.SkipSpaces:
+		return whatAnnotation, inspect.StepWrong
+	}
+	return whatObject, inspect.StepWrong
+}
+
+// unknownObject is what is said of an object that no source has. Only if a source reads its kind, that is
+// wrong: for others, other roles say what is so.
+func (r *Role) unknownObject(o inspect.ObjectRef) inspect.Step {
+	var sources []string
+	reads := false
+	for _, p := range r.publishers {
+		for _, name := range p.Manner().Sources {
+			if flag := "--source=" + name; !slices.Contains(sources, flag) {
+				sources = append(sources, flag)
+			}
+		}
+		reads = reads || slices.ContainsFunc(p.Kinds, func(kind string) bool { return strings.EqualFold(kind, o.Kind) })
+	}
+	if !reads {
+		return inspect.Step{What: whatObject, State: inspect.StepNote, Text: fmt.Sprintf("DNS publishes nothing for objects of the kind %s (%s)", o.Kind, strings.Join(sources, ", "))}
+	}
+	return inspect.Step{What: whatObject, State: inspect.StepWrong, Text: fmt.Sprintf(
+		"no source of the publishers has %s: see whether it exists, and whether one of %s reads objects of its namespace", title(o), strings.Join(sources, ", "),
+	)}
+}

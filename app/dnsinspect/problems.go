@@ -1,0 +1,27 @@
+package dnsinspect
+
+import (
+	"cmp"
+
+	"github.com/signpostd/signpost/app/inspect"
+	"github.com/signpostd/signpost/internal/sanitize"
+)
+
+// defaultPublisher stands for the only publisher, which has no name.
+const defaultPublisher = "dns"
+
+// Problems returns what is wrong with publishers as a whole and with their zones. Each is a problem of an
+// object of the kind Publisher, which isn't one of Kubernetes.
+func Problems(publishers []Publisher) []inspect.Problem {
+	var all []inspect.Problem
+	for _, p := range publishers {
+		for _, t := range p.Troubles() {
+			all = append(all, inspect.Problem{
+				ID:     "publisher/" + p.Name + "/" + t.Field,
+				Object: inspect.ObjectRef{Kind: "Publisher", Name: cmp.Or(p.Name, defaultPublisher)},
+				Field:  t.Field, Reason: sanitize.Text(t.Reason), Since: t.Since,
+			})
+		}
+	}
+	return all
+}

@@ -1,0 +1,74 @@
+package dnsinspect
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/signpostd/signpost/app/inspect"
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/authority"
+	"github.com/signpostd/signpost/dns/publisher"
+)
+
+// Publisher is a publisher with what it is asked about its servers.
+type Publisher struct {
+	// Name is empty for the only one.
+	Name string
+	*publisher.Publisher
+	// Servers are the addresses, with ports, of the servers that answer with its records; nil for
+	// those that its zones name.
+	Servers []string
+	// Kinds are the kinds of the objects for which its sources make records, such as Service.
+	Kinds []string
+}
+
+// Role is the role dns, for package inspect. Make it with [New].
+type Role struct {
+	publishers []Publisher
+	leadership inspect.Leadership
+	asker      authority.Asker
+
+	mu sync.Mutex
+	// counted are the zones as they were counted at a time, which took some time.
+	counted   []inspect.Zone
+	countedAt time.Time
+	took      time.Duration
+	changes   changes
+}
+
+var (
+	_ inspect.RecordsOf     = (*Role)(nil)
+	_ inspect.RecordChanges = (*Role)(nil)
+	_ inspect.ZonesOf       = (*Role)(nil)
+	_ inspect.Explainer     = (*Role)(nil)
+)
+
+// New returns a role. Leadership says whether this process leads.
+func New(publishers []Publisher, leadership inspect.Leadership) *Role {
+	sorted := slices.SortedStableFunc(slices.Values(publishers), func(a, b Publisher) int { return cmp.Compare(a.Name, b.Name) })
+	return &Role{publishers: sorted, leadership: leadership}
+}
+
+// mustLead returns the error of a process that doesn't lead.
+func (r *Role) mustLead() error {
+	if leads, leader := r.leadership(); !leads {
+		return &inspect.NotLeading{Leader: leader}
+	}
+	return nil
+}
+
+// asError returns the error for package inspect of one of a publisher.
+func (r *Role) asError(err error) error {
+	if errors.Is(err, publisher.ErrNotLeading) {
+		_, leader := r.leadership()
+		return &inspect.NotLeading{Leader: leader}
+	}
+	return err
+}
+
+func objectRef(o dns.Object) inspect.ObjectRef {
+	return inspect.ObjectRef{Kind: o.Kind, Group: groupOf(o.APIVersion), Namespace: o.Namespace, Name: o.Name}
+}

@@ -1,0 +1,91 @@
+package dnsinspect_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/signpostd/signpost/app/dnsinspect"
+	"github.com/signpostd/signpost/app/inspect"
+	"github.com/signpostd/signpost/testkit/kubetest"
+)
+
+const webService = `{apiVersion: v1, kind: Service, metadata: {name: %s, annotations: {external-dns.alpha.kubernetes.io/hostname: %[1]s.example.test}},
+spec: {type: LoadBalancer, clusterIP: 10.0.0.1, ports: [{port: 80}]}, status: {loadBalancer: {ingress: [{ip: 192.0.2.1}]}}}`
+
+// A listener is told of records that change, and a standby says that it is one.
+func TestRole(t *testing.T) {
+	s := startScene(t, "", "other A 192.0.2.9\n", nil)
+	s.apply(fmt.Sprintf(webService, "web"))
+	s.run()
+	s.settle("")
+	_, mark, err := s.role.RecordChanges(t.Context(), 0, 100)
+	if err != nil || mark == 0 {
+		t.Fatal(mark, err)
+	}
+	s.apply(fmt.Sprintf(webService, "new"))
+	kubetest.Eventually(t, 20*time.Second, func() error {
+		d, _, err := s.role.RecordChanges(t.Context(), mark, 100)
+		if err != nil {
+			return err
+		}
+		for _, r := range d.Changed {
+			if r.Name == "new.example.test" && r.State == inspect.RecordPublished && !d.Reset {
+				return nil
+			}
+		}
+		return fmt.Errorf("told is %+v", d)
+	})
+	list, err := s.role.Records(t.Context(), inspect.RecordFilter{Publisher: "", Limit: 1})
+	if err != nil || list.Total != 4 || len(list.Records) != 1 || list.Next != 1 {
+		t.Errorf("a page: %+v, %v", list, err)
+	}
+	ids := map[string]bool{}
+	for offset := range 4 {
+		list, err := s.role.Records(t.Context(), inspect.RecordFilter{Offset: offset, Limit: 1})
+		if err != nil || len(list.Records) != 1 {
+			t.Fatal(list, err)
+		}
+		ids[list.Records[0].ID] = true
+		if text, err := json.Marshal(list.Records[0]); err != nil || len(text) > 4096 {
+			t.Errorf("%d bytes, %v", len(text), err)
+		}
+	}
+	if len(ids) != 4 {
+		t.Errorf("the IDs of four records are %v", ids)
+	}
+	if list, err := s.role.Records(t.Context(), inspect.RecordFilter{Publisher: "another", Limit: 1}); err != nil || list.Total != 0 {
+		t.Errorf("of another publisher: %+v, %v", list, err)
+	}
+
+	standby := dnsinspect.New([]dnsinspect.Publisher{{Publisher: s.opened.Publisher}}, func() (bool, string) { return false, "pod-1" })
+	var elsewhere *inspect.NotLeading
+	if _, err := standby.Records(t.Context(), inspect.RecordFilter{Limit: 1}); !errors.As(err, &elsewhere) || elsewhere.Leader != "pod-1" {
+		t.Errorf("records of a standby: %v", err)
+	}
+	if _, err := standby.Zones(t.Context()); !errors.As(err, &elsewhere) {
+		t.Errorf("zones of a standby: %v", err)
+	}
+	if _, _, err := standby.RecordChanges(t.Context(), 0, 1); !errors.As(err, &elsewhere) {
+		t.Errorf("changes of a standby: %v", err)
+	}
+}
+
+// A standby knows who asks for a name, and sends people to the leader for the rest.
+func TestExplainOnStandby(t *testing.T) {
+	s := startScene(t, "", "", nil)
+	s.apply(fmt.Sprintf(webService, "web"))
+	s.standby = true
+	s.run()
+	role := dnsinspect.New([]dnsinspect.Publisher{{Publisher: s.opened.Publisher}}, func() (bool, string) { return false, "pod-1" })
+	kubetest.Eventually(t, 20*time.Second, func() error {
+		e := inspect.Conclude("www.example.test", role.Explain(t.Context(), inspect.Query{Name: "web.example.test"}))
+		const want = "what the zones have is known to the process that leads: this process does not lead: ask the leader, pod-1"
+		if e.Verdict != inspect.VerdictUnknown || e.Summary != want || len(e.Steps) != 2 {
+			return fmt.Errorf("%+v", e)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,224 @@
+package dnsinspect
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/signpostd/signpost/app/inspect"
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/desired"
+	"github.com/signpostd/signpost/dns/publisher"
+	"github.com/signpostd/signpost/internal/sanitize"
+)
+
+// follow follows a name from the filters to the servers.
+func (r *Role) follow(ctx context.Context, w *way, t publisher.Trace) {
+	name := sanitize.Name(t.Name)
+	switch {
+	case t.Excluded && len(t.Asks) > 0:
+		w.leave(whatFilter, nil, t.Name, fmt.Sprintf("the domain filter leaves %s out: add its domain to --domain-filter, or take it out of --exclude-domains", name))
+		return
+	case t.ProviderExcludes && len(t.Asks) > 0:
+		w.leave(whatFilter, nil, t.Name, name+" isn't published: "+desired.Unselected)
+		return
+	}
+	w.unread(t)
+	if len(t.Asks) > 0 {
+		w.takes[t.Name] = true
+		w.unmanaged(t)
+	}
+	switch {
+	case !t.Leads:
+		_, leader := r.leadership()
+		w.add(whatZone, inspect.StepUnknown, nil, "what the zones have is known to the process that leads: "+(&inspect.NotLeading{Leader: leader}).Error())
+		return
+	case !t.Listed && t.ListProblem != "":
+		w.add(whatZone, inspect.StepWrong, nil, "the zones of the provider can't be listed, and this is tried again: "+t.ListProblem)
+		return
+	case !t.Listed:
+		w.add(whatZone, inspect.StepUnknown, nil, "the zones of the provider have not been listed yet: ask again")
+		return
+	case len(t.Homes) == 0 && len(t.Asks) > 0:
+		delete(w.takes, t.Name)
+		w.noZone(t)
+		return
+	}
+	w.published[t.Name] = len(t.Asks) > 0
+	for _, h := range t.Homes {
+		w.zone(t, h)
+		w.rows(t, h)
+		r.askServers(ctx, w, t, h)
+	}
+}
+
+// unmanaged explains the record sets whose type isn't managed.
+func (w *way) unmanaged(t publisher.Trace) {
+	managed := map[string]bool{}
+	for _, recordType := range w.manner.Managed {
+		managed[recordType] = true
+	}
+	for _, set := range t.Wanted {
+		if !managed[set.Type] {
+			w.add(whatFilter, inspect.StepWrong, nil, fmt.Sprintf("records of the type %s are not managed, so that of %s is not published: add --managed-record-types=%[1]s", set.Type, sanitize.Name(t.Name)))
+		}
+	}
+}
+
+func (w *way) noZone(t publisher.Trace) {
+	var zones []string
+	for _, z := range t.Zones {
+		zones = append(zones, sanitize.Name(z.Name))
+	}
+	has := "it has none"
+	if len(zones) > 0 {
+		has = "it has " + strings.Join(zones, ", ")
+	}
+	if t.More > 0 {
+		has += fmt.Sprintf(" and %d others", t.More)
+	}
+	w.leave(whatZone, nil, t.Name, fmt.Sprintf("no zone of the provider holds %s: create the zone, or change the zone filters; %s", sanitize.Name(t.Name), has))
+}
+
+// zone explains the state of a zone.
+func (w *way) zone(t publisher.Trace, h publisher.Home) {
+	if h.Problem != "" {
+		text := fmt.Sprintf("the zone %s can't be read or written: %s", sanitize.Name(h.Name), h.Problem)
+		w.add(whatZone, inspect.StepWrong, nil, text+retryText(h.RetryAt))
+		return
+	}
+	text := fmt.Sprintf("the zone %s holds the name", sanitize.Name(h.Name))
+	if h.Apex {
+		text = fmt.Sprintf("%s is the apex of its zone", sanitize.Name(t.Name))
+	}
+	if h.Private {
+		text += ", and is private"
+	}
+	if h.Read.IsZero() {
+		w.add(whatZone, inspect.StepUnknown, nil, text+", and has not been read yet: ask again")
+		return
+	}
+	w.add(whatZone, inspect.StepWell, nil, fmt.Sprintf("%s; it was read at %s", text, h.Read.UTC().Format(time.RFC3339)))
+	if h.Wildcard != "" && len(h.Rows) == 0 {
+		w.add(whatZone, inspect.StepWell, nil, fmt.Sprintf("the zone has nothing under the name, so it answers with the records of %s", sanitize.Name(h.Wildcard)))
+	}
+}
+
+// rows explains the record sets of a name in a zone.
+func (w *way) rows(t publisher.Trace, h publisher.Home) {
+	if len(h.Rows) == 0 && len(t.Asks) > 0 {
+		delete(w.published, t.Name)
+	}
+	if len(h.Rows) == 0 && len(t.Asks) > 0 && !w.hasWrong() {
+		w.add(whatRecord, inspect.StepUnknown, nil, "the zone has no record of the name, and none is planned yet: ask again")
+	}
+	for _, row := range h.Rows {
+		var objects *inspect.ObjectRef
+		if len(row.Objects) > 0 {
+			ref := objectRef(row.Objects[0])
+			objects = &ref
+		}
+		state, text := rowStep(row)
+		if row.State == publisher.RowNotOwned && len(t.Asks) == 0 {
+			// Somebody else wants it to be there.
+			state = inspect.StepWell
+		}
+		if row.State == publisher.RowConflict && w.ofOthers(row) {
+			state = inspect.StepNote
+		}
+		w.add(whatRecord, state, objects, text)
+		if len(row.Objects) > 0 && row.State != publisher.RowPublished {
+			delete(w.published, t.Name)
+		}
+		w.losers(row)
+	}
+}
+
+// losers names the objects that don't get a record set because another one has the name. That is wrong
+// for the object that is asked about and for a name, and of another object worth knowing.
+func (w *way) losers(row publisher.Row) {
+	for _, l := range row.Losers[:min(len(row.Losers), maxLosers)] {
+		var ref inspect.ObjectRef
+		state := inspect.StepNote
+		for i, o := range l.Objects {
+			if this := objectRef(o); i == 0 || w.about(this) {
+				ref = this
+			}
+		}
+		if w.object == nil || w.about(ref) {
+			state = inspect.StepWrong
+		}
+		w.add(whatRecord, state, &ref, fmt.Sprintf("%s asks for the %s record %s with %s and doesn't get it: %s",
+			title(ref), row.Type, sanitize.Name(row.Name), targetsText(l.Targets), l.Message))
+	}
+}
+
+// about reports whether the explanation is about an object.
+func (w *way) about(o inspect.ObjectRef) bool {
+	return w.object != nil && strings.EqualFold(w.object.Kind, o.Kind) && w.object.Namespace == o.Namespace && w.object.Name == o.Name
+}
+
+// ofOthers reports whether other objects than the one that the explanation is about ask for a record set.
+func (w *way) ofOthers(row publisher.Row) bool {
+	return w.object != nil && len(row.Objects) > 0 && !slices.ContainsFunc(row.Objects, func(o dns.Object) bool { return w.about(objectRef(o)) })
+}
+
+func (w *way) hasWrong() bool {
+	for _, s := range w.steps {
+		if s.State == inspect.StepWrong {
+			return true
+		}
+	}
+	return false
+}
+
+// rowStep explains a record set.
+func rowStep(row publisher.Row) (inspect.StepState, string) {
+	what := fmt.Sprintf("the %s record %s", row.Type, sanitize.Name(row.Name))
+	if row.SetIdentifier != "" {
+		what += " (" + sanitize.Quote(row.SetIdentifier) + ")"
+	}
+	switch row.State {
+	case publisher.RowPublished:
+		owner := ""
+		if row.Owner != "" {
+			owner = ", owned by " + sanitize.Quote(row.Owner)
+		}
+		return inspect.StepWell, fmt.Sprintf("%s is published: %s%s", what, targetsText(row.Targets), owner)
+	case publisher.RowPending:
+		return inspect.StepUnknown, what + " is being planned or written: " + orAskAgain(row.Message) + retryText(row.Next)
+	case publisher.RowNotOwned:
+		return inspect.StepNote, fmt.Sprintf("%s is in the zone (%s), and is not ours%s", what, targetsText(row.Targets), ownerText(row.Owner))
+	case publisher.RowUnwanted:
+		return inspect.StepWrong, what + " is in the zone and nobody asks for it: " + row.Message
+	case publisher.RowHeld:
+		return inspect.StepWrong, what + " is held: " + row.Message + retryText(row.Next)
+	case publisher.RowFailing:
+		return inspect.StepWrong, what + " can't be written: " + row.Message + retryText(row.Next)
+	default:
+		return inspect.StepWrong, what + " is not published: " + row.Message + retryText(row.Next)
+	}
+}
+
+func orAskAgain(message string) string {
+	if message == "" {
+		return "ask again"
+	}
+	return message
+}
+
+func ownerText(owner string) string {
+	if owner == "" {
+		return ": it has no ownership record"
+	}
+	return ": it belongs to the owner " + sanitize.Quote(owner)
+}
+
+func retryText(at time.Time) string {
+	if at.IsZero() {
+		return ""
+	}
+	return "; tried again at " + at.UTC().Format(time.RFC3339)
+}

@@ -1,0 +1,215 @@
+// Package access asks the API server what a token allows in the inspection API: whose token it is
+// (TokenReview), and whether a role lets its owner use a path (SubjectAccessReview).
+//
+// Package process makes a [Reviewer] for a process that has a cluster, and gives it to
+// app/inspect. A role that lets somebody read everything has this rule:
+//
+//	nonResourceURLs: ["/signpost/api/v1alpha1/*"]
+//	verbs: ["get"]
+//
+// The API server is asked about paths that begin with [Prefix]. Without it, every authenticated user
+// could use all of them: the role system:discovery, which they have by default, allows /api/*.
+//
+// There is one token that needs no role: a token of the service account of this process, made for
+// the approval of one plan ([inspect.ApproveAudience]). Whoever may make tokens of that account may
+// do all that this process may do.
+//
+// Answers are cached for a short time and in a bounded number, and the API server is asked at a
+// bounded rate, so that neither many requests nor many wrong tokens burden it. A flood of wrong
+// tokens leaves room for clients that were allowed before (budget.go), and tokens that can't be valid
+// are refused without a question (token.go). A token that was revoked is refused after [allowedFor]
+// at the latest.
+//
+// # Concurrency
+//
+// Allow may be called from any goroutine. Requests about one token and path wait for one answer.
+package access
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/singleflight"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/signpostd/signpost/app/inspect"
+	"github.com/signpostd/signpost/internal/sanitize"
+)
+
+// Prefix is what paths of the inspection API begin with in roles.
+const Prefix = "/signpost"
+
+const (
+	// allowedFor and refusedFor are how long an answer is cached. allowedFor is shorter than the
+	// time between two checks of an open stream of changes, so that each check asks the API server.
+	allowedFor, refusedFor = 20 * time.Second, 10 * time.Second
+	// maxToken is the most bytes of a token.
+	maxToken = 12 << 10
+	// reviewTime is how long the API server may take to answer.
+	reviewTime = 5 * time.Second
+)
+
+// Reviewer implements [inspect.Access]. Make it with [New].
+type Reviewer struct {
+	client kubernetes.Interface
+	budget *budget
+	asking singleflight.Group
+
+	mu      sync.Mutex
+	answers answers
+	// self is the name of the user that this process is; empty until it is known.
+	self string
+}
+
+// question is a hash of a token, a verb and a path.
+type question [sha256.Size]byte
+
+// New returns a reviewer that asks the API server with this client.
+func New(client kubernetes.Interface) *Reviewer {
+	return &Reviewer{client: client, budget: newBudget(), answers: answers{}}
+}
+
+// Allow implements [inspect.Access].
+func (r *Reviewer) Allow(ctx context.Context, a inspect.Attempt) error {
+	if len(a.Token) > maxToken {
+		return &inspect.Refused{Reason: fmt.Sprintf("the token has %d bytes: it may have %d", len(a.Token), maxToken)}
+	}
+	q := question(sha256.Sum256([]byte(a.Verb + " " + a.Path + "\n" + a.Token)))
+	if known, ok := r.known(q); ok {
+		return known.err()
+	}
+	if reason := invalid(a.Token, time.Now()); reason != "" {
+		return &inspect.Refused{Reason: reason}
+	}
+	who := client{token: sha256.Sum256([]byte(a.Token)), from: a.From}
+	asked := r.asking.DoChan(string(q[:]), func() (any, error) {
+		// Others may wait for the answer when this client has left.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reviewTime)
+		defer cancel()
+		if err := r.budget.wait(ctx, who); err != nil {
+			return answer{}, err
+		}
+		reviewed, err := r.review(ctx, a)
+		if err == nil {
+			r.remember(q, reviewed)
+		}
+		return reviewed, err
+	})
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case result := <-asked:
+		if result.Err != nil {
+			return result.Err
+		}
+		answered := result.Val.(answer)
+		if answered.refused == nil {
+			r.budget.allowed(who)
+		}
+		return answered.err()
+	}
+}
+
+func (r *Reviewer) known(q question) (answer, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.answers.get(q, time.Now())
+}
+
+func (r *Reviewer) remember(q question, a answer) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.answers.put(q, a, time.Now())
+}
+
+// review asks the API server whose token it is, and what its owner may do.
+func (r *Reviewer) review(ctx context.Context, a inspect.Attempt) (answer, error) {
+	spec := authenticationv1.TokenReviewSpec{Token: a.Token}
+	approval := approvalAudience(a)
+	if approval != "" {
+		spec.Audiences = []string{approval}
+	}
+	who, err := r.client.AuthenticationV1().TokenReviews().Create(ctx, &authenticationv1.TokenReview{Spec: spec}, metav1.CreateOptions{})
+	if err != nil {
+		return answer{}, lacking("tokenreviews.authentication.k8s.io", err)
+	}
+	// An API server that doesn't know audiences returns none.
+	if !who.Status.Authenticated || approval != "" && !slices.Contains(who.Status.Audiences, approval) {
+		return refused("the token is not valid, or no longer: ask for a new one, with kubectl create token"), nil
+	}
+	user := who.Status.User
+	if approval != "" && user.Username == r.ownName(ctx) {
+		return answer{until: time.Now().Add(allowedFor)}, nil
+	}
+	extra := map[string]authorizationv1.ExtraValue{}
+	for k, v := range user.Extra {
+		extra[k] = authorizationv1.ExtraValue(v)
+	}
+	may, err := r.client.AuthorizationV1().SubjectAccessReviews().Create(ctx, &authorizationv1.SubjectAccessReview{
+		Spec: authorizationv1.SubjectAccessReviewSpec{
+			User: user.Username, UID: user.UID, Groups: user.Groups, Extra: extra,
+			NonResourceAttributes: &authorizationv1.NonResourceAttributes{Path: Prefix + a.Path, Verb: a.Verb},
+		},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		return answer{}, lacking("subjectaccessreviews.authorization.k8s.io", err)
+	}
+	if !may.Status.Allowed {
+		return refused(fmt.Sprintf("%s may not %s %s: bind it to a role with nonResourceURLs [%q] and verbs [%q]",
+			sanitize.Quote(user.Username), a.Verb, sanitize.Quote(a.Path), Prefix+inspect.Root+"/*", a.Verb)), nil
+	}
+	return answer{until: time.Now().Add(allowedFor)}, nil
+}
+
+// approvalAudience returns the audience for the approval that is attempted, if the token says that
+// it was made for it; otherwise "". Whether that is true, the API server says.
+func approvalAudience(a inspect.Attempt) string {
+	hash, _, _ := strings.Cut(strings.TrimPrefix(a.Path, inspect.PlanPath+"/"), "/")
+	if a.Verb != "post" || a.Path != inspect.ApprovePath(hash) || !inspect.ValidHash(hash) {
+		return ""
+	}
+	audience := inspect.ApproveAudience(hash)
+	if claims, isJWT := parse(a.Token); isJWT && slices.Contains(claims.Audiences, audience) {
+		return audience
+	}
+	return ""
+}
+
+// ownName returns the name of the user that this process is; "" if the API server doesn't say.
+func (r *Reviewer) ownName(ctx context.Context) string {
+	r.mu.Lock()
+	name := r.self
+	r.mu.Unlock()
+	if name != "" {
+		return name
+	}
+	self, err := r.client.AuthenticationV1().SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
+	if err != nil || !strings.HasPrefix(self.Status.UserInfo.Username, "system:serviceaccount:") {
+		return "" // then a role decides
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.self = self.Status.UserInfo.Username
+	return r.self
+}
+
+// lacking says which right this process needs if it was refused for the lack of it.
+func lacking(resource string, err error) error {
+	if apierrors.IsForbidden(err) {
+		return fmt.Errorf("this process may not create %s: bind its service account to the ClusterRole system:auth-delegator", resource)
+	}
+	return fmt.Errorf("create %s: %w", resource, err)
+}
+
+// errBusy is the error for a client that must wait too long.
+var errBusy = errors.New("too many tokens are being checked: try again")

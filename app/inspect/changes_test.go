@@ -1,0 +1,335 @@
+package inspect
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"google.golang.org/grpc/test/bufconn"
+
+	"github.com/signpostd/signpost/app/admin"
+)
+
+// changing is a world whose lists change while it is asked.
+type changing struct {
+	world
+	mu    sync.Mutex
+	looks int
+}
+
+func (c *changing) Streams() []Stream {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.looks++
+	return c.world.Streams()
+}
+
+func (c *changing) CountStreams() (open, behind int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.world.CountStreams()
+}
+
+func (c *changing) edit(f func(*world)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	f(&c.world)
+}
+
+func (c *changing) lookedAt() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.looks
+}
+
+// live is an admin server with an inspection API, in a synctest bubble.
+type live struct {
+	t        *testing.T
+	listener *bufconn.Listener
+	stop     func()
+	done     sync.WaitGroup
+}
+
+func serveLive(t *testing.T, c Config) *live {
+	t.Helper()
+	l := &live{t: t, listener: bufconn.Listen(1 << 10)}
+	inspector := New(c)
+	s, err := admin.New(admin.Config{Listener: local{l.listener}, Handlers: inspector.Handlers()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	for _, run := range []func(context.Context) error{s.Run, inspector.Run} {
+		l.done.Go(func() {
+			if err := run(ctx); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	l.stop = func() { stop(); l.done.Wait() }
+	return l
+}
+
+// listen opens a stream of changes and returns the connection and what is read from it.
+func (l *live) listen(topics string) (net.Conn, *bufio.Reader) {
+	l.t.Helper()
+	conn, err := l.listener.DialContext(l.t.Context())
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	if _, err := fmt.Fprintf(conn, "GET %s?topics=%s HTTP/1.0\r\nHost: localhost\r\n\r\n", ChangesPath, topics); err != nil {
+		l.t.Fatal(err)
+	}
+	return conn, bufio.NewReader(conn)
+}
+
+// headers reads the answer up to its first comment.
+func headers(t *testing.T, in *bufio.Reader) (code int) {
+	t.Helper()
+	status, _ := in.ReadString('\n')
+	if _, err := fmt.Sscanf(status, "HTTP/1.0 %d", &code); err != nil {
+		t.Fatalf("%q: %v", status, err)
+	}
+	for {
+		line, err := in.ReadString('\n')
+		if err != nil || strings.HasPrefix(line, ":") || strings.HasPrefix(line, "{") {
+			return code
+		}
+	}
+}
+
+// nextEvent returns the next event: its name and its data. The name is empty at the end.
+func nextEvent(in *bufio.Reader) (name, data string) {
+	for {
+		line, err := in.ReadString('\n')
+		switch text := strings.TrimSuffix(line, "\n"); {
+		case err != nil:
+			return "", ""
+		case strings.HasPrefix(text, "event: "):
+			name = strings.TrimPrefix(text, "event: ")
+		case strings.HasPrefix(text, "data: "):
+			data = strings.TrimPrefix(text, "data: ")
+		case text == "" && name != "":
+			return name, data
+		}
+	}
+}
+
+// Changes are told together, once a second, only while somebody listens.
+func TestChanges(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &changing{world: world{streams: streamsNumbered(20)}}
+		l := serveLive(t, Config{Offers: []Offer{{Role: "destination", Streams: c}}})
+		time.Sleep(time.Minute)
+		if n := c.lookedAt(); n != 0 {
+			t.Errorf("%d looks without a listener", n)
+		}
+		conn, in := l.listen("streams")
+		if code := headers(t, in); code != 200 {
+			t.Fatal(code)
+		}
+		begun := time.Now()
+		c.edit(func(w *world) { w.streams[3].Sent = 7; w.streams = w.streams[:19] })
+		c.edit(func(w *world) { w.streams[4].LagSeconds = 3; w.streams = append(w.streams, Stream{ID: "new"}) })
+		name, data := nextEvent(in)
+		var d Delta[Stream]
+		if err := json.Unmarshal([]byte(data), &d); err != nil || name != "streams" || time.Since(begun) > changesEvery {
+			t.Fatalf("%s %s after %v: %v", name, data, time.Since(begun), err)
+		}
+		if len(d.Changed) != 2 || d.Changed[0].Sent != 7 || d.Changed[1].ID != "new" || len(d.Gone) != 1 || d.Gone[0] != "19" || d.Reset {
+			t.Errorf("%s", data)
+		}
+		c.edit(func(w *world) { w.streams = streamsNumbered(maxChanges + 30) })
+		if name, data = nextEvent(in); name != "streams" || data != `{"reset":true}` {
+			t.Errorf("too many changes: %s %.100s", name, data)
+		}
+		_ = conn.Close()
+		time.Sleep(time.Minute) // a heartbeat finds out that nobody listens
+		looks := c.lookedAt()
+		time.Sleep(time.Minute)
+		if n := c.lookedAt(); n != looks {
+			t.Errorf("%d looks after the listener has left", n-looks)
+		}
+		l.stop()
+	})
+}
+
+// The status is told at once to everybody who begins to listen, and then when it changes.
+func TestStatusChanges(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &changing{}
+		l := serveLive(t, Config{Offers: []Offer{{Role: "destination", Streams: c}}, Status: func() Status { return Status{Process: "p"} }})
+		var all []*bufio.Reader
+		for range 3 {
+			conn, in := l.listen("status")
+			defer conn.Close()
+			headers(t, in)
+			all = append(all, in)
+			if name, data := nextEvent(in); name != "status" || !strings.Contains(data, `"process":"p"`) {
+				t.Errorf("%s %s", name, data)
+			}
+		}
+		c.edit(func(w *world) { w.streams = streamsNumbered(5) })
+		for _, in := range all {
+			if name, data := nextEvent(in); name != "status" || !strings.Contains(data, `"streams":5`) {
+				t.Errorf("%s %s", name, data)
+			}
+		}
+		l.stop()
+		for _, in := range all {
+			if rest, err := io.ReadAll(in); err != nil || len(rest) > 0 {
+				t.Errorf("at the end: %q, %v", rest, err)
+			}
+		}
+	})
+}
+
+// tenants S7: a stream ends within 30 s when its token is revoked, and outlasts an API server that is
+// unreachable for a while, but not for ever.
+func TestRevokedListener(t *testing.T) {
+	for name, test := range map[string]struct {
+		err         error
+		least, most time.Duration
+	}{
+		"revoked":                       {&Refused{"the token is no longer valid"}, 0, admitAgain},
+		"the API server is unreachable": {errors.New("connection refused"), admitAgain, (maxUnchecked + 1) * admitAgain},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var mu sync.Mutex
+				var now error
+				l := serveLive(t, Config{Access: decide(func(string, string, string) error {
+					mu.Lock()
+					defer mu.Unlock()
+					return now
+				})})
+				conn, err := l.listener.DialContext(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer conn.Close()
+				if _, err := fmt.Fprintf(conn, "GET %s HTTP/1.0\r\nHost: signpost\r\nAuthorization: Bearer x\r\n\r\n", ChangesPath); err != nil {
+					t.Fatal(err)
+				}
+				in := bufio.NewReader(conn)
+				if code := headers(t, in); code != 200 {
+					t.Fatal(code)
+				}
+				ended := make(chan time.Time, 1)
+				go func() {
+					_, _ = io.Copy(io.Discard, in)
+					ended <- time.Now()
+				}()
+				time.Sleep(10 * time.Minute)
+				select {
+				case <-ended:
+					t.Fatal("a stream with a valid token ended")
+				default:
+				}
+				mu.Lock()
+				now = test.err
+				mu.Unlock()
+				changed := time.Now()
+				if took := (<-ended).Sub(changed); took < test.least || took > test.most {
+					t.Errorf("the stream ended after %v, want %v to %v", took, test.least, test.most)
+				}
+				l.stop()
+			})
+		})
+	}
+}
+
+// A listener that doesn't read is cut off, holds up nobody, and gives its place to others.
+func TestSlowListener(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &changing{world: world{streams: streamsNumbered(400)}}
+		l := serveLive(t, Config{Offers: []Offer{{Role: "destination", Streams: c}}})
+		slow, unreadSlow := l.listen("streams")
+		defer slow.Close()
+		headers(t, unreadSlow)
+		conn, in := l.listen("streams")
+		defer conn.Close()
+		headers(t, in)
+		for i := range 30 {
+			c.edit(func(w *world) {
+				for k := range w.streams {
+					w.streams[k].Sent = uint64(i + 1)
+				}
+			})
+			begun := time.Now()
+			if name, _ := nextEvent(in); name != "streams" || time.Since(begun) > 2*changesEvery {
+				t.Fatalf("event %d: %q after %v", i, name, time.Since(begun))
+			}
+		}
+		// The rest of what it was sent before it was cut off, and no more.
+		rest, _ := io.ReadAll(unreadSlow)
+		if n := strings.Count(string(rest), "event:"); n > 10 {
+			t.Errorf("the slow one was sent %d events", n)
+		}
+		l.stop()
+	})
+}
+
+// More listeners than there are places are refused, and don't take the places of lists.
+func TestManyListeners(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &changing{}
+		l := serveLive(t, Config{Offers: []Offer{{Role: "destination", Streams: c}}})
+		var conns []net.Conn
+		for i := range maxListeners + 5 {
+			conn, in := l.listen("streams")
+			defer conn.Close()
+			if code := headers(t, in); (code == 200) != (i < maxListeners) {
+				t.Errorf("listener %d: %d", i, code)
+			}
+			conns = append(conns, conn)
+		}
+		_ = conns[0].Close()
+		time.Sleep(time.Minute)
+		conn, in := l.listen("streams")
+		defer conn.Close()
+		if code := headers(t, in); code != 200 {
+			t.Errorf("after one has left: %d", code)
+		}
+		l.stop()
+	})
+}
+
+// 1,000 requests at a time are answered or refused at once, and a list of many streams goes to
+// few at a time.
+func TestManyRequests(t *testing.T) {
+	s := New(Config{Offers: []Offer{{Role: "destination", Streams: &world{streams: streamsNumbered(2000)}}}})
+	mux := http.NewServeMux()
+	for path, handler := range s.Handlers() {
+		mux.Handle(path, handler)
+	}
+	var all sync.WaitGroup
+	codes := make(chan int, 1000)
+	for range cap(codes) {
+		all.Go(func() {
+			w := httptest.NewRecorder()
+			mux.ServeHTTP(w, request(http.MethodGet, StreamsPath, ""))
+			codes <- w.Code
+		})
+	}
+	all.Wait()
+	close(codes)
+	got := map[int]int{}
+	for code := range codes {
+		got[code]++
+	}
+	if got[200]+got[503] != 1000 || got[200] == 0 {
+		t.Errorf("%v", got)
+	}
+}

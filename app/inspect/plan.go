@@ -1,0 +1,334 @@
+package inspect
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/budget"
+)
+
+// answerTime is how long a publisher may take to answer. It stores an approval before.
+const answerTime = 15 * time.Second
+
+// maxWhose is how many plans an error names.
+const maxWhose = 5
+
+// planParameters are the parameters of requests for plans.
+var planParameters = append([]string{"publisher"}, paged...)
+
+// maxTargets is how many targets of a record set are shown.
+const maxTargets = 50
+
+// Publisher is a publisher whose plans are served.
+type Publisher struct {
+	// Name is empty for the only one.
+	Name string
+	// Desk is where its plans are.
+	Desk ApprovalQueue
+}
+
+// ApprovalQueue is what is used of a [budget.ApprovalQueue].
+type ApprovalQueue interface {
+	Plans() []budget.Plan
+	Unplanned() (since time.Time, unplanned bool)
+	Approve(ctx context.Context, hash string, except []string) (budget.Approval, error)
+}
+
+// Leadership says whether this process leads. If not, leader is who does, or empty if that isn't
+// known.
+type Leadership func() (leads bool, leader string)
+
+// plans serves the plans of publishers.
+type plans struct {
+	publishers []Publisher
+	leadership Leadership
+}
+
+func (p *plans) handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET "+PlanPath, p.list)
+	mux.HandleFunc("GET "+PlanPath+"/{hash}", p.show)
+	mux.HandleFunc("POST "+ApprovePath("{hash}"), p.approve)
+	return p.onlyLeader(mux)
+}
+
+// onlyLeader answers 409 in a process that doesn't lead: it plans nothing.
+func (p *plans) onlyLeader(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if leads, leader := p.leadership(); !leads {
+			notLeading(w, leader)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+func notLeading(w http.ResponseWriter, leader string) { refuse(w, &NotLeading{leader}) }
+
+// held is a plan of a publisher.
+type held struct {
+	publisher string
+	budget.Plan
+}
+
+// heldBy returns the plans of publishers, in a fixed order.
+func heldBy(publishers []Publisher) []held {
+	var all []held
+	for _, publisher := range publishers {
+		for _, plan := range publisher.Desk.Plans() {
+			all = append(all, held{publisher.Name, plan})
+		}
+	}
+	slices.SortFunc(all, func(a, b held) int {
+		return cmp.Or(strings.Compare(a.publisher, b.publisher), strings.Compare(a.Zone.Name, b.Zone.Name), strings.Compare(a.Zone.ID, b.Zone.ID))
+	})
+	return all
+}
+
+// of returns the publishers that a request is about: the one that its parameter "publisher" names,
+// or all of them.
+func (p *plans) of(parameters parameters) ([]Publisher, error) {
+	name, given := parameters["publisher"]
+	if !given {
+		return p.publishers, nil
+	}
+	var names []string
+	for i, one := range p.publishers {
+		if one.Name == name {
+			return p.publishers[i : i+1], nil
+		}
+		names = append(names, strconv.Quote(one.Name))
+	}
+	return nil, badRequest("there is no publisher %.60q: there is %s", name, strings.Join(names, ", "))
+}
+
+// unplanned returns the publishers that have not planned everything yet.
+func unplanned(publishers []Publisher) []Unplanned {
+	var all []Unplanned
+	for _, publisher := range publishers {
+		if since, yes := publisher.Desk.Unplanned(); yes {
+			one := Unplanned{Publisher: publisher.Name}
+			if !since.IsZero() {
+				one.Since = &since
+			}
+			all = append(all, one)
+		}
+	}
+	return all
+}
+
+func (p *plans) list(w http.ResponseWriter, r *http.Request) {
+	parameters, err := parseParameters(r.URL.RawQuery, planParameters)
+	if err != nil {
+		refuse(w, err)
+		return
+	}
+	publishers, err := p.of(parameters)
+	if err != nil {
+		refuse(w, err)
+		return
+	}
+	part, page, err := planPage(parameters, heldBy(publishers))
+	if err != nil {
+		refuse(w, err)
+		return
+	}
+	list := PlanList{Plans: []Plan{}, Total: page.Total, Next: page.Next, Unplanned: unplanned(publishers)}
+	for _, h := range part {
+		list.Plans = append(list.Plans, h.summary())
+	}
+	reply(w, http.StatusOK, list)
+}
+
+// planPage returns the page of a list that is asked for.
+func planPage[T any](p parameters, all []T) ([]T, Page, error) {
+	offset, limit, err := p.page()
+	if err != nil {
+		return nil, Page{}, err
+	}
+	part, page := Window(all, offset, limit)
+	return part, page, nil
+}
+
+func (h held) summary() Plan {
+	p := Plan{Publisher: h.publisher, Zone: h.Zone.Name, ZoneID: h.Zone.ID, Hash: h.Hash, At: h.At, Owned: h.Owned}
+	p.Deletions, p.Updates = h.Count()
+	return p
+}
+
+func (p *plans) show(w http.ResponseWriter, r *http.Request) {
+	hash := r.PathValue("hash")
+	parameters, err := parseParameters(r.URL.RawQuery, planParameters)
+	if err != nil {
+		refuse(w, err)
+		return
+	}
+	publishers, err := p.of(parameters)
+	if err != nil {
+		refuse(w, err)
+		return
+	}
+	found := withHash(heldBy(publishers), hash)
+	switch {
+	case len(found) > 1:
+		fail(w, http.StatusUnprocessableEntity, Failure{Error: ambiguous(found).Error()})
+		return
+	case len(found) == 0 && len(unplanned(publishers)) > 0:
+		fail(w, http.StatusServiceUnavailable, Failure{Error: budget.ErrNotPlanned.Error()})
+		return
+	case len(found) == 0:
+		fail(w, http.StatusNotFound, Failure{Error: fmt.Sprintf("no plan with the hash %.20q is held now: GET %s lists those that are", hash, PlanPath)})
+		return
+	}
+	part, page, err := planPage(parameters, found[0].Changes)
+	if err != nil {
+		refuse(w, err)
+		return
+	}
+	answer := found[0].summary()
+	answer.Next = page.Next
+	for _, c := range part {
+		answer.Changes = append(answer.Changes, changeOf(c))
+	}
+	reply(w, http.StatusOK, answer)
+}
+
+// withHash returns the plans that have a hash.
+func withHash(all []held, hash string) []held {
+	return slices.DeleteFunc(all, func(h held) bool { return h.Hash != hash })
+}
+
+// ambiguous is the error of a hash that several plans have.
+func ambiguous(found []held) error {
+	var whose []string
+	for _, h := range found[:min(len(found), maxWhose)] {
+		whose = append(whose, fmt.Sprintf("publisher %.60q of zone %.100q", h.publisher, h.Zone.Name))
+	}
+	return fmt.Errorf("%w: %s: name the publisher", budget.ErrAmbiguousPlan, strings.Join(whose, ", "))
+}
+
+func changeOf(c dns.Change) Change {
+	r := c.RecordSet()
+	shown := Change{Action: "delete", Name: r.Name, Type: r.Type, SetIdentifier: r.SetIdentifier, Targets: few(c.Old.Targets)}
+	if c.New != nil {
+		shown.Action, shown.NewTargets = "update", few(c.New.Targets)
+	}
+	return shown
+}
+
+// few returns the first targets of many, and how many there are.
+func few(targets []string) []string {
+	if len(targets) <= maxTargets {
+		return targets
+	}
+	return append(slices.Clone(targets[:maxTargets]), fmt.Sprintf("… (%d in all)", len(targets)))
+}
+
+func (p *plans) approve(w http.ResponseWriter, r *http.Request) {
+	hash := r.PathValue("hash")
+	if !ValidHash(hash) {
+		fail(w, http.StatusBadRequest, Failure{Error: fmt.Sprintf("the hash is %.20q: must be 16 digits or letters from a to f", hash)})
+		return
+	}
+	parameters, err := parseParameters(r.URL.RawQuery, planParameters[:1])
+	if err != nil {
+		refuse(w, err)
+		return
+	}
+	publishers, err := p.of(parameters)
+	if err != nil {
+		refuse(w, err)
+		return
+	}
+	except, code, err := exceptions(r)
+	if err != nil {
+		fail(w, code, Failure{Error: err.Error()})
+		return
+	}
+	if found := withHash(heldBy(publishers), hash); len(found) > 1 {
+		fail(w, http.StatusUnprocessableEntity, Failure{Error: ambiguous(found).Error()})
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), answerTime)
+	defer cancel()
+	notPlanned := false
+	for _, publisher := range publishers {
+		a, err := publisher.Desk.Approve(ctx, hash, except)
+		switch {
+		case errors.Is(err, budget.ErrUnknownPlan):
+			continue
+		case errors.Is(err, budget.ErrNotPlanned):
+			notPlanned = true
+			continue
+		case errors.Is(err, budget.ErrNotLeading):
+			leads, leader := p.leadership()
+			if leads {
+				// It has the Lease, and waits for its sources.
+				notPlanned = true
+				continue
+			}
+			notLeading(w, leader)
+		case errors.Is(err, budget.ErrNothingLeft), errors.Is(err, budget.ErrNotInPlan), errors.Is(err, budget.ErrPlanChanged), errors.Is(err, budget.ErrAmbiguousPlan):
+			fail(w, http.StatusUnprocessableEntity, Failure{Error: err.Error()})
+		case err != nil:
+			fail(w, http.StatusServiceUnavailable, Failure{Error: err.Error()})
+		default:
+			reply(w, http.StatusOK, Approval{
+				Publisher: publisher.Name, Zone: a.Zone.Name, Hash: hash, Deletions: a.Deletions, Updates: a.Updates, Excepted: a.Excepted, Gone: a.Gone, Until: a.Until,
+			})
+		}
+		return
+	}
+	if notPlanned {
+		fail(w, http.StatusServiceUnavailable, Failure{Error: budget.ErrNotPlanned.Error()})
+		return
+	}
+	message := fmt.Sprintf("%v: nothing is held now", budget.ErrUnknownPlan)
+	if all := heldBy(publishers); len(all) > 0 {
+		message = fmt.Sprintf("%v: held are %d, such as %s of zone %s", budget.ErrUnknownPlan, len(all), all[0].Hash, all[0].Zone.Name)
+	}
+	fail(w, http.StatusNotFound, Failure{Error: message})
+}
+
+// exceptions returns the names in the body of a request for approval. The type of the body must be
+// given: a form of a web page can't have it.
+func exceptions(r *http.Request) (names []string, code int, err error) {
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
+		return nil, http.StatusUnsupportedMediaType, errors.New("Content-Type must be application/json")
+	}
+	d := json.NewDecoder(r.Body)
+	d.DisallowUnknownFields()
+	var request ApproveRequest
+	err = d.Decode(&request)
+	if err == nil {
+		if _, after := d.Token(); !errors.Is(after, io.EOF) {
+			err = errors.New("something follows the object")
+		}
+	}
+	if large := new(http.MaxBytesError); errors.As(err, &large) {
+		return nil, http.StatusRequestEntityTooLarge, fmt.Errorf("the body has more than %d bytes", large.Limit)
+	}
+	if err != nil {
+		return nil, http.StatusBadRequest, fmt.Errorf(`the body must be an object such as {"except": []}: %w`, err)
+	}
+	if len(request.Except) > MaxExcept {
+		return nil, http.StatusRequestEntityTooLarge, fmt.Errorf("%d names are excepted: at most %d can be", len(request.Except), MaxExcept)
+	}
+	for _, name := range request.Except {
+		if len(name) > dns.MaxName+1 {
+			return nil, http.StatusBadRequest, fmt.Errorf("the name %.50q… is too long", name)
+		}
+	}
+	return request.Except, 0, nil
+}

@@ -1,0 +1,186 @@
+package inspect
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"go/ast"
+	"go/format"
+	"go/parser"
+	"go/token"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/signpostd/signpost/internal/golden"
+)
+
+// page is the reference for users, whose second half is made here.
+const page = "../../docs/inspection.md"
+
+// generatedFrom begins that half.
+const generatedFrom = "<!-- From here on the page is made by `go test ./app/inspect -update`. -->\n"
+
+// TestReference compares the page with the paths, the parameters, answers and the types.
+func TestReference(t *testing.T) {
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	by, old, ok := strings.Cut(string(text), generatedFrom)
+	if !ok {
+		t.Fatalf("%s lacks the line %s", page, generatedFrom)
+	}
+	made := reference(t)
+	if golden.Update() {
+		if err := os.WriteFile(page, []byte(by+generatedFrom+made), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if diff := cmp.Diff(old, made); diff != "" {
+		t.Errorf("%s is out of date (-page +made): go test ./app/inspect -update\n%s", page, diff)
+	}
+}
+
+// documented is a path with a question to it.
+type documented struct{ path, constant, question string }
+
+func reference(t *testing.T) string {
+	var b strings.Builder
+	source := parseSource(t)
+	s := New(exampleConfig())
+	b.WriteString("\n## Paths\n")
+	for _, d := range []documented{
+		{StatusPath, "StatusPath", ""},
+		{StreamsPath, "StreamsPath", "?service=shop/web&limit=1"},
+		{ServicesPath, "ServicesPath", "?namespace=shop"},
+		{RecordsPath, "RecordsPath", "?state=held"},
+		{ZonesPath, "ZonesPath", ""},
+		{ProblemsPath, "ProblemsPath", ""},
+		{ExplainPath, "ExplainPath", "?q=svc/web%20-n%20shop"},
+		{ConfigPath, "ConfigPath", ""},
+	} {
+		fmt.Fprintf(&b, "\n### `GET %s`\n\n%s\n", d.path, source.constants[d.constant])
+		i := slices.IndexFunc(s.endpoints, func(e endpoint) bool { return e.path == d.path })
+		if names := s.endpoints[i].parameters; len(names) > 0 {
+			fmt.Fprintf(&b, "\nParameters: `%s`.\n", strings.Join(names, "`, `"))
+		}
+		w := ask(s, d.path+d.question)
+		if w.Code != 200 {
+			t.Fatalf("%s%s: %d %s", d.path, d.question, w.Code, w.Body)
+		}
+		fmt.Fprintf(&b, "\n`GET %s%s` answers\n\n```json\n%s\n```\n", d.path, d.question, indented(t, w.Body.Bytes()))
+	}
+	fmt.Fprintf(&b, "\n### `GET %s`\n\n%s\n\n```\n%s```\n", ChangesPath, source.constants["ChangesPath"],
+		": what is read from now on is complete\n\n"+string(event(TopicStreams, Delta[Stream]{Gone: []string{"17"}})))
+	b.WriteString("\n## Messages\n\nThese are the types of the answers, as Go has them: the name of a field is in its tag, and `omitempty` says that it may be missing.\n")
+	for _, name := range source.order {
+		fmt.Fprintf(&b, "\n```go\n%s\n```\n", source.types[name])
+	}
+	return b.String()
+}
+
+func indented(t *testing.T, text []byte) string {
+	t.Helper()
+	var out bytes.Buffer
+	if err := json.Indent(&out, bytes.TrimSpace(text), "", "  "); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+// exampleConfig has a little of everything, at a fixed time.
+func exampleConfig() Config {
+	at := time.Date(2026, 11, 23, 9, 30, 0, 0, time.UTC)
+	web := ObjectRef{Kind: "Service", Namespace: "shop", Name: "web"}
+	w := &world{
+		streams: []Stream{{
+			ID: "17", Method: "Get", Target: "web.shop.svc.cluster.local:80", Service: "shop/web", Peer: "10.42.0.7:41812", Pod: "cart-5d9c-x2v7p", Namespace: "shop", Node: "n1",
+			View: "zone a", State: StreamSynced, Endpoints: 3, Sent: 5, Current: 5, Opened: at,
+		}},
+		services: []Service{{Namespace: "shop", Name: "web", State: ServiceServed, Ports: []string{"http:80"}, Ready: 3, NotReady: 1, Streams: 1}},
+		records: []Record{{
+			ID: "a1", Zone: "example.org", Name: "old.example.org", Type: "A", State: RecordHeld, Targets: []string{"192.0.2.7"}, TTL: 300, Owner: "signpost",
+			Message: "its deletion waits for approval of the plan 32a2e0379d4b0f11: signpost approve 32a2e0379d4b0f11",
+		}},
+		zones: []Zone{{Name: "example.org", Records: map[RecordState]int{RecordHeld: 1}, Read: &at, Held: "32a2e0379d4b0f11"}},
+		steps: []Step{
+			{What: "Service", State: StepWell, Text: "the Service shop/web exists, with 10.96.0.10, and has the ports [http:80]", Object: &web},
+			{What: "Selector", State: StepWrong, Text: "the selector app=wbe matches no pod; 3 pods of the namespace have app=web: did you mean that?", Object: &web},
+		},
+	}
+	return Config{
+		Offers: w.offers(),
+		Status: func() Status {
+			return Status{
+				Version: "v1.0.0", Process: "signpost-7c9d-abcde", Roles: []string{"destination", "dns"}, Started: at, Ready: true,
+				Details: []string{"leader: this process, signpost-7c9d-abcde_1, by lease signpost/signpost-dns"},
+				Leading: []Leading{{Role: "dns", Lease: "signpost/signpost-dns", Leads: true, Leader: "signpost-7c9d-abcde_1", Since: &at}},
+				Tables:  []Table{{Kind: "service", State: "synced", Required: true, Objects: 12}},
+			}
+		},
+		Problems: func() []Problem {
+			return []Problem{{ID: "3", Object: web, Field: "metadata.annotations[config.linkerd.io/opaque-ports]", Reason: `"http" is neither a port nor a range`, Since: at}}
+		},
+		Settings: json.RawMessage(`{"apiVersion":"signpost/v1alpha1","kind":"Config","log":{"level":"info"}}`),
+	}
+}
+
+// sources are the declarations of the package that the page shows.
+type sources struct {
+	// constants has the comments of constants, as Markdown.
+	constants map[string]string
+	// types has the source text of types, and order their names.
+	types map[string]string
+	order []string
+}
+
+func parseSource(t *testing.T) sources {
+	t.Helper()
+	all := sources{constants: map[string]string{}, types: map[string]string{}}
+	set := token.NewFileSet()
+	for _, name := range []string{"status.go", "streams.go", "records.go", "explanation.go", "message.go"} {
+		file, err := parser.ParseFile(set, name, nil, parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range file.Decls {
+			declaration, ok := d.(*ast.GenDecl)
+			if !ok {
+				continue
+			}
+			for _, spec := range declaration.Specs {
+				switch s := spec.(type) {
+				case *ast.ValueSpec:
+					all.constants[s.Names[0].Name] = markdown(s.Doc.Text())
+				case *ast.TypeSpec:
+					var b bytes.Buffer
+					if err := format.Node(&b, set, declaration); err != nil {
+						t.Fatal(err)
+					}
+					all.types[s.Name.Name] = b.String()
+					all.order = append(all.order, s.Name.Name)
+				}
+			}
+		}
+	}
+	return all
+}
+
+// markdown turns a comment into a paragraph: links to declarations become code.
+func markdown(comment string) string {
+	text := strings.TrimSpace(strings.ReplaceAll(comment, "\n", " "))
+	// "StatusPath has a Status" is about the constant.
+	if words := strings.SplitN(text, " ", 4); len(words) == 4 && strings.HasSuffix(words[0], "Path") {
+		text = strings.ToUpper(words[2][:1]) + words[2][1:] + " " + words[3]
+	}
+	for _, word := range []string{"Status", "StreamList", "StreamState", "ServiceState", "ServiceList", "RecordList", "RecordState", "ZoneList", "ProblemList", "Explanation", "Delta", "Failure"} {
+		text = strings.ReplaceAll(text, "["+word+"]", "`"+word+"`")
+	}
+	return text
+}

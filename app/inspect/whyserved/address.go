@@ -1,0 +1,317 @@
+package whyserved
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/signpostd/signpost/app/inspect"
+	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/destination"
+)
+
+// maxHolders is how many Services or workloads of one address are explained.
+const maxHolders = 4
+
+// address goes the way back: from an address to what has it, and to the clients that were told.
+func (x *Explainer) address(ctx context.Context, a netip.AddrPort) []inspect.Step {
+	h := x.Catalog.Holders(a)
+	var steps []inspect.Step
+	for _, key := range h.Services[:min(maxHolders, len(h.Services))] {
+		ref := &inspect.ObjectRef{Kind: "Service", Namespace: key.Namespace, Name: key.Name}
+		steps = append(steps, step("Address", inspect.StepWell, fmt.Sprintf("%s is a cluster IP of the Service %s/%s", a.Addr(), key.Namespace, key.Name), ref))
+		steps = append(steps, x.service(ctx, &inspect.ServiceQuery{Namespace: key.Namespace, Name: key.Name, Port: a.Port()})...)
+	}
+	if len(h.Services) == 0 {
+		steps = append(steps, x.endpointSteps(a, &h)...)
+	}
+	return append(steps, x.holdingSteps(a, h.Slices)...)
+}
+
+// endpointSteps say who has an address that is no cluster IP.
+func (x *Explainer) endpointSteps(a netip.AddrPort, h *catalog.AddressHolders) []inspect.Step {
+	if a.Port() == 0 {
+		return x.holderSteps(a.Addr(), h)
+	}
+	told := x.Server.ToldProfile(catalog.ProfileQuery{IP: a.Addr(), Port: a.Port()})
+	if told.Refusal != nil {
+		steps := []inspect.Step{step("Address", inspect.StepWrong, fmt.Sprintf("profiles of %s are %v: one of the workloads is out of date, delete it", a, refusalError(told.Refusal)), nil)}
+		return append(steps, listed(a.Addr(), h.Workloads)...)
+	}
+	if t := told.Snapshot.Target; t != nil {
+		return []inspect.Step{targetStep(a, t, &told)}
+	}
+	steps := listed(a.Addr(), h.Workloads)
+	if len(h.Workloads) > 0 {
+		return append(steps, step("Address", inspect.StepWrong, fmt.Sprintf("no workload has %s that runs and takes connections there, so clients are told the bare address, without an identity", a), nil))
+	}
+	if hosts := x.Catalog.Holders(netip.AddrPortFrom(a.Addr(), 0)).Hosts; len(hosts) > 0 {
+		s := step("Address", inspect.StepWrong, fmt.Sprintf("%s is the address of a node, and no running pod there has the host port %d: ask for one of those that pods have", a.Addr(), a.Port()), nil)
+		s.More = hostLines(hosts)
+		return append(steps, s)
+	}
+	if len(h.Slices) == 0 {
+		steps = append(steps, x.nobodys(a.Addr()))
+	}
+	return steps
+}
+
+// targetStep says which workload GetProfile finds behind an address.
+func targetStep(a netip.AddrPort, t *catalog.Target, told *destination.ToldProfile) inspect.Step {
+	s := holderStep(a.Addr(), t.Workload)
+	if !slices.Contains(t.IPs, a.Addr()) {
+		s.Text = fmt.Sprintf("%s is a host port of the %s %s/%s on the node %s", a, t.Key.Kind, t.Key.Namespace, t.Key.Name, short(t.Node))
+	}
+	for _, r := range told.Snapshot.Rivals {
+		s.More = append(s.More, fmt.Sprintf("the %s %s/%s has the address, too, and is not used: it is not ready, or older", short(r.Other.Qualifier), r.Other.Namespace, r.Other.Name))
+	}
+	for _, p := range told.LeftOut {
+		s.State, s.Text = inspect.StepWrong, fmt.Sprintf("%s; clients are told the bare address, because %s", s.Text, short(p.Reason))
+	}
+	if told.Wire.GetOpaqueProtocol() {
+		s.More = append(s.More, "the port is opaque")
+	}
+	if id := told.Wire.GetEndpoint().GetTlsIdentity().GetDnsLikeIdentity().GetName(); id != "" {
+		s.More = append(s.More, "its identity is "+short(id))
+	}
+	return s
+}
+
+// holderSteps say who has an address, whatever the port.
+func (x *Explainer) holderSteps(ip netip.Addr, h *catalog.AddressHolders) []inspect.Step {
+	steps := listed(ip, h.Workloads)
+	steps = append(steps, x.conflicts(ip, h.Workloads)...)
+	if len(h.Hosts) > 0 {
+		s := step("Address", inspect.StepNote, fmt.Sprintf("%s is the address of a node, where %s host ports", ip, have(len(h.Hosts))), nil)
+		s.More = hostLines(h.Hosts)
+		steps = append(steps, s)
+	}
+	if len(steps)+len(h.Slices) == 0 {
+		steps = append(steps, x.nobodys(ip))
+	}
+	return steps
+}
+
+// conflicts say that profiles of an address are refused.
+func (x *Explainer) conflicts(ip netip.Addr, holders []*catalog.Workload) []inspect.Step {
+	for _, w := range holders[:min(maxHolders, len(holders))] {
+		port := uint16(80)
+		if len(w.Ports) > 0 {
+			port = w.Ports[0].Port
+		}
+		if err := x.Server.ToldProfile(catalog.ProfileQuery{IP: ip, Port: port}).Refusal; err != nil {
+			return []inspect.Step{step("Address", inspect.StepWrong, fmt.Sprintf("profiles of %s are %v: one of the workloads is out of date, delete it", ip, refusalError(err)), nil)}
+		}
+	}
+	return nil
+}
+
+func (x *Explainer) nobodys(ip netip.Addr) inspect.Step {
+	return step("Address", inspect.StepWrong, fmt.Sprintf(
+		"no Service, pod, ExternalWorkload or slice has the address %s now: it is outside of the cluster, or of a pod that is gone", ip,
+	), nil)
+}
+
+func listed(ip netip.Addr, holders []*catalog.Workload) []inspect.Step {
+	var steps []inspect.Step
+	for _, w := range holders[:min(maxHolders, len(holders))] {
+		steps = append(steps, holderStep(ip, w))
+	}
+	return steps
+}
+
+// hostLines say which pods have which host ports.
+func hostLines(hosts []*catalog.Workload) []string {
+	var lines []string
+	for _, w := range hosts {
+		for _, p := range w.Ports {
+			if p.HostPort != 0 {
+				lines = addSome(lines, fmt.Sprintf("host port %d: %s %s/%s", p.HostPort, w.Key.Kind, w.Key.Namespace, w.Key.Name))
+			}
+		}
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+func have(n int) string {
+	if n == 1 {
+		return "1 pod has"
+	}
+	return fmt.Sprintf("%d pods have", n)
+}
+
+func refOf(key catalog.WorkloadKey) *inspect.ObjectRef {
+	ref := &inspect.ObjectRef{Kind: string(key.Kind), Namespace: key.Namespace, Name: key.Name}
+	if key.Cluster != catalog.LocalCluster {
+		ref.Cluster = key.Cluster
+	}
+	return ref
+}
+
+func holderStep(ip netip.Addr, w *catalog.Workload) inspect.Step {
+	text := fmt.Sprintf("%s is the address of the %s %s/%s", ip, w.Key.Kind, w.Key.Namespace, w.Key.Name)
+	if w.Key.Kind == catalog.Pod && w.Node != "" {
+		text += " on the node " + short(w.Node)
+	}
+	switch {
+	case w.Terminating:
+		return step("Address", inspect.StepNote, text+", which is being deleted", refOf(w.Key))
+	case w.Finished:
+		return step("Address", inspect.StepNote, text+", which has ended", refOf(w.Key))
+	case w.Key.Kind == catalog.Pod && !w.Running:
+		return step("Address", inspect.StepNote, text+", which does not run yet", refOf(w.Key))
+	default:
+		return step("Address", inspect.StepWell, text, refOf(w.Key))
+	}
+}
+
+// holdingSteps say which Services have the address in their slices, and who was told.
+func (x *Explainer) holdingSteps(a netip.AddrPort, held []*catalog.EndpointSlice) []inspect.Step {
+	var steps []inspect.Step
+	var services []catalog.ServiceKey
+	for _, s := range held {
+		if !slices.Contains(services, s.Service) {
+			services = append(services, s.Service)
+		}
+	}
+	for _, key := range services[:min(maxHolders, len(services))] {
+		steps = append(steps, x.holdingStep(a, key))
+	}
+	if n := len(services) - maxHolders; n > 0 {
+		steps = append(steps, step("Service", inspect.StepNote, fmt.Sprintf("%d more Services have the address in their slices", n), nil))
+	}
+	return steps
+}
+
+func (x *Explainer) holdingStep(a netip.AddrPort, key catalog.ServiceKey) inspect.Step {
+	name := key.Namespace + "/" + key.Name
+	ref := &inspect.ObjectRef{Kind: "Service", Namespace: key.Namespace, Name: key.Name}
+	if key.Cluster != catalog.LocalCluster {
+		ref.Cluster = key.Cluster
+	}
+	service, ok := x.Catalog.FindService(key)
+	if !ok {
+		return step("Service", inspect.StepNote, fmt.Sprintf("slices of %s have the address, and there is no Service of that name", name), ref)
+	}
+	var lines []string
+	served, left := 0, 0
+	for _, w := range x.walks(key, service, &inspect.ServiceQuery{Namespace: key.Namespace, Name: key.Name}) {
+		isIt := func(e netip.AddrPort) bool {
+			return e.Addr() == a.Addr() && (a.Port() == 0 || e.Port() == 0 || e.Port() == a.Port())
+		}
+		if tells(&w.told, func(e *destination.ToldEndpoint) bool { return isIt(e.Addr) }) {
+			served++
+			lines = addSome(lines, fmt.Sprintf("port %d is served by it", w.port.Port))
+			continue
+		}
+		for _, reason := range leftOut(&w.told) {
+			if strings.HasPrefix(reason, "address "+a.Addr().String()+" ") {
+				lines = addSome(lines, fmt.Sprintf("for port %d it is left out: %s", w.port.Port, reason))
+			}
+		}
+		for _, m := range w.walk.Members {
+			for _, s := range m.Slices {
+				for _, e := range s.Endpoints {
+					if isIt(e.Addr) {
+						left++
+						lines = addSome(lines, fmt.Sprintf("for port %d it is left out: %s, in the slice %s", w.port.Port, fateTexts[e.Outcome], s.Slice.Name))
+					}
+				}
+			}
+		}
+	}
+	_, told := x.Server.StreamsOfService(key, 0)
+	var s inspect.Step
+	switch {
+	case served > 0:
+		s = step("Service", inspect.StepWell, fmt.Sprintf("%s is an endpoint of the Service %s, and %s for it", a.Addr(), name, clients(told, "asks", "ask")), ref)
+	case left > 0:
+		s = step("Service", inspect.StepWrong, fmt.Sprintf("%s is in slices of the Service %s, and is not served: explain the Service, which says why", a.Addr(), name), ref)
+	default:
+		s = step("Service", inspect.StepNote, fmt.Sprintf("%s is in slices of the Service %s, with other ports", a.Addr(), name), ref)
+	}
+	s.More = lines
+	return s
+}
+
+// workload explains a pod or an ExternalWorkload: which Services have it.
+func (x *Explainer) workload(ctx context.Context, o *inspect.ObjectRef) []inspect.Step {
+	key := catalog.WorkloadKey{Kind: catalog.WorkloadKind(o.Kind), Cluster: catalog.LocalCluster, Namespace: o.Namespace, Name: o.Name}
+	known, named := x.Catalog.FindWorkload(key)
+	var steps []inspect.Step
+	has := map[string]string{}
+	if key.Kind == catalog.Pod {
+		p, err := live{x.Client, o.Namespace}.pod(ctx, o.Name)
+		switch {
+		case err != nil:
+			steps = append(steps, unknown("Pod", err))
+		case p == nil:
+			return []inspect.Step{step("Pod", inspect.StepWrong, fmt.Sprintf("there is no Pod %s/%s: look at its name and namespace", o.Namespace, o.Name), o)}
+		default:
+			has = p.Labels
+			steps = append(steps, podStep(p, o))
+		}
+	}
+	if known == nil {
+		return append(steps, step(o.Kind, inspect.StepWrong, fmt.Sprintf("this process doesn't know the %s %s/%s: look at the tables in its status", o.Kind, o.Namespace, o.Name), o))
+	}
+	if key.Kind != catalog.Pod {
+		for _, l := range known.Labels {
+			has[l.Key] = l.Value
+		}
+		steps = append(steps, step(o.Kind, inspect.StepWell, fmt.Sprintf("the %s %s/%s exists", o.Kind, o.Namespace, o.Name), o))
+	}
+	if len(named) == 0 {
+		return append(steps, x.unselected(ctx, o, has)...)
+	}
+	for _, ip := range known.IPs[:min(2, len(known.IPs))] {
+		steps = append(steps, x.conflicts(ip, []*catalog.Workload{known})...)
+		steps = append(steps, x.holdingSteps(netip.AddrPortFrom(ip, 0), slicesWith(named, ip))...)
+	}
+	return steps
+}
+
+func slicesWith(all []*catalog.EndpointSlice, ip netip.Addr) []*catalog.EndpointSlice {
+	return slices.DeleteFunc(slices.Clone(all), func(s *catalog.EndpointSlice) bool {
+		return !slices.ContainsFunc(s.Subsets, func(subset catalog.Subset) bool {
+			return slices.ContainsFunc(subset.Endpoints, func(e catalog.SliceEndpoint) bool { return slices.Contains(e.Addresses, ip) })
+		})
+	})
+}
+
+func podStep(p *corev1.Pod, o *inspect.ObjectRef) inspect.Step {
+	if why := notReady(p); why != "" {
+		return step("Pod", inspect.StepWrong, fmt.Sprintf("the Pod %s/%s is not ready: %s", o.Namespace, o.Name, why), o)
+	}
+	return step("Pod", inspect.StepWell, fmt.Sprintf("the Pod %s/%s is ready", o.Namespace, o.Name), o)
+}
+
+// unselected says why a workload is in no slice.
+func (x *Explainer) unselected(ctx context.Context, o *inspect.ObjectRef, has map[string]string) []inspect.Step {
+	all, err := live{x.Client, o.Namespace}.services(ctx)
+	if err != nil {
+		return []inspect.Step{unknown("Service", err)}
+	}
+	near := ""
+	for i := range all {
+		selector := all[i].Spec.Selector
+		if len(selector) == 0 {
+			continue
+		}
+		if labels.SelectorFromSet(selector).Matches(labels.Set(has)) {
+			return []inspect.Step{step("Slices", inspect.StepWrong, fmt.Sprintf(
+				"the Service %s selects it, and no slice has it: look at who makes slices, the role controllers or kube-controller-manager", all[i].Name,
+			), o)}
+		}
+		if _, ok := nearMiss(selector, has); ok && near == "" {
+			near = fmt.Sprintf("; the selector of %s is %s: is it meant?", all[i].Name, selectorText(selector))
+		}
+	}
+	return []inspect.Step{step("Service", inspect.StepNote, "no Service of the namespace selects it"+near, o)}
+}

@@ -1,0 +1,260 @@
+package whyserved
+
+import (
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+
+	discoveryv1 "k8s.io/api/discovery/v1"
+
+	"github.com/signpostd/signpost/app/inspect"
+	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/destination"
+)
+
+// sliceSteps say who has made slices, and what these have.
+func sliceSteps(f *facts) []inspect.Step {
+	if f.service == nil {
+		return nil
+	}
+	if f.slicesErr != nil {
+		return []inspect.Step{unknown("Slices", f.slicesErr)}
+	}
+	if len(f.slices) == 0 {
+		if len(f.matched.pods) == 0 && f.workloads == 0 {
+			return nil // an earlier step says why
+		}
+		return []inspect.Step{step("Slices", inspect.StepWrong,
+			"no EndpointSlice belongs to the Service, although its selector matches: whoever makes slices doesn't run, or fails; start the role controllers, or look at the log of kube-controller-manager", f.ref())}
+	}
+	ready, notReady := 0, 0
+	makers := map[string]int{}
+	var lines []string
+	for i := range f.slices {
+		s := &f.slices[i]
+		maker := s.Labels[discoveryv1.LabelManagedBy]
+		if maker == "" {
+			maker = "nobody who signs"
+		}
+		makers[short(maker)]++
+		own := 0
+		for k := range s.Endpoints {
+			if r := s.Endpoints[k].Conditions.Ready; r == nil || *r {
+				own++
+			}
+		}
+		ready, notReady = ready+own, notReady+len(s.Endpoints)-own
+		if len(lines) < maxShown {
+			lines = append(lines, fmt.Sprintf("%s: %s, %d ready and %d not, ports %s", s.Name, s.AddressType, own, len(s.Endpoints)-own, slicePorts(s)))
+		}
+	}
+	text := fmt.Sprintf("%s, made by %s, with %s", numbered(len(f.slices), "EndpointSlice"), strings.Join(slices.Sorted(maps.Keys(makers)), " and "), numbered(ready, "ready endpoint"))
+	if notReady > 0 {
+		text += fmt.Sprintf(" and %d that are not", notReady)
+	}
+	s := step("Slices", inspect.StepWell, text, nil)
+	s.More = lines
+	return []inspect.Step{s}
+}
+
+func numbered(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
+
+func slicePorts(s *discoveryv1.EndpointSlice) string {
+	var all []string
+	for _, p := range s.Ports {
+		text := "none"
+		if p.Port != nil {
+			text = fmt.Sprint(*p.Port)
+		}
+		if p.Name != nil && *p.Name != "" {
+			text = short(*p.Name) + ":" + text
+		}
+		if all = append(all, text); len(all) == maxShown {
+			break
+		}
+	}
+	return "[" + strings.Join(all, " ") + "]"
+}
+
+// endpointSteps say for each port what becomes of the endpoints of the slices.
+func endpointSteps(f *facts) []inspect.Step {
+	if len(f.known.Ports) == 0 {
+		return []inspect.Step{step("Endpoints", inspect.StepNote, "the Service declares no port, so it has endpoints for nothing but ports that a client chooses", f.ref())}
+	}
+	var steps []inspect.Step
+	for i := range f.walks {
+		steps = append(steps, endpointStep(f, &f.walks[i]))
+	}
+	return steps
+}
+
+// fated are the endpoints of slices that no client is told of, by their fate.
+type fated struct {
+	counts    map[catalog.Outcome]int
+	lines     map[catalog.Outcome][]string
+	hostnames []string
+	ports     []string
+}
+
+func fatesOf(w *portWalk) fated {
+	f := fated{counts: map[catalog.Outcome]int{}, lines: map[catalog.Outcome][]string{}}
+	told := map[netip.AddrPort]bool{}
+	for _, e := range endpointsOf(&w.told) {
+		told[e.Addr] = true
+	}
+	for _, m := range w.walk.Members {
+		for _, s := range m.Slices {
+			for _, subset := range s.Slice.Subsets {
+				for _, p := range subset.Ports {
+					f.ports = addSome(f.ports, fmt.Sprintf("%s:%d", p.Name, p.Port))
+				}
+			}
+			for _, e := range s.Endpoints {
+				if name := e.Endpoint.Hostname; name != "" {
+					f.hostnames = addSome(f.hostnames, name)
+				}
+				if e.Outcome == catalog.Served && told[e.Addr] {
+					continue
+				}
+				f.counts[e.Outcome]++
+				if len(f.lines[e.Outcome]) < maxShown {
+					f.lines[e.Outcome] = append(f.lines[e.Outcome], endpointText(e))
+				}
+			}
+		}
+	}
+	return f
+}
+
+// addSome adds a text to a set that stays short.
+func addSome(set []string, text string) []string {
+	if len(set) < maxShown && !slices.Contains(set, text) {
+		return append(set, text)
+	}
+	return set
+}
+
+func endpointText(e catalog.WalkedEndpoint) string {
+	text := e.Addr.String()
+	if e.Addr.Port() == 0 {
+		text = e.Addr.Addr().String()
+	}
+	if t := e.Endpoint.Target; t.Kind != "" {
+		text += fmt.Sprintf(" (%s %s)", t.Kind, t.Name)
+	}
+	return text
+}
+
+// fateTexts say what is so of endpoints that are left out.
+var fateTexts = map[catalog.Outcome]string{
+	// The walk ends before the place of the client and the encoding.
+	catalog.Served:           "that can't be described to clients, or that no client is near enough to",
+	catalog.NotReadyOutcome:  "not ready",
+	catalog.WorkloadUnknown:  "of a workload that isn't known (yet, or no longer)",
+	catalog.WorkloadReplaced: "of a workload that was replaced by one of the same name",
+	catalog.PortLacking:      "in slices without this port",
+	catalog.OtherHostname:    "with another hostname",
+	catalog.FamilyOff:        "IPv6, which is off",
+	catalog.FamilyOther:      "IPv4 of a workload that has an IPv6 address",
+	catalog.AddressTaken:     "with an address that another endpoint has",
+	catalog.OfExternalName:   "of a Service of type ExternalName",
+}
+
+// endpointStep says what Get is told for a port. The verdict is the server's.
+func endpointStep(f *facts, w *portWalk) inspect.Step {
+	left := fatesOf(w)
+	port := fmt.Sprintf("port %d", w.port.Port)
+	if f.query.Hostname != "" {
+		port += " of the hostname " + f.query.Hostname
+	}
+	served := endpointsOf(&w.told)
+	s := step("Endpoints", inspect.StepWell, fmt.Sprintf("%s is served by %s", port, numbered(len(served), "endpoint")), f.ref())
+	if n := w.told.MorePlaces; n > 0 {
+		s.Text = fmt.Sprintf("%s is served by at least %s; clients of %d other places were not looked at", port, numbered(len(served), "endpoint"), n)
+	}
+	switch err := w.unserved(); {
+	case err == nil:
+	case w.told.Refusal != nil:
+		s.State, s.Text = inspect.StepWrong, fmt.Sprintf("calls for %s are %v", port, err)
+	case len(served) > 0:
+		s.State, s.Text = inspect.StepWrong, fmt.Sprintf("%s, and %v: compare the hints of the slices with their endpoints", s.Text, err)
+	default:
+		s.State, s.Text = inspect.StepWrong, port+" has no endpoint that is served: "+left.cause(f, w)
+	}
+	if s.State == inspect.StepWrong && w.overridden() {
+		// The overrides are what counts.
+		s.State = inspect.StepNote
+	}
+	for _, e := range served[:min(len(served), maxShown)] {
+		s.More = append(s.More, toldText(&e))
+	}
+	if n := len(served) - len(s.More); n > 0 {
+		s.More = append(s.More, fmt.Sprintf("and %d more", n))
+	}
+	for _, fate := range slices.Sorted(maps.Keys(left.counts)) {
+		s.More = append(s.More, fmt.Sprintf("left out are %d %s, such as %s", left.counts[fate], fateTexts[fate], left.lines[fate][0]))
+	}
+	for _, reason := range leftOut(&w.told) {
+		s.More = append(s.More, "left out is the "+reason)
+	}
+	return s
+}
+
+// toldText is an endpoint as clients are told of it.
+func toldText(e *destination.ToldEndpoint) string {
+	text := e.Addr.String()
+	if e.Target != nil {
+		text += fmt.Sprintf(" (%s %s)", e.Target.Key.Kind, e.Target.Key.Name)
+	}
+	return text
+}
+
+// cause says why no endpoint is served, and what to do.
+func (x fated) cause(f *facts, w *portWalk) string {
+	if reasons := leftOut(&w.told); len(reasons) > 0 {
+		return "left out is the " + reasons[0]
+	}
+	most, all := catalog.Served, 0
+	for fate, n := range x.counts {
+		all += n
+		if n > x.counts[most] || n == x.counts[most] && fate < most {
+			most = fate
+		}
+	}
+	switch {
+	case f.query.Hostname != "" && x.counts[catalog.OtherHostname] > 0:
+		return x.otherHostname(f)
+	case all == 0:
+		return "the slices have none; an earlier step says why, or look at who makes the slices"
+	case most == catalog.NotReadyOutcome:
+		return fmt.Sprintf("%s not ready: look at the readiness of the pods", withVerb(x.counts[most], "endpoint", "endpoints"))
+	case most == catalog.PortLacking && len(x.ports) == 0:
+		return "the slices have no ports: compare the targetPort of the Service with the ports of the containers"
+	case most == catalog.PortLacking:
+		return fmt.Sprintf("the slices have the ports [%s], and none is named %q: compare the targetPort of the Service with the ports of the containers", strings.Join(x.ports, " "), w.port.Name)
+	case most == catalog.WorkloadUnknown, most == catalog.WorkloadReplaced:
+		return "the slices name pods that are gone or not known yet: look at who makes the slices, and whether this process reads pods"
+	case most == catalog.FamilyOff:
+		return "all endpoints are IPv6, and IPv6 is off: set --enable-ipv6"
+	default:
+		return "all endpoints are " + fateTexts[most]
+	}
+}
+
+// otherHostname says which hostnames there are instead of the one that is asked for.
+func (x fated) otherHostname(f *facts) string {
+	if ip := catalog.DashedAddress(f.query.Hostname); ip.IsValid() {
+		return fmt.Sprintf("the name is that of an endpoint without a hostname at the address %s, and the Service has none there: the pod is gone or was replaced, or has a hostname", ip)
+	}
+	if len(x.hostnames) == 0 {
+		return fmt.Sprintf("no pod has a hostname: set spec.hostname and spec.subdomain: %s in the pods, or serviceName: %[1]s in their StatefulSet", f.query.Name)
+	}
+	return fmt.Sprintf("the pods have the hostnames [%s]%s", strings.Join(x.hostnames, " "), meant(f.query.Hostname, x.hostnames))
+}

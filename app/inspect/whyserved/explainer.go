@@ -1,0 +1,195 @@
+package whyserved
+
+import (
+	"context"
+	"slices"
+
+	pb "github.com/linkerd/linkerd2-proxy-api/go/destination"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/signpostd/signpost/app/inspect"
+	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/destination"
+)
+
+// maxPorts is how many ports of a Service are looked at when none is asked for.
+const maxPorts = 10
+
+// maxShown is how many lines are below a step.
+const maxShown = 12
+
+// maxOverrides is how many overrides of a ServiceProfile are followed.
+const maxOverrides = 10
+
+// Explainer implements [inspect.Explainer] for the role destination.
+type Explainer struct {
+	Catalog *catalog.Catalog
+	Server  Server
+	// Client reads objects when they are asked about; its answers have to be [Bounded].
+	Client kubernetes.Interface
+	// IPv6 is as in [catalog.Query].
+	IPv6 bool
+}
+
+// Server has the open calls, and says what calls are told; a [destination.Server] is one. All verdicts
+// are made of what it says, and the other facts say why.
+type Server interface {
+	StreamsOfService(key catalog.ServiceKey, limit int) (some []destination.OpenStream, all int)
+	Told(key catalog.ServiceKey, hostname string, port uint16) destination.Told
+	ToldProfile(q catalog.ProfileQuery) destination.ToldProfile
+	Overrides(p *pb.DestinationProfile) []destination.Override
+	ServiceOfProfile(name string) (catalog.ServiceKey, bool)
+}
+
+// Explain implements [inspect.Explainer].
+func (x *Explainer) Explain(ctx context.Context, q inspect.Query) []inspect.Step {
+	switch {
+	case q.Service != nil:
+		return x.service(ctx, q.Service)
+	case q.Address.Addr().IsValid():
+		return x.address(ctx, q.Address)
+	case q.Object != nil && q.Object.Namespace != "":
+		return x.object(ctx, q.Object)
+	default:
+		return nil
+	}
+}
+
+// object explains an object of a kind that this role reads.
+func (x *Explainer) object(ctx context.Context, o *inspect.ObjectRef) []inspect.Step {
+	switch {
+	case o.Kind == string(catalog.Pod) || o.Kind == string(catalog.ExternalWorkload):
+		return x.workload(ctx, o)
+	case o.Kind == "ServiceProfile":
+		return x.serviceProfile(o)
+	case slices.Contains(podOwners, o.Kind):
+		return x.owner(ctx, o)
+	default:
+		return nil
+	}
+}
+
+// facts are what is known of a Service at one moment. An error says why something isn't known.
+type facts struct {
+	query   *inspect.ServiceQuery
+	service *corev1.Service
+	// serviceErr and the others are nil if what they are about is known.
+	serviceErr error
+	// names are the Services of the namespace, for a name that doesn't exist.
+	names []string
+	known *catalog.Service
+	walks []portWalk
+
+	// matched are the pods that the selector selects; nearby are pods of the namespace, read when
+	// there is none.
+	matched, nearby some
+	podsErr         error
+	// workloads is how many ExternalWorkloads the selector selects.
+	workloads   int
+	slices      []discoveryv1.EndpointSlice
+	slicesErr   error
+	policies    []networkingv1.NetworkPolicy
+	policiesErr error
+
+	streams    []destination.OpenStream
+	allStreams int
+}
+
+// portWalk is what calls for a port are told, and how that comes about.
+type portWalk struct {
+	port catalog.ServicePort
+	// told is the answer of Get, and profile that of GetProfile by the name of the Service.
+	told    destination.Told
+	profile destination.ToldProfile
+	// conflicts are the refusals of GetProfile by a cluster IP.
+	conflicts []error
+	// overrides are where the profile sends the traffic instead.
+	overrides []override
+	// walk says what becomes of all endpoints of the slices.
+	walk catalog.Walk
+}
+
+func (x *Explainer) service(ctx context.Context, q *inspect.ServiceQuery) []inspect.Step {
+	return serviceSteps(x.gather(ctx, q))
+}
+
+// gather reads what is needed for a Service, and nothing that an earlier answer makes useless.
+func (x *Explainer) gather(ctx context.Context, q *inspect.ServiceQuery) *facts {
+	f := &facts{query: q}
+	key := catalog.ServiceKey{Cluster: catalog.LocalCluster, Namespace: q.Namespace, Name: q.Name}
+	f.known, _ = x.Catalog.FindService(key)
+	from := live{x.Client, q.Namespace}
+	if f.service, f.serviceErr = from.service(ctx, q.Name); f.service == nil && f.serviceErr == nil {
+		f.names = x.Catalog.ServiceNames(q.Namespace)
+		return f
+	}
+	f.walks = x.walks(key, f.known, q)
+	f.streams, f.allStreams = x.Server.StreamsOfService(key, maxShown)
+	if f.service == nil || f.service.Spec.Type == corev1.ServiceTypeExternalName {
+		return f
+	}
+	f.slices, f.slicesErr = from.slices(ctx, q.Name)
+	if selector := f.service.Spec.Selector; len(selector) > 0 {
+		f.workloads = x.Catalog.CountExternalWorkloads(q.Namespace, selector)
+		if f.matched, f.podsErr = from.pods(ctx, selector); f.podsErr == nil && len(f.matched.pods) == 0 {
+			f.nearby, f.podsErr = from.pods(ctx, nil)
+		}
+		if len(f.matched.pods) > 0 {
+			f.policies, f.policiesErr = from.policies(ctx)
+		}
+	}
+	return f
+}
+
+// walks goes the way for the port that is asked for, or for those that the Service declares.
+func (x *Explainer) walks(key catalog.ServiceKey, s *catalog.Service, q *inspect.ServiceQuery) []portWalk {
+	if s == nil {
+		return nil
+	}
+	var all []portWalk
+	for _, p := range s.Ports {
+		if (q.Port == 0 || p.Port == q.Port) && p.Protocol != catalog.UDP && len(all) < maxPorts {
+			all = append(all, x.walkPort(key, s, q.Hostname, p))
+		}
+	}
+	return all
+}
+
+func (x *Explainer) walkPort(key catalog.ServiceKey, s *catalog.Service, hostname string, p catalog.ServicePort) portWalk {
+	w := x.tell(key, s, hostname, p)
+	w.walk = x.Catalog.Walk(key, catalog.Query{Port: p.Port, Hostname: hostname, IPv6: x.IPv6})
+	return w
+}
+
+// tell returns what calls for a port are told, without how that comes about.
+func (x *Explainer) tell(key catalog.ServiceKey, s *catalog.Service, hostname string, p catalog.ServicePort) portWalk {
+	w := portWalk{port: p, told: x.Server.Told(key, hostname, p.Port)}
+	if key.Cluster != catalog.LocalCluster {
+		return w // proxies don't ask for it
+	}
+	w.profile = x.Server.ToldProfile(catalog.ProfileQuery{Service: key, Hostname: hostname, Port: p.Port})
+	if hostname != "" {
+		return w
+	}
+	for _, ip := range s.ClusterIPs {
+		if err := x.Server.ToldProfile(catalog.ProfileQuery{IP: ip, Port: p.Port}).Refusal; err != nil {
+			w.conflicts = append(w.conflicts, err)
+		}
+	}
+	w.overrides = x.overrides(w.profile)
+	return w
+}
+
+// step returns a step about an object.
+func step(what string, state inspect.StepState, text string, object *inspect.ObjectRef) inspect.Step {
+	return inspect.Step{What: what, State: state, Text: text, Object: object}
+}
+
+// unknown is a step that says why something isn't known.
+func unknown(what string, err error) inspect.Step {
+	return inspect.Step{What: what, State: inspect.StepUnknown, Text: err.Error()}
+}

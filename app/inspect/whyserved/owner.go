@@ -1,0 +1,66 @@
+package whyserved
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/signpostd/signpost/app/inspect"
+)
+
+// podOwners are the kinds of objects that make pods.
+var podOwners = []string{"Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job", "CronJob"}
+
+// maxOwned is how many Services of an object that makes pods are explained.
+const maxOwned = 2
+
+// owner explains an object that makes pods: the Services that select its pods.
+func (x *Explainer) owner(ctx context.Context, o *inspect.ObjectRef) []inspect.Step {
+	from := live{x.Client, o.Namespace}
+	all, err := from.pods(ctx, nil)
+	if err != nil {
+		return []inspect.Step{unknown("Pods", err)}
+	}
+	own := "a " + o.Kind + " has no endpoints of its own"
+	at := slices.IndexFunc(all.pods, func(p corev1.Pod) bool { return isOwned(&p, o) })
+	if at < 0 {
+		return []inspect.Step{step(o.Kind, inspect.StepUnknown, fmt.Sprintf("%s, and %s seems to be made by %s/%s: ask about its Service, as in svc/NAME, or about a pod", own, noneOf(all), o.Namespace, o.Name), o)}
+	}
+	pod := &all.pods[at]
+	services, err := from.services(ctx)
+	if err != nil {
+		return []inspect.Step{unknown("Service", err)}
+	}
+	var names []string
+	for i := range services {
+		if selector := services[i].Spec.Selector; len(selector) > 0 && labels.SelectorFromSet(selector).Matches(labels.Set(pod.Labels)) {
+			names = append(names, services[i].Name)
+		}
+	}
+	if len(names) == 0 {
+		return []inspect.Step{step(o.Kind, inspect.StepUnknown, fmt.Sprintf("%s, and no Service of the namespace selects its pods: ask about one of them, as in pod/%s", own, pod.Name), o)}
+	}
+	steps := []inspect.Step{step(o.Kind, inspect.StepNote, fmt.Sprintf("%s: its pods, such as %s, are those of the Service %s", own, pod.Name, strings.Join(names[:min(len(names), maxShown)], ", ")), o)}
+	for _, name := range names[:min(len(names), maxOwned)] {
+		steps = append(steps, x.service(ctx, &inspect.ServiceQuery{Namespace: o.Namespace, Name: name})...)
+	}
+	return steps
+}
+
+// isOwned reports whether an object has made a pod. Between a Deployment and its pods, and between a
+// CronJob and its pods, is an object whose name has one more part.
+func isOwned(p *corev1.Pod, o *inspect.ObjectRef) bool {
+	return slices.ContainsFunc(p.OwnerReferences, func(owner metav1.OwnerReference) bool {
+		if owner.Kind == o.Kind {
+			return owner.Name == o.Name
+		}
+		between := map[string]string{"Deployment": "ReplicaSet", "CronJob": "Job"}[o.Kind]
+		prefix, ok := strings.CutPrefix(owner.Name, o.Name+"-")
+		return owner.Kind == between && ok && !strings.Contains(prefix, "-")
+	})
+}

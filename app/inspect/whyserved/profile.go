@@ -1,0 +1,193 @@
+package whyserved
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/signpostd/signpost/app/inspect"
+	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/destination"
+)
+
+// override is a destination that a ServiceProfile sends traffic to, and what Get is told of it.
+type override struct {
+	destination.Override
+	told destination.Told
+}
+
+// overrides follows where a profile sends the traffic. Those without a weight get none.
+func (x *Explainer) overrides(p destination.ToldProfile) []override {
+	var all []override
+	for _, o := range x.Server.Overrides(p.Wire) {
+		if o.Weight == 0 || len(all) == maxOverrides {
+			continue
+		}
+		followed := override{Override: o}
+		if o.Err == nil && o.Service.Name != "" {
+			followed.told = x.Server.Told(o.Service, o.Hostname, o.Port)
+		}
+		all = append(all, followed)
+	}
+	return all
+}
+
+// overridden reports whether a profile sends the traffic of a port elsewhere.
+func (w *portWalk) overridden() bool { return len(w.overrides) > 0 }
+
+// problem says why clients that are sent there get no endpoint; empty if they get some.
+func (o *override) problem() string {
+	switch {
+	case o.Err != nil:
+		return short(o.Err.Error())
+	case o.Service.Name == "":
+		return "it is an IP address, and overrides are looked up by name"
+	default:
+		if err := unserved(&o.told); err != nil {
+			return err.Error()
+		}
+		return ""
+	}
+}
+
+// profileSteps say what GetProfile is told for the ports of a Service.
+func profileSteps(f *facts) []inspect.Step {
+	var steps []inspect.Step
+	for i := range f.walks {
+		w := &f.walks[i]
+		if w.profile.Snapshot == nil {
+			continue
+		}
+		if err := w.profile.Refusal; err != nil && (f.query.Hostname == "" || w.unserved() == nil) {
+			steps = append(steps, step("Profile", inspect.StepWrong, fmt.Sprintf("profiles of port %d are %v", w.port.Port, refusalError(err)), f.ref()))
+		}
+		for _, err := range w.conflicts {
+			steps = append(steps, step("Profile", inspect.StepWrong, fmt.Sprintf("profiles of the cluster IP and port %d are %v: delete one of the two, or wait until it is gone", w.port.Port, refusalError(err)), f.ref()))
+		}
+		steps = append(steps, overrideSteps(w)...)
+	}
+	if len(f.walks) > 0 && f.walks[0].profile.Snapshot != nil {
+		steps = append(steps, profileStep(&f.walks[0].profile)...)
+	}
+	return append(steps, opaqueSteps(f)...)
+}
+
+// profileStep says which ServiceProfile is in force, and what can't be used of it.
+func profileStep(told *destination.ToldProfile) []inspect.Step {
+	sp := told.Snapshot.Profile
+	if sp == nil {
+		return nil
+	}
+	ref := &inspect.ObjectRef{Kind: "ServiceProfile", Namespace: sp.Namespace, Name: sp.Name}
+	name := sp.Namespace + "/" + short(sp.Name)
+	var steps []inspect.Step
+	switch {
+	case sp.Invalid:
+		steps = append(steps, step("Profile", inspect.StepWrong,
+			fmt.Sprintf("the ServiceProfile %s can't be used, so the default profile is served: see its retryBudget.ttl, and signpost problems", name), ref))
+	case len(told.LeftOut) > 0:
+		p := told.LeftOut[0]
+		steps = append(steps, step("Profile", inspect.StepWrong, fmt.Sprintf("the ServiceProfile %s can't be used: %s: %s", name, p.Field, short(p.Reason)), ref))
+	default:
+		steps = append(steps, step("Profile", inspect.StepWell, fmt.Sprintf("the ServiceProfile %s is in force, with %s", name, numbered(len(sp.Routes), "route")), ref))
+	}
+	for i := range sp.Routes {
+		for _, broken := range sp.Routes[i].Condition.BrokenRegexps() {
+			steps = append(steps, step("Profile", inspect.StepWrong,
+				fmt.Sprintf("the route %q of the ServiceProfile %s is ignored by proxies: %s is no regular expression, correct it", short(sp.Routes[i].Name), name, short(fmt.Sprintf("%q", broken))), ref))
+		}
+	}
+	return steps
+}
+
+// overrideSteps say where a ServiceProfile sends traffic, and who is not there.
+func overrideSteps(w *portWalk) []inspect.Step {
+	if !w.overridden() {
+		return nil
+	}
+	var steps []inspect.Step
+	var names []string
+	for i := range w.overrides {
+		o := &w.overrides[i]
+		names = append(names, short(o.Authority))
+		why := o.problem()
+		if why == "" {
+			continue
+		}
+		var ref *inspect.ObjectRef
+		if o.Service.Name != "" {
+			ref = &inspect.ObjectRef{Kind: "Service", Namespace: o.Service.Namespace, Name: o.Service.Name}
+		}
+		steps = append(steps, step("Override", inspect.StepWrong, fmt.Sprintf(
+			"the ServiceProfile sends traffic of port %d to %s, which has no endpoints (%s): correct spec.dstOverrides, or that Service", w.port.Port, short(o.Authority), why,
+		), ref))
+	}
+	return append(steps, step("Override", inspect.StepNote, fmt.Sprintf("the ServiceProfile sends the traffic of port %d to %s", w.port.Port, strings.Join(names, ", ")), nil))
+}
+
+// opaqueSteps say that the Service and its endpoints disagree about whether a port is opaque.
+func opaqueSteps(f *facts) []inspect.Step {
+	var steps []inspect.Step
+	for i := range f.walks {
+		w := &f.walks[i]
+		if w.profile.Wire == nil || w.overridden() || f.query.Hostname != "" {
+			continue
+		}
+		opaque := w.profile.Wire.GetOpaqueProtocol()
+		differs := func(e *destination.ToldEndpoint) bool {
+			hint := e.Wire.GetProtocolHint()
+			return hint != nil && (hint.GetOpaque() != nil) != opaque
+		}
+		if !tells(&w.told, differs) {
+			continue
+		}
+		text := fmt.Sprintf("port %d is opaque for the Service, and not for all of its pods: annotate both with config.linkerd.io/opaque-ports, the Service with its port, the pods with theirs", w.port.Port)
+		if !opaque {
+			text = fmt.Sprintf("port %d is not opaque for the Service, and is for pods of it: annotate both with config.linkerd.io/opaque-ports, the Service with its port, the pods with theirs", w.port.Port)
+		}
+		steps = append(steps, step("Opaque ports", inspect.StepNote, text, f.ref()))
+	}
+	return steps
+}
+
+// serviceProfile explains a ServiceProfile: for which Service it is, and what it does there.
+func (x *Explainer) serviceProfile(o *inspect.ObjectRef) []inspect.Step {
+	name := o.Namespace + "/" + o.Name
+	key, ok := x.Server.ServiceOfProfile(o.Name)
+	if !ok {
+		return []inspect.Step{step("Profile", inspect.StepWrong, fmt.Sprintf(
+			"the ServiceProfile %s is for no Service: its name has to be NAME.NAMESPACE.svc and the domain of the cluster", name,
+		), o)}
+	}
+	f := &facts{query: &inspect.ServiceQuery{Namespace: key.Namespace, Name: key.Name}}
+	service, known := x.Catalog.FindService(key)
+	port := uint16(80)
+	if known && len(service.Ports) > 0 {
+		port = service.Ports[0].Port
+	}
+	told := x.Server.ToldProfile(catalog.ProfileQuery{Service: key, Port: port, ClientNamespace: o.Namespace})
+	sp := told.Snapshot.Profile
+	switch {
+	case sp == nil || sp.Namespace != o.Namespace:
+		return []inspect.Step{step("Profile", inspect.StepWrong, fmt.Sprintf(
+			"this process knows no ServiceProfile %s: look at its name and namespace, and at the table serviceprofile in the status", name,
+		), o)}
+	case !known:
+		return append(profileStep(&told), step("Profile", inspect.StepWrong, fmt.Sprintf("there is no Service %s/%s for the ServiceProfile: create it, or correct the name of the profile", key.Namespace, key.Name), f.ref()))
+	}
+	steps := profileStep(&told)
+	if o.Namespace != key.Namespace {
+		steps = append(steps, step("Profile", inspect.StepNote, "only clients in the namespace "+o.Namespace+" use it, because the Service is in the namespace "+key.Namespace, o))
+	}
+	if err := told.Refusal; err != nil {
+		return append(steps, step("Profile", inspect.StepWrong, fmt.Sprintf("profiles of the Service %s/%s are %v", key.Namespace, key.Name, refusalError(err)), f.ref()))
+	}
+	for _, p := range service.Ports[:min(len(service.Ports), maxPorts)] {
+		w := portWalk{port: p, profile: x.Server.ToldProfile(catalog.ProfileQuery{Service: key, Port: p.Port, ClientNamespace: o.Namespace})}
+		w.overrides = x.overrides(w.profile)
+		if added := overrideSteps(&w); !slices.ContainsFunc(steps, func(s inspect.Step) bool { return len(added) > 0 && s.Text == added[0].Text }) {
+			steps = append(steps, added...)
+		}
+	}
+	return steps
+}

@@ -1,0 +1,190 @@
+package whyserved
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/signpostd/signpost/app/inspect"
+	"github.com/signpostd/signpost/internal/nearest"
+)
+
+// meant asks whether a similar name was meant; empty if there is none.
+func meant(name string, candidates []string) string {
+	if near, ok := likest(name, candidates); ok && near != name {
+		return ": did you mean " + near + "?"
+	}
+	return ": look at its name and namespace"
+}
+
+// likest returns the candidate that is most like a name. Letters in another order are like it, too.
+func likest(name string, candidates []string) (string, bool) {
+	if near, ok := nearest.Of(name, candidates); ok {
+		return near, true
+	}
+	sorted := func(s string) string { b := []byte(s); slices.Sort(b); return string(b) }
+	for _, c := range candidates {
+		if len(c) == len(name) && sorted(c) == sorted(name) {
+			return c, true
+		}
+	}
+	return "", false
+}
+
+// selectorSteps say which pods a Service selects, and how these are.
+func selectorSteps(f *facts) []inspect.Step {
+	if f.service == nil {
+		return nil
+	}
+	selector := f.service.Spec.Selector
+	if len(selector) == 0 {
+		if f.slicesErr == nil && len(f.slices) == 0 {
+			return []inspect.Step{step("Selector", inspect.StepWrong,
+				"the Service has no selector, and nobody has made EndpointSlices for it: give it a selector in spec.selector, or make slices with its name in the label kubernetes.io/service-name", f.ref())}
+		}
+		return []inspect.Step{step("Selector", inspect.StepNote, "the Service has no selector: its slices are made by somebody else", f.ref())}
+	}
+	text := selectorText(selector)
+	switch {
+	case f.podsErr != nil:
+		return []inspect.Step{unknown("Selector", f.podsErr)}
+	case len(f.matched.pods) > 0:
+		found := step("Selector", inspect.StepWell, fmt.Sprintf("the selector %s matches %s", text, podCount(f.matched)), f.ref())
+		return append([]inspect.Step{found}, podSteps(f)...)
+	case f.workloads > 0:
+		return []inspect.Step{step("Selector", inspect.StepWell, fmt.Sprintf("the selector %s matches %d ExternalWorkloads", text, f.workloads), f.ref())}
+	case len(f.nearby.pods) == 0:
+		return []inspect.Step{step("Selector", inspect.StepWrong, fmt.Sprintf("the selector %s matches no pod, and the namespace %s has no pods: create them, or look at what should", text, f.query.Namespace), f.ref())}
+	default:
+		return []inspect.Step{step("Selector", inspect.StepWrong, fmt.Sprintf("the selector %s matches no pod%s", text, suggestion(selector, f.nearby)), f.ref())}
+	}
+}
+
+func podCount(s some) string {
+	if len(s.pods) == 1 && !s.more {
+		return "1 pod"
+	}
+	return s.count() + " pods"
+}
+
+// thePods names all that there are.
+func thePods(s some) string {
+	if len(s.pods) == 1 && !s.more {
+		return "the only pod"
+	}
+	return "the " + s.count() + " pods"
+}
+
+// noneOf names the pods of a namespace of which none has something.
+func noneOf(s some) string {
+	if len(s.pods) == 1 && !s.more {
+		return "no pod of the namespace"
+	}
+	return "none of the " + s.count() + " pods of the namespace"
+}
+
+// selectorText is a selector as kubectl writes it, not too long.
+func selectorText(selector map[string]string) string {
+	return short(labels.SelectorFromSet(selector).String())
+}
+
+// suggestion says what would match: the requirement that the most pods fail alone, and what they
+// have instead.
+func suggestion(selector map[string]string, nearby some) string {
+	instead := map[string]int{} // labels that pods have in the place of the one that they fail
+	for i := range nearby.pods {
+		if label, ok := nearMiss(selector, nearby.pods[i].Labels); ok {
+			instead[label]++
+		}
+	}
+	if len(instead) == 0 {
+		return fmt.Sprintf(": %s has even a similar label; compare spec.selector with the labels of the pods", noneOf(nearby))
+	}
+	best := slices.MaxFunc(slices.Sorted(maps.Keys(instead)), func(a, b string) int { return cmp.Compare(instead[a], instead[b]) })
+	count := fmt.Sprintf("%d pods of the namespace have", instead[best])
+	if instead[best] == 1 {
+		count = "1 pod of the namespace has"
+	}
+	return fmt.Sprintf("; %s %s: did you mean that?", count, short(best))
+}
+
+// nearMiss returns the label that a pod has in the place of the only requirement that it fails: one
+// with the same key, or with a similar key and the same value.
+func nearMiss(selector, has map[string]string) (label string, ok bool) {
+	var failed []string
+	for key, value := range selector {
+		if got, there := has[key]; !there || got != value {
+			failed = append(failed, key)
+		}
+	}
+	if len(failed) != 1 {
+		return "", false
+	}
+	key := failed[0]
+	if got, there := has[key]; there {
+		// Pods with quite another value belong to another Service, unless all else is the same.
+		_, similar := likest(selector[key], []string{got})
+		return key + "=" + got, len(selector) > 1 || similar
+	}
+	for _, other := range slices.Sorted(maps.Keys(has)) {
+		if _, required := selector[other]; !required && has[other] == selector[key] {
+			return other + "=" + has[other], true
+		}
+	}
+	return "", false
+}
+
+// podSteps say how many of the selected pods are ready, and whether they have the ports.
+func podSteps(f *facts) []inspect.Step {
+	steps := readySteps(f)
+	for _, p := range f.service.Spec.Ports {
+		if p.TargetPort.StrVal == "" || f.query.Port != 0 && int32(f.query.Port) != p.Port {
+			continue
+		}
+		if s, wrong := targetPortStep(f, p); wrong {
+			steps = append(steps, s)
+		}
+	}
+	return steps
+}
+
+// targetPortStep says whether the pods have a container port of the name.
+func targetPortStep(f *facts, p corev1.ServicePort) (inspect.Step, bool) {
+	name := p.TargetPort.StrVal
+	var have []string
+	for i := range f.matched.pods {
+		for _, c := range slices.Concat(f.matched.pods[i].Spec.InitContainers, f.matched.pods[i].Spec.Containers) {
+			for _, port := range c.Ports {
+				if port.Name == name {
+					return inspect.Step{}, false
+				}
+				if port.Name != "" && !slices.Contains(have, port.Name) && len(have) < maxShown {
+					have = append(have, port.Name)
+				}
+			}
+		}
+	}
+	text := fmt.Sprintf("the port %s has the targetPort %q, and no container of %s has a port of that name", portName(p), short(name), thePods(f.matched))
+	slices.Sort(have)
+	switch near, ok := likest(name, have); {
+	case len(have) == 0:
+		text += ": name a port in the containers, or give targetPort as a number"
+	case ok:
+		text += fmt.Sprintf(" (they have %s): did you mean %s?", strings.Join(have, ", "), near)
+	default:
+		text += fmt.Sprintf(" (they have %s): name one of these in targetPort", strings.Join(have, ", "))
+	}
+	return step("Target port", inspect.StepWrong, text, f.ref()), true
+}
+
+func portName(p corev1.ServicePort) string {
+	if p.Name == "" {
+		return fmt.Sprint(p.Port)
+	}
+	return fmt.Sprintf("%s:%d", p.Name, p.Port)
+}

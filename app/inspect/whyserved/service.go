@@ -1,0 +1,213 @@
+package whyserved
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/signpostd/signpost/app/inspect"
+	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/destination"
+)
+
+// serviceSteps are the way from a Service to the streams of its clients.
+func serviceSteps(f *facts) []inspect.Step {
+	steps, end := objectSteps(f)
+	if end {
+		return steps
+	}
+	var causes []inspect.Step
+	if f.known.RemoteCluster != nil || f.known.Federation != nil {
+		causes = memberSteps(f)
+	} else {
+		causes = append(selectorSteps(f), sliceSteps(f)...)
+	}
+	if allServed(f.walks) {
+		// What objects lack is worth knowing, and hurts nobody.
+		causes = lowered(causes)
+	}
+	steps = append(steps, causes...)
+	steps = append(steps, endpointSteps(f)...)
+	steps = append(steps, profileSteps(f)...)
+	steps = append(steps, placeSteps(f)...)
+	steps = append(steps, policySteps(f)...)
+	return append(steps, streamSteps(f)...)
+}
+
+func (f *facts) ref() *inspect.ObjectRef {
+	return &inspect.ObjectRef{Kind: "Service", Namespace: f.query.Namespace, Name: f.query.Name}
+}
+
+// objectSteps say whether there is such a Service, and such a port. The end is true when nothing
+// follows.
+func objectSteps(f *facts) (steps []inspect.Step, end bool) {
+	name := f.query.Namespace + "/" + f.query.Name
+	switch {
+	case f.service == nil && f.serviceErr == nil:
+		return []inspect.Step{step("Service", inspect.StepWrong, "there is no Service "+name+meant(f.query.Name, f.names), f.ref())}, true
+	case f.serviceErr != nil:
+		steps = append(steps, unknown("Service", f.serviceErr))
+	}
+	if f.known == nil {
+		return append(steps, step("Service", inspect.StepWrong,
+			"the API server has the Service "+name+", and this process has not read it: look at the table of Services in its status, and whether it reads this namespace", f.ref())), true
+	}
+	if f.service != nil && f.service.Spec.Type == corev1.ServiceTypeExternalName {
+		return append(steps, step("Service", inspect.StepWell,
+			fmt.Sprintf("the Service %s is of type ExternalName: it stands for the DNS name %s, and has no endpoints: calls for it are refused, so no ServiceProfile may send traffic to it", name, short(f.service.Spec.ExternalName)), f.ref())), true
+	}
+	steps = append(steps, step("Service", inspect.StepWell, fmt.Sprintf("the Service %s exists, %s", name, addressesOf(f)), f.ref()))
+	return append(steps, portSteps(f)...), false
+}
+
+func addressesOf(f *facts) string {
+	if len(f.known.ClusterIPs) == 0 {
+		return "is headless, and has the ports " + portList(f.known)
+	}
+	var ips []string
+	for _, ip := range f.known.ClusterIPs {
+		ips = append(ips, ip.String())
+	}
+	return "with " + strings.Join(ips, " and ") + ", and has the ports " + portList(f.known)
+}
+
+func portList(s *catalog.Service) string {
+	var all []string
+	for _, p := range s.Ports {
+		text := fmt.Sprint(p.Port)
+		if p.Name != "" {
+			text = p.Name + ":" + text
+		}
+		if p.Protocol != catalog.TCP {
+			text += "/" + string(p.Protocol)
+		}
+		if all = append(all, text); len(all) == maxShown {
+			all = append(all, "…")
+			break
+		}
+	}
+	return "[" + strings.Join(all, " ") + "]"
+}
+
+func portSteps(f *facts) []inspect.Step {
+	port := f.query.Port
+	if port == 0 {
+		return nil
+	}
+	declared := slices.IndexFunc(f.known.Ports, func(p catalog.ServicePort) bool { return p.Port == port })
+	if declared < 0 {
+		return []inspect.Step{step("Port", inspect.StepWrong, fmt.Sprintf(
+			"the Service doesn't declare port %d (it has %s): ask for one that it has, or add the port to spec.ports", port, portList(f.known),
+		), f.ref())}
+	}
+	if p := f.known.Ports[declared]; len(f.walks) == 0 {
+		return []inspect.Step{step("Port", inspect.StepWrong, fmt.Sprintf(
+			"the Service has port %d for %s only, and meshed clients speak TCP", port, p.Protocol,
+		), f.ref())}
+	}
+	return nil
+}
+
+// memberSteps are those of a remote or federated Service.
+func memberSteps(f *facts) []inspect.Step {
+	if len(f.walks) == 0 {
+		return nil
+	}
+	var steps []inspect.Step
+	for _, m := range f.walks[0].walk.Members {
+		name := fmt.Sprintf("%s/%s", m.Key.Namespace, m.Key.Name)
+		ref := &inspect.ObjectRef{Kind: "Service", Namespace: m.Key.Namespace, Name: m.Key.Name}
+		where := "in our own cluster"
+		if m.Key.Cluster != catalog.LocalCluster {
+			ref.Cluster, where = m.Key.Cluster, "in the cluster "+m.Key.Cluster
+		}
+		switch {
+		case !m.Linked:
+			steps = append(steps, step("Cluster", inspect.StepWrong, fmt.Sprintf(
+				"the member %s is in the cluster %s, which isn't linked: link it, or correct the name; signpost clusters lists the linked ones", name, m.Key.Cluster,
+			), ref))
+		case !m.Synced:
+			steps = append(steps, step("Cluster", inspect.StepWrong, fmt.Sprintf(
+				"the member %s is in the cluster %s, which has not been read completely: signpost clusters says why", name, m.Key.Cluster,
+			), ref))
+		case m.Service == nil:
+			steps = append(steps, step("Member", inspect.StepWrong, fmt.Sprintf("there is no Service %s %s: create it, or take it out of the members", name, where), ref))
+		case m.Service.ExternalName:
+			steps = append(steps, step("Member", inspect.StepWrong, fmt.Sprintf("the member %s %s is of type ExternalName, and has no endpoints", name, where), ref))
+		default:
+			steps = append(steps, step("Member", inspect.StepWell, fmt.Sprintf("the member %s exists %s", name, where), ref))
+		}
+	}
+	if len(steps) == 0 {
+		steps = append(steps, step("Member", inspect.StepWrong,
+			"the Service is remote or federated, and names no member: its labels or annotations multicluster.linkerd.io/… are incomplete", f.ref()))
+	}
+	return steps
+}
+
+// placeSteps say what makes answers depend on the place of the client.
+func placeSteps(f *facts) []inspect.Step {
+	if f.known.LocalTraffic {
+		return []inspect.Step{step("Place", inspect.StepNote, "internalTrafficPolicy is Local: a client is told only of endpoints on its own node", f.ref())}
+	}
+	hinted := func(e *destination.ToldEndpoint) bool { return len(e.HintZones) > 0 }
+	if slices.ContainsFunc(f.walks, func(w portWalk) bool { return tells(&w.told, hinted) }) {
+		return []inspect.Step{step("Place", inspect.StepNote, "the slices have hints for zones: a client may be told only of the endpoints for its own zone", f.ref())}
+	}
+	return nil
+}
+
+func streamSteps(f *facts) []inspect.Step {
+	if f.allStreams == 0 {
+		return []inspect.Step{step("Streams", inspect.StepNote, "no client asks this process for the Service now", nil)}
+	}
+	s := step("Streams", inspect.StepWell, fmt.Sprintf("%s this process for the Service, and %s told of all that is known", clients(f.allStreams, "asks", "ask"), pluralClients(f.allStreams)), nil)
+	behind := 0
+	for i := range f.streams {
+		o := &f.streams[i]
+		state := "synced"
+		if o.Behind() {
+			state = "behind"
+			behind++
+		}
+		s.More = append(s.More, fmt.Sprintf("%s: %s, %d endpoints, version %d of %d, %s", clientOf(o.Namespace, o.Pod, o.Peer.String()), o.Target, o.Endpoints, o.Sent, o.Current, state))
+	}
+	if n := f.allStreams - len(f.streams); n > 0 {
+		s.More = append(s.More, fmt.Sprintf("and %d more", n))
+	}
+	if behind > 0 {
+		s.State, s.Text = inspect.StepNote, fmt.Sprintf("%s this process for the Service, and at least %d of them %s behind at the moment", clients(f.allStreams, "asks", "ask"), behind, isAre(behind))
+	}
+	return []inspect.Step{s}
+}
+
+func clients(n int, one, many string) string {
+	if n == 1 {
+		return "1 stream " + one
+	}
+	return fmt.Sprintf("%d streams %s", n, many)
+}
+
+func pluralClients(n int) string {
+	if n == 1 {
+		return "was"
+	}
+	return "all were"
+}
+
+func isAre(n int) string {
+	if n == 1 {
+		return "is"
+	}
+	return "are"
+}
+
+// clientOf names a client as its token does. Whoever makes tokens chooses the names.
+func clientOf(namespace, pod, peer string) string {
+	if pod == "" && namespace == "" {
+		return peer
+	}
+	return short(namespace+"/"+pod) + " at " + peer
+}

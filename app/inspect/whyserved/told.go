@@ -1,0 +1,146 @@
+package whyserved
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"google.golang.org/grpc/status"
+
+	"github.com/signpostd/signpost/app/inspect"
+	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/destination"
+)
+
+// isServed reports whether the clients of a port are told of an endpoint.
+func (w *portWalk) isServed() bool {
+	if w.profile.Refusal != nil || len(w.conflicts) > 0 {
+		return false
+	}
+	if !w.overridden() {
+		return w.unserved() == nil
+	}
+	return !slices.ContainsFunc(w.overrides, func(o override) bool { return o.problem() != "" })
+}
+
+// unserved says why Get gives clients nothing; nil if it gives them endpoints.
+func (w *portWalk) unserved() error { return unserved(&w.told) }
+
+// unserved says why clients get no endpoint by an answer of Get; nil if they get some. With
+// internalTrafficPolicy Local, clients on nodes without an endpoint are meant to get none.
+func unserved(t *destination.Told) error {
+	if t.Refusal != nil {
+		return refusalError(t.Refusal)
+	}
+	empty := func(p destination.PlaceTold) bool { return len(p.Endpoints) == 0 }
+	switch at := slices.IndexFunc(t.Places, empty); {
+	case !slices.ContainsFunc(t.Places, func(p destination.PlaceTold) bool { return !empty(p) }):
+		return errors.New("no client is told of an endpoint")
+	case at >= 0 && t.Kind != catalog.FilterNode:
+		return fmt.Errorf("clients %s are told of no endpoint", short(placeOf(t.Places[at].Filter)))
+	default:
+		return nil
+	}
+}
+
+// placeOf says where the clients are that an answer is for.
+func placeOf(f catalog.Filter) string {
+	switch {
+	case f.Node != "":
+		return "on the node " + f.Node
+	case f.Zone != "":
+		return "in the zone " + f.Zone
+	default:
+		return "whose place is not known"
+	}
+}
+
+// refusalError is the status of a call as a sentence says it.
+func refusalError(err error) error {
+	s := status.Convert(err)
+	return fmt.Errorf("refused with %s, %s", s.Code(), short(s.Message()))
+}
+
+// tells reports whether some client is told of an endpoint.
+func tells(t *destination.Told, found func(*destination.ToldEndpoint) bool) bool {
+	for i := range t.Places {
+		for k := range t.Places[i].Endpoints {
+			if found(&t.Places[i].Endpoints[k]) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// endpointsOf are the endpoints that clients are told of, wherever they are, sorted by place.
+func endpointsOf(t *destination.Told) []destination.ToldEndpoint {
+	var all []destination.ToldEndpoint
+	seen := map[string]bool{}
+	for i := range t.Places {
+		for _, e := range t.Places[i].Endpoints {
+			if id := e.Addr.String(); !seen[id] {
+				seen[id] = true
+				all = append(all, e)
+			}
+		}
+	}
+	return all
+}
+
+// leftOut are the reasons for which the encoding leaves endpoints out.
+func leftOut(t *destination.Told) []string {
+	var reasons []string
+	for _, place := range t.Places {
+		for _, p := range place.LeftOut {
+			reasons = addSome(reasons, fmt.Sprintf("%s of the %s %s: %s", p.Field, p.Kind, short(p.Name), short(p.Reason)))
+		}
+	}
+	return reasons
+}
+
+// lowered turns what is wrong into notes: nobody who asks is hurt by it.
+func lowered(steps []inspect.Step) []inspect.Step {
+	for i := range steps {
+		if steps[i].State == inspect.StepWrong {
+			steps[i].State = inspect.StepNote
+		}
+	}
+	return steps
+}
+
+// StateOf returns the state of a Service that has this many ready endpoints, by the same verdict as its explanation.
+func (x *Explainer) StateOf(s *catalog.Service, ready int) inspect.ServiceState {
+	if s.ExternalName {
+		return inspect.ServiceExternal
+	}
+	asked, served, some := 0, 0, false
+	for _, p := range s.Ports {
+		if p.Protocol == catalog.UDP || asked == maxPorts {
+			continue
+		}
+		asked++
+		w := x.tell(s.Key, s, "", p)
+		if w.isServed() {
+			served++
+		}
+		some = some || w.isServed() || len(endpointsOf(&w.told)) > 0
+	}
+	switch {
+	case asked == 0:
+		return inspect.ServicePortless
+	case served == asked:
+		return inspect.ServiceServed
+	case some:
+		return inspect.ServicePartly
+	case ready == 0:
+		return inspect.ServiceEmpty
+	default:
+		return inspect.ServiceUnserved
+	}
+}
+
+// allServed reports whether there are ports, and clients of each are served.
+func allServed(walks []portWalk) bool {
+	return len(walks) > 0 && !slices.ContainsFunc(walks, func(w portWalk) bool { return !w.isServed() })
+}

@@ -1,0 +1,240 @@
+package inspectclient
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/signpostd/signpost/app/inspect"
+	"github.com/signpostd/signpost/app/output"
+	"github.com/signpostd/signpost/app/portforward"
+	"github.com/signpostd/signpost/internal/ownsocket"
+)
+
+const (
+	// maxAnswer is the most bytes of an answer that are read.
+	maxAnswer = 16 << 20
+	// maxRefusal is how many bytes of an answer are kept that isn't what was asked for.
+	maxRefusal = 64 << 10
+	// greetingTimeout is how long a server may take to say which protocol it speaks, after a request failed.
+	greetingTimeout = time.Second
+	// maxNotes is how many notes are written.
+	maxNotes = 20
+)
+
+// Client asks processes.
+type Client struct {
+	processes []portforward.Process
+	timeout   time.Duration
+	notes     io.Writer
+	mu        sync.Mutex
+	noted     int
+	// tooMany makes the note that a list is too long once.
+	tooMany sync.Once
+	http    *http.Client
+	// token makes a token for an audience, to be sent to a process in a pod.
+	token func(ctx context.Context, p portforward.Process, audience string) (string, error)
+}
+
+// New returns a client of what was found. Each request may take as long as the timeout. The notes of
+// what was found, and what some of the processes can't answer, are written to notes.
+func New(found *portforward.Found, timeout time.Duration, notes io.Writer) *Client {
+	c := &Client{
+		processes: found.Processes, timeout: timeout, notes: notes, token: found.Token,
+		// Connections go to the servers directly. An answer elsewhere would be that of somebody else.
+		http: &http.Client{
+			Transport:     &http.Transport{DisableKeepAlives: true, DialContext: dialer(found.Processes)},
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
+	}
+	for _, note := range found.Notes {
+		c.note("%s", note)
+	}
+	return c
+}
+
+// dialer returns how to connect to processes. One on this host, whose address was given, is asked over
+// the socket for its own user if there is one, because it needs no token there.
+func dialer(processes []portforward.Process) func(ctx context.Context, network, addr string) (net.Conn, error) {
+	given := map[string]int{}
+	for _, p := range processes {
+		if p.Pod == nil {
+			if port, ok := portOfThisHost(p.Addr); ok {
+				given[p.Addr] = port
+			}
+		}
+	}
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		if port, ok := given[addr]; ok {
+			if conn, err := ownsocket.Dial(ctx, port); err == nil {
+				return conn, nil
+			}
+		}
+		return new(net.Dialer).DialContext(ctx, network, addr)
+	}
+}
+
+// portOfThisHost returns the port of an address; false if it isn't on the loopback interface.
+func portOfThisHost(addr string) (int, bool) {
+	host, text, err := net.SplitHostPort(addr)
+	if err != nil || (host != "localhost" && host != "127.0.0.1" && host != "::1") {
+		return 0, false
+	}
+	port, err := strconv.Atoi(text)
+	return port, err == nil
+}
+
+// note writes a note. Any goroutine may call it.
+func (c *Client) note(format string, args ...any) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.noted++; c.noted <= maxNotes {
+		// Nobody can be told of an error.
+		_, _ = fmt.Fprintf(c.notes, "signpost: note: %s\n", output.Clean(fmt.Sprintf(format, args...)))
+	}
+}
+
+// refusal is an answer that isn't what was asked for.
+type refusal struct {
+	code    int
+	failure inspect.Failure
+	// text is the answer as it is.
+	text []byte
+}
+
+// Error implements error.
+func (r *refusal) Error() string {
+	if r.failure.Error != "" {
+		return output.Clean(r.failure.Error)
+	}
+	return fmt.Sprintf("the answer is %d %s: is that the admin server of a signpost of this version?", r.code, http.StatusText(r.code))
+}
+
+// asRefusal returns the answer that an error is; nil if it is none.
+func asRefusal(err error) *refusal {
+	if r := new(refusal); errors.As(err, &r) {
+		return r
+	}
+	return nil
+}
+
+// isRefusal reports whether an error is an answer with the code.
+func isRefusal(err error, code int) bool {
+	r := asRefusal(err)
+	return r != nil && r.code == code
+}
+
+// call sends a request to a process and reads the answer into result. A body makes it a POST.
+func (c *Client) call(ctx context.Context, p portforward.Process, path string, query url.Values, body, result any) error {
+	return c.callWithToken(ctx, p, "", path, query, body, result)
+}
+
+// callWithToken is as call, and sends a token if there is one.
+func (c *Client) callWithToken(ctx context.Context, p portforward.Process, token, path string, query url.Values, body, result any) error {
+	text, err := c.raw(ctx, p, token, path, query, body)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(text, result); err != nil {
+		return fmt.Errorf("read the answer of %s: %w: is that the admin server of a signpost of this version?", path, err)
+	}
+	return nil
+}
+
+// raw is as call, and returns the text of the answer.
+func (c *Client) raw(ctx context.Context, p portforward.Process, token, path string, query url.Values, body any) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	request, err := newRequest(ctx, p, path, query, body)
+	if err != nil {
+		return nil, err
+	}
+	if token != "" {
+		request.Header.Set("Authorization", "Bearer "+token)
+	}
+	response, err := c.http.Do(request)
+	if err != nil {
+		return nil, explain(ctx, p, err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("read the answer of %s: %w", path, err)
+	case response.StatusCode != http.StatusOK:
+		r := &refusal{code: response.StatusCode, text: text[:min(len(text), maxRefusal)]}
+		// What isn't JSON says nothing that can be shown.
+		_ = json.Unmarshal(text, &r.failure)
+		return nil, r
+	case len(text) > maxAnswer:
+		return nil, fmt.Errorf("the answer of %s is longer than %d MB", path, maxAnswer>>20)
+	}
+	return text, nil
+}
+
+func newRequest(ctx context.Context, p portforward.Process, path string, query url.Values, body any) (*http.Request, error) {
+	target := url.URL{Scheme: "http", Host: p.Addr, Path: path, RawQuery: query.Encode()}
+	method, content := http.MethodGet, []byte(nil)
+	if body != nil {
+		var err error
+		if content, err = json.Marshal(body); err != nil {
+			return nil, fmt.Errorf("write a request to %s: %w", path, err)
+		}
+		method = http.MethodPost
+	}
+	request, err := http.NewRequestWithContext(ctx, method, target.String(), bytes.NewReader(content))
+	if err != nil {
+		return nil, fmt.Errorf("make a request to %s: %w", p.Addr, err)
+	}
+	if body != nil {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	return request, nil
+}
+
+// explain says what to do about an error of a connection.
+func explain(ctx context.Context, p portforward.Process, err error) error {
+	var inner *url.Error
+	if errors.As(err, &inner) {
+		err = inner.Err
+	}
+	switch {
+	case speaksHTTP2(ctx, p.Addr):
+		return fmt.Errorf("%s is no admin server, but the port of a Destination API, as it seems: the admin server has another port, 9996 unless set otherwise", p.Addr)
+	case errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("%s doesn't answer in time: set a longer --timeout, or check the address", p.Addr)
+	case p.Pod != nil && errors.Is(err, io.EOF):
+		return errors.New("nothing listens on the port of the pod: name the port of the admin server with --port")
+	case p.Pod == nil:
+		return fmt.Errorf("%w: name the address of an admin server with --addr, or leave it out to find the pods", err)
+	}
+	return err
+}
+
+// speaksHTTP2 reports whether what listens at the address greets with a SETTINGS frame, the first that a server
+// of HTTP/2 sends (RFC 9113 §3.4 and RFC 9113 §4.1). What an HTTP/1.1 client makes of such a greeting depends on when it
+// comes, so the error of a request doesn't say.
+func speaksHTTP2(ctx context.Context, addr string) bool {
+	ctx, cancel := context.WithTimeout(ctx, greetingTimeout)
+	defer cancel()
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return false
+	}
+	defer conn.Close()
+	// A connection without a deadline is a closed one, and reading says so too.
+	_ = conn.SetReadDeadline(time.Now().Add(greetingTimeout))
+	const frameHeader, settings = 9, 4
+	var header [frameHeader]byte
+	_, err = io.ReadFull(conn, header[:])
+	return err == nil && header[3] == settings && [4]byte(header[5:]) == [4]byte{}
+}

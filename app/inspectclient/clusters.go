@@ -1,0 +1,64 @@
+package inspectclient
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/signpostd/signpost/app/output"
+	"github.com/signpostd/signpost/kube/linked"
+)
+
+// cluster is a linked cluster as one process knows it. Of several processes, each says its own.
+type cluster struct {
+	linked.Status
+	Process string `json:"process,omitempty"`
+}
+
+// Clusters returns the clusters that processes with the destination role are linked with.
+func (c *Client) Clusters(ctx context.Context) (output.Answer, error) {
+	members := c.unasked()
+	answers, err := askAll(c, members, "linked clusters", func(m *member) ([]linked.Status, error) {
+		var all []linked.Status
+		err := c.call(ctx, m.Process, linked.StatusPath, nil, nil, &all)
+		return all, err
+	})
+	if err != nil {
+		return output.Answer{}, err
+	}
+	all := []cluster{}
+	for _, a := range answers {
+		for _, s := range a.value {
+			one := cluster{Status: s}
+			if len(members) > 1 {
+				one.Process = a.name()
+			}
+			all = append(all, one)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b cluster) int {
+		return cmp.Or(strings.Compare(a.Cluster, b.Cluster), strings.Compare(a.Process, b.Process))
+	})
+	return clusterAnswer(all, time.Now()), nil
+}
+
+func clusterAnswer(all []cluster, now time.Time) output.Answer {
+	a := output.Answer{Value: all, Items: output.Items(all), Table: output.TableData{Columns: []output.Column{
+		{Name: "CLUSTER"}, {Name: "STATE"}, {Name: "FOR"}, {Name: "OBJECTS"}, {Name: "SECRET"}, {Name: "SERVER"}, {Name: "TRUST DOMAIN"}, {Name: "REASON", Whole: true},
+	}}}
+	if slices.ContainsFunc(all, func(c cluster) bool { return c.Process != "" }) {
+		a.Table.Columns = append(a.Table.Columns, output.Column{Name: "PROCESS"})
+	}
+	for _, c := range all {
+		a.Names = append(a.Names, "cluster/"+c.Cluster)
+		row := []string{c.Cluster, string(c.State), now.Sub(c.Since).Round(time.Second).String(), strconv.Itoa(c.Objects), c.Secret, c.Server, c.TrustDomain, sentence(c.Reason)}
+		a.Table.Rows = append(a.Table.Rows, append(row, c.Process)[:len(a.Table.Columns)])
+	}
+	if len(all) == 0 {
+		a.Text = "no cluster is linked\n"
+	}
+	return a
+}

@@ -1,0 +1,59 @@
+package inspectclient
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/signpostd/signpost/app/inspect"
+	"github.com/signpostd/signpost/app/output"
+)
+
+// File is an answer to be kept.
+type File struct {
+	Name string
+	Text []byte
+	// Err says why there is no text, or not all of it.
+	Err error
+}
+
+// processPaths are what each process is asked for on its own.
+var processPaths = []struct{ path, name string }{
+	{"/ready", "ready.txt"}, {"/metrics", "metrics.txt"}, {inspect.StatusPath, "status.json"}, {inspect.ConfigPath, "config.json"},
+}
+
+// Everything returns what processes can say: lists of all of them together, and what each is asked for
+// alone in a folder with its name. Files that could not be had are among them, with the error.
+func (c *Client) Everything(ctx context.Context) []File {
+	var all []File
+	for _, list := range []struct {
+		name string
+		ask  func(context.Context) (output.Answer, error)
+	}{
+		{"streams.json", func(ctx context.Context) (output.Answer, error) { return c.Streams(ctx, StreamFilter{}) }},
+		{"services.json", func(ctx context.Context) (output.Answer, error) { return c.Services(ctx, "", "") }},
+		{"records.json", func(ctx context.Context) (output.Answer, error) {
+			a, _, err := c.Records(ctx, RecordFilter{})
+			return a, err
+		}},
+		{"problems.json", func(ctx context.Context) (output.Answer, error) { return c.Problems(ctx, "", "") }},
+		{"plans.json", func(ctx context.Context) (output.Answer, error) { return c.Plans(ctx, "") }},
+	} {
+		a, err := list.ask(ctx)
+		f := File{Name: list.name, Err: err}
+		if err == nil {
+			f.Text, f.Err = json.MarshalIndent(a.Value, "", " ")
+		}
+		all = append(all, f)
+	}
+	for _, p := range c.processes {
+		for _, path := range processPaths {
+			text, err := c.raw(ctx, p, "", path.path, nil, nil)
+			if r := asRefusal(err); r != nil && path.path == "/ready" {
+				text, err = r.text, nil // a process that isn't ready says so by its code
+			}
+			all = append(all, File{Name: fmt.Sprintf("processes/%s/%s", p.Name, path.name), Text: text, Err: err})
+		}
+	}
+	return all
+}

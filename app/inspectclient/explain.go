@@ -1,0 +1,167 @@
+package inspectclient
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/signpostd/signpost/app/inspect"
+	"github.com/signpostd/signpost/app/output"
+)
+
+// maxMore is how many lines below a step are shown: those of all processes together.
+const maxMore = 40
+
+// roleOrder is the order of the steps: from the object to the client, then into DNS.
+var roleOrder = []string{"controllers", destinationRole, dnsRole}
+
+// Explain returns why something is served or published, or isn't: what each role says, joined. The
+// verdict is the gravest one.
+func (c *Client) Explain(ctx context.Context, subject url.Values) (output.Answer, inspect.Verdict, error) {
+	members, err := c.members(ctx)
+	if err != nil {
+		return output.Answer{}, "", err
+	}
+	answers, err := askAll(c, c.withoutStandbys(members), "an explanation", func(m *member) (inspect.Explanation, error) {
+		var e inspect.Explanation
+		err := c.call(ctx, m.Process, inspect.ExplainPath, subject, nil, &e)
+		return e, err
+	})
+	switch {
+	case isRefusal(err, http.StatusNotFound):
+		return output.Answer{}, "", fmt.Errorf("%w: no process that was asked knows it: name others with --selector or --addr", err)
+	case err != nil:
+		return output.Answer{}, "", err
+	}
+	joined := join(withSteps(answers))
+	return output.Answer{Value: joined, Names: []string{joined.Subject}, Text: explanationText(joined, len(answers))}, joined.Verdict, nil
+}
+
+// withoutStandbys leaves out the processes that have nothing but the role dns, and don't lead it,
+// while another one does.
+func (c *Client) withoutStandbys(members []member) []member {
+	standby := func(m member) bool { return len(m.status.Roles) == 1 && m.has(dnsRole) && !m.leads(dnsRole) }
+	if !slices.ContainsFunc(members, func(m member) bool { return m.has(dnsRole) && m.leads(dnsRole) }) {
+		return members
+	}
+	return slices.DeleteFunc(slices.Clone(members), standby)
+}
+
+// withSteps leaves out the processes that know nothing of the subject, while another one does.
+func withSteps(answers []from[inspect.Explanation]) []from[inspect.Explanation] {
+	knows := func(a from[inspect.Explanation]) bool { return len(a.value.Steps) > 0 }
+	if !slices.ContainsFunc(answers, knows) {
+		return answers
+	}
+	return slices.DeleteFunc(slices.Clone(answers), func(a from[inspect.Explanation]) bool { return !knows(a) })
+}
+
+// join makes one explanation of those of several processes.
+func join(answers []from[inspect.Explanation]) inspect.Explanation {
+	var all inspect.Explanation
+	anyLeads := slices.ContainsFunc(answers, func(a from[inspect.Explanation]) bool { return a.has(dnsRole) && a.leads(dnsRole) })
+	at := map[string]int{}
+	var summaries []string
+	for _, a := range answers {
+		all.Subject = cmp.Or(all.Subject, a.value.Subject)
+		verdict, summary := a.value.Verdict, a.value.Summary
+		if standsBy := anyLeads && a.has(dnsRole) && !a.leads(dnsRole); standsBy {
+			// The leader says what is published.
+			a.value.Steps = slices.DeleteFunc(slices.Clone(a.value.Steps), func(s inspect.Step) bool { return s.Role == dnsRole })
+			if verdict = gravest(a.value.Steps); verdict != a.value.Verdict {
+				summary = ""
+			}
+		}
+		switch grave := cmp.Compare(gravity(verdict), gravity(all.Verdict)); {
+		case grave > 0 || all.Verdict == "":
+			all.Verdict, summaries = verdict, nil
+			fallthrough
+		case grave == 0:
+			if summary != "" && !slices.Contains(summaries, summary) && (len(summaries) == 0 || verdict == inspect.VerdictWell) {
+				summaries = append(summaries, summary)
+			}
+		}
+		addSteps(&all, at, a)
+	}
+	slices.SortStableFunc(all.Steps, func(a, b inspect.Step) int { return cmp.Compare(order(a.Role), order(b.Role)) })
+	all.Summary = strings.Join(summaries, " ")
+	return all
+}
+
+// addSteps adds the steps of one process. A step that another process has found, too, is the same
+// one.
+func addSteps(all *inspect.Explanation, at map[string]int, a from[inspect.Explanation]) {
+	for _, s := range a.value.Steps {
+		key := strings.Join([]string{s.Role, s.What, string(s.State), s.Text}, "\x00")
+		i, known := at[key]
+		if !known {
+			at[key] = len(all.Steps)
+			s.Process = a.name()
+			all.Steps = append(all.Steps, s)
+			continue
+		}
+		same := &all.Steps[i]
+		same.Process += ", " + a.name()
+		for _, line := range s.More {
+			if !slices.Contains(same.More, line) && len(same.More) < maxMore {
+				same.More = append(same.More, line)
+			}
+		}
+	}
+}
+
+func order(role string) int {
+	if i := slices.Index(roleOrder, role); i >= 0 {
+		return i
+	}
+	return len(roleOrder)
+}
+
+func gravity(v inspect.Verdict) int {
+	return slices.Index([]inspect.Verdict{inspect.VerdictWell, inspect.VerdictUnknown, inspect.VerdictWrong}, v)
+}
+
+// gravest returns the verdict that steps lead to.
+func gravest(steps []inspect.Step) inspect.Verdict {
+	verdict := inspect.VerdictWell
+	for _, s := range steps {
+		switch {
+		case s.State == inspect.StepWrong:
+			return inspect.VerdictWrong
+		case s.State == inspect.StepUnknown:
+			verdict = inspect.VerdictUnknown
+		}
+	}
+	return verdict
+}
+
+// marks are what stands before a step.
+var marks = map[inspect.StepState]string{inspect.StepWell: "ok", inspect.StepNote: "note", inspect.StepUnknown: "unknown", inspect.StepWrong: "WRONG"}
+
+// explanationText returns the steps, and the summary as the last line. With several processes, each
+// step says which of them have found it.
+func explanationText(e inspect.Explanation, answered int) string {
+	var text strings.Builder
+	fmt.Fprintf(&text, "%s\n", output.Clean(e.Subject))
+	role := ""
+	for _, s := range e.Steps {
+		if s.Role != role {
+			role = s.Role
+			fmt.Fprintf(&text, "\n%s\n", output.Clean(role))
+		}
+		var by string
+		if answered > 1 {
+			by = " (" + output.Clean(s.Process) + ")"
+		}
+		fmt.Fprintf(&text, "  %-8s%s: %s%s\n", cmp.Or(marks[s.State], output.Clean(string(s.State))), output.Clean(s.What), output.Clean(s.Text), by)
+		for _, line := range s.More {
+			fmt.Fprintf(&text, "          %s\n", output.Clean(line))
+		}
+	}
+	fmt.Fprintf(&text, "\n%s\n", output.Clean(e.Summary))
+	return text.String()
+}

@@ -1,0 +1,183 @@
+package inspectclient
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"sync"
+
+	"github.com/signpostd/signpost/app/inspect"
+	"github.com/signpostd/signpost/app/portforward"
+)
+
+// The roles, as a [inspect.Status] names them.
+const (
+	destinationRole = "destination"
+	dnsRole         = "dns"
+)
+
+// maxPages is how many pages of a list of one process are read.
+const maxPages = 100
+
+// member is a process that has said what it is.
+type member struct {
+	portforward.Process
+	status inspect.Status
+}
+
+// name is that of the pod or, without one, what the process calls itself.
+func (m *member) name() string {
+	if m.Pod == nil && m.status.Process != "" {
+		return m.status.Process
+	}
+	return m.Name
+}
+
+func (m *member) has(role string) bool { return slices.Contains(m.status.Roles, role) }
+
+// leads reports whether the process does the work of a role. Without an election each one does.
+func (m *member) leads(role string) bool {
+	for _, l := range m.status.Leading {
+		if l.Role == role {
+			return l.Leads
+		}
+	}
+	return true
+}
+
+// members asks all processes what they are. It fails if none says it.
+func (c *Client) members(ctx context.Context) ([]member, error) {
+	answers := each(c.processes, func(p portforward.Process) (member, error) {
+		m := member{Process: p}
+		err := c.call(ctx, p, inspect.StatusPath, nil, nil, &m.status)
+		return m, err
+	})
+	var all []member
+	var failed []error
+	for i, a := range answers {
+		if a.err != nil {
+			failed = append(failed, fmt.Errorf("%s: ask for the status: %w", c.processes[i].Name, a.err))
+			continue
+		}
+		all = append(all, a.value)
+	}
+	if len(all) == 0 {
+		return nil, errors.Join(failed...)
+	}
+	for _, err := range failed {
+		c.note("%v", err)
+	}
+	return all, nil
+}
+
+// having returns the members that have a role. For the role dns these are the ones that lead; if
+// none does, a note says so and all are returned.
+func (c *Client) having(ctx context.Context, role string) ([]member, error) {
+	all, err := c.members(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all = slices.DeleteFunc(all, func(m member) bool { return !m.has(role) })
+	if len(all) == 0 {
+		return nil, fmt.Errorf("no process that was asked has the role %s: name another one with --selector or --addr", role)
+	}
+	if role == dnsRole {
+		all = c.leading(all)
+	}
+	return all, nil
+}
+
+// leading returns those that lead the role dns.
+func (c *Client) leading(all []member) []member {
+	leads := slices.DeleteFunc(slices.Clone(all), func(m member) bool { return !m.leads(dnsRole) })
+	if len(leads) == 0 {
+		c.note("nobody that was asked leads the role dns now: this is what standbys know")
+		return all
+	}
+	return leads
+}
+
+// result is what one process answered.
+type result[T any] struct {
+	value T
+	err   error
+}
+
+// each calls f for all values at the same time.
+func each[V, T any](values []V, f func(V) (T, error)) []result[T] {
+	results := make([]result[T], len(values))
+	var group sync.WaitGroup
+	for i, v := range values {
+		group.Go(func() { results[i].value, results[i].err = f(v) })
+	}
+	group.Wait()
+	return results
+}
+
+// from is what one member answered.
+type from[T any] struct {
+	*member
+	value T
+}
+
+// askAll returns what members answer. It fails if none does. The others are noted, but for those
+// that have nothing to do with the question.
+func askAll[T any](c *Client, members []member, question string, f func(*member) (T, error)) ([]from[T], error) {
+	pointers := make([]*member, len(members))
+	for i := range members {
+		pointers[i] = &members[i]
+	}
+	var answers []from[T]
+	var failed []error
+	for i, r := range each(pointers, f) {
+		if r.err != nil {
+			failed = append(failed, fmt.Errorf("%s: ask for %s: %w", members[i].name(), question, r.err))
+			continue
+		}
+		answers = append(answers, from[T]{&members[i], r.value})
+	}
+	if len(answers) == 0 {
+		return nil, errors.Join(failed...)
+	}
+	for _, err := range failed {
+		if !isRefusal(err, http.StatusNotFound) {
+			c.note("%v", err)
+		}
+	}
+	return answers, nil
+}
+
+// list reads all pages of a list of one process.
+func list[L, T any](ctx context.Context, c *Client, m *member, path string, query url.Values, split func(L) ([]T, inspect.Page)) ([]T, error) {
+	var all []T
+	offset := 0
+	for range maxPages {
+		query := cloneQuery(query)
+		query.Set("limit", strconv.Itoa(inspect.PageSize))
+		query.Set("offset", strconv.Itoa(offset))
+		var answer L
+		if err := c.call(ctx, m.Process, path, query, nil, &answer); err != nil {
+			return nil, err
+		}
+		items, page := split(answer)
+		all = append(all, items...)
+		if page.Next <= offset {
+			return all, nil
+		}
+		offset = page.Next
+	}
+	c.tooMany.Do(func() { c.note("only the first %d of a process are shown: narrow them down", len(all)) })
+	return all, nil
+}
+
+func cloneQuery(query url.Values) url.Values {
+	clone := url.Values{}
+	for key, values := range query {
+		clone[key] = values
+	}
+	return clone
+}

@@ -1,0 +1,284 @@
+package inspectclient
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/signpostd/signpost/app/inspect"
+	"github.com/signpostd/signpost/app/output"
+	"github.com/signpostd/signpost/app/portforward"
+)
+
+// Plans returns what is held by the processes that lead, for one publisher or, if its name is empty,
+// for all.
+func (c *Client) Plans(ctx context.Context, publisher string) (output.Answer, error) {
+	leaders, err := c.leaders(ctx)
+	if err != nil {
+		return output.Answer{}, err
+	}
+	all := plansOf(leaders, publisher)
+	list := inspect.PlanList{Plans: []inspect.Plan{}, Total: len(all)}
+	for _, p := range all {
+		list.Plans = append(list.Plans, p.value)
+	}
+	for _, l := range leaders {
+		for _, u := range l.value.unplanned {
+			if publisher == "" || u.Publisher == publisher {
+				list.Unplanned = append(list.Unplanned, u)
+			}
+		}
+	}
+	a := output.Answer{Value: list, Items: output.Items(list.Plans), Table: output.TableData{Columns: []output.Column{
+		{Name: "HASH"}, {Name: "ZONE"}, {Name: "PUBLISHER"}, {Name: "DELETIONS"}, {Name: "UPDATES"}, {Name: "OWNED"}, {Name: "AGE"},
+	}}}
+	for _, p := range list.Plans {
+		a.Names = append(a.Names, "plan/"+p.Hash)
+		a.Table.Rows = append(a.Table.Rows, []string{p.Hash, zoneName(p.Zone), p.Publisher, strconv.Itoa(p.Deletions), strconv.Itoa(p.Updates), strconv.Itoa(p.Owned), age(p.At, time.Now())})
+	}
+	a.Text = "Nothing is held.\n"
+	if len(list.Plans) > 0 {
+		a.Text = "\nShow the changes with --show and the hash, and have them made with the hash alone.\n"
+	} else if len(list.Unplanned) > 0 {
+		a.Text = ""
+	}
+	for _, u := range list.Unplanned {
+		a.Text += unplannedText(u, time.Now())
+	}
+	return a, nil
+}
+
+// unplannedText says that what a publisher holds isn't known yet.
+func unplannedText(u inspect.Unplanned, now time.Time) string {
+	whose := "the publisher"
+	if u.Publisher != "" {
+		whose = fmt.Sprintf("the publisher %q", u.Publisher)
+	}
+	if u.Since == nil {
+		return fmt.Sprintf("Not planned yet: %s has just begun to lead. Ask again in some seconds.\n", whose)
+	}
+	return fmt.Sprintf("Not planned yet: %s has led for %s, and has not compared all zones with what objects ask for. Ask again in some seconds.\n",
+		whose, max(0, now.Sub(*u.Since)).Round(time.Second))
+}
+
+func zoneName(zone string) string {
+	if zone == "" {
+		return "."
+	}
+	return zone
+}
+
+// held is what a process holds. If it doesn't lead, standby says so.
+type held struct {
+	plans     []inspect.Plan
+	unplanned []inspect.Unplanned
+	standby   error
+}
+
+// plansOf returns the plans of a publisher, or of all if its name is empty.
+func plansOf(leaders []from[held], publisher string) []from[inspect.Plan] {
+	var all []from[inspect.Plan]
+	for _, l := range leaders {
+		for _, p := range l.value.plans {
+			if publisher == "" || p.Publisher == publisher {
+				all = append(all, from[inspect.Plan]{l.member, p})
+			}
+		}
+	}
+	return all
+}
+
+// leaders returns the processes that lead, and what they hold. That nobody does is an error.
+func (c *Client) leaders(ctx context.Context) ([]from[held], error) {
+	const question = "what is held"
+	answers, err := askAll(c, c.unasked(), question, func(m *member) (held, error) {
+		var unplanned []inspect.Unplanned
+		plans, err := list(ctx, c, m, inspect.PlanPath, nil, func(l inspect.PlanList) ([]inspect.Plan, inspect.Page) {
+			unplanned = l.Unplanned
+			return l.Plans, inspect.Page{Total: l.Total, Next: l.Next}
+		})
+		if isRefusal(err, http.StatusConflict) || isRefusal(err, http.StatusNotFound) {
+			return held{standby: err}, nil
+		}
+		return held{plans: plans, unplanned: unplanned}, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	var leaders []from[held]
+	var standbys []error
+	for _, a := range answers {
+		if a.value.standby != nil {
+			standbys = append(standbys, fmt.Errorf("%s: ask for %s: %w", a.name(), question, a.value.standby))
+			continue
+		}
+		leaders = append(leaders, a)
+	}
+	if len(leaders) == 0 {
+		return nil, errors.Join(standbys...)
+	}
+	return leaders, nil
+}
+
+// unasked returns the processes as members, without having asked for their status.
+func (c *Client) unasked() []member {
+	members := make([]member, len(c.processes))
+	for i, p := range c.processes {
+		members[i].Process = p
+	}
+	return members
+}
+
+// Plan returns the changes of a plan. A publisher is only needed if several plans have the hash.
+func (c *Client) Plan(ctx context.Context, hash, publisher string) (output.Answer, error) {
+	leaders, err := c.leaders(ctx)
+	if err != nil {
+		return output.Answer{}, err
+	}
+	holder, err := holderOf(leaders, hash, publisher)
+	if err != nil {
+		return output.Answer{}, err
+	}
+	plan := holder.value
+	plan.Next = 0
+	path := inspect.PlanPath + "/" + hash
+	plan.Changes, err = list(ctx, c, holder.member, path, queryOf("publisher", publisher), func(p inspect.Plan) ([]inspect.Change, inspect.Page) {
+		return p.Changes, inspect.Page{Next: p.Next}
+	})
+	if err != nil {
+		return output.Answer{}, fmt.Errorf("%s: ask for the plan %s: %w", holder.name(), hash, err)
+	}
+	a := output.Answer{Value: plan, Items: output.Items(plan.Changes), Table: output.TableData{Columns: []output.Column{
+		{Name: "ACTION"}, {Name: "NAME"}, {Name: "TYPE"}, {Name: "TARGETS"}, {Name: "NEW TARGETS"}, {Name: "SET", Only: output.WideOnly},
+	}}}
+	for _, ch := range plan.Changes {
+		a.Names = append(a.Names, "record/"+zoneName(plan.Zone)+"/"+ch.Name+"/"+ch.Type)
+		a.Table.Rows = append(a.Table.Rows, []string{ch.Action, ch.Name, ch.Type, some(ch.Targets), some(ch.NewTargets), ch.SetIdentifier})
+	}
+	a.Text = fmt.Sprintf("\nHeld in the zone %s%s: deletions %d, updates %d. Nothing was approved.\n", output.Clean(zoneName(plan.Zone)), ofPublisher(plan.Publisher), plan.Deletions, plan.Updates)
+	return a, nil
+}
+
+// holderOf returns the process that holds a plan.
+func holderOf(leaders []from[held], hash, publisher string) (from[inspect.Plan], error) {
+	all := plansOf(leaders, publisher)
+	holders := withHash(all, hash)
+	switch {
+	case len(holders) == 1:
+		return holders[0], nil
+	case len(holders) > 1:
+		return from[inspect.Plan]{}, ambiguous(holders, hash)
+	}
+	for _, l := range leaders {
+		if len(l.value.unplanned) > 0 {
+			return from[inspect.Plan]{}, fmt.Errorf("no plan with the hash %s is held so far: %s has begun to lead, and has not planned everything yet: ask again in some seconds", hash, l.name())
+		}
+	}
+	var others []string
+	for _, p := range all[:min(len(all), 3)] {
+		others = append(others, p.value.Hash)
+	}
+	if len(others) == 0 {
+		return from[inspect.Plan]{}, fmt.Errorf("no plan with the hash %s is held%s: nothing is held now", hash, ofPublisher(publisher))
+	}
+	return from[inspect.Plan]{}, fmt.Errorf("no plan with the hash %s is held%s: held are such as %s", hash, ofPublisher(publisher), strings.Join(others, ", "))
+}
+
+func withHash(all []from[inspect.Plan], hash string) []from[inspect.Plan] {
+	return slices.DeleteFunc(slices.Clone(all), func(p from[inspect.Plan]) bool { return p.value.Hash != hash })
+}
+
+// ambiguous is the error of a hash that several plans have: nobody can know which one is meant.
+func ambiguous(holders []from[inspect.Plan], hash string) error {
+	var whose []string
+	for _, h := range holders[:min(len(holders), 5)] {
+		whose = append(whose, fmt.Sprintf("zone %s%s at %s", output.Clean(zoneName(h.value.Zone)), ofPublisher(h.value.Publisher), h.name()))
+	}
+	return fmt.Errorf("%d plans have the hash %s, so nothing was approved: %s: name the publisher with --publisher, or the process with --addr or --selector", len(holders), hash, strings.Join(whose, "; "))
+}
+
+// ofPublisher names a publisher, if it has a name.
+func ofPublisher(name string) string {
+	if name == "" {
+		return ""
+	}
+	return fmt.Sprintf(" of the publisher %q", name)
+}
+
+// Approve has the process that holds a plan make its changes, without those of some names. A process
+// may know plans that it no longer lists, because further names have joined them; then each one that
+// leads is told, until one knows the plan. A hash that several plans have approves nothing, unless the
+// publisher is named.
+func (c *Client) Approve(ctx context.Context, hash, publisher string, except []string) (output.Answer, error) {
+	leaders, err := c.leaders(ctx)
+	if err != nil {
+		return output.Answer{}, fmt.Errorf("approve the plan %s: %w", hash, err)
+	}
+	var told []member
+	switch holders := withHash(plansOf(leaders, publisher), hash); len(holders) {
+	case 0:
+		for _, l := range leaders {
+			told = append(told, *l.member)
+		}
+	case 1:
+		told = []member{*holders[0].member}
+	default:
+		return output.Answer{}, fmt.Errorf("approve the plan %s: %w", hash, ambiguous(holders, hash))
+	}
+	var approval inspect.Approval
+	for _, m := range told {
+		approval, err = c.approve(ctx, m.Process, hash, publisher, except)
+		if err == nil {
+			return output.Answer{Value: approval, Names: []string{"plan/" + hash}, Text: approvalText(approval)}, nil
+		}
+		if asRefusal(err) == nil && !errors.Is(err, errNoToken) {
+			err = fmt.Errorf("%w: the plan may be approved: see what is held still", err)
+		}
+		// Another process may know the plan, or have the publisher.
+		if !isRefusal(err, http.StatusNotFound) && !isRefusal(err, http.StatusBadRequest) {
+			break
+		}
+	}
+	return output.Answer{}, fmt.Errorf("approve the plan %s: %w", hash, err)
+}
+
+// errNoToken is the error of an approval that was not attempted.
+var errNoToken = errors.New("no token for the approval")
+
+// approve approves a plan at one process. A process in a pod gets a token that is good for nothing
+// else.
+func (c *Client) approve(ctx context.Context, p portforward.Process, hash, publisher string, except []string) (approval inspect.Approval, err error) {
+	var token string
+	if p.Pod != nil {
+		if token, err = c.token(ctx, p, inspect.ApproveAudience(hash)); err != nil {
+			return approval, inPod(fmt.Errorf("%w: %w", errNoToken, err), p, hash)
+		}
+	}
+	err = c.callWithToken(ctx, p, token, inspect.ApprovePath(hash), queryOf("publisher", publisher), inspect.ApproveRequest{Except: except}, &approval)
+	if p.Pod != nil && (isRefusal(err, http.StatusForbidden) || isRefusal(err, http.StatusServiceUnavailable)) {
+		err = inPod(err, p, hash)
+	}
+	return approval, err
+}
+
+// inPod adds to an error how to approve without a token.
+func inPod(err error, p portforward.Process, hash string) error {
+	return fmt.Errorf("%w; without a token: kubectl exec -n %s %s -- signpost approve %s", err, p.Pod.Namespace, p.Pod.Name, hash)
+}
+
+// approvalText says what was approved. A zone may have any name.
+func approvalText(a inspect.Approval) string {
+	text := fmt.Sprintf("approved in the zone %s%s: deletions %d, updates %d\n", output.Clean(zoneName(a.Zone)), ofPublisher(a.Publisher), a.Deletions, a.Updates)
+	if a.Excepted > 0 {
+		text += fmt.Sprintf("left out, and still held under another hash: %d\n", a.Excepted)
+	}
+	if a.Gone > 0 {
+		text += fmt.Sprintf("not held any more, of those that the plan has shown: %d\n", a.Gone)
+	}
+	return text + fmt.Sprintf("good until %s for what can't be made at once\n", a.Until.UTC().Format(time.RFC3339))
+}

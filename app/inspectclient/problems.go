@@ -1,0 +1,62 @@
+package inspectclient
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/signpostd/signpost/app/inspect"
+	"github.com/signpostd/signpost/app/output"
+)
+
+// Problems returns the parts of objects that can't be used. What several processes say of the same
+// part is one problem. An empty namespace is all of them.
+func (c *Client) Problems(ctx context.Context, namespace, search string) (output.Answer, error) {
+	members, err := c.members(ctx)
+	if err != nil {
+		return output.Answer{}, err
+	}
+	query := queryOf("search", search)
+	answers, err := askAll(c, members, "problems", func(m *member) ([]inspect.Problem, error) {
+		return list(ctx, c, m, inspect.ProblemsPath, query, func(l inspect.ProblemList) ([]inspect.Problem, inspect.Page) { return l.Problems, l.Page })
+	})
+	if err != nil {
+		return output.Answer{}, err
+	}
+	first := map[inspect.Problem]time.Time{}
+	for _, a := range answers {
+		for _, p := range a.value {
+			since := p.Since
+			p.Since, p.ID = time.Time{}, "" // each process has its own
+			if known, ok := first[p]; (!ok || since.Before(known)) && (namespace == "" || p.Object.Namespace == namespace) {
+				first[p] = since
+			}
+		}
+	}
+	all := inspect.ProblemList{Problems: make([]inspect.Problem, 0, len(first))}
+	for p, since := range first {
+		p.Since = since
+		all.Problems = append(all.Problems, p)
+	}
+	slices.SortFunc(all.Problems, func(a, b inspect.Problem) int {
+		return cmp.Or(strings.Compare(objectText(a.Object), objectText(b.Object)), strings.Compare(a.Field, b.Field), strings.Compare(a.Reason, b.Reason), strings.Compare(a.Value, b.Value))
+	})
+	all.Total = len(all.Problems)
+	return problemAnswer(all, time.Now()), nil
+}
+
+func problemAnswer(all inspect.ProblemList, now time.Time) output.Answer {
+	a := output.Answer{Value: all, Items: output.Items(all.Problems), Table: output.TableData{Columns: []output.Column{
+		{Name: "OBJECT"}, {Name: "FIELD"}, {Name: "AGE"}, {Name: "REASON", Whole: true}, {Name: "VALUE", Only: output.WideOnly},
+	}}}
+	for _, p := range all.Problems {
+		a.Names = append(a.Names, strings.ToLower(p.Object.Kind)+"/"+strings.TrimPrefix(p.Object.Namespace+"/"+p.Object.Name, "/"))
+		a.Table.Rows = append(a.Table.Rows, []string{objectText(p.Object), p.Field, age(p.Since, now), sentence(p.Reason), p.Value})
+	}
+	if len(all.Problems) == 0 {
+		a.Text = "No object has a part that can't be used.\n"
+	}
+	return a
+}

@@ -1,0 +1,299 @@
+package inspectclient
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/signpostd/signpost/app/inspect"
+	"github.com/signpostd/signpost/app/output"
+)
+
+// RecordFilter says which records are shown. Empty fields filter nothing.
+type RecordFilter struct {
+	Publisher, Zone, Search string
+	// Object is KIND/NAMESPACE/NAME.
+	Object string
+	States []inspect.RecordState
+}
+
+// RecordStates returns all states of records, in the order of their way into a zone.
+func RecordStates() []inspect.RecordState {
+	return []inspect.RecordState{
+		inspect.RecordPublished, inspect.RecordPending, inspect.RecordHeld, inspect.RecordConflict, inspect.RecordNoZone, inspect.RecordFailing, inspect.RecordForeign,
+	}
+}
+
+// Records returns the records that the leaders know. If no zone has the name [RecordFilter.Zone], that
+// is taken as the name of records.
+func (c *Client) Records(ctx context.Context, filter RecordFilter) (output.Answer, []inspect.Record, error) {
+	all, err := c.records(ctx, filter)
+	if err != nil {
+		return output.Answer{}, nil, err
+	}
+	if len(all) > 0 || filter.Zone == "" {
+		return recordAnswer(all, time.Now()), all, nil
+	}
+	zones, err := c.ZoneNames(ctx)
+	if err != nil {
+		return output.Answer{}, nil, err
+	}
+	if slices.Contains(zones, filter.Zone) {
+		return recordAnswer(all, time.Now()), all, nil
+	}
+	name := filter.Zone
+	filter.Zone, filter.Search = "", cmp.Or(filter.Search, name)
+	if all, err = c.records(ctx, filter); err != nil {
+		return output.Answer{}, nil, err
+	}
+	all = slices.DeleteFunc(all, func(r inspect.Record) bool { return strings.TrimSuffix(strings.ToLower(r.Name), ".") != name })
+	a := recordAnswer(all, time.Now())
+	if len(all) == 0 {
+		a.Text = fmt.Sprintf("No zone and no record is named %s, or the filters leave it out. %s\n", output.Clean(name), zonesText(zones))
+	}
+	return a, all, nil
+}
+
+// zonesText says which zones there are.
+func zonesText(zones []string) string {
+	const most = 10
+	switch n := len(zones); {
+	case n == 0:
+		return "The processes that lead know no zones."
+	case n > most:
+		return fmt.Sprintf("The zones are %s and %d more.", output.Clean(strings.Join(zones[:most], ", ")), n-most)
+	default:
+		return fmt.Sprintf("The zones are %s.", output.Clean(strings.Join(zones, ", ")))
+	}
+}
+
+// records returns the records that pass a filter, sorted by publisher, zone, name and type.
+func (c *Client) records(ctx context.Context, filter RecordFilter) ([]inspect.Record, error) {
+	members, err := c.having(ctx, dnsRole)
+	if err != nil {
+		return nil, err
+	}
+	states := make([]string, len(filter.States))
+	for i, s := range filter.States {
+		states[i] = string(s)
+	}
+	query := queryOf("publisher", filter.Publisher, "zone", filter.Zone, "search", filter.Search, "object", filter.Object, "state", strings.Join(states, ","))
+	answers, err := askAll(c, members, "records", func(m *member) ([]inspect.Record, error) {
+		return list(ctx, c, m, inspect.RecordsPath, query, func(l inspect.RecordList) ([]inspect.Record, inspect.Page) { return l.Records, l.Page })
+	})
+	if err != nil {
+		return nil, err
+	}
+	all := []inspect.Record{}
+	for _, a := range answers {
+		for _, r := range a.value {
+			r.Process = a.name()
+			all = append(all, r)
+		}
+	}
+	slices.SortFunc(all, func(a, b inspect.Record) int {
+		return cmp.Or(strings.Compare(a.Publisher, b.Publisher), strings.Compare(a.Zone, b.Zone), strings.Compare(a.Name, b.Name),
+			strings.Compare(a.Type, b.Type), strings.Compare(a.SetIdentifier, b.SetIdentifier), strings.Compare(a.Process, b.Process), strings.Compare(a.ZoneID, b.ZoneID))
+	})
+	return all, nil
+}
+
+// recordColumn is a column of the table of records.
+type recordColumn struct {
+	output.Column
+	text func(inspect.Record) string
+}
+
+// recordColumns returns the columns. Those that tell records of one name apart come early if they do.
+func recordColumns(d difference, now time.Time) []recordColumn {
+	wide := func(name string, text func(inspect.Record) string) recordColumn {
+		return recordColumn{output.Column{Name: name, Only: output.WideOnly}, text}
+	}
+	apart := []recordColumn{
+		wide("PUBLISHER", func(r inspect.Record) string { return r.Publisher }),
+		wide("ZONE ID", func(r inspect.Record) string { return r.ZoneID }),
+		wide("PROCESS", func(r inspect.Record) string { return r.Process }),
+	}
+	columns := []recordColumn{
+		{output.Column{Name: "NAME"}, func(r inspect.Record) string { return r.Name }},
+		{output.Column{Name: "TYPE"}, func(r inspect.Record) string { return r.Type }},
+	}
+	var later []recordColumn
+	for i, differs := range []bool{d.publishers, d.zoneIDs, d.processes} {
+		if differs {
+			apart[i].Only = output.Always
+			columns = append(columns, apart[i])
+		} else if apart[i].Name != "ZONE ID" {
+			later = append(later, apart[i])
+		}
+	}
+	columns = append(columns, []recordColumn{
+		{output.Column{Name: "STATE"}, func(r inspect.Record) string { return string(r.State) }},
+		{output.Column{Name: "TARGETS"}, func(r inspect.Record) string {
+			if len(r.Targets) == 0 {
+				return some(r.Wanted)
+			}
+			return some(r.Targets)
+		}},
+		{output.Column{Name: "OWNER"}, func(r inspect.Record) string { return r.Owner }},
+		{output.Column{Name: "OBJECT"}, func(r inspect.Record) string { return firstObject(r.Objects) }},
+		{output.Column{Name: "MESSAGE", Whole: true}, func(r inspect.Record) string { return sentence(message(r)) }},
+		wide("ZONE", func(r inspect.Record) string { return r.Zone }),
+		wide("SET", func(r inspect.Record) string { return r.SetIdentifier }),
+		wide("WANTED", func(r inspect.Record) string { return some(r.Wanted) }),
+		wide("TTL", func(r inspect.Record) string { return ttl(r.TTL) }),
+		wide("NEXT", func(r inspect.Record) string { return until(r.Next, now) }),
+	}...)
+	return append(columns, later...)
+}
+
+// difference says what tells the records of an answer apart, beside their names and types.
+type difference struct{ publishers, zoneIDs, processes bool }
+
+func differenceOf(all []inspect.Record) difference {
+	var d difference
+	zones := map[[3]string]string{}
+	for _, r := range all {
+		d.publishers = d.publishers || r.Publisher != all[0].Publisher
+		d.processes = d.processes || r.Process != all[0].Process
+		of := [3]string{r.Process, r.Publisher, r.Zone}
+		if id, known := zones[of]; known && id != r.ZoneID {
+			d.zoneIDs = true
+		}
+		zones[of] = r.ZoneID
+	}
+	return d
+}
+
+// name returns what a record is called with -o name. No other record of the answer has the name.
+func (d difference) name(r inspect.Record) string {
+	parts := []string{"record"}
+	if d.processes {
+		parts = append(parts, r.Process)
+	}
+	if d.publishers {
+		parts = append(parts, cmp.Or(r.Publisher, "-"))
+	}
+	parts = append(parts, cmp.Or(r.Zone, "-"))
+	if d.zoneIDs {
+		parts = append(parts, cmp.Or(r.ZoneID, "-"))
+	}
+	parts = append(parts, r.Name, r.Type)
+	if r.SetIdentifier != "" {
+		parts = append(parts, r.SetIdentifier)
+	}
+	return strings.Join(parts, "/")
+}
+
+func recordAnswer(records []inspect.Record, now time.Time) output.Answer {
+	all := inspect.RecordList{Records: records}
+	all.Total = len(records)
+	a := output.Answer{Value: all, Items: output.Items(records)}
+	d := differenceOf(records)
+	columns := recordColumns(d, now)
+	for _, c := range columns {
+		a.Table.Columns = append(a.Table.Columns, c.Column)
+	}
+	counts := map[inspect.RecordState]int{}
+	for _, r := range records {
+		counts[r.State]++
+		a.Names = append(a.Names, d.name(r))
+		row := make([]string, len(columns))
+		for i, c := range columns {
+			row[i] = c.text(r)
+		}
+		a.Table.Rows = append(a.Table.Rows, row)
+	}
+	if len(records) == 0 {
+		a.Text = "No record, or none that the filters let through.\n"
+		return a
+	}
+	var parts []string
+	for _, s := range RecordStates() {
+		if counts[s] > 0 {
+			parts = append(parts, fmt.Sprintf("%s %d", s, counts[s]))
+		}
+	}
+	a.Text = fmt.Sprintf("\n%s: %s.\n", count(len(records), "record"), strings.Join(parts, ", "))
+	return a
+}
+
+// message says what is wrong with a record, or which object doesn't get it.
+func message(r inspect.Record) string {
+	if r.Message != "" || len(r.Losers) == 0 {
+		return r.Message
+	}
+	text := firstObject(r.Losers[0].Objects) + " doesn't get it: " + r.Losers[0].Message
+	if more := len(r.Losers) - 1; more > 0 {
+		text += fmt.Sprintf("; and %d more", more)
+	}
+	return text
+}
+
+// some returns the first of many texts, and how many more there are.
+func some(all []string) string {
+	const shown = 3
+	if len(all) <= shown {
+		return strings.Join(all, ",")
+	}
+	return fmt.Sprintf("%s + %d more", strings.Join(all[:shown], ","), len(all)-shown)
+}
+
+func firstObject(all []inspect.ObjectRef) string {
+	switch len(all) {
+	case 0:
+		return ""
+	case 1:
+		return objectText(all[0])
+	default:
+		return fmt.Sprintf("%s + %d more", objectText(all[0]), len(all)-1)
+	}
+}
+
+// sentence returns a text that is shown whole, but for what nobody would read.
+func sentence(text string) string {
+	const most = 400
+	if runes := []rune(text); len(runes) > most {
+		return string(runes[:most-1]) + "…"
+	}
+	return text
+}
+
+func ttl(seconds int64) string {
+	if seconds == 0 {
+		return ""
+	}
+	return fmt.Sprint(seconds)
+}
+
+func until(then *time.Time, now time.Time) string {
+	if then == nil {
+		return ""
+	}
+	if left := then.Sub(now); left > 0 {
+		return "in " + left.Round(time.Second).String()
+	}
+	return "now"
+}
+
+// ZoneNames returns the names of the zones that the leader knows.
+func (c *Client) ZoneNames(ctx context.Context) ([]string, error) {
+	members, err := c.having(ctx, dnsRole)
+	if err != nil {
+		return nil, err
+	}
+	answers, err := askAll(c, members, "zones", func(m *member) ([]inspect.Zone, error) {
+		return list(ctx, c, m, inspect.ZonesPath, nil, func(l inspect.ZoneList) ([]inspect.Zone, inspect.Page) { return l.Zones, l.Page })
+	})
+	var names []string
+	for _, a := range answers {
+		for _, z := range a.value {
+			names = append(names, z.Name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names), err
+}

@@ -1,0 +1,105 @@
+package inspectclient
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/signpostd/signpost/app/inspect"
+	"github.com/signpostd/signpost/app/output"
+)
+
+// Services returns what is served, the worst first; an empty namespace is all of them. Streams are those of all
+// processes. Where these differ in how many endpoints a Service has, a note says so and the fewest
+// are shown, as is the worst state.
+func (c *Client) Services(ctx context.Context, namespace, search string) (output.Answer, error) {
+	all, err := c.services(ctx, namespace, search)
+	if err != nil {
+		return output.Answer{}, err
+	}
+	a := output.Answer{Value: all, Items: output.Items(all.Services), Table: output.TableData{Columns: []output.Column{
+		{Name: "NAMESPACE"},
+		{Name: "NAME"},
+		{Name: "STATE"},
+		{Name: "PORTS"},
+		{Name: "READY"},
+		{Name: "NOT READY"},
+		{Name: "STREAMS"},
+		{Name: "REMOTE", Only: output.WideOnly},
+		{Name: "FEDERATED", Only: output.WideOnly},
+	}}}
+	for _, s := range all.Services {
+		a.Names = append(a.Names, "service/"+s.Namespace+"/"+s.Name)
+		a.Table.Rows = append(a.Table.Rows, []string{
+			s.Namespace, s.Name, string(s.State), strings.Join(s.Ports, ","), strconv.Itoa(s.Ready), strconv.Itoa(s.NotReady), strconv.Itoa(s.Streams), s.Remote, yes(s.Federated),
+		})
+	}
+	if len(all.Services) == 0 {
+		a.Text = "No Service is served, or none that the filters let through.\n"
+	}
+	return a, nil
+}
+
+func yes(is bool) string {
+	if is {
+		return "yes"
+	}
+	return ""
+}
+
+func (c *Client) services(ctx context.Context, namespace, search string) (inspect.ServiceList, error) {
+	merged := inspect.ServiceList{Services: []inspect.Service{}}
+	members, err := c.having(ctx, destinationRole)
+	if err != nil {
+		return merged, err
+	}
+	query := queryOf("namespace", namespace, "search", search)
+	answers, err := askAll(c, members, "services", func(m *member) ([]inspect.Service, error) {
+		return list(ctx, c, m, inspect.ServicesPath, query, func(l inspect.ServiceList) ([]inspect.Service, inspect.Page) { return l.Services, l.Page })
+	})
+	if err != nil {
+		return merged, err
+	}
+	at := map[string]int{}
+	for _, a := range answers {
+		for _, s := range a.value {
+			key := s.Namespace + "/" + s.Name
+			i, known := at[key]
+			if !known {
+				at[key] = len(merged.Services)
+				merged.Services = append(merged.Services, s)
+				continue
+			}
+			old := &merged.Services[i]
+			old.Streams += s.Streams
+			if s.State.Severity() < old.State.Severity() {
+				old.State = s.State
+			}
+			if old.Ready != s.Ready {
+				c.note("%s: processes differ: one serves %d endpoints, %s serves %d", key, old.Ready, a.name(), s.Ready)
+				old.Ready = min(old.Ready, s.Ready)
+			}
+		}
+	}
+	slices.SortFunc(merged.Services, func(a, b inspect.Service) int {
+		return cmp.Or(cmp.Compare(a.State.Severity(), b.State.Severity()), strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
+	})
+	merged.Total = len(merged.Services)
+	return merged, nil
+}
+
+// objectText returns a text for an object, such as Service shop/web.
+func objectText(o inspect.ObjectRef) string {
+	name := o.Name
+	if o.Namespace != "" {
+		name = o.Namespace + "/" + name
+	}
+	text := o.Kind + " " + name
+	if o.Cluster != "" {
+		text += fmt.Sprintf(" of the cluster %s", o.Cluster)
+	}
+	return text
+}

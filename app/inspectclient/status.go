@@ -1,0 +1,127 @@
+package inspectclient
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/signpostd/signpost/app/inspect"
+	"github.com/signpostd/signpost/app/output"
+)
+
+// StatusList is what `signpost status -o json` prints.
+type StatusList struct {
+	Processes []inspect.Status `json:"processes"`
+}
+
+// Status returns how all processes are.
+func (c *Client) Status(ctx context.Context) (output.Answer, error) {
+	members, err := c.members(ctx)
+	if err != nil {
+		return output.Answer{}, err
+	}
+	var all StatusList
+	for _, m := range members {
+		m.status.Process = m.name()
+		all.Processes = append(all.Processes, m.status)
+	}
+	return statusAnswer(all, time.Now()), nil
+}
+
+func statusAnswer(all StatusList, now time.Time) output.Answer {
+	a := output.Answer{Value: all, Items: output.Items(all.Processes), Table: output.TableData{Columns: []output.Column{
+		{Name: "PROCESS"},
+		{Name: "ROLES"},
+		{Name: "READY"},
+		{Name: "LEADS"},
+		{Name: "SERVICES"},
+		{Name: "STREAMS"},
+		{Name: "BEHIND"},
+		{Name: "PUBLISHED"},
+		{Name: "NOT PUBLISHED"},
+		{Name: "HELD PLANS"},
+		{Name: "PROBLEMS"},
+		{Name: "AGE"},
+		{Name: "VERSION", Only: output.WideOnly},
+		{Name: "CLUSTERS", Only: output.WideOnly},
+	}}}
+	for _, s := range all.Processes {
+		a.Names = append(a.Names, "process/"+s.Process)
+		published, not := records(s.Counts.Records)
+		a.Table.Rows = append(a.Table.Rows, []string{
+			s.Process, strings.Join(s.Roles, ","), readiness(s), leads(s), number(s.Counts.Services), number(s.Counts.Streams), number(s.Counts.StreamsBehind),
+			published, not, number(s.Counts.HeldPlans), number(s.Counts.Problems), age(s.Started, now), s.Version, strconv.Itoa(len(s.Clusters)),
+		})
+		a.Text += details(s)
+	}
+	if a.Text != "" {
+		a.Text = "\n" + a.Text
+	}
+	return a
+}
+
+func readiness(s inspect.Status) string {
+	if s.Ready {
+		return "yes"
+	}
+	return "NO"
+}
+
+// leads returns the roles whose Lease the process has, and for those that it doesn't have a dash.
+func leads(s inspect.Status) string {
+	var roles []string
+	for _, l := range s.Leading {
+		if l.Leads {
+			roles = append(roles, l.Role)
+		}
+	}
+	return strings.Join(roles, ",")
+}
+
+func number(n *int) string {
+	if n == nil {
+		return ""
+	}
+	return strconv.Itoa(*n)
+}
+
+// records returns how many names are published, and how many objects ask for that are not.
+func records(counts map[inspect.RecordState]int) (published, not string) {
+	if counts == nil {
+		return "", ""
+	}
+	sum := 0
+	for state, n := range counts {
+		if state != inspect.RecordPublished && state != inspect.RecordForeign {
+			sum += n
+		}
+	}
+	return strconv.Itoa(counts[inspect.RecordPublished]), strconv.Itoa(sum)
+}
+
+// details returns lines about what a process waits for, or can't see.
+func details(s inspect.Status) string {
+	const most = 20
+	var lines []string
+	lines = append(lines, s.Details...)
+	for _, t := range s.Tables {
+		if t.StaleSeconds > 0 {
+			lines = append(lines, fmt.Sprintf("changes of %s may have been missed for %s", t.Kind, seconds(t.StaleSeconds)))
+		}
+	}
+	for _, c := range s.Clusters {
+		if c.Reason != "" {
+			lines = append(lines, fmt.Sprintf("cluster %s: %s: %s", c.Name, c.State, c.Reason))
+		}
+	}
+	if len(lines) > most {
+		lines = append(lines[:most], fmt.Sprintf("and %d more: -o yaml shows them", len(lines)-most))
+	}
+	var text strings.Builder
+	for _, line := range lines {
+		fmt.Fprintf(&text, "%s: %s\n", output.Clean(s.Process), sentence(output.Clean(line)))
+	}
+	return text.String()
+}

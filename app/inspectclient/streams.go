@@ -1,0 +1,135 @@
+package inspectclient
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/signpostd/signpost/app/inspect"
+	"github.com/signpostd/signpost/app/output"
+)
+
+// StreamFilter says which streams are shown. Empty fields filter nothing.
+type StreamFilter struct {
+	// Service and Pod are NAMESPACE/NAME.
+	Service, Pod, Node, Search string
+	State                      inspect.StreamState
+	// Namespace is that of the Service.
+	Namespace string
+}
+
+// Streams returns the open calls of the Destination API.
+func (c *Client) Streams(ctx context.Context, filter StreamFilter) (output.Answer, error) {
+	members, err := c.having(ctx, destinationRole)
+	if err != nil {
+		return output.Answer{}, err
+	}
+	query := queryOf("service", filter.Service, "pod", filter.Pod, "node", filter.Node, "search", filter.Search, "state", string(filter.State))
+	answers, err := askAll(c, members, "streams", func(m *member) ([]inspect.Stream, error) {
+		return list(ctx, c, m, inspect.StreamsPath, query, func(l inspect.StreamList) ([]inspect.Stream, inspect.Page) { return l.Streams, l.Page })
+	})
+	if err != nil {
+		return output.Answer{}, err
+	}
+	all := inspect.StreamList{Streams: []inspect.Stream{}}
+	for _, a := range answers {
+		for _, s := range a.value {
+			s.Process = a.name()
+			if filter.Namespace == "" || strings.HasPrefix(s.Service, filter.Namespace+"/") {
+				all.Streams = append(all.Streams, s)
+			}
+		}
+	}
+	slices.SortFunc(all.Streams, func(a, b inspect.Stream) int {
+		return cmp.Or(strings.Compare(a.Target, b.Target), strings.Compare(client(a), client(b)), strings.Compare(a.Process, b.Process), strings.Compare(a.ID, b.ID))
+	})
+	all.Total = len(all.Streams)
+	return streamAnswer(all, time.Now()), nil
+}
+
+// queryOf makes a query of names and values, without the empty ones.
+func queryOf(pairs ...string) url.Values {
+	query := url.Values{}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			query.Set(pairs[i], pairs[i+1])
+		}
+	}
+	return query
+}
+
+// client is what is known of who has made a call.
+func client(s inspect.Stream) string {
+	switch {
+	case s.Pod == "":
+		return s.Peer
+	case s.Namespace == "" || strings.Contains(s.Pod, "/"):
+		return s.Pod
+	default:
+		return s.Namespace + "/" + s.Pod
+	}
+}
+
+func streamAnswer(all inspect.StreamList, now time.Time) output.Answer {
+	a := output.Answer{Value: all, Items: output.Items(all.Streams), Table: output.TableData{Columns: []output.Column{
+		{Name: "CLIENT"},
+		{Name: "NODE"},
+		{Name: "METHOD"},
+		{Name: "TARGET"},
+		{Name: "STATE"},
+		{Name: "ENDPOINTS"},
+		{Name: "SENT"},
+		{Name: "LAG"},
+		{Name: "AGE", Only: output.WideOnly},
+		{Name: "VIEW", Only: output.WideOnly},
+		{Name: "PEER", Only: output.WideOnly},
+		{Name: "PROCESS", Only: output.WideOnly},
+	}}}
+	behind := 0
+	for _, s := range all.Streams {
+		if s.State != inspect.StreamSynced {
+			behind++
+		}
+		a.Names = append(a.Names, "stream/"+s.Process+"/"+s.ID)
+		a.Table.Rows = append(a.Table.Rows, []string{
+			client(s), s.Node, s.Method, s.Target, strings.ToUpper(string(s.State)), strconv.Itoa(s.Endpoints),
+			fmt.Sprintf("%d/%d", s.Sent, s.Current), seconds(s.LagSeconds), age(s.Opened, now), s.View, s.Peer, s.Process,
+		})
+	}
+	if len(all.Streams) == 0 {
+		a.Text = "No stream is open, or none that the filters let through.\n"
+	} else {
+		a.Text = fmt.Sprintf("\n%s, %d of them not synced.\n", count(len(all.Streams), "stream"), behind)
+	}
+	return a
+}
+
+// seconds returns a short text for a number of seconds.
+func seconds(s float64) string {
+	if s <= 0 {
+		return ""
+	}
+	return (time.Duration(s*1000) * time.Millisecond).Round(100 * time.Millisecond).String()
+}
+
+// age returns how long ago something was, as kubectl does.
+func age(then, now time.Time) string {
+	if then.IsZero() {
+		return ""
+	}
+	return duration.HumanDuration(now.Sub(then))
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

@@ -1,0 +1,216 @@
+package inspectclient
+
+import (
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/signpostd/signpost/app/output"
+	"github.com/signpostd/signpost/app/settings"
+)
+
+// maxSubject is how many bytes of what somebody wants explained are looked at: more than any
+// name and URL has that is meant.
+const maxSubject = 2048
+
+// kinds are the kinds that people write in short, or in the plural.
+var kinds = map[string]string{
+	"svc": "Service", "ing": "Ingress", "ingresses": "Ingress", "po": "Pod", "no": "Node", "ep": "Endpoints", "endpoints": "Endpoints",
+	"deploy": "Deployment", "deployment": "Deployment", "sts": "StatefulSet", "statefulset": "StatefulSet", "ds": "DaemonSet", "daemonset": "DaemonSet",
+	"rs": "ReplicaSet", "replicaset": "ReplicaSet", "job": "Job", "cj": "CronJob", "cronjob": "CronJob", "crd": "CustomResourceDefinition", "sp": "ServiceProfile", "dnsendpoint": "DNSEndpoint", "service": "Service",
+	"ingress": "Ingress", "pod": "Pod", "node": "Node", "httproute": "HTTPRoute", "grpcroute": "GRPCRoute", "tlsroute": "TLSRoute",
+	"tcproute": "TCPRoute", "udproute": "UDPRoute", "gateway": "Gateway", "gtw": "Gateway", "endpointslice": "EndpointSlice",
+	"externalworkload": "ExternalWorkload", "serviceprofile": "ServiceProfile", "dnsrecord": "DNSRecord", "virtualservice": "VirtualService",
+	"server": "Server", "namespace": "Namespace", "ns": "Namespace", "secret": "Secret",
+}
+
+// withoutNamespace are kinds whose objects are in no namespace.
+var withoutNamespace = []string{"Node", "Namespace", "CustomResourceDefinition"}
+
+// Subject returns the parameters of a request to explain something, as people write it: a Service
+// (svc/web, shop/web, web.shop:80), another object (Ingress/web), an IP address with or without a
+// port, a DNS name, or a URL. The namespace, which is asked for only when it matters, is that of names
+// without one.
+func Subject(text string, namespace func() (string, error)) (url.Values, error) {
+	text = strings.TrimSpace(text)
+	switch {
+	case text == "":
+		return nil, settings.Usagef("nothing to explain: name a Service, an object, an address, a DNS name or a URL")
+	case len(text) > maxSubject || strings.ContainsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }):
+		return nil, settings.Usagef("%.60q is none of a Service, an object, an address, a DNS name and a URL", output.Clean(text))
+	case strings.Contains(text, "://"):
+		u, err := url.Parse(text)
+		if err != nil || u.Hostname() == "" {
+			return nil, settings.Usagef("%.60q is no URL with a host", text)
+		}
+		return host(u.Host, namespace)
+	}
+	if address := addressOf(text); address != "" {
+		return url.Values{"address": {address}}, nil
+	}
+	if strings.Contains(text, "/") {
+		return object(text, namespace)
+	}
+	return host(text, namespace)
+}
+
+// addressOf returns an IP address or one with a port in its normal form; "" if the text is neither.
+func addressOf(text string) string {
+	if a, err := netip.ParseAddrPort(text); err == nil {
+		return netip.AddrPortFrom(a.Addr().Unmap(), a.Port()).String()
+	}
+	if a, err := netip.ParseAddr(strings.TrimSuffix(strings.TrimPrefix(text, "["), "]")); err == nil {
+		return a.Unmap().String()
+	}
+	return ""
+}
+
+// object reads KIND/NAME, NAMESPACE/NAME and KIND/NAMESPACE/NAME; a Service may have a port.
+func object(text string, namespace func() (string, error)) (url.Values, error) {
+	parts := strings.Split(text, "/")
+	if len(parts) > 3 || slices.Contains(parts, "") {
+		return nil, settings.Usagef("%.60q is none of KIND/NAME, NAMESPACE/NAME and KIND/NAMESPACE/NAME", text)
+	}
+	kind, known := kindOf(parts[0])
+	if len(parts) == 2 && !known {
+		return service(parts[0], parts[1])
+	}
+	name := parts[len(parts)-1]
+	if slices.Contains(withoutNamespace, kind) {
+		return url.Values{"object": {kind + "/" + name}}, nil
+	}
+	in := parts[1]
+	if len(parts) == 2 {
+		var err error
+		if in, err = namespace(); err != nil {
+			return nil, err
+		}
+	}
+	if kind == "Service" {
+		return service(in, name)
+	}
+	return url.Values{"object": {kind + "/" + in + "/" + name}}, nil
+}
+
+// kindOf returns the kind that a word stands for. Words that begin with a capital letter are kinds.
+func kindOf(word string) (kind string, known bool) {
+	lower := strings.ToLower(word)
+	lower, _, _ = strings.Cut(lower, ".") // a group may follow
+	for _, candidate := range []string{lower, strings.TrimSuffix(lower, "s"), strings.TrimSuffix(lower, "es")} {
+		if kind, known := kinds[candidate]; known {
+			return kind, true
+		}
+	}
+	return word, word != strings.ToLower(word)
+}
+
+// service returns the parameters for a Service whose name may be followed by a port.
+func service(namespace, name string) (url.Values, error) {
+	name, port, with := strings.Cut(name, ":")
+	if !with {
+		return url.Values{"service": {namespace + "/" + name}}, nil
+	}
+	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+		return nil, settings.Usagef("%.60q is no number of a port: it must be from 1 to 65535", port)
+	}
+	return url.Values{"service": {namespace + "/" + name + ":" + port}}, nil
+}
+
+// host reads the name of a Service, as proxies ask for it, or a DNS name, each with or without a
+// port. What may be either is left to the server.
+func host(text string, namespace func() (string, error)) (url.Values, error) {
+	if address := addressOf(text); address != "" {
+		return url.Values{"address": {address}}, nil
+	}
+	name, port, with := strings.Cut(text, ":")
+	labels := strings.Split(strings.TrimSuffix(name, "."), ".")
+	if with {
+		port = ":" + port
+	}
+	switch {
+	case slices.Contains(labels, ""):
+		return nil, settings.Usagef("%.60q is no name: a part between two dots is empty", text)
+	case len(labels) == 1:
+		in, err := namespace()
+		if err != nil {
+			return nil, err
+		}
+		return service(in, name+port)
+	case len(labels) > 3 && labels[3] == "svc":
+		// The name of a pod of a Service, if the server has that domain.
+		return url.Values{"q": {text}}, nil
+	case len(labels) == 2 && with && port != webPort:
+		return serviceOrPod(text, namespace)
+	case len(labels) > 2 && labels[2] == "svc", len(labels) == 2 && with:
+		return service(labels[1], labels[0]+port)
+	case len(labels) == 2 && !strings.HasSuffix(name, "."):
+		return url.Values{"q": {text}}, nil
+	}
+	return url.Values{"name": {strings.TrimSuffix(name, ".")}}, nil
+}
+
+// webPort is the port with which servers take a name of two parts rather for one of DNS.
+const webPort = ":443"
+
+// serviceOrPod has the server tell NAME.NAMESPACE:PORT from HOSTNAME.SERVICE:PORT in a namespace.
+func serviceOrPod(text string, namespace func() (string, error)) (url.Values, error) {
+	query := url.Values{"q": {text}}
+	if in, err := namespace(); err == nil && in != "" {
+		query.Set("namespace", in)
+	}
+	return query, nil
+}
+
+// ServiceIn returns the Service that the parameters of a subject are about, as NAMESPACE/NAME; empty if
+// they are about something else.
+func ServiceIn(subject url.Values) string {
+	if name, _, _ := strings.Cut(subject.Get("service"), ":"); name != "" {
+		return name
+	}
+	name, _, _ := strings.Cut(subject.Get("q"), ":")
+	switch labels := strings.Split(strings.TrimSuffix(name, "."), "."); {
+	case len(labels) == 2:
+		return labels[1] + "/" + labels[0]
+	case len(labels) > 3 && labels[3] == "svc":
+		return labels[2] + "/" + labels[1]
+	default:
+		return ""
+	}
+}
+
+// Authority returns what a proxy would ask for: the full name of the Service that people write in
+// short, such as web.shop:80 or svc/web. Anything else is returned as it is.
+func Authority(text, domain string, namespace func() (string, error)) (string, error) {
+	text = strings.TrimSpace(text)
+	if addressOf(text) != "" {
+		return text, nil
+	}
+	name, port, with := strings.Cut(text, ":")
+	if with {
+		port = ":" + port
+	}
+	labels := strings.Split(name, ".")
+	switch {
+	case strings.Contains(name, "/"):
+		query, err := object(name, namespace)
+		if err != nil {
+			return "", err
+		}
+		in, short, ok := strings.Cut(query.Get("service"), "/")
+		if !ok {
+			return "", settings.Usagef("%.60q is no Service: a server answers for Services and addresses", text)
+		}
+		return short + "." + in + ".svc." + domain + port, nil
+	case len(labels) == 1:
+		in, err := namespace()
+		return name + "." + in + ".svc." + domain + port, err
+	case len(labels) == 2:
+		return name + ".svc." + domain + port, nil
+	case len(labels) == 3 && labels[2] == "svc":
+		return name + "." + domain + port, nil
+	}
+	return text, nil
+}

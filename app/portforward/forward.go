@@ -1,0 +1,133 @@
+package portforward
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/portforward"
+	"k8s.io/client-go/transport/spdy"
+	"k8s.io/streaming/pkg/httpstream"
+)
+
+// forward is a forwarded port.
+type forward struct {
+	addr string
+	stop chan struct{}
+	// done gets why it has ended.
+	done chan error
+}
+
+// close ends it, and waits until it has ended.
+func (f *forward) close() {
+	close(f.stop)
+	<-f.done
+}
+
+// startForward forwards a free port of the loopback address to a port of the pod. It waits no
+// longer than ctx until the port can be used; afterwards it goes on until it is closed.
+func startForward(ctx context.Context, cfg *rest.Config, pod *corev1.Pod, port int) (*forward, error) {
+	dialer, err := newDialer(cfg, pod)
+	if err != nil {
+		return nil, err
+	}
+	f := &forward{stop: make(chan struct{}), done: make(chan error, 1)}
+	ready := make(chan struct{})
+	forwarder, err := portforward.NewOnAddressesForStreaming(&boundedDialer{ctx, dialer}, []string{"127.0.0.1"}, []string{fmt.Sprintf("0:%d", port)}, f.stop, ready, io.Discard, io.Discard)
+	if err != nil {
+		return nil, err
+	}
+	go func() { f.done <- forwarder.ForwardPorts() }()
+	select {
+	case err := <-f.done:
+		return nil, explain(err)
+	case <-ready:
+	}
+	ports, err := forwarder.GetPorts()
+	if err != nil || len(ports) != 1 {
+		f.close()
+		return nil, fmt.Errorf("no port was forwarded: %w", err)
+	}
+	f.addr = fmt.Sprintf("127.0.0.1:%d", ports[0].Local)
+	return f, nil
+}
+
+// explain says what to do about an error that is about rights.
+func explain(err error) error {
+	if text := err.Error(); strings.Contains(text, "forbidden") {
+		return errors.New(strings.TrimSpace(text) + ": the right to create pods/portforward is needed")
+	}
+	return err
+}
+
+// newDialer returns what connects to the pod through the API server: over a WebSocket or, with API
+// servers before 1.31 and through proxies that allow none, over SPDY, as kubectl does.
+func newDialer(cfg *rest.Config, pod *corev1.Pod) (httpstream.Dialer, error) {
+	target, err := targetOf(cfg, pod)
+	if err != nil {
+		return nil, err
+	}
+	transport, upgrader, err := spdy.RoundTripperFor(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("make a client of the API server: %w", err)
+	}
+	overSPDY := spdy.NewDialerForStreaming(upgrader, &http.Client{Transport: transport}, http.MethodPost, target)
+	overWebSocket, err := portforward.NewSPDYOverWebsocketDialerForStreaming(target, cfg)
+	if err != nil {
+		return nil, fmt.Errorf("make a client of the API server: %w", err)
+	}
+	return portforward.NewFallbackDialerForStreaming(overWebSocket, overSPDY, func(err error) bool {
+		return httpstream.IsUpgradeFailure(err) || httpstream.IsHTTPSProxyError(err)
+	}), nil
+}
+
+// boundedDialer ends the waiting with a context, which the dialers of client-go don't take.
+type boundedDialer struct {
+	//nolint:containedctx // The interface of dialers has none.
+	ctx  context.Context
+	next httpstream.Dialer
+}
+
+// Dial implements httpstream.Dialer.
+func (d *boundedDialer) Dial(protocols ...string) (httpstream.Connection, string, error) {
+	type dialed struct {
+		connection httpstream.Connection
+		protocol   string
+		err        error
+	}
+	result := make(chan dialed, 1)
+	go func() {
+		connection, protocol, err := d.next.Dial(protocols...)
+		result <- dialed{connection, protocol, err}
+	}()
+	select {
+	case r := <-result:
+		return r.connection, r.protocol, r.err
+	case <-d.ctx.Done():
+		go func() {
+			if r := <-result; r.err == nil {
+				_ = r.connection.Close() // nobody uses it
+			}
+		}()
+		return nil, "", fmt.Errorf("the API server doesn't answer: %w", context.Cause(d.ctx))
+	}
+}
+
+// targetOf returns the URL that forwards ports of a pod.
+func targetOf(cfg *rest.Config, pod *corev1.Pod) (*url.URL, error) {
+	shallow := rest.CopyConfig(cfg)
+	shallow.APIPath, shallow.GroupVersion = "/api", &corev1.SchemeGroupVersion
+	shallow.NegotiatedSerializer = scheme.Codecs.WithoutConversion()
+	client, err := rest.RESTClientFor(shallow)
+	if err != nil {
+		return nil, fmt.Errorf("make a client of the API server: %w", err)
+	}
+	return client.Post().Namespace(pod.Namespace).Resource("pods").Name(pod.Name).SubResource("portforward").URL(), nil
+}

@@ -1,0 +1,174 @@
+package portforward
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/signpostd/signpost/app/settings"
+)
+
+// DefaultSelector finds the pods that our manifests make.
+const DefaultSelector = "app.kubernetes.io/name=signpost"
+
+// maxProcesses is how many pods are asked at most.
+const maxProcesses = 32
+
+// Server is one of the servers of a process.
+type Server string
+
+// The servers.
+const (
+	// Admin serves the inspection API, on a port of its own (named inspect) or beside the metrics.
+	Admin Server = "admin"
+	// Destination serves the Destination API over gRPC.
+	Destination Server = "destination"
+)
+
+// Target says which processes to reach, and which of their servers.
+type Target struct {
+	Server Server
+	// Addr is HOST:PORT of one server. If it is empty, pods are looked for.
+	Addr string
+	// Config says how to reach the API server.
+	Config func() (*rest.Config, error)
+	// Selector and Namespace say which pods; an empty Namespace is all of them.
+	Selector, Namespace string
+	// Pod is the name of the only one to reach; empty for all.
+	Pod string
+	// Port is that of the server in each pod; 0 for the one that the pod declares or, failing that,
+	// the default.
+	Port int
+	// First stops after one pod that can be reached: for questions that any replica answers.
+	First Amount
+	// Timeout is how long the looking and forwarding may take.
+	Timeout time.Duration
+}
+
+// Amount says how many processes are reached.
+type Amount int
+
+// The amounts.
+const (
+	All Amount = iota
+	One
+)
+
+// Process is a process that can be reached.
+type Process struct {
+	// Name is that of the pod, or the address that was given.
+	Name string
+	// Addr is HOST:PORT of the server, on this host if the port was forwarded.
+	Addr string
+	// Pod is nil if an address was given.
+	Pod *corev1.Pod
+}
+
+// Found is what was found.
+type Found struct {
+	Processes []Process
+	// Notes say which pods could not be reached, and why.
+	Notes []string
+	stop  func()
+	// config says how to reach the API server; nil if an address was given.
+	config *rest.Config
+}
+
+// Close ends the forwarding of ports.
+func (f *Found) Close() { f.stop() }
+
+// Find reaches the processes of the target. It fails if there is none; of pods that can't be
+// reached while others can, it returns notes.
+func Find(ctx context.Context, t Target) (*Found, error) {
+	if t.Addr != "" {
+		if _, _, err := net.SplitHostPort(t.Addr); err != nil {
+			return nil, settings.Usagef("--addr=%s: must be HOST:PORT", t.Addr)
+		}
+		return &Found{Processes: []Process{{Name: t.Addr, Addr: t.Addr}}, stop: func() {}}, nil
+	}
+	cfg, err := t.Config()
+	if err != nil {
+		return nil, fmt.Errorf("%w, or the address of a server with --addr", err)
+	}
+	limited, cancel := context.WithTimeout(ctx, t.Timeout)
+	defer cancel()
+	pods, notes, err := t.pods(limited, cfg)
+	if err != nil {
+		return nil, err
+	}
+	f := &Found{Notes: notes, config: cfg}
+	t.forwardAll(limited, cfg, pods, f)
+	if len(f.Processes) == 0 {
+		f.Close()
+		return nil, noneReached(f.Notes)
+	}
+	return f, nil
+}
+
+func noneReached(notes []string) error {
+	errs := []error{errors.New("no process of signpost could be reached: name the address of a server with --addr, or see what is wrong")}
+	for _, note := range notes {
+		errs = append(errs, errors.New(note))
+	}
+	return errors.Join(errs...)
+}
+
+// forwardAll forwards a port of each pod, and puts what came of it into f.
+func (t *Target) forwardAll(ctx context.Context, cfg *rest.Config, pods []corev1.Pod, f *Found) {
+	type result struct {
+		forward *forward
+		err     error
+	}
+	results := make([]result, len(pods))
+	try := func(i int) {
+		port := t.port(&pods[i])
+		results[i].forward, results[i].err = startForward(ctx, cfg, &pods[i], port)
+		if err := results[i].err; err != nil {
+			results[i].err = fmt.Errorf("pod %s/%s: forward the port %d: %w", pods[i].Namespace, pods[i].Name, port, err)
+		}
+	}
+	if t.First == One {
+		for i := range pods {
+			if try(i); results[i].err == nil {
+				break
+			}
+		}
+	} else {
+		var group sync.WaitGroup
+		for i := range pods {
+			group.Go(func() { try(i) })
+		}
+		group.Wait()
+	}
+	var open []*forward
+	for i, r := range results {
+		switch {
+		case r.err != nil:
+			f.Notes = append(f.Notes, r.err.Error())
+		case r.forward != nil:
+			open = append(open, r.forward)
+			f.Processes = append(f.Processes, Process{Name: nameOf(&pods[i], pods), Addr: r.forward.addr, Pod: &pods[i]})
+		}
+	}
+	f.stop = func() {
+		for _, o := range open {
+			o.close()
+		}
+	}
+}
+
+// nameOf returns the name of a pod, with its namespace if pods of several were found.
+func nameOf(pod *corev1.Pod, all []corev1.Pod) string {
+	for i := range all {
+		if all[i].Namespace != pod.Namespace {
+			return pod.Namespace + "/" + pod.Name
+		}
+	}
+	return pod.Name
+}

@@ -1,0 +1,171 @@
+package preview
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+
+	"github.com/signpostd/signpost/app/settings"
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/configure"
+	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/dns/provider/rfc2136"
+	manifests "github.com/signpostd/signpost/internal/manifest"
+	"github.com/signpostd/signpost/internal/objectserver"
+)
+
+// Check refuses inputs that can't replace the cluster or the provider of this publisher.
+func (i *Inputs) Check(publisher *configure.Options) error {
+	var errs []error
+	if r := publisher.RegistryKind(); len(i.Manifests) > 0 && (r == "crd" || r == "dynamodb") {
+		errs = append(errs, fmt.Errorf("--registry=%s: manifests do not say who owns which record: leave out -f to ask the cluster", r))
+	}
+	if len(i.ZoneFiles) > 0 && publisher.RegistryKind() == "aws-sd" {
+		errs = append(errs, errors.New("--zone-file: zone files have no descriptions, in which --provider=aws-sd keeps who owns which record: leave out --zone-file"))
+	}
+	if len(i.ZoneFiles) > 0 && len(publisher.Providers) > 1 {
+		errs = append(errs, errors.New("--zone-file: replaces one provider only: make a plan for each provider"))
+	}
+	if len(i.ZoneFiles) > 0 {
+		for _, name := range publisher.AdjustAsks() {
+			errs = append(errs, fmt.Errorf("--provider=%[1]s: only the %[1]s itself can say how it adjusts records: leave out --zone-file or --provider", name))
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return settings.AsUsage(err)
+	}
+	return nil
+}
+
+// serveManifests returns the config of an object server that serves the manifests.
+func (i *Inputs) serveManifests(publisher *configure.Options) (*rest.Config, error) {
+	var objects []*unstructured.Unstructured
+	for _, path := range i.Manifests {
+		found, err := readManifests(path, i.Stdin)
+		if err != nil {
+			return nil, settings.Usagef("-f %s: %w", path, err)
+		}
+		objects = append(objects, found...)
+	}
+	read, named := map[schema.GroupKind]schema.GroupVersion{}, map[schema.GroupResource]schema.GroupVersion{}
+	for _, r := range publisher.Reads() {
+		if r.Kind.Kind == "" {
+			named[r.GroupResource()] = r.Kind.GroupVersion()
+			continue
+		}
+		read[r.Kind.GroupKind()] = r.Kind.GroupVersion()
+	}
+	server := objectserver.New(slices.Collect(maps.Keys(read))...)
+	server.ServeResources(slices.Collect(maps.Keys(named))...)
+	for _, obj := range objects {
+		// A cluster serves a custom resource in each version that its definition has, whichever
+		// it was written in.
+		kind := obj.GroupVersionKind()
+		version, ok := read[kind.GroupKind()]
+		if !ok {
+			version, ok = named[objectserver.ResourceOf(kind).GroupResource()]
+		}
+		if ok && !scheme.Scheme.Recognizes(version.WithKind(kind.Kind)) {
+			obj.SetAPIVersion(version.String())
+		}
+		// No source reads the others.
+		if !server.Serves(obj.GroupVersionKind()) {
+			continue
+		}
+		if obj.GetName() == "" {
+			return nil, settings.Usagef("-f: a %s has no name: give each object one, as a cluster would", obj.GetKind())
+		}
+		if err := server.Put(obj); err != nil {
+			return nil, settings.Usagef("-f: %w", err)
+		}
+	}
+	return server.Config(), nil
+}
+
+// readManifests returns the objects of a file, of the files in a directory, or of
+// standard input.
+func readManifests(path string, stdin io.Reader) ([]*unstructured.Unstructured, error) {
+	if path == "-" {
+		return manifests.Decode(stdin)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return readManifest(path)
+	}
+	var files []string
+	for _, pattern := range []string{"*.yaml", "*.yml", "*.json"} {
+		// The patterns are well-formed, which is all that can go wrong.
+		found, _ := filepath.Glob(filepath.Join(path, pattern))
+		files = append(files, found...)
+	}
+	if len(files) == 0 {
+		return nil, errors.New("the directory has no *.yaml, *.yml or *.json file")
+	}
+	slices.Sort(files)
+	var objects []*unstructured.Unstructured
+	for _, file := range files {
+		found, err := readManifest(file)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", filepath.Base(file), err)
+		}
+		objects = append(objects, found...)
+	}
+	return objects, nil
+}
+
+func readManifest(path string) ([]*unstructured.Unstructured, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return manifests.Decode(f)
+}
+
+// zoneFiles is a provider whose zones come from files. It adjusts records as the provider does
+// that the command line names.
+type zoneFiles struct {
+	*rfc2136.Files
+	adjuster     provider.Adjuster
+	capabilities provider.Capabilities
+}
+
+// Capabilities implements [provider.Provider].
+func (z zoneFiles) Capabilities() provider.Capabilities { return z.capabilities }
+
+// Adjust implements [provider.Adjuster].
+func (z zoneFiles) Adjust(ctx context.Context, zone dns.Zone, wanted []*dns.RecordSet) ([]provider.Adjusted, error) {
+	return z.adjuster.Adjust(ctx, zone, wanted)
+}
+
+func (i *Inputs) openZoneFiles(ctx context.Context, publisher *configure.Options, in configure.Input) (provider.Provider, error) {
+	files, err := rfc2136.OpenFiles(i.ZoneFiles)
+	if err != nil {
+		return nil, fmt.Errorf("--zone-file: %w", err)
+	}
+	files.Keep(publisher.ZoneIDs)
+	files.Keep(publisher.ZoneNames)
+	z := zoneFiles{Files: files, adjuster: files}
+	opened, err := publisher.OpenProvider(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	z.capabilities = opened.Capabilities()
+	if adjuster, ok := opened.(provider.Adjuster); ok {
+		z.adjuster = adjuster
+	}
+	return z, nil
+}

@@ -1,0 +1,162 @@
+package preview
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/signpostd/signpost/app/settings"
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/configure"
+	"github.com/signpostd/signpost/dns/publisher"
+	"github.com/signpostd/signpost/kube"
+)
+
+// Inputs are files to read instead of a cluster and of a provider.
+type Inputs struct {
+	// Manifests are the paths of objects; - is Stdin. Without any, a cluster is read.
+	Manifests []string
+	Stdin     io.Reader
+	// ZoneFiles are the paths of master files. Without any, the provider is asked.
+	ZoneFiles []string
+}
+
+// Options say what to look at, and for how long.
+type Options struct {
+	// Config has the publishers, and where the cluster is.
+	Config settings.Config
+	Inputs Inputs
+	// Verbose adds why objects give no record, or not all.
+	Verbose bool
+	// Limit is how long each publisher may take.
+	Limit time.Duration
+	Log   *slog.Logger
+}
+
+// Make finds out what the publishers of a config would change, and changes nothing. The
+// config has been checked, and the inputs too.
+func Make(ctx context.Context, o Options) (*Plan, error) {
+	plan := emptyPlan()
+	for _, publisher := range o.Config.DNS.Publishers {
+		part, err := o.makeOne(ctx, publisher)
+		if err != nil && publisher.Name != "" {
+			err = fmt.Errorf("publisher %s: %w", publisher.Name, err)
+		}
+		if err != nil {
+			return nil, err
+		}
+		plan.add(publisher.Name, part)
+	}
+	return plan, nil
+}
+
+// makeOne makes the plan of one publisher.
+func (o Options) makeOne(ctx context.Context, options *configure.Options) (*Plan, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	dry := *options
+	dry.DryRun = true
+	remarks := &remarks{}
+	in := configure.Input{Log: o.Log, Notify: remarks.add}
+	objects, err := o.openObjects(&dry)
+	if err != nil {
+		return nil, err
+	}
+	if len(o.Inputs.Manifests) == 0 {
+		in.REST = objects
+	}
+	if len(o.Inputs.ZoneFiles) > 0 {
+		if in.Provider, err = o.Inputs.openZoneFiles(ctx, &dry, in); err != nil {
+			return nil, settings.AsUsage(err)
+		}
+	}
+	opened, err := dry.Open(ctx, in)
+	if err != nil {
+		return nil, settings.AsUsage(err)
+	}
+	if err := identify(ctx, opened, in.REST); err != nil {
+		o.Log.Info("Records of other processes with the same owner ID count as ours in this plan", "err", err)
+	}
+	zones, err := opened.Once(ctx, kube.Options{Config: objects, NamespacesOf: o.Config.NamespacesOf(), Logger: o.Log}, o.Limit)
+	if ctx.Err() != nil {
+		return nil, errInterrupted
+	}
+	plan := newPlan(zones, remarks.list, err)
+	if o.Verbose {
+		explained, err := opened.Publisher.Explain(ctx, publisher.Question{Lacking: true, Limit: explainLimit})
+		if err != nil {
+			return nil, errInterrupted
+		}
+		plan.explain(explained)
+	}
+	return plan, nil
+}
+
+// identify tells a publisher its instance, as far as the cluster says; nil is for no cluster.
+func identify(ctx context.Context, opened *configure.Opened, config *rest.Config) error {
+	if config == nil {
+		return opened.Identify(ctx, nil)
+	}
+	config = rest.CopyConfig(config)
+	config.Timeout = instanceTimeout
+	httpClient, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return err
+	}
+	defer httpClient.CloseIdleConnections()
+	client, err := corev1client.NewForConfigAndClient(config, httpClient)
+	if err != nil {
+		return err
+	}
+	return opened.Identify(ctx, client)
+}
+
+// instanceTimeout bounds how long a plan waits to know its instance.
+const instanceTimeout = 10 * time.Second
+
+// errInterrupted is the error of a plan that a signal has ended.
+var errInterrupted = errors.New("interrupted before the plan was complete")
+
+// openObjects says where to read objects; nil if no source needs any.
+func (o Options) openObjects(publisher *configure.Options) (*rest.Config, error) {
+	if len(o.Inputs.Manifests) > 0 {
+		return o.Inputs.serveManifests(publisher)
+	}
+	objects, err := o.Config.RESTConfig("plan")
+	if err != nil && !o.Config.NeedsCluster() {
+		return nil, nil
+	}
+	return objects, err
+}
+
+// remarks collects the notices of a publisher about records that can't be published.
+type remarks struct {
+	mu   sync.Mutex
+	list []publisher.Notice
+}
+
+func (r *remarks) add(n publisher.Notice) {
+	// The zones and the errors of the plan have the others.
+	if !slices.Contains([]string{publisher.ReasonInvalid, publisher.ReasonConflict, publisher.ReasonError}, n.Reason) {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.list = append(r.list, n)
+}
+
+// nameOf returns the name of the record set that a notice is about; empty if there is none.
+func nameOf(n publisher.Notice) string {
+	if n.Record == nil {
+		return ""
+	}
+	return dns.Canonical(n.Record.Name)
+}

@@ -1,0 +1,218 @@
+package preview
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/signpostd/signpost/app/settings"
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/publisher"
+)
+
+// Plan is what `signpost plan` prints. The help of the command describes its JSON.
+type Plan struct {
+	Differs bool `json:"differs"`
+	// Complete is false when something could not be read, so that the plan may lack changes.
+	Complete bool      `json:"complete"`
+	Zones    []Zone    `json:"zones"`
+	Problems []Problem `json:"problems"`
+	Errors   []string  `json:"errors"`
+	// Unpublished says why objects give no record, or not all; with --verbose only. There are
+	// MoreUnpublished other objects.
+	Unpublished     []Unpublished `json:"unpublished,omitempty"`
+	MoreUnpublished int           `json:"moreUnpublished,omitempty"`
+}
+
+// Zone is what would be changed in one zone.
+type Zone struct {
+	// Publisher is the name of the publisher in a config file; empty for that of flags.
+	Publisher string `json:"publisher,omitempty"`
+	// Zone is the name of its apex, and ID what the provider calls the zone.
+	Zone    string   `json:"zone"`
+	ID      string   `json:"id"`
+	Changes []Change `json:"changes"`
+	Held    *Held    `json:"held,omitempty"`
+}
+
+// Held is the changes that the budget doesn't allow. With --approve-plan=HASH they are made.
+type Held struct {
+	Hash      string   `json:"hash"`
+	Deletions []Change `json:"deletions"`
+	Updates   []Change `json:"updates,omitempty"`
+}
+
+// Change is a change of one record set. The Action is create, without Old; delete, without
+// New; or update.
+type Change struct {
+	Action        string   `json:"action"`
+	Name          string   `json:"name"`
+	Type          string   `json:"type"`
+	SetIdentifier string   `json:"setIdentifier,omitempty"`
+	Old           *Record  `json:"old,omitempty"`
+	New           *Record  `json:"new,omitempty"`
+	Objects       []Object `json:"objects"`
+}
+
+// Record is a record set, and who owns it. The TTL is in seconds; zero is the default of the
+// provider.
+type Record struct {
+	Targets    []string       `json:"targets"`
+	TTL        int64          `json:"ttl,omitempty"`
+	Properties []dns.Property `json:"properties,omitempty"`
+	Owner      string         `json:"owner,omitempty"`
+	Resource   string         `json:"resource,omitempty"`
+}
+
+// Object is an object that asks for a record set, and the source that read it.
+type Object struct {
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name"`
+	Source    string `json:"source,omitempty"`
+}
+
+// Problem is a record that objects ask for and that is not published, or not yet, and why.
+type Problem struct {
+	// Publisher is that of [Zone].
+	Publisher string   `json:"publisher,omitempty"`
+	Zone      string   `json:"zone,omitempty"`
+	Name      string   `json:"name,omitempty"`
+	Reason    string   `json:"reason"`
+	Objects   []Object `json:"objects"`
+}
+
+// newPlan makes a plan of what a publisher has found out. err may have several errors joined.
+func newPlan(zones []publisher.ZonePlan, remarks []publisher.Notice, err error) *Plan {
+	plan := emptyPlan()
+	for _, z := range zones {
+		shown := Zone{Zone: z.Zone.Name, ID: z.Zone.ID, Changes: changesOf(z.Changes)}
+		if z.Held != "" {
+			shown.Held = heldOf(z)
+		}
+		plan.Differs = plan.Differs || len(shown.Changes) > 0 || shown.Held != nil
+		plan.Zones = append(plan.Zones, shown)
+		for _, w := range z.Waiting {
+			plan.Problems = append(plan.Problems, Problem{Zone: z.Zone.Name, Name: w.Name, Reason: w.Message, Objects: objectsAbout(remarks, w.Name)})
+		}
+	}
+	for _, n := range remarks {
+		p := Problem{Name: nameOf(n), Reason: n.Message, Objects: objectsOf(n.Objects)}
+		if !slices.ContainsFunc(plan.Problems, p.repeats) {
+			plan.Problems = append(plan.Problems, p)
+		}
+	}
+	slices.SortFunc(plan.Problems, compareProblems)
+	for _, e := range settings.Leaves(err) {
+		// The zones have what is held.
+		if !errors.Is(e, publisher.ErrHeld) {
+			plan.Errors = append(plan.Errors, e.Error())
+		}
+	}
+	slices.Sort(plan.Errors)
+	plan.Complete = len(plan.Errors) == 0
+	return plan
+}
+
+func heldOf(z publisher.ZonePlan) *Held {
+	var deletions, updates []dns.Change
+	for _, c := range z.HeldChanges {
+		if c.New == nil {
+			deletions = append(deletions, c)
+		} else {
+			updates = append(updates, c)
+		}
+	}
+	held := &Held{Hash: z.Held, Deletions: changesOf(deletions)}
+	if len(updates) > 0 {
+		held.Updates = changesOf(updates)
+	}
+	return held
+}
+
+func emptyPlan() *Plan { return &Plan{Zones: []Zone{}, Problems: []Problem{}, Errors: []string{}} }
+
+// add adds the plan of a publisher; its name is empty for that of flags.
+func (p *Plan) add(publisher string, part *Plan) {
+	for _, z := range part.Zones {
+		z.Publisher = publisher
+		p.Zones = append(p.Zones, z)
+	}
+	for _, problem := range part.Problems {
+		problem.Publisher = publisher
+		p.Problems = append(p.Problems, problem)
+	}
+	for _, e := range part.Errors {
+		if publisher != "" {
+			e = "publisher " + publisher + ": " + e
+		}
+		p.Errors = append(p.Errors, e)
+	}
+	for _, u := range part.Unpublished {
+		u.Publisher = publisher
+		p.Unpublished = append(p.Unpublished, u)
+	}
+	p.MoreUnpublished += part.MoreUnpublished
+	p.Differs = p.Differs || part.Differs
+	p.Complete = len(p.Errors) == 0
+}
+
+// repeats reports whether p says the same as another problem.
+func (p Problem) repeats(other Problem) bool {
+	return p.Name == other.Name && p.Reason == other.Reason && (other.Zone != "" || slices.Equal(p.Objects, other.Objects))
+}
+
+func compareProblems(a, b Problem) int {
+	byObject := func(x, y Object) int { return strings.Compare(x.String(), y.String()) }
+	return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Reason, b.Reason), slices.CompareFunc(a.Objects, b.Objects, byObject))
+}
+
+// objectsAbout returns the objects of all remarks about a name.
+func objectsAbout(remarks []publisher.Notice, name string) []Object {
+	var objects []dns.Object
+	for _, n := range remarks {
+		if nameOf(n) == name {
+			objects = append(objects, n.Objects...)
+		}
+	}
+	return objectsOf(objects)
+}
+
+func changesOf(changes []dns.Change) []Change {
+	list := []Change{}
+	for _, c := range changes {
+		r := c.RecordSet()
+		action := "update"
+		switch {
+		case c.Old == nil:
+			action = "create"
+		case c.New == nil:
+			action = "delete"
+		}
+		list = append(list, Change{
+			Action: action, Name: r.Name, Type: r.Type, SetIdentifier: r.SetIdentifier,
+			Old: recordOf(c.Old), New: recordOf(c.New), Objects: objectsOf(r.Objects),
+		})
+	}
+	return list
+}
+
+func recordOf(r *dns.RecordSet) *Record {
+	if r == nil {
+		return nil
+	}
+	targets := slices.Sorted(slices.Values(r.Targets))
+	return &Record{Targets: targets, TTL: max(r.TTL, 0), Properties: r.Properties, Owner: r.Labels[dns.LabelOwner], Resource: r.Labels[dns.LabelResource]}
+}
+
+func objectsOf(objects []dns.Object) []Object {
+	list := []Object{}
+	for _, o := range objects {
+		shown := Object{Kind: o.Kind, Namespace: o.Namespace, Name: o.Name, Source: o.Source}
+		if o.Name != "" && !slices.Contains(list, shown) {
+			list = append(list, shown)
+		}
+	}
+	return list
+}

@@ -1,0 +1,108 @@
+package preview
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/signpostd/signpost/app/output"
+	"github.com/signpostd/signpost/dns/desired"
+	"github.com/signpostd/signpost/dns/publisher"
+)
+
+const (
+	// explainLimit is how many objects of a publisher are explained, and reasonLimit how many
+	// reasons an object is shown with.
+	explainLimit = 200
+	reasonLimit  = 8
+)
+
+// Unpublished is an object, or a part of it, that gives no record, and why.
+type Unpublished struct {
+	// Publisher is that of [Zone].
+	Publisher string `json:"publisher,omitempty"`
+	Object    Object `json:"object"`
+	// Reason is a word. Subject is the name, the field or the annotation that it is about; empty
+	// for all of the object.
+	Reason  string `json:"reason"`
+	Subject string `json:"subject,omitempty"`
+	Message string `json:"message"`
+}
+
+// explain adds why objects give no record. What problems and errors of the plan say is left out.
+func (p *Plan) explain(explained publisher.Explanations) {
+	for _, e := range explained.List {
+		list := reasonsOf(e)
+		if more := len(list) - reasonLimit; more > 0 {
+			last := list[reasonLimit]
+			last.Subject, last.Message = "", fmt.Sprintf("and %d more reasons of this object", more)
+			list = append(list[:reasonLimit], last)
+		}
+		p.Unpublished = append(p.Unpublished, list...)
+	}
+	p.MoreUnpublished = explained.More
+}
+
+// reasonsOf returns why an object, or parts of it, aren't published, each reason once.
+func reasonsOf(e publisher.Explanation) []Unpublished {
+	object := Object{Kind: e.Object.Kind, Namespace: e.Object.Namespace, Name: e.Object.Name, Source: e.Object.Source}
+	var list []Unpublished
+	known := map[Unpublished]bool{}
+	add := func(reason, subject, message string) {
+		u := Unpublished{Object: object, Reason: reason, Subject: subject, Message: message}
+		if !known[u] {
+			known[u] = true
+			list = append(list, u)
+		}
+	}
+	for _, s := range e.Skipped {
+		add(string(s.Reason), s.Subject, s.Message)
+	}
+	for _, d := range e.Dropped {
+		switch d.Reason {
+		case desired.DropInvalid, desired.DropRefused, desired.DropZone, desired.DropDuplicate:
+			// The problems have them, or nothing is lost.
+		case desired.DropTarget, desired.DropReplaced:
+			add(string(d.Reason), strings.Join(append([]string{d.Name}, cutTargets(d.Targets)...), " "), d.Message)
+		default:
+			add(string(d.Reason), d.Name, d.Message)
+		}
+	}
+	return list
+}
+
+// cutTargets returns the first targets of a list, and a sign if there are more.
+func cutTargets(targets []string) []string {
+	const most = 4
+	if len(targets) <= most {
+		return targets
+	}
+	return append(targets[:most:most], "…")
+}
+
+// String returns the reason as one line, such as "Service shop/web: NoHostname: …".
+func (u Unpublished) String() string {
+	text := u.Object.String()
+	if u.Publisher != "" {
+		text += ", publisher " + u.Publisher
+	}
+	text += ": " + u.Reason
+	if u.Subject != "" {
+		text += " " + u.Subject
+	}
+	return text + ": " + u.Message
+}
+
+// writeUnpublished writes why objects give no record, if anybody has asked.
+func (p *Plan) writeUnpublished(text *strings.Builder) {
+	if len(p.Unpublished) == 0 {
+		return
+	}
+	text.WriteString("Objects that give no record, or not all:\n")
+	for _, u := range p.Unpublished {
+		text.WriteString("  " + output.Clean(u.String()) + "\n")
+	}
+	if p.MoreUnpublished > 0 {
+		fmt.Fprintf(text, "  and %d more objects\n", p.MoreUnpublished)
+	}
+	text.WriteString("\n")
+}

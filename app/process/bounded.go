@@ -1,0 +1,63 @@
+package process
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"time"
+)
+
+// mostAnswer is the size in bytes of the largest answer to a write: several times what the API
+// server stores of an object.
+const mostAnswer = 16 << 20
+
+// timeLimited ends requests that take longer than the limit, until the end of the answer. The
+// timeout of an http.Client does the same, but needs two goroutines for each request. Answers to
+// writes have a limit of size, too; those to reads can be lists.
+type timeLimited struct {
+	next  http.RoundTripper
+	limit time.Duration
+}
+
+// WrappedRoundTripper lets client-go find the connections and close them.
+func (b *timeLimited) WrappedRoundTripper() http.RoundTripper { return b.next }
+
+// RoundTrip implements http.RoundTripper.
+func (b *timeLimited) RoundTrip(request *http.Request) (*http.Response, error) {
+	ctx, cancel := context.WithTimeout(request.Context(), b.limit)
+	response, err := b.next.RoundTrip(request.WithContext(ctx))
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	left := int64(math.MaxInt64)
+	if request.Method != http.MethodGet {
+		left = mostAnswer
+	}
+	response.Body = &boundedBody{response.Body, left, cancel}
+	return response, nil
+}
+
+// boundedBody is the body of an answer. The request ends when it is closed.
+type boundedBody struct {
+	io.ReadCloser
+	left int64
+	end  context.CancelFunc
+}
+
+// Read implements io.Reader.
+func (b *boundedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if b.left -= int64(n); b.left < 0 {
+		return 0, fmt.Errorf("the answer to a write is larger than %d bytes", mostAnswer)
+	}
+	return n, err
+}
+
+// Close implements io.Closer.
+func (b *boundedBody) Close() error {
+	defer b.end()
+	return b.ReadCloser.Close()
+}

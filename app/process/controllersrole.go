@@ -1,0 +1,63 @@
+package process
+
+import (
+	"context"
+	"slices"
+
+	"github.com/signpostd/signpost/app/inspect"
+	"github.com/signpostd/signpost/app/settings"
+	"github.com/signpostd/signpost/controllers"
+	"github.com/signpostd/signpost/controllers/mirroring"
+	"github.com/signpostd/signpost/internal/run"
+)
+
+// newControllersRole makes the role that writes Endpoints and EndpointSlices.
+func newControllersRole(in roleInput, o settings.Controllers) (role, error) {
+	names, err := o.Names()
+	if err != nil {
+		return role{}, err
+	}
+	if slices.Contains(names, controllers.EndpointSlices) {
+		if err := registerLibraryMetrics(in.Registerer); err != nil {
+			return role{}, err
+		}
+	}
+	var mirrored *mirroring.Metrics
+	if slices.Contains(names, controllers.Mirroring) {
+		mirrored = mirroring.NewMetrics(in.Registerer)
+	}
+	w, err := newWriter(in, writerConfig{
+		set: controllers.Config{
+			Controllers:                    names,
+			Endpoints:                      loop(o.Endpoints),
+			EndpointSlices:                 loop(o.EndpointSlices),
+			Mirroring:                      loop(o.Mirroring),
+			ExternalWorkloads:              controllers.Loop{Workers: o.ExternalWorkloadWorkers},
+			MaxEndpointsPerSlice:           o.MaxEndpointsPerSlice,
+			MirroringMaxEndpointsPerSubset: o.MirroringMaxEndpointsPerSubset,
+			MirroringMetrics:               mirrored,
+		},
+		leader: o.Leader,
+		qps:    o.KubeAPIQPS,
+		burst:  o.KubeAPIBurst,
+	})
+	if err != nil {
+		return role{}, err
+	}
+	return role{
+		Name:   settings.ControllersSection,
+		Tables: w.set.Tables(),
+		Actors: func(settled <-chan struct{}) []run.Actor {
+			return []run.Actor{{Name: "controllers", Run: func(ctx context.Context) error { return w.run(ctx, settled) }}}
+		},
+		Details:  w.details,
+		Tell:     w.tell,
+		Leading:  func() inspect.Leading { return w.leadership.leading(settings.ControllersSection) },
+		Problems: w.leadership.problems,
+		Offer:    inspect.Offer{Explains: waitExplainer{set: w.set, leadership: w.leadership}},
+	}, nil
+}
+
+func loop(o settings.Loop) controllers.Loop {
+	return controllers.Loop{Workers: o.Workers, BatchPeriod: o.BatchPeriod}
+}

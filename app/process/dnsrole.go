@@ -1,0 +1,308 @@
+package process
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/errgroup"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/dynamic"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+
+	"github.com/signpostd/signpost/app/dnsinspect"
+	"github.com/signpostd/signpost/app/inspect"
+	"github.com/signpostd/signpost/app/settings"
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/configure"
+	"github.com/signpostd/signpost/dns/events"
+	"github.com/signpostd/signpost/dns/publisher"
+	"github.com/signpostd/signpost/internal/run"
+	"github.com/signpostd/signpost/kube"
+)
+
+// settleTime is how long publishers wait for the tables to be filled. Then they begin with
+// what there is: one source that can't be read must not hold up the others.
+const settleTime = 10 * time.Second
+
+// dnsRole is the publishers of the process.
+type dnsRole struct {
+	opened     []*configure.Opened
+	desks      []inspect.Publisher
+	sender     *events.Sender // nil without a cluster
+	leadership *leadership
+	// leaseDuration is as in writer.
+	leaseDuration time.Duration
+	log           *slog.Logger
+	// objects writes the status of objects; nil without a cluster.
+	objects dynamic.Interface
+	// unled says which publishers have nobody who publishes for them. former is the Lease of earlier
+	// versions; nil if it is that of the leadership.
+	unled  *unled
+	former *formerLease
+	// namespaces say which cluster this is; nil without a cluster.
+	namespaces corev1client.NamespacesGetter
+	close      func()
+}
+
+// newDNSRole makes the role that publishes records. What it opens stays open until ctx ends.
+func newDNSRole(ctx context.Context, in roleInput, o settings.DNS) (*dnsRole, error) {
+	if o.Leader.Elect && in.REST == nil {
+		return nil, settings.Usagef("--leader-elect: a Lease needs a cluster: name one with --kubeconfig, or leave out --leader-elect")
+	}
+	var made connections
+	var configMaps corev1client.ConfigMapsGetter
+	leadership, err := newLeadership(in, &made, o.Leader, "", configure.LeadsFor(o.Publishers))
+	if err != nil {
+		return nil, err
+	}
+	r := &dnsRole{leadership: leadership, leaseDuration: o.Leader.LeaseDuration, log: in.Log, close: made.closeIdle}
+	if r.unled, err = newUnled(in, leadership, o.Publishers); err != nil {
+		return nil, err
+	}
+	r.former = r.formerLease(o.Leader)
+	if in.REST != nil {
+		if r.objects, err = made.dynamic(in.REST, clientConfig{timeout: requestTimeout, wrap: leadership.fence.Wrap}); err != nil {
+			return nil, err
+		}
+		store, err := made.client(in.REST, clientConfig{timeout: requestTimeout, wrap: leadership.fence.Wrap})
+		if err != nil {
+			return nil, err
+		}
+		configMaps, r.namespaces = store.CoreV1(), store.CoreV1()
+		if r.sender, err = openSender(in, &made); err != nil {
+			return nil, err
+		}
+		r.unled.tell = r.tell()
+	}
+	wrap, err := configure.MeasureHTTP(in.Registerer)
+	if err != nil {
+		return nil, err
+	}
+	if err := registerDNSBuild(in.Registerer); err != nil {
+		return nil, err
+	}
+	for _, p := range o.Publishers {
+		registerer := in.Registerer
+		if len(o.Publishers) > 1 {
+			registerer = prometheus.WrapRegistererWith(prometheus.Labels{"publisher": p.Name}, registerer)
+		}
+		opened, err := p.Open(ctx, configure.Input{
+			REST: in.REST, Log: in.Log, Registerer: registerer, Notify: r.notify(p), MayWrite: leadership.fence.Check, Tracer: in.Tracer, Wrap: wrap,
+			ConfigMaps: configMaps,
+		})
+		if err != nil {
+			if p.Name != "" {
+				err = fmt.Errorf("publisher %s: %w", p.Name, err)
+			}
+			return nil, settings.AsUsage(err)
+		}
+		r.opened = append(r.opened, opened)
+		r.desks = append(r.desks, inspect.Publisher{Name: p.Name, Desk: opened.Desk})
+	}
+	return r, nil
+}
+
+// openSender makes the sender of Events.
+func openSender(in roleInput, made *connections) (*events.Sender, error) {
+	client, err := made.client(in.REST, clientConfig{timeout: requestTimeout})
+	if err != nil {
+		return nil, err
+	}
+	return events.New(events.Config{Client: client.EventsV1(), Process: thisPod(), Log: in.Log, Registerer: in.Registerer})
+}
+
+// notify returns a function that takes the notices of a publisher; nil without a cluster.
+func (r *dnsRole) notify(p *configure.Options) func(publisher.Notice) {
+	if r.sender == nil {
+		return nil
+	}
+	return r.sender.For(events.Options{Reasons: p.EventsEmit, DryRun: p.DryRun})
+}
+
+// thisPod is the pod of this process, as its environment says; the zero Object if it
+// doesn't.
+func thisPod() dns.Object {
+	name, namespace := os.Getenv("POD_NAME"), os.Getenv("POD_NAMESPACE")
+	if name == "" || namespace == "" {
+		return dns.Object{}
+	}
+	return dns.Object{APIVersion: "v1", Kind: "Pod", Namespace: namespace, Name: name}
+}
+
+// tables are those of all sources.
+func (r *dnsRole) tables() (all []kube.AnyTable) {
+	for _, o := range r.opened {
+		all = append(all, o.Tables...)
+	}
+	return all
+}
+
+func (r *dnsRole) role() role {
+	return role{
+		Name: settings.DNSSection, Tables: r.tables(), Actors: r.actors, Details: r.details,
+		Offer:   r.offer(),
+		Leading: r.leading,
+
+		Problems: func() []inspect.Problem {
+			return append(r.leadership.problems(), dnsinspect.Problems(r.publishers())...)
+		},
+		Tell: r.tell(),
+	}
+}
+
+// tell sends Events about this process as the publishers send theirs; nil without a cluster.
+func (r *dnsRole) tell() tell {
+	if r.sender == nil {
+		return nil
+	}
+	send := r.sender.For(events.Options{})
+	return func(reason, message string) {
+		send(publisher.Notice{Action: publisher.ActionFailed, Reason: reason, Message: message})
+	}
+}
+
+// leading says who leads, and which publishers nobody leads, for the status.
+func (r *dnsRole) leading() inspect.Leading {
+	l := r.leadership.leading(settings.DNSSection)
+	l.Unled, _ = r.unled.names()
+	return l
+}
+
+// details are lines for /ready. A standby whose publishers nobody leads stays ready all the same: a rollout
+// that adds a publisher would wait for it, and the old leader for the rollout.
+func (r *dnsRole) details() []string {
+	lines := r.leadership.details()
+	if _, sentence := r.unled.names(); sentence != "" {
+		lines = append(lines, sentence)
+	}
+	return lines
+}
+
+// formerLease returns the Lease of earlier versions, if that is another one.
+func (r *dnsRole) formerLease(o settings.Leader) *formerLease {
+	if r.leadership.elector == nil || o.ResourceName == settings.DefaultDNSLease {
+		return nil
+	}
+	host, _, _ := strings.Cut(r.leadership.elector.Identity(), "_")
+	return &formerLease{
+		name: o.ResourceNamespace + "/" + settings.DefaultDNSLease, host: host, log: r.log,
+		get: func(ctx context.Context) (*coordinationv1.Lease, error) {
+			return r.leadership.leases.Leases(o.ResourceNamespace).Get(ctx, settings.DefaultDNSLease, metav1.GetOptions{})
+		},
+	}
+}
+
+func (r *dnsRole) publishers() []dnsinspect.Publisher {
+	var publishers []dnsinspect.Publisher
+	for i, o := range r.opened {
+		publishers = append(publishers, dnsinspect.Publisher{Name: r.desks[i].Name, Publisher: o.Publisher, Servers: o.Servers, Kinds: o.Kinds()})
+	}
+	return publishers
+}
+
+// offer is what can be inspected of the role.
+func (r *dnsRole) offer() inspect.Offer {
+	shown := dnsinspect.New(r.publishers(), r.leadership.leads)
+	return inspect.Offer{Publishers: r.desks, Leadership: r.leadership.leads, Records: shown, Zones: shown, Explains: shown}
+}
+
+func (r *dnsRole) actors(settled <-chan struct{}) []run.Actor {
+	actors := []run.Actor{{Name: "dns leader", Run: func(ctx context.Context) error { return r.lead(ctx, settled) }}}
+	if r.leadership.elector != nil {
+		actors = append(actors, run.Actor{Name: "dns standby", Run: func(ctx context.Context) error { return r.unled.run(ctx, r) }})
+	}
+	if r.sender != nil {
+		actors = append(actors, run.Actor{Name: "events", Run: r.sender.Run})
+	}
+	for _, o := range r.opened {
+		actors = append(actors, run.Actor{Name: "publisher", Run: o.Publisher.Run})
+		for _, background := range o.Background {
+			actors = append(actors, run.Actor{Name: "source", Run: background})
+		}
+	}
+	return actors
+}
+
+// lead publishes while this process leads.
+func (r *dnsRole) lead(ctx context.Context, settled <-chan struct{}) error {
+	defer r.close()
+	select {
+	case <-settled:
+	case <-time.After(settleTime):
+	case <-ctx.Done():
+		return nil
+	}
+	if !r.identify(ctx) {
+		return nil
+	}
+	return r.leadership.run(ctx, r.publish)
+}
+
+// identifyAgain is the time between two attempts of identify.
+const identifyAgain = 5 * time.Second
+
+// identify tells the publishers their instance, and tries until that is known, because before that a
+// publisher would take the records of others for its own. It reports false when ctx ends before.
+func (r *dnsRole) identify(ctx context.Context) bool {
+	for failed := false; ; failed = true {
+		err := r.identifyOnce(ctx)
+		if err == nil {
+			return true
+		}
+		if !failed {
+			r.log.Warn("Publishing waits until the instance of this process is known; trying again", "err", err)
+		}
+		select {
+		case <-ctx.Done():
+			return false
+		case <-time.After(identifyAgain):
+		}
+	}
+}
+
+func (r *dnsRole) identifyOnce(ctx context.Context) error {
+	for _, o := range r.opened {
+		if err := o.Identify(ctx, r.namespaces); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// upToDate returns when the tables of all sources are up to date, or when it has taken too long: one source that can't be read must not hold up the others.
+func (r *dnsRole) upToDate(ctx context.Context) {
+	if r.leadership.elector == nil {
+		return
+	}
+	begin := upToDate{tables: r.tables(), limit: max(r.leaseDuration, upToDateLimit), log: r.log}
+	if err := begin.catchUp(ctx); err != nil && ctx.Err() == nil {
+		r.log.Warn("Some sources may be older than what the former leader has published; publishing begins all the same", "after", begin.limit, "err", err)
+	}
+}
+
+// publish publishes for one term.
+func (r *dnsRole) publish(ctx context.Context) error {
+	if r.former != nil {
+		if err := r.former.free(ctx); err != nil {
+			return err
+		}
+	}
+	r.upToDate(ctx)
+	group, ctx := errgroup.WithContext(ctx)
+	if r.former != nil {
+		group.Go(func() error { return r.former.watch(ctx) })
+	}
+	for _, o := range r.opened {
+		group.Go(func() error { return o.Publisher.Lead(ctx) })
+		for _, w := range o.Statuses {
+			group.Go(func() error { return w.WriteStatus(ctx, r.objects) })
+		}
+	}
+	return group.Wait()
+}

@@ -1,0 +1,166 @@
+package process
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"io"
+	"log/slog"
+	"net"
+	"runtime"
+	"testing"
+	"time"
+
+	pb "github.com/linkerd/linkerd2-proxy-api/go/destination"
+	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/signpostd/signpost/app/settings"
+	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/destination"
+	"github.com/signpostd/signpost/internal/run"
+)
+
+// A handler that waits keeps a stack of 4 kB, below all interceptors of the process (decision 0071). Stacks grow by
+// doubling, so one frame too many costs 4 kB for each open stream. A few handlers may be interrupted where they need more.
+func TestStackOfHandlers(t *testing.T) {
+	const streams, limit = 2000, 6 << 10
+	for _, method := range []string{"Get", "GetProfile"} {
+		t.Run(method, func(t *testing.T) {
+			c := &rawClient{method: method, last: ^uint32(0)} // the first stream is 1
+			c.conn = serveCatalog(t)
+			c.begin(t)
+			c.ask(t, 10) // what is made once
+			before := stacksInUse()
+			c.ask(t, streams)
+			if each := (stacksInUse() - before) / streams; each > limit {
+				t.Errorf("each stream keeps %d bytes of stack, want at most %d", each, limit)
+			}
+		})
+	}
+}
+
+// stacksInUse returns the bytes of all stacks after those that may shrink have done so.
+func stacksInUse() int {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int(m.StackInuse)
+}
+
+// serveCatalog serves the Service web as a process does, and returns a connection to it.
+func serveCatalog(t *testing.T) net.Conn {
+	t.Helper()
+	known := catalog.New(catalog.Options{})
+	known.Put(&catalog.Service{
+		Key:   catalog.ServiceKey{Cluster: catalog.LocalCluster, Namespace: "ns", Name: "web"},
+		Ports: []catalog.ServicePort{{Name: "http", Port: 80, Protocol: catalog.TCP}},
+	})
+	registry, log := prometheus.NewRegistry(), slog.New(slog.DiscardHandler)
+	server := destination.NewServer(known, destination.Config{ClusterDomain: "cluster.local"}, registry, log)
+	var served services
+	server.Register(&served)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := process{ServerOptions: server.ServerOptions(), Services: served, Listeners: []func(net.Listener) net.Listener{server.Listener}}
+	grpc := newGRPCActor(p, serving{options: settings.Process{ShutdownGrace: time.Second}, log: log, registry: registry}, l)
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	var actors run.Group
+	for _, a := range []run.Actor{grpc, {Name: "catalog", Run: known.Run}, {Name: "destination", Run: server.Run}} {
+		actors.Add(a)
+	}
+	go func() { ended <- actors.Run(ctx) }()
+	known.MarkSynced()
+	conn, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = conn.Close()
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	return conn
+}
+
+// rawClient writes frames of HTTP/2 itself, so that its streams have no goroutines in this process.
+type rawClient struct {
+	method  string
+	conn    net.Conn
+	framer  *http2.Framer
+	block   bytes.Buffer
+	encoder *hpack.Encoder
+	last    uint32
+}
+
+func (c *rawClient) begin(t *testing.T) {
+	t.Helper()
+	c.framer, c.encoder = http2.NewFramer(c.conn, c.conn), hpack.NewEncoder(&c.block)
+	if _, err := io.WriteString(c.conn, http2.ClientPreface); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.framer.WriteSettings(); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.framer.WriteWindowUpdate(0, 1<<30); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// ask opens streams one after the other: each has its first answer when the next one is opened.
+func (c *rawClient) ask(t *testing.T, streams int) {
+	t.Helper()
+	request, err := proto.Marshal(&pb.GetDestination{Path: "web.ns.svc.cluster.local:80", ContextToken: `{"ns":"ns","nodeName":"n","pod":"p"}`})
+	if err != nil {
+		t.Fatal(err)
+	}
+	message := append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(request))), request...)
+	for range streams {
+		c.last += 2
+		c.block.Reset()
+		for _, f := range []hpack.HeaderField{
+			{Name: ":method", Value: "POST"},
+			{Name: ":scheme", Value: "http"},
+			{Name: ":path", Value: "/io.linkerd.proxy.destination.Destination/" + c.method},
+			{Name: "content-type", Value: "application/grpc"},
+			{Name: "te", Value: "trailers"},
+		} {
+			_ = c.encoder.WriteField(f) // a bytes.Buffer takes all
+		}
+		if err := c.framer.WriteHeaders(http2.HeadersFrameParam{StreamID: c.last, BlockFragment: c.block.Bytes(), EndHeaders: true}); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.framer.WriteData(c.last, true, message); err != nil {
+			t.Fatal(err)
+		}
+		c.awaitAnswer(t)
+	}
+}
+
+// awaitAnswer reads frames up to the message of the last stream.
+func (c *rawClient) awaitAnswer(t *testing.T) {
+	t.Helper()
+	for {
+		frame, err := c.framer.ReadFrame()
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch f := frame.(type) {
+		case *http2.DataFrame:
+			if f.StreamID == c.last {
+				return
+			}
+		case *http2.HeadersFrame:
+			if f.StreamEnded() {
+				t.Fatalf("stream %d of %s ended", f.StreamID, c.method)
+			}
+		}
+	}
+}

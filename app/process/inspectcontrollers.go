@@ -1,0 +1,88 @@
+package process
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/signpostd/signpost/app/inspect"
+	"github.com/signpostd/signpost/controllers/reconcile"
+)
+
+// waitExplainer says whether the controllers fail to write the slices of a Service. It implements
+// [inspect.Explainer].
+type waitExplainer struct {
+	set interface {
+		Waiting(key reconcile.Key) map[string]reconcile.Wait
+	}
+	leadership interface {
+		leads() (leads bool, leader string)
+		trouble() (sentence string, since time.Time)
+	}
+}
+
+// Explain implements [inspect.Explainer].
+func (x waitExplainer) Explain(_ context.Context, q inspect.Query) []inspect.Step {
+	if q.Service == nil {
+		return nil
+	}
+	ref := &inspect.ObjectRef{Kind: "Service", Namespace: q.Service.Namespace, Name: q.Service.Name}
+	if leads, leader := x.leadership.leads(); !leads {
+		return []inspect.Step{x.elsewhere(leader, ref)}
+	}
+	waits := x.set.Waiting(reconcile.Key{Namespace: q.Service.Namespace, Name: q.Service.Name})
+	var steps []inspect.Step
+	for _, what := range slices.Sorted(maps.Keys(waits)) {
+		steps = append(steps, waitStep(what, waits[what], ref))
+	}
+	if len(steps) == 0 {
+		// Whether it is right as a whole is for other steps to say.
+		return []inspect.Step{{What: "Controllers", State: inspect.StepNote, Text: "the controllers have nothing left to write for the Service", Object: ref}}
+	}
+	return steps
+}
+
+// elsewhere says who writes, if this process doesn't.
+func (x waitExplainer) elsewhere(leader string, ref *inspect.ObjectRef) inspect.Step {
+	s := inspect.Step{What: "Controllers", Object: ref}
+	switch trouble, _ := x.leadership.trouble(); {
+	case leader != "":
+		s.State, s.Text = inspect.StepNote, "another process writes Endpoints and slices, and knows whether that fails: "+leader
+	case trouble != "":
+		s.State, s.Text = inspect.StepWrong, "this process can't write Endpoints and slices, and doesn't know whether another one does: "+trouble
+	default:
+		s.State, s.Text = inspect.StepUnknown, "no process is known to write Endpoints and slices: nobody holds the Lease, or it has not been read yet"
+	}
+	return s
+}
+
+func waitStep(what string, wait reconcile.Wait, ref *inspect.ObjectRef) inspect.Step {
+	s := inspect.Step{What: "Controllers", State: inspect.StepWrong, Object: ref}
+	since := time.Since(wait.Since).Round(time.Second)
+	if !wait.Until.IsZero() {
+		s.Text = fmt.Sprintf("%s of the Service are put right in %d s, because %s", what, seconds(time.Until(wait.Until)), repairReason(wait))
+		return s
+	}
+	if wait.Reason == "" {
+		s.Text = fmt.Sprintf("%s of the Service have been held back for %v, because the API server refuses the writes of others: /ready says why", what, since)
+		return s
+	}
+	s.Text = fmt.Sprintf("%s of the Service have not been written for %v: %s", what, since, wait.Reason)
+	return s
+}
+
+// seconds rounds up: a repair that waits is never said to be made in 0 s.
+func seconds(d time.Duration) int { return max(1, int(math.Ceil(d.Seconds()))) }
+
+// repairReason says who has changed what is to be put right.
+func repairReason(wait reconcile.Wait) string {
+	by := cmp.Or(wait.By, "somebody else")
+	if wait.Repairs == 0 {
+		return by + " has changed them"
+	}
+	return fmt.Sprintf("%s keeps changing them (put right %d times so far): find out who that is, and stop one of the two", by, wait.Repairs)
+}

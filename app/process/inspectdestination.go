@@ -1,0 +1,207 @@
+package process
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/signpostd/signpost/app/inspect"
+	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/destination"
+	"github.com/signpostd/signpost/kube"
+	"github.com/signpostd/signpost/kube/linked"
+)
+
+const (
+	// behindFor is how long a stream may lack an answer before it is counted as behind.
+	behindFor = time.Second
+	// silentFor is how long changes of our own cluster may be missed before streams count as
+	// stale. Gaps between two watches are shorter.
+	silentFor = 5 * time.Second
+	// lookRate and lookBurst limit the requests with which explanations look at objects.
+	lookRate, lookBurst = 10, 20
+)
+
+// inspectedDestination is what can be inspected of the destination role. It implements
+// [inspect.StreamsOf] and [inspect.ServicesOf].
+type inspectedDestination struct {
+	server *destination.Server
+	known  *catalog.Catalog
+	// stateOf returns the state of a Service that has so many ready endpoints.
+	stateOf func(s *catalog.Service, ready int) inspect.ServiceState
+	links   func() []linked.Status
+	// secrets is the condition of the Secrets that link clusters.
+	secrets func() kube.TableStatus
+	// tables are those of our own cluster; nil until the process is put together.
+	tables atomic.Pointer[func() []kube.TableStatus]
+}
+
+// useTables takes the condition of our own cluster.
+func (d *inspectedDestination) useTables(status func() []kube.TableStatus) { d.tables.Store(&status) }
+
+// staleClusters are those whose changes can't be seen now.
+func (d *inspectedDestination) staleClusters() map[string]bool {
+	stale := map[string]bool{}
+	for _, l := range d.links() {
+		if l.State == linked.Stale {
+			stale[l.Cluster] = true
+		}
+	}
+	if slices.ContainsFunc(d.ownTables(), func(t kube.TableStatus) bool { return t.Required && isStale(t) }) {
+		stale[catalog.LocalCluster] = true
+	}
+	return stale
+}
+
+func (d *inspectedDestination) ownTables() []kube.TableStatus {
+	if status := d.tables.Load(); status != nil {
+		return (*status)()
+	}
+	return nil
+}
+
+// isStale reports whether changes of a kind can't be seen now.
+func isStale(t kube.TableStatus) bool { return t.State == kube.Waiting || t.Stale > silentFor }
+
+// outdated is the Outdated of [destination.Config].
+func (d *inspectedDestination) outdated(resources ...string) string {
+	for _, t := range append(d.ownTables(), d.secrets()) {
+		if !slices.Contains(resources, t.Resource.String()) && !slices.Contains(resources, t.Resource.Resource) || !isStale(t) {
+			continue
+		}
+		if t.State == kube.Waiting {
+			return fmt.Sprintf("it can't read %s (%s)", t.Resource, t.Reason)
+		}
+		return fmt.Sprintf("it has seen no changes of %s for %s", t.Resource, t.Stale.Round(time.Second))
+	}
+	return ""
+}
+
+// unusable is the UnusableLink of [destination.Config].
+func (d *inspectedDestination) unusable(cluster string) string {
+	for _, l := range d.links() {
+		if l.Cluster == cluster && l.State == linked.Unusable {
+			return fmt.Sprintf("its Secret %s can't be used: %s", l.Secret, l.Reason)
+		}
+	}
+	return ""
+}
+
+// Streams implements [inspect.StreamsOf].
+func (d *inspectedDestination) Streams() []inspect.Stream {
+	open := d.server.OpenStreams()
+	stale := d.staleClusters()
+	staleServices := map[catalog.ServiceKey]bool{}
+	list := make([]inspect.Stream, 0, len(open))
+	for i := range open {
+		s := streamOf(&open[i])
+		if s.State == inspect.StreamSynced && len(stale) > 0 {
+			key := open[i].Service
+			if _, looked := staleServices[key]; !looked {
+				staleServices[key] = d.isStale(key, stale)
+			}
+			if staleServices[key] {
+				s.State = inspect.StreamStale
+			}
+		}
+		list = append(list, s)
+	}
+	return list
+}
+
+// isStale reports whether the answers about a Service come from one of these clusters. The Service
+// itself is in our own.
+func (d *inspectedDestination) isStale(key catalog.ServiceKey, clusters map[string]bool) bool {
+	if clusters[catalog.LocalCluster] {
+		return true
+	}
+	service, ok := d.known.FindService(key)
+	return ok && slices.ContainsFunc(service.MemberKeys(), func(m catalog.ServiceKey) bool { return clusters[m.Cluster] })
+}
+
+func streamOf(o *destination.OpenStream) inspect.Stream {
+	s := inspect.Stream{
+		ID: strconv.FormatUint(o.ID, 10), Method: o.Method, Target: o.Target, Pod: o.Pod, Namespace: o.Namespace, Node: o.Node,
+		View: viewOf(o.Filter), State: inspect.StreamSynced, Endpoints: o.Endpoints, Sent: o.Sent, Current: o.Current,
+		LagSeconds: o.Lag.Seconds(), Opened: o.Opened,
+	}
+	if o.Service.Name != "" {
+		s.Service = o.Service.Namespace + "/" + o.Service.Name
+	}
+	if o.Peer.IsValid() {
+		s.Peer = o.Peer.String()
+	}
+	if o.Behind() {
+		s.State = inspect.StreamBehind
+	}
+	return s
+}
+
+func viewOf(f catalog.Filter) string {
+	switch f.Kind {
+	case catalog.FilterNode:
+		return "node " + f.Node
+	case catalog.FilterHints:
+		return "node " + f.Node + ", zone " + f.Zone
+	case catalog.FilterZone:
+		return "zone " + f.Zone
+	default:
+		return "all"
+	}
+}
+
+// CountStreams implements [inspect.StreamsOf].
+func (d *inspectedDestination) CountStreams() (open, behind int) {
+	return d.server.CountStreams(behindFor)
+}
+
+// Services implements [inspect.ServicesOf].
+func (d *inspectedDestination) Services(f inspect.ServiceFilter) inspect.ServiceList {
+	all := d.known.ServiceList(func(key catalog.ServiceKey) bool {
+		return (f.Namespace == "" || key.Namespace == f.Namespace) &&
+			(f.Search == "" || strings.Contains(key.Namespace+"/"+key.Name, f.Search))
+	})
+	part, page := inspect.Window(all, f.Offset, f.Limit)
+	streams := d.server.CountOfServices()
+	list := inspect.ServiceList{Services: make([]inspect.Service, 0, len(part)), Page: page}
+	for _, s := range part {
+		counted := d.known.CountEndpoints(s)
+		one := inspect.Service{
+			Namespace: s.Key.Namespace, Name: s.Key.Name, State: d.stateOf(s, counted.Ready), Ports: portsOf(s), Ready: counted.Ready, NotReady: counted.NotReady,
+			Streams: streams[s.Key], Federated: s.Federation != nil,
+		}
+		if s.RemoteCluster != nil && !one.Federated {
+			one.Remote = *s.RemoteCluster
+		}
+		list.Services = append(list.Services, one)
+	}
+	return list
+}
+
+// portsOf returns the ports of a Service, such as "http:80".
+func portsOf(s *catalog.Service) []string {
+	ports := make([]string, 0, len(s.Ports))
+	for _, p := range s.Ports {
+		text := fmt.Sprint(p.Port)
+		if p.Name != "" {
+			text = p.Name + ":" + text
+		}
+		if p.Protocol != catalog.TCP {
+			text += "/" + string(p.Protocol)
+		}
+		ports = append(ports, text)
+	}
+	return ports
+}
+
+// CountServices implements [inspect.ServicesOf].
+func (d *inspectedDestination) CountServices() int { return d.known.CountServices() }
+
+// HasService implements [inspect.ServicesOf].
+func (d *inspectedDestination) HasService(namespace, name string) bool {
+	_, ok := d.known.FindService(catalog.ServiceKey{Cluster: catalog.LocalCluster, Namespace: namespace, Name: name})
+	return ok
+}

@@ -1,0 +1,268 @@
+package process
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"runtime/debug"
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"google.golang.org/grpc"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+
+	"github.com/signpostd/signpost/app/inspect"
+	"github.com/signpostd/signpost/app/settings"
+	"github.com/signpostd/signpost/controllers/reconcile"
+	"github.com/signpostd/signpost/internal/objectmeta"
+	"github.com/signpostd/signpost/internal/run"
+	"github.com/signpostd/signpost/internal/tracing"
+	"github.com/signpostd/signpost/internal/version"
+	"github.com/signpostd/signpost/kube"
+	"github.com/signpostd/signpost/kube/kinds"
+)
+
+// roleInput is what roles are made from.
+type roleInput struct {
+	// REST says where the API server is.
+	REST *rest.Config
+	// NamespacesOf are the only namespaces in which kinds are read; nil for all.
+	NamespacesOf map[schema.GroupResource][]string
+	Log          *slog.Logger
+	Registerer   prometheus.Registerer
+	// Report is told of the problems of objects.
+	Report objectmeta.Report
+	// Tracer begins spans; nil begins none.
+	Tracer *tracing.Tracer
+	// Metrics are those of all controllers of the process; nil when none runs.
+	Metrics *reconcile.Metrics
+}
+
+// of returns the input of one role: the API server is told its name instead of all.
+func (in roleInput) of(roleName string) roleInput {
+	if in.REST != nil {
+		in.REST = rest.CopyConfig(in.REST)
+		in.REST.UserAgent = version.UserAgent(roleName)
+	}
+	return in
+}
+
+// role is what a role adds to the process.
+type role struct {
+	// Name is for errors.
+	Name string
+	// Tables are those that the cluster has to fill.
+	Tables []kube.AnyTable
+	// ServerOptions and Register are for the gRPC server. A process has one if one of its
+	// roles has a Register. Listener, which may be nil, wraps what the server listens on.
+	ServerOptions []grpc.ServerOption
+	Listener      func(net.Listener) net.Listener
+	Register      func(grpc.ServiceRegistrar)
+	// Actors returns what runs until the process ends. An actor without a Grace gets the
+	// grace period of the settings. settled is closed when the tables are filled. When the
+	// context of the actors ends, open streams have to end too: the gRPC server waits for them.
+	Actors func(settled <-chan struct{}) []run.Actor
+	// Ready reports whether the role does its work. A role without it is ready when the
+	// tables are filled.
+	Ready func() bool
+	// Details returns lines for /ready about what the role does; it may be nil.
+	Details func() []string
+	// Handlers are paths that the role adds to the inspection API, behind its guard.
+	Handlers map[string]http.Handler
+	// Report is also told of the problems of objects; it may be nil.
+	Report objectmeta.Report
+	// Offer is what can be inspected of the role. Its Role is Name.
+	Offer inspect.Offer
+	// Leading says who has the Lease of the role, and Clusters has the linked clusters. Each may
+	// be nil.
+	Leading  func() inspect.Leading
+	Clusters func() []inspect.Cluster
+	// Problems returns what is wrong with the role as a whole; it may be nil.
+	Problems func() []inspect.Problem
+	// Tell sends Events about the process; nil if the role has no right to.
+	Tell tell
+	// UseTables is told where the condition of the cluster is; it may be nil.
+	UseTables func(status func() []kube.TableStatus)
+}
+
+// process is the roles put together over one cluster. It doesn't run yet.
+type process struct {
+	ServerOptions []grpc.ServerOption
+	// Services are what the gRPC server serves. Without any there is no gRPC server.
+	Services services
+	// Listeners wrap what the gRPC server listens on, the first one innermost.
+	Listeners []func(net.Listener) net.Listener
+	Actors    []run.Actor
+	// Ready answers /ready.
+	Ready func() (ready bool, details []string)
+	// Reasons are what clients of /ready see who may not have the details.
+	Reasons func() []string
+	// Handlers are paths that roles add to the inspection API, behind its guard.
+	Handlers map[string]http.Handler
+	// Inspection is what the inspection API has. Without a Status there is no such API.
+	Inspection inspect.Config
+	// Tracer begins the spans of the roles, and is to be closed when they have ended. It is nil without traces.
+	Tracer *tracing.Tracer
+}
+
+// newProcess makes the roles of a config. It starts nothing and doesn't wait for the API
+// server. What the roles open stays open until ctx ends.
+func newProcess(ctx context.Context, c settings.Config, log *slog.Logger, registerer prometheus.Registerer, report objectmeta.Report) (process, error) {
+	// The clients of each role have its name, too: see roleInput.of.
+	restConfig, err := c.RESTConfig(strings.Join(c.Roles(), ","))
+	if err != nil && c.NeedsCluster() {
+		return process{}, err
+	}
+	if err := registerClientMetrics(registerer); err != nil {
+		return process{}, err
+	}
+	if err := registerBuild(registerer); err != nil {
+		return process{}, err
+	}
+	tracer, err := tracing.Open(tracing.Config{Collector: c.Process.Collector(), Roles: strings.Join(c.Roles(), ","), Log: log, Registerer: registerer})
+	if err != nil {
+		return process{}, err
+	}
+	p, err := makeProcess(ctx, c, roleInput{
+		REST: restConfig, NamespacesOf: c.NamespacesOf(), Log: log, Registerer: registerer, Report: report, Tracer: tracer,
+	})
+	if err != nil {
+		tracer.Close()
+		return process{}, err
+	}
+	p.Tracer = tracer
+	return p, nil
+}
+
+// makeProcess makes the roles of a config from what they have in common.
+func makeProcess(ctx context.Context, c settings.Config, in roleInput) (process, error) {
+	writer := c.DestinationWrites()
+	if writer || c.RunsControllers {
+		var queues prometheus.Registerer
+		if c.RunsControllers || c.Destination.ExportQueueMetrics {
+			queues = in.Registerer
+		}
+		in.Metrics = reconcile.NewMetrics(in.Registerer, queues)
+	}
+	var roles []role
+	if c.RunsDestination {
+		r, err := newDestinationRole(in.of(settings.DestinationSection), c.Destination)
+		if err != nil {
+			return process{}, err
+		}
+		roles = append(roles, r)
+	}
+	if writer {
+		r, err := newDestinationWriter(in.of(settings.DestinationSection), c.Destination)
+		if err != nil {
+			return process{}, err
+		}
+		roles = append(roles, r)
+	}
+	if c.RunsControllers {
+		r, err := newControllersRole(in.of(settings.ControllersSection), c.Controllers)
+		if err != nil {
+			return process{}, err
+		}
+		roles = append(roles, r)
+	}
+	if c.RunsDNS {
+		r, err := newDNSRole(ctx, in.of(settings.DNSSection), c.DNS)
+		if err != nil {
+			return process{}, err
+		}
+		roles = append(roles, r.role())
+	}
+	p, err := joinRoles(in, roles)
+	if err != nil {
+		return process{}, err
+	}
+	if err := registerReady(in.Registerer, p.Ready); err != nil {
+		return process{}, err
+	}
+	return p, p.openInspection(in)
+}
+
+// joinRoles makes a process of roles, with one cluster that fills the tables of all of them.
+func joinRoles(in roleInput, roles []role) (process, error) {
+	p := process{Handlers: map[string]http.Handler{}}
+	var tables []kube.AnyTable
+	for _, r := range roles {
+		tables = append(tables, r.Tables...)
+		p.ServerOptions = append(p.ServerOptions, r.ServerOptions...)
+		if r.Listener != nil {
+			p.Listeners = append(p.Listeners, r.Listener)
+		}
+		if err := p.serve(r); err != nil {
+			return process{}, err
+		}
+	}
+	if len(tables) == 0 {
+		return p.withoutCluster(roles), nil
+	}
+	cluster, err := kube.New(kube.Options{Config: in.REST, NamespacesOf: in.NamespacesOf, Registerer: in.Registerer, Logger: in.Log, Report: kinds.ReportTo(reportTo(in.Report, roles), ""), Rewound: tellRewound(roles)}, tables...)
+	if err != nil {
+		return process{}, err
+	}
+	p.Actors = []run.Actor{
+		{Name: "cluster", Run: cluster.Run},
+		{Name: "memory of the first sync", Run: func(ctx context.Context) error {
+			return releaseAfter(ctx, cluster.Settled(), releaseDelay, debug.FreeOSMemory)
+		}},
+	}
+	for _, r := range roles {
+		p.Actors = append(p.Actors, r.Actors(cluster.Settled())...)
+	}
+	p.inspected(roles, cluster)
+	return p, nil
+}
+
+// serve adds what a role serves. All roles share one gRPC server and one admin server, so
+// two roles can't serve the same service or the same path.
+func (p *process) serve(r role) error {
+	if r.Register != nil {
+		var own services
+		r.Register(&own)
+		for _, s := range own {
+			if p.Services.has(s.description.ServiceName) {
+				return fmt.Errorf("serve the role %s: another role serves %s: run one of them in another process", r.Name, s.description.ServiceName)
+			}
+		}
+		p.Services = append(p.Services, own...)
+	}
+	for path, handler := range r.Handlers {
+		if p.Handlers[path] != nil {
+			return fmt.Errorf("serve the role %s: another role has the path %s of the admin server: run one of them in another process", r.Name, path)
+		}
+		p.Handlers[path] = handler
+	}
+	return nil
+}
+
+// withoutCluster completes a process whose roles read no objects, as when all records come
+// from elsewhere. There are no tables to wait for.
+func (p process) withoutCluster(roles []role) process {
+	settled := make(chan struct{})
+	close(settled)
+	for _, r := range roles {
+		p.Actors = append(p.Actors, r.Actors(settled)...)
+	}
+	p.inspected(roles, nil)
+	return p
+}
+
+// reportTo returns a function that passes problems on to first and to the roles that want
+// them.
+func reportTo(first objectmeta.Report, roles []role) objectmeta.Report {
+	return func(p objectmeta.Problem) {
+		first(p)
+		for _, r := range roles {
+			if r.Report != nil {
+				r.Report(p)
+			}
+		}
+	}
+}

@@ -1,0 +1,119 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"net"
+	"net/http"
+
+	"github.com/signpostd/signpost/app/admin"
+	"github.com/signpostd/signpost/app/inspect"
+	"github.com/signpostd/signpost/app/webui"
+	"github.com/signpostd/signpost/internal/ownsocket"
+	"github.com/signpostd/signpost/internal/run"
+)
+
+// inspectionServers serve the inspection API beside the admin server.
+type inspectionServers struct {
+	// addr is nil if the admin server has the inspection API.
+	addr      net.Addr
+	actors    []run.Actor
+	listeners []net.Listener
+}
+
+// close closes the listeners. Their servers close them, too, which does no harm.
+func (i *inspectionServers) close() {
+	for _, l := range i.listeners {
+		_ = l.Close()
+	}
+}
+
+// openInspectionServers opens the servers of the inspection API and the page: at an address of their
+// own, or otherwise as a part of the admin server, whose config it completes; and on a socket for
+// commands of our own user.
+func (p *process) openInspectionServers(ctx context.Context, s serving, config *admin.Config) (opened *inspectionServers, err error) {
+	inspection := p.Inspection
+	if !s.options.TrustLoopback {
+		inspection.Loopback = inspect.LoopbackUntrusted
+	}
+	inspector := inspect.New(inspection)
+	handlers, err := inspectionHandlers(p, inspector)
+	if err != nil {
+		return nil, err
+	}
+	config.MayRead = inspector.MayRead
+	i := &inspectionServers{actors: []run.Actor{{Name: "inspection", Run: inspector.Run}}}
+	defer func() {
+		if err != nil {
+			i.close()
+		}
+	}()
+	// Commands such as `signpost bundle` ask one server for everything.
+	all := maps.Clone(handlers)
+	all["/metrics"] = inspector.Guard(admin.Metrics(s.registry))
+	bare := admin.Config{
+		Handlers: all, Ready: config.Ready, Reasons: config.Reasons, MayRead: config.MayRead, Log: config.Log, Panics: config.Panics,
+	}
+	ports := []net.Addr{config.Listener.Addr()}
+	if s.options.InspectAddr == "" {
+		config.Handlers = handlers
+	} else {
+		l, err := listen(ctx, "inspect-addr", s.options.InspectAddr)
+		if err != nil {
+			return nil, err
+		}
+		if err := i.serve("inspection server", l, bare); err != nil {
+			return nil, err
+		}
+		i.addr, ports = l.Addr(), append(ports, l.Addr())
+	}
+	bare.ConnContext = func(ctx context.Context, _ net.Conn) context.Context { return inspect.WithSameUser(ctx) }
+	for _, a := range ports {
+		switch l, err := listenOwnUser(ctx, a); {
+		case errors.Is(err, errors.ErrUnsupported):
+		case err != nil:
+			s.log.Warn("Commands in the container need a token, because the socket for our own user can't be opened", "err", err)
+		default:
+			if err := i.serve("socket for our own user", l, bare); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return i, nil
+}
+
+// serve adds a server.
+func (i *inspectionServers) serve(name string, l net.Listener, config admin.Config) error {
+	i.listeners = append(i.listeners, l)
+	config.Listener = l
+	server, err := admin.NewBare(config)
+	if err != nil {
+		return err
+	}
+	i.actors = append(i.actors, run.Actor{Name: name, Run: server.Run})
+	return nil
+}
+
+// listenOwnUser opens the socket that is called by the port of an address.
+func listenOwnUser(ctx context.Context, a net.Addr) (net.Listener, error) {
+	tcp, ok := a.(*net.TCPAddr)
+	if !ok {
+		return nil, errors.ErrUnsupported
+	}
+	return ownsocket.Listen(ctx, tcp.Port)
+}
+
+// inspectionHandlers returns what is behind the guard of the inspection API, by patterns.
+func inspectionHandlers(p *process, inspector *inspect.Server) (map[string]http.Handler, error) {
+	handlers := inspector.Handlers()
+	for path, handler := range p.Handlers {
+		handlers[path] = inspector.Guard(handler)
+	}
+	pages, err := webui.Handlers(inspector.Guard)
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(handlers, pages)
+	return handlers, nil
+}

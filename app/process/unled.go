@@ -1,0 +1,109 @@
+package process
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/signpostd/signpost/dns/configure"
+	"github.com/signpostd/signpost/dns/publisher"
+	"github.com/signpostd/signpost/internal/sanitize"
+)
+
+const (
+	// unledEvery is how often a standby compares its publishers with those of the leader.
+	unledEvery = 2 * time.Second
+	// unledAfter is how long they must differ before the log and an Event say so: while a rollout
+	// changes the settings, they differ for a short time.
+	unledAfter = 30 * time.Second
+)
+
+// unled are the publishers of a standby that the leader doesn't have: nobody publishes for them.
+type unled struct {
+	publishers []*configure.Options
+	leadership *leadership
+	gauge      prometheus.Gauge
+	// tell sends an Event about this process; nil without a cluster.
+	tell tell
+}
+
+// newUnled returns the comparison, with its metric registered.
+func newUnled(in roleInput, l *leadership, publishers []*configure.Options) (*unled, error) {
+	u := &unled{publishers: publishers, leadership: l, gauge: prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "signpost_dns_publishers_unled", Help: "Publishers of this process that the leader does not have, or has with other settings: nobody publishes for them.",
+	})}
+	if in.Registerer == nil {
+		return u, nil
+	}
+	if err := in.Registerer.Register(u.gauge); err != nil {
+		return nil, fmt.Errorf("register the metric of publishers that nobody leads: %w", err)
+	}
+	return u, nil
+}
+
+// names returns the publishers that nobody publishes for, and a sentence that says why and what to do.
+func (u *unled) names() (names []string, sentence string) {
+	if u.leadership.elector == nil {
+		return nil, ""
+	}
+	leader, leadsFor, known := u.leadership.elector.LeaderLeadsFor()
+	if !known {
+		return nil, ""
+	}
+	names, led := configure.Unled(u.publishers, leadsFor)
+	if len(names) == 0 {
+		return nil, ""
+	}
+	return names, fmt.Sprintf("nobody publishes for the publishers %s: %s has the Lease %s and leads for other publishers or settings (%s): give each installation a Lease of its own (--leader-elect-resource-name, or dns.leaderElection.resourceName in a config file), or the same settings",
+		few(names), sanitize.Name(leader), u.leadership.lease, few(led))
+}
+
+// few returns the first of many names, and how many more there are.
+func few(names []string) string {
+	const most = 5
+	shown := make([]string, 0, most)
+	for _, name := range names[:min(len(names), most)] {
+		shown = append(shown, sanitize.Name(name))
+	}
+	text := strings.Join(shown, ", ")
+	if more := len(names) - most; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
+// run keeps the metric, and says once when publishers have nobody who publishes for them, and once when
+// that is over.
+func (u *unled) run(ctx context.Context, r *dnsRole) error {
+	tick := time.NewTicker(unledEvery)
+	defer tick.Stop()
+	var since time.Time
+	told := false
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+		names, sentence := u.names()
+		u.gauge.Set(float64(len(names)))
+		switch {
+		case len(names) == 0:
+			if told {
+				r.log.Info("All publishers of this process have a leader again")
+			}
+			since, told = time.Time{}, false
+		case since.IsZero():
+			since = time.Now()
+		case !told && time.Since(since) >= unledAfter:
+			told = true
+			r.log.Warn("Nobody publishes for some publishers of this process", "publishers", names, "lease", u.leadership.lease, "err", sentence)
+			if u.tell != nil {
+				u.tell(publisher.ReasonUnled, sentence)
+			}
+		}
+	}
+}

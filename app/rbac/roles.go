@@ -1,0 +1,103 @@
+package rbac
+
+import (
+	"cmp"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/signpostd/signpost/app/settings"
+	"github.com/signpostd/signpost/controllers"
+	"github.com/signpostd/signpost/kube/kinds"
+	"github.com/signpostd/signpost/kube/linked"
+)
+
+// Needed are the rights that one role of a process needs.
+type Needed struct {
+	// Section is the role, as the config file calls it.
+	Section string
+	Roles   []Role
+}
+
+// All returns what the roles of a config need that run, each for itself. Account is as for [DNS].
+func All(c settings.Config, account types.NamespacedName) []Needed {
+	var all []Needed
+	if c.RunsDestination {
+		all = append(all, Needed{settings.DestinationSection, Destination(c)})
+	}
+	if c.RunsControllers {
+		all = append(all, Needed{settings.ControllersSection, Controllers(c)})
+	}
+	if c.RunsDNS {
+		all = append(all, Needed{settings.DNSSection, DNS(c, account)})
+	}
+	return all
+}
+
+// absent is what happens without the right to read a kind that a cluster may lack.
+const absent = "objects of this kind are taken to be absent"
+
+// Destination returns the roles that the destination role of a config needs.
+func Destination(c settings.Config) []Role {
+	o := c.Destination.Settled()
+	from := kinds.FromEndpointSlices
+	if !o.EnableEndpointSlices {
+		from = kinds.FromEndpoints
+	}
+	serving := Role{Name: "signpost-destination"}
+	for _, t := range kinds.CatalogTables(nil, from) {
+		serving.allow(read(t, absent))
+	}
+	links := Role{Name: "signpost-destination-links", Namespace: o.LinkNamespace, Why: "Linked clusters: in the namespace of --link-namespace, or else of --controller-namespace"}
+	links.allow(
+		read(linked.Reads(), "there are no linked clusters"),
+		Rule{Why: []string{"About clusters that can't be read."}, Resource: "events", Verbs: []string{"create", "patch"}, Without: "no Events about linked clusters are sent"},
+	)
+	roles := []Role{serving}
+	if c.DestinationWrites() {
+		const without = "no EndpointSlices are written for ExternalWorkloads; serving doesn't need it"
+		writing := Role{Name: "signpost-destination-writer", Why: "Writing EndpointSlices of ExternalWorkloads: without this, everything is served all the same"}
+		// What it reads is served, too, so that the first role has it.
+		for _, rule := range writes(controllers.ExternalWorkloads) {
+			rule.Without, rule.Why = cmp.Or(rule.Without, without), nil
+			writing.allow(rule)
+		}
+		roles = append(roles, writing)
+		if o.Leader.Elect {
+			roles = append(roles, leading("signpost-destination-lease", o.Leader, without))
+		}
+	}
+	return append(roles, links)
+}
+
+// Controllers returns the roles that the controllers role of a config needs.
+func Controllers(c settings.Config) []Role {
+	names, err := c.Controllers.Names()
+	if err != nil {
+		return nil // refused with the settings
+	}
+	role := Role{Name: "signpost-controllers"}
+	for _, name := range names {
+		for _, t := range controllers.Reads(name) {
+			role.allow(read(t, absent, string(name)))
+		}
+		role.allow(writes(name)...)
+	}
+	roles := []Role{role}
+	if leader := c.Controllers.Leader; leader.Elect {
+		roles = append(roles, leading("signpost-controllers-lease", leader, ""))
+	}
+	return roles
+}
+
+// writes returns the rules for what a controller does beside reading.
+func writes(name controllers.Name) []Rule {
+	var rules []Rule
+	for _, right := range controllers.Rights(name) {
+		why := string(name)
+		if right.Why != "" {
+			why += ", " + right.Why
+		}
+		rules = append(rules, Rule{Why: []string{why}, Group: right.Group, Resource: right.Resource, Verbs: right.Verbs, Without: right.Without})
+	}
+	return rules
+}

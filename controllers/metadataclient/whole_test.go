@@ -1,0 +1,123 @@
+package metadataclient
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	discoveryclient "k8s.io/client-go/kubernetes/typed/discovery/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/signpostd/signpost/internal/leader"
+)
+
+// writes are the requests that change something.
+var writes = map[string]func(context.Context, discoveryclient.EndpointSliceInterface) error{
+	"create": func(ctx context.Context, c discoveryclient.EndpointSliceInterface) error {
+		_, err := c.Create(ctx, slice("ns"), metav1.CreateOptions{})
+		return err
+	},
+	"update": func(ctx context.Context, c discoveryclient.EndpointSliceInterface) error {
+		_, err := c.Update(ctx, slice("ns"), metav1.UpdateOptions{})
+		return err
+	},
+	"delete": func(ctx context.Context, c discoveryclient.EndpointSliceInterface) error {
+		return c.Delete(ctx, "web", metav1.DeleteOptions{})
+	},
+}
+
+// eachWrite tests all writes with a client that sends its requests to a function.
+func eachWrite(t *testing.T, config rest.Config, send roundTripper, test func(t *testing.T, write func(context.Context) error)) {
+	for name, write := range writes {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				config.Host, config.Transport = "http://api.test", send
+				client, err := discoveryclient.NewForConfig(&config)
+				if err != nil {
+					t.Fatal(err)
+				}
+				test(t, func(ctx context.Context) error { return write(ctx, Slices(client).EndpointSlices("ns")) })
+			})
+		})
+	}
+}
+
+// answerAfter answers a write after a while, unless its context ends.
+func answerAfter(d time.Duration) roundTripper {
+	return func(r *http.Request) (*http.Response, error) {
+		select {
+		case <-time.After(d):
+			return respond(r, accept), nil
+		case <-r.Context().Done():
+			return nil, context.Cause(r.Context())
+		}
+	}
+}
+
+// A process that is told to stop finishes its writes.
+func TestWritesOutliveTheirContext(t *testing.T) {
+	eachWrite(t, rest.Config{}, answerAfter(time.Minute), func(t *testing.T, write func(context.Context) error) {
+		ctx, stop := context.WithCancelCause(t.Context())
+		time.AfterFunc(time.Second, func() { stop(errors.New("a signal")) })
+		if err := write(ctx); err != nil {
+			t.Errorf("the write that was under way: %v", err)
+		}
+		if err := write(ctx); err != nil {
+			t.Errorf("the next write of the sync: %v", err)
+		}
+	})
+}
+
+// Nobody waits for a write, nor for the turn of one, when leadership is lost.
+func TestWritesEndWithLeadership(t *testing.T) {
+	for name, config := range map[string]rest.Config{"under way": {}, "waits for its turn": {QPS: 1e-6, Burst: 1}} {
+		t.Run(name, func(t *testing.T) {
+			eachWrite(t, config, answerAfter(time.Hour), func(t *testing.T, write func(context.Context) error) {
+				ctx, stop := context.WithCancelCause(t.Context())
+				go func() { _ = write(ctx) }()
+				synctest.Wait()
+				time.AfterFunc(time.Second, func() { stop(leader.ErrNotLeading) })
+				began := time.Now()
+				if err := write(ctx); err == nil {
+					t.Error("the write has succeeded")
+				}
+				if took := time.Since(began); took != time.Second {
+					t.Errorf("the write ended after %v, want a second, when leadership was lost", took)
+				}
+			})
+		})
+	}
+}
+
+// The loops of the controllers try again, and client-go doesn't: it would keep a worker for as long as the API server asks for.
+func TestWritesAreTriedOnce(t *testing.T) {
+	requests := 0
+	busy := func(r *http.Request) (*http.Response, error) {
+		requests++
+		return respond(r, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Retry-After", "30")
+			w.WriteHeader(http.StatusTooManyRequests)
+		}), nil
+	}
+	eachWrite(t, rest.Config{}, busy, func(t *testing.T, write func(context.Context) error) {
+		requests = 0
+		began := time.Now()
+		err := write(t.Context())
+		if seconds, _ := apierrors.SuggestsClientDelay(err); seconds != 30 || requests != 1 || time.Since(began) != 0 {
+			t.Errorf("%d requests in %v ended with %v, which asks for %d s", requests, time.Since(began), err, seconds)
+		}
+	})
+}
+
+// respond returns what a handler answers.
+func respond(r *http.Request, handler http.HandlerFunc) *http.Response {
+	answer := httptest.NewRecorder()
+	handler(answer, r)
+	return answer.Result()
+}

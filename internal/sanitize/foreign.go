@@ -1,0 +1,82 @@
+// Package sanitize writes text that a client or a tenant chose into messages: statuses, errors and
+// lines of the log. Such text may be megabytes long, and may have line breaks and control
+// characters, so that it looks like something else.
+//
+// Whoever answers strangers calls it. Package destination does, for paths of questions.
+//
+// # Concurrency
+//
+// The functions are pure.
+package sanitize
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// maxText is how many bytes of a text are shown: more than any name and port of a Service that
+// exists has.
+const maxText = 160
+
+// Quote returns the text in quotes, as Go writes it. Of a long text, it returns the beginning and
+// says how long the text is.
+func Quote(text string) string {
+	if len(text) <= maxText {
+		return strconv.Quote(text)
+	}
+	return fmt.Sprintf("%s… (%d bytes)", strconv.Quote(text[:maxText]), len(text))
+}
+
+// Cut returns the text as it is or, of a long text, the beginning and how long it is. It is for values of
+// lines of the log, which the log quotes itself.
+func Cut(text string) string { return CutTo(text, maxText) }
+
+// CutTo is Cut for texts of which so many bytes are shown, such as errors of a server.
+func CutTo(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return fmt.Sprintf("%s… (%d bytes)", strings.ToValidUTF8(text[:most], ""), len(text))
+}
+
+// Name returns a short text of letters, digits and the signs of DNS names as it is, and quotes any
+// other one.
+func Name(text string) string {
+	if text == "" || len(text) > maxText || strings.ContainsFunc(text, unusual) {
+		return Quote(text)
+	}
+	return text
+}
+
+// maxLine is how many bytes of a line are shown.
+const maxLine = 400
+
+// Text returns a sentence, such as an error, as one line without control characters. A long one is
+// cut.
+func Text(text string) string { return Line(text, maxLine) }
+
+// Line is Text for texts of which so many bytes are shown.
+func Line(text string, most int) string {
+	end := ""
+	if len(text) > most {
+		text, end = text[:most], "…"
+	}
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(text, "")) + end
+}
+
+// unusual reports whether a name of DNS can't have the character.
+func unusual(r rune) bool {
+	switch {
+	case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9':
+		return false
+	default:
+		return !strings.ContainsRune("-._*", r)
+	}
+}

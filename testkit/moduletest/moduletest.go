@@ -1,0 +1,172 @@
+package moduletest
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/dns/provider/libdns"
+	"github.com/signpostd/signpost/dns/provider/libdns/module"
+)
+
+// Secret is what the servers of tests accept as a token, or as a password.
+const Secret = "a-secret-of-tests"
+
+// Options say what [Run] is to check.
+type Options struct {
+	Module module.Module
+	// Settings is the JSON of the settings. %s in it stands for the secret.
+	Settings string
+	// Serve returns the server of the service, with its records in a store.
+	Serve func(*Store) http.Handler
+	// Kit runs the conformance kit of testkit/providertest.
+	Kit func(t *testing.T, k Kit)
+	// Without are checks of the kit that the module can't pass, and why.
+	Without map[string]string
+}
+
+// Kit says how the conformance kit is to be run.
+type Kit struct {
+	Types   []string
+	Without map[string]string
+	Open    func(t *testing.T, in provider.Input) Fixture
+}
+
+// Fixture is a provider with zones of its own.
+type Fixture struct {
+	Provider             provider.Provider
+	Zone, Child, Reverse string
+	Reopen               func(t *testing.T) provider.Provider
+}
+
+// Run checks a module: by itself, and with the provider in front of it.
+func Run(t *testing.T, o Options) {
+	if !t.Run("module", func(t *testing.T) { contract(t, o) }) {
+		// What goes past the transport would go to the network.
+		return
+	}
+	t.Run("kit", func(t *testing.T) { o.kit(t, o.Module.Types, o.Without) })
+	if o.Without["random changes"] != "" {
+		// Without texts they may be possible.
+		t.Run("random changes without texts", func(t *testing.T) {
+			o.kit(t, []string{dns.TypeA, dns.TypeAAAA, dns.TypeCNAME}, o.Without)
+		})
+	}
+	t.Run("faults", func(t *testing.T) { faults(t, o) })
+	t.Run("secret", func(t *testing.T) { o.wrongSecret(t) })
+}
+
+// kit runs the conformance kit with the provider.
+func (o Options) kit(t *testing.T, types []string, without map[string]string) {
+	store, n := NewStore(), 0
+	rest := map[string]string{}
+	for name, why := range without {
+		if len(types) != 3 || name != "random changes" {
+			rest[name] = why
+		}
+	}
+	o.Kit(t, Kit{
+		Types: types, Without: rest,
+		Open: func(t *testing.T, in provider.Input) Fixture {
+			n++
+			name := fmt.Sprintf("z%d.example.test", n)
+			f := Fixture{Zone: name, Child: "sub." + name, Reverse: fmt.Sprintf("%d.10.in-addr.arpa", n)}
+			for _, z := range []string{f.Zone, f.Child, f.Reverse} {
+				store.AddZone(z)
+			}
+			f.Provider = o.open(t, store, in, Secret, f.Zone, f.Child, f.Reverse)
+			f.Reopen = func(t *testing.T) provider.Provider { return o.open(t, store, in, Secret, f.Zone, f.Child, f.Reverse) }
+			return f
+		},
+	})
+}
+
+// open opens the provider, whose requests reach the server without a network.
+func (o Options) open(t *testing.T, store *Store, in provider.Input, secret string, zones ...string) provider.Provider {
+	t.Helper()
+	p, err := o.configure(t, secret, zones...).Open(t.Context(), o.input(in, store))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// configure returns settings. Zones are named if the module can't list them.
+func (o Options) configure(t *testing.T, secret string, zones ...string) *libdns.Config {
+	t.Helper()
+	dir := t.TempDir()
+	key, file := filepath.Join(dir, "key"), filepath.Join(dir, "settings.json")
+	for path, text := range map[string]string{key: secret + "\n", file: fmt.Sprintf(o.Settings, "file:"+key)} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := &libdns.Config{Name: o.Module.Name, File: file, Modules: []module.Module{o.Module}}
+	if _, lists := o.Module.New().(interface {
+		ListZones(context.Context) ([]zoneOfLibdns, error)
+	}); !lists {
+		c.Zones = zones
+	}
+	return c
+}
+
+func (o Options) input(in provider.Input, store *Store) provider.Input {
+	if in.Domains == nil {
+		in.Domains = dns.NewDomainFilter(nil, nil)
+	}
+	if in.Log == nil {
+		in.Log = slog.New(slog.DiscardHandler)
+	}
+	wrap := in.Wrap
+	in.Wrap = func(http.RoundTripper) http.RoundTripper {
+		if wrap == nil {
+			return local{o.Serve(store)}
+		}
+		return wrap(local{o.Serve(store)})
+	}
+	return in
+}
+
+// wrongSecret checks what becomes of credentials that the service doesn't accept, and that nobody
+// sees them.
+func (o Options) wrongSecret(t *testing.T) {
+	const wrong = "not-the-secret-of-tests"
+	store := NewStore()
+	store.AddZone("z.example.test")
+	p := o.open(t, store, provider.Input{}, wrong, "z.example.test")
+	_, err := p.Records(t.Context(), dns.Zone{ID: "z.example.test", Name: "z.example.test"})
+	if err == nil || !strings.Contains(err.Error(), provider.ErrCredentials.Error()) {
+		t.Fatalf("Records with a wrong secret: %v, want ErrCredentials", err)
+	}
+	if strings.Contains(err.Error(), wrong) {
+		t.Fatalf("the error shows the secret: %v", err)
+	}
+}
+
+// local is a transport to a handler in the same process.
+type local struct{ handler http.Handler }
+
+// RoundTrip implements [http.RoundTripper].
+func (l local) RoundTrip(req *http.Request) (*http.Response, error) {
+	if err := req.Context().Err(); err != nil {
+		return nil, err
+	}
+	received := req.Clone(req.Context())
+	if received.Body == nil {
+		received.Body = http.NoBody
+	}
+	defer func() { _ = received.Body.Close() }()
+	answer := httptest.NewRecorder()
+	l.handler.ServeHTTP(answer, received)
+	resp := answer.Result()
+	resp.Request = req
+	return resp, nil
+}

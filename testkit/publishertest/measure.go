@@ -1,0 +1,219 @@
+package publishertest
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/budget"
+	"github.com/signpostd/signpost/dns/desired"
+	"github.com/signpostd/signpost/dns/owner"
+	"github.com/signpostd/signpost/dns/plan"
+	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/dns/publisher"
+	"github.com/signpostd/signpost/dns/source"
+)
+
+// Options are what is measured.
+type Options struct {
+	// Provider is open, and sends its requests through the Counter.
+	Provider provider.Provider
+	Counter  *Counter
+	// Zones are empty, and each gets a number of Names with an A record and its ownership record.
+	Zones []string
+	Names int
+	// Target returns the target of a name, which differs for each version of it.
+	Target func(version int) string
+}
+
+// Figures are what was measured.
+type Figures struct {
+	// First are the requests from the start until everything was published, by operation, Idle
+	// those of an hour without changes, and Singles those of 100 changes, one every seven seconds.
+	First, Idle, Singles map[string]int
+	// FirstTook is how long the first publication took.
+	FirstTook time.Duration
+	// Waits are how long each of the changes waited until a request with it was sent, the shortest
+	// first.
+	Waits []time.Duration
+}
+
+// Total returns the sum of requests.
+func Total(calls map[string]int) int {
+	sum := 0
+	for _, n := range calls {
+		sum += n
+	}
+	return sum
+}
+
+// String returns all figures on some lines.
+func (f Figures) String() string {
+	return fmt.Sprintf("first publication: %d requests in %v %v\nan idle hour: %d requests %v\n100 changes: %d requests %v\nfrom a change to its request: p50 %v, p99 %v, most %v",
+		Total(f.First), f.FirstTook, f.First, Total(f.Idle), f.Idle, Total(f.Singles), f.Singles, f.Waits[len(f.Waits)/2], f.Percentile99(), f.Waits[len(f.Waits)-1])
+}
+
+// Percentile99 returns what one of a hundred changes waited longer than.
+func (f Figures) Percentile99() time.Duration { return f.Waits[len(f.Waits)*99/100-1] }
+
+// interval is that of ExternalDNS.
+const interval = time.Minute
+
+// unlimited is the budget of publishers that may delete everything.
+var unlimited = budget.Limits{Deletions: budget.Limit{Percent: 100}, SettingsUpdates: budget.Limit{Percent: 100}, ObjectUpdates: budget.Limit{Percent: 100}, Window: interval}
+
+// Measure publishes everything, waits for an hour, and makes 100 changes. It must be called in a
+// bubble.
+func Measure(t *testing.T, o Options) Figures {
+	t.Helper()
+	m := &measuring{Options: o, t: t, records: map[source.Key]*dns.RecordSet{}}
+	for _, zone := range o.Zones {
+		for i := range o.Names {
+			m.ask(zone, i, 0)
+		}
+	}
+	begun := time.Now()
+	stop := m.start()
+	defer stop()
+	m.settle()
+	f := Figures{FirstTook: o.Counter.lastWrite().Sub(begun), First: o.Counter.take()}
+	// The first readings of zones after a start are spread.
+	time.Sleep(time.Hour)
+	o.Counter.take()
+	time.Sleep(time.Hour)
+	f.Idle = o.Counter.take()
+	for i := range 100 {
+		changed := time.Now()
+		m.changed(m.ask(o.Zones[i%len(o.Zones)], i%o.Names, i+1))
+		time.Sleep(7 * time.Second)
+		f.Waits = append(f.Waits, o.Counter.lastWrite().Sub(changed))
+	}
+	slices.Sort(f.Waits)
+	f.Singles = o.Counter.take()
+	if f.Waits[0] < 0 {
+		t.Errorf("a change wasn't sent within 7 s")
+	}
+	return f
+}
+
+// measuring is a publisher that is measured.
+type measuring struct {
+	Options
+	t       *testing.T
+	changed func(source.Key)
+
+	// quiet is true if failures are nothing to report.
+	quiet bool
+
+	mu      sync.Mutex
+	records map[source.Key]*dns.RecordSet
+	failed  []string
+}
+
+// ask has an object ask for a version of a name.
+func (m *measuring) ask(zone string, number, version int) source.Key {
+	return m.askFor(fmt.Sprintf("www%d.%s", number, zone), version)
+}
+
+func (m *measuring) askFor(name string, version int) source.Key {
+	object := "web-" + name
+	key := source.Key{Namespace: "default", Name: object}
+	r := &dns.RecordSet{
+		Name: name, Type: dns.TypeA, TTL: 300, Targets: []string{m.Target(version)},
+		Labels:  map[string]string{dns.LabelResource: "service/default/" + object},
+		Objects: []dns.Object{{APIVersion: "v1", Kind: "Service", Namespace: "default", Name: object, Source: "service"}},
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.records[key] = r
+	return key
+}
+
+// drop removes the object of a name.
+func (m *measuring) drop(name string) source.Key {
+	key := source.Key{Namespace: "default", Name: "web-" + name}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.records, key)
+	return key
+}
+
+func (m *measuring) evaluate(key source.Key) source.Result {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if r := m.records[key]; r != nil {
+		return source.Result{Records: []*dns.RecordSet{r}}
+	}
+	return source.Result{}
+}
+
+func (m *measuring) start() (stop func()) {
+	m.t.Helper()
+	can := m.Provider.Capabilities()
+	want, err := desired.New(desired.Options{Sources: []string{"service"}, ManagedTypes: plan.DefaultManaged(), Properties: can.Properties, NameCharacters: can.NameCharacters})
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	o, err := owner.NewTXT(owner.TXTOptions{OwnerID: "me"})
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	var p *publisher.Publisher
+	p, err = publisher.New(publisher.Config{
+		Sources: []publisher.NamedSource{{Name: "service", Source: source.Source{Evaluate: m.evaluate}}},
+		Desired: want, Owner: o, Provider: m.Provider, Rules: plan.Rules{Policy: plan.Sync, Owner: "me", Managed: plan.DefaultManaged()},
+		Domains: dns.NewDomainFilter(nil, nil), Interval: interval, Budget: unlimited, Notify: m.notice, Log: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	m.changed = publisher.Changed(func() *publisher.Publisher { return p }, 0)
+	for key := range maps.Clone(m.records) {
+		m.changed(key)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	for _, run := range []func(context.Context) error{p.Run, p.Lead} {
+		running.Go(func() {
+			if err := run(ctx); err != nil {
+				m.t.Error(err)
+			}
+		})
+	}
+	return func() {
+		cancel()
+		running.Wait()
+		for _, message := range m.failed {
+			m.t.Errorf("said: %s", message)
+		}
+	}
+}
+
+func (m *measuring) notice(n publisher.Notice) {
+	if m.quiet || n.Action != publisher.ActionFailed {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.failed) < 3 {
+		m.failed = append(m.failed, n.Message)
+	}
+}
+
+// settle waits until there was nothing to write for some intervals.
+func (m *measuring) settle() {
+	for {
+		time.Sleep(3 * interval)
+		synctest.Wait()
+		if time.Since(m.Counter.lastWrite()) > 2*interval {
+			return
+		}
+	}
+}

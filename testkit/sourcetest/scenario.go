@@ -1,0 +1,211 @@
+package sourcetest
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+
+	"github.com/signpostd/signpost/dns/source"
+	"github.com/signpostd/signpost/testkit/kubetest"
+)
+
+var update = flag.Bool("update", false, "write what the scenarios of sources turn out to give")
+
+// Run runs each scenario in testdata as a subtest, and checks what it asks of every source.
+func Run(t *testing.T, plugin source.Plugin) {
+	t.Helper()
+	RunIn(t, plugin, "testdata")
+}
+
+// RunIn is Run with the scenarios of another directory, for a package with several sources.
+func RunIn(t *testing.T, plugin source.Plugin, dir string) {
+	t.Helper()
+	if err := Undocumented(plugin, dir); err != nil {
+		t.Error(err)
+	}
+	paths, err := filepath.Glob(filepath.Join(dir, "*.txtar"))
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no %s/*.txtar (%v): a source has scenarios", dir, err)
+	}
+	for _, path := range paths {
+		t.Run(strings.TrimSuffix(filepath.Base(path), ".txtar"), func(t *testing.T) {
+			t.Parallel()
+			runScenario(t, plugin, path)
+		})
+	}
+}
+
+// RunReal runs testdata/<name>.txtar against a real API server. Its objects are in the default
+// namespace of the scenario, or in none. It doesn't compare "changed", because it can't know
+// when the source has seen a change.
+func RunReal(t *testing.T, plugin source.Plugin, cluster *kubetest.Cluster, name string) {
+	t.Helper()
+	archive := parse(t, filepath.Join("testdata", name+".txtar"))
+	run := &scenario{t: t, plugin: plugin, world: newRealWorld(t, cluster), archive: archive, real: true}
+	run.play()
+}
+
+func runScenario(t *testing.T, plugin source.Plugin, path string) {
+	t.Helper()
+	archive := parse(t, path)
+	run := &scenario{t: t, plugin: plugin, world: newMemoryWorld(plugin, flagsIn(archive)), archive: archive}
+	run.play()
+	if *update && !t.Failed() {
+		if err := os.WriteFile(path, txtar.Format(archive), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if run.scene != nil && run.scene.source.Poll == nil {
+		run.scene.End()
+	}
+}
+
+// flagsIn returns the flags of a scenario.
+func flagsIn(archive *txtar.Archive) []string {
+	for _, file := range archive.Files {
+		if file.Name == "flags" {
+			return lines(file.Data)
+		}
+	}
+	return nil
+}
+
+func parse(t *testing.T, path string) *txtar.Archive {
+	t.Helper()
+	archive, err := txtar.ParseFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return archive
+}
+
+// scenario is a scenario that is being run.
+type scenario struct {
+	t       *testing.T
+	plugin  source.Plugin
+	world   world
+	archive *txtar.Archive
+	real    bool
+
+	flags []string
+	scene *Scene
+}
+
+func (s *scenario) play() {
+	s.t.Helper()
+	for i := range s.archive.Files {
+		file := &s.archive.Files[i]
+		if err := s.do(file); err != nil {
+			s.t.Fatalf("-- %s --: %v", file.Name, err)
+		}
+	}
+}
+
+// do carries out a section.
+func (s *scenario) do(file *txtar.File) error {
+	s.t.Helper()
+	word, _, _ := strings.Cut(file.Name, " ")
+	switch {
+	case word == "flags":
+		s.flags = lines(file.Data)
+		return nil
+	case word == "apply" && s.scene == nil:
+		// These objects exist before the source is opened.
+		return s.world.apply(string(file.Data))
+	case word == "error":
+		_, err := open(s.t, s.plugin, s.world, s.flags)
+		if err == nil {
+			return errors.New("Open gave no error")
+		}
+		s.compare(file, err.Error()+"\n")
+		return nil
+	}
+	if err := s.begin(); err != nil {
+		return err
+	}
+	switch word {
+	case "apply":
+		s.scene.Apply(string(file.Data))
+	case "delete":
+		return s.delete(file)
+	case "changed":
+		if changed := s.scene.Changed(); !s.real {
+			s.compare(file, changed)
+		}
+	case "records":
+		s.records(file)
+	default:
+		return errors.New("no such section; see the documentation of sourcetest")
+	}
+	return nil
+}
+
+// begin opens the source unless it is open.
+func (s *scenario) begin() (err error) {
+	s.t.Helper()
+	if s.scene == nil {
+		s.scene, err = open(s.t, s.plugin, s.world, s.flags)
+	}
+	return err
+}
+
+func (s *scenario) delete(file *txtar.File) error {
+	s.t.Helper()
+	for _, line := range lines(file.Data) {
+		kind, name, ok := strings.Cut(line, " ")
+		if !ok {
+			return fmt.Errorf("%q: write the kind and the name", line)
+		}
+		key := source.Key{Name: name}
+		if namespace, name, ok := strings.Cut(name, "/"); ok {
+			key = source.Key{Namespace: namespace, Name: name}
+		}
+		s.scene.Delete(kind, key)
+	}
+	return nil
+}
+
+func (s *scenario) records(file *txtar.File) {
+	s.t.Helper()
+	if s.real {
+		kubetest.Eventually(s.t, patience, func() error {
+			if diff := cmp.Diff(string(file.Data), s.scene.Results()); diff != "" {
+				return fmt.Errorf("%s (-want +got):\n%s", file.Name, diff)
+			}
+			return nil
+		})
+		return
+	}
+	s.compare(file, s.scene.Results())
+}
+
+// compare compares a section with what was found. With -update it replaces the section
+// instead.
+func (s *scenario) compare(file *txtar.File, got string) {
+	s.t.Helper()
+	if *update && !s.real {
+		file.Data = []byte(got)
+		return
+	}
+	if diff := cmp.Diff(string(file.Data), got); diff != "" {
+		s.t.Errorf("-- %s -- (-want +got):\n%s", file.Name, diff)
+	}
+}
+
+// lines returns the lines that aren't empty.
+func lines(data []byte) []string {
+	var list []string
+	for line := range strings.Lines(string(data)) {
+		if line = strings.TrimSpace(line); line != "" {
+			list = append(list, line)
+		}
+	}
+	return list
+}

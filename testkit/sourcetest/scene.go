@@ -1,0 +1,386 @@
+package sourcetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/pflag"
+
+	"github.com/signpostd/signpost/dns/provider/properties"
+	"github.com/signpostd/signpost/dns/source"
+	"github.com/signpostd/signpost/internal/sharedflags"
+	"github.com/signpostd/signpost/kube"
+)
+
+// patience is how long to wait for a source to see a change.
+const patience = 10 * time.Second
+
+// Scene is a running source, and the objects that it reads.
+type Scene struct {
+	t      testing.TB
+	source source.Source
+	world  world
+	log    *slog.Logger
+	// late is the resource whose tables are filled by FillRest; empty is none.
+	late string
+	// kinds are the kinds of objects that records are made of.
+	kinds []string
+	// versions has a function for each table of the source, which returns the resource version
+	// that the table has reached.
+	versions []func() string
+
+	mu sync.Mutex
+	// told has the keys that Changed was called with since they were last asked for, unchecked
+	// those since the last step, and ever all of them.
+	told, unchecked, ever map[source.Key]bool
+
+	// asked is what each object asked for after the last step.
+	asked map[source.Key]string
+	// reported has the problems that the tables have reported.
+	reported []string
+}
+
+// Reported returns the problems that the tables of the source have reported, each as its field and its
+// reason.
+func (s *Scene) Reported() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.reported)
+}
+
+func (s *Scene) report(_ kube.ObjectRef, p kube.Problem) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.reported = append(s.reported, p.Field+": "+p.Reason)
+}
+
+// Open opens a source with flags, and runs it until the test ends. There are no objects yet.
+// The flags may include those that several kinds of sources read. The error is that of the
+// flags or of [source.Config].
+func Open(t testing.TB, plugin source.Plugin, flags ...string) (*Scene, error) {
+	t.Helper()
+	return open(t, plugin, newMemoryWorld(plugin, flags), flags)
+}
+
+// MustOpen is [Open] with objects that exist from the beginning. An error fails the test.
+func MustOpen(t testing.TB, plugin source.Plugin, manifests string, flags ...string) *Scene {
+	t.Helper()
+	w := newMemoryWorld(plugin, flags)
+	if err := w.apply(manifests); err != nil {
+		t.Fatal(err)
+	}
+	s, err := open(t, plugin, w, flags)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// OpenWithout is [MustOpen] with tables of a resource, such as pods, that aren't filled until
+// FillRest is called.
+func OpenWithout(t testing.TB, plugin source.Plugin, resource, manifests string, flags ...string) *Scene {
+	t.Helper()
+	w := newMemoryWorld(plugin, flags)
+	if err := w.apply(manifests); err != nil {
+		t.Fatal(err)
+	}
+	s, err := openLate(t, plugin, w, resource, flags)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// FillRest fills the tables that [OpenWithout] has left out.
+func (s *Scene) FillRest() {
+	s.t.Helper()
+	late := s.late
+	s.late = ""
+	s.fill(slices.DeleteFunc(slices.Clone(s.source.Tables), func(t kube.AnyTable) bool { return t.Resource().Resource != late }))
+}
+
+func open(t testing.TB, plugin source.Plugin, w world, flags []string) (*Scene, error) {
+	t.Helper()
+	return openLate(t, plugin, w, "", flags)
+}
+
+func openLate(t testing.TB, plugin source.Plugin, w world, late string, flags []string) (*Scene, error) {
+	t.Helper()
+	s := &Scene{t: t, world: w, late: late, told: map[source.Key]bool{}, unchecked: map[source.Key]bool{}, ever: map[source.Key]bool{}}
+	config := plugin.New()
+	set, options := flagsOf(plugin, config)
+	if err := set.Parse(flags); err != nil {
+		return nil, err
+	}
+	settings, err := options.Settings()
+	if err != nil {
+		return nil, err
+	}
+	s.log = slog.New(slog.NewTextHandler(t.Output(), nil))
+	if s.source, err = plugin.Open(config, source.Input{Settings: settings, Changed: s.changed, Log: s.log}); err != nil {
+		return nil, err
+	}
+	if err := Undeclared(s.source, config.Resources()); err != nil {
+		t.Errorf("source %s: %v", plugin.Name, err)
+	}
+	for _, r := range config.Resources() {
+		if !r.Dependency {
+			s.kinds = append(s.kinds, r.Kind.GroupKind().String())
+		}
+	}
+	if run := s.source.Run; run != nil {
+		s.background(run)
+	}
+	if len(s.source.Tables) > 0 {
+		s.fill(slices.DeleteFunc(slices.Clone(s.source.Tables), func(t kube.AnyTable) bool { return t.Resource().Resource == late }))
+		s.check()
+	}
+	return s, nil
+}
+
+// flagsOf returns the flags of a source, and those that all sources share.
+func flagsOf(plugin source.Plugin, config source.Config) (*pflag.FlagSet, *source.Options) {
+	set, options, shared := pflag.NewFlagSet(plugin.Name, pflag.ContinueOnError), source.NewOptions(), &sharedflags.Set{}
+	options.Declared = properties.Known()
+	options.Flags(set)
+	shared.Give(config)
+	config.Flags(set)
+	shared.Flags(set)
+	return set, options
+}
+
+// fill fills tables of the source until the test ends.
+func (s *Scene) fill(tables []kube.AnyTable) {
+	s.t.Helper()
+	cluster, err := kube.New(kube.Options{Config: s.world.config(), Logger: s.log, Report: s.report}, tables...)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, table := range tables {
+		s.versions = append(s.versions, table.(interface{ ResourceVersion() string }).ResourceVersion)
+	}
+	s.background(cluster.Run)
+	select {
+	case <-cluster.Settled():
+	case <-time.After(patience):
+		s.t.Fatalf("the tables were not filled within %s: %+v", patience, cluster.Status())
+	}
+}
+
+// background runs f until the test ends.
+func (s *Scene) background(f func(context.Context) error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- f(ctx) }()
+	s.t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil && !errors.Is(err, context.Canceled) {
+			s.t.Error(err)
+		}
+	})
+}
+
+func (s *Scene) changed(k source.Key) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.told[k], s.unchecked[k], s.ever[k] = true, true, true
+}
+
+// Apply creates or replaces objects, and returns when the source has seen that.
+func (s *Scene) Apply(manifests string) {
+	s.t.Helper()
+	if err := s.world.apply(manifests); err != nil {
+		s.t.Fatal(err)
+	}
+	s.check()
+}
+
+// Delete deletes an object, and returns when the source has seen that. The kind is written as
+// Service or Gateway.networking.istio.io.
+func (s *Scene) Delete(kind string, key source.Key) {
+	s.t.Helper()
+	if err := s.world.delete(kind, key); err != nil {
+		s.t.Fatal(err)
+	}
+	s.check()
+}
+
+// check waits until the source has seen everything. Then it checks that Changed was called for
+// each object whose records are different from those at the last check.
+func (s *Scene) check() {
+	s.t.Helper()
+	s.world.settle(s)
+	s.mu.Lock()
+	told := s.unchecked
+	s.unchecked = map[source.Key]bool{}
+	s.mu.Unlock()
+	for key := range told {
+		if !slices.Contains(s.kinds, key.Kind) {
+			s.t.Errorf("Changed was called with the kind %q of %s, and records are made of %q", key.Kind, key, s.kinds)
+		}
+	}
+	asks := map[source.Key]string{}
+	for _, key := range s.world.own() {
+		result := s.Evaluate(key)
+		asks[key] = show(result, "")
+		s.checkSkips(key, result)
+	}
+	s.checkKeys()
+	for key := range s.asked {
+		if _, exists := asks[key]; !exists {
+			asks[key] = show(s.Evaluate(key), "")
+		}
+	}
+	for key, now := range asks {
+		if before := s.asked[key]; before != now && !told[key] {
+			s.t.Errorf("Changed was not called with %s, which asked for\n%sand now asks for\n%s", key, before, now)
+		}
+	}
+	s.asked = asks
+}
+
+// Changed returns the keys that the source called Changed with since the last call of this
+// method, sorted, one on each line.
+func (s *Scene) Changed() string {
+	s.world.settle(s)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var lines []string
+	for k := range s.told {
+		lines = append(lines, s.shown(k)+"\n")
+	}
+	clear(s.told)
+	slices.Sort(lines)
+	return strings.Join(lines, "")
+}
+
+// shown returns the text that stands for a key: with the kind, if there are several.
+func (s *Scene) shown(k source.Key) string {
+	if len(s.kinds) > 1 {
+		return k.Kind + " " + k.String()
+	}
+	return k.String()
+}
+
+// Evaluate evaluates an object twice, and checks that both results are the same. It doesn't
+// check that with a real API server, which may send changes in between.
+func (s *Scene) Evaluate(key source.Key) source.Result {
+	s.t.Helper()
+	if !s.world.still() {
+		return s.source.Evaluate(key)
+	}
+	first, second := s.source.Evaluate(key), s.source.Evaluate(key)
+	first.Err, second.Err = plain(first.Err), plain(second.Err)
+	if diff := cmp.Diff(first, second, cmp.Comparer(sameError)); diff != "" {
+		s.t.Errorf("evaluating %s again gives something else (-first +second):\n%s", key, diff)
+	}
+	return first
+}
+
+// plain returns an error with the same text that wraps nothing.
+func plain(err error) error {
+	if err == nil {
+		return nil
+	}
+	return plainError(err.Error())
+}
+
+type plainError string
+
+// Error implements error.
+func (e plainError) Error() string { return string(e) }
+
+func sameError(a, b error) bool { return fmt.Sprint(a) == fmt.Sprint(b) }
+
+// Records returns what all objects that the source knows ask for now, or what Poll returns. Each
+// record set is a line, after the key of its object, with its properties, its labels, and
+// "invalid" if it is. The problems of the object follow:
+//
+//	default/shop
+//	  shop.example.org A 192.0.2.1 192.0.2.2 ttl=60 resource=service/default/shop
+//	  problem external-dns.kubernetes.io/ttl "soon": …
+//	  error …
+//
+// Objects that ask for nothing are left out.
+func (s *Scene) Records() string {
+	s.t.Helper()
+	return s.list(show)
+}
+
+// All returns the results of all objects that the source knows.
+func (s *Scene) All() []source.Result {
+	s.t.Helper()
+	s.world.settle(s)
+	var results []source.Result
+	for _, key := range s.keys() {
+		results = append(results, s.Evaluate(key))
+	}
+	return results
+}
+
+// Results is Records, and then why each object, or a part of it, gives no record:
+//
+//	skipped NoHostname metadata.annotations: …
+func (s *Scene) Results() string {
+	s.t.Helper()
+	return s.list(showAll)
+}
+
+func (s *Scene) list(shows func(source.Result, string) string) string {
+	s.t.Helper()
+	s.world.settle(s)
+	if s.source.Poll != nil {
+		records, err := s.source.Poll(s.t.Context())
+		return shows(source.Result{Records: records, Err: err}, "")
+	}
+	var blocks []string
+	for _, key := range s.keys() {
+		if text := shows(s.Evaluate(key), "  "); text != "" {
+			blocks = append(blocks, s.shown(key)+"\n"+text)
+		}
+	}
+	slices.Sort(blocks)
+	return s.world.written(strings.Join(blocks, ""))
+}
+
+// keys returns the keys that Changed was ever called with, and those of all objects, as far as
+// they are of the scene.
+func (s *Scene) keys() []source.Key {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := maps.Clone(s.ever)
+	if s.source.Keys != nil {
+		for _, key := range s.source.Keys() {
+			all[key] = true
+		}
+	}
+	return slices.DeleteFunc(slices.Collect(maps.Keys(all)), func(k source.Key) bool { return !s.world.has(k) })
+}
+
+// End checks that an unknown object asks for nothing, then deletes all objects, one after
+// the other, and checks that nothing is left. [Run] does it after each scenario.
+func (s *Scene) End() {
+	s.t.Helper()
+	for _, kind := range append(s.kinds, "") {
+		for _, key := range []source.Key{{Kind: kind, Namespace: defaultNamespace, Name: "nobody-has-this-name"}, {Kind: kind}} {
+			if text := showAll(s.Evaluate(key), ""); text != "" {
+				s.t.Errorf("the object %q, which doesn't exist, asks for\n%s", key, text)
+			}
+		}
+	}
+	for _, object := range s.world.all() {
+		s.Delete(object.Kind.String(), source.Key{Namespace: object.Namespace, Name: object.Name})
+	}
+	if left := s.Results(); left != "" {
+		s.t.Errorf("all objects are deleted, and these records are left:\n%s", left)
+	}
+}

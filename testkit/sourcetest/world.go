@@ -1,0 +1,241 @@
+package sourcetest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+
+	"github.com/signpostd/signpost/dns/source"
+	"github.com/signpostd/signpost/internal/manifest"
+	"github.com/signpostd/signpost/internal/objectserver"
+	"github.com/signpostd/signpost/testkit/kubetest"
+)
+
+// world is where the objects of a scene are.
+type world interface {
+	config() *rest.Config
+	apply(manifests string) error
+	delete(kind string, key source.Key) error
+	// settle returns when the tables have seen everything, if the world can know that.
+	settle(*Scene)
+	// still reports whether after settle nothing changes except by the test itself.
+	still() bool
+	// own returns the keys of all objects of the source's own kinds, if the world can know
+	// them.
+	own() []source.Key
+	// all returns all objects, if the world can know them.
+	all() []objectserver.Object
+	// has reports whether an object belongs to the scene.
+	has(source.Key) bool
+	// written replaces names of the world in a text by those of the scene.
+	written(text string) string
+}
+
+// defaultNamespace is the namespace of objects that don't name one.
+const defaultNamespace = objectserver.DefaultNamespace
+
+// memoryWorld has its objects in an API server in memory.
+type memoryWorld struct {
+	server *objectserver.Server
+	// kinds are the source's own kinds.
+	kinds []schema.GroupKind
+}
+
+func newMemoryWorld(plugin source.Plugin, flags []string) *memoryWorld {
+	m := &memoryWorld{}
+	var all []schema.GroupKind
+	for _, r := range resourcesOf(plugin, flags) {
+		all = append(all, r.Kind.GroupKind())
+		if !r.Dependency {
+			m.kinds = append(m.kinds, r.Kind.GroupKind())
+		}
+	}
+	m.server = objectserver.New(all...)
+	return m
+}
+
+// resourcesOf returns what a source reads with flags. Opening the source says what is wrong with
+// these.
+func resourcesOf(plugin source.Plugin, flags []string) []source.Resource {
+	config := plugin.New()
+	set, _ := flagsOf(plugin, config)
+	_ = set.Parse(flags)
+	return config.Resources()
+}
+
+func (m *memoryWorld) config() *rest.Config { return m.server.Config() }
+
+func (m *memoryWorld) apply(manifests string) error {
+	objects, err := manifest.Decode(strings.NewReader(manifests))
+	if err != nil {
+		return err
+	}
+	for _, obj := range objects {
+		if !m.server.Serves(obj.GroupVersionKind()) {
+			return fmt.Errorf("apply %s %s: name the kind in the Resources of the source", obj.GetKind(), obj.GetName())
+		}
+		if err := checkFields(obj); err != nil {
+			return err
+		}
+		if err := m.server.Put(obj); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkFields returns an error for fields that the Go type of an object doesn't have. A test
+// with such a field wouldn't test what it seems to.
+func checkFields(obj *unstructured.Unstructured) error {
+	typed, err := scheme.Scheme.New(obj.GroupVersionKind())
+	if err != nil {
+		return nil // a kind without a type
+	}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(obj.Object, typed, true); err != nil {
+		return fmt.Errorf("apply %s %s: %w", obj.GetKind(), obj.GetName(), err)
+	}
+	return nil
+}
+
+func (m *memoryWorld) delete(kind string, key source.Key) error {
+	if !m.server.Delete(objectserver.Object{Kind: schema.ParseGroupKind(kind), NamespacedName: types.NamespacedName{Namespace: key.Namespace, Name: key.Name}}) {
+		return fmt.Errorf("delete %s %s: there is none", kind, key)
+	}
+	return nil
+}
+
+// settle sends bookmarks and waits until every table has reached them. Then the handlers of
+// the tables have been called for everything before.
+func (m *memoryWorld) settle(s *Scene) {
+	s.t.Helper()
+	if len(s.versions) == 0 {
+		return
+	}
+	version := m.server.Bookmark()
+	kubetest.Eventually(s.t, patience, func() error {
+		for i, at := range s.versions {
+			if at() != version {
+				return fmt.Errorf("table %d of the source is at version %s, not %s", i, at(), version)
+			}
+		}
+		return nil
+	})
+}
+
+func (m *memoryWorld) still() bool { return true }
+
+func (m *memoryWorld) own() []source.Key {
+	var keys []source.Key
+	for _, o := range m.server.Objects() {
+		if slices.Contains(m.kinds, o.Kind) {
+			keys = append(keys, source.Key{Kind: o.Kind.String(), Namespace: o.Namespace, Name: o.Name})
+		}
+	}
+	return keys
+}
+
+func (m *memoryWorld) all() []objectserver.Object { return m.server.Objects() }
+
+func (m *memoryWorld) has(source.Key) bool        { return true }
+func (m *memoryWorld) written(text string) string { return text }
+
+// realWorld is a namespace of a real API server. It can't know when tables have seen a change.
+type realWorld struct {
+	t         testing.TB
+	cluster   *kubetest.Cluster
+	namespace string
+	// global are the names of the objects that belong to no namespace, and applied those of all.
+	global, applied map[string]bool
+}
+
+func newRealWorld(t testing.TB, cluster *kubetest.Cluster) *realWorld {
+	return &realWorld{t: t, cluster: cluster, namespace: cluster.Namespace(t), global: map[string]bool{}, applied: map[string]bool{}}
+}
+
+func (r *realWorld) config() *rest.Config { return r.cluster.Config }
+
+func (r *realWorld) apply(manifests string) error {
+	objects, err := manifest.Decode(strings.NewReader(manifests))
+	if err != nil {
+		return err
+	}
+	for _, obj := range objects {
+		r.applied[obj.GetName()] = true
+		if objectserver.ClusterScoped(obj.GetKind()) {
+			r.adopt(obj)
+		}
+	}
+	r.cluster.Apply(r.t, manifests, r.namespace)
+	return nil
+}
+
+// adopt has an object without a namespace deleted at the end of the test.
+func (r *realWorld) adopt(obj *unstructured.Unstructured) {
+	if r.global[obj.GetName()] {
+		return
+	}
+	r.global[obj.GetName()] = true
+	r.t.Cleanup(func() {
+		err := r.delete(obj.GroupVersionKind().GroupKind().String(), source.Key{Name: obj.GetName()})
+		if err != nil && !apierrors.IsNotFound(err) {
+			r.t.Error(err)
+		}
+	})
+}
+
+func (r *realWorld) delete(kind string, key source.Key) error {
+	resource, err := r.resource(schema.ParseGroupKind(kind))
+	if err != nil {
+		return err
+	}
+	client := r.cluster.Dynamic.Resource(resource)
+	now := metav1.DeleteOptions{GracePeriodSeconds: new(int64)}
+	if key.Namespace == "" {
+		return client.Delete(context.Background(), key.Name, now)
+	}
+	return client.Namespace(r.namespace).Delete(context.Background(), key.Name, now)
+}
+
+// resource returns the resource under which the API server has the objects of a kind.
+func (r *realWorld) resource(kind schema.GroupKind) (schema.GroupVersionResource, error) {
+	lists, err := r.cluster.Client.Discovery().ServerPreferredResources()
+	if err != nil {
+		return schema.GroupVersionResource{}, err
+	}
+	for _, list := range lists {
+		group, err := schema.ParseGroupVersion(list.GroupVersion)
+		if err != nil || group.Group != kind.Group {
+			continue
+		}
+		for _, resource := range list.APIResources {
+			if resource.Kind == kind.Kind {
+				return group.WithResource(resource.Name), nil
+			}
+		}
+	}
+	return schema.GroupVersionResource{}, fmt.Errorf("the API server has no %s", kind)
+}
+
+func (r *realWorld) settle(*Scene)              {}
+func (r *realWorld) still() bool                { return false }
+func (r *realWorld) own() []source.Key          { return nil }
+func (r *realWorld) all() []objectserver.Object { return nil }
+
+func (r *realWorld) has(k source.Key) bool {
+	return k.Namespace == r.namespace && r.applied[k.Name] || k.Namespace == "" && r.global[k.Name]
+}
+
+func (r *realWorld) written(text string) string {
+	return strings.ReplaceAll(text, r.namespace, defaultNamespace)
+}
