@@ -191,7 +191,7 @@ func (w *world) serve(t testing.TB, roles ...string) string {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	done := make(chan error, 1)
 	go func() { done <- server.Run(ctx) }()
-	pages, err := page.Handlers(server.Guard)
+	pages, err := webui.Handlers(server.Guard)
 	if err != nil {
 		t.Fatal(err)
 	}
