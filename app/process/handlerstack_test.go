@@ -26,7 +26,11 @@ import (
 // A handler that waits keeps a stack of 4 kB, below all interceptors of the process (decision 0071). Stacks grow by
 // doubling, so one frame too many costs 4 kB for each open stream. A few handlers may be interrupted where they need more.
 func TestStackOfHandlers(t *testing.T) {
-	const streams, limit = 2000, 6 << 10
+	const streams = 2000
+	limit := 6 << 10
+	if underRace {
+		limit *= 2
+	}
 	for _, method := range []string{"Get", "GetProfile"} {
 		t.Run(method, func(t *testing.T) {
 			c := &rawClient{method: method, last: ^uint32(0)} // the first stream is 1

@@ -1,0 +1,6 @@
+//go:build race
+
+package process
+
+// underRace is true if the race detector is on, which doubles the stacks.
+const underRace = true
