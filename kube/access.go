@@ -9,9 +9,9 @@ import (
 	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
 )
 
-// Denied asks the API server which of the rights that the required tables need the
-// credentials lack. It returns them in words, such as "list pods" or "list pods in the
-// namespace shop", none when nothing is lacking. It is for explaining a failure: filling the tables doesn't depend on it.
+// Denied returns the rights that the required tables need and the credentials lack, such as "list pods" or
+// "list pods in the namespace shop". It asks the API server with SelfSubjectAccessReviews, to explain a
+// failure; filling the tables does not depend on it.
 func (c *Cluster) Denied(ctx context.Context) ([]string, error) {
 	if c.foreign != nil {
 		ctx = withoutLog(ctx)
@@ -36,7 +36,7 @@ func (c *Cluster) Denied(ctx context.Context) ([]string, error) {
 	return denied, nil
 }
 
-// denied returns the rights that are lacking for a part.
+// denied returns the missing rights of one part.
 func (p *part) denied(ctx context.Context, client authorizationclient.AuthorizationV1Interface) ([]string, error) {
 	r := p.feed.resource
 	var denied []string

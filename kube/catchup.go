@@ -14,31 +14,32 @@ import (
 )
 
 const (
-	// shortWatch is how long watches last while somebody waits for the tables to catch up. An API server sends a bookmark two
-	// seconds before the end of a watch, if that is later than its begin; a shorter watch would get none.
+	// shortWatch is the duration of watches while CatchUp waits. An API server sends a bookmark two seconds
+	// before a watch ends, but not if the watch is younger by then: a shorter watch would get none.
 	shortWatch = 3 * time.Second
-	// wholeWatch is how long a short watch has lasted, at least, if the API server ended it because of its time.
+	// wholeWatch is the age from which a short watch that ended counts as ended by the API server's timeout.
 	wholeWatch = 2 * time.Second
-	// youngWatch is the age below which a watch isn't replaced: reflectors list everything when a watch ends within a second.
+	// youngWatch is the age below which a watch isn't replaced, because reflectors list everything when a
+	// watch ends within a second.
 	youngWatch = 1100 * time.Millisecond
-	// catchUpLook is how often a part is looked at that has to catch up, and catchUpRequest bounds the request for the version
-	// that it has to reach.
+	// catchUpLook is how often CatchUp polls the progress of a part. catchUpRequest bounds the request for
+	// the current resource version.
 	catchUpLook    = 25 * time.Millisecond
 	catchUpRequest = 5 * time.Second
 )
 
-// CatchUp returns nil when the tables contain every change that the API server had when it was called, and when the handlers
-// have been told about all of these changes. If ctx ends before, it returns an error that names what is missing. It may be called
-// at any time by anybody, while the clusters of the tables run.
+// CatchUp waits until the tables contain, and their handlers have seen, every change that the API server had
+// when CatchUp was called. If ctx ends before, CatchUp returns an error that names what is missing. It may be
+// called from any goroutine while the clusters of the tables run.
 //
-// For each resource, and each namespace that is read for itself, it asks the API server for the present version, by a consistent
-// read. If the tables haven't come that far, because they lag or because nothing has happened to the objects of this kind, it has the watch
-// replaced by short ones, for which the API server first sends what is missing, and then, after one or two seconds, a
-// bookmark that says how far they have come.
+// For each resource, and each namespace that is watched on its own, CatchUp reads the current resource
+// version with a consistent read. If the tables are behind (they lag, or no object of the kind has changed),
+// it replaces the watch by short ones: the API server first sends the missing changes and, after one or two
+// seconds, a bookmark.
 //
-// API servers that send no bookmarks, or whose watches don't come to the version of a consistent read as long as no object of the kind changes, are believed
-// after a whole short watch: then CatchUp has waited three seconds for changes, and would miss those that the API server itself had not
-// read from etcd by then. A kind that is optional, and that the cluster lacks or forbids, has nothing to catch up with.
+// Without bookmarks, or if watches don't reach the version of a consistent read while no object of the kind
+// changes, CatchUp returns after one whole short watch (about 3 s). Changes that the API server itself had
+// not read from etcd by then are missed. An optional kind that the cluster lacks or forbids is skipped.
 func CatchUp(ctx context.Context, tables ...AnyTable) error {
 	var mu sync.Mutex
 	var errs []error
@@ -70,8 +71,9 @@ func CatchUp(ctx context.Context, tables ...AnyTable) error {
 	}
 }
 
-// Versions returns, for what tables read, the versions of the last changes that the tables contain. [Contain] takes them in
-// another process. Bookmarks don't count: they come at other times there.
+// Versions returns the resource version of the last change in the tables, by resource (and namespace).
+// [Contain] takes the map in another process. Bookmarks don't count, because each process gets them at other
+// times.
 func Versions(tables ...AnyTable) map[string]string {
 	versions := map[string]string{}
 	for _, t := range tables {
@@ -82,8 +84,8 @@ func Versions(tables ...AnyTable) map[string]string {
 	return versions
 }
 
-// Contain waits until tables contain all that those of another process contained, whose [Versions] are given. It returns false
-// if ctx ends before, or if nothing is given for one of the tables. Unlike [CatchUp], it asks the API server for nothing.
+// Contain waits until the tables contain everything up to the [Versions] of another process. It returns false
+// if ctx ends before, or if versions lacks one of the tables. Unlike [CatchUp], it sends no requests.
 func Contain(ctx context.Context, versions map[string]string, tables ...AnyTable) bool {
 	look := time.NewTicker(catchUpLook)
 	defer look.Stop()
@@ -125,7 +127,7 @@ func (p *part) catchUp(ctx context.Context) error {
 	return nil
 }
 
-// named says what the part reads.
+// named returns the resource and the namespace of the part, for errors and as a key.
 func (p *part) named() string {
 	if p.namespace == "" {
 		return p.feed.resource.GroupResource().String()
@@ -133,8 +135,8 @@ func (p *part) named() string {
 	return p.feed.resource.GroupResource().String() + " in namespace " + p.namespace
 }
 
-// present returns the version of the resource at present, and reports a rewind if that is below the remembered one. It is empty if
-// the cluster lacks the kind.
+// present returns the current resource version, and reports a rewind if the tables remember a higher one. The
+// version is empty if the cluster lacks the kind.
 func (p *part) present(ctx context.Context) (string, error) {
 	var delay retry
 	for {
@@ -156,8 +158,8 @@ func (p *part) present(ctx context.Context) (string, error) {
 	}
 }
 
-// present returns the version that a listing would have now. A listing without a version is a consistent read. This one has no selector, so that the API
-// server need not look for an object that it selects.
+// present returns the version that a listing would have now. A listing without a resource version is a
+// consistent read. The request has no selector, so that the API server need not search for a selected object.
 func (s *source) present(ctx context.Context) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, catchUpRequest)
 	defer cancel()
@@ -175,22 +177,22 @@ func (s *source) present(ctx context.Context) (string, error) {
 	return list.ResourceVersion, nil
 }
 
-// watches are the watches of a part, one after the other, and how far the tables have come with them.
+// watches keeps the successive watches of a part, and how far the tables have come with them.
 type watches struct {
 	mu sync.Mutex
-	// version is that to which the tables contain everything, and the handlers know it; empty before the first listing, and after
-	// a rewind until the next one.
+	// version is the resource version up to which the tables contain everything and the handlers were called.
+	// It is empty before the first listing, and from a rewind to the next listing.
 	version string
-	// change is the version of the last change among these, or of the listing.
+	// change is the version of the last change, or of the listing. Bookmarks don't set it.
 	change string
-	// waiting is how many wait for the part to catch up: then watches are short.
+	// waiting counts the calls of CatchUp under way. While it isn't zero, watches are short.
 	waiting int
 	// newest is the newest watch; nil before the first.
 	newest *stream
-	// endedByServerAt is when the newest of the short watches was asked for that the API server has ended because of its time,
-	// and whose changes the tables contain.
+	// endedByServerAt is when the newest short watch was requested that the API server ended by timeout and
+	// whose changes the tables contain.
 	endedByServerAt time.Time
-	// filled is when the tables got all objects, after which a watch that has streamed these counts as a new one.
+	// filled is when the tables last got all objects. A watch that streamed these counts as new from then on.
 	filled time.Time
 }
 
@@ -200,8 +202,8 @@ func (w *watches) shorten(by int) {
 	w.waiting += by
 }
 
-// next returns how long the next watch is to last, in seconds. It is called when the tables contain what
-// the one before has sent.
+// next returns the timeout of the next watch, in seconds. The caller calls it when the tables contain
+// everything that the previous watch sent.
 func (w *watches) next(seconds *int64) (of *int64, short bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -215,21 +217,20 @@ func (w *watches) next(seconds *int64) (of *int64, short bool) {
 	return &most, true
 }
 
-// opened notes that there is another watch.
 func (w *watches) opened(s *stream) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.newest = s
 }
 
-// ended notes why a watch has ended.
+// ended records why a watch has ended.
 func (w *watches) ended(s *stream, why error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	s.complete = errors.Is(why, io.EOF) && time.Since(s.asked) >= wholeWatch
 }
 
-// replace ends the newest watch if it was asked for before a time, so that the reflector asks for another one.
+// replace ends the newest watch if it was requested before the given time. The reflector then opens another.
 func (w *watches) replace(before time.Time) {
 	w.mu.Lock()
 	s, filled := w.newest, w.filled
@@ -239,8 +240,8 @@ func (w *watches) replace(before time.Time) {
 	}
 }
 
-// saw notes that the tables contain everything up to a version, and whether that is the version of a change. After a rewind that
-// means nothing before the next listing: the old watch may still bring something.
+// saw records that the tables contain everything up to version, and whether that is the version of a change.
+// After a rewind it does nothing until the next listing, because the old watch may still deliver events.
 func (w *watches) saw(version string, change bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -259,35 +260,35 @@ func (w *watches) forget() {
 	w.version, w.change = "", ""
 }
 
-// lastChange returns the version of the last change that the tables contain.
+// lastChange returns the version of the last change in the tables.
 func (w *watches) lastChange() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.change
 }
 
-// contain reports whether the tables contain everything up to a version.
+// contain reports whether the tables contain everything up to version.
 func (w *watches) contain(version string) bool {
 	order, err := resourceversion.CompareResourceVersion(w.come(), version)
 	return err == nil && order >= 0
 }
 
-// filledTo notes that the tables have got all objects, of a version.
+// filledTo records that the tables have been filled by a listing of this version.
 func (w *watches) filledTo(version string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.version, w.change, w.filled = version, version, time.Now()
 }
 
-// come returns the version that the tables have come to.
+// come returns the version that the tables have reached.
 func (w *watches) come() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.version
 }
 
-// reached reports whether the tables contain everything up to a version, or what the API server has sent in a whole watch that was asked for
-// after a time.
+// reached reports whether the tables contain everything up to version, or everything that the API server sent
+// in a whole short watch requested after asked.
 func (w *watches) reached(version string, asked time.Time) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

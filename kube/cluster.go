@@ -17,44 +17,42 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// dialTimeout bounds an attempt to connect to the API server. TCP repeats a lost SYN after
-// 1 s and after 3 s. Its next attempt, after 7 s, would come later than a new one of ours.
+// dialTimeout bounds a connection attempt to the API server. TCP repeats a lost SYN after 1 s and 3 s. Its
+// third repetition, at 7 s, would be later than a new attempt of ours.
 const dialTimeout = 4 * time.Second
 
-// DefaultName is the name of a cluster that isn't given one.
+// DefaultName is the name of a cluster for which none is given.
 const DefaultName = "local"
 
-// Options are what a [Cluster] is made from.
+// Options configure a [Cluster].
 type Options struct {
-	// Config says where the API server is and how to talk to it. Its rate limits
-	// don't apply: each resource has at most one request under way, in each namespace
-	// if it is read by namespace.
+	// Config is the connection to the API server. Its rate limits are ignored: each resource has at most one
+	// request under way, per namespace if it is read by namespace.
 	Config *rest.Config
 	// Name is the name of the cluster; empty means [DefaultName].
 	Name string
-	// Namespaces are the only ones that are read, of kinds that have namespaces: for a process
-	// that may not read others. Each is listed and watched for itself. None is all; more than
-	// [MaxNamespaces] are an error.
+	// Namespaces restricts namespaced kinds to these namespaces, for a process that has no rights elsewhere.
+	// Each is listed and watched on its own. None means all; more than [MaxNamespaces] are an error.
 	Namespaces []string
-	// NamespacesOf are those of single resources, in the place of Namespaces. An empty list is all.
+	// NamespacesOf replaces Namespaces for single resources. An empty list means all.
 	NamespacesOf map[schema.GroupResource][]string
-	// Registerer takes the metrics; nil means that nobody wants them.
+	// Registerer registers the metrics; nil means no metrics.
 	Registerer prometheus.Registerer
-	// Standby keeps the metrics that have the name of the cluster back until
-	// [Cluster.ShowMetrics] is called: another cluster of the name has its own there. Until then, failures that
-	// keep the cluster from settling are logged at debug: they often have one cause, which its owner logs once.
+	// Standby delays the metrics with the cluster's name until [Cluster.ShowMetrics], because another cluster
+	// of that name has registered its own. Until then, failures before the cluster has settled are logged at
+	// debug level: they often share one cause, which the owner of the cluster logs once.
 	Standby bool
-	// Untrusted is not nil if the API server isn't run by those who run this process.
+	// Untrusted is set if the API server is run by others than this process.
 	Untrusted *UntrustedLimits
-	// Logger takes one line for each change of state of a resource; nil means slog.Default().
+	// Logger logs one line per state change of a resource; nil means slog.Default().
 	Logger *slog.Logger
-	// Report takes the problems of objects; nil drops them.
+	// Report receives the problems of objects; nil drops them.
 	Report Report
-	// Changed is called after each change of state of a resource, from any goroutine; it
-	// must not block. It may be nil.
+	// Changed, if not nil, is called after each state change of a resource, from any goroutine. It must not
+	// block.
 	Changed func()
-	// Rewound is called when the resource version of the API server is found to have gone back, from any goroutine; it must not
-	// block. It may be nil.
+	// Rewound, if not nil, is called when the resource version of the API server went back, from any
+	// goroutine. It must not block.
 	Rewound func(Rewind)
 }
 
@@ -68,22 +66,22 @@ type Cluster struct {
 	config  *rest.Config
 	client  *http.Client
 	foreign *UntrustedLimits
-	// told is called after each change of state.
+	// told is [Options].Changed.
 	told func()
-	// disconnect closes the connections, and heard returns when anything last came from the API server.
+	// disconnect closes the connections. heard returns when the API server last sent anything.
 	disconnect func()
 	heard      func() time.Time
 
 	settled chan struct{}
 	settle  func()
 	ran     atomic.Bool
-	// standby is true from New with [Options].Standby to ShowMetrics.
+	// standby is true from New with [Options].Standby until ShowMetrics.
 	standby atomic.Bool
 }
 
-// New returns a cluster that fills these tables; a table belongs to one cluster only. Tables
-// of one resource share one watch: they are filled, and their handlers told, in the given
-// order. New doesn't contact the API server.
+// New returns a cluster that fills the tables. A table belongs to one cluster only. Tables of one resource
+// share a watch; they are filled, and their handlers called, in the given order. New doesn't contact the API
+// server.
 func New(o Options, tables ...AnyTable) (*Cluster, error) {
 	if len(tables) == 0 {
 		return nil, errors.New("make cluster: no tables; name the kinds to be read")
@@ -151,8 +149,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// readerConfig returns the configuration for following an API server, and who opens the connections that are
-// made with it. A configuration that has a transport opens its own.
+// readerConfig returns the configuration for watching an API server, and the dialer of its connections. A
+// configuration with a transport dials by itself.
 func readerConfig(cfg *rest.Config) (*rest.Config, *dialer) {
 	cfg = rest.CopyConfig(cfg)
 	// Watches last for minutes, and only a few requests are ever under way.
@@ -170,7 +168,7 @@ func readerConfig(cfg *rest.Config) (*rest.Config, *dialer) {
 	return cfg, d
 }
 
-// assemble makes the feeds of the tables.
+// assemble adds a feed for each resource of the tables.
 func (c *Cluster) assemble(o Options, cfg *rest.Config, client *http.Client, tables []AnyTable) error {
 	for _, t := range tables {
 		f, err := c.feedFor(t.reading().named(tables), o)
@@ -197,14 +195,14 @@ func (c *Cluster) assemble(o Options, cfg *rest.Config, client *http.Client, tab
 	return c.metrics.register()
 }
 
-// ShowMetrics ends the standby of a cluster that was made with Standby, and registers its metrics, when no other
-// cluster of the name has its own registered any more. After the end of Run no metrics are registered.
+// ShowMetrics ends [Options].Standby and registers the metrics. Call it when no other cluster of the name is
+// registered any more. After Run has returned it registers nothing.
 func (c *Cluster) ShowMetrics() error {
 	c.standby.Store(false)
 	return c.metrics.register()
 }
 
-// feedFor returns the feed of a resource, and makes it when there is none yet.
+// feedFor returns the feed of a resource, creating it if needed.
 func (c *Cluster) feedFor(r watchSpec, o Options) (*feed, error) {
 	for _, f := range c.feeds {
 		if f.resource == r.resource {
@@ -237,8 +235,8 @@ func (c *Cluster) feedFor(r watchSpec, o Options) (*feed, error) {
 	return f, nil
 }
 
-// Run fills the tables and follows the API server until ctx ends. An API server
-// that can't be reached is tried again for ever. Run is called once.
+// Run fills the tables and follows the API server until ctx ends. It retries an unreachable API server for
+// ever. Run must be called once only.
 func (c *Cluster) Run(ctx context.Context) error {
 	if c.ran.Swap(true) {
 		return fmt.Errorf("run cluster %s: it ran before; make a new one", c.name)
@@ -258,13 +256,12 @@ func (c *Cluster) Run(ctx context.Context) error {
 	return nil
 }
 
-// Settled returns a channel that closes when each table has been filled once or, if its kind
-// is optional, the cluster is known to lack the kind. The handlers have then been told about
-// all objects. The channel stays closed.
+// Settled returns a channel that is closed when each table has been filled once, or the cluster is known to
+// lack its optional kind. The handlers have then been called for all objects.
 func (c *Cluster) Settled() <-chan struct{} { return c.settled }
 
-// Status returns the condition of each resource, in the order of the tables. Tables that
-// share a watch have one condition.
+// Status returns the status of each resource, in the order of the tables. Tables that share a watch share a
+// status.
 func (c *Cluster) Status() []TableStatus {
 	all := make([]TableStatus, len(c.feeds))
 	for i, f := range c.feeds {
@@ -273,13 +270,13 @@ func (c *Cluster) Status() []TableStatus {
 	return all
 }
 
-// changed is called when a part of a feed has changed its state.
+// changed logs a state change of a part.
 func (c *Cluster) changed(p *part) {
 	defer c.told()
 	s, all := p.status(), p.feed.status()
 	log := c.log.With("kind", all.Kind, "objects", all.Objects)
 	if all.State == Synced {
-		// Those of several namespaces that are in sync again are worth one line.
+		// Several namespaces that are in sync again get one line.
 		if !p.feed.synced.Swap(true) {
 			level, message := slog.LevelDebug, "The kind is in sync"
 			if p.feed.warned.Swap(false) {

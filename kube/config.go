@@ -12,25 +12,23 @@ import (
 )
 
 const (
-	// requestRate and requestBurst limit what the writers send; tables have no limit.
+	// requestRate and requestBurst limit the requests of writers. Watches of tables have no limit.
 	requestRate  = 50
 	requestBurst = 100
 )
 
-// LoadConfig returns the configuration for talking to an API server: from the
-// kubeconfig file at path, or when that is empty by the rules of kubectl: $KUBECONFIG,
-// ~/.kube/config, else the service account of the Pod. The API server is told the user agent:
-// it names the writer of an object by it, and so does an audit log.
+// LoadConfig returns the configuration for an API server: from the kubeconfig file at path or, if path is
+// empty, by kubectl's rules ($KUBECONFIG, ~/.kube/config, else the service account of the Pod). The API
+// server records the part of userAgent before the slash as field manager, and all of it in its audit log.
 func LoadConfig(path, userAgent string) (*rest.Config, error) {
 	return ConfigSource{Path: path}.Load(userAgent)
 }
 
-// ConfigSource says where the configuration for talking to an API server is, and what to use
-// instead of some of it.
+// ConfigSource says where to load the configuration for an API server, and what to override in it.
 type ConfigSource struct {
-	// Path is that of a kubeconfig file, as for [LoadConfig].
+	// Path is a kubeconfig file, as for [LoadConfig].
 	Path string
-	// Overrides replace what the kubeconfig says, such as its current context.
+	// Overrides replace settings of the kubeconfig, such as the current context.
 	Overrides clientcmd.ConfigOverrides
 }
 
@@ -47,7 +45,7 @@ func (s ConfigSource) Load(userAgent string) (*rest.Config, error) {
 		return nil, fmt.Errorf("load the kubeconfig: %w", err)
 	}
 	if as := s.Overrides.AuthInfo; as.Impersonate != "" && cfg.Impersonate.UserName == "" {
-		// Those of a Pod take no overrides of this kind.
+		// client-go ignores overrides of impersonation for in-cluster configurations.
 		cfg.Impersonate = rest.ImpersonationConfig{UserName: as.Impersonate, UID: as.ImpersonateUID, Groups: as.ImpersonateGroups}
 	}
 	cfg.UserAgent = userAgent
@@ -55,8 +53,7 @@ func (s ConfigSource) Load(userAgent string) (*rest.Config, error) {
 	return cfg, nil
 }
 
-// Namespace returns the namespace of the overrides or, without one there, of the context or of
-// the Pod; "default" if there is none.
+// Namespace returns the namespace of the overrides, else of the context, else of the Pod, else "default".
 func (s ConfigSource) Namespace() (string, error) {
 	namespace, _, err := s.deferred(s.rules()).Namespace()
 	if err != nil {
@@ -68,7 +65,7 @@ func (s ConfigSource) Namespace() (string, error) {
 func (s ConfigSource) rules() *clientcmd.ClientConfigLoadingRules {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = s.Path
-	// The error says so, where it is one.
+	// The returned error covers this case.
 	rules.WarnIfAllMissing = false
 	return rules
 }
@@ -77,7 +74,7 @@ func (s ConfigSource) deferred(rules *clientcmd.ClientConfigLoadingRules) client
 	return clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &s.Overrides)
 }
 
-// empty says why nothing names an API server.
+// empty says why no API server is configured.
 func (s ConfigSource) empty(rules *clientcmd.ClientConfigLoadingRules) string {
 	if s.Path != "" {
 		return s.Path + " names no API server"
@@ -100,7 +97,7 @@ func (s ConfigSource) empty(rules *clientcmd.ClientConfigLoadingRules) string {
 	}
 }
 
-// whoNames says that the environment names the files, if it does.
+// whoNames says that KUBECONFIG names the files, if it is set.
 func whoNames() string {
 	if os.Getenv(clientcmd.RecommendedConfigPathEnvVar) == "" {
 		return ""
@@ -108,7 +105,7 @@ func whoNames() string {
 	return " (of KUBECONFIG)"
 }
 
-// unwrapPath takes from an error about a file what it says of the file, which is named already.
+// unwrapPath drops the path from an error of a file, because the message already names it.
 func unwrapPath(err error) error {
 	if path := new(os.PathError); errors.As(err, &path) {
 		return path.Err

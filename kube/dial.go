@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// dialer opens the connections of a cluster and closes all of them when the cluster ends. An
-// HTTP client doesn't: it keeps a connection whose request was cancelled during the dial.
+// dialer opens the connections of a cluster and closes all of them when the cluster ends. An HTTP client
+// alone doesn't: it keeps a connection whose request was cancelled during the dial.
 type dialer struct {
 	dial func(ctx context.Context, network, address string) (net.Conn, error)
 
-	// heard is when anything last came from the API server, in nanoseconds since 1970; zero for never.
+	// heard is when data last came from the API server, in nanoseconds since 1970; zero for never.
 	heard atomic.Int64
 
 	mu     sync.Mutex
@@ -48,7 +48,7 @@ func (d *dialer) DialContext(ctx context.Context, network, address string) (net.
 	return c, nil
 }
 
-// lastHeard returns when anything last came from the API server, also the answer to a ping.
+// lastHeard returns when data last came from the API server, including answers to pings.
 func (d *dialer) lastHeard() time.Time { return time.Unix(0, d.heard.Load()) }
 
 // Read implements net.Conn.

@@ -14,14 +14,15 @@ import (
 )
 
 const (
-	// discoveryRequest bounds a request for what the API server serves, and mostVersions how many versions of a group are asked for.
+	// discoveryRequest bounds one discovery request. mostVersions bounds the versions of a group that are
+	// queried.
 	discoveryRequest = 5 * time.Second
 	mostVersions     = 10
-	// terminatingEvery is how often the API server is asked at most whether the definition of a kind is being removed.
+	// terminatingEvery is the shortest interval between checks whether the CRD of a kind is being removed.
 	terminatingEvery = 500 * time.Millisecond
 )
 
-// unreadable is why a kind can't be read although the cluster has it.
+// unreadable is the reason why a kind that exists can't be read.
 type unreadable struct {
 	reason Reason
 	text   string
@@ -30,8 +31,8 @@ type unreadable struct {
 // Error implements error.
 func (u *unreadable) Error() string { return u.text }
 
-// explained returns the error of an attempt to read the part. If the API server doesn't have the kind in the version that is read, but
-// in another one, that is the error: the kind isn't missing then, and its objects exist.
+// explained replaces the error of a list or watch if the API server serves the kind in another version only.
+// The kind isn't missing then, and its objects exist.
 func (p *part) explained(ctx context.Context, err error) error {
 	if reasonOf(err) != NotFound || p.feed.resource.Group == "" {
 		return err
@@ -71,14 +72,16 @@ func (s *source) otherVersions(ctx context.Context) (others []string, err error)
 	return others, nil
 }
 
-// terminating reports whether the definition of the kind is being removed. Until that is over, which may take for ever because of
-// a finalizer of one object, the API server deletes the objects and serves the kind without the verbs that make or change one.
+// terminating reports whether the CRD of the kind is being removed. Meanwhile, which may be for ever because
+// of a finalizer of one object, the API server deletes the objects and serves the kind without the verbs
+// create and update.
 func (s *source) terminating(ctx context.Context) (bool, error) {
 	verbs, err := s.verbs(ctx, s.resource.Version)
 	return slices.Contains(verbs, "deletecollection") && !slices.Contains(verbs, "create") && !slices.Contains(verbs, "update"), err
 }
 
-// verbs returns what can be done with objects of the resource in a version of its group; nil if it isn't served in this version.
+// verbs returns the verbs that the API server serves for the resource in a version of its group; nil if it
+// doesn't serve that version.
 func (s *source) verbs(ctx context.Context, version string) (metav1.Verbs, error) {
 	var list metav1.APIResourceList
 	if err := s.discover(ctx, &list, "apis", s.resource.Group, version); err != nil {
@@ -92,7 +95,8 @@ func (s *source) verbs(ctx context.Context, version string) (metav1.Verbs, error
 	return nil, nil
 }
 
-// discover reads a document of the API server's discovery into a value, which stays as it is if there is no such document.
+// discover decodes a discovery document into a value. If the document doesn't exist, the value stays
+// unchanged.
 func (s *source) discover(ctx context.Context, into any, path ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, discoveryRequest)
 	defer cancel()
@@ -109,10 +113,10 @@ func (s *source) discover(ctx context.Context, into any, path ...string) error {
 	return nil
 }
 
-// removable reports whether the definition of the kind may be removed while objects of it are read.
+// removable reports whether the CRD of the kind may be removed while its objects are watched.
 func (p *part) removable() bool { return p.feed.optional && p.feed.resource.Group != "" }
 
-// suspect asks for a look at whether the definition of the kind is being removed. It doesn't block.
+// suspect requests a check whether the CRD of the kind is being removed. It doesn't block.
 func (p *part) suspect() {
 	select {
 	case p.suspected <- struct{}{}:
@@ -120,7 +124,7 @@ func (p *part) suspect() {
 	}
 }
 
-// followDefinition looks whether the definition of the kind is being removed, whenever that is suspected, until ctx ends.
+// followDefinition checks, on each suspicion until ctx ends, whether the CRD of the kind is being removed.
 func (p *part) followDefinition(ctx context.Context) {
 	for {
 		var again <-chan time.Time
@@ -140,7 +144,8 @@ func (p *part) followDefinition(ctx context.Context) {
 	}
 }
 
-// lookAtDefinition notes whether the definition of the kind is being removed. If the API server may not be asked, it isn't.
+// lookAtDefinition records whether the CRD of the kind is being removed. If discovery is forbidden, it
+// assumes not.
 func (p *part) lookAtDefinition(ctx context.Context) error {
 	terminating, err := p.source.terminating(ctx)
 	status := apierrors.APIStatus(nil)

@@ -10,17 +10,16 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// entry is an object on its way into the tables of a feed: trimmed, but not yet compared with
-// what the tables hold. It takes the place of the object in the events of a watch in protobuf
-// and in a listing, so that whole objects need not be kept. Reflectors need the name and the
-// version of an object, so an entry is a metav1.Object and a runtime.Object whose other fields
-// are blank. Entries don't change.
+// entry is an object on its way into the tables of a feed: trimmed, but not yet compared with the rows. In
+// watch events in protobuf and in listings it replaces the object, so that full objects need not be kept.
+// Reflectors need the name and the version of an object, so an entry is a metav1.Object and a runtime.Object
+// whose other fields are blank. Entries are immutable.
 type entry struct {
 	metav1.Object // blank, shared by all entries of a feed
 	key           key
 	version       string
-	// values has a *T for each table, nil where the object can't be used. It is nil in the
-	// entry of a deleted object.
+	// values has a *T for each table: nil if the object can't be used. The entry of a deleted object has no
+	// values.
 	values  []any
 	updated int64
 
@@ -62,7 +61,7 @@ func (m *entries) makeValues(e *entry) {
 	e.values = make([]any, len(m.feed.tables))
 }
 
-// of returns the entry of an object, which may be one already.
+// of returns the entry of an object, which may be an entry already.
 func (m *entries) of(obj any) (*entry, error) {
 	if e, ok := obj.(*entry); ok {
 		return e, nil
@@ -79,8 +78,8 @@ func (m *entries) of(obj any) (*entry, error) {
 	if m.feed.lag != "" {
 		e.updated = newestUpdate(o)
 	}
-	// Nothing else is read from the managed fields. Kinds that keep whole objects keep them
-	// without these, which are often the larger part.
+	// Nothing else reads the managed fields, which are often the larger part of an object. Kinds that keep
+	// full objects keep them without.
 	o.SetManagedFields(nil)
 	m.makeValues(e)
 	for i, t := range m.feed.tables {
@@ -89,15 +88,15 @@ func (m *entries) of(obj any) (*entry, error) {
 	return e, nil
 }
 
-// named returns an entry with the name and the version of an object in protobuf. More isn't
-// needed of a deleted object.
+// named returns an entry with the name and version of an object in protobuf, which is all that a deletion
+// needs.
 func (m *entries) named(message []byte) (*entry, messageMeta, error) {
 	meta, err := readMetadata(message)
 	return m.entry(m.feed.scope.InternBytes(meta.namespace), string(meta.name), string(meta.version), 0), meta, err
 }
 
-// read returns the entry of an object in protobuf. It decodes the object only if a table has
-// no Kind.Read. It overwrites the message.
+// read returns the entry of an object in protobuf. It decodes the object only if a table has no Kind.Read. It
+// overwrites the message.
 func (m *entries) read(message []byte, objects *objects) (*entry, error) {
 	e, meta, err := m.named(message)
 	if err != nil {
@@ -123,7 +122,7 @@ func (m *entries) read(message []byte, objects *objects) (*entry, error) {
 	return e, nil
 }
 
-// decode decodes the object for the tables that have no Kind.Read, and adds what they keep.
+// decode decodes the object for the tables without Kind.Read, and adds their values.
 func (m *entries) decode(e *entry, message []byte, objects *objects) error {
 	object, err := objects.decode(message)
 	if err != nil {
@@ -138,8 +137,8 @@ func (m *entries) decode(e *entry, message []byte, objects *objects) error {
 	return nil
 }
 
-// newestUpdate returns when an object was last updated according to its managed fields, in
-// Unix seconds; zero when they have no update.
+// newestUpdate returns when an object was last updated according to its managed fields, in Unix seconds; zero
+// if they record no update.
 func newestUpdate(m metav1.Object) int64 {
 	var newest time.Time
 	for _, f := range m.GetManagedFields() {

@@ -10,22 +10,19 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// frameLimit is the size of the largest frame that is read. Objects are smaller than 2 MB,
-// because etcd takes no larger ones.
+// frameLimit bounds the size of a frame. Objects are smaller than 2 MB, because etcd takes no larger ones.
 const frameLimit = 16 << 20
 
-// frameKept is the size of the largest buffer for frames that is used again. Few objects need a
-// larger one.
+// frameKept bounds the frame buffer that is kept for reuse. Few objects need a larger one.
 const frameKept = 256 << 10
 
-// events reads the events of a watch in protobuf. Each frame is a metav1.WatchEvent, preceded
-// by its length. client-go copies an object for each of the two envelopes around it; here the
-// envelopes are opened in place, and the object becomes an [entry] at once, so that only what
-// tables keep is allocated.
+// events decodes the events of a watch in protobuf. Each frame is a metav1.WatchEvent, preceded by its
+// length. client-go copies the object for each of the two envelopes around it. events opens the envelopes in
+// place and turns the object into an [entry] at once, so that only what tables keep is allocated.
 type events struct {
 	body    io.ReadCloser
 	entries *entries
-	// objects decodes the objects for tables that have no Kind.Read.
+	// objects decodes objects for tables without Kind.Read.
 	objects *objects
 	// other decodes the status that ends a watch.
 	other runtime.Decoder
@@ -35,7 +32,7 @@ type events struct {
 
 var _ watch.Decoder = (*events)(nil)
 
-// newEvents returns the decoder of the events in a body.
+// newEvents returns a decoder of the events in body.
 func newEvents(body io.ReadCloser, e *entries, other runtime.Decoder) (*events, error) {
 	objects, err := newObjects(e.feed.form)
 	return &events{body: body, entries: e, objects: objects, other: other}, err
@@ -78,7 +75,7 @@ func (e *events) next() error {
 	return err
 }
 
-// open returns the object of an event. It doesn't refer to the frame.
+// open returns the object of an event. The object doesn't refer to the frame.
 func (e *events) open(kind watch.EventType, encoded []byte) (runtime.Object, error) {
 	if kind != watch.Added && kind != watch.Modified && kind != watch.Deleted && kind != watch.Bookmark {
 		return runtime.Decode(e.other, encoded)
@@ -98,8 +95,7 @@ func (e *events) open(kind watch.EventType, encoded []byte) (runtime.Object, err
 	}
 }
 
-// The numbers of fields of a metav1.WatchEvent, and of the runtime.RawExtension that has
-// its object.
+// Field numbers of metav1.WatchEvent, and of the runtime.RawExtension that holds its object.
 const (
 	eventType   = 1
 	eventObject = 2
@@ -107,7 +103,7 @@ const (
 	extensionRaw = 1
 )
 
-// openEvent returns the type and the object in an encoded metav1.WatchEvent.
+// openEvent returns the type and the object of an encoded metav1.WatchEvent.
 func openEvent(message []byte) (kind watch.EventType, object []byte, err error) {
 	event := fields{rest: message}
 	for event.next(protowire.BytesType) {
@@ -129,7 +125,7 @@ func openEvent(message []byte) (kind watch.EventType, object []byte, err error) 
 	return kind, object, event.err
 }
 
-// kindOf returns the type of an event, without an allocation for the usual ones.
+// kindOf returns the type of an event, without allocating for the usual types.
 func kindOf(text []byte) watch.EventType {
 	for _, kind := range []watch.EventType{watch.Added, watch.Modified, watch.Deleted, watch.Bookmark} {
 		if string(text) == string(kind) {

@@ -16,16 +16,16 @@ import (
 
 const (
 	retryFirst = 100 * time.Millisecond
-	// retryLimit bounds the delay between attempts. Coming back from an outage
-	// takes up to two of them, the second short, and is to take 5 s at most.
+	// retryLimit caps the delay between attempts. Recovery from an outage takes up to two delays, the second
+	// a short one, and must take 5 s at most.
 	retryLimit = 2 * time.Second
-	// retryLimitMissing bounds the delay for kinds that the cluster lacks or forbids, which
-	// rarely changes soon.
+	// retryLimitMissing caps the delay for kinds that the cluster lacks or forbids, because that rarely
+	// changes soon.
 	retryLimitMissing = 4 * time.Second
-	// retryEach times the namespaces is the bound when it is longer, with more than 40 of
-	// them: a resource is not asked for more often than 20 times a second.
+	// retryEach times the number of namespaces is the cap if it is larger (from 40 namespaces on), so that a
+	// resource gets at most 20 requests a second.
 	retryEach = 50 * time.Millisecond
-	// healthy is how long an attempt has to last for the next delay to be short.
+	// healthy is how long an attempt must last for the next delay to be the shortest again.
 	healthy = 10 * time.Second
 )
 
@@ -36,27 +36,27 @@ type binding struct {
 	namespaces []string
 	report     Report
 	now        func() time.Time
-	// lagObserver returns what takes the times of updates of a kind, in Unix seconds.
+	// lagObserver returns the function that observes update times of a kind, in Unix seconds.
 	lagObserver func(kind string) (func(updated int64), error)
-	// foreign is nil for a server of ours.
+	// foreign is nil for a trusted API server.
 	foreign *UntrustedLimits
-	// rewinds are those of the cluster.
+	// rewinds is shared by the feeds of a cluster.
 	rewinds *rewinds
 }
 
-// watchSpec is what a [Kind] says about how its objects are read.
+// watchSpec is what a [Kind] says about how its objects are listed and watched.
 type watchSpec struct {
 	kind, lag string
 	resource  schema.GroupVersionResource
 	form      Form
 	optional  bool
-	// clusterWide is true for objects that belong to no namespace.
+	// clusterWide is true for objects without a namespace.
 	clusterWide bool
-	// selector is a label selector; empty means all objects.
+	// selector is a label selector; empty selects all objects.
 	selector string
 }
 
-// with returns the reading that serves both of two kinds of one resource.
+// with returns a spec that serves two kinds of one resource.
 func (r watchSpec) with(other watchSpec) (watchSpec, error) {
 	if other.kind == "" {
 		other.kind, other.lag = r.kind, r.lag
@@ -77,8 +77,8 @@ func (r watchSpec) with(other watchSpec) (watchSpec, error) {
 	return r, nil
 }
 
-// named returns a reading with a name: its own, that of the first of the tables that reads the
-// resource and has one, or that of the resource.
+// named fills in the kind and the lag if they are empty: from the first table that watches the resource and
+// has a name, else from the resource.
 func (r watchSpec) named(tables []AnyTable) watchSpec {
 	for _, t := range tables {
 		if other := t.reading(); r.kind == "" && other.resource == r.resource {
@@ -89,8 +89,7 @@ func (r watchSpec) named(tables []AnyTable) watchSpec {
 	return r
 }
 
-// resourceName returns the name of a resource that no kind names. It may be part of the name of
-// a metric.
+// resourceName returns a name for a resource that no kind names. It is valid as part of a metric's name.
 func resourceName(r schema.GroupVersionResource) string {
 	words := []string{r.Resource, r.Version}
 	if r.Group != "" {
@@ -105,20 +104,19 @@ type feed struct {
 	tables []AnyTable
 	scope  Scope
 	report Report
-	// observeLag is called by the first table only: the others see the same updates.
+	// observeLag is called by the first table only, because all tables see the same updates.
 	observeLag func(updated int64)
-	// parts are what is read one by one: a namespace each, or all objects at once.
+	// parts are the units that are watched separately: one per namespace, or one for all objects.
 	parts []*part
-	// mu is held while the tables are changed and their handlers told: the reflectors of
-	// all parts do that.
+	// mu is held while the reflectors of any part change the tables and call their handlers.
 	mu      sync.Mutex
 	foreign *UntrustedLimits
-	// synced is true when it was said last that all parts are in sync, and warned when the log has a warning that one isn't,
-	// and nothing after it.
+	// synced is true if the last line logged that all parts are in sync. warned is true if the last line was
+	// a warning that one isn't.
 	synced, warned atomic.Bool
 }
 
-// newFeed returns a feed that has no tables yet.
+// newFeed returns a feed without tables.
 func newFeed(r watchSpec, b binding) (*feed, error) {
 	observe, err := b.lagObserver(r.lag)
 	if err != nil {
@@ -129,7 +127,7 @@ func newFeed(r watchSpec, b binding) (*feed, error) {
 	return f, nil
 }
 
-// add adds a table, which is filled after those that the feed has.
+// add adds a table, which is filled after the tables before it.
 func (f *feed) add(t AnyTable) error {
 	joint, err := f.with(t.reading())
 	if err != nil {
@@ -146,8 +144,7 @@ func (f *feed) add(t AnyTable) error {
 	return nil
 }
 
-// len returns the number of objects. Tables differ where one of them can't use an object, so
-// the largest counts.
+// len returns the number of objects. Tables differ if one of them can't use an object, so the largest counts.
 func (f *feed) len() int {
 	n := 0
 	for _, t := range f.tables {
@@ -156,7 +153,7 @@ func (f *feed) len() int {
 	return n
 }
 
-// status returns the condition of the tables: the worst that any part has.
+// status returns the status of the tables: the worst of any part.
 func (f *feed) status() TableStatus {
 	s := f.parts[0].status()
 	s.Objects = f.len()
@@ -189,8 +186,7 @@ func (f *feed) settled() bool {
 	return !slices.ContainsFunc(f.parts, func(p *part) bool { return !p.status().settled() })
 }
 
-// listed reports whether the tables have held all objects of each part. The caller holds
-// the lock.
+// listed reports whether each part has been listed. The caller holds the lock.
 func (f *feed) listed() bool {
 	return !slices.ContainsFunc(f.parts, func(p *part) bool { return !p.listed })
 }
@@ -204,7 +200,7 @@ func (f *feed) stale() time.Duration {
 	return worst
 }
 
-// failureCount returns how many attempts have failed.
+// failureCount returns the number of failed attempts.
 func (f *feed) failureCount() uint64 {
 	sum := uint64(0)
 	for _, p := range f.parts {
@@ -213,17 +209,17 @@ func (f *feed) failureCount() uint64 {
 	return sum
 }
 
-// atMost returns the longest delay between attempts of a part, which is limit unless the
-// parts together would then make too many.
+// atMost returns the cap for the delay between attempts of one part: limit, unless all parts together would
+// then send too many requests.
 func (f *feed) atMost(limit time.Duration) time.Duration {
 	return max(limit, time.Duration(len(f.parts))*retryEach)
 }
 
-// retry computes the delays between failed attempts. The zero retry begins with the shortest.
+// retry computes the delays between failed attempts. The zero retry starts with the shortest.
 type retry struct{ last time.Duration }
 
-// next returns the next delay. Delays double up to the limit. Up to a quarter is taken off at
-// random, so that many processes don't come back at the same moment.
+// next returns the next delay. Delays double up to the limit, minus up to a quarter at random, so that many
+// processes don't reconnect at the same moment.
 func (r *retry) next(limit time.Duration) time.Duration {
 	r.last = min(max(retryFirst, 2*r.last), limit)
 	return r.last - rand.N(r.last/4)

@@ -10,11 +10,11 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// followBuffer is how many decoded events may wait. Without a buffer, each event would wake
-// the reader and then the decoder.
+// followBuffer is how many decoded events may be buffered. Without a buffer, each event would wake the reader
+// and then the decoder.
 const followBuffer = 64
 
-// followed is a watch whose events a goroutine of its own decodes.
+// followed is a watch whose events are decoded in a goroutine of its own.
 type followed struct {
 	decoder watch.Decoder
 	events  chan watch.Event
@@ -24,8 +24,8 @@ type followed struct {
 
 var _ watch.Interface = (*followed)(nil)
 
-// follow decodes events until the decoder fails or the watch is stopped. A failure
-// other than the end of the events becomes the last event.
+// follow decodes events until the decoder fails or the watch is stopped. A failure other than the end of the
+// stream becomes the last event.
 func follow(d watch.Decoder) watch.Interface {
 	f := &followed{decoder: d, events: make(chan watch.Event, followBuffer), stopped: make(chan struct{})}
 	f.stop = sync.OnceFunc(func() {
@@ -63,8 +63,8 @@ func (f *followed) run() {
 	}
 }
 
-// send hands over an event, and returns false once the watch is stopped. There usually is room
-// in the buffer, and trying that first costs a third of a select over two channels.
+// send delivers an event. It returns false once the watch is stopped. The buffer usually has room, and trying
+// that first costs a third of a select over two channels.
 func (f *followed) send(event watch.Event) bool {
 	select {
 	case <-f.stopped:
@@ -84,5 +84,5 @@ func (f *followed) send(event watch.Event) bool {
 	}
 }
 
-// undecodable makes statuses of errors as client-go does.
+// undecodable turns decoding errors into statuses, as client-go does.
 var undecodable = apierrors.NewClientErrorReporter(http.StatusInternalServerError, http.MethodGet, "ClientWatchDecoding")

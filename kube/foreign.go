@@ -18,18 +18,18 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// UntrustedLimits bounds what an API server may make us keep that isn't run by those who run this
-// process. A zero field is the default.
+// UntrustedLimits bounds what an API server can make this process keep, if the server is run by others. A
+// zero field means the default.
 //
-// What such a server says in an error is neither logged nor shown: who may name the server could
-// read with it what only we can reach. Errors have words of ours and the status code instead. Its
-// redirects are not followed, for the same reason.
+// The server's error texts are neither logged nor shown, because whoever names the server could use them to
+// read what only this process can reach. Errors carry our own text and the status code instead. Redirects are
+// not followed, for the same reason.
 type UntrustedLimits struct {
-	// ListBytes is the size of the largest answer that isn't a watch; 1 GiB by default.
+	// ListBytes bounds a response that isn't a watch; 1 GiB by default.
 	ListBytes int64
-	// EventBytes is the size of the largest event of a watch; 32 MiB by default.
+	// EventBytes bounds one event of a watch; 32 MiB by default.
 	EventBytes int64
-	// Objects is how many objects of a kind there may be; 500,000 by default.
+	// Objects bounds the objects of a kind; 500,000 by default.
 	Objects int
 }
 
@@ -46,31 +46,30 @@ func (f UntrustedLimits) withDefaults() *UntrustedLimits {
 	return &f
 }
 
-// errorBytes is the size of the largest answer that tells of a failure.
+// errorBytes bounds a response with an error status.
 const errorBytes = 1 << 20
 
-// withoutLog returns a context with which client-go logs nothing: its log has answers.
+// withoutLog returns a context with which client-go logs nothing, because its log quotes responses.
 func withoutLog(ctx context.Context) context.Context {
 	return klog.NewContext(ctx, klog.Logger{})
 }
 
-// noRedirects makes a client return a redirect as the answer that it is.
+// noRedirects makes an HTTP client return a redirect instead of following it.
 func noRedirects(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
-// tooMuch is the error of what exceeds a limit. It says which.
+// tooMuch is the error of an exceeded limit. Its text names the limit.
 type tooMuch string
 
 // Error implements error.
 func (t tooMuch) Error() string { return string(t) }
 
-// limiter cuts answers off that are larger than the limits. The answers of watches go on for
-// ever, and are limited by event.
+// limiter cuts off responses that exceed the limits. Watches never end and are limited per event instead.
 type limiter struct {
 	next    http.RoundTripper
 	foreign *UntrustedLimits
 }
 
-// WrappedRoundTripper lets client-go find the connections and close them.
+// WrappedRoundTripper lets client-go find the connections, to close them.
 func (l *limiter) WrappedRoundTripper() http.RoundTripper { return l.next }
 
 // RoundTrip implements http.RoundTripper.
@@ -90,7 +89,7 @@ func (l *limiter) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// limited is the body of an answer that may have so many bytes.
+// limited is a response body with a size limit.
 type limited struct {
 	io.ReadCloser
 	left, limit int64
@@ -126,11 +125,11 @@ func (m *meter) exceeded() error {
 	return tooMuch(fmt.Sprintf("an event is larger than %d bytes", m.foreign.EventBytes))
 }
 
-// guarded is the events of a foreign server.
+// guarded decodes the events of an untrusted server and enforces the limits.
 type guarded struct {
 	watch.Decoder
 	meter *meter
-	// objects is how many there are, by the events so far.
+	// objects is the number of objects according to the events so far.
 	objects int
 }
 
@@ -156,7 +155,7 @@ func (g *guarded) Decode() (watch.EventType, runtime.Object, error) {
 	return kind, object, err
 }
 
-// check returns an error if so many objects are too many.
+// check returns an error if there are too many objects.
 func (f *UntrustedLimits) check(objects int) error {
 	if objects <= f.Objects {
 		return nil
@@ -164,8 +163,8 @@ func (f *UntrustedLimits) check(objects int) error {
 	return tooMuch(fmt.Sprintf("it has more than %d objects of the kind", f.Objects))
 }
 
-// conceal returns the error without anything that the server has said: for a log, for instance.
-// What callers find out with errors.As and the functions of apierrors stays.
+// conceal returns err without any text from the server, for logs and status. What callers find with errors.As
+// and apierrors' functions is kept.
 func conceal(err error) error {
 	var exceeded tooMuch
 	if status := apierrors.APIStatus(nil); errors.As(err, &status) || errors.As(err, &exceeded) {
@@ -174,7 +173,7 @@ func conceal(err error) error {
 	return &concealed{text: unanswered(err), cause: err}
 }
 
-// concealedStatus returns what may be told of an error that is an answer.
+// concealedStatus returns what may be shown of an error response.
 func concealedStatus(err error) *metav1.Status {
 	told := &metav1.Status{Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Message: badAnswer}
 	if exceeded := tooMuch(""); errors.As(err, &exceeded) {
@@ -202,7 +201,7 @@ func concealedStatus(err error) *metav1.Status {
 	return told
 }
 
-// concealed is an error with other words.
+// concealed is an error with a text of our own.
 type concealed struct {
 	text  string
 	cause error
@@ -211,14 +210,14 @@ type concealed struct {
 // Error implements error.
 func (c *concealed) Error() string { return c.text }
 
-// Unwrap lets callers find out what kind of failure it is.
+// Unwrap lets callers classify the failure.
 func (c *concealed) Unwrap() error { return c.cause }
 
-// badAnswer is what is said of an answer that makes no sense.
+// badAnswer is shown for a response that isn't valid.
 const badAnswer = "its answer can't be read as that of a Kubernetes API server"
 
-// unanswered says in words of ours why there is no answer. Texts of the network and of TLS may
-// quote the server.
+// unanswered says in our own words why there is no response. Texts of the network and of TLS may quote the
+// server.
 func unanswered(err error) string {
 	var (
 		timeout   net.Error

@@ -20,36 +20,36 @@ const (
 	asList       = ";as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 )
 
-// Form is how the API server sends the objects of a kind. Make one with
-// [Protobuf], [JSON], [Metadata] or [Unstructured].
+// Form is the encoding in which the API server sends the objects of a kind. Make one with [Protobuf], [JSON],
+// [Metadata] or [Unstructured].
 type Form struct {
 	newList func() runtime.Object
-	// partial is true when objects come without anything but their metadata.
+	// partial is true if objects come with their metadata only.
 	partial bool
-	// loose is true when objects have no Go type of their own.
+	// loose is true if objects are unstructured.
 	loose bool
 	// acceptList and acceptWatch are the Accept headers.
 	acceptList, acceptWatch string
 	serializer              func() (runtime.NegotiatedSerializer, error)
-	// unread are the paths of fields that nobody reads.
+	// unread are the paths of fields that are never decoded.
 	unread []string
-	// empty empties an object to be recycled; nil when objects are not recycled.
+	// empty resets an object for reuse; nil if objects are not recycled.
 	empty func(runtime.Object)
 }
 
-// managedFields are never decoded: what is needed of them is read before.
+// managedFields are never decoded, because their times are read from the message before.
 var managedFields = []string{"metadata.managedFields"}
 
 // Without returns the form for kinds whose Trim doesn't read the fields at these paths, such as
-// "spec.containers.image". Objects then come without them, unless another table needs them. It
-// is for a Form made by [Protobuf], and the fields must not belong to the metadata.
+// "spec.containers.image". Objects then come without these fields, unless another table needs them. The Form
+// must be made by [Protobuf], and the fields must not belong to the metadata.
 func (f Form) Without(paths ...string) Form {
 	f.unread = slices.Concat(f.unread, paths)
 	return f
 }
 
-// Protobuf is the form for the kinds that are built into Kubernetes. The
-// function add makes a scheme know the kind, newList returns an empty list of it.
+// Protobuf is the form for the built-in kinds of Kubernetes. The function add registers the kind in a scheme;
+// newList returns an empty list of it.
 func Protobuf(add func(*runtime.Scheme) error, newList func() runtime.Object) Form {
 	return Form{
 		newList: newList, acceptList: protobufType, acceptWatch: protobufType,
@@ -57,15 +57,15 @@ func Protobuf(add func(*runtime.Scheme) error, newList func() runtime.Object) Fo
 	}
 }
 
-// JSON is the form for custom resources, which have no protobuf. The Go type has to decode
-// whatever the API server may store, because one object that doesn't decode hides all others.
+// JSON is the form for custom resources, which have no protobuf. The Go type must decode everything that the
+// API server may store, because one undecodable object hides all others.
 func JSON(add func(*runtime.Scheme) error, newList func() runtime.Object) Form {
 	return Form{newList: newList, acceptList: jsonType, acceptWatch: jsonType, serializer: serializerOf(add)}
 }
 
 // Metadata is the form for kinds of which only the metadata matters. The objects are
-// *metav1.PartialObjectMetadata, or whole objects when another table of the resource needs
-// those. So the kind's Trim has to take any metav1.Object.
+// *metav1.PartialObjectMetadata, or full objects if another table of the resource needs those: the kind's
+// Trim must take any metav1.Object.
 func Metadata() Form {
 	return Form{
 		newList:     func() runtime.Object { return &metav1.PartialObjectMetadataList{} },
@@ -92,8 +92,7 @@ func (f Form) item() (reflect.Type, error) {
 // protobuf reports whether watches come as protobuf.
 func (f Form) protobuf() bool { return strings.HasPrefix(f.acceptWatch, protobufType) }
 
-// with returns the form that serves kinds of both forms: whole objects, if one of them needs
-// those.
+// with returns a form that serves kinds of both forms: full objects, if one of them needs those.
 func (f Form) with(g Form) (Form, error) {
 	if f.empty == nil || g.empty == nil {
 		f.empty, g.empty = nil, nil

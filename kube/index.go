@@ -1,7 +1,6 @@
 package kube
 
-// index finds the objects of a table by the keys of their values. The lock of the table
-// guards it.
+// index finds the objects of a table by keys of their values. The lock of the table guards it.
 type index[T any] struct {
 	keys func(*T) []string
 	sets map[string]map[key]struct{}
@@ -11,7 +10,7 @@ func newIndex[T any](keys func(*T) []string) *index[T] {
 	return &index[T]{keys: keys, sets: map[string]map[key]struct{}{}}
 }
 
-// under returns the objects that are filed under s. A nil index has none.
+// under returns the objects that are indexed under s. A nil index has none.
 func (ix *index[T]) under(s string) map[key]struct{} {
 	if ix == nil {
 		return nil
@@ -19,8 +18,7 @@ func (ix *index[T]) under(s string) map[key]struct{} {
 	return ix.sets[s]
 }
 
-// move files an object under the keys of its new value instead of those of its old one. Each
-// value may be nil.
+// move indexes an object under the keys of its new value instead of its old one. Either value may be nil.
 func (ix *index[T]) move(k key, old, new *T) {
 	if old != nil {
 		for _, s := range ix.keys(old) {

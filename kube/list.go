@@ -28,28 +28,27 @@ func (l *entryList) DeepCopyObject() runtime.Object {
 	return &out
 }
 
-// The numbers of fields of each list of the API.
+// Field numbers of each list type of the API.
 const (
 	listMeta  = 1
 	listItems = 2
 )
 
-// listMetaLimit is the size of the largest metadata of a list that is read.
+// listMetaLimit bounds the metadata of a list.
 const listMetaLimit = 1 << 20
 
-// lister reads a list in protobuf. Each object becomes an [entry] before the next one is read: an
-// API server that can't stream objects sends them all as one list, whose decoded form takes
-// several times the memory of everything that the tables keep.
+// lister reads a list in protobuf. Each object becomes an [entry] before the next one is read. An API server
+// that can't stream objects sends them all in one list, and decoding it as a whole takes several times the
+// memory of everything that the tables keep.
 type lister struct {
 	in      *bufio.Reader
 	entries *entries
 	objects *objects
-	// check returns an error if there may not be so many objects.
+	// check returns an error if there are too many objects.
 	check func(objects int) error
 	frame []byte // the last object
 }
 
-// read reads the list to its end.
 func (l *lister) read() (*entryList, error) {
 	prefix := make([]byte, len(protobufPrefix))
 	if _, err := io.ReadFull(l.in, prefix); err != nil || !bytes.Equal(prefix, protobufPrefix) {
@@ -80,7 +79,7 @@ func (l *lister) read() (*entryList, error) {
 	}
 }
 
-// readItems reads the message of the list.
+// readItems reads the fields of the list message.
 func (l *lister) readItems(message *section, list *entryList) error {
 	for {
 		number, length, err := message.next()
@@ -136,7 +135,7 @@ func (l *lister) readItem(message *section, length int64, list *entryList) error
 	return nil
 }
 
-// section is a message in a stream of protobuf.
+// section is a message in a protobuf stream.
 type section struct {
 	in   *bufio.Reader
 	left int64 // bytes that belong to it and haven't been read
@@ -156,7 +155,7 @@ func (s *section) ReadByte() (byte, error) {
 	return b, err
 }
 
-// next goes to the next field that has a length. The error is io.EOF if there is none.
+// next advances to the next length-delimited field. It returns io.EOF if there is none.
 func (s *section) next() (number protowire.Number, length int64, err error) {
 	for {
 		tag, err := binary.ReadUvarint(s)
@@ -189,7 +188,6 @@ func (s *section) next() (number protowire.Number, length int64, err error) {
 	}
 }
 
-// fill reads the next bytes.
 func (s *section) fill(into []byte) error {
 	if int64(len(into)) > s.left {
 		return errMalformed
@@ -199,7 +197,6 @@ func (s *section) fill(into []byte) error {
 	return err
 }
 
-// skip passes over the next bytes.
 func (s *section) skip(n int64) error {
 	if n > s.left {
 		return errMalformed
@@ -209,7 +206,7 @@ func (s *section) skip(n int64) error {
 	return err
 }
 
-// unexpected returns the error of an end that isn't the end of the list.
+// unexpected turns io.EOF into io.ErrUnexpectedEOF, because the list hasn't ended.
 func unexpected(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF

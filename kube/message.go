@@ -9,10 +9,10 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// errMalformed is the error of a message that is cut off, or no protobuf.
+// errMalformed is returned for a message that is truncated or not protobuf.
 var errMalformed = errors.New("the protobuf is cut off or malformed")
 
-// fields goes through the fields of a message in protobuf without decoding them:
+// fields iterates over the fields of a protobuf message without decoding them:
 //
 //	f := fields{rest: message}
 //	for f.next(protowire.BytesType) {
@@ -20,22 +20,19 @@ var errMalformed = errors.New("the protobuf is cut off or malformed")
 //	}
 //	return f.err
 //
-// As in other protobuf decoders, a field that isn't encoded as its definition says counts as
-// unknown: it is skipped.
+// As in other protobuf decoders, a field with another wire type than defined is skipped as unknown.
 type fields struct {
-	// rest is what follows the field.
+	// rest is the message after the current field.
 	rest   []byte
 	number protowire.Number
-	// bytes is the value of a field that has a length, and part of the message; varint is that
-	// of a number.
+	// bytes is the value of a length-delimited field, a part of the message. varint is the value of a number.
 	bytes  []byte
 	varint uint64
 	err    error
 }
 
-// next goes to the next field of an encoding, which is [protowire.BytesType] or
-// [protowire.VarintType], and reports whether there is one. There is none at the end of the
-// message, and in a malformed one.
+// next advances to the next field of the given wire type ([protowire.BytesType] or [protowire.VarintType])
+// and reports whether there is one. It returns false at the end of the message, and if it is malformed.
 func (f *fields) next(encoding protowire.Type) bool {
 	for len(f.rest) > 0 {
 		number, kind, n := protowire.ConsumeTag(f.rest)
@@ -63,27 +60,27 @@ func (f *fields) next(encoding protowire.Type) bool {
 	return false
 }
 
-// fail ends the message as malformed.
+// fail ends the iteration as malformed.
 func (f *fields) fail() bool {
 	f.rest, f.err = nil, errMalformed
 	return false
 }
 
-// protobufPrefix begins each object that Kubernetes encodes as protobuf; what follows is a
-// runtime.Unknown (k8s.io/apimachinery/pkg/runtime/generated.proto).
+// protobufPrefix starts every object that Kubernetes encodes as protobuf. A runtime.Unknown follows
+// (k8s.io/apimachinery/pkg/runtime/generated.proto).
 var protobufPrefix = []byte("k8s\x00")
 
-// The numbers of fields of a runtime.Unknown.
+// Field numbers of runtime.Unknown.
 const (
 	unknownRaw      = 2
 	unknownEncoding = 3
 )
 
-// IsProtobuf reports whether an encoded object begins as Kubernetes encodes objects in protobuf.
+// IsProtobuf reports whether an encoded object starts with Kubernetes' protobuf prefix.
 func IsProtobuf(encoded []byte) bool { return bytes.HasPrefix(encoded, protobufPrefix) }
 
-// Unwrap returns the message of an object that Kubernetes encoded as protobuf, without its
-// envelope. The message is part of what was given; appending to it copies it.
+// Unwrap returns the message inside the envelope of a Kubernetes protobuf object. The message is a part of
+// encoded; appending to it copies it.
 func Unwrap(encoded []byte) (message []byte, err error) {
 	if !IsProtobuf(encoded) {
 		return nil, errors.New("this is no Kubernetes protobuf")

@@ -8,8 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// The numbers of the fields that are read of the metadata of an API object, as the tags of the API
-// types say. Times are encoded as a metav1.Timestamp.
+// Field numbers of object metadata, from the tags of the API types. Times are encoded as metav1.Timestamp.
 var (
 	metadataField = numberOf[metav1.PartialObjectMetadata]("metadata")
 
@@ -25,7 +24,7 @@ var (
 	secondsField = numberOf[metav1.Timestamp]("seconds")
 )
 
-// numberOf returns the number of a field of an API type, by the name in its protobuf tag.
+// numberOf returns the field number of an API type's field, by the name in its protobuf tag.
 func numberOf[T any](name string) protowire.Number {
 	number, _, err := protobufField(reflect.TypeFor[T](), name)
 	if err != nil {
@@ -34,15 +33,14 @@ func numberOf[T any](name string) protowire.Number {
 	return number
 }
 
-// messageMeta is what is read of the metadata of every object in protobuf. Its slices are
-// parts of the message.
+// messageMeta is what is read of the metadata of every object in protobuf. Its slices are parts of the
+// message.
 type messageMeta struct {
 	namespace, name, uid, version []byte
 	// metadata is the message of the metadata.
 	metadata []byte
 }
 
-// readMetadata reads the metadata of an object in protobuf.
 func readMetadata(object []byte) (m messageMeta, err error) {
 	f := fields{rest: object}
 	for f.next(protowire.BytesType) {
@@ -90,8 +88,8 @@ func (m *messageMeta) newestUpdate() (newest int64, err error) {
 	return newest, f.err
 }
 
-// updateOf returns the time of an entry of the managed fields, in Unix seconds; zero unless its
-// operation is Update.
+// updateOf returns the time of an entry of the managed fields, in Unix seconds; zero unless its operation is
+// Update.
 func updateOf(entry []byte) (updated int64, err error) {
 	var operation, time []byte
 	f := fields{rest: entry}

@@ -9,14 +9,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// metrics are the metrics of one cluster. Those with the label of the cluster are unregistered
-// when it ends; the lag histograms are shared by all clusters.
+// metrics are the metrics of one cluster. Those labelled with the cluster are unregistered when it ends; the
+// lag histograms are shared by all clusters.
 type metrics struct {
 	registerer prometheus.Registerer
 	cluster    string
 
 	mu sync.Mutex
-	// own are those with the label of the cluster, and shown those that are registered.
+	// own are the metrics labelled with the cluster, and shown those of them that are registered.
 	own, shown []prometheus.Collector
 	ended      bool
 }
@@ -25,7 +25,7 @@ func newMetrics(r prometheus.Registerer, cluster string) *metrics {
 	return &metrics{registerer: r, cluster: cluster}
 }
 
-// add makes the metrics of a feed, which register registers.
+// add makes the metrics of a feed. They are registered by register.
 func (m *metrics) add(f *feed) {
 	both := prometheus.Labels{"cluster": m.cluster, "kind": f.kind}
 	m.own = append(
@@ -48,7 +48,6 @@ func (m *metrics) add(f *feed) {
 	)
 }
 
-// addRewinds makes the metric of the cluster's rewinds.
 func (m *metrics) addRewinds(count func() uint64) {
 	m.own = append(m.own, prometheus.NewCounterFunc(prometheus.CounterOpts{
 		Name:        "kube_rewinds_total",
@@ -57,7 +56,7 @@ func (m *metrics) addRewinds(count func() uint64) {
 	}, func() float64 { return float64(count()) }))
 }
 
-// register registers what was added and isn't registered yet.
+// register registers the metrics that were added and aren't registered yet.
 func (m *metrics) register() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -73,7 +72,7 @@ func (m *metrics) register() error {
 	return nil
 }
 
-// unregister removes what belongs to this cluster only, for good.
+// unregister removes the metrics labelled with the cluster, for good.
 func (m *metrics) unregister() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -84,8 +83,8 @@ func (m *metrics) unregister() {
 	m.shown = nil
 }
 
-// lagObserver returns the function that observes how old an update of a kind is; it takes the
-// time of the update in Unix seconds.
+// lagObserver returns the function that observes the lag of an update of a kind. Its argument is the time of
+// the update in Unix seconds.
 func (m *metrics) lagObserver(kind string, now func() time.Time) (func(int64), error) {
 	if kind == "" {
 		return func(int64) {}, nil

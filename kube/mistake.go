@@ -6,13 +6,14 @@ import (
 	"strings"
 )
 
-// mistake returns the problem of an object whose reading panicked with a value. It is to be called by the deferred
-// function that has recovered. The object is there after a restart too, so the process would end again and again.
+// mistake returns the problem of an object whose reading panicked. A deferred function that has recovered
+// calls it. Without it, the process would crash again after each restart, because the object still exists
+// then.
 func mistake(value any) Problem {
 	return Problem{Reason: fmt.Sprintf("reading it panicked at %s (%v), which is a mistake of Signpost's own; please report it with the object", panicked(), value)}
 }
 
-// panicked returns where the code panicked, as function:line: the first frame below those of the runtime.
+// panicked returns the location of the panic as function:line: the first frame below the runtime's.
 func panicked() string {
 	callers := make([]uintptr, 64)
 	frames := runtime.CallersFrames(callers[:runtime.Callers(1, callers)])

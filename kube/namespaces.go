@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// MaxNamespaces is how many namespaces a [Cluster] reads one by one. Each costs a request
-// that doesn't end, and 20 kB of memory, for each kind.
+// MaxNamespaces is the largest number of namespaces that a [Cluster] watches separately. Each costs a
+// permanent request and 20 kB of memory per kind.
 const MaxNamespaces = 100
 
 func checkNamespaces(names []string) error {

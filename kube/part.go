@@ -22,14 +22,13 @@ type part struct {
 	source    *source
 	watches   *watches
 	rewinds   *rewinds
-	// suspected has a value when the definition of the kind is to be looked at.
+	// suspected has a value if a check of the kind's CRD is pending.
 	suspected chan struct{}
-	// listed is true once the tables have held all objects of the part. The lock of the
-	// feed guards it.
+	// listed is true once the tables have held all objects of the part. The feed's lock guards it.
 	listed bool
 }
 
-// newParts returns the parts of a feed: one for each namespace, if there are any.
+// newParts returns the parts of a feed: one per namespace or, without namespaces, one.
 func newParts(f *feed, b binding) []*part {
 	namespaces := b.namespaces
 	if f.clusterWide || len(namespaces) == 0 {
@@ -46,14 +45,14 @@ func newParts(f *feed, b binding) []*part {
 	return parts
 }
 
-// status returns the condition of the part, without the number of its objects.
+// status returns the status of the part, without the number of its objects.
 func (p *part) status() TableStatus {
 	s := p.state.status()
 	s.Kind, s.Resource, s.Required = p.feed.kind, p.feed.resource.GroupResource(), !p.feed.optional
 	return s
 }
 
-// run keeps the tables like the API server until ctx ends.
+// run keeps the tables in sync with the API server until ctx ends.
 func (p *part) run(ctx context.Context) {
 	if p.removable() {
 		var following sync.WaitGroup
@@ -66,8 +65,8 @@ func (p *part) run(ctx context.Context) {
 	}
 }
 
-// runUntilRewound does so until the resource version of the API server goes back. A reflector remembers the version that it has
-// reached, so the next call has another one.
+// runUntilRewound runs a reflector until the resource version of the API server goes back. A reflector
+// remembers the version that it has reached, so each call makes a new one.
 func (p *part) runUntilRewound(ctx context.Context, delay *retry) {
 	ctx, cancel := p.rewinds.untilNext(ctx)
 	defer cancel()
@@ -92,24 +91,24 @@ func (p *part) runUntilRewound(ctx context.Context, delay *retry) {
 	}
 }
 
-// beforeFilling looks whether the definition of the kind is being removed: the objects that are read then are perhaps not all. If
-// that can't be found out now, it is when the tables have been filled.
+// beforeFilling checks whether the CRD of the kind is being removed, because a listing may be incomplete
+// then. If the check fails, it is repeated when the tables have been filled.
 func (p *part) beforeFilling(ctx context.Context) {
 	if p.removable() {
 		_ = p.lookAtDefinition(ctx)
 	}
 }
 
-// saw notes that the tables contain everything up to a version, which the API server has sent, and whether that is the version of
-// a change.
+// saw records that the tables contain everything up to a version from the API server, and whether it is the
+// version of a change.
 func (p *part) saw(version string, change bool) {
 	if !p.rewinds.compare(p, version) {
 		p.watches.saw(version, change)
 	}
 }
 
-// continued returns nil if a watch may continue at the version that the tables have reached, because the API server hasn't
-// gone back behind it. A watch wouldn't tell: it waits for that version in silence.
+// continued returns nil if a watch may continue at the version of the tables, because the API server hasn't
+// gone back behind it. The watch itself would not fail: it silently waits for that version.
 func (p *part) continued(ctx context.Context) error {
 	version, err := p.source.present(ctx)
 	if err == nil && p.rewinds.compare(p, version) {
@@ -128,8 +127,8 @@ func (p *part) retryLimit() time.Duration {
 	return p.feed.atMost(retryLimit)
 }
 
-// listWatch returns the source as reflectors take it. Their listings don't get the
-// context of the reflector, and have to end with it all the same.
+// listWatch returns the source in the form that reflectors take. Their listings don't get the reflector's
+// context, but must end with it.
 func (p *part) listWatch(ctx context.Context) *cache.ListWatch {
 	return &cache.ListWatch{
 		ListWithContextFunc: func(_ context.Context, opts metav1.ListOptions) (runtime.Object, error) {

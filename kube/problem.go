@@ -13,35 +13,32 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Problem says that an object, or a part of it, can't be used. The rest of the object stays in
-// use.
+// Problem says that an object, or a part of it, can't be used. The rest of the object stays in use.
 type Problem struct {
-	// Field is the path of the field concerned, such as "endpoints[3].addresses[0]"; empty
-	// for the whole object.
+	// Field is the path of the field, such as "endpoints[3].addresses[0]"; empty for the whole object.
 	Field string
 	// Reason says what is wrong and what is allowed, in one sentence without a full stop.
 	Reason string
 }
 
-// ProblemLimit is how many problems of one version of an object are reported. If there are more,
-// one more [Problem] says how many.
+// ProblemLimit is how many problems of one version of an object are reported. If there are more, one more
+// [Problem] gives their number.
 const ProblemLimit = 8
 
-// The longest Field and Reason, in bytes, that are reported. Both may quote the object.
+// The longest Field and Reason that are reported, in bytes. Both may quote the object.
 const (
 	fieldLimit  = 256
 	reasonLimit = 1024
 )
 
-// Problems collects the problems of one version of an object, for a [Kind.Trim]. The zero Problems
-// has none.
+// Problems collects the problems of one version of an object, for a [Kind.Trim]. The zero Problems is empty.
 type Problems struct {
 	list []Problem
 	more int
 }
 
-// Add adds a problem of a field. The path of the field is a format for the indexes: it is
-// formatted only if the problem is one of the first.
+// Add adds a problem of a field. The path is a format for the indexes, and is formatted only for the first
+// problems.
 func (p *Problems) Add(reason, path string, indexes ...any) {
 	if p.Full() {
 		p.more++
@@ -53,7 +50,7 @@ func (p *Problems) Add(reason, path string, indexes ...any) {
 // Full reports whether further problems are only counted, so that their reasons don't matter.
 func (p *Problems) Full() bool { return len(p.list) == ProblemLimit }
 
-// List returns the first problems and, if there are more, one that says so.
+// List returns the first problems and, if there are more, one that gives their number.
 func (p *Problems) List() []Problem {
 	if p.more == 0 {
 		return p.list
@@ -65,7 +62,7 @@ func andMore(n int) Problem {
 	return Problem{Reason: fmt.Sprintf("and %d more problems; correct these first", n)}
 }
 
-// bounded returns what is reported of the problems of one version of an object.
+// bounded returns the problems of one version of an object that are reported.
 func bounded(list []Problem) []Problem {
 	if len(list) > ProblemLimit+1 { // the last one may say how many more there are
 		list = append(list[:ProblemLimit:ProblemLimit], andMore(len(list)-ProblemLimit))
@@ -81,7 +78,7 @@ func short(p Problem) Problem {
 	return Problem{shortened(p.Field, fieldLimit), shortened(p.Reason, reasonLimit)}
 }
 
-// shortened returns a text that is UTF-8 and has at most about limit bytes.
+// shortened returns text as valid UTF-8, cut to about limit bytes.
 func shortened(text string, limit int) string {
 	if len(text) > limit {
 		text = text[:limit] + "…"
@@ -91,20 +88,20 @@ func shortened(text string, limit int) string {
 
 // ObjectRef names an object that has a [Problem].
 type ObjectRef struct {
-	// Kind, Namespace and Name are those of the object, as a user would type them.
+	// Kind, Namespace and Name are the object's, as a user would type them.
 	Kind, Namespace, Name string
-	// UID is metadata.uid; empty when it isn't known.
+	// UID is metadata.uid; empty if it isn't known.
 	UID string
 }
 
-// Report takes the problems of objects. It is called from many goroutines, with the same
-// problem for each version of an object that has it, and must not block.
+// Report receives the problems of objects. It is called from many goroutines, again for each version of an
+// object with the problem, and must not block.
 type Report func(ObjectRef, Problem)
 
 // objectOf names an object of a resource.
 func objectOf(obj runtime.Object, r schema.GroupVersionResource) ObjectRef {
 	of := ObjectRef{Kind: kindName(reflect.TypeOf(obj).Elem(), r)}
-	// An object with a Go type of its own may say anything here, in a list.
+	// The kind in a typed object isn't reliable: in a list it may be anything.
 	if _, loose := obj.(*unstructured.Unstructured); loose {
 		of.Kind = obj.GetObjectKind().GroupVersionKind().Kind
 	}
@@ -114,7 +111,7 @@ func objectOf(obj runtime.Object, r schema.GroupVersionResource) ObjectRef {
 	return of
 }
 
-// messageOf names an object of a resource that comes in protobuf, in a form.
+// messageOf names an object in protobuf, of a resource and a form.
 func messageOf(f Form, r schema.GroupVersionResource, message []byte) ObjectRef {
 	var of ObjectRef
 	if item, err := f.item(); err == nil {
@@ -126,12 +123,11 @@ func messageOf(f Form, r schema.GroupVersionResource, message []byte) ObjectRef 
 	return of
 }
 
-// metadataOnly is the Go type of the objects of all kinds that come without anything but
-// their metadata.
+// metadataOnly is the Go type of objects that come with their metadata only, of any kind.
 var metadataOnly = reflect.TypeFor[metav1.PartialObjectMetadata]()
 
-// kindName returns the name of a kind by its Go type: objects in protobuf don't have it. Where
-// the Go type doesn't tell, it returns the name of the resource, such as "nodes".
+// kindName returns the name of a kind from its Go type, because objects in protobuf don't carry it. For a
+// metadata-only type it returns the name of the resource, such as "nodes".
 func kindName(goType reflect.Type, r schema.GroupVersionResource) string {
 	if goType == metadataOnly {
 		return r.Resource

@@ -9,16 +9,15 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// unread says which fields of a protobuf message nobody reads, by the number of the field.
+// unread lists the fields of a protobuf message that are not decoded, by field number.
 type unread []unreadField
 
-// unreadField says what nobody reads of a field: all of it, or fields below.
+// unreadField says whether all of a field, or which fields below it, are not decoded.
 type unreadField struct {
 	all   bool
 	below unread
 }
 
-// of returns what is unread of a field.
 func (u unread) of(number protowire.Number) unreadField {
 	if int(number) < len(u) {
 		return u[number]
@@ -26,8 +25,8 @@ func (u unread) of(number protowire.Number) unreadField {
 	return unreadField{}
 }
 
-// unreadOf returns the fields that paths name, such as "spec.containers.image". The
-// names are those of the protobuf tags of a generated API type.
+// unreadOf resolves paths such as "spec.containers.image". The names are those in the protobuf tags of a
+// generated API type.
 func unreadOf(object reflect.Type, paths []string) (unread, error) {
 	var fields unread
 	for _, path := range paths {
@@ -56,7 +55,7 @@ func (u *unread) add(object reflect.Type, path []string) error {
 	return (*u)[number].below.add(field, path[1:])
 }
 
-// protobufField returns the number and the type of a field, such as one with the tag
+// protobufField returns the number and the type of a field, by the name in its tag, such as
 // `protobuf:"bytes,2,rep,name=containers"`.
 func protobufField(object reflect.Type, name string) (protowire.Number, reflect.Type, error) {
 	if object.Kind() != reflect.Struct {
@@ -73,8 +72,8 @@ func protobufField(object reflect.Type, name string) (protowire.Number, reflect.
 	return 0, nil, fmt.Errorf("%s has no field %s", object, name)
 }
 
-// prune takes unread fields out of an encoded message, in place. That costs less than decoding
-// them, which is most of what decoding an ordinary pod costs.
+// prune removes unread fields from an encoded message, in place. Removing them costs less than decoding them,
+// which is most of the cost of decoding an ordinary pod.
 func (u unread) prune(message []byte) ([]byte, error) {
 	kept := message[:0]
 	for len(message) > 0 {
@@ -101,7 +100,7 @@ func (u unread) prune(message []byte) ([]byte, error) {
 			if err != nil {
 				return nil, err
 			}
-			// What is written ends before what is still to be read begins.
+			// The written part ends before the unread part begins.
 			kept = protowire.AppendTag(kept, number, wireType)
 			kept = append(protowire.AppendVarint(kept, uint64(len(value))), value...)
 		}

@@ -5,36 +5,34 @@ import (
 	"sync"
 )
 
-// The limits of what a scope remembers. A large cluster has fewer bytes of these than a tenant can
-// write in a minute, so both the number of values and their bytes are limited, and what is long
-// isn't shared at all: it is not what many objects repeat.
+// Limits of a scope's caches. A tenant can write more values in a minute than a large cluster needs, so both
+// their number and their bytes are limited. Long values are not shared, because objects rarely repeat them.
 const (
-	// stringsLimit is how many strings a generation of a scope holds: the label values, node
-	// names and the like of a large cluster.
+	// stringsLimit is how many strings a generation holds: label values, node names and the like of a large
+	// cluster.
 	stringsLimit = 1 << 16
-	// stringsBytes is how many bytes they have, stringLength how many one of them has.
+	// stringsBytes bounds the bytes of a generation of strings, stringLength those of one string.
 	stringsBytes = 2 << 20
 	stringLength = 128
-	// sharedLimit is how many other values a generation holds, such as sets of labels;
-	// sharedBytes is how many bytes their keys have, keyLength how many one key has. A value
-	// is about as long as its key.
+	// sharedLimit is how many other values a generation holds, such as sets of labels. sharedBytes bounds the
+	// bytes of their keys, keyLength those of one key. A value is about as long as its key.
 	sharedLimit = 1 << 13
 	sharedBytes = 2 << 20
 	keyLength   = 4 << 10
 )
 
-// bounds are the limits of a [internCache].
+// bounds are the limits of an [internCache].
 type bounds struct {
-	// values and bytes are those of a generation; length is that of one key.
+	// values and bytes are limits per generation; length is the limit for one key.
 	values, bytes, length int
 }
 
-// internCache keeps values by key for as long as somebody asks for them. Its memory is bounded: it
-// forgets a value that nobody asked for while a whole generation was added. A forgotten value
-// may then exist twice in memory, which does no harm. (Package unique doesn't fit: it forgets a
-// value at once when nobody holds its Handle.)
+// internCache caches values by key for as long as they are requested. Its memory is bounded: it evicts a
+// value that nobody requested while a whole generation was added. An evicted value may then exist twice in
+// memory, which is harmless. (Package unique doesn't fit: it drops a value as soon as its last Handle is
+// gone.)
 //
-// A recent may be used from any goroutine.
+// An internCache may be used from any goroutine.
 type internCache[V any] struct {
 	mu         sync.Mutex
 	young, old map[string]V
@@ -46,10 +44,9 @@ func newInternCache[V any](b bounds) *internCache[V] {
 	return &internCache[V]{young: map[string]V{}, bounds: b}
 }
 
-// keeps reports whether a key of this length can be kept at all.
+// keeps reports whether a key of this length can be cached.
 func (r *internCache[V]) keeps(length int) bool { return length <= r.bounds.length }
 
-// get returns the value of a key, and whether there is one.
 func (r *internCache[V]) get(key string) (value V, known bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -76,8 +73,7 @@ func (r *internCache[V]) getBytes(key []byte) (value V, known bool) {
 	return r.get(string(key))
 }
 
-// add keeps a value, unless there is one under its key or the key is too long. It returns the
-// one that is kept.
+// add caches a value, unless its key has one or is too long. It returns the cached value.
 func (r *internCache[V]) add(key string, value V) V {
 	if !r.keeps(len(key)) {
 		return value
@@ -94,7 +90,7 @@ func (r *internCache[V]) add(key string, value V) V {
 	return value
 }
 
-// renew makes the value one of the young generation.
+// renew moves the value to the young generation.
 func (r *internCache[V]) renew(key string, value V) {
 	if len(r.young) >= r.bounds.values || r.bytes+len(key) > r.bounds.bytes {
 		r.young, r.old = make(map[string]V, len(r.young)), r.young

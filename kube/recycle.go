@@ -7,28 +7,28 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// Recycled returns the form for kinds whose Trim keeps nothing of an object but strings. The
-// watch then decodes each object into the memory of the one before. The function empty resets
-// an object; it may leave it empty lists and maps with their memory. It is for a Form made by
-// [Protobuf]. It has no effect when a kind that isn't recycled shares the watch.
+// Recycled returns the form for kinds whose Trim keeps nothing of an object but strings. The watch then
+// decodes each object into the memory of the previous one. The function empty resets an object; it may keep
+// the memory of emptied lists and maps. The Form must be made by [Protobuf]. Recycled has no effect if a kind
+// that isn't recycled shares the watch.
 func (f Form) Recycled(empty func(runtime.Object)) Form {
 	f.empty = empty
 	return f
 }
 
-// unmarshaler is what each generated API type has.
+// unmarshaler is implemented by each generated API type.
 type unmarshaler interface {
 	runtime.Object
 	Unmarshal([]byte) error
 }
 
-// objects decodes the objects of one watch; it belongs to the goroutine of the watch.
+// objects decodes the objects of one watch. Only the goroutine of the watch uses it.
 type objects struct {
 	// object is the Go type of the objects.
 	object reflect.Type
-	// unread are the fields of objects that nobody reads.
+	// unread are the fields that are not decoded.
 	unread unread
-	// empty is nil when objects are not recycled, spare when there is none to recycle.
+	// empty is nil if objects are not recycled. spare is nil if there is no object to reuse.
 	empty func(runtime.Object)
 	spare unmarshaler
 }
@@ -59,7 +59,7 @@ func (o *objects) decode(message []byte) (runtime.Object, error) {
 	return object, object.Unmarshal(message)
 }
 
-// recycle takes back a decoded object that nobody uses any more.
+// recycle takes back a decoded object that is no longer used.
 func (o *objects) recycle(object runtime.Object) {
 	if o.empty == nil {
 		return

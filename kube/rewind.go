@@ -8,18 +8,21 @@ import (
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 )
 
-// Rewind says that the resource version of an API server went back. Objects were restored from an older copy, or deleted with
-// etcd's data; a watch that continued at the remembered version would miss all that happens until that version is reached again.
+// Rewind says that the resource version of an API server went back: its objects were restored from an older
+// copy, or deleted with etcd's data. A watch that continued at the remembered version would miss all changes
+// until that version is reached again.
 type Rewind struct {
-	// Cluster is the name of the cluster, and Kind that of the kind that has shown it.
+	// Cluster is the name of the cluster. Kind is the kind by which the rewind was noticed.
 	Cluster, Kind string
-	// Remembered is the resource version that the tables of the kind had reached, and Present that of the API server.
+	// Remembered is the resource version that the tables of the kind had reached, and Present the API
+	// server's.
 	Remembered, Present string
 }
 
-// rewinds are the rewinds of the API server of a cluster. The resource version of one kind never goes back as long as etcd keeps
-// its data, and versions of one kind may be compared as numbers (KEP-5504). So a part that is sent a version below the one that
-// it remembers reports a rewind. Then the parts of all kinds forget their versions and list their objects again.
+// rewinds detects rewinds of a cluster's API server. While etcd keeps its data, the resource version of a
+// kind never goes back, and versions of one kind may be compared as numbers (KEP-5504). So a part that
+// receives a version below the remembered one reports a rewind. The parts of all kinds then forget their
+// versions and list their objects again.
 type rewinds struct {
 	cluster string
 	log     *slog.Logger
@@ -28,7 +31,7 @@ type rewinds struct {
 	mu    sync.Mutex
 	parts []*part
 	count uint64
-	// next closes at the next rewind.
+	// next is closed at the next rewind.
 	next chan struct{}
 }
 
@@ -36,8 +39,9 @@ func newRewinds() *rewinds {
 	return &rewinds{log: slog.Default(), told: func(Rewind) {}, next: make(chan struct{})}
 }
 
-// UntilRewound returns a context that ends with ctx, or when the resource version of the API server of these tables is found to have
-// gone back. From that moment on, a table is out of date until [CatchUp] returns. The caller has to cancel it.
+// UntilRewound returns a context that ends with ctx, or when the resource version of these tables' API server
+// is found to have gone back. From then on, a table is out of date until [CatchUp] returns. The caller must
+// cancel the context.
 func UntilRewound(ctx context.Context, tables ...AnyTable) (context.Context, context.CancelFunc) {
 	for _, t := range tables {
 		for _, p := range t.parts() {
@@ -47,21 +51,21 @@ func UntilRewound(ctx context.Context, tables ...AnyTable) (context.Context, con
 	return context.WithCancel(ctx)
 }
 
-// upcoming returns a channel that closes at the next rewind.
+// upcoming returns a channel that is closed at the next rewind.
 func (r *rewinds) upcoming() <-chan struct{} {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.next
 }
 
-// counted returns how many rewinds there were.
+// counted returns the number of rewinds.
 func (r *rewinds) counted() uint64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.count
 }
 
-// untilNext returns a context that ends with ctx or at the next rewind. The caller has to cancel it.
+// untilNext returns a context that ends with ctx or at the next rewind. The caller must cancel it.
 func (r *rewinds) untilNext(ctx context.Context) (context.Context, context.CancelFunc) {
 	until, cancel := context.WithCancel(ctx)
 	next := r.upcoming()
@@ -75,8 +79,8 @@ func (r *rewinds) untilNext(ctx context.Context) (context.Context, context.Cance
 	return until, cancel
 }
 
-// compare takes a version that the API server has sent for a part, and reports a rewind if it is below the remembered one. It
-// returns true in that case.
+// compare compares a version from the API server with the remembered one of the part. If it is below, compare
+// reports a rewind and returns true.
 func (r *rewinds) compare(p *part, present string) bool {
 	if !below(present, p.watches.come()) {
 		return false
@@ -110,7 +114,8 @@ func (r *rewinds) begin() {
 	r.next = make(chan struct{})
 }
 
-// below reports whether a version is older than another one of the same kind. It is false if one of them isn't a number.
+// below reports whether version is older than other, which is of the same kind. It is false if one of them
+// isn't a number.
 func below(version, other string) bool {
 	order, err := resourceversion.CompareResourceVersion(version, other)
 	return err == nil && order < 0

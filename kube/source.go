@@ -26,19 +26,18 @@ import (
 const (
 	// listTimeout bounds a whole listing, which may be large.
 	listTimeout = 5 * time.Minute
-	// watchGrace is how much longer than requested a watch may last before it is cut off.
+	// watchGrace is how much longer than requested a watch may last before it is cancelled.
 	watchGrace = 30 * time.Second
-	// streamBuffer is how much of a watch is read at once. Each reading makes the HTTP
-	// client tell the API server about it, which costs more than copying the bytes does:
-	// without the buffer, a stream of many objects takes a tenth more CPU. The watches of
-	// several namespaces have smaller ones, of leastBuffer at least.
+	// streamBuffer is the read buffer of a watch. Each read makes the HTTP client send a window update to the
+	// API server, which costs more than copying the bytes: without the buffer, a stream of many objects takes
+	// a tenth more CPU. Watches of several namespaces share this size, with leastBuffer as the minimum.
 	streamBuffer = 64 << 10
 	leastBuffer  = 4 << 10
 )
 
-// source lists and watches the objects of one resource. It notes in the state when watches
-// begin and end; the feed notes the errors that it returns. It doesn't use the retries of
-// client-go's Watch, which hide failures for up to a minute.
+// source lists and watches the objects of one resource. It records in state when watches start and end; the
+// feed records the errors that it returns. It doesn't use the retries of client-go's Watch, which hide
+// failures for up to a minute.
 type source struct {
 	client     *rest.RESTClient
 	negotiator runtime.ClientNegotiator
@@ -50,17 +49,18 @@ type source struct {
 	state      *state
 	watches    *watches
 	entries    *entries
-	// buffer is how much of a watch is read at once.
+	// buffer is the size of the read buffer.
 	buffer int
-	// foreign is nil for a server of ours.
+	// foreign is nil for a trusted API server.
 	foreign *UntrustedLimits
-	// held returns how many objects the tables have, and continued returns nil if a watch may continue at their version.
+	// held returns how many objects the tables have. continued returns nil if a watch may continue at their
+	// version.
 	held      func() int
 	continued func(context.Context) error
 }
 
-// connect gives each part of a feed its source. They share the client, which knows all types
-// of the API group and is large.
+// connect gives each part of a feed its source. The sources share the client, which knows all types of the
+// API group and is large.
 func (f *feed) connect(cfg *rest.Config, h *http.Client) error {
 	serializer, err := f.form.serializer()
 	if err != nil {
@@ -88,7 +88,7 @@ func (f *feed) connect(cfg *rest.Config, h *http.Client) error {
 	return nil
 }
 
-// resourcePath returns the path of the objects of a namespace or, when that is empty, of all.
+// resourcePath returns the URL path of the objects of a namespace or, if that is empty, of all.
 func resourcePath(r schema.GroupVersionResource, namespace string) []string {
 	path := []string{"apis", r.Group, r.Version}
 	if r.Group == "" {
@@ -108,7 +108,6 @@ func (s *source) request(opts *metav1.ListOptions, accept string) *rest.Request 
 		MaxRetries(0)
 }
 
-// list returns all objects.
 func (s *source) list(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
 	bounded, cancel := context.WithTimeout(ctx, listTimeout)
 	defer cancel()
@@ -145,7 +144,7 @@ func (s *source) listEntries(ctx context.Context, request *rest.Request) (runtim
 	return list, nil
 }
 
-// checkCount returns an error if the server may not have so many objects.
+// checkCount returns an error if there are more objects than the limits for an untrusted server allow.
 func (s *source) checkCount(objects int) error {
 	if s.foreign == nil {
 		return nil
@@ -153,7 +152,7 @@ func (s *source) checkCount(objects int) error {
 	return s.foreign.check(objects)
 }
 
-// classify returns an error of a request as it may be told.
+// classify returns a request's error as it may be shown: without texts of an untrusted server.
 func (s *source) classify(err error) error {
 	if s.foreign == nil {
 		return err
@@ -161,7 +160,6 @@ func (s *source) classify(err error) error {
 	return conceal(err)
 }
 
-// watch opens a watch.
 func (s *source) watch(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
 	start := s.state.startFollowing
 	if fills(opts) {
@@ -174,9 +172,9 @@ func (s *source) watch(ctx context.Context, opts metav1.ListOptions) (watch.Inte
 	case outdated(err) || errors.Is(err, errRewound) || ctx.Err() != nil:
 		return nil, err
 	case fills(opts):
-		// The reflector is to list at once instead: API servers that can't stream can do
-		// that, and others then say what is wrong. The error is not wrapped, because there
-		// are errors after which the reflector retries by itself and ignores the context.
+		// Returning an error makes the reflector list at once, which also works with API servers that can't
+		// stream; others then return the real error. The error is not wrapped, because for some errors the
+		// reflector retries by itself and ignores the context.
 		return nil, fmt.Errorf("stream objects: %v", err)
 	case lasting(err):
 		return nil, err
@@ -185,13 +183,13 @@ func (s *source) watch(ctx context.Context, opts metav1.ListOptions) (watch.Inte
 	return nil, resumable{err}
 }
 
-// fills reports whether a watch is to begin with the objects that exist.
+// fills reports whether a watch starts with the existing objects.
 func fills(opts metav1.ListOptions) bool {
 	return opts.SendInitialEvents != nil && *opts.SendInitialEvents
 }
 
-// open opens a watch. When the API server has answered, start notes that it is open and
-// returns its number.
+// open opens a watch. When the API server has responded, start records the watch as open and returns its
+// number.
 func (s *source) open(ctx context.Context, opts metav1.ListOptions, start func() int) (watch.Interface, error) {
 	opts.Watch = true
 	short := false
@@ -210,7 +208,7 @@ func (s *source) open(ctx context.Context, opts metav1.ListOptions, start func()
 		return nil, s.classify(err)
 	}
 	if opts.SendInitialEvents == nil {
-		// Asked when the watch is open: earlier, another API server might have answered.
+		// This check comes after the watch is open, because another API server might have answered it before.
 		if err := s.continued(ctx); err != nil {
 			cancel()
 			_ = body.Close()
@@ -227,7 +225,7 @@ func (s *source) open(ctx context.Context, opts metav1.ListOptions, start func()
 	return follow(decoder), nil
 }
 
-// guard returns the events in a stream, and bounds them if the server is foreign.
+// guard returns the decoder of a stream, with the limits for an untrusted server.
 func (s *source) guard(stream io.ReadCloser, opts metav1.ListOptions) (watch.Decoder, error) {
 	if s.foreign == nil {
 		return s.decoder(stream)
@@ -244,7 +242,6 @@ func (s *source) guard(stream io.ReadCloser, opts metav1.ListOptions) (watch.Dec
 	return &guarded{Decoder: decoder, meter: m, objects: held}, err
 }
 
-// decoder returns the events in a stream.
 func (s *source) decoder(stream io.ReadCloser) (watch.Decoder, error) {
 	buffered := struct {
 		io.Reader
@@ -260,8 +257,8 @@ func (s *source) decoder(stream io.ReadCloser) (watch.Decoder, error) {
 	return restwatch.NewDecoder(streaming.NewDecoder(framer.NewFrameReader(buffered), serializer), object), nil
 }
 
-// stream is the body of a watch. A broken connection reads as the end of the watch, which the
-// reflector resumes. After an error it would list everything.
+// stream is the body of a watch. A broken connection reads as the end of the watch, which the reflector then
+// resumes. After an error it would list everything.
 type stream struct {
 	body   io.ReadCloser
 	cancel context.CancelFunc
@@ -270,10 +267,10 @@ type stream struct {
 	once   sync.Once
 
 	watches *watches
-	// asked is when the watch was asked for, and short is true when that was because somebody waits for the tables to catch up.
+	// asked is when the watch was requested. short is true if CatchUp made it short.
 	asked time.Time
 	short bool
-	// complete is true when the API server has ended the watch because of its time. The lock of the watches guards it.
+	// complete is true if the API server ended the watch by timeout. The lock of the watches guards it.
 	complete bool
 }
 
@@ -298,9 +295,8 @@ func (s *stream) Close() error {
 	return s.body.Close()
 }
 
-// resumable is a failure after which the reflector resumes the watch. Reflectors do that for
-// refused connections only, which they find with errors.As; after other failures of a watch
-// they list everything.
+// resumable is a failure after which the reflector resumes the watch. Reflectors resume only after refused
+// connections, which they find with errors.As; after other failures they list everything.
 type resumable struct{ cause error }
 
 // Error implements error.
@@ -309,8 +305,7 @@ func (r resumable) Error() string { return r.cause.Error() }
 // Unwrap makes the failure a refused connection.
 func (r resumable) Unwrap() error { return syscall.ECONNREFUSED }
 
-// lasting reports whether a watch that failed with this error would fail again when it is
-// resumed.
+// lasting reports whether a resumed watch would fail with this error again.
 func lasting(err error) bool {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
@@ -324,14 +319,14 @@ func lasting(err error) bool {
 	}
 }
 
-// mediaType returns the type that an Accept header asks for.
+// mediaType returns the media type of an Accept header.
 func mediaType(accept string) string {
 	name, _, _ := strings.Cut(accept, ";")
 	return name
 }
 
-// outdated reports whether an error says that the API server no longer has the requested
-// version, or doesn't have it yet. Reflectors know what to do about it.
+// outdated reports whether the API server no longer has the requested resource version, or doesn't have it
+// yet. Reflectors handle both.
 func outdated(err error) bool {
 	return apierrors.IsResourceExpired(err) || apierrors.IsGone(err) ||
 		apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge)

@@ -10,22 +10,20 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// idleLimit is how long a watch may be silent before its table counts as stale. When nothing
-// changes, an API server sends a bookmark after 2 minutes (measured with v1.36), then one
-// every minute.
+// idleLimit is how long a watch may be silent before its table counts as stale. If nothing changes, an API
+// server sends a bookmark after 2 minutes (measured with v1.36), then one every minute.
 const idleLimit = 3 * time.Minute
 
-// State is what a table is doing.
+// State is the state of a table.
 type State string
 
 // The states of a table.
 const (
 	// Connecting: nothing was received and nothing failed yet.
 	Connecting State = "connecting"
-	// Synced: the table holds what the API server has, and follows its changes.
+	// Synced: the table holds the API server's objects and follows their changes.
 	Synced State = "synced"
-	// Waiting: the last attempt failed; the next one comes within seconds. The table keeps
-	// what it holds.
+	// Waiting: the last attempt failed; the next one follows within seconds. The table keeps its objects.
 	Waiting State = "waiting"
 )
 
@@ -34,56 +32,56 @@ type Reason string
 
 // The reasons for waiting.
 const (
-	// NotFound: the API server doesn't know the kind: its CRD isn't installed.
+	// NotFound: the API server doesn't know the kind, because its CRD isn't installed.
 	NotFound Reason = "not found"
-	// OtherVersion: the API server has the kind, but not in the version that is read. Its objects exist.
+	// OtherVersion: the API server serves the kind, but in another version than the one read. Its objects
+	// exist.
 	OtherVersion Reason = "other version"
-	// Terminating: the CRD of the kind is being removed. The API server deletes the objects, and what they are is still followed.
+	// Terminating: the CRD of the kind is being removed. The API server deletes the objects; they are still
+	// watched.
 	Terminating Reason = "terminating"
 	// Forbidden: the role in use lacks list or watch on the kind.
 	Forbidden Reason = "forbidden"
 	// Unauthorized: the API server doesn't accept the credentials.
 	Unauthorized Reason = "unauthorized"
-	// Unreachable: there was no answer.
+	// Unreachable: the API server didn't respond.
 	Unreachable Reason = "unreachable"
-	// ServerError: the answer was any other error.
+	// ServerError: the API server responded with any other error.
 	ServerError Reason = "server error"
 	// WentBack: the resource version of the API server went back. All objects are being listed again.
 	WentBack Reason = "rewound"
 )
 
-// TableStatus is the condition of a table at one moment, or of all tables of a resource.
+// TableStatus is the status of a table, or of all tables of a resource, at one moment.
 type TableStatus struct {
-	// Kind is the Name of the table's [Kind], and Resource what the API server and roles call it.
+	// Kind is the Name of the table's [Kind]. Resource is the API resource.
 	Kind     string
 	Resource schema.GroupResource
-	// State is Synced when all namespaces are, and Waiting when one of them is.
+	// State is Synced if all namespaces are, and Waiting if one of them is.
 	State State
-	// Reason and Detail say why the table is waiting; they are empty otherwise. Of several
-	// namespaces they are those of the first one that is waiting, which Detail names.
+	// Reason and Detail say why the table is waiting; they are empty otherwise. With several namespaces they
+	// are those of the first waiting one, which Detail names.
 	Reason Reason
 	Detail string
-	// Objects is how many objects the table holds.
+	// Objects is the number of objects in the table.
 	Objects int
-	// Required is false when the kind is optional.
+	// Required is false if the kind is optional.
 	Required bool
-	// Filled is true once the table has held all objects of its kind, whatever
-	// has happened since.
+	// Filled is true once the table has held all objects of its kind. It never becomes false again.
 	Filled bool
 	// LastContact is when the API server last sent anything for this table.
 	LastContact time.Time
-	// Stale is how long the table may have missed changes, of any namespace; zero while it
-	// follows them.
+	// Stale is how long the table may have missed changes of any namespace; zero while it follows them.
 	Stale time.Duration
-	// Namespaces are the conditions of the namespaces that are read one by one, in the
-	// order of [Options]; nil when it is one, or all at once.
+	// Namespaces are the statuses of namespaces that are watched separately, in the order of [Options]; nil
+	// for one namespace, or all.
 	Namespaces []NamespaceStatus
 }
 
-// NamespaceStatus is the condition of the objects of one namespace.
+// NamespaceStatus is the status of the objects of one namespace.
 type NamespaceStatus struct {
 	Namespace string
-	// The others are as in [TableStatus].
+	// The other fields are as in [TableStatus].
 	State  State
 	Reason Reason
 	Detail string
@@ -91,28 +89,26 @@ type NamespaceStatus struct {
 	Stale  time.Duration
 }
 
-// missing reports whether the cluster lacks a kind that it may lack, or doesn't let this process read it.
+// missing reports whether the kind is optional and the cluster lacks or forbids it.
 func (s TableStatus) missing() bool {
 	return !s.Required && s.State == Waiting && (s.Reason == NotFound || s.Reason == Forbidden || s.Reason == OtherVersion)
 }
 
-// Absent reports whether the table is empty because the cluster lacks the kind. Otherwise a table that isn't filled says nothing
-// about the objects.
+// Absent reports whether the table is empty because the cluster lacks the kind. Otherwise a table that isn't
+// filled says nothing about the objects.
 func (s TableStatus) Absent() bool { return !s.Filled && s.State == Waiting && s.Reason == NotFound }
 
-// settled reports whether nobody has to wait for the table any more: it was filled, or its
-// kind is missing.
+// settled reports whether the table was filled or its kind is missing, so that nobody need wait for it.
 func (s TableStatus) settled() bool { return s.Filled || s.missing() }
 
-// state is the condition of the tables of one feed. The source, the store and the feed note in
-// it what happens.
+// state is the status of the tables of one feed. The source, the store and the feed record events in it.
 //
-// A watch is filling while it streams the objects that exist, and follows changes afterwards.
+// A watch is filling while it streams the existing objects, and following afterwards.
 type state struct {
 	now func() time.Time
 	// changed is called after each change of State or Reason, without the lock.
 	changed func()
-	// heard returns when anything last came from the API server, for any table.
+	// heard returns when the API server last sent anything, for any table.
 	heard func() time.Time
 
 	mu       sync.Mutex
@@ -121,18 +117,17 @@ type state struct {
 	detail   string
 	filled   bool
 	failures uint64
-	// definitionGoes is true while the definition of the kind is being removed.
+	// definitionGoes is true while the CRD of the kind is being removed.
 	definitionGoes bool
-	// watch is the number of the newest watch; open is true while it streams, and
-	// filling until the objects that exist have arrived.
+	// watch is the number of the newest watch. open is true while it streams, and filling until the existing
+	// objects have arrived.
 	watch         int
 	open, filling bool
-	// fresh is when the table was last known to be up to date. It isn't used while a watch
-	// follows changes.
+	// fresh is when the table was last known to be up to date. It isn't used while a watch is following.
 	fresh   time.Time
 	contact time.Time
-	// bookmarks is true once the API server has sent a bookmark for this kind. Without
-	// them silence means nothing.
+	// bookmarks is true once the API server has sent a bookmark for this kind. Without bookmarks, silence
+	// means nothing.
 	bookmarks bool
 }
 
@@ -140,8 +135,8 @@ func newState(now func() time.Time) *state {
 	return &state{now: now, changed: func() {}, heard: func() time.Time { return time.Time{} }, state: Connecting, fresh: now()}
 }
 
-// startFilling notes that a watch is open which first sends the objects that exist. It returns
-// the number of the watch.
+// startFilling records that a watch is open which starts with the existing objects. It returns the number of
+// the watch.
 func (s *state) startFilling() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -149,8 +144,8 @@ func (s *state) startFilling() int {
 	return s.opened()
 }
 
-// startFollowing notes that a watch is open which sends the changes since the version of the
-// table. It returns the number of the watch.
+// startFollowing records that a watch is open which sends the changes since the version of the table. It
+// returns the number of the watch.
 func (s *state) startFollowing() int {
 	defer s.update(Synced, "", "")
 	s.mu.Lock()
@@ -159,35 +154,35 @@ func (s *state) startFollowing() int {
 	return s.opened()
 }
 
-// opened notes that another watch is open. The caller holds the lock.
+// opened records another open watch. The caller holds the lock.
 func (s *state) opened() int {
 	s.watch++
 	s.open, s.contact = true, s.now()
 	return s.watch
 }
 
-// following reports whether a watch is open that sends changes only.
+// following reports whether a watch is open that has sent the existing objects.
 func (s *state) following() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.open && !s.filling
 }
 
-// received notes that the API server has sent something.
+// received records that the API server has sent something.
 func (s *state) received() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.contact = s.now()
 }
 
-// bookmarked notes that the API server has sent a bookmark.
+// bookmarked records that the API server has sent a bookmark.
 func (s *state) bookmarked() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.bookmarks = true
 }
 
-// replaced notes that the table holds all that exists.
+// replaced records that the table holds all existing objects.
 func (s *state) replaced() {
 	defer s.update(Synced, "", "")
 	s.mu.Lock()
@@ -196,8 +191,8 @@ func (s *state) replaced() {
 	s.fresh, s.contact = s.now(), s.now()
 }
 
-// ended notes that a watch is over, and why. When the API server has hung, the connection is only found to be lost after a while, in
-// which changes were missed already.
+// ended records that a watch has ended, and why. If the API server hung, the lost connection is noticed only
+// after a while, in which changes may have been missed.
 func (s *state) ended(watch int, why error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -217,8 +212,8 @@ func (s *state) ended(watch int, why error) {
 	s.open = false
 }
 
-// failed notes that an attempt to list or watch has failed. The answer that the requested
-// version is too old or too new is no failure: the next attempt requests another one. Nor is a rewind.
+// failed records a failed attempt to list or watch. A requested version that is too old or too new is no
+// failure, because the next attempt requests another one. A rewind is none either.
 func (s *state) failed(err error) {
 	if outdated(err) || errors.Is(err, errRewound) {
 		return
@@ -229,7 +224,7 @@ func (s *state) failed(err error) {
 	s.update(Waiting, reasonOf(err), err.Error())
 }
 
-// rewound notes that the table has been filled from a history that is no longer the API server's.
+// rewound records that the table was filled from a history that is no longer the API server's.
 func (s *state) rewound() {
 	s.mu.Lock()
 	synced := s.state == Synced
@@ -249,7 +244,7 @@ func (s *state) update(to State, why Reason, detail string) {
 	}
 }
 
-// terminates notes whether the definition of the kind is being removed.
+// terminates records whether the CRD of the kind is being removed.
 func (s *state) terminates(now bool) {
 	s.mu.Lock()
 	was := s.definitionGoes
@@ -261,14 +256,14 @@ func (s *state) terminates(now bool) {
 	}
 }
 
-// isTerminating reports whether the definition of the kind is being removed, as far as is known.
+// isTerminating reports whether the CRD of the kind is known to be being removed.
 func (s *state) isTerminating() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.definitionGoes
 }
 
-// silence returns how long an open watch has been silent, if that is too long.
+// silence returns how long an open watch has been silent, if that is too long; else zero.
 func (s *state) silence() time.Duration {
 	if quiet := s.now().Sub(s.contact); s.bookmarks && quiet > idleLimit {
 		return quiet
@@ -286,14 +281,14 @@ func (s *state) stale() time.Duration {
 	return s.now().Sub(s.fresh)
 }
 
-// failureCount returns how many attempts have failed.
+// failureCount returns the number of failed attempts.
 func (s *state) failureCount() uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.failures
 }
 
-// status fills in what the state knows of a TableStatus.
+// status returns the part of a TableStatus that the state knows.
 func (s *state) status() TableStatus {
 	stale := s.stale()
 	s.mu.Lock()
@@ -308,8 +303,8 @@ func (s *state) status() TableStatus {
 	return t
 }
 
-// connectionLost reports whether an error of a watch says that the API server didn't answer pings any more. net/http has
-// no name for it.
+// connectionLost reports whether a watch failed because the API server no longer answered pings. net/http has
+// no error value for that.
 func connectionLost(err error) bool {
 	return err != nil && strings.Contains(err.Error(), "client connection lost")
 }

@@ -7,8 +7,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// store is the tables of a feed as the reflector of one of its parts sees them. All of its
-// methods are called from the goroutine of that reflector.
+// store is the tables of a feed as the reflector of one of its parts sees them. Only the goroutine of that
+// reflector calls its methods.
 type store struct {
 	part    *part
 	feed    *feed
@@ -58,8 +58,7 @@ func (s *store) Delete(obj any) error {
 	return nil
 }
 
-// Replace implements cache.ReflectorStore. The objects are entries when they
-// were streamed, and whole objects when they were listed.
+// Replace implements cache.ReflectorStore. The objects are entries if they were streamed, else full objects.
 func (s *store) Replace(objs []any, version string) error {
 	entries := make([]*entry, len(objs))
 	for i, obj := range objs {
@@ -89,8 +88,8 @@ func (s *store) replace(entries []*entry, version string) {
 	s.part.watches.filledTo(version)
 }
 
-// version returns what a version that the reflector has come to says about the tables:
-// nothing when other reflectors, which may be behind, fill them too.
+// version returns the resource version for the tables. It is empty if several reflectors fill them, because
+// the others may be behind.
 func (s *store) version(version string) string {
 	if len(s.feed.parts) > 1 {
 		return ""

@@ -10,20 +10,19 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Table holds what is kept of the objects of one kind in one cluster.
+// Table is an informer cache: it holds what is kept of the objects of one kind in one cluster.
 type Table[T any] struct {
 	kind     Kind[T]
 	handlers []func(old, new *T)
 
-	// mu guards rows and indexes. Only who holds the lock of the feed writes, and needs
-	// no lock to read.
+	// mu guards rows and indexes. Only the holder of the feed's lock writes, and may read without mu.
 	mu      sync.RWMutex
 	rows    map[key]row[T]
 	indexes map[string]*index[T]
 
 	// version is nil before the first listing.
 	version atomic.Pointer[string]
-	// filled is true once the handlers know the first listing, of each namespace.
+	// filled is true once the handlers were called for the first listing of each namespace.
 	filled atomic.Bool
 
 	// binding is set when the table becomes part of a cluster.
@@ -37,12 +36,11 @@ type tableBinding struct {
 	observeLag func(updated int64)
 	status     func() TableStatus
 	parts      func() []*part
-	// index says which of an entry's values is for this table.
+	// index is the position of the table's value in an entry.
 	index int
 }
 
-// key names an object of a table. The namespace is empty for objects that
-// belong to none.
+// key names an object of a table. The namespace is empty for cluster-wide objects.
 type key struct {
 	namespace, name string
 }
@@ -50,12 +48,11 @@ type key struct {
 // row is one object of a table. Its value is never nil.
 type row[T any] struct {
 	value *T
-	// updated is when the object was last updated according to its managed fields, in Unix
-	// seconds.
+	// updated is when the object was last updated according to its managed fields, in Unix seconds.
 	updated int64
 }
 
-// change is what has become of one object; the zero change is none.
+// change is the change of one object; the zero change is none.
 type change[T any] struct {
 	old, new *T
 }
@@ -64,60 +61,59 @@ type change[T any] struct {
 type AnyTable interface {
 	// Len returns the number of objects.
 	Len() int
-	// Filled reports whether the table has held all objects of its kind, whatever has
-	// happened since, and has told its handlers about them.
+	// Filled reports whether the table has held all objects of its kind and has called its handlers for them.
+	// It never becomes false again.
 	Filled() bool
-	// Status returns the condition of the resource that the table is filled from.
+	// Status returns the status of the resource that the table is filled from.
 	Status() TableStatus
-	// Resource returns that resource, which whoever fills the table has to list and to watch.
+	// Resource returns the resource that is listed and watched for the table.
 	Resource() schema.GroupVersionResource
 
 	reading() watchSpec
-	// parts returns what fills the table; nothing before it is part of a cluster.
+	// parts returns the parts that fill the table; none before it is part of a cluster.
 	parts() []*part
 	// bind makes the table part of a cluster.
 	bind(tableBinding) error
-	// trim returns what is kept of an object, for an entry. When reads is true, read does so
-	// for an object in protobuf. An object on which one of them panics can't be used: that is its problem, and
-	// the table goes on.
+	// trim returns what is kept of an object, for an entry. If reads is true, read does so for an object in
+	// protobuf. If one of them panics, the object can't be used: that is reported as its problem, and the
+	// table continues.
 	trim(runtime.Object) any
 	reads() bool
 	read(message []byte) (any, error)
-	// The others change the table to a version, and then tell its handlers.
+	// The remaining methods change the table to a version, and then call its handlers.
 	put(e *entry, version string)
 	remove(k key, version string)
 	replace(listing)
 	saw(version string)
 }
 
-// listing is all objects that a part of a feed has at one moment.
+// listing is all objects of a part of a feed at one moment.
 type listing struct {
-	// namespace is that of all of them; empty is any.
+	// namespace is the namespace of all entries; empty is any.
 	namespace string
 	entries   []*entry
 	version   string
-	// complete is true when the other parts have been listed too.
+	// complete is true if the other parts have been listed too.
 	complete bool
 }
 
-// TableOption sets up a [Table].
+// TableOption configures a [Table].
 type TableOption[T any] func(*Table[T])
 
-// WithHandler makes the table call h for each change: old is nil when the object is new, new
-// is nil when it was deleted. Handlers are called in the order in which they were given, after
-// the table has changed; after a new listing, when all of the table has. They must not block.
+// WithHandler makes the table call h for each change: old is nil for a new object, new is nil for a deleted
+// one. Handlers are called in the order in which they were added, after the table has changed; for a new
+// listing, after the whole table has. They must not block.
 func WithHandler[T any](h func(old, new *T)) TableOption[T] {
 	return func(t *Table[T]) { t.handlers = append(t.handlers, h) }
 }
 
-// WithIndex makes the table keep an index for [Table.ByIndex]. The function
-// keys returns what a value is to be found under and must depend on the value only.
+// WithIndex adds an index for [Table.ByIndex]. The function keys returns the index keys of a value and must
+// depend on the value only.
 func WithIndex[T any](name string, keys func(*T) []string) TableOption[T] {
 	return func(t *Table[T]) { t.indexes[name] = newIndex(keys) }
 }
 
-// Table returns a new, empty table of the kind. It is filled once it is given to
-// [New] and the cluster runs.
+// Table returns an empty table of the kind. It is filled once it is passed to [New] and the cluster runs.
 func (k Kind[T]) Table(opts ...TableOption[T]) *Table[T] {
 	if k.Same == nil {
 		k.Same = func(a, b *T) bool { return reflect.DeepEqual(a, b) }
@@ -149,11 +145,10 @@ func (t *Table[T]) parts() []*part {
 	return t.binding.parts()
 }
 
-// ResourceVersion returns the version of the resource that the table has come to: the
-// table shows every change up to it, and perhaps later ones. It is empty before the
-// first listing. It moves on after the objects did and before the handlers are told, so
-// a handler, and whoever it wakes, finds the version of the change at least. It stays empty
-// when several namespaces are read: the table has come further in one than in another.
+// ResourceVersion returns the resource version that the table has reached: the table contains every change up
+// to it, and perhaps later ones. It is empty before the first listing. It advances after the objects and
+// before the handlers are called, so a handler, and whoever it wakes, sees at least the version of the
+// change. It stays empty if several namespaces are watched, because their versions differ.
 func (t *Table[T]) ResourceVersion() string {
 	if version := t.version.Load(); version != nil {
 		return *version
@@ -161,8 +156,7 @@ func (t *Table[T]) ResourceVersion() string {
 	return ""
 }
 
-// Get returns an object, or nil when there is none of that name. The namespace is
-// empty for kinds that have none.
+// Get returns an object, or nil if there is none of that name. The namespace is empty for cluster-wide kinds.
 func (t *Table[T]) Get(namespace, name string) *T {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
@@ -176,7 +170,7 @@ func (t *Table[T]) Len() int {
 	return len(t.rows)
 }
 
-// Status implements [AnyTable]. Before the table is part of a cluster it is connecting.
+// Status implements [AnyTable]. A table that isn't part of a cluster is connecting.
 func (t *Table[T]) Status() TableStatus {
 	if t.binding.status == nil {
 		return TableStatus{Kind: t.kind.Name, State: Connecting, Required: !t.kind.Optional}
@@ -201,8 +195,8 @@ func (t *Table[T]) List() []*T {
 	return values
 }
 
-// ByIndex returns the objects that an index has under a key, in no particular order. It
-// returns none for an index that the table doesn't have.
+// ByIndex returns the objects with a key in an index, in no particular order. It returns none if the table
+// has no such index.
 func (t *Table[T]) ByIndex(name, under string) []*T {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
@@ -296,7 +290,7 @@ func (t *Table[T]) replace(l listing) {
 	}
 }
 
-// without returns what the table holds of the namespace besides these objects.
+// without returns the table's other objects of the namespace.
 func (t *Table[T]) without(l listing) (others []key) {
 	if len(t.rows) == 0 {
 		return nil
@@ -316,8 +310,8 @@ func (t *Table[T]) without(l listing) (others []key) {
 	return others
 }
 
-// makeRoom allocates the rows of a table that is filled for the first time. A map that grows
-// row by row is copied again and again.
+// makeRoom allocates the rows of a table that is filled for the first time. A map that grows row by row is
+// copied again and again.
 func (t *Table[T]) makeRoom(rows int) {
 	if len(t.rows) > 0 {
 		return
@@ -327,10 +321,10 @@ func (t *Table[T]) makeRoom(rows int) {
 	t.rows = make(map[key]row[T], rows)
 }
 
-// saw notes that the table shows every change up to a version.
+// saw records that the table contains every change up to a version.
 func (t *Table[T]) saw(version string) { t.version.Store(&version) }
 
-// store stores the new value of an object, unless the table holds an equal one.
+// store stores the new value of an object, unless it equals the old one.
 func (t *Table[T]) store(e *entry) change[T] {
 	value := e.values[t.binding.index].(*T)
 	old, known := t.rows[e.key]
@@ -339,7 +333,7 @@ func (t *Table[T]) store(e *entry) change[T] {
 	}
 	switch {
 	case value == nil:
-		// It can't be used, which has been reported: the last good value stays.
+		// The object can't be used, which has been reported. The last good value stays.
 		return change[T]{}
 	case known && t.kind.Same(old.value, value):
 		if e.updated != old.updated {
@@ -351,7 +345,7 @@ func (t *Table[T]) store(e *entry) change[T] {
 	return change[T]{old.value, value}
 }
 
-// drop takes an object out of the table, if it is there.
+// drop removes an object from the table, if present.
 func (t *Table[T]) drop(k key) change[T] {
 	old, known := t.rows[k]
 	if known {
@@ -360,7 +354,7 @@ func (t *Table[T]) drop(k key) change[T] {
 	return change[T]{old.value, nil}
 }
 
-// set stores r under k; a row without a value removes what is there.
+// set stores r under k; a row without a value removes the object.
 func (t *Table[T]) set(k key, r row[T]) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -378,7 +372,7 @@ func (t *Table[T]) set(k key, r row[T]) {
 	}
 }
 
-// tell tells the handlers about a change, if it is one.
+// tell calls the handlers with a change, if it is one.
 func (t *Table[T]) tell(c change[T]) {
 	if c == (change[T]{}) {
 		return

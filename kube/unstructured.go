@@ -14,13 +14,13 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Unstructured is the form for kinds without a Go type: those of other projects, and those
-// that a user names. The objects are *unstructured.Unstructured, of any shape, so that each
-// object decodes. Trim reads the few fields that it needs, with [Fields] or one by one.
+// Unstructured is the form for kinds without a Go type: those of other projects, and those that a user names.
+// The objects are *unstructured.Unstructured, of any shape, so that each object decodes. Trim reads the few
+// fields that it needs, with [Fields] or one by one.
 //
-// A table of this form shares the watch of a resource with tables of other forms. Objects are
-// then converted: built-in kinds come as protobuf and are made unstructured, custom resources
-// come unstructured and are converted to the Go type of the other form.
+// Tables of this form share the watch of a resource with tables of other forms. Objects are then converted:
+// built-in kinds come as protobuf and are made unstructured; custom resources come unstructured and are
+// converted to the Go type of the other form.
 func Unstructured() Form {
 	return Form{
 		newList:    func() runtime.Object { return &unstructured.UnstructuredList{} },
@@ -32,9 +32,9 @@ func Unstructured() Form {
 	}
 }
 
-// Fields fills a struct from the fields of an object with the same JSON names; other fields of
-// the object are not read. It returns an error when a field has another type in the object; the
-// struct must not be used then. The struct shares nothing with the object but strings.
+// Fields fills a struct from the fields of an object with the same JSON names; other fields are not read. It
+// returns an error if a field has another type in the object; the struct must not be used then. The struct
+// shares only strings with the object.
 func Fields(u *unstructured.Unstructured, into any) error {
 	err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, into)
 	if err == nil {
@@ -43,8 +43,7 @@ func Fields(u *unstructured.Unstructured, into any) error {
 	return fmt.Errorf("read %s %s/%s: %w", u.GetKind(), u.GetNamespace(), u.GetName(), fieldError(u, into, err))
 }
 
-// fieldError returns an error that names the field that can't be read; the given error
-// doesn't name it.
+// fieldError returns an error that names the unreadable field, because err doesn't.
 func fieldError(u *unstructured.Unstructured, into any, err error) error {
 	text, jsonErr := json.Marshal(u.Object)
 	if jsonErr != nil {
@@ -58,8 +57,7 @@ func fieldError(u *unstructured.Unstructured, into any, err error) error {
 		strings.TrimPrefix(mismatch.Field, "."), mismatch.Value)
 }
 
-// withLoose returns the form that serves kinds of this form, which isn't loose, and of a loose
-// one.
+// withLoose returns a form that serves kinds of this form, which isn't loose, and of a loose one.
 func (f Form) withLoose(loose Form) Form {
 	if !f.protobuf() {
 		return loose // the Go types of custom resources don't have all fields
@@ -68,8 +66,8 @@ func (f Form) withLoose(loose Form) Form {
 	return f
 }
 
-// object converts an object of the resource to this form. Objects come in another form when
-// tables of several forms share a watch.
+// object converts an object of the resource to this form. Objects come in another form if tables of several
+// forms share a watch.
 func (f Form) object(obj runtime.Object, r schema.GroupVersionResource) (runtime.Object, error) {
 	u, loose := obj.(*unstructured.Unstructured)
 	if loose == f.loose || f.partial {
@@ -83,7 +81,7 @@ func (f Form) object(obj runtime.Object, r schema.GroupVersionResource) (runtime
 		return nil, fmt.Errorf("make %T unstructured: %w", obj, err)
 	}
 	u = &unstructured.Unstructured{Object: fields}
-	// Objects in protobuf don't say of which kind they are.
+	// Objects in protobuf don't carry their kind.
 	u.SetGroupVersionKind(r.GroupVersion().WithKind(reflect.TypeOf(obj).Elem().Name()))
 	return u, nil
 }
