@@ -5,13 +5,13 @@ import (
 	"github.com/signpostd/signpost/kube"
 )
 
-// Sink takes the objects that a catalog is made of. *catalog.Catalog is one.
+// Sink receives the objects of a catalog. *catalog.Catalog is one.
 type Sink interface {
 	Put(catalog.Object)
 	Delete(catalog.ID)
 }
 
-// EndpointsFrom says which objects the endpoints of Services are read from.
+// EndpointsFrom selects the objects from which endpoints of Services are read.
 type EndpointsFrom string
 
 // The sources of endpoints.
@@ -20,8 +20,8 @@ const (
 	FromEndpoints      EndpointsFrom = "Endpoints"
 )
 
-// CatalogTables returns tables of all the kinds that a catalog is made of, which feed the sink:
-// those of [LinkedTables], and the kinds that only our own cluster is asked for.
+// CatalogTables returns tables of all the kinds of a catalog, which feed the sink: those of [LinkedTables],
+// and the kinds that are read in our own cluster only.
 func CatalogTables(sink Sink, from EndpointsFrom) []kube.AnyTable {
 	return append(
 		LinkedTables(sink, from),
@@ -31,8 +31,8 @@ func CatalogTables(sink Sink, from EndpointsFrom) []kube.AnyTable {
 	)
 }
 
-// LinkedTables returns tables of the kinds that are read of a linked cluster, which feed the
-// sink: what the endpoints of its Services are made of. Its credentials need no more rights
+// LinkedTables returns tables of the kinds that are read in a linked cluster, which feed the sink: the kinds
+// that the endpoints of its Services are made of. The credentials for a linked cluster need no more rights
 // than these.
 func LinkedTables(sink Sink, from EndpointsFrom) []kube.AnyTable {
 	endpoints := EndpointSlices()

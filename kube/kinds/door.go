@@ -11,57 +11,57 @@ import (
 	"github.com/signpostd/signpost/kube"
 )
 
-// The door: what of an object is let in. An API server checks its own objects, but not each string
-// of them for UTF-8, and a linked cluster may send anything. What is over a limit or isn't UTF-8 is
-// left out and is a problem of its object. Where that would give less protection than the object
-// asks for, the whole object is refused, and its last good version stays in use: docs/decisions/0020.
+// Input limits: what is accepted from an object. An API server validates its own objects, but doesn't check
+// every string for UTF-8, and a linked cluster may send anything. What exceeds a limit or isn't UTF-8 is left
+// out and is a problem of its object. If leaving it out would protect less than the object asks for, the
+// whole object is refused, and its last good version stays in use: docs/decisions/0020.
 
 // The longest texts, in bytes.
 const (
-	// nameLimit is that of a DNS name, as which API servers check the names of objects.
+	// nameLimit is for names of objects, which API servers check as DNS names.
 	nameLimit = 253
-	// labelLimit is that of a value of a label and of a DNS label: ports, hostnames, zones.
+	// labelLimit is for label values and DNS labels: ports, hostnames, zones.
 	labelLimit = 63
-	// labelKeyLimit is that of a key of a label: a DNS name, a slash and 63 bytes.
+	// labelKeyLimit is for label keys: a DNS name, a slash and 63 bytes.
 	labelKeyLimit = nameLimit + 1 + labelLimit
-	// identityLimit is that of spec.meshTLS.identity in its definition.
+	// identityLimit is for spec.meshTLS.identity, as its CRD has it.
 	identityLimit = 253
-	// The API server sets no limit for what a ServiceProfile says. Paths are rarely longer than
-	// 100 bytes, and servers refuse those of more than 8 kB.
+	// The API server has no limits for ServiceProfiles. Paths are rarely longer than 100 bytes, and servers
+	// refuse those of more than 8 kB.
 	routeNameLimit = 1 << 10
 	regexLimit     = 8 << 10
 	methodLimit    = 64
 	authorityLimit = nameLimit + len(":65535")
-	// quoteLimit is how much of a text a problem quotes, in runes.
+	// quoteLimit is how many runes of a text a problem quotes.
 	quoteLimit = 64
 )
 
 // The largest numbers of items.
 const (
-	// labelsLimit is for one object: those in use have fewer than 50.
+	// labelsLimit is per object. Objects in use have fewer than 50.
 	labelsLimit = 256
-	// portsLimit is for all of an object, declared or served: a range of RTP or FTP ports has
-	// some hundreds.
+	// portsLimit is for all ports of an object, declared or served. A range of RTP or FTP ports has some
+	// hundreds.
 	portsLimit = 2048
-	// sameNameLimit is for the ports of one name in a slice or subset. The API server takes one.
-	// Each of them is served with every endpoint.
+	// sameNameLimit is for the ports of one name in a slice or subset. The API server accepts one. Each is
+	// served with every endpoint.
 	sameNameLimit = 4
-	// endpointsLimit is for all of an object. The API server takes 1,000 in a slice, and
-	// Kubernetes writes as many into Endpoints; by hand there may be more.
+	// endpointsLimit is per object. The API server accepts 1,000 in a slice, and Kubernetes writes as many
+	// into Endpoints; Endpoints written by hand may have more.
 	endpointsLimit = 10_000
-	// subsetsLimit is for Endpoints, which have one for each set of ports.
+	// subsetsLimit is for Endpoints, which have one subset for each set of ports.
 	subsetsLimit = 1000
-	// addressesLimit is for one workload or Service, which has one of each family.
+	// addressesLimit is per workload or Service. Most have one address of each family.
 	addressesLimit = 100
-	// slicedLimit is for the addresses, and for the zones in hints, of all endpoints of an object:
-	// most endpoints have one.
+	// slicedLimit is for the addresses, and for the zones in hints, of all endpoints of an object. Most
+	// endpoints have one of each.
 	slicedLimit = 2 * endpointsLimit
-	// itemsLimit is for the list of ports in an annotation, and for what it means with names of
-	// ports; people write tens.
+	// itemsLimit is for the ports listed in an annotation, and for what port names in it resolve to. People
+	// write tens.
 	itemsLimit = 256
-	// membersLimit is for a federated Service. Each member is watched for in every answer.
+	// membersLimit is per federated Service. Each member is watched in every stream of the Service.
 	membersLimit = 256
-	// requirementsLimit and valuesLimit are for one selector.
+	// requirementsLimit and valuesLimit are per selector.
 	requirementsLimit = 64
 	valuesLimit       = 1024
 	// routesLimit, overridesLimit and conditionsLimit are for one ServiceProfile. Those that are
@@ -71,19 +71,19 @@ const (
 	conditionsLimit = 16_384
 )
 
-// fieldReader lets the parts of one version of an object in, and collects the problems of the others.
+// fieldReader applies the limits to the fields of one version of an object, and collects the problems.
 type fieldReader struct {
 	scope     kube.Scope
 	namespace string
 	kube.Problems
-	// refused is true when nothing of the object may be used.
+	// refused is true if nothing of the object may be used.
 	refused bool
-	// What there is room for in the object.
+	// How many more items of the object may be accepted.
 	ports, endpoints, addressRoom, hints, conditions int
 }
 
-// newFieldReader returns the door for an object of this name. An object with a bad name is refused: its
-// problem could not be told from that of others.
+// newFieldReader returns a fieldReader for an object of this name. If the name is invalid, the object is
+// refused, because its problem could not be told from that of others.
 func newFieldReader(s kube.Scope, namespace, name string) fieldReader {
 	d := fieldReader{
 		scope: s, namespace: namespace,
@@ -95,7 +95,7 @@ func newFieldReader(s kube.Scope, namespace, name string) fieldReader {
 	return d
 }
 
-// admitted returns what is let in of the object, nil if it is refused, and its problems.
+// admitted returns the trimmed object, or nil if it was refused, and its problems.
 func admitted[T any](d *fieldReader, trimmed *T) (*T, []kube.Problem) {
 	if d.refused {
 		return nil, d.List()
@@ -103,7 +103,7 @@ func admitted[T any](d *fieldReader, trimmed *T) (*T, []kube.Problem) {
 	return trimmed, d.List()
 }
 
-// fits reports whether a text may be let in.
+// fits reports whether a text is valid UTF-8 within the limit.
 func fits(text string, limit int) bool { return len(text) <= limit && utf8.ValidString(text) }
 
 // refuse refuses the object because of a field.
@@ -112,7 +112,7 @@ func (d *fieldReader) refuse(reason, path string, indexes ...any) {
 	d.Add(reason+"; the last good version stays in use, if there was one", path, indexes...)
 }
 
-// text returns a text for the catalog, and false for one that doesn't fit.
+// text returns a text for the catalog, or false if it doesn't fit.
 func (d *fieldReader) text(text string, limit int) (string, bool) {
 	if !fits(text, limit) {
 		return "", false
@@ -120,8 +120,8 @@ func (d *fieldReader) text(text string, limit int) (string, bool) {
 	return d.scope.Intern(text), true
 }
 
-// optional returns the text of a field that the object can do without: nothing, and a problem, when
-// it doesn't fit.
+// optional returns the text of a field that the object can do without. If the text doesn't fit, it returns ""
+// and adds a problem.
 func (d *fieldReader) optional(text string, limit int, field string) string {
 	kept, ok := d.text(text, limit)
 	if !ok {
@@ -130,8 +130,8 @@ func (d *fieldReader) optional(text string, limit int, field string) string {
 	return kept
 }
 
-// required returns the text of a field without which the object would be another, or would be less
-// protected: the object is refused when it doesn't fit.
+// required returns the text of a field without which the object would mean something else or be less
+// protected. If the text doesn't fit, the object is refused.
 func (d *fieldReader) required(text string, limit int, field string) string {
 	kept, ok := d.text(text, limit)
 	if !ok {
@@ -140,7 +140,7 @@ func (d *fieldReader) required(text string, limit int, field string) string {
 	return kept
 }
 
-// unfit says why a text doesn't fit. The text is empty when nobody reads it.
+// unfit says why a text doesn't fit. It returns "" if the problem is only counted.
 func (d *fieldReader) unfit(text string, limit int) string {
 	switch {
 	case d.Full():
@@ -152,8 +152,8 @@ func (d *fieldReader) unfit(text string, limit int) string {
 	}
 }
 
-// labels returns the labels of an object, which is refused when they don't fit: the missing one
-// could be that which says that a pod is in the mesh.
+// labels returns the labels of an object. If they don't fit, the object is refused, because a missing label
+// could be the one that says that a pod is in the mesh.
 func (d *fieldReader) labels(m map[string]string) objectmeta.Labels {
 	if len(m) > labelsLimit {
 		d.refuse(fmt.Sprintf("there are %d labels, and %d are allowed", len(m), labelsLimit), "metadata.labels")
@@ -166,7 +166,7 @@ func (d *fieldReader) labels(m map[string]string) objectmeta.Labels {
 	return l
 }
 
-// limited returns the items of a list for which there is room, and makes the room smaller.
+// limited returns the items of a list that may still be accepted, and reduces room by their number.
 func limited[T any](d *fieldReader, list []T, room *int, field string) []T {
 	n := min(len(list), *room)
 	*room -= n
@@ -185,7 +185,7 @@ func quote(text string) string {
 	return quoted
 }
 
-// portNumber returns the port of a number, and false when it is no port.
+// portNumber returns n as a port, or false if it is out of range.
 func portNumber(n int32) (uint16, bool) { return uint16(n), n >= 1 && n <= 65535 }
 
 func (d *fieldReader) notPort(n int32) string {
@@ -195,7 +195,7 @@ func (d *fieldReader) notPort(n int32) string {
 	return fmt.Sprintf("%d is no port; use a number from 1 to 65535", n)
 }
 
-// address returns the IP address in a text, and false when there is none.
+// address parses an IP address. It returns false for an invalid address, or one with a zone.
 func address(text string) (netip.Addr, bool) {
 	if len(text) > labelLimit { // the longest has 45 bytes
 		return netip.Addr{}, false
@@ -204,8 +204,8 @@ func address(text string) (netip.Addr, bool) {
 	return a, err == nil && a.Zone() == ""
 }
 
-// addresses reads a list of IP addresses. It leaves out empty texts, and texts that are no IP
-// addresses, for which it adds a problem.
+// addresses parses a list of IP addresses. Empty texts are left out. Invalid addresses are left out with a
+// problem.
 func (d *fieldReader) addresses(list []string, field string) []netip.Addr {
 	room := addressesLimit
 	list = limited(d, list, &room, field)
@@ -232,7 +232,7 @@ func (d *fieldReader) notAddress(text string) string {
 	return quote(text) + " is no IP address; use one like 10.0.0.1 or 2001:db8::1"
 }
 
-// isDNSName reports whether proxies can read a text as a DNS name.
+// isDNSName reports whether proxies can parse a text as a DNS name.
 func isDNSName(text string) bool {
 	if text == "" || len(text) > nameLimit {
 		return false

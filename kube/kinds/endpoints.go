@@ -33,7 +33,7 @@ func trimEndpoints(s kube.Scope, ep *corev1.Endpoints) (*catalog.EndpointSlice, 
 	return admitted(&d, trimmed)
 }
 
-// subset returns what is kept of the subset of an index.
+// subset returns what is kept of the subset with this index.
 func (d *fieldReader) subset(from *corev1.EndpointSubset, index int) catalog.Subset {
 	var kept catalog.Subset
 	for i, port := range limited(d, from.Ports, &d.ports, "subsets") {
@@ -68,13 +68,13 @@ func (d *fieldReader) subset(from *corev1.EndpointSubset, index int) catalog.Sub
 	return kept
 }
 
-// place is where an address is: a path with the index of its subset and its own.
+// place is the path of an address in the object, with the indexes of its subset and its own.
 type place struct {
 	path          string
 	subset, index int
 }
 
-// appendAddress adds an endpoint for an address, unless that can't be used.
+// appendAddress adds an endpoint for an address, unless the address can't be used.
 func (d *fieldReader) appendAddress(to *catalog.Subset, a *corev1.EndpointAddress, at place) {
 	target, known := d.targetOf(a.TargetRef, catalog.Pod)
 	ip, ok := address(a.IP)

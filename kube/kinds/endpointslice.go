@@ -53,8 +53,9 @@ func trimEndpointSlice(s kube.Scope, slice *discoveryv1.EndpointSlice) (*catalog
 	return admitted(&d, trimmed)
 }
 
-// sliceOf returns what EndpointSlices and Endpoints objects have in common. Without its identity, a
-// gateway would get plaintext, and without the name of its Service, traffic for another one.
+// sliceOf returns what EndpointSlices and Endpoints have in common. The identity of a gateway is required,
+// because without it the gateway would get plaintext. So is the name of the Service, because without it the
+// gateway would get traffic for another one.
 func (d *fieldReader) sliceOf(m metav1.Object) *catalog.EndpointSlice {
 	slice := &catalog.EndpointSlice{
 		Cluster: d.scope.Cluster, Namespace: d.scope.Intern(m.GetNamespace()), Name: m.GetName(),
@@ -155,8 +156,8 @@ func (d *fieldReader) sliceEndpoint(e *discoveryv1.Endpoint, index int) (catalog
 	}, len(addresses) > 0
 }
 
-// hostname returns the name of an endpoint, which nobody can ask for when it doesn't fit. It is not
-// shared: most endpoints have none, the others each their own.
+// hostname returns the hostname of an endpoint, or "" with a problem if it doesn't fit. Hostnames are not
+// interned: most endpoints have none, the others each their own.
 func (d *fieldReader) hostname(name, path string, index int) string {
 	if fits(name, labelLimit) {
 		return name
@@ -165,7 +166,7 @@ func (d *fieldReader) hostname(name, path string, index int) string {
 	return ""
 }
 
-// zone returns the zone of an endpoint, which counts as unknown when it doesn't fit.
+// zone returns the zone of an endpoint, or "" (unknown) with a problem if it doesn't fit.
 func (d *fieldReader) zone(name, path string, index int) string {
 	kept, ok := d.text(name, labelLimit)
 	if !ok {
@@ -189,7 +190,7 @@ func (d *fieldReader) hintZones(hints *discoveryv1.EndpointHints, index int) []s
 	return slices.Compact(zones)
 }
 
-// hintNodes returns the nodes that an endpoint is hinted to. One that doesn't fit is left out.
+// hintNodes returns the nodes that the hints of an endpoint name. A name that doesn't fit is left out.
 func (d *fieldReader) hintNodes(hints *discoveryv1.EndpointHints, index int) []string {
 	if hints == nil || len(hints.ForNodes) == 0 {
 		return nil

@@ -40,7 +40,7 @@ func trimExternalWorkload(s kube.Scope, w *workload.ExternalWorkload) (*catalog.
 	})
 }
 
-// externalPorts leaves out ports that can't be used.
+// externalPorts returns the ports of a workload. Ports that can't be used are left out.
 func (d *fieldReader) externalPorts(ports []workload.Port) []catalog.WorkloadPort {
 	var kept []catalog.WorkloadPort
 	for i, port := range limited(d, ports, &d.ports, "spec.ports") {
@@ -58,13 +58,13 @@ func (d *fieldReader) externalPorts(ports []workload.Port) []catalog.WorkloadPor
 	return kept
 }
 
-// meshTLS reads the identity of a workload, which is refused when proxies couldn't verify it: they
-// would send plaintext without a word.
+// meshTLS returns the identity of a workload. If proxies could not verify the identity, the workload is
+// refused, because they would silently send plaintext.
 func (d *fieldReader) meshTLS(from workload.MeshTLS) catalog.MeshTLS {
 	id := catalog.Identity{Name: d.scope.Intern(from.Identity)}
 	switch {
 	case from.Identity == "" && from.ServerName == "":
-		// API servers convert nothing between the versions.
+		// API servers don't convert between the versions.
 		d.refuse("it has no spec.meshTLS, as if it was written as v1alpha1, which spells it meshTls; write it again as workload.linkerd.io/v1beta1, with spec.meshTLS", "spec.meshTLS")
 		return catalog.MeshTLS{}
 	case isURI(from.Identity):

@@ -7,16 +7,16 @@ import (
 	"github.com/signpostd/signpost/catalog"
 )
 
-// The labels and annotations of a Service about other clusters. The same key means
-// one cluster as a label, and a federated service as an annotation.
+// The labels and annotations of a Service about other clusters. The key remote-discovery names one cluster as
+// a label, and the members of a federated Service as an annotation.
 const (
 	remoteDiscovery = "multicluster.linkerd.io/remote-discovery"
 	remoteService   = "multicluster.linkerd.io/remote-service"
 	localDiscovery  = "multicluster.linkerd.io/local-discovery"
 )
 
-// federation reads the annotations of a federated Service; it returns nil for other Services. A
-// fragment of the list that names no member is a problem, and is left out.
+// federation returns the members of a federated Service; nil for other Services. An invalid fragment of the
+// list is left out and is a problem.
 func (d *fieldReader) federation(annotations map[string]string) *catalog.Federation {
 	list, remote := annotations[remoteDiscovery]
 	here, local := annotations[localDiscovery]
@@ -30,8 +30,8 @@ func (d *fieldReader) federation(annotations map[string]string) *catalog.Federat
 	return f
 }
 
-// members reads a list of members in other clusters. Of those above the limit, it says how many
-// fragments there are.
+// members parses a list of members in other clusters. Fragments above the limit are only counted, in a
+// problem.
 func (d *fieldReader) members(list string) []catalog.RemoteMember {
 	var members []catalog.RemoteMember
 	seen := map[catalog.RemoteMember]struct{}{}
@@ -64,7 +64,7 @@ func (d *fieldReader) members(list string) []catalog.RemoteMember {
 	return members
 }
 
-// memberOf reads a fragment of the list. It returns false for one that names no member of another
+// memberOf parses a fragment of the list. It returns false if the fragment names no member of another
 // cluster.
 func memberOf(fragment string) (catalog.RemoteMember, bool) {
 	service, cluster, _ := strings.Cut(fragment, "@")

@@ -8,15 +8,15 @@ import (
 	"github.com/signpostd/signpost/kube"
 )
 
-// Labels returns the labels of an object. Objects with the same labels share one value, by
-// [kube.Scope.Share]: most pods have the labels of the other pods of their Deployment.
+// Labels returns the labels of an object. Objects with equal labels share one value through
+// [kube.Scope.Share], because most pods have the labels of the other pods of their Deployment.
 func Labels(s kube.Scope, m map[string]string) objectmeta.Labels {
 	l, _ := shareLabels(s, m)
 	return l
 }
 
-// shareLabels is Labels. It returns false for labels that the catalog doesn't take; these are not
-// shared, so that shared ones need not be checked again.
+// shareLabels is Labels, but returns false if the labels exceed the limits. Those are not shared, so that
+// shared labels need no further check.
 func shareLabels(s kube.Scope, m map[string]string) (l objectmeta.Labels, fit bool) {
 	l = objectmeta.NewLabels(m)
 	if len(l) == 0 {
@@ -38,8 +38,8 @@ func shareLabels(s kube.Scope, m map[string]string) (l objectmeta.Labels, fit bo
 	return s.Share(key, l).(objectmeta.Labels), true
 }
 
-// EncodedLabels is [Labels] for labels in protobuf: the fields "labels" of an object's metadata,
-// one after the other, each with its tag.
+// EncodedLabels is [Labels] for labels in protobuf: the "labels" fields of an object's metadata, one after
+// the other, each with its tag.
 func EncodedLabels(s kube.Scope, fields []byte) (objectmeta.Labels, error) {
 	if len(fields) == 0 {
 		return nil, nil
@@ -62,8 +62,8 @@ func EncodedLabels(s kube.Scope, fields []byte) (objectmeta.Labels, error) {
 	return Labels(s, m), nil
 }
 
-// appendLabels appends labels in protobuf, as the API server sends them. The result is the key
-// of the labels in a scope; it begins with a tag that no key of another value has.
+// appendLabels appends labels in protobuf, as the API server sends them. The result is the key of the labels
+// in a scope. It starts with a tag that no other key starts with.
 func appendLabels(b []byte, l objectmeta.Labels) []byte {
 	for _, label := range l {
 		b = protowire.AppendTag(b, wire.MetadataLabels, protowire.BytesType)

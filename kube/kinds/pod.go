@@ -11,7 +11,7 @@ import (
 	"github.com/signpostd/signpost/kube"
 )
 
-// proxyContainer is the name of the container that the proxy runs in.
+// proxyContainer is the name of the proxy's container.
 const proxyContainer = "linkerd-proxy"
 
 // Pods is the kind core/v1 Pod.
@@ -24,8 +24,7 @@ func Pods() kube.Kind[catalog.Workload] {
 	}
 }
 
-// unreadOfPods returns the fields of pods that are not needed to reach them, which are most of
-// a pod.
+// unreadOfPods returns the fields of pods that are never decoded: most of a pod.
 func unreadOfPods() []string {
 	paths := []string{
 		"spec.volumes", "spec.nodeSelector", "spec.affinity", "spec.tolerations", "spec.topologySpreadConstraints",
@@ -45,8 +44,8 @@ func unreadOfPods() []string {
 	return paths
 }
 
-// emptyPod resets a pod, but leaves it the memory that most pods need: there are more pods than
-// other objects, and they are large.
+// emptyPod resets a pod, but keeps the memory of the fields that most pods need, because pods are many and
+// large.
 func emptyPod(object runtime.Object) {
 	pod := object.(*corev1.Pod)
 	labels, annotations := pod.Labels, pod.Annotations
@@ -57,8 +56,8 @@ func emptyPod(object runtime.Object) {
 	pod.Status.PodIPs, pod.Status.HostIPs, pod.Status.Conditions = emptyList(ips), emptyList(hostIPs), emptyList(conditions)
 }
 
-// recycledItems is how many items a list or map may have for its memory to be used again. That of
-// the largest pod is not kept for all that follow.
+// recycledItems is the largest list or map whose memory is reused. The memory of the largest pod is not kept
+// for all that follow.
 const recycledItems = 64
 
 func emptyMap(m map[string]string) map[string]string {
@@ -97,7 +96,7 @@ func trimPod(s kube.Scope, pod *corev1.Pod) (*catalog.Workload, []kube.Problem) 
 		Terminating: pod.DeletionTimestamp != nil,
 		Ready:       isReady(&pod.Status),
 		Node:        d.optional(pod.Spec.NodeName, nameLimit, "spec.nodeName"),
-		// Without it, the pod would have the identity of another account.
+		// Without the account, the pod would have another identity.
 		ServiceAccount:   d.required(pod.Spec.ServiceAccountName, nameLimit, "spec.serviceAccountName"),
 		SkipInboundPorts: d.portList(pod.Annotations, skipInboundPortsAnnotation, nil),
 		Proxy:            d.proxyListeners(&pod.Spec),
@@ -110,7 +109,7 @@ func isReady(status *corev1.PodStatus) bool {
 	})
 }
 
-// podIPs returns the addresses of a pod. Old API servers have one only, in another field.
+// podIPs returns the addresses of a pod. Old API servers send one address only, in another field.
 func (d *fieldReader) podIPs(status *corev1.PodStatus) []netip.Addr {
 	if len(status.PodIPs) == 0 {
 		return d.addresses([]string{status.PodIP}, "status.podIP")
@@ -118,7 +117,7 @@ func (d *fieldReader) podIPs(status *corev1.PodStatus) []netip.Addr {
 	return d.addresses(texts(status.PodIPs, func(ip corev1.PodIP) string { return ip.IP }), "status.podIPs")
 }
 
-// hostIPs returns the addresses of a pod's host, if the pod has ports there.
+// hostIPs returns the addresses of a pod's host, if the pod uses host ports.
 func (d *fieldReader) hostIPs(status *corev1.PodStatus, ports []catalog.WorkloadPort) []netip.Addr {
 	if !slices.ContainsFunc(ports, func(port catalog.WorkloadPort) bool { return port.HostPort != 0 }) {
 		return nil
@@ -174,8 +173,8 @@ func (d *fieldReader) appendPorts(ports []catalog.WorkloadPort, from *corev1.Con
 	return ports
 }
 
-// mapToHost adds the port of the host that leads to a port. Proxies speak TCP, and the same port
-// of the host may lead to another pod for UDP. It returns the field that can't be used, if any, and
+// mapToHost sets the host port that leads to a port. Only TCP counts, because proxies speak TCP and the same
+// host port may lead to another pod for UDP. If the host port can't be used, mapToHost returns the field and
 // the reason.
 func (d *fieldReader) mapToHost(port *catalog.WorkloadPort, c *corev1.ContainerPort) (field, reason string) {
 	if c.HostPort == 0 || c.Protocol != "" && c.Protocol != corev1.ProtocolTCP {
@@ -194,8 +193,8 @@ func (d *fieldReader) mapToHost(port *catalog.WorkloadPort, c *corev1.ContainerP
 	return "", ""
 }
 
-// proxyListeners returns the listeners of the proxy, nil when the pod has no proxy. A proxy that
-// runs as a native sidecar is an init container.
+// proxyListeners returns the listeners of the proxy; nil if the pod has no proxy. A proxy that runs as a
+// native sidecar is an init container.
 func (d *fieldReader) proxyListeners(spec *corev1.PodSpec) *catalog.ProxyListeners {
 	for _, containers := range [][]corev1.Container{spec.Containers, spec.InitContainers} {
 		for i := range containers {
@@ -221,8 +220,8 @@ func listeners(env []corev1.EnvVar) (l catalog.ProxyListeners) {
 	return l
 }
 
-// listener reads the address of a listener, IP:PORT. What is no address is no problem here: it
-// matters only for a port whose traffic the proxy gets, and the answer then says so.
+// listener parses the address of a listener, IP:PORT. An invalid address is no problem here: it matters only
+// for a port whose traffic goes to the proxy, and that response reports it.
 func listener(text string) catalog.Listener {
 	if len(text) > nameLimit {
 		return catalog.Listener{}

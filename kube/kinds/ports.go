@@ -8,17 +8,16 @@ import (
 	"github.com/signpostd/signpost/catalog"
 )
 
-// The first bytes of the keys of values in a scope. Keys of labels begin with another one.
+// The first bytes of keys in a scope. Keys of labels start with another byte.
 const (
 	portSetTag = iota
 	workloadPortsTag
 	listenersTag
 )
 
-// portList reads the annotation that lists ports (spec/destination.md §1.1): each item is a port, a
-// range LO-HI or, when named is not nil, the name of a port of the same object. It returns nil when
-// there is no annotation, which is not the same as one without ports. Objects with the same ports
-// share them.
+// portList parses an annotation that lists ports (spec/destination.md §1.1): each item is a port, a range
+// LO-HI or, if named is not nil, the name of a port of the same object. Without the annotation it returns
+// nil, which differs from an empty list. Objects with the same ports share the set.
 func (d *fieldReader) portList(annotations map[string]string, annotation string, named func(name string) []uint16) *catalog.PortSet {
 	list, ok := annotations[annotation]
 	if !ok {
@@ -86,7 +85,7 @@ func portNamed(list []catalog.ServicePort) func(name string) []uint16 {
 	}
 }
 
-// portSet returns a set with the same ports as this one, which isn't kept.
+// portSet returns a shared set equal to the argument, which isn't kept.
 func (d *fieldReader) portSet(set catalog.PortSet) *catalog.PortSet {
 	var buffer [64]byte
 	key := append(buffer[:0], portSetTag)
@@ -100,7 +99,7 @@ func (d *fieldReader) portSet(set catalog.PortSet) *catalog.PortSet {
 	return d.scope.Share(key, &kept).(*catalog.PortSet)
 }
 
-// sharePorts returns a list with the same ports as this one, which the pods of a workload share.
+// sharePorts returns a shared list equal to the argument. The pods of a workload share it.
 func (d *fieldReader) sharePorts(ports []catalog.WorkloadPort) []catalog.WorkloadPort {
 	if len(ports) == 0 {
 		return ports
@@ -119,7 +118,7 @@ func (d *fieldReader) sharePorts(ports []catalog.WorkloadPort) []catalog.Workloa
 	return d.scope.Share(key, ports).([]catalog.WorkloadPort)
 }
 
-// shareListeners returns the same listeners, which the proxies of a mesh share.
+// shareListeners returns a shared value equal to the argument. The proxies of a mesh share it.
 func (d *fieldReader) shareListeners(l catalog.ProxyListeners) *catalog.ProxyListeners {
 	var buffer [16]byte
 	key := append(buffer[:0], listenersTag)

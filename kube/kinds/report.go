@@ -5,8 +5,8 @@ import (
 	"github.com/signpostd/signpost/kube"
 )
 
-// ReportTo returns a report for the tables of a cluster that passes its problems to report,
-// with the name of the cluster, which is empty for our own. It returns nil when report is nil.
+// ReportTo returns a [kube.Report] for the tables of a cluster that adds the name of the cluster (empty for
+// our own) and calls report. It returns nil if report is nil.
 func ReportTo(report objectmeta.Report, cluster string) kube.Report {
 	if report == nil {
 		return nil

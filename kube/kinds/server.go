@@ -47,8 +47,8 @@ func trimServer(s kube.Scope, srv *policy.Server) (*catalog.Server, []kube.Probl
 	return admitted(&d, trimmed)
 }
 
-// selector returns nil, which selects nothing, for no selector. It does so for one that doesn't
-// parse, too, and adds a problem. The syntax of labels limits its texts.
+// selector returns the selector of a Server. nil selects nothing: it is returned for a missing selector and,
+// with a problem, for an invalid one. The syntax of labels limits the texts.
 func (d *fieldReader) selector(from *metav1.LabelSelector, field string) *catalog.Selector {
 	if from == nil {
 		return nil

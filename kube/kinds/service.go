@@ -50,7 +50,7 @@ func opaqueByProtocol(ports []corev1.ServicePort) catalog.PortSet {
 	return catalog.NewPortSet(ranges[:min(len(ranges), portsLimit)])
 }
 
-// servicePorts leaves out ports that can't be used.
+// servicePorts returns the ports of a Service. Ports that can't be used are left out.
 func (d *fieldReader) servicePorts(ports []corev1.ServicePort) []catalog.ServicePort {
 	var kept []catalog.ServicePort
 	for i, port := range limited(d, ports, &d.ports, "spec.ports") {
@@ -71,12 +71,12 @@ func (d *fieldReader) servicePorts(ports []corev1.ServicePort) []catalog.Service
 	return kept
 }
 
-// protocols are those that a port of a Service can have. A port without one has TCP.
+// protocols are the protocols that a Service's port can have. The default is TCP.
 var protocols = map[corev1.Protocol]catalog.Protocol{
 	"": catalog.TCP, corev1.ProtocolTCP: catalog.TCP, corev1.ProtocolUDP: catalog.UDP, corev1.ProtocolSCTP: "SCTP",
 }
 
-// clusterIPs returns the virtual addresses. A headless Service has none: its field says None.
+// clusterIPs returns the cluster IPs. A headless Service, whose field is "None", has none.
 func (d *fieldReader) clusterIPs(spec *corev1.ServiceSpec) []netip.Addr {
 	list := spec.ClusterIPs
 	if len(list) == 0 {

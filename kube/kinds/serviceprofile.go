@@ -28,7 +28,7 @@ func trimServiceProfile(s kube.Scope, sp *linkerd.ServiceProfile) (*catalog.Serv
 		return nil, d.List()
 	}
 	trimmed := &catalog.ServiceProfile{Cluster: s.Cluster, Namespace: s.Intern(sp.Namespace), Name: sp.Name}
-	// A profile without some of its routes or conditions would be another one.
+	// Without some of its routes or conditions, the profile would mean something else.
 	d.whole("spec.routes", len(sp.Spec.Routes), routesLimit)
 	d.whole("spec.dstOverrides", len(sp.Spec.DstOverrides), overridesLimit)
 	if d.refused {
@@ -55,7 +55,7 @@ func trimServiceProfile(s kube.Scope, sp *linkerd.ServiceProfile) (*catalog.Serv
 	return admitted(&d, trimmed)
 }
 
-// whole refuses the object when a list of it has more items than are let in.
+// whole refuses the object if a list of it has more items than the limit.
 func (d *fieldReader) whole(field string, items, limit int) {
 	if items > limit {
 		d.refuse(fmt.Sprintf("there are %d items, and %d are allowed", items, limit), "%s", field)
@@ -79,7 +79,7 @@ func (d *fieldReader) route(r *linkerd.Route, index int) catalog.Route {
 	return trimmed
 }
 
-// regexps adds a problem for each expression of a condition that is none. The profile is not changed,
+// regexps adds a problem for each invalid regular expression of a condition. The profile is not changed,
 // because Linkerd sends such expressions, too.
 func (d *fieldReader) regexps(m *catalog.RequestMatch, index int) {
 	for _, broken := range m.BrokenRegexps() {
@@ -87,8 +87,7 @@ func (d *fieldReader) regexps(m *catalog.RequestMatch, index int) {
 	}
 }
 
-// counts reports whether there is room for another condition of the object, which is refused
-// otherwise.
+// counts reports whether the object may have another condition. If not, the object is refused.
 func (d *fieldReader) counts() bool {
 	if d.conditions == 0 {
 		d.refuse(fmt.Sprintf("there are more than %d conditions", conditionsLimit), "spec.routes")
@@ -108,7 +107,7 @@ func (d *fieldReader) requestMatch(m *linkerd.RequestMatch) *catalog.RequestMatc
 	}
 }
 
-// responseMatch keeps nil children, as requestMatch does.
+// responseMatch keeps nil children, which make the condition invalid.
 func (d *fieldReader) responseMatch(m *linkerd.ResponseMatch) *catalog.ResponseMatch {
 	if !d.counts() || m == nil {
 		return nil

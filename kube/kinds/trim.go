@@ -12,7 +12,7 @@ import (
 	"github.com/signpostd/signpost/catalog"
 )
 
-// The labels and annotations that say something about endpoints.
+// The labels and annotations about endpoints.
 const (
 	opaquePortsAnnotation      = "config.linkerd.io/opaque-ports"
 	skipInboundPortsAnnotation = "config.linkerd.io/skip-inbound-ports"
@@ -21,7 +21,7 @@ const (
 	targetClusterLabel         = "mirror.linkerd.io/cluster-name"
 )
 
-// texts returns the text in each item of a list.
+// texts returns the text of each item of a list.
 func texts[T any](list []T, text func(T) string) []string {
 	all := make([]string, len(list))
 	for i, item := range list {
@@ -39,8 +39,8 @@ func value[T any](p *T) T {
 	return *p
 }
 
-// label returns a label of an object as an optional value. The object is refused when it doesn't fit:
-// it would be another without the label.
+// label returns a label of an object; nil if it is missing. If the value doesn't fit, the object is refused,
+// because without the label it would mean something else.
 func (d *fieldReader) label(m map[string]string, key string) *string {
 	text, ok := m[key]
 	if !ok {
@@ -64,8 +64,8 @@ func (d *fieldReader) owner(refs []metav1.OwnerReference) catalog.OwnerRef {
 	return catalog.OwnerRef{Kind: kind, Name: name}
 }
 
-// targetOf returns the workload that a reference in the object names, the zero key for no
-// reference. It returns false for a reference to anything but these kinds.
+// targetOf returns the workload of a target reference; the zero key for a nil reference. It returns false for
+// a reference to any other kind.
 func (d *fieldReader) targetOf(ref *corev1.ObjectReference, kinds ...catalog.WorkloadKind) (catalog.WorkloadKey, bool) {
 	if ref == nil {
 		return catalog.WorkloadKey{}, true
@@ -75,7 +75,7 @@ func (d *fieldReader) targetOf(ref *corev1.ObjectReference, kinds ...catalog.Wor
 		return catalog.WorkloadKey{}, false
 	}
 	namespace := d.namespace
-	// ExternalWorkloads are found in the namespace of the slice only.
+	// ExternalWorkloads are looked up in the namespace of the slice only.
 	if kinds[i] == catalog.Pod && ref.Namespace != "" {
 		namespace = ref.Namespace
 	}
@@ -83,7 +83,7 @@ func (d *fieldReader) targetOf(ref *corev1.ObjectReference, kinds ...catalog.Wor
 	return catalog.WorkloadKey{Kind: kinds[i], Cluster: d.scope.Cluster, Namespace: namespace, Name: ref.Name}, ok
 }
 
-// uid returns what the catalog keeps of a UID.
+// uid returns a UID as the catalog keeps it: hashed.
 func uid(of types.UID) catalog.UID {
 	if of == "" {
 		return 0

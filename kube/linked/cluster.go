@@ -14,53 +14,52 @@ import (
 )
 
 const (
-	// reviewTimeout bounds the requests about rights.
+	// reviewTimeout bounds the access reviews of one explanation.
 	reviewTimeout = 5 * time.Second
-	// openFirst and openLimit bound the delay before a connection that can't even be made is
-	// tried again.
+	// openFirst and openLimit bound the delay before a connection that could not be created is retried.
 	openFirst, openLimit = time.Second, time.Minute
 )
 
-// errUnlinked is the cause with which the context of a cluster ends when its link is gone.
+// errUnlinked is the cause with which a cluster's context ends when its link is deleted.
 var errUnlinked = errors.New("the cluster is no longer linked")
 
 // cluster follows one linked cluster in a goroutine of its own.
 //
-// It has two connections at most. The one in force has read everything once, and what it reads
-// is served. The pending one belongs to the newest kubeconfig: when it has read everything, it
-// takes the place of the other. So credentials that don't work change nothing.
+// It has at most two connections. The one in force has read everything once, and its objects are served. The
+// pending one belongs to the newest kubeconfig: once it has read everything, it replaces the other. So
+// credentials that don't work change nothing.
 type cluster struct {
 	name string
 	set  *Set
-	// links has the newest link, until the goroutine has taken it.
+	// links holds the newest link until the goroutine has taken it.
 	links chan *link
-	// poked has a token when a table has changed its state.
+	// poked holds a token if a table has changed its state.
 	poked chan struct{}
 	// stop ends the goroutine, which closes done.
 	stop context.CancelCauseFunc
 	done chan struct{}
-	// unlinked is true once the goroutine has been told to forget the cluster. Set.mu guards it.
+	// unlinked is true once unlink was called. Set.mu guards it.
 	unlinked bool
 
-	// fed is true once a connection has passed objects to the catalog. It belongs to the
-	// goroutine, as does again, which fires when a connection is to be made that couldn't be.
+	// fed is true once a connection has passed objects to the catalog. Only the goroutine uses fed and again,
+	// the timer for retrying a connection that could not be created.
 	fed   bool
 	again *time.Timer
 	delay time.Duration
 
 	mu   sync.Mutex
 	link *link
-	// inForce and pending are nil while there is none. Only the goroutine changes them, and
-	// reads them without the lock.
+	// inForce and pending are nil if there is none. Only the goroutine changes them, and may read them
+	// without the lock.
 	inForce, pending *connection
-	// unmade says why there is no pending connection for the newest link.
+	// unmade says why the newest link has no pending connection.
 	unmade string
 	last   conditions // the last ones that were told
 	since  time.Time
 }
 
-// newCluster starts to follow the cluster of a link. When it returns, the catalog knows that the
-// cluster is linked.
+// newCluster starts to follow the cluster of a link. When it returns, the catalog knows the cluster as
+// linked.
 func newCluster(ctx context.Context, s *Set, l *link) *cluster {
 	ctx, stop := context.WithCancelCause(ctx)
 	c := &cluster{
@@ -74,7 +73,7 @@ func newCluster(ctx context.Context, s *Set, l *link) *cluster {
 	return c
 }
 
-// unlink tells the goroutine to forget the cluster and to end. The caller holds Set.mu.
+// unlink makes the goroutine forget the cluster and end. The caller holds Set.mu.
 func (c *cluster) unlink() {
 	c.unlinked = true
 	c.stop(errUnlinked)
@@ -96,8 +95,8 @@ func (c *cluster) use(l *link) {
 	c.links <- l
 }
 
-// linkedBy reports whether the Secrets have those of the newest link and of the connection in force, and those still
-// name the cluster. A Secret that can't be used any more counts: its last usable version stays in force.
+// linkedBy reports whether the Secrets of the newest link and of the connection in force exist and still name
+// the cluster. A Secret that has become unusable counts, because its last usable version stays in force.
 func (c *cluster) linkedBy(all []*secret) bool {
 	named := func(l *link) bool {
 		return slices.ContainsFunc(all, func(s *secret) bool { return s.UID == l.UID && s.Cluster == c.name })
@@ -131,7 +130,7 @@ func (c *cluster) run(ctx context.Context) {
 	}
 }
 
-// end forgets the cluster, unless the process is what ends.
+// end forgets the cluster, unless the whole process is ending.
 func (c *cluster) end(ctx context.Context) {
 	for _, conn := range []*connection{c.pending, c.inForce} {
 		if conn != nil {
@@ -146,8 +145,7 @@ func (c *cluster) end(ctx context.Context) {
 	c.inForce.end()
 }
 
-// rename gives the cluster the names in a link, such as its trust domain, whatever becomes of
-// the connections.
+// rename gives the cluster the names in a link, such as its trust domain, independently of the connections.
 func (c *cluster) rename(l *link) {
 	if c.pending != nil {
 		c.pending.intake.rename(l.cluster())
@@ -179,8 +177,8 @@ func (c *cluster) follow(ctx context.Context, l *link) {
 	}
 }
 
-// intake returns that of the next connection. Only the first connection of all passes objects on
-// before it is complete: later ones would mix theirs with those that the catalog has.
+// intake returns the intake of the next connection. Only the very first connection passes objects on before
+// it is complete: later ones would mix theirs with those in the catalog.
 func (c *cluster) intake(l *link) *intake {
 	if c.fed {
 		return nextIntake(c.set.options.Catalog, l.cluster())
@@ -189,9 +187,9 @@ func (c *cluster) intake(l *link) *intake {
 	return firstIntake(c.set.options.Catalog, l.cluster())
 }
 
-// takeOver puts the pending connection in force: it has read everything.
+// takeOver puts the pending connection in force, because it has read everything.
 func (c *cluster) takeOver() {
-	// What still comes from the old connection must not be added to the new objects.
+	// Late events of the old connection must not be mixed with the new objects.
 	if c.inForce != nil {
 		c.inForce.intake.close()
 	}
@@ -201,7 +199,7 @@ func (c *cluster) takeOver() {
 		c.set.log.Error("Linked cluster has no metrics", "cluster", c.name, "err", err)
 	}
 	c.connected(c.pending, nil, "")
-	// The Secret of this connection may be gone since the Set looked last.
+	// The Secret of this connection may have been deleted since the Set last reconciled.
 	c.set.poke()
 }
 
@@ -211,7 +209,7 @@ func (c *cluster) connected(inForce, pending *connection, unmade string) {
 	c.inForce, c.pending, c.unmade = inForce, pending, unmade
 }
 
-// conditions returns those of the cluster now. The caller holds the lock.
+// conditions returns the present conditions of the cluster. The caller holds the lock.
 func (c *cluster) conditions() conditions {
 	var now conditions
 	if c.pending != nil {
@@ -228,7 +226,7 @@ func (c *cluster) conditions() conditions {
 	return now
 }
 
-// observe logs the condition of the cluster and sends an Event when it has changed.
+// observe logs a changed condition of the cluster and sends an Event.
 func (c *cluster) observe(ctx context.Context) {
 	c.mu.Lock()
 	last, now, l := c.last, c.conditions(), c.link
@@ -248,8 +246,8 @@ func (c *cluster) observe(ctx context.Context) {
 	c.tellPending(l, last, now)
 }
 
-// explain says why a connection is in its condition. It asks the API server which rights are
-// lacking.
+// explain says why a connection is in its condition. If access is forbidden, it asks the API server which
+// rights are missing.
 func (c *cluster) explain(ctx context.Context, conn *connection, now condition) string {
 	if now.reason == kube.Forbidden && conn != nil {
 		return conn.denied(ctx, now.text())
@@ -257,7 +255,7 @@ func (c *cluster) explain(ctx context.Context, conn *connection, now condition) 
 	return now.text()
 }
 
-// tellServed tells of what is served.
+// tellServed reports a change of what is served.
 func (c *cluster) tellServed(l *link, last, now conditions) {
 	changed, tookOver := !now.served.sameAs(last.served), last.isPending && !now.isPending
 	server := cmp.Or(now.server, l.server())
@@ -271,7 +269,7 @@ func (c *cluster) tellServed(l *link, last, now conditions) {
 	}
 }
 
-// tellPending tells of a new kubeconfig that doesn't work, while another is in force.
+// tellPending reports a new kubeconfig that doesn't work while another is in force.
 func (c *cluster) tellPending(l *link, last, now conditions) {
 	if now.server == "" || !now.isPending || !now.pending.failing() || last.isPending && last.server != "" && now.pending.sameAs(last.pending) {
 		return
@@ -280,7 +278,6 @@ func (c *cluster) tellPending(l *link, last, now conditions) {
 	c.set.event(l.secret, corev1.EventTypeWarning, "CredentialsUnusable", "cluster "+c.name+" at "+l.server()+": "+staysInForce+now.pending.why)
 }
 
-// status returns the condition as it is shown.
 func (c *cluster) status() Status {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -293,7 +290,7 @@ func (c *cluster) status() Status {
 	}
 }
 
-// poke puts a token into a channel, unless there is one.
+// poke puts a token into a channel, unless it holds one.
 func poke(tokens chan struct{}) {
 	select {
 	case tokens <- struct{}{}:

@@ -20,7 +20,7 @@ type connection struct {
 // open returns a connection for a link, whose objects go to the intake.
 func (c *cluster) open(ctx context.Context, l *link, in *intake) (*connection, error) {
 	o := c.set.options
-	// All connections are on standby: the one in force shows its metrics.
+	// All connections start on standby; the one in force shows its metrics.
 	tables, err := c.set.open(kube.Options{
 		Config: l.configFor(o.Config), Name: c.name, Registerer: o.Registerer, Standby: true, Untrusted: &kube.UntrustedLimits{},
 		Logger: c.set.log.With("server", l.server()), Changed: func() { poke(c.poked) }, Report: kinds.ReportTo(o.Report, c.name),
@@ -39,7 +39,7 @@ func (c *cluster) open(ctx context.Context, l *link, in *intake) (*connection, e
 	return conn, nil
 }
 
-// end ends the connection, which may be nil, and returns when nothing is left of it.
+// end ends the connection, which may be nil, and waits for its goroutines.
 func (conn *connection) end() {
 	if conn == nil {
 		return
@@ -49,8 +49,8 @@ func (conn *connection) end() {
 	<-conn.ended
 }
 
-// settled returns a channel that closes when the connection, which may be nil, has read
-// everything.
+// settled returns a channel that is closed once the connection has read everything. A nil connection returns
+// nil.
 func (conn *connection) settled() <-chan struct{} {
 	if conn == nil {
 		return nil
@@ -63,8 +63,7 @@ func (conn *connection) uses(l *link) bool {
 	return conn != nil && conn.link.Kubeconfig == l.Kubeconfig
 }
 
-// denied names the rights that the credentials lack. If the API server doesn't tell, it returns
-// otherwise.
+// denied names the rights that the credentials lack. If the API server doesn't say, it returns otherwise.
 func (conn *connection) denied(ctx context.Context, otherwise string) string {
 	ctx, cancel := context.WithTimeout(ctx, reviewTimeout)
 	defer cancel()

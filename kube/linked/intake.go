@@ -9,23 +9,22 @@ import (
 	"github.com/signpostd/signpost/kube/kinds"
 )
 
-// Catalog takes what the clusters hold. *catalog.Catalog is one.
+// Catalog receives the objects of the clusters. *catalog.Catalog is one.
 type Catalog interface {
 	kinds.Sink
-	// Replace makes the objects everything that is known of a cluster.
+	// Replace replaces all objects of a cluster.
 	Replace(cluster string, objects []catalog.Object)
 }
 
-// intake passes the objects of one connection to the catalog. A first connection passes them on
-// as they come: no answer uses them until the cluster is synced. A connection that replaces
-// another one keeps them back until they are complete; until then the catalog has those of the
-// other connection.
+// intake passes the objects of one connection to the catalog. The first connection of a cluster passes them
+// on as they come, because no response uses them until the cluster is synced. A connection that replaces
+// another keeps them back until they are complete; until then the catalog has the other's.
 type intake struct {
 	catalog Catalog
 
 	mu      sync.Mutex
 	cluster *catalog.Cluster
-	// kept is nil when objects go on to the catalog.
+	// kept holds the objects until they are complete; nil if they are passed on at once.
 	kept   map[catalog.ID]catalog.Object
 	closed bool
 }
@@ -37,7 +36,7 @@ func firstIntake(c Catalog, cluster *catalog.Cluster) *intake {
 	return &intake{catalog: c, cluster: cluster}
 }
 
-// nextIntake is for a connection whose objects replace those that the catalog has.
+// nextIntake is for a connection whose objects will replace those in the catalog.
 func nextIntake(c Catalog, cluster *catalog.Cluster) *intake {
 	return &intake{catalog: c, cluster: cluster, kept: map[catalog.ID]catalog.Object{}}
 }
@@ -68,7 +67,7 @@ func (in *intake) Delete(id catalog.ID) {
 	}
 }
 
-// complete says that all objects of the cluster have been put.
+// complete is called when all objects of the cluster have been put.
 func (in *intake) complete() {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -94,7 +93,7 @@ func (in *intake) rename(cluster *catalog.Cluster) {
 	in.cluster = cluster
 }
 
-// close makes the intake drop what still comes from the connection.
+// close makes the intake drop later objects of the connection.
 func (in *intake) close() {
 	in.mu.Lock()
 	defer in.mu.Unlock()

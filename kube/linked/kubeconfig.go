@@ -10,27 +10,27 @@ import (
 	"k8s.io/client-go/tools/clientcmd/api"
 )
 
-// errNotYAML replaces the error of the decoder, which may quote credentials.
+// errNotYAML replaces the decoder's error, which may quote credentials.
 var errNotYAML = errors.New("it is no kubeconfig: it can't be decoded as YAML of kind Config")
 
-// Detours says whether kubeconfigs may lead to an API server by way of something else: a proxy
-// (proxy-url), or a server with a path in its URL, as Rancher has it.
+// Detours says whether kubeconfigs may reach an API server through a proxy (proxy-url), or at a URL with a
+// path, as Rancher uses.
 type Detours string
 
-// What kubeconfigs may do.
+// The values of [Detours].
 const (
-	// DetoursRefused is the default: the right to write the Secret is no right to make this
+	// DetoursRefused is the default, because whoever may write the Secret must not be able to make this
 	// process send requests to any URL that it can reach.
 	DetoursRefused Detours = ""
-	// DetoursAllowed is for those who trust whoever may write the Secrets.
+	// DetoursAllowed is for users who trust everyone who may write the Secrets.
 	DetoursAllowed Detours = "allowed"
 )
 
-// DetoursFlag is the flag of the command that allows detours; errors name it.
+// DetoursFlag is the flag that allows detours. Errors name it.
 const DetoursFlag = "linked-clusters-through-proxies"
 
-// loadKubeconfig reads the current context of a kubeconfig. It refuses a kubeconfig that would
-// run a program or send a file of this host: the right to write the Secret is no right to that.
+// loadKubeconfig reads the current context of a kubeconfig. It refuses a kubeconfig that would run a program
+// or send a file of this host, because the right to write the Secret must not grant that.
 func loadKubeconfig(text string, detours Detours) (*rest.Config, error) {
 	file, err := clientcmd.Load([]byte(text))
 	if err != nil {

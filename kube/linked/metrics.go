@@ -6,7 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// metrics are computed when they are scraped, so that no series is left of a forgotten cluster.
+// metrics are computed when they are scraped, so that a forgotten cluster leaves no series.
 type metrics struct {
 	set                                                *Set
 	size, state, age, objects, pending, unusableSecret *prometheus.Desc

@@ -15,7 +15,7 @@ import (
 	"github.com/signpostd/signpost/kube"
 )
 
-// The type, label, annotations and key of a Secret that is a link.
+// The type, label, annotations and data key of a Secret that is a link.
 const (
 	secretType              = "mirror.linkerd.io/remote-kubeconfig"
 	clusterNameLabel        = "multicluster.linkerd.io/cluster-name"
@@ -32,11 +32,11 @@ type secret struct {
 	Type            string
 
 	Cluster, TrustDomain, ClusterDomain string
-	// Kubeconfig has credentials: it must not be logged or shown.
+	// Kubeconfig holds credentials: it must not be logged or shown.
 	Kubeconfig string
 }
 
-// secrets is the kind of the Secrets with the label of links. Others are not requested.
+// secrets is the kind of the Secrets with the label of links. Other Secrets are not requested.
 func secrets() kube.Kind[secret] {
 	return kube.Kind[secret]{
 		Name:     "secret",
@@ -49,8 +49,7 @@ func secrets() kube.Kind[secret] {
 	}
 }
 
-// Reads returns a table of what is read of our own cluster, for telling what that is. Nobody fills
-// it.
+// Reads returns a table of what is read in our own cluster, to describe it. The table is never filled.
 func Reads() kube.AnyTable { return secrets().Table() }
 
 func trimSecret(_ kube.Scope, s *corev1.Secret) (*secret, []kube.Problem) {
@@ -61,13 +60,13 @@ func trimSecret(_ kube.Scope, s *corev1.Secret) (*secret, []kube.Problem) {
 	}, nil
 }
 
-// link is a Secret that can be used.
+// link is a usable Secret.
 type link struct {
 	*secret
 	config *rest.Config
 }
 
-// newLink reads the link in a Secret. The error says what to do about the Secret.
+// newLink parses the link in a Secret. The error says how to fix the Secret.
 func newLink(s *secret, detours Detours) (*link, error) {
 	missing := func(what string) error { return fmt.Errorf("%s is missing; link the cluster again", what) }
 	switch {
@@ -91,15 +90,14 @@ func newLink(s *secret, detours Detours) (*link, error) {
 	return &link{s, config}, nil
 }
 
-// configFor returns how to reach the cluster, for a process that reaches its own by a config: both
-// are told the same about who asks.
+// configFor returns the configuration for the cluster, with the User-Agent of our own.
 func (l *link) configFor(own *rest.Config) *rest.Config {
 	config := rest.CopyConfig(l.config)
 	config.UserAgent = own.UserAgent
 	return config
 }
 
-// server returns the URL of the API server without any credentials or path in it.
+// server returns the URL of the API server without credentials or path.
 func (l *link) server() string {
 	u, err := url.Parse(l.config.Host)
 	if err != nil {
@@ -108,7 +106,7 @@ func (l *link) server() string {
 	return u.Scheme + "://" + u.Host
 }
 
-// cluster returns the cluster as the catalog has it.
+// cluster returns the catalog's object for the cluster.
 func (l *link) cluster() *catalog.Cluster {
 	return &catalog.Cluster{Name: l.Cluster, TrustDomain: l.TrustDomain, ClusterDomain: l.ClusterDomain}
 }

@@ -20,27 +20,26 @@ import (
 	"github.com/signpostd/signpost/kube/kinds"
 )
 
-// Options are what a [Set] is made from. All but Logger are needed.
+// Options configure a [Set]. All fields but Logger are required.
 type Options struct {
-	// Config says where the API server of our own cluster is, and Namespace where the
-	// Secrets are.
+	// Config is the connection to our own API server, and Namespace the namespace of the Secrets.
 	Config    *rest.Config
 	Namespace string
 	Catalog   Catalog
-	// From says which objects endpoints are read from. It is the same for all clusters.
+	// From selects the objects from which endpoints are read, for all clusters.
 	From kinds.EndpointsFrom
 	// Detours says which kubeconfigs are refused.
 	Detours    Detours
 	Registerer prometheus.Registerer
-	// Report takes the problems of objects, in all clusters.
+	// Report receives the problems of objects of all clusters.
 	Report objectmeta.Report
-	// Events takes Events about Secrets. It must not block.
+	// Events sends Events about Secrets. It must not block.
 	Events Events
-	// Logger is slog.Default() when it is nil.
+	// Logger defaults to slog.Default().
 	Logger *slog.Logger
 }
 
-// Events sends Events to the API server, as a record.EventRecorder does.
+// Events sends Events to the API server, as record.EventRecorder does.
 type Events interface {
 	Event(object runtime.Object, eventType, reason, message string)
 }
@@ -59,9 +58,8 @@ type Set struct {
 	settled chan struct{}
 	running sync.WaitGroup
 
-	// good and inForce belong to the goroutine of Run. good has the last usable link of each
-	// Secret, by its name. inForce has the names of the Secrets whose links are in force, one
-	// for each cluster.
+	// good and inForce belong to the goroutine of Run. good has the last usable link of each Secret, by name.
+	// inForce has the names of the Secrets whose links are in force, one per cluster.
 	good    map[string]*link
 	inForce map[string]bool
 
@@ -76,8 +74,8 @@ type badSecret struct {
 	since           time.Time
 }
 
-// New returns a set without clusters. It doesn't contact the API server. It fails when the
-// Registerer refuses a metric.
+// New returns a set without clusters. It doesn't contact the API server. It fails if the Registerer refuses a
+// metric.
 func New(o Options) (*Set, error) {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
@@ -92,7 +90,7 @@ func New(o Options) (*Set, error) {
 		namespaces = []string{o.Namespace}
 	}
 	var err error
-	// Without a Registerer, because spec/destination.md §7.1 has no metrics for Secrets.
+	// There is no Registerer, because spec/destination.md §7.1 has no metrics for Secrets.
 	s.secrets, err = kube.New(kube.Options{Config: o.Config, Namespaces: namespaces, Logger: o.Logger, Report: kinds.ReportTo(o.Report, "")}, s.table)
 	if err != nil {
 		return nil, fmt.Errorf("read the links of other clusters: %w", err)
@@ -104,13 +102,12 @@ func New(o Options) (*Set, error) {
 	return s, nil
 }
 
-// Settled returns a channel that closes once the Secrets have been read and the catalog knows
-// which clusters are linked, or once it is known that the Secrets can't be read. The clusters
-// themselves need not have been read by then.
+// Settled returns a channel that is closed once the catalog knows which clusters are linked, or once the
+// Secrets are known to be unreadable. The clusters themselves may not have been read by then.
 func (s *Set) Settled() <-chan struct{} { return s.settled }
 
-// Run follows the links and their clusters until ctx ends. The catalog then keeps what it has of
-// them. Run is called once.
+// Run follows the links and their clusters until ctx ends. The catalog then keeps the objects of the
+// clusters. Run must be called once only.
 func (s *Set) Run(ctx context.Context) error {
 	defer s.options.Registerer.Unregister(s.metrics)
 	defer s.running.Wait()
@@ -138,9 +135,9 @@ func (s *Set) Run(ctx context.Context) error {
 
 func (s *Set) poke() { poke(s.poked) }
 
-// reconcile starts and forgets clusters, so that they are those that the Secrets name. A cluster that was read
-// with a Secret that is gone is forgotten even if another Secret links it: that one starts anew, so that deleted
-// credentials are never used.
+// reconcile starts and forgets clusters according to the Secrets. A cluster that was read with a deleted
+// Secret is forgotten even if another Secret links it: that one starts anew, so that deleted credentials are
+// never used.
 func (s *Set) reconcile(ctx context.Context) {
 	all := s.table.List()
 	wanted := s.review(all)
@@ -161,13 +158,13 @@ func (s *Set) reconcile(ctx context.Context) {
 		case !c.unlinked:
 			c.use(l)
 		default:
-			// The old one is still ending, and pokes the Set when it has ended.
+			// The old cluster is still ending, and pokes the Set when it has ended.
 		}
 	}
 }
 
-// review returns the links in force by the names of their clusters, and reports the Secrets that
-// can't be used. It sorts the Secrets by precedence.
+// review returns the links in force by cluster name, and reports the Secrets that can't be used. It sorts the
+// Secrets by precedence.
 func (s *Set) review(all []*secret) map[string]*link {
 	slices.SortFunc(all, s.before)
 	wanted, good, problems := map[string]*link{}, map[string]*link{}, map[string]string{}
@@ -194,8 +191,8 @@ func (s *Set) review(all []*secret) map[string]*link {
 	return wanted
 }
 
-// before orders Secrets by precedence: of several Secrets for one cluster the oldest is in
-// force. Of Secrets that were created in the same second, the one in force stays so.
+// before orders Secrets by precedence: of several Secrets for one cluster, the oldest is in force. Of Secrets
+// that were created in the same second, the one in force stays so.
 func (s *Set) before(a, b *secret) int {
 	inForce := func(x *secret) int {
 		if s.inForce[x.Name] {
@@ -206,8 +203,8 @@ func (s *Set) before(a, b *secret) int {
 	return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(inForce(a), inForce(b)), cmp.Compare(a.Name, b.Name))
 }
 
-// linkOf returns the link in a Secret or, when the Secret can't be used now, the last link that
-// was in it, nil for none. The error says what is wrong with the Secret.
+// linkOf returns the link in a Secret. If the Secret can't be used now, it returns the Secret's last usable
+// link (nil if none), and an error that says what is wrong.
 func (s *Set) linkOf(secret *secret) (*link, error) {
 	last := s.good[secret.Name]
 	if last != nil && *last.secret == *secret {
@@ -223,8 +220,7 @@ func (s *Set) linkOf(secret *secret) (*link, error) {
 	return last, err
 }
 
-// tell notes which Secrets can't be used. It reports each when its reason is new, and sends an
-// Event.
+// tell records which Secrets can't be used. It logs each new reason and sends an Event.
 func (s *Set) tell(all []*secret, problems map[string]string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -246,7 +242,6 @@ func (s *Set) tell(all []*secret, problems map[string]string) {
 	s.bad = bad
 }
 
-// event sends an Event about a Secret.
 func (s *Set) event(about *secret, eventType, reason, message string) {
 	s.options.Events.Event(&corev1.ObjectReference{
 		APIVersion: "v1", Kind: "Secret", Namespace: about.Namespace, Name: about.Name, UID: about.UID,

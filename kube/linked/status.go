@@ -10,7 +10,7 @@ import (
 	"github.com/signpostd/signpost/kube"
 )
 
-// StatusPath is where the admin server tells of the links: as JSON, a list of [Status].
+// StatusPath is the path of the admin server that returns the links as JSON, a list of [Status].
 const StatusPath = "/clusters"
 
 // State is the state of a link.
@@ -18,46 +18,45 @@ type State string
 
 // The states of links. A deleted link has none.
 const (
-	// Connecting: the cluster has not been read completely yet, and none of it is served.
+	// Connecting: the cluster has not been read completely yet. Nothing of it is served.
 	Connecting State = "connecting"
 	// Synced: the cluster has been read completely, and its changes are followed.
 	Synced State = "synced"
-	// Stale: changes can't be followed now. What was read last is served.
+	// Stale: changes can't be followed now. The last known objects are served.
 	Stale State = "stale"
 	// Unusable: the Secret can't be used.
 	Unusable State = "unusable"
 )
 
-// Status is the condition of a link at one moment. It contains no credentials.
+// Status is the status of a link at one moment. It contains no credentials.
 type Status struct {
 	Cluster string `json:"cluster"`
 	// Secret is the name of the Secret.
 	Secret string `json:"secret"`
 	State  State  `json:"state"`
-	// Since is when the link came into this state.
+	// Since is when the link entered this state.
 	Since time.Time `json:"since"`
-	// Reason says why the link is connecting, stale or unusable, if that is known, and why the
-	// newest kubeconfig isn't in force.
+	// Reason says why the link is connecting, stale or unusable, if known, and why the newest kubeconfig
+	// isn't in force.
 	Reason string `json:"reason,omitempty"`
-	// Pending is true while the newest kubeconfig of the Secret isn't in force, because not
-	// everything has been read with it, and the one before is.
+	// Pending is true while the newest kubeconfig of the Secret has not read everything, and the previous one
+	// is in force.
 	Pending bool `json:"pending,omitempty"`
 	// Server is the URL of the API server, without a path.
 	Server        string `json:"server,omitempty"`
 	TrustDomain   string `json:"trustDomain,omitempty"`
 	ClusterDomain string `json:"clusterDomain,omitempty"`
-	// Objects is how many objects of the cluster are held in memory.
+	// Objects is the number of objects of the cluster in memory.
 	Objects int `json:"objects"`
 }
 
-// condition is the state of a connection, by its tables.
+// condition is the state of a connection, according to its tables.
 type condition struct {
 	state State
-	// reason is why a table can't be filled, empty while nothing is wrong. detail has the
-	// particulars.
+	// reason is why a table can't be filled; empty if nothing is wrong. detail is the error.
 	reason kube.Reason
 	detail string
-	// why is both in words, and says which rights are lacking; empty until that was found out.
+	// why is the full explanation, including missing rights; empty until it is known.
 	why     string
 	objects int
 }
@@ -66,10 +65,10 @@ func (c condition) sameAs(o condition) bool {
 	return c.state == o.state && c.reason == o.reason && c.failing() == o.failing()
 }
 
-// failing reports whether something is wrong that will be tried again.
+// failing reports whether something is wrong that will be retried.
 func (c condition) failing() bool { return c.reason != "" || c.state == Connecting && c.detail != "" }
 
-// text returns the reason and its particulars.
+// text returns the reason with its detail.
 func (c condition) text() string {
 	switch {
 	case c.why != "":
@@ -81,14 +80,13 @@ func (c condition) text() string {
 	}
 }
 
-// conditions are those of the connections of a cluster.
+// conditions are the conditions of a cluster's connections.
 type conditions struct {
-	// served is the condition of what is served; without a connection in force, it is that of
-	// the pending one.
+	// served is the condition of what is served; without a connection in force, that of the pending one.
 	served, pending condition
 	// isPending is true while the newest kubeconfig isn't in force.
 	isPending bool
-	// server is that of the connection in force; empty for none.
+	// server is the server of the connection in force; empty for none.
 	server string
 }
 
@@ -97,7 +95,7 @@ func (c conditions) sameAs(o conditions) bool {
 		(!c.isPending || c.pending.sameAs(o.pending))
 }
 
-// keepWhy takes over what was found out about conditions that have not changed.
+// keepWhy copies the explanations of conditions that have not changed.
 func (c *conditions) keepWhy(last conditions) {
 	if c.served.sameAs(last.served) && c.served.reason != "" {
 		c.served.why = last.served.why
@@ -107,7 +105,7 @@ func (c *conditions) keepWhy(last conditions) {
 	}
 }
 
-// staysInForce begins what is said of a kubeconfig that doesn't work.
+// staysInForce starts the message about a kubeconfig that doesn't work.
 const staysInForce = "the new kubeconfig doesn't work, and the one before stays in force: "
 
 // reason returns what is wrong; empty for nothing.
@@ -126,12 +124,12 @@ func (c conditions) reason() string {
 	return strings.Join(slices.DeleteFunc(all, func(s string) bool { return s == "" }), "; ")
 }
 
-// silentFor is how long changes may be missed before a cluster counts as stale although nothing
-// has failed. Gaps between two watches are shorter.
+// silentFor is how long changes may be missed before a cluster counts as stale without a failure. Gaps
+// between two watches are shorter.
 const silentFor = 5 * time.Second
 
-// conditionOf returns the condition of a connection by its tables. In force it is Synced unless
-// they say otherwise, and before that Connecting.
+// conditionOf returns the condition of a connection from its tables. state is Synced for the connection in
+// force and Connecting for another; the tables may worsen it.
 func conditionOf(tables []kube.TableStatus, state State) condition {
 	c := condition{state: state}
 	for _, t := range tables {
@@ -153,7 +151,7 @@ func conditionOf(tables []kube.TableStatus, state State) condition {
 	return c
 }
 
-// Status returns the condition of each link, sorted by cluster and Secret.
+// Status returns the status of each link, sorted by cluster and Secret.
 func (s *Set) Status() []Status {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -172,5 +170,5 @@ func (s *Set) Status() []Status {
 	return all
 }
 
-// Secrets returns the condition of the table of the Secrets that link clusters.
+// Secrets returns the status of the table of the Secrets that link clusters.
 func (s *Set) Secrets() kube.TableStatus { return s.secrets.Status()[0] }
