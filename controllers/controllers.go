@@ -28,7 +28,7 @@ import (
 	"github.com/signpostd/signpost/kube"
 )
 
-// Name names a controller, as the flag --controllers does.
+// Name is the name of a controller, as in the flag --controllers.
 type Name string
 
 // The controllers.
@@ -37,7 +37,7 @@ const (
 	Endpoints Name = "endpoints"
 	// EndpointSlices writes the EndpointSlices of Services that select pods.
 	EndpointSlices Name = "endpointslices"
-	// Mirroring writes the EndpointSlices of Endpoints that somebody wrote by hand.
+	// Mirroring writes the EndpointSlices of hand-written Endpoints.
 	Mirroring Name = "mirroring"
 	// ExternalWorkloads writes the EndpointSlices of Services that select ExternalWorkloads.
 	ExternalWorkloads Name = "externalworkloads"
@@ -46,20 +46,20 @@ const (
 // Names returns the names of all controllers.
 func Names() []Name { return []Name{Endpoints, EndpointSlices, Mirroring, ExternalWorkloads} }
 
-// Loop are the settings that the controllers have in common.
+// Loop has the settings that the controllers have in common.
 type Loop struct {
 	// Workers is how many Services are synced at once.
 	Workers int
-	// BatchPeriod is how long a change of a pod waits for others to come.
+	// BatchPeriod is how long a pod's change waits, to be synced together with further changes.
 	BatchPeriod time.Duration
 }
 
-// Config says what a [Set] is made of.
+// Config configures a [Set].
 type Config struct {
-	// Controllers are those that run; at least one.
+	// Controllers are the controllers to run; at least one.
 	Controllers []Name
-	// Client writes the objects. Where replicas elect a leader, its transport must refuse
-	// the writes of a process that no longer leads.
+	// Client writes the objects. With leader election, its transport must refuse writes while this process is
+	// not the leader.
 	Client kubernetes.Interface
 	// EventClient writes the Events, with a rate limit of its own.
 	EventClient kubernetes.Interface
@@ -70,31 +70,31 @@ type Config struct {
 	// RepairFirst is as in [reconcile.Options].
 	RepairFirst time.Duration
 
-	// Tracer begins a span for each sync; nil begins none.
+	// Tracer starts a span for each sync; nil starts none.
 	Tracer  *tracing.Tracer
 	Metrics *reconcile.Metrics
-	// MirroringMetrics are those of mirroring; nil for none.
+	// MirroringMetrics are the metrics of mirroring; nil for none.
 	MirroringMetrics *mirroring.Metrics
 	Logger           *slog.Logger
 }
 
-// controller is one of those that a set runs.
+// controller is a controller of a set.
 type controller interface {
-	// Run works for one term.
+	// Run works for one term of leadership.
 	Run(ctx context.Context)
-	// Health says how its writes go.
+	// Health returns the health of its writes.
 	Health() reconcile.Health
-	// Waiting says why a Service waits, if it does.
+	// Waiting returns why a Service waits, if it does.
 	Waiting(key reconcile.Key) (reconcile.Wait, bool)
 }
 
-// Set is a set of controllers over common tables.
+// Set is a set of controllers over shared tables.
 type Set struct {
 	events *events
 	run    []controller
 	tables []kube.AnyTable
 
-	// Tables and indexes of kinds that no controller depends on are nil.
+	// Tables and indexes that no controller needs are nil.
 	services              *kube.Table[corev1.Service]
 	pods                  *kube.Table[watched.Pod]
 	endpoints             *kube.Table[watched.EncodedEndpoints]
@@ -110,7 +110,7 @@ type Set struct {
 	externalWorkloadController *externalworkloads.Controller
 }
 
-// New returns a set that doesn't run yet.
+// New returns a set that isn't running.
 func New(c Config) (*Set, error) {
 	if err := checkNames(c.Controllers); err != nil {
 		return nil, err
@@ -147,10 +147,10 @@ func join(names []Name) string {
 	return strings.Join(list, ", ")
 }
 
-// Tables returns the tables that the cluster has to fill.
+// Tables returns the tables that the cluster must fill.
 func (s *Set) Tables() []kube.AnyTable { return s.tables }
 
-// Lead runs the controllers until ctx ends. It is called once the tables are filled.
+// Lead runs the controllers until ctx ends. Call it once the tables are filled.
 func (s *Set) Lead(ctx context.Context) error {
 	stop := s.events.start()
 	defer stop()
@@ -162,7 +162,7 @@ func (s *Set) Lead(ctx context.Context) error {
 	return nil
 }
 
-// Health says how the writes of all controllers go, while the set leads.
+// Health returns the health of all controllers' writes, while the set leads.
 func (s *Set) Health() reconcile.Health {
 	var health reconcile.Health
 	for _, c := range s.run {
@@ -171,7 +171,7 @@ func (s *Set) Health() reconcile.Health {
 	return health
 }
 
-// Waiting returns why a Service waits to be synced again, by the name of what its controller makes,
+// Waiting returns why a Service waits for its next sync, by the kind of objects that its controller writes,
 // while the set leads.
 func (s *Set) Waiting(key reconcile.Key) map[string]reconcile.Wait {
 	waits := map[string]reconcile.Wait{}
@@ -183,7 +183,7 @@ func (s *Set) Waiting(key reconcile.Key) map[string]reconcile.Wait {
 	return waits
 }
 
-// makes says what a controller makes, in words.
+// makes returns the kind of objects that a controller writes, in words.
 func (s *Set) makes(c controller) string {
 	switch c {
 	case s.endpointsController:
@@ -197,7 +197,7 @@ func (s *Set) makes(c controller) string {
 	}
 }
 
-// makeTables makes the tables of the kinds that the controllers depend on.
+// makeTables makes the tables that the controllers need.
 func (s *Set) makeTables(c Config) {
 	runs := func(names ...Name) bool {
 		return slices.ContainsFunc(names, func(n Name) bool { return slices.Contains(c.Controllers, n) })

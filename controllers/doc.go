@@ -1,23 +1,20 @@
-// Package controllers writes what other programs read about endpoints: Endpoints and
-// EndpointSlices, for Services that select pods or ExternalWorkloads, and for Endpoints
-// that somebody wrote by hand.
+// Package controllers writes Endpoints and EndpointSlices: for Services that select pods or
+// ExternalWorkloads, and for hand-written Endpoints. The controllers role (app/process) makes one [Set].
 //
-// A [Set] is made of the controllers that the command asks for. It has tables for the
-// kube.Cluster of the process, keeps the membership of Services up to date from
-// them whether it leads or not, and while it leads ([Set.Lead]) it runs one loop
-// for each controller:
+// A Set runs the controllers of its configuration over shared tables, which the kube.Cluster of the process
+// fills. It always keeps the membership of Services (which workloads a Service selects) up to date, leader or
+// not. While it leads ([Set.Lead]), it runs one loop per controller:
 //
 //	tables of kube ──► membership ──► loop: queue of Services ──► plan ──► API server
 //	                                   ▲                           │
-//	                                   └── what others changed ◄── overlay of own writes
+//	                                   └──── external changes ◄── overlay of own writes
 //
-// In reading order: controllers.go makes a set and runs it, handlers.go is what a change of
-// each kind leads to, and events.go sends Events. Each of the packages endpoints,
-// endpointslices, mirroring and externalworkloads has one controller. They share watched
-// (what is kept of objects), membership (who selects whom), reconcile (the loop, the
-// overlay), slices (reading and writing EndpointSlices), subsets (packing of Endpoints) and
-// frugal (clients whose writes cost less). rights.go says which rights the controllers need.
+// Packages endpoints, endpointslices, mirroring and externalworkloads have one controller each. They share
+// watched (what is kept of objects), membership, reconcile (the loop and the overlay), slices (reading and
+// writing EndpointSlices), subsets (packing of Endpoints) and metadataclient (clients with cheaper writes).
 //
-// New and Tables are called once, before the cluster runs; Lead may be called again
-// after it has returned.
+// # Concurrency
+//
+// New and Tables are called once, before the cluster runs. Lead may be called again after it has returned.
+// The other methods may be called from any goroutine.
 package controllers

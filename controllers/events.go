@@ -15,7 +15,7 @@ import (
 	"github.com/signpostd/signpost/internal/eventsink"
 )
 
-// events sends Events to the API server during terms.
+// events sends Events to the API server during terms of leadership.
 type events struct {
 	client    kubernetes.Interface
 	log       *slog.Logger
@@ -31,7 +31,7 @@ type recorder struct {
 
 var _ record.EventRecorder = (*recorder)(nil)
 
-// recorder returns a new recorder for a component.
+// recorder returns a recorder for a component.
 func (e *events) recorder(component string) record.EventRecorder {
 	r := &recorder{component: component, log: e.log}
 	e.recorders = append(e.recorders, r)

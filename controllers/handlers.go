@@ -13,8 +13,8 @@ import (
 	"github.com/signpostd/signpost/controllers/watched"
 )
 
-// The handlers of the tables. Each brings the membership up to date, leading or not, and
-// then tells the controllers which Services are concerned (spec/endpoints.md §4).
+// The handlers of the tables. Each updates the membership, leader or not, and then passes the affected
+// Services to the controllers (spec/endpoints.md §4).
 
 func (s *Set) serviceChanged(old, current *corev1.Service) {
 	key := nameOf(old, current)
@@ -68,8 +68,8 @@ func (s *Set) workloadChanged(old, current *externalworkloads.Workload) {
 	s.externalWorkloadController.WorkloadsChanged(workload.Namespace, services)
 }
 
-// replace tells an index that a workload has come, changed or gone, and returns the Services
-// that are concerned. The function same says that two versions differ at most in their labels.
+// replace applies a workload's change to an index and returns the affected Services. The function same
+// reports whether two versions differ at most in their labels.
 func replace[W any](index *membership.Index[*W], key types.NamespacedName, old, current *W, same func(a, b *W) bool) []string {
 	switch {
 	case current == nil:

@@ -8,24 +8,24 @@ import (
 	"github.com/signpostd/signpost/kube"
 )
 
-// Right is a right to objects that a controller needs, beside those to list and to watch what its
-// tables hold. Roles and `signpost check` are made of it.
+// Right is a right that a controller needs besides list and watch on what its tables hold. Roles and
+// `signpost check` are derived from it.
 type Right struct {
 	// Group, Resource and Verbs are as in a rule of a role. A subresource follows a slash.
 	Group, Resource string
 	Verbs           []string
-	// Why says what the right is for, and Without what happens where it is missing. Both are
-	// clauses without a full stop. An empty Without means that the controller can't do its work.
+	// Why says what the right is for, and Without what happens without it. Both are clauses without a full
+	// stop. An empty Without means that the controller can't work.
 	Why, Without string
 }
 
-// refusedOwners is what happens where nobody may say that an object must not go before its slices.
+// refusedOwners is what happens without the right to set blockOwnerDeletion.
 const refusedOwners = "a cluster that checks this (OpenShift does) refuses the EndpointSlices"
 
 // keepServices is the right to set blockOwnerDeletion in the slices of a Service.
 var keepServices = Right{Resource: "services/finalizers", Verbs: []string{"update"}, Why: "to keep a Service from going before its slices", Without: refusedOwners}
 
-// Rights returns the rights that a controller needs, the ones about Events last.
+// Rights returns the rights that a controller needs, the ones for Events last.
 func Rights(name Name) []Right {
 	var rights []Right
 	switch name {
@@ -52,8 +52,7 @@ func writeSlices() []Right {
 	return []Right{{Group: discoveryv1.GroupName, Resource: "endpointslices", Verbs: []string{"get", "create", "update", "delete"}}}
 }
 
-// Reads returns the tables that some controllers need, for telling what they read. Nobody fills
-// them.
+// Reads returns the tables that controllers need, to describe what they read. The tables are never filled.
 func Reads(names ...Name) []kube.AnyTable {
 	s := &Set{}
 	s.makeTables(Config{Controllers: slices.Clone(names)})

@@ -26,20 +26,20 @@ import (
 )
 
 const (
-	// Component is the source of the events (spec/endpoints.md §2).
+	// Component is the source of the Events (spec/endpoints.md §2).
 	Component = "endpoint-controller"
 
 	queueName = "endpoint"
 )
 
-// The delays between failures (spec/endpoints.md §2).
+// The shortest and the longest delay before a failed sync is retried (spec/endpoints.md §2).
 const retryFirst, retryLimit = 5 * time.Millisecond, 1000 * time.Second
 
-// Options are what a [Controller] is made from.
+// Options configure a [Controller].
 type Options struct {
 	Client corev1client.EndpointsGetter
-	// Services is asked before Endpoints are overwritten that somebody else wrote, and when a
-	// Service seems to be gone.
+	// Services is read before another writer's Endpoints are overwritten, and to confirm that a Service is
+	// deleted.
 	Services    corev1client.ServicesGetter
 	Pods        *membership.Index[*watched.Pod]
 	Endpoints   *kube.Table[watched.EncodedEndpoints]
@@ -48,7 +48,7 @@ type Options struct {
 	// RepairFirst is as in [reconcile.Options].
 	RepairFirst time.Duration
 	Recorder    record.EventRecorder
-	// Tracer begins a span for each sync; nil begins none.
+	// Tracer starts a span for each sync; nil starts none.
 	Tracer  *tracing.Tracer
 	Metrics *reconcile.Metrics
 	Logger  *slog.Logger
@@ -64,7 +64,7 @@ type Controller struct {
 	history *history
 }
 
-// New returns a controller that doesn't run yet.
+// New returns a controller that isn't running.
 func New(o Options) *Controller {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
@@ -82,21 +82,21 @@ func New(o Options) *Controller {
 	return c
 }
 
-// Run writes Endpoints until ctx ends, beginning with a look at all Services, and at
-// all Endpoints that a Service may have left behind.
+// Run writes Endpoints until ctx ends. It first syncs all Services, and all Endpoints that a deleted Service
+// may have left.
 func (c *Controller) Run(ctx context.Context) {
 	defer c.forget()
 	c.history = newHistory()
 	c.loop.Run(ctx, func() []reconcile.Key { return append(c.o.Pods.Services(), c.leftovers()...) })
 }
 
-// Health says how the writes go.
+// Health returns the health of the controller's writes.
 func (c *Controller) Health() reconcile.Health { return c.loop.Health() }
 
 // Waiting returns why a Service waits, if it does.
 func (c *Controller) Waiting(key reconcile.Key) (reconcile.Wait, bool) { return c.loop.Waiting(key) }
 
-// forget drops what is remembered of a term: somebody else may lead before the next one.
+// forget drops the state of a term, because another process may lead before the next one.
 func (c *Controller) forget() {
 	c.overlay.Forget()
 	c.told.Forget()
@@ -111,8 +111,8 @@ func (c *Controller) leftovers() []reconcile.Key {
 		if c.o.Pods.Get(key) != nil {
 			continue
 		}
-		// An old program may use Endpoints as the lock for the election of its leader. They have
-		// no Service, and are not left over from one.
+		// Old programs use Endpoints as their leader election lock. These have no Service, and are no
+		// leftovers.
 		if _, locked := ep.Object().Annotations[resourcelock.LeaderElectionRecordAnnotationKey]; !locked {
 			keys = append(keys, key)
 		}
@@ -124,17 +124,17 @@ func keyOf(ep *watched.EncodedEndpoints) reconcile.Key {
 	return reconcile.Key{Namespace: ep.GetNamespace(), Name: ep.GetName()}
 }
 
-// ServiceChanged is to be called after a Service has come, changed or gone.
+// ServiceChanged must be called after a Service was added, changed or deleted.
 func (c *Controller) ServiceChanged(key reconcile.Key) { c.loop.Add(key) }
 
-// PodsChanged is to be called with the Services that a change of a pod concerns.
+// PodsChanged must be called with the Services that a pod's change affects.
 func (c *Controller) PodsChanged(namespace string, services []string) {
 	c.loop.AddBatched(namespace, services...)
 }
 
-// EndpointsChanged is to be called after Endpoints have come, changed or gone. Those of
-// a Service that selects pods are repaired when somebody else has changed them. The
-// Kubernetes controller leaves them until the Service or its pods change (spec/endpoints.md §4.5).
+// EndpointsChanged must be called after Endpoints were added, changed or deleted. If another writer changed
+// the Endpoints of a Service that selects pods, they are repaired. (The Kubernetes controller repairs them
+// only when the Service or its pods change; spec/endpoints.md §4.5.)
 func (c *Controller) EndpointsChanged(old, now *watched.EncodedEndpoints) {
 	if !c.loop.Running() {
 		return
@@ -152,7 +152,7 @@ func (c *Controller) EndpointsChanged(old, now *watched.EncodedEndpoints) {
 	c.loop.Repair(key, what, now.ChangedBy())
 }
 
-// sync makes the Endpoints of a Service what they have to be (spec/endpoints.md §5, §8).
+// sync brings the Endpoints of a Service into their desired state (spec/endpoints.md §5, §8).
 func (c *Controller) sync(ctx context.Context, key reconcile.Key) error {
 	service, pods := c.o.Pods.Service(key)
 	if service == nil {
@@ -167,7 +167,7 @@ func (c *Controller) sync(ctx context.Context, key reconcile.Key) error {
 	cause := c.history.trigger(service, pods)
 	err := c.apply(ctx, service, pods, cause)
 	if reconcile.IsConflict(err) {
-		// Somebody else wrote the Endpoints, and the table doesn't know it yet.
+		// Another writer changed the Endpoints, and the table doesn't have that version yet.
 		if err = c.refresh(ctx, key); err == nil {
 			err = c.apply(ctx, service, pods, cause)
 		}
@@ -176,7 +176,7 @@ func (c *Controller) sync(ctx context.Context, key reconcile.Key) error {
 	return err
 }
 
-// of returns the Endpoints of a Service; nil when there are none.
+// of returns the Endpoints of a Service; nil if there are none.
 func (c *Controller) of(key reconcile.Key) *corev1.Endpoints {
 	stored := c.overlay.Merge(key, func() []*corev1.Endpoints {
 		if ep := c.o.Endpoints.Get(key.Namespace, key.Name); ep != nil {
@@ -190,9 +190,9 @@ func (c *Controller) of(key reconcile.Key) *corev1.Endpoints {
 	return stored[0]
 }
 
-// apply plans and writes. Endpoints of which somebody else wrote the present version are only
-// overwritten on the word of the API server: the watches of Services and Endpoints are not
-// ordered, so a user may have removed the selector before.
+// apply plans and writes. Before it overwrites a version that another writer wrote, it reads the Service from
+// the API server: the watches of Services and Endpoints are not ordered, so a user may have removed the
+// selector first.
 func (c *Controller) apply(ctx context.Context, service *corev1.Service, pods []*watched.Pod, cause time.Time) error {
 	key := reconcile.Key{Namespace: service.Namespace, Name: service.Name}
 	current := c.of(key)
@@ -231,7 +231,7 @@ func (c *Controller) apply(ctx context.Context, service *corev1.Service, pods []
 	return &writeError{action: action, wanted: wanted, err: fmt.Errorf("%s Endpoints %s: %w", action, key, err)}
 }
 
-// repair has a Service synced if somebody else has changed its Endpoints while they were written.
+// repair queues a Service if another writer changed its Endpoints during our write.
 func (c *Controller) repair(key reconcile.Key, written *corev1.Endpoints, what reconcile.ExternalChange) {
 	if what == reconcile.Untouched {
 		return
@@ -243,8 +243,8 @@ func (c *Controller) repair(key reconcile.Key, written *corev1.Endpoints, what r
 	c.loop.Repair(key, what, by)
 }
 
-// confirm reads a Service from the API server. It returns nil when the Service doesn't select
-// what it did any more: then its event is on the way, and leads to another sync.
+// confirm reads a Service from the API server. It returns nil if the Service has another selector now,
+// because its event will lead to another sync.
 func (c *Controller) confirm(ctx context.Context, service *corev1.Service) (*corev1.Service, error) {
 	live, err := c.o.Services.Services(service.Namespace).Get(ctx, service.Name, metav1.GetOptions{})
 	switch {
@@ -258,7 +258,7 @@ func (c *Controller) confirm(ctx context.Context, service *corev1.Service) (*cor
 	return live, nil
 }
 
-// writeError is the failure of a write, with what was to be written.
+// writeError is a failed write, with the object that was to be written.
 type writeError struct {
 	action Action
 	wanted *corev1.Endpoints
@@ -268,10 +268,10 @@ type writeError struct {
 // Error implements error.
 func (e *writeError) Error() string { return e.err.Error() }
 
-// Unwrap returns the reason.
+// Unwrap returns the cause.
 func (e *writeError) Unwrap() error { return e.err }
 
-// announce tells of a failure by an Event on the Endpoints (spec/endpoints.md §5.12).
+// announce reports a failure with an Event on the Endpoints (spec/endpoints.md §5.12).
 func (c *Controller) announce(key reconcile.Key, err error) {
 	var failed *writeError
 	if !errors.As(err, &failed) || !reconcile.IsRefused(err) {
@@ -290,7 +290,7 @@ func (c *Controller) announce(key reconcile.Key, err error) {
 	}
 }
 
-// contested tells of somebody who keeps changing the Endpoints of a Service.
+// contested reports another writer that keeps changing the Endpoints of a Service.
 func (c *Controller) contested(key reconcile.Key) {
 	if ep := c.of(key); ep != nil {
 		c.o.Recorder.Event(&corev1.ObjectReference{
@@ -299,7 +299,6 @@ func (c *Controller) contested(key reconcile.Key) {
 	}
 }
 
-// refresh reads the Endpoints from the API server.
 func (c *Controller) refresh(ctx context.Context, key reconcile.Key) error {
 	live, err := c.o.Client.Endpoints(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
 	if err == nil {
@@ -317,10 +316,9 @@ func (c *Controller) refresh(ctx context.Context, key reconcile.Key) error {
 	return nil
 }
 
-// deleteLeftover deletes the Endpoints of a Service that is gone. It makes sure that
-// the Service is gone first, because the table of Services may lag behind that of
-// Endpoints (spec/endpoints.md §8.1, §11 K11). If somebody has changed the Endpoints
-// meanwhile, they are no longer what the Service has left, and stay.
+// deleteLeftover deletes the Endpoints of a deleted Service. It first confirms the deletion with the API
+// server, because the table of Services may lag behind that of Endpoints (spec/endpoints.md §8.1, §11 K11).
+// If another writer has changed the Endpoints meanwhile, they are no longer a leftover, and stay.
 func (c *Controller) deleteLeftover(ctx context.Context, key reconcile.Key) error {
 	left := c.of(key)
 	if left == nil {
@@ -355,7 +353,7 @@ func (c *Controller) deleteLeftover(ctx context.Context, key reconcile.Key) erro
 	}
 }
 
-// logWritten writes a line to the log about a write that succeeded.
+// logWritten logs a successful write.
 func (c *Controller) logWritten(key reconcile.Key, operation string, ep *corev1.Endpoints, cause time.Time) {
 	if !c.o.Logger.Enabled(context.Background(), slog.LevelDebug) {
 		return

@@ -9,8 +9,8 @@ import (
 	"github.com/signpostd/signpost/controllers/watched"
 )
 
-// podIP returns the first IP of a pod that is of the family of the Service, in
-// normal form (spec/endpoints.md §5.4). An IP that can't be parsed is skipped (K14).
+// podIP returns the first IP of a pod in the family of the Service, in canonical form (spec/endpoints.md
+// §5.4). An IP that doesn't parse is skipped (K14).
 func podIP(service *corev1.Service, pod *watched.Pod) (string, bool) {
 	v6 := wantsIPv6(service, pod)
 	for _, text := range pod.IPs {
@@ -24,8 +24,8 @@ func podIP(service *corev1.Service, pod *watched.Pod) (string, bool) {
 	return "", false
 }
 
-// wantsIPv6 reports whether addresses must be IPv6. A Service that comes from a watch may
-// lack the families that the API server fills in when it answers a read.
+// wantsIPv6 reports whether addresses must be IPv6. A Service from a watch may lack the families that the API
+// server fills in on reads.
 func wantsIPv6(service *corev1.Service, pod *watched.Pod) bool {
 	switch {
 	case len(service.Spec.IPFamilies) > 0:
@@ -42,15 +42,15 @@ func isIPv6(text string) bool {
 	return ok && ip.Is6()
 }
 
-// isNormalIPv4 reports whether a text is an IPv4 address in normal form, the only form that
-// netip accepts. Nearly all IPs are, so that they need not be formatted and compared.
+// isNormalIPv4 reports whether text is an IPv4 address in canonical form, the only form that netip accepts.
+// Nearly all IPs are, so they need not be formatted and compared.
 func isNormalIPv4(text string) bool {
 	ip, err := netip.ParseAddr(text)
 	return err == nil && ip.Is4()
 }
 
-// normal returns an IP as text. That is the text that it was parsed from, without a new
-// string, if that is in normal form.
+// normal returns an IP as text. If the text that it was parsed from is canonical, it returns that, without
+// allocating.
 func normal(ip netip.Addr, text string) string {
 	var buffer [64]byte
 	b := ip.AppendTo(buffer[:0])

@@ -11,9 +11,9 @@ import (
 	"github.com/signpostd/signpost/controllers/watched"
 )
 
-// groups returns the addresses of pods in one subset for each outcome of looking
-// up the ports of the Service in a pod (spec/endpoints.md §6.4), which is one
-// subset unless ports have names. They still have to be packed and put in order.
+// groups returns the addresses of pods in one subset for each result of resolving the Service's ports in a
+// pod (spec/endpoints.md §6.4). There is one subset unless ports have names. The subsets are not packed or
+// sorted yet.
 func groups(service *corev1.Service, pods []*watched.Pod) []corev1.EndpointSubset {
 	if len(service.Spec.Ports) == 0 && !isHeadless(service) {
 		return nil
@@ -40,14 +40,14 @@ type grouping struct {
 	refs    []corev1.ObjectReference // of one piece, for all pods
 }
 
-// lookup is the outcome of looking up a port of the Service in a pod.
+// lookup is the result of resolving a port of the Service in a pod.
 type lookup struct {
 	number int32
 	ok     bool
 }
 
-// add adds a pod to its group, unless it has no address or none of the ports
-// (§5.4, §5.6). A new group gets room for that many addresses.
+// add adds a pod to its group, unless it has no address or none of the ports (§5.4, §5.6). A new group gets
+// room for that many addresses.
 func (g *grouping) add(pod *watched.Pod, room int) {
 	ip, ok := podIP(g.service, pod)
 	if !ok || !g.lookUp(pod) {
@@ -62,8 +62,8 @@ func (g *grouping) add(pod *watched.Pod, room int) {
 	}
 }
 
-// lookUp finds the ports of the Service in a pod. It returns false when there are
-// ports, and the pod has none of them.
+// lookUp resolves the ports of the Service in a pod. It returns false if the Service has ports and the pod
+// has none of them.
 func (g *grouping) lookUp(pod *watched.Pod) bool {
 	some := len(g.ports) == 0
 	for i := range g.ports {
@@ -74,7 +74,7 @@ func (g *grouping) lookUp(pod *watched.Pod) bool {
 	return some
 }
 
-// group returns the group of the pod whose ports were looked up last.
+// group returns the group of the pod whose ports were resolved last.
 func (g *grouping) group(room int) *corev1.EndpointSubset {
 	for i, found := range g.found {
 		if slices.Equal(found, g.ports) {

@@ -10,26 +10,25 @@ import (
 	"github.com/signpostd/signpost/controllers/watched"
 )
 
-// history is what this process has done for each Service in a term. It finds the times of the
-// changes that lead to syncs (spec/endpoints.md §5.13). It may be used for different Services at
-// a time.
+// history is what this process did for each Service in a term. It finds the time of the change that leads to
+// a sync (spec/endpoints.md §5.13). It may be used for different Services at the same time.
 type history struct {
 	mu    sync.Mutex
 	known map[reconcile.Key]synced
 }
 
-// synced is what the last sync of a Service was based on.
+// synced is the input of the last sync of a Service.
 type synced struct {
 	created time.Time
 	pods    []*watched.Pod
-	// version is that of the Endpoints that this process wrote last; empty when it wrote none.
+	// version is the version of the Endpoints that this process wrote last; empty if it wrote none.
 	version string
 }
 
 func newHistory() *history { return &history{known: map[reconcile.Key]synced{}} }
 
-// trigger returns the time of the change that leads to a sync of a Service with these pods,
-// which it keeps; zero when it isn't known.
+// trigger returns the time of the change that leads to a sync of a Service with these pods; zero if it isn't
+// known. It keeps the pods.
 func (h *history) trigger(service *corev1.Service, pods []*watched.Pod) time.Time {
 	now := synced{created: service.CreationTimestamp.Time, pods: pods}
 	key := reconcile.Key{Namespace: service.Namespace, Name: service.Name}
@@ -54,7 +53,7 @@ func (h *history) trigger(service *corev1.Service, pods []*watched.Pod) time.Tim
 	return first
 }
 
-// transitions returns when the pods, by name, became ready or stopped being so.
+// transitions returns when the pods, by name, became ready or unready.
 func (s synced) transitions() map[string]time.Time {
 	times := make(map[string]time.Time, len(s.pods))
 	for _, pod := range s.pods {
@@ -65,7 +64,7 @@ func (s synced) transitions() map[string]time.Time {
 	return times
 }
 
-// wrote notes the version of the Endpoints that this process has just written.
+// wrote records the version of the Endpoints that this process has just written.
 func (h *history) wrote(key reconcile.Key, version string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -74,14 +73,14 @@ func (h *history) wrote(key reconcile.Key, version string) {
 	h.known[key] = now
 }
 
-// isOwn reports whether this process wrote a version of the Endpoints, and nobody has since.
+// isOwn reports whether this process wrote this version of the Endpoints.
 func (h *history) isOwn(key reconcile.Key, version string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return version != "" && h.known[key].version == version
 }
 
-// forget drops what is known of a Service that is gone.
+// forget drops the state of a deleted Service.
 func (h *history) forget(key reconcile.Key) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -4,14 +4,14 @@ package endpoints
 
 import corev1 "k8s.io/api/core/v1"
 
-// socket is an address that is ready, with one of its ports.
+// socket is a ready address with one of its ports.
 type socket struct {
 	ip       string
 	port     int32
 	protocol corev1.Protocol
 }
 
-// lacks reports whether a version of Endpoints lacks addresses or ports that are ready in another one.
+// lacks reports whether a version of Endpoints lacks ready addresses or ports of another one.
 func lacks(version, other *corev1.Endpoints) bool {
 	has := sockets(version)
 	for s := range sockets(other) {

@@ -13,17 +13,16 @@ import (
 	"github.com/signpostd/signpost/controllers/watched"
 )
 
-// Action is what to do with Endpoints.
+// Action is the request that a plan makes.
 type Action int
 
 // The actions (spec/endpoints.md §5.11).
 const (
-	// None is to leave the Endpoints, or their absence, as they are.
+	// None leaves the Endpoints, or their absence, unchanged.
 	None Action = iota
-	// Create is to create Endpoints in the namespace of the Service.
+	// Create creates Endpoints in the namespace of the Service.
 	Create
-	// Update is to update the Endpoints, on condition that they still have the
-	// UID and the resource version that the update has.
+	// Update updates the Endpoints, with their UID and resource version as preconditions.
 	Update
 )
 
@@ -39,20 +38,19 @@ func (a Action) String() string {
 	}
 }
 
-// Plan decides what becomes of the Endpoints of a Service
-// (spec/endpoints.md §5.1, §5.3–§5.11). The pods are those that the Service
-// selects, in any order. The current Endpoints are nil where there are none.
-// The trigger is the time of the change that led here, zero when it isn't known;
-// it is written with other changes, and is none itself.
+// Plan decides about the Endpoints of a Service (spec/endpoints.md §5.1, §5.3–§5.11). The arguments are the
+// pods that the Service selects, in any order; the current Endpoints, nil if there are none; and the time of
+// the change that led here, zero if it isn't known. The time is written with other changes, and alone causes
+// no write.
 //
-// The Endpoints that come with [Create] and [Update] are the body of the
-// request; with [None] they are nil. They point to the nodes' names in the pods.
+// With [Create] and [Update], the returned Endpoints are the body of the request; with [None] they are nil.
+// They point to the nodes' names in the pods.
 //
-// Where the Kubernetes controller would write without need or write what the API
-// server refuses, Plan does not (§11 K5, K6, K12–K14, §21 C1).
+// Plan avoids writes that the Kubernetes controller makes without need, or that the API server refuses (§11
+// K5, K6, K12–K14, §21 C1).
 func Plan(service *corev1.Service, pods []*watched.Pod, current *corev1.Endpoints, trigger time.Time) (Action, *corev1.Endpoints) {
 	if !selects(service) {
-		// What was written before stays (K3).
+		// The Endpoints that were written before stay (K3).
 		return None, nil
 	}
 	var w wanted
@@ -70,12 +68,12 @@ func Plan(service *corev1.Service, pods []*watched.Pod, current *corev1.Endpoint
 	}
 }
 
-// selects reports whether the Service has Endpoints that follow from pods (§5.1).
+// selects reports whether the Service has Endpoints that are derived from pods (§5.1).
 func selects(service *corev1.Service) bool {
 	return service.Spec.Type != corev1.ServiceTypeExternalName && service.Spec.Selector != nil
 }
 
-// labelsFor returns all labels that the Endpoints of a Service have (§5.10).
+// labelsFor returns all labels of a Service's Endpoints (§5.10).
 func labelsFor(service *corev1.Service) map[string]string {
 	labels := make(map[string]string, len(service.Labels)+2)
 	maps.Copy(labels, service.Labels)
@@ -92,7 +90,7 @@ func isHeadless(service *corev1.Service) bool {
 	return service.Spec.ClusterIP == corev1.ClusterIPNone
 }
 
-// wanted is what matters about the Endpoints of a Service.
+// wanted is the desired state of a Service's Endpoints.
 type wanted struct {
 	labels    map[string]string
 	subsets   []corev1.EndpointSubset
@@ -102,12 +100,12 @@ type wanted struct {
 // is reports whether Endpoints need no update (§5.9).
 func (w *wanted) is(current *corev1.Endpoints) bool {
 	return w.annotated(current) && maps.Equal(current.Labels, w.labels) &&
-		// The first comparison is the cheaper one, and is needed because
-		// truncated subsets may be none that Canonical would return.
+		// The first comparison is cheaper. It is also needed because Canonical may never return truncated
+		// subsets.
 		(subsets.Equal(current.Subsets, w.subsets) || subsets.Equal(subsets.Canonical(current.Subsets), w.subsets))
 }
 
-// annotated reports whether Endpoints say whether they are truncated as they should.
+// annotated reports whether the over-capacity annotation of Endpoints is right.
 func (w *wanted) annotated(current *corev1.Endpoints) bool {
 	value, ok := current.Annotations[OverCapacityAnnotation]
 	if w.truncated {

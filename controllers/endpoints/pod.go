@@ -7,14 +7,13 @@ import (
 	"github.com/signpostd/signpost/controllers/watched"
 )
 
-// included reports whether the Endpoints of a Service have a pod that it selects
-// (spec/endpoints.md §5.3).
+// included reports whether the Endpoints of a Service include a pod that it selects (spec/endpoints.md §5.3).
 func included(service *corev1.Service, pod *watched.Pod) bool {
 	return !pod.Finished && (pod.IP != "" || len(pod.IPs) > 0) &&
 		(!pod.Terminating || service.Spec.PublishNotReadyAddresses)
 }
 
-// ready reports whether a pod is among the ready ones (§5.7).
+// ready reports whether a pod is listed as ready (§5.7).
 func ready(service *corev1.Service, pod *watched.Pod) bool {
 	return service.Spec.PublishNotReadyAddresses || pod.Ready == corev1.ConditionTrue
 }
@@ -27,7 +26,7 @@ func hostname(service *corev1.Service, pod *watched.Pod) string {
 	return ""
 }
 
-// target returns the port of a pod that a port of the Service leads to (§5.6).
+// target returns the pod's port that a port of the Service targets (§5.6).
 func target(pod *watched.Pod, port *corev1.ServicePort) (number int32, ok bool) {
 	if port.TargetPort.Type == intstr.Int {
 		return port.TargetPort.IntVal, true

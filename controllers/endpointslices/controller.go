@@ -41,16 +41,16 @@ const (
 	queueName = "endpoint_slice"
 )
 
-// The delays between failures (spec/endpoints.md §2).
+// The shortest and the longest delay before a failed sync is retried (spec/endpoints.md §2).
 const retryFirst, retryLimit = time.Second, 1000 * time.Second
 
-// Options are what a [Controller] is made from.
+// Options configure a [Controller].
 type Options struct {
 	Client discoveryclient.EndpointSlicesGetter
-	// Services is asked before the slices that a selector has left are deleted.
+	// Services is read before the slices of a removed selector are deleted.
 	Services corev1client.ServicesGetter
-	// Mirrored returns the Endpoints of a Service without a selector if slices have all that they say, and nil
-	// otherwise. It is nil if Endpoints are not mirrored here.
+	// Mirrored returns the Endpoints of a Service without a selector if slices mirror all of them, else nil.
+	// The function is nil if this process doesn't mirror Endpoints.
 	Mirrored func(key reconcile.Key) *corev1.Endpoints
 	Pods     *membership.Index[*watched.Pod]
 	// PodTable has the pods of the index. Slices has the index [watched.ByService].
@@ -63,7 +63,7 @@ type Options struct {
 	// RepairFirst is as in [reconcile.Options].
 	RepairFirst time.Duration
 	Recorder    record.EventRecorder
-	// Tracer begins a span for each sync; nil begins none.
+	// Tracer starts a span for each sync; nil starts none.
 	Tracer  *tracing.Tracer
 	Metrics *reconcile.Metrics
 	Logger  *slog.Logger
@@ -73,12 +73,12 @@ type Options struct {
 type Controller struct {
 	o    Options
 	loop *reconcile.Loop
-	// nodesChanged has room for one signal: however many nodes change, the distribution
-	// of endpoints over zones is looked at once.
+	// nodesChanged has room for one signal: however many nodes change, the distribution of endpoints over
+	// zones is computed once.
 	nodesChanged chan struct{}
 	nodes        *nodes
 	mu           sync.Mutex
-	// moved are the nodes that have come or changed their zone since nodes were looked at.
+	// moved are the nodes that were added or changed their zone since the last redistribution.
 	moved map[string]bool
 
 	// leading is true during terms.
@@ -87,18 +87,18 @@ type Controller struct {
 	store  *slices.Store
 	writer *writer
 	told   reconcile.EventDedup[string]
-	// These are new for each term.
+	// The following are new for each term.
 	reconciler *endpointslice.Reconciler
 	topology   *topologycache.TopologyCache
-	// cpus are those of each zone when the library was told of the nodes; nil if there can be no hints.
+	// cpus is the CPU of each zone as last given to the library; nil if no hints are possible.
 	cpus     map[string]int64
 	triggers *util.TriggerTimeTracker
-	// tracker is for the library only, which notes in it what it writes. Nobody asks it: the store
+	// tracker is only for the library, which records its writes there. Nothing reads it, because the store
 	// knows more.
 	tracker *util.EndpointSliceTracker
 }
 
-// New returns a controller that doesn't run yet.
+// New returns a controller that isn't running.
 func New(o Options) *Controller {
 	if o.Metrics == nil {
 		o.Metrics = reconcile.NewMetrics(nil, nil)
@@ -117,7 +117,7 @@ func New(o Options) *Controller {
 	return c
 }
 
-// Run writes slices until ctx ends, beginning with a look at all Services.
+// Run writes slices until ctx ends. It first syncs all Services.
 func (c *Controller) Run(ctx context.Context) {
 	c.begin()
 	defer c.forget()
@@ -132,7 +132,7 @@ func (c *Controller) Run(ctx context.Context) {
 	background.Wait()
 }
 
-// begin makes what is new for each term.
+// begin makes the state of a new term.
 func (c *Controller) begin() {
 	c.topology, c.triggers, c.tracker = topologycache.NewTopologyCache(), util.NewTriggerTimeTracker(), util.NewEndpointSliceTracker()
 	c.reconciler = endpointslice.NewReconciler(
@@ -141,14 +141,14 @@ func (c *Controller) begin() {
 	)
 }
 
-// Health says how the writes go.
+// Health returns the health of the controller's writes.
 func (c *Controller) Health() reconcile.Health { return c.loop.Health() }
 
 // Waiting returns why a Service waits, if it does.
 func (c *Controller) Waiting(key reconcile.Key) (reconcile.Wait, bool) { return c.loop.Waiting(key) }
 
-// forget drops what is remembered of a term: somebody else may lead before the next one. The gauges
-// of the library count what this process sees to, which is nothing between terms.
+// forget drops the state of a term, because another process may lead before the next one. It also resets the
+// library's gauges, which count only what the leader manages.
 func (c *Controller) forget() {
 	c.store.Forget()
 	c.told.Forget()
@@ -164,21 +164,21 @@ func (c *Controller) forget() {
 	c.reconciler, c.topology, c.triggers, c.tracker = nil, nil, nil, nil
 }
 
-// ServiceChanged is to be called after a Service has come, changed or gone.
+// ServiceChanged must be called after a Service was added, changed or deleted.
 func (c *Controller) ServiceChanged(key reconcile.Key) { c.loop.Add(key) }
 
-// PodsChanged is to be called with the Services that a change of a pod concerns.
+// PodsChanged must be called with the Services that a pod's change affects.
 func (c *Controller) PodsChanged(namespace string, services []string) {
 	c.loop.AddBatched(namespace, services...)
 }
 
-// SliceChanged is to be called after a slice has come, changed or gone.
+// SliceChanged must be called after a slice was added, changed or deleted.
 func (c *Controller) SliceChanged(old, current *watched.Slice) {
 	c.store.Changed(old, current)
 }
 
-// NodeChanged is to be called after a node has come, changed or gone: endpoints carry
-// the zones of their nodes, and are distributed over zones by their ready nodes.
+// NodeChanged must be called after a node was added, changed or deleted, because endpoints carry the zones of
+// their nodes and are distributed over zones by the ready nodes.
 func (c *Controller) NodeChanged(old, current *watched.Node) {
 	moved := c.nodes.changed(old, current)
 	if !c.leading.Load() {
@@ -195,8 +195,8 @@ func (c *Controller) NodeChanged(old, current *watched.Node) {
 	}
 }
 
-// missingNodes returns the nodes that pods run on, that don't exist, and that slices have endpoints on. They may have
-// been deleted just before this process started.
+// missingNodes returns nodes that don't exist, but that pods run on and slices have endpoints on. They may
+// have been deleted just before this process started.
 func (c *Controller) missingNodes() []*watched.Node {
 	missing := map[string]bool{}
 	for _, p := range c.o.PodTable.List() {
@@ -215,7 +215,8 @@ func (c *Controller) missingNodes() []*watched.Node {
 		for _, e := range s.Object().Endpoints {
 			if e.NodeName != nil && missing[*e.NodeName] {
 				delete(missing, *e.NodeName)
-				// Of its CPU nothing is known: a node that isn't ready doesn't count in the distribution over zones.
+				// The node's CPU is unknown, but a node that isn't ready doesn't count in the distribution
+				// over zones.
 				found = append(found, &watched.Node{Name: *e.NodeName, Zone: ptr.Deref(e.Zone, "")})
 			}
 		}
@@ -223,7 +224,7 @@ func (c *Controller) missingNodes() []*watched.Node {
 	return found
 }
 
-// syncMoved syncs the Services that have a pod on a node that has moved.
+// syncMoved syncs the Services that have a pod on a moved node.
 func (c *Controller) syncMoved() {
 	c.mu.Lock()
 	moved := c.moved
@@ -239,7 +240,8 @@ func (c *Controller) syncMoved() {
 	}
 }
 
-// followNodes looks at the distribution over zones whenever nodes have changed, also when a deleted one no longer counts.
+// followNodes recomputes the distribution over zones whenever nodes have changed, or a deleted node's grace
+// period has ended.
 func (c *Controller) followNodes(ctx context.Context) {
 	expires := time.NewTimer(0) // a deleted one may count since before the term
 	defer expires.Stop()
@@ -270,8 +272,8 @@ func (c *Controller) redistribute() {
 	}
 }
 
-// syncUnhinted syncs the Services that ask for hints and have none: the library doesn't name them when hints become
-// possible.
+// syncUnhinted syncs the Services that want hints and have none, because the library doesn't list them when
+// hints become possible.
 func (c *Controller) syncUnhinted() {
 	for _, key := range c.o.Pods.Services() {
 		service := c.o.Pods.Get(key)
@@ -281,7 +283,7 @@ func (c *Controller) syncUnhinted() {
 	}
 }
 
-// topologyMode reports whether a Service asks for hints by its annotation.
+// topologyMode reports whether a Service's annotation asks for hints.
 func topologyMode(service *corev1.Service) bool {
 	mode, ok := service.Annotations[corev1.DeprecatedAnnotationTopologyAwareHints]
 	if !ok {
@@ -290,7 +292,8 @@ func topologyMode(service *corev1.Service) bool {
 	return mode == "Auto" || mode == "auto"
 }
 
-// setNodes tells the library of the nodes. It reports whether the distribution of CPUs over zones has changed.
+// setNodes passes the nodes to the library. It reports whether the distribution of CPU over zones has
+// changed.
 func (c *Controller) setNodes() (changed bool) {
 	all := c.nodes.all()
 	objects := make([]*corev1.Node, len(all))
@@ -303,7 +306,7 @@ func (c *Controller) setNodes() (changed bool) {
 	return !maps.Equal(before, c.cpus)
 }
 
-// sync makes the slices of a Service what they have to be, and counts that.
+// sync brings the slices of a Service into their desired state, and counts the result.
 func (c *Controller) sync(ctx context.Context, key reconcile.Key) error {
 	err := c.syncService(ctx, key)
 	result := "success"
@@ -314,14 +317,13 @@ func (c *Controller) sync(ctx context.Context, key reconcile.Key) error {
 	return err
 }
 
-// syncService makes the slices of a Service what they have to be (spec/endpoints.md §13.3).
+// syncService brings the slices of a Service into their desired state (spec/endpoints.md §13.3).
 func (c *Controller) syncService(ctx context.Context, key reconcile.Key) error {
-	// What the library has noted of its writes would only grow: one entry for each slice that
-	// ever was.
+	// The library's record of its writes would only grow, by one entry for each slice that ever existed.
 	defer c.tracker.DeleteService(key.Namespace, key.Name)
 	service, members := c.o.Pods.Service(key)
 	if service == nil {
-		// The slices go with their owner.
+		// The garbage collector deletes the slices with their owner.
 		c.triggers.DeleteService(key.Namespace, key.Name)
 		c.uncount(key)
 		for _, family := range []discoveryv1.AddressType{discoveryv1.AddressTypeIPv4, discoveryv1.AddressTypeIPv6} {
@@ -341,7 +343,7 @@ func (c *Controller) syncService(ctx context.Context, key reconcile.Key) error {
 		cause := c.triggers.ComputeEndpointLastChangeTriggerTime(key.Namespace, service, pods)
 		err := c.reconcile(ctx, key, service, pods, cause)
 		if reconcile.IsConflict(err) {
-			// Somebody else wrote a slice, and the table doesn't know it yet.
+			// Another writer changed a slice, and the table doesn't have that version yet.
 			if err = c.store.Refresh(ctx, key); err == nil {
 				err = c.reconcile(ctx, key, service, pods, cause)
 			}
@@ -352,13 +354,13 @@ func (c *Controller) syncService(ctx context.Context, key reconcile.Key) error {
 	return err
 }
 
-// uncount has the gauges no longer count the slices of a Service.
+// uncount removes the slices of a Service from the gauges.
 func (c *Controller) uncount(key reconcile.Key) {
 	c.reconciler.DeleteService(key.Namespace, key.Name)
 	c.o.Metrics.Sized(queueName, key, reconcile.Size{})
 }
 
-// announce tells of a failure by an Event on the Service.
+// announce reports a failure with an Event on the Service.
 func (c *Controller) announce(service *corev1.Service, key reconcile.Key, err error) {
 	if !reconcile.IsRefused(err) {
 		c.told.Unreported(key)
@@ -369,7 +371,7 @@ func (c *Controller) announce(service *corev1.Service, key reconcile.Key, err er
 	}
 }
 
-// contested tells of somebody who keeps changing the slices of a Service.
+// contested reports another writer that keeps changing the slices of a Service.
 func (c *Controller) contested(key reconcile.Key) {
 	if service := c.o.Pods.Get(key); service != nil {
 		c.o.Recorder.Event(service, corev1.EventTypeWarning, reconcile.Contested, reconcile.ContestedMessage)
@@ -382,8 +384,8 @@ func (c *Controller) reconcile(ctx context.Context, key reconcile.Key, service *
 		existing[i] = sortable(e)
 	}
 	c.writer.begin(ctx, key, existing)
-	// Without a logger: the reconciler would log a line for each pod without a node in each
-	// sync, and its error names those pods anyway.
+	// The logger is empty, because the reconciler would log a line for each pod without a node in each sync,
+	// and its error names those pods anyway.
 	err := c.reconciler.Reconcile(klog.Logger{}, service, pods, existing, cause)
 	size, failed := c.writer.end(key)
 	c.o.Metrics.Sized(queueName, key, size)
@@ -396,8 +398,8 @@ func (c *Controller) reconcile(ctx context.Context, key reconcile.Key, service *
 	return nil
 }
 
-// sortable returns a copy of a slice for the library, which sorts ports and the addresses
-// of an endpoint in place. It changes nothing else, so that the rest need not be copied.
+// sortable returns a copy of a slice for the library, which sorts ports and the addresses of an endpoint in
+// place. The library changes nothing else, so the rest is not copied.
 func sortable(e *discoveryv1.EndpointSlice) *discoveryv1.EndpointSlice {
 	for i := range e.Endpoints {
 		if len(e.Endpoints[i].Addresses) > 1 {

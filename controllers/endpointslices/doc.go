@@ -1,10 +1,11 @@
-// Package endpointslices writes the EndpointSlices of Services that select pods, in the
-// place of the Kubernetes EndpointSlice controller (spec/endpoints.md §13).
+// Package endpointslices writes the EndpointSlices of Services that select pods, replacing the Kubernetes
+// EndpointSlice controller (spec/endpoints.md §13).
 //
-// What slices have to be, and how they are packed, is decided by the reconciler of
-// k8s.io/endpointslice. This package gives it the members of a Service and its
-// slices, both without a scan or an outdated read, and carries out its writes.
-// Package controllers makes the [Controller], tells it about changes and runs it.
+// The reconciler of k8s.io/endpointslice decides what slices should contain and how they are packed. This
+// package gives it the members and the slices of a Service, without scans or outdated reads, and carries out
+// its writes. Package controllers makes the [Controller], calls it for changes and runs it.
 //
-// The methods of a Controller may be called from any goroutine.
+// # Concurrency
+//
+// The methods of a Controller may be called from any goroutine; Run has one call at a time.
 package endpointslices

@@ -17,17 +17,17 @@ import (
 	"github.com/signpostd/signpost/controllers/reconcile"
 )
 
-// Mirrored is to be called after the Endpoints of a Service have been mirrored: they may have taken the place of a
-// selector whose slices are left.
+// Mirrored must be called after the Endpoints of a Service have been mirrored. They may replace a selector
+// whose slices are left.
 func (c *Controller) Mirrored(key reconcile.Key) {
 	if len(c.store.Of(key)) > 0 {
 		c.loop.Add(key)
 	}
 }
 
-// deleteLeftovers deletes the slices that a selector has left, if the Service has none any more and hand-written
-// Endpoints have taken its place: kube-proxy would go on sending traffic to both. Otherwise what was written for a
-// selector stays, as in Kubernetes (spec/endpoints.md K3).
+// deleteLeftovers deletes the slices of a removed selector if hand-written Endpoints replace it, because
+// kube-proxy would keep sending traffic to both. Otherwise these slices stay, as in Kubernetes
+// (spec/endpoints.md K3).
 func (c *Controller) deleteLeftovers(ctx context.Context, key reconcile.Key, service *corev1.Service) error {
 	if c.o.Mirrored == nil {
 		return nil
@@ -53,9 +53,10 @@ func (c *Controller) deleteLeftovers(ctx context.Context, key reconcile.Key, ser
 	return nil
 }
 
-// isHandWritten reports whether somebody else wrote Endpoints, and not a controller for the selector that has left
-// these slices. Programs that edit Endpoints, such as kubectl apply, leave the controller's label on them: then an
-// address that the selector didn't give says so, unless the selector gave more addresses than Endpoints may have.
+// isHandWritten reports whether Endpoints are hand-written, rather than a controller's for the selector that
+// left these slices. Programs that edit Endpoints, such as kubectl apply, keep the controller's label. With
+// that label, Endpoints count as hand-written if they have an address that the selector didn't give, unless
+// the selector gave more addresses than Endpoints may have.
 func isHandWritten(e *corev1.Endpoints, left []*discoveryv1.EndpointSlice) bool {
 	if e.Labels[endpoints.ManagedByLabel] != endpoints.ManagedBy {
 		return true
@@ -76,7 +77,7 @@ func isHandWritten(e *corev1.Endpoints, left []*discoveryv1.EndpointSlice) bool 
 	})
 }
 
-// selectorIsGone asks the API server whether a Service still exists without a selector: the watches may lag.
+// selectorIsGone asks the API server whether a Service exists without a selector, because watches may lag.
 func (c *Controller) selectorIsGone(ctx context.Context, service *corev1.Service) (bool, error) {
 	live, err := c.o.Services.Services(service.Namespace).Get(ctx, service.Name, metav1.GetOptions{})
 	switch {

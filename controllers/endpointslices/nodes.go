@@ -15,20 +15,20 @@ import (
 	"github.com/signpostd/signpost/controllers/watched"
 )
 
-// orphanGrace is how long a deleted Node counts as if it still existed. The pod garbage collector waits as
-// long before it deletes the pods of such a node.
+// orphanGrace is how long a deleted Node is treated as existing. The pod garbage collector waits as long
+// before it deletes the pods of such a node.
 const orphanGrace = 40 * time.Second
 
-// nodes are the Nodes as the slices see them: those that exist, and those that were deleted within the [orphanGrace].
-// So a Node that is deleted and created again changes no slice. They follow the handler of the table and not the table
-// itself, which lacks a deleted Node before its handlers know.
+// nodes are the Nodes for the purpose of slices: existing ones, and those deleted within [orphanGrace]. So
+// deleting and recreating a Node changes no slice. The data comes from the table's handler and not from the
+// table, because the table drops a deleted Node before its handlers are called.
 type nodes struct {
 	mu      sync.Mutex
 	exist   map[string]*watched.Node
 	deleted map[string]deletedNode
 }
 
-// deletedNode is a Node that was deleted, as it was last. It counts until a time.
+// deletedNode is the last version of a deleted Node, and until when it counts as existing.
 type deletedNode struct {
 	last  *watched.Node
 	until time.Time
@@ -40,8 +40,8 @@ func newNodes() *nodes {
 	return &nodes{exist: map[string]*watched.Node{}, deleted: map[string]deletedNode{}}
 }
 
-// changed notes that a Node has come, changed or gone. It reports whether endpoints on the node have to be written
-// again: because the node is new, or has another zone.
+// changed records that a Node was added, changed or deleted. It reports whether endpoints on the node must be
+// written again, because the node is new or in another zone.
 func (n *nodes) changed(old, current *watched.Node) (moved bool) {
 	now := time.Now()
 	n.mu.Lock()
@@ -60,7 +60,7 @@ func (n *nodes) changed(old, current *watched.Node) (moved bool) {
 	return before == nil || before.Zone != n.get(current.Name, now).Zone
 }
 
-// assume counts Nodes as just deleted that were deleted before this process read anything.
+// assume treats Nodes as just deleted that were deleted before this process read anything.
 func (n *nodes) assume(missing []*watched.Node) {
 	until := time.Now().Add(orphanGrace)
 	n.mu.Lock()
@@ -72,8 +72,8 @@ func (n *nodes) assume(missing []*watched.Node) {
 	}
 }
 
-// expire forgets the deleted Nodes whose time is over. It returns after which time there is another one to forget; zero
-// if there is none.
+// expire forgets deleted Nodes whose grace period has ended. It returns the time until the next one ends;
+// zero for none.
 func (n *nodes) expire() (wake time.Duration) {
 	now := time.Now()
 	n.mu.Lock()
@@ -87,12 +87,12 @@ func (n *nodes) expire() (wake time.Duration) {
 	return wake
 }
 
-// prune forgets the deleted Nodes whose time is over. The caller holds the lock.
+// prune forgets deleted Nodes whose grace period has ended. The caller holds the lock.
 func (n *nodes) prune(now time.Time) {
 	maps.DeleteFunc(n.deleted, func(_ string, d deletedNode) bool { return !now.Before(d.until) })
 }
 
-// get returns what a Node counts as; nil if it doesn't count as existing. The caller holds the lock.
+// get returns the effective version of a Node; nil if it counts as deleted. The caller holds the lock.
 func (n *nodes) get(name string, now time.Time) *watched.Node {
 	exists := n.exist[name]
 	switch d, ok := n.deleted[name]; {
@@ -105,7 +105,7 @@ func (n *nodes) get(name string, now time.Time) *watched.Node {
 	}
 }
 
-// whole reports whether a Node has all that a kubelet or cloud controller adds soon after the Node was created.
+// whole reports whether a Node has everything that kubelet and cloud controller add soon after its creation.
 func whole(n *watched.Node) bool { return n.Zone != "" && n.Ready && n.MilliCPU > 0 }
 
 // node returns a Node, or nil.
@@ -115,7 +115,7 @@ func (n *nodes) node(name string) *watched.Node {
 	return n.get(name, time.Now())
 }
 
-// Get implements listers.NodeLister. The error is NotFound when there is no Node of that name.
+// Get implements listers.NodeLister. The error is NotFound if there is no Node of that name.
 func (n *nodes) Get(name string) (*corev1.Node, error) {
 	node := n.node(name)
 	if node == nil {
@@ -124,7 +124,7 @@ func (n *nodes) Get(name string) (*corev1.Node, error) {
 	return node.Object(), nil
 }
 
-// all returns all Nodes. Deleted ones without a zone or a CPU are left out: they would keep Services from having hints.
+// all returns all Nodes. Deleted ones without a zone or CPU are left out, because they would prevent hints.
 func (n *nodes) all() []*watched.Node {
 	now := time.Now()
 	n.mu.Lock()
@@ -152,8 +152,8 @@ func (n *nodes) List(selector labels.Selector) ([]*corev1.Node, error) {
 	return list, nil
 }
 
-// cpuByZone returns the CPU of each zone, in thousandths: what the library decides by whether Services get hints, and
-// how their endpoints are distributed. It is nil if there can be no hints.
+// cpuByZone returns the CPU of each zone in thousandths, by which the library decides on hints and
+// distributes endpoints. It returns nil if no hints are possible.
 func cpuByZone(all []*watched.Node) map[string]int64 {
 	cpus := map[string]int64{}
 	for _, n := range all {
@@ -171,7 +171,7 @@ func cpuByZone(all []*watched.Node) map[string]int64 {
 	return cpus
 }
 
-// parseKey reads "namespace/name".
+// parseKey parses "namespace/name".
 func parseKey(text string) reconcile.Key {
 	namespace, name, _ := strings.Cut(text, "/")
 	return reconcile.Key{Namespace: namespace, Name: name}

@@ -16,23 +16,23 @@ import (
 	"github.com/signpostd/signpost/controllers/watched"
 )
 
-// writer is the client that the library writes slices with. It writes through the
-// store and keeps the errors, which the library turns into text.
+// writer is the client with which the library writes slices. It writes through the store and keeps the
+// errors, because the library turns them into text.
 type writer struct {
 	kubernetes.Interface // nil: only DiscoveryV1 is called
 	discoveryclient.DiscoveryV1Interface
 	store *store.Store
 
 	mu sync.Mutex
-	// syncs are under way, by Service.
+	// syncs are the syncs under way, by Service.
 	syncs map[reconcile.Key]*underway
 }
 
-// underway is a sync that the library does. It keeps the context, which the library doesn't pass on.
+// underway is a sync in the library. It keeps the context, because the library doesn't pass it on.
 type underway struct {
 	ctx      context.Context
 	existing []*discoveryv1.EndpointSlice
-	// endpoints are how many each slice has now, by its name.
+	// endpoints is the present number of endpoints of each slice, by name.
 	endpoints map[string]int
 	// failed is the first failure.
 	failed error
@@ -50,7 +50,7 @@ func (w *writer) EndpointSlices(namespace string) discoveryclient.EndpointSliceI
 	return sliceWriter{writer: w, namespace: namespace}
 }
 
-// begin prepares for a sync of a Service that has these slices.
+// begin prepares a sync of a Service that has these slices.
 func (w *writer) begin(ctx context.Context, key reconcile.Key, existing []*discoveryv1.EndpointSlice) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -61,7 +61,7 @@ func (w *writer) begin(ctx context.Context, key reconcile.Key, existing []*disco
 	w.syncs[key] = s
 }
 
-// end returns what the slices of the Service are now, and the first failure of the sync.
+// end returns the size of the Service's slices after the sync, and its first failure.
 func (w *writer) end(key reconcile.Key) (reconcile.Size, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -74,7 +74,7 @@ func (w *writer) end(key reconcile.Key) (reconcile.Size, error) {
 	return size, s.failed
 }
 
-// wrote notes a slice that was created or updated.
+// wrote records a created or updated slice.
 func (w *writer) wrote(key reconcile.Key, e *discoveryv1.EndpointSlice) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -83,7 +83,7 @@ func (w *writer) wrote(key reconcile.Key, e *discoveryv1.EndpointSlice) {
 	}
 }
 
-// deleted notes a slice that was deleted.
+// deleted records a deleted slice.
 func (w *writer) deleted(key reconcile.Key, name string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -100,7 +100,7 @@ func (w *writer) note(key reconcile.Key, err error) {
 	}
 }
 
-// context returns that of the sync of a Service; other if there is none.
+// context returns the context of a Service's sync; other if there is none.
 func (w *writer) context(key reconcile.Key, other context.Context) context.Context {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -110,7 +110,7 @@ func (w *writer) context(key reconcile.Key, other context.Context) context.Conte
 	return other
 }
 
-// find returns a slice that one of the syncs began with, and its Service.
+// find returns an existing slice of a sync under way, and its Service.
 func (w *writer) find(namespace, name string) (reconcile.Key, *discoveryv1.EndpointSlice) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -156,8 +156,8 @@ func (s sliceWriter) Update(ctx context.Context, e *discoveryv1.EndpointSlice, _
 	return made, err
 }
 
-// detach makes a slice of the library's own one that can be kept: the library has it point
-// into the objects of the pods, whose memory is used again after the sync.
+// detach makes a slice from the library safe to keep: it points into pod objects whose memory is reused after
+// the sync.
 func detach(e *discoveryv1.EndpointSlice) {
 	copies := make([]string, 0, 3*len(e.Endpoints)) // of one piece: there may be a thousand endpoints
 	for i := range e.Endpoints {

@@ -22,23 +22,24 @@ import (
 )
 
 const (
-	// Component is the source of the events.
+	// Component is the source of the Events.
 	Component = "external-workload-endpoints-controller"
 
 	queueName = "endpoints_controller_workqueue" // spec/destination.md §7.2
-	// attempts is how many plans one sync may make: a new one each time a write shows that
-	// the slices are not those that the plan was made from.
+	// attempts is how many plans one sync may make. A write that shows that the plan was made from outdated
+	// slices leads to a new plan.
 	attempts = 3
 )
 
-// The delays between failures (spec/destination.md §8.6).
+// The shortest and the longest delay before a failed sync is retried (spec/destination.md §8.6).
 const retryFirst, retryLimit = 5 * time.Millisecond, 1000 * time.Second
 
-// Options are what a [Controller] is made from.
+// Options configure a [Controller].
 type Options struct {
 	Client    discoveryclient.EndpointSlicesGetter
 	Workloads *membership.Index[*Workload]
-	// Known reports whether Workloads has all ExternalWorkloads, because they were read or the cluster has none; nil is always.
+	// Known reports whether Workloads has all ExternalWorkloads, because they were read or the cluster lacks
+	// the kind; nil means always.
 	Known func() bool
 	// Slices has the index watched.ByService.
 	Slices  *kube.Table[watched.Slice]
@@ -46,14 +47,14 @@ type Options struct {
 	// RepairFirst is as in [reconcile.Options].
 	RepairFirst time.Duration
 	Recorder    record.EventRecorder
-	// Tracer begins a span for each sync; nil begins none.
+	// Tracer starts a span for each sync; nil starts none.
 	Tracer  *tracing.Tracer
 	Metrics *reconcile.Metrics
 	Logger  *slog.Logger
 }
 
-// Controller writes the EndpointSlices of Services that select ExternalWorkloads. Its
-// methods may be called from any goroutine; Run has one call at a time.
+// Controller writes the EndpointSlices of Services that select ExternalWorkloads. Its methods may be called
+// from any goroutine; Run has one call at a time.
 type Controller struct {
 	o     Options
 	loop  *reconcile.Loop
@@ -61,7 +62,7 @@ type Controller struct {
 	told  reconcile.EventDedup[Problem]
 }
 
-// New returns a controller that doesn't run yet.
+// New returns a controller that isn't running.
 func New(o Options) *Controller {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
@@ -78,8 +79,8 @@ func New(o Options) *Controller {
 	return c
 }
 
-// Run writes slices until ctx ends, beginning with a look at all Services. It waits until the workloads are known: slices of
-// workloads that exist and can't be read would be deleted.
+// Run writes slices until ctx ends. It first waits until the workloads are known, because slices of existing
+// workloads that can't be read would be deleted. Then it syncs all Services.
 func (c *Controller) Run(ctx context.Context) {
 	defer c.forget()
 	if c.awaitKnown(ctx) {
@@ -87,10 +88,10 @@ func (c *Controller) Run(ctx context.Context) {
 	}
 }
 
-// knownEvery is how often a controller that waits looks whether the workloads are known.
+// knownEvery is how often a waiting controller checks whether the workloads are known.
 const knownEvery = time.Second
 
-// awaitKnown returns true when the workloads are known, and false if ctx ends before.
+// awaitKnown waits until the workloads are known. It returns false if ctx ends before.
 func (c *Controller) awaitKnown(ctx context.Context) bool {
 	if c.o.Known == nil || c.o.Known() {
 		return true
@@ -108,32 +109,32 @@ func (c *Controller) awaitKnown(ctx context.Context) bool {
 	return true
 }
 
-// Health says how the writes go.
+// Health returns the health of the controller's writes.
 func (c *Controller) Health() reconcile.Health { return c.loop.Health() }
 
 // Waiting returns why a Service waits, if it does.
 func (c *Controller) Waiting(key reconcile.Key) (reconcile.Wait, bool) { return c.loop.Waiting(key) }
 
-// forget drops what is remembered of a term: somebody else may lead before the next one.
+// forget drops the state of a term, because another process may lead before the next one.
 func (c *Controller) forget() {
 	c.store.Forget()
 	c.told.Forget()
 }
 
-// ServiceChanged is to be called after a Service has come, changed or gone.
+// ServiceChanged must be called after a Service was added, changed or deleted.
 func (c *Controller) ServiceChanged(key reconcile.Key) { c.loop.Add(key) }
 
-// WorkloadsChanged is to be called with the Services that a change of a workload concerns.
+// WorkloadsChanged must be called with the Services that a workload's change affects.
 func (c *Controller) WorkloadsChanged(namespace string, services []string) {
 	c.loop.AddBatched(namespace, services...)
 }
 
-// SliceChanged is to be called after a slice has come, changed or gone.
+// SliceChanged must be called after a slice was added, changed or deleted.
 func (c *Controller) SliceChanged(old, current *watched.Slice) {
 	c.store.Changed(old, current)
 }
 
-// sync makes the slices of a Service what they have to be (spec/destination.md §8.3).
+// sync brings the slices of a Service into their desired state (spec/destination.md §8.3).
 func (c *Controller) sync(ctx context.Context, key reconcile.Key) error {
 	service, workloads := c.o.Workloads.Service(key)
 	if service == nil {
@@ -165,8 +166,8 @@ func (c *Controller) sync(ctx context.Context, key reconcile.Key) error {
 	return err
 }
 
-// join adds to the slices of a Service those of others whose names were planned. It skips
-// those that the list has: a slice that is in it twice would be kept and deleted.
+// join adds other writers' slices whose names were planned to the slices of a Service. Slices that are in the
+// list already are skipped, because a duplicate would be both kept and deleted.
 func join(existing, foreign []*discoveryv1.EndpointSlice) []*discoveryv1.EndpointSlice {
 	for _, f := range foreign {
 		if !slices.ContainsFunc(existing, func(e *discoveryv1.EndpointSlice) bool { return e.Name == f.Name }) {
@@ -176,13 +177,13 @@ func join(existing, foreign []*discoveryv1.EndpointSlice) []*discoveryv1.Endpoin
 	return existing
 }
 
-// planWriter carries out a plan. After a failure it makes no more writes of that address
-// type, but those of the other type (spec/destination.md §8.4.8).
+// planWriter carries out a plan. After a failure it skips the remaining writes of that address type, but not
+// those of the other (spec/destination.md §8.4.8).
 type planWriter struct {
 	controller *Controller
 	key        reconcile.Key
 	failed     map[discoveryv1.AddressType]error
-	// taken are slices of others that have a name that was planned.
+	// taken are other writers' slices with a name that was planned.
 	taken []*discoveryv1.EndpointSlice
 }
 
@@ -223,7 +224,7 @@ func (w *planWriter) each(list []*discoveryv1.EndpointSlice, write func(*discove
 	}
 }
 
-// contested tells of somebody who keeps changing the slices of a Service.
+// contested reports another writer that keeps changing the slices of a Service.
 func (c *Controller) contested(key reconcile.Key) {
 	if service := c.o.Workloads.Get(key); service != nil {
 		about := referenceTo(service)
@@ -231,7 +232,7 @@ func (c *Controller) contested(key reconcile.Key) {
 	}
 }
 
-// tell makes Events of the problems of a Service that are new.
+// tell sends Events for the new problems of a Service.
 func (c *Controller) tell(key reconcile.Key, problems []Problem) {
 	for _, p := range c.told.Unreported(key, problems...) {
 		c.o.Metrics.Problem(queueName, p.Reason)

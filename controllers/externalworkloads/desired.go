@@ -16,12 +16,12 @@ import (
 	"github.com/signpostd/signpost/controllers/watched"
 )
 
-// candidate is a workload that the Service selects, with what of it can be used.
+// candidate is a workload that the Service selects, with its usable addresses and ports.
 type candidate struct {
 	*Workload
 	addresses []netip.Addr
-	// hostname is that of the endpoint. It is empty unless the Service is headless, and when
-	// the name of the workload can't be a hostname.
+	// hostname is the hostname of the endpoint. It is empty unless the Service is headless and the name of
+	// the workload is a valid hostname.
 	hostname string
 	// ports are in the order of the Service.
 	ports []port
@@ -36,8 +36,8 @@ type port struct {
 	appProtocol string
 }
 
-// portSet names a set of ports. The order and how defaults are spelled make no
-// difference: Linkerd orders ports by a hash, the API server fills in defaults.
+// portSet identifies a set of ports. Order and explicit defaults make no difference, because Linkerd orders
+// ports by a hash and the API server fills in defaults.
 type portSet string
 
 func setOf(ports []port) portSet {
@@ -57,8 +57,8 @@ func setOfSlice(s *discoveryv1.EndpointSlice) portSet {
 	return setOf(ports)
 }
 
-// read returns the workloads that the Service selects, in the order of their names,
-// and what of them can't be used.
+// read returns the workloads that the Service selects, in the order of their names, and the problems of
+// those.
 func read(service *corev1.Service, workloads []*Workload) ([]candidate, []Problem) {
 	var candidates []candidate
 	for _, w := range workloads {
@@ -101,7 +101,7 @@ func portsOf(service *corev1.Service, w *Workload) []port {
 	return ports
 }
 
-// group is what goes into slices with the same address type and ports.
+// group is the content of slices with the same address type and ports.
 type group struct {
 	family    discoveryv1.AddressType
 	ports     []port
@@ -109,8 +109,8 @@ type group struct {
 	endpoints []discoveryv1.Endpoint
 }
 
-// groupsOf returns the endpoints of an address type by their ports (spec/destination.md §8.4.5), in
-// the order of the port sets, and in each in the order of the workloads.
+// groupsOf returns the endpoints of an address type by their ports (spec/destination.md §8.4.5), in the order
+// of the port sets, then of the workloads.
 func groupsOf(family discoveryv1.AddressType, candidates []candidate) []*group {
 	groups := map[portSet]*group{}
 	for i := range candidates {
@@ -154,6 +154,6 @@ func (c *candidate) endpoint(addresses []string) discoveryv1.Endpoint {
 	}
 }
 
-// isHostname returns false for names with a dot and long ones, which an ExternalWorkload
-// may have but the API server refuses as the hostname of an endpoint.
+// isHostname returns false for names with a dot and long ones. An ExternalWorkload may have such a name, but
+// the API server refuses it as the hostname of an endpoint.
 func isHostname(name string) bool { return len(validation.IsDNS1123Label(name)) == 0 }

@@ -10,8 +10,7 @@ import (
 	"github.com/signpostd/signpost/kube/kinds"
 )
 
-// Workloads is the kind workload.linkerd.io/v1beta1 ExternalWorkload, as far as
-// slices are made of it.
+// Workloads is the kind workload.linkerd.io/v1beta1 ExternalWorkload, reduced to what slices are made of.
 func Workloads() kube.Kind[Workload] {
 	k := kube.Retrim(kinds.ExternalWorkloads(), kube.TrimOf(trim))
 	k.Same = (*Workload).Equal
@@ -30,7 +29,7 @@ func trim(s kube.Scope, w *workload.ExternalWorkload) (*Workload, []kube.Problem
 	if w.Status.Problem != "" {
 		problems = append(problems, kube.Problem{Field: "status", Reason: w.Status.Problem + "; the workload counts as not ready"})
 	}
-	// Addresses that can't be used are problems of a plan, which become Events on the workload.
+	// Invalid addresses become problems of a plan, and so Events on the workload.
 	for _, ip := range w.Spec.WorkloadIPs {
 		trimmed.IPs = append(trimmed.IPs, ip.IP)
 	}
@@ -46,7 +45,7 @@ func trim(s kube.Scope, w *workload.ExternalWorkload) (*Workload, []kube.Problem
 	return trimmed, problems
 }
 
-// ready says what the condition Ready says (spec/destination.md §8.2).
+// ready returns the condition Ready (spec/destination.md §8.2).
 func ready(w *workload.ExternalWorkload) bool {
 	for _, c := range w.Status.Conditions {
 		if c.Type == workload.ConditionReady && c.Status == metav1.ConditionTrue {

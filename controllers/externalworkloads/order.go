@@ -6,9 +6,8 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 )
 
-// moves has for each workload, by name, the bin that it goes into, among the bins of an
-// address type that are written. With it an endpoint that moves to another slice is
-// added there before it is removed here.
+// moves maps each workload, by name, to its bin among the bins of an address type that are written. With it,
+// an endpoint that moves to another slice is added there before it is removed here.
 type moves map[string]*bin
 
 func movesOf(bins []*bin) moves {
@@ -21,8 +20,8 @@ func movesOf(bins []*bin) moves {
 	return m
 }
 
-// leaves reports whether an endpoint of a slice, which b replaces, goes into another bin
-// for which counts returns true.
+// leaves reports whether an endpoint of slice s, which b replaces, moves to another bin for which counts
+// returns true.
 func (m moves) leaves(s *discoveryv1.EndpointSlice, b *bin, counts func(*bin) bool) bool {
 	return s != nil && slices.ContainsFunc(s.Endpoints, func(e discoveryv1.Endpoint) bool {
 		to := m[target(&e).Name]
@@ -30,16 +29,16 @@ func (m moves) leaves(s *discoveryv1.EndpointSlice, b *bin, counts func(*bin) bo
 	})
 }
 
-// reusable returns the index of a slice that b may take over, or -1. A slice has to stay as
-// long as one of its endpoints is yet to be written elsewhere.
+// reusable returns the index of a slice that b may take over, or -1. A slice must stay while one of its
+// endpoints is yet to be written elsewhere.
 func (m moves) reusable(b *bin, unneeded []*discoveryv1.EndpointSlice) int {
 	return slices.IndexFunc(unneeded, func(s *discoveryv1.EndpointSlice) bool {
 		return !m.leaves(s, b, func(*bin) bool { return true })
 	})
 }
 
-// sorted puts each bin after those into which endpoints of its slice go. There is no such
-// order where two bins exchange endpoints.
+// sorted puts each bin after the bins that endpoints of its slice move to. If two bins exchange endpoints,
+// there is no such order.
 func (m moves) sorted(bins []*bin) []*bin {
 	waits := make(map[*bin]bool, len(bins))
 	for _, b := range bins {

@@ -12,17 +12,17 @@ import (
 
 // bin is a slice being packed.
 type bin struct {
-	// slice is the one that exists; nil for a new one.
+	// slice is the existing slice; nil for a new one.
 	slice     *discoveryv1.EndpointSlice
 	group     *group
 	endpoints []discoveryv1.Endpoint
-	// changed is true when the slice has to be written.
+	// changed is true if the slice must be written.
 	changed bool
 }
 
-// pack distributes the endpoints of a group over the slices that have its ports and
-// over new ones (spec/destination.md §8.4.6). It aims at few writes, not at full slices. Slices that
-// nothing stays in have no bin.
+// pack distributes the endpoints of a group over the existing slices with its ports, and over new ones
+// (spec/destination.md §8.4.6). It aims at few writes, not at full slices. Slices that would be empty get no
+// bin.
 func (p *planner) pack(g *group, existing []*discoveryv1.EndpointSlice) []*bin {
 	left := make(map[slicestore.Identity]*discoveryv1.Endpoint, len(g.endpoints))
 	for i := range g.endpoints {
@@ -43,15 +43,14 @@ func (p *planner) pack(g *group, existing []*discoveryv1.EndpointSlice) []*bin {
 	return p.fill(g, bins, rest)
 }
 
-// keep returns a bin with those endpoints of a slice that are still wanted, and takes
-// them out of left.
+// keep returns a bin with the endpoints of a slice that are still wanted, and removes them from left.
 func (p *planner) keep(s *discoveryv1.EndpointSlice, g *group, left map[slicestore.Identity]*discoveryv1.Endpoint) *bin {
 	b := &bin{slice: s, group: g, changed: !p.slices.labelled(s)}
 	for i := range s.Endpoints {
 		was := &s.Endpoints[i]
 		id := slicestore.IdentityOf(was)
 		wanted := left[id]
-		// A slice may hold more than the limit if that was once higher.
+		// A slice may exceed the limit if the limit was higher before.
 		if wanted == nil || len(b.endpoints) == p.maxPerSlice {
 			b.changed = true
 			continue
@@ -63,8 +62,8 @@ func (p *planner) keep(s *discoveryv1.EndpointSlice, g *group, left map[slicesto
 	return b
 }
 
-// fill puts the rest first into slices that have to be written anyway. What is left then
-// goes into one slice that has room for all of it, or else into new slices.
+// fill puts the remaining endpoints first into slices that are written anyway. Those that don't fit go into
+// one slice with room for all of them, else into new slices.
 func (p *planner) fill(g *group, bins []*bin, rest []discoveryv1.Endpoint) []*bin {
 	fullest := slices.DeleteFunc(slices.Clone(bins), func(b *bin) bool { return !b.changed })
 	slices.SortStableFunc(fullest, func(a, b *bin) int { return cmp.Compare(len(b.endpoints), len(a.endpoints)) })
@@ -84,7 +83,7 @@ func (p *planner) fill(g *group, bins []*bin, rest []discoveryv1.Endpoint) []*bi
 	return bins
 }
 
-// tightest returns the bin that has the least room of those with room for n endpoints.
+// tightest returns the fullest bin with room for n endpoints.
 func (p *planner) tightest(bins []*bin, n int) *bin {
 	var best *bin
 	for _, b := range bins {
@@ -95,8 +94,8 @@ func (p *planner) tightest(bins []*bin, n int) *bin {
 	return best
 }
 
-// sameAttributes reports whether two endpoints of one identity are equal. Hints don't
-// count, because they are not written here, nor does the resource version of the target.
+// sameAttributes reports whether two endpoints of one identity are equal. Hints are ignored, because they are
+// not written here, and so is the resource version of the target.
 func sameAttributes(a, b *discoveryv1.Endpoint) bool {
 	return value(a.Zone) == value(b.Zone) && value(a.NodeName) == value(b.NodeName) &&
 		same(a.Conditions.Ready, b.Conditions.Ready) &&
@@ -105,7 +104,7 @@ func sameAttributes(a, b *discoveryv1.Endpoint) bool {
 		target(a) == target(b)
 }
 
-// target returns what an endpoint refers to, without the resource version.
+// target returns the target of an endpoint, without the resource version.
 func target(e *discoveryv1.Endpoint) corev1.ObjectReference {
 	ref := value(e.TargetRef)
 	ref.ResourceVersion = ""

@@ -12,30 +12,29 @@ import (
 // DefaultMaxPerSlice is how many endpoints go into one slice (spec/destination.md §8.4.6).
 const DefaultMaxPerSlice = 100
 
-// Plan is what has to be written to make the slices of a Service right (spec/destination.md §8.4). Create,
-// Update and Delete are carried out in this order, so that no endpoint is ever missing.
+// Plan is the writes that bring the slices of a Service into their desired state (spec/destination.md §8.4).
+// Create, Update and Delete are carried out in this order, so that no endpoint is ever missing.
 type Plan struct {
-	// Create has slices with computed names. AlreadyExists means that somebody else
-	// has made the slice or that the name is used for something else: compute again
-	// with that object among the existing ones.
+	// Create has slices with computed names. AlreadyExists means that another writer has created the slice,
+	// or uses the name for something else: compute again with that object among the existing ones.
 	Create []*discoveryv1.EndpointSlice
-	// Update has whole slices with the resource versions of those they replace, so
-	// that a plan made from outdated slices fails with Conflict.
+	// Update has full slices with the resource versions that they replace, so that a plan made from outdated
+	// slices fails with Conflict.
 	Update []*discoveryv1.EndpointSlice
-	// Delete has existing slices, which are not to be changed. Names come back:
-	// delete with the UID as a precondition.
+	// Delete has existing slices, which must not be changed. Names are reused, so delete with the UID as a
+	// precondition.
 	Delete []*discoveryv1.EndpointSlice
-	// Problems says what of the objects couldn't be used.
+	// Problems lists what of the objects is unusable.
 	Problems []Problem
 }
 
-// Compute returns what to write for a Service (spec/destination.md §8.3, §8.4). Workloads that the
-// Service doesn't select may be among the workloads; no two have the same name. Slices
-// of other Services and other writers may be among the existing ones: they stay as they are,
-// and their names are avoided. A maxPerSlice below 1 means [DefaultMaxPerSlice].
+// Compute returns what to write for a Service (spec/destination.md §8.3, §8.4). The workloads may include
+// some that the Service doesn't select; no two have the same name. The existing slices may include those of
+// other Services and writers: they stay unchanged, and their names are avoided. A maxPerSlice below 1 means
+// [DefaultMaxPerSlice].
 //
-// Without workloads there are no slices, not even an empty one: nearly every Service selects
-// pods only.
+// Without workloads there are no slices, not even an empty one, because nearly every Service selects pods
+// only.
 func Compute(service *corev1.Service, workloads []*Workload, existing []*discoveryv1.EndpointSlice, maxPerSlice int) Plan {
 	if !selective(service) {
 		return Plan{}
@@ -58,7 +57,7 @@ func Compute(service *corev1.Service, workloads []*Workload, existing []*discove
 	return p.plan
 }
 
-// familiesOf returns the address types that a Service has slices of (spec/destination.md §8.4.1).
+// familiesOf returns the address types for which a Service has slices (spec/destination.md §8.4.1).
 func familiesOf(service *corev1.Service) []discoveryv1.AddressType {
 	if len(service.Spec.IPFamilies) == 0 {
 		return []discoveryv1.AddressType{discoveryv1.AddressTypeIPv4, discoveryv1.AddressTypeIPv6}
@@ -79,8 +78,8 @@ type planner struct {
 	plan        Plan
 }
 
-// adopt returns the slices that can be kept, by address type and in the order of
-// their names. It plans to delete ours that can't (spec/destination.md §8.4.1, §8.4.2).
+// adopt returns the slices that can be kept, by address type and in the order of their names. It plans to
+// delete our other slices (spec/destination.md §8.4.1, §8.4.2).
 func (p *planner) adopt(
 	service *corev1.Service, existing []*discoveryv1.EndpointSlice, families []discoveryv1.AddressType,
 ) map[discoveryv1.AddressType][]*discoveryv1.EndpointSlice {
@@ -121,8 +120,8 @@ func (p *planner) family(family discoveryv1.AddressType, candidates []candidate,
 	p.write(written, slices.DeleteFunc(current, func(s *discoveryv1.EndpointSlice) bool { return kept[s] }))
 }
 
-// write adds bins to the plan. Those without a slice take over the slices that nothing
-// needs any more: one update instead of a create and a delete (spec/destination.md §8.4.7).
+// write adds bins to the plan. Bins without a slice take over slices that are no longer needed, which saves a
+// create and a delete for one update (spec/destination.md §8.4.7).
 func (p *planner) write(bins []*bin, unneeded []*discoveryv1.EndpointSlice) {
 	m := movesOf(bins)
 	for _, b := range bins {

@@ -12,23 +12,23 @@ import (
 
 const workloadKind = "ExternalWorkload"
 
-// Problem says that something which a user wrote can't be used; it is meant to become
-// an Event on the object. Everything else of the object stays in use.
+// Problem says that something in an object can't be used. It becomes an Event on the object. Everything else
+// of the object stays in use.
 type Problem struct {
 	Object corev1.ObjectReference
-	// Reason is one of the constants below, Message one sentence without a full stop.
+	// Reason is one of the constants below. Message is one sentence without a full stop.
 	Reason, Message string
 }
 
 // The reasons of problems.
 const (
-	// UnknownTargetPort is about a Service with a port that none of the workloads serves.
+	// UnknownTargetPort is about a Service with a port that no workload serves.
 	UnknownTargetPort = "UnknownTargetPort"
 	// InvalidAddress is about a workload with an IP that no endpoint can have.
 	InvalidAddress = "InvalidAddress"
-	// NoUsableAddress is about a workload that is in no slice for want of an address.
+	// NoUsableAddress is about a workload that is in no slice because it has no usable address.
 	NoUsableAddress = "NoUsableAddress"
-	// NameNotHostname is about a workload that a headless Service has no hostname for.
+	// NameNotHostname is about a workload whose name can't be a hostname of a headless Service.
 	NameNotHostname = "NameNotHostname"
 	// FailedToUpdateEndpointSlices is about a Service whose slices the API server refuses.
 	FailedToUpdateEndpointSlices = "FailedToUpdateEndpointSlices"
@@ -40,8 +40,7 @@ func referenceTo(service *corev1.Service) corev1.ObjectReference {
 	}
 }
 
-// problemsOf returns the problems of the Service in the order of its ports, then those
-// of the workloads.
+// problemsOf returns the problems of the Service in the order of its ports, then those of the workloads.
 func problemsOf(service *corev1.Service, candidates []candidate) []Problem {
 	problems := unknownPorts(service, candidates)
 	for i := range candidates {
@@ -55,8 +54,7 @@ func problemsOf(service *corev1.Service, candidates []candidate) []Problem {
 	return problems
 }
 
-// unknownPorts returns the ports that no workload serves. A port that only some
-// serve is no mistake: the slices say who does.
+// unknownPorts returns the ports that no workload serves. A port that only some workloads serve is fine.
 func unknownPorts(service *corev1.Service, candidates []candidate) []Problem {
 	var problems []Problem
 	for _, p := range service.Spec.Ports {

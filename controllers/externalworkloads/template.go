@@ -12,12 +12,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// ManagedBy is the value of the label endpointslice.kubernetes.io/managed-by of
-// our slices, which is that of Linkerd's controller (spec/destination.md §8.5).
+// ManagedBy is the value of the label endpointslice.kubernetes.io/managed-by of our slices: that of Linkerd's
+// controller (spec/destination.md §8.5).
 const ManagedBy = "linkerd-external-workloads-controller"
 
-// namePrefix is what the names of our slices begin with, followed by the name of
-// the Service (spec/destination.md §8.5).
+// namePrefix starts the names of our slices; the name of the Service follows (spec/destination.md §8.5).
 const namePrefix = "linkerd-external-"
 
 // reserved are the labels of slices that are not copied from the Service.
@@ -27,7 +26,7 @@ var reserved = []string{discoveryv1.LabelServiceName, discoveryv1.LabelManagedBy
 type template struct {
 	service *corev1.Service
 	labels  map[string]string
-	// names are those in use.
+	// names are the names in use.
 	names map[string]bool
 }
 
@@ -41,8 +40,8 @@ func newTemplate(service *corev1.Service, existing []*discoveryv1.EndpointSlice)
 	return t
 }
 
-// labelsOf returns the labels of the slices, all of them: one that was removed from
-// the Service has to leave its slices too.
+// labelsOf returns the complete labels of the slices, so that a label removed from the Service is removed
+// from its slices, too.
 func labelsOf(service *corev1.Service) map[string]string {
 	labels := make(map[string]string, len(service.Labels)+len(reserved))
 	maps.Copy(labels, service.Labels)
@@ -59,7 +58,7 @@ func labelsOf(service *corev1.Service) map[string]string {
 
 func isHeadless(service *corev1.Service) bool { return service.Spec.ClusterIP == corev1.ClusterIPNone }
 
-// isOf reports whether a slice is one of those that we write for the Service.
+// isOf reports whether a slice is one that we write for the Service.
 func isOf(s *discoveryv1.EndpointSlice, service *corev1.Service) bool {
 	return s.Namespace == service.Namespace && s.Labels[discoveryv1.LabelServiceName] == service.Name &&
 		s.Labels[discoveryv1.LabelManagedBy] == ManagedBy
@@ -72,16 +71,15 @@ func ownedBy(s *discoveryv1.EndpointSlice, service *corev1.Service) bool {
 	})
 }
 
-// labelled reports whether a slice has the labels it should have and no others.
+// labelled reports whether a slice has exactly the desired labels.
 func (t *template) labelled(s *discoveryv1.EndpointSlice) bool { return maps.Equal(s.Labels, t.labels) }
 
-// create returns a new slice.
 func (t *template) create(b *bin) *discoveryv1.EndpointSlice {
 	return t.slice(b, metav1.ObjectMeta{Namespace: t.service.Namespace, Name: t.name(b.group)})
 }
 
-// update returns what the slice of b is to become. What others have added to it
-// other than labels and owners stays.
+// update returns the new version of the slice of b. What others have added to it stays, except for labels and
+// owners.
 func (t *template) update(b *bin) *discoveryv1.EndpointSlice {
 	return t.slice(b, *b.slice.ObjectMeta.DeepCopy())
 }
@@ -102,10 +100,10 @@ func (t *template) slice(b *bin, meta metav1.ObjectMeta) *discoveryv1.EndpointSl
 	}
 }
 
-// name returns a name for a new slice and marks it as used. Two leaders that know the same
-// slices choose the same name, so that the API server refuses one of them. The UID is
-// part of it because slices of a former Service may still exist without being known here.
-// It is never too long: the name of a Service has at most 63 characters.
+// name returns a name for a new slice and marks it as used. Two leaders with the same slices choose the same
+// name, so the API server refuses one of them. The name depends on the UID, because slices of a former
+// Service may still exist without being known here. It is never too long, because the name of a Service has
+// at most 63 characters.
 func (t *template) name(g *group) string {
 	for n := 0; ; n++ {
 		h := fnv.New64a()

@@ -10,16 +10,16 @@ import (
 	"github.com/signpostd/signpost/internal/objectmeta"
 )
 
-// Workload is what the writer needs of a workload.linkerd.io/v1beta1
-// ExternalWorkload (spec/destination.md §8.4).
+// Workload is what the controller keeps of a workload.linkerd.io/v1beta1 ExternalWorkload
+// (spec/destination.md §8.4).
 type Workload struct {
 	Namespace, Name, UID string
 	Labels               objectmeta.Labels
 	// IPs are spec.workloadIPs as written.
 	IPs []string
-	// Ports are the ports that the workload says it serves.
+	// Ports are the ports that the workload declares.
 	Ports []Port
-	// Ready is true when the condition Ready is True.
+	// Ready is true if the condition Ready is True.
 	Ready bool
 }
 
@@ -27,31 +27,31 @@ type Workload struct {
 type Port struct {
 	Name   string
 	Number int32
-	// Protocol is TCP when empty.
+	// Protocol defaults to TCP.
 	Protocol corev1.Protocol
 }
 
-// Zone returns the zone that the workload is in by its label; empty without that label.
+// Zone returns the zone label of the workload; empty without one.
 func (w *Workload) Zone() string {
 	zone, _ := w.Labels.Get(corev1.LabelTopologyZone)
 	return zone
 }
 
-// Equal reports whether two workloads lead to the same slices, whatever the Service
-// (spec/destination.md §8.2, "relevant change", and the labels).
+// Equal reports whether two workloads lead to the same slices of any Service (spec/destination.md §8.2,
+// "relevant change", and the labels).
 func (w *Workload) Equal(o *Workload) bool {
 	return w.Namespace == o.Namespace && slices.Equal(w.Labels, o.Labels) && w.SameEndpoint(o)
 }
 
-// SameEndpoint reports whether the workloads look the same in the slices of a
-// Service that selects both.
+// SameEndpoint reports whether two workloads give the same endpoint in the slices of a Service that selects
+// both.
 func (w *Workload) SameEndpoint(o *Workload) bool {
 	return w.Name == o.Name && w.UID == o.UID && w.Ready == o.Ready && w.Zone() == o.Zone() &&
 		slices.Equal(w.IPs, o.IPs) && slices.Equal(w.Ports, o.Ports)
 }
 
-// number returns the number of the port that a Service sends traffic to. It returns
-// false unless the workload declares the port, with the same protocol.
+// number returns the number of the port that a Service targets. It returns false unless the workload declares
+// the port with the same protocol.
 func (w *Workload) number(target intstr.IntOrString, protocol corev1.Protocol) (int32, bool) {
 	for _, p := range w.Ports {
 		if orTCP(p.Protocol) != orTCP(protocol) {
@@ -66,8 +66,8 @@ func (w *Workload) number(target intstr.IntOrString, protocol corev1.Protocol) (
 
 func orTCP(p corev1.Protocol) corev1.Protocol { return cmp.Or(p, corev1.ProtocolTCP) }
 
-// selects reports whether the Service selects the workload (spec/destination.md §8.3). Services without
-// a selector and those of type ExternalName select nothing.
+// selects reports whether the Service selects the workload (spec/destination.md §8.3). Services without a
+// selector and those of type ExternalName select nothing.
 func selects(service *corev1.Service, w *Workload) bool {
 	if !selective(service) || w.Namespace != service.Namespace {
 		return false

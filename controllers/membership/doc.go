@@ -1,14 +1,14 @@
-// Package membership keeps, by events, which workloads each Service selects.
+// Package membership keeps track of which workloads each Service selects. The controllers in package
+// controllers use it to find the Services that a change affects, and the members of a Service.
 //
-// An [Index] is told about Services and workloads as they come, change and go. A
-// workload event costs the Services that select the workload, whatever else is in its
-// namespace; reading the members of a Service costs its members. The controllers
-// in package controllers ask it which Services a change concerns and what a Service
-// consists of.
+// An [Index] is updated by the events of Services and workloads. A workload event costs time in proportion to
+// the Services that select the workload, whatever else is in its namespace. Reading the members of a Service
+// costs time in proportion to their number.
 //
-// Workloads that share their labels in memory, as the pods of a Deployment do, make a
-// group: which Services select them is found out once, and each of them costs the index
-// its name and its place in the group.
+// Workloads that share their labels in memory, as the pods of a Deployment do, form a group. Which Services
+// select a group is computed once, and a workload costs the index its name and its position in the group.
+//
+// # Concurrency
 //
 // All methods of an Index may be called from any goroutine.
 package membership

@@ -9,13 +9,12 @@ import (
 	"github.com/signpostd/signpost/internal/objectmeta"
 )
 
-// Index knows the Services of a cluster and which workloads, of type W, each of
-// them selects: those of its namespace that have all labels of its selector. A nil
-// selector selects nothing, an empty one everything (spec/endpoints.md §4.3).
+// Index has the Services of a cluster and which workloads, of type W, each of them selects: those of its
+// namespace that have all labels of its selector. A nil selector selects nothing, an empty one everything
+// (spec/endpoints.md §4.3).
 //
-// The lists of names that its methods return are shared, among callers and with the
-// index: they must not be changed. The index doesn't change them either, so that they may
-// be kept.
+// The lists of names that its methods return are shared and must not be changed. The index doesn't change
+// them either, so callers may keep them.
 type Index[W any] struct {
 	describe func(W) (types.NamespacedName, objectmeta.Labels)
 
@@ -23,9 +22,9 @@ type Index[W any] struct {
 	namespaces map[string]*namespace[W]
 }
 
-// New returns an empty index. The function describe returns the name and the labels of a
-// workload; for one value always the same. Labels must not be changed. Workloads with equal
-// labels cost least when they share them in memory, as package kube has them do.
+// New returns an empty index. The function describe returns the name and the labels of a workload, always the
+// same for one value. Labels must not be changed. Workloads with equal labels cost least if they share them
+// in memory, as package kube makes them do.
 func New[W any](describe func(W) (types.NamespacedName, objectmeta.Labels)) *Index[W] {
 	return &Index[W]{describe: describe, namespaces: map[string]*namespace[W]{}}
 }
@@ -45,7 +44,7 @@ func (x *Index[W]) PutService(object *corev1.Service) {
 	ns.addService(object)
 }
 
-// DeleteService removes a Service. It does nothing if there is none of that name.
+// DeleteService removes a Service, if it exists.
 func (x *Index[W]) DeleteService(key types.NamespacedName) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -57,24 +56,24 @@ func (x *Index[W]) DeleteService(key types.NamespacedName) {
 	x.tidy(key.Namespace)
 }
 
-// Put adds a workload, or replaces the one of its name, and returns the names of
-// the Services that are concerned: those that select the new one or selected the old one.
+// Put adds a workload, or replaces the one of its name, and returns the names of the affected Services: those
+// that select the new one or selected the old one.
 func (x *Index[W]) Put(value W) []string {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return union(x.put(value))
 }
 
-// Relabel is Put for a workload of which nothing has changed but the labels: the Services
-// that select it as they selected the old one are not concerned.
+// Relabel is Put for a workload that has changed only in its labels: Services that select the new one and
+// selected the old one are not affected.
 func (x *Index[W]) Relabel(value W) []string {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return difference(x.put(value))
 }
 
-// put returns the names of the Services that selected the old workload, none if there was
-// none, and of those that select the new one.
+// put returns the names of the Services that selected the old workload, if there was one, and of those that
+// select the new one.
 func (x *Index[W]) put(value W) (before, after []string) {
 	key, labels := x.describe(value)
 	ns := x.namespace(key.Namespace)
@@ -86,8 +85,8 @@ func (x *Index[W]) put(value W) (before, after []string) {
 	}
 	if equal(at.group.labels, labels) {
 		at.group.workloads[at.index] = value
-		// The place is the same. But a map takes over the key of an assignment as well, so that
-		// it doesn't keep the name of the old workload in memory beside that of the new one.
+		// The position is the same, but the assignment also replaces the key, so that the map doesn't keep
+		// the old workload's name in memory.
 		ns.workloads[key.Name] = at
 		return at.group.services, at.group.services
 	}
@@ -111,8 +110,8 @@ func (x *Index[W]) Delete(key types.NamespacedName) []string {
 	return at.group.services
 }
 
-// leave takes a workload out of its group. The last one of the group takes its place,
-// and the group ends with its last workload.
+// leave removes a workload from its group. The last workload of the group moves into its position; a group
+// without workloads is removed.
 func (x *Index[W]) leave(ns *namespace[W], at place[W]) {
 	g := at.group
 	last := len(g.workloads) - 1
@@ -129,9 +128,8 @@ func (x *Index[W]) leave(ns *namespace[W], at place[W]) {
 	}
 }
 
-// Service returns a Service with the workloads that it selects, in no particular
-// order. The Service is nil when there is none of that name. The list of workloads is the
-// caller's.
+// Service returns a Service with the workloads that it selects, in no particular order. The Service is nil if
+// there is none of that name. The caller owns the list of workloads.
 func (x *Index[W]) Service(key types.NamespacedName) (*corev1.Service, []W) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -150,7 +148,7 @@ func (x *Index[W]) Service(key types.NamespacedName) (*corev1.Service, []W) {
 	return s.object, members
 }
 
-// Get returns a Service, or nil when there is none of that name.
+// Get returns a Service, or nil if there is none of that name.
 func (x *Index[W]) Get(key types.NamespacedName) *corev1.Service {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -160,8 +158,7 @@ func (x *Index[W]) Get(key types.NamespacedName) *corev1.Service {
 	return nil
 }
 
-// Services returns the names of the Services that select something, in no
-// particular order.
+// Services returns the names of the Services with a selector, in no particular order.
 func (x *Index[W]) Services() []types.NamespacedName {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -186,7 +183,7 @@ func (x *Index[W]) SelectedBy(key types.NamespacedName) []string {
 	return nil
 }
 
-// service returns nil when there is no Service of that name.
+// service returns nil if there is no Service of that name.
 func (x *Index[W]) service(key types.NamespacedName) *service[W] {
 	ns := x.namespaces[key.Namespace]
 	if ns == nil {
@@ -195,7 +192,7 @@ func (x *Index[W]) service(key types.NamespacedName) *service[W] {
 	return ns.services[key.Name]
 }
 
-// workload returns the place of a workload and its namespace; no group when there is no
+// workload returns the namespace and the position of a workload. The position has no group if there is no
 // workload of that name.
 func (x *Index[W]) workload(key types.NamespacedName) (*namespace[W], place[W]) {
 	ns := x.namespaces[key.Namespace]
@@ -214,7 +211,7 @@ func (x *Index[W]) namespace(name string) *namespace[W] {
 	return ns
 }
 
-// tidy forgets a namespace of which nothing is left.
+// tidy removes a namespace that is empty.
 func (x *Index[W]) tidy(name string) {
 	if ns := x.namespaces[name]; len(ns.services) == 0 && len(ns.workloads) == 0 {
 		delete(x.namespaces, name)

@@ -13,10 +13,10 @@ type namespace[W any] struct {
 	services  map[string]*service[W]
 	workloads map[string]place[W]
 	groups    map[identity]*group[W]
-	// byPivot files the Services that select something under one label of their
-	// selector; those with an empty selector are under the zero Label.
+	// byPivot indexes the Services with a selector under one label of it. Services with an empty selector are
+	// under the zero Label.
 	byPivot map[objectmeta.Label]set[service[W]]
-	// byLabel files the groups under each of their labels.
+	// byLabel indexes the groups under each of their labels.
 	byLabel map[objectmeta.Label]set[group[W]]
 }
 
@@ -24,37 +24,37 @@ type service[W any] struct {
 	object *corev1.Service
 	// selector is sorted by key.
 	selector objectmeta.Labels
-	// groups are those that the Service selects.
+	// groups are the groups that the Service selects.
 	groups set[group[W]]
-	// alone has the name of the Service and is never written to. The groups that no other
-	// Service selects, which are most groups, all have it as their list.
+	// alone has the name of the Service and is never changed. All groups that no other Service selects, which
+	// are most, use it as their list.
 	alone [1]string
 }
 
-// group are workloads that have the same labels, and so are selected by the same Services:
-// those of one Deployment, most often. There is at least one. Two groups may have equal
-// labels, and a workload may be in either.
+// group is workloads with the same labels, which therefore are selected by the same Services: mostly those of
+// one Deployment. It has at least one workload. Two groups may have equal labels, and a workload may be in
+// either.
 type group[W any] struct {
-	// labels are kept by the group: while it is there, no others can be where they are.
+	// labels are referenced by the group, so that no other labels can have their address.
 	labels objectmeta.Labels
 	// workloads are in no particular order.
 	workloads []W
-	// services has the names of the Services that select the group. Callers have it too: it
-	// is replaced, and never written to.
+	// services has the names of the Services that select the group. Callers share the list, so it is replaced
+	// and never changed.
 	services []string
 }
 
-// place says where a workload is.
+// place is the position of a workload.
 type place[W any] struct {
 	group *group[W]
 	index int
 }
 
-// identity tells where in memory labels are, which is cheaper to look up than what they
-// are. Labels of one identity are equal; those of two may be equal as well.
+// identity is the address of labels in memory, which is cheaper to look up than their contents. Labels with
+// the same identity are equal; labels with different identities may be equal, too.
 type identity struct {
 	first *objectmeta.Label
-	// count is part of it because some labels may be the beginning of others.
+	// count distinguishes labels that are a prefix of others.
 	count int
 }
 
@@ -99,7 +99,7 @@ func (ns *namespace[W]) removeService(s *service[W]) {
 	for g := range s.groups.all() {
 		g.leave(s)
 	}
-	// The pivot was the rarest label when the Service came, which it need not be now.
+	// The pivot was the rarest label when the Service was added, and may not be now.
 	remove(ns.byPivot, objectmeta.Label{}, s)
 	for _, l := range s.selector {
 		remove(ns.byPivot, l, s)
@@ -117,8 +117,8 @@ func (ns *namespace[W]) pivot(selector objectmeta.Labels) objectmeta.Label {
 	return rarest
 }
 
-// groupOf returns the group of workloads that have these very labels. It may be new, and
-// then a workload has to be added.
+// groupOf returns the group of workloads with these very labels. If the group is new, the caller must add a
+// workload.
 func (ns *namespace[W]) groupOf(labels objectmeta.Labels) *group[W] {
 	id := identityOf(labels)
 	g := ns.groups[id]
@@ -130,7 +130,7 @@ func (ns *namespace[W]) groupOf(labels objectmeta.Labels) *group[W] {
 	return g
 }
 
-// file puts a group under its labels and into the Services that select it.
+// file indexes a group under its labels and adds it to the Services that select it.
 func (ns *namespace[W]) file(g *group[W]) {
 	for s := range ns.byPivot[objectmeta.Label{}].all() {
 		g.join(s)
@@ -145,7 +145,7 @@ func (ns *namespace[W]) file(g *group[W]) {
 	}
 }
 
-// removeGroup undoes groupOf, but leaves the group the names of its Services.
+// removeGroup undoes groupOf, but keeps the names of the group's Services.
 func (ns *namespace[W]) removeGroup(g *group[W]) {
 	delete(ns.groups, identityOf(g.labels))
 	for _, l := range g.labels {
@@ -156,7 +156,7 @@ func (ns *namespace[W]) removeGroup(g *group[W]) {
 	}
 }
 
-// add returns the place of the workload.
+// add adds a workload and returns its position.
 func (g *group[W]) add(value W) place[W] {
 	g.workloads = append(g.workloads, value)
 	return place[W]{group: g, index: len(g.workloads) - 1}
@@ -171,7 +171,7 @@ func (g *group[W]) join(s *service[W]) {
 	g.services = slices.Concat(g.services, s.alone[:])
 }
 
-// leave is for a Service that goes: it keeps its list of groups.
+// leave removes a deleted Service from the group. The Service keeps its list of groups.
 func (g *group[W]) leave(s *service[W]) {
 	var others []string
 	for _, name := range g.services {

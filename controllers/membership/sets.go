@@ -10,12 +10,12 @@ import (
 
 func sameSelector(a, b map[string]string) bool { return (a == nil) == (b == nil) && maps.Equal(a, b) }
 
-// equal compares what the labels are only when they are not the same in memory.
+// equal compares the contents only if the labels are not the same in memory.
 func equal(a, b objectmeta.Labels) bool {
 	return identityOf(a) == identityOf(b) || slices.Equal(a, b)
 }
 
-// union returns the names that are in either list. It may be one of the lists.
+// union returns the names that are in either list. The result may be one of the lists.
 func union(before, after []string) []string {
 	if sameMemory(before, after) {
 		return after // as after nearly all changes
@@ -39,7 +39,7 @@ func sameMemory(a, b []string) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
-// without returns the names of a list that others doesn't have, in a new list.
+// without returns a new list of the names in list but not in others.
 func without(list, others []string) []string {
 	var left []string
 	for _, name := range list {
@@ -50,8 +50,8 @@ func without(list, others []string) []string {
 	return left
 }
 
-// set is a set of pointers that costs nothing more than itself while it has one value, as
-// most sets have. The zero value is an empty set.
+// set is a set of pointers that allocates nothing for one value, because most sets have one. The zero value
+// is an empty set.
 type set[T any] struct {
 	// one is one of the values, or nil.
 	one *T
@@ -105,14 +105,14 @@ func (s set[T]) all() iter.Seq[*T] {
 	}
 }
 
-// add puts a value into the set of a label.
+// add adds a value to the set of a label.
 func add[T any](sets map[objectmeta.Label]set[T], label objectmeta.Label, value *T) {
 	s := sets[label]
 	s.add(value)
 	sets[label] = s
 }
 
-// remove undoes add. There is no set of a label of which nothing is left.
+// remove undoes add. Empty sets are removed.
 func remove[T any](sets map[objectmeta.Label]set[T], label objectmeta.Label, value *T) {
 	s, ok := sets[label]
 	if !ok {

@@ -1,14 +1,16 @@
-// Package metadataclient makes clients of Endpoints and EndpointSlices whose creates and
-// updates are answered with metadata only.
+// Package metadataclient makes clients of Endpoints and EndpointSlices whose creates and updates are answered
+// with metadata only.
 //
-// What the API server makes of an object is known but for a few fields of its metadata, and
-// an answer is as large as the object: reading it is a good part of what a write costs.
-// Package controllers wraps its clients with [Slices] and [Endpoints]; requests are those of
-// these clients, and client-go does with them all that it does with others: credentials that
-// change, limits, metrics. A webhook that changes the rest of an object goes unnoticed until
-// the table has the object.
+// A full response is as large as the object, and reading it is a good part of the cost of a write. But apart
+// from a few fields of the metadata, the caller knows the object already. Package controllers wraps its
+// clients with [Slices] and [Endpoints]. Requests still go through client-go, with its credential rotation,
+// limits and metrics. If a webhook changes the rest of an object, that is noticed only when the table has the
+// object.
 //
-// A write goes on when its context ends, unless that is because leadership is lost: see whole. It is not tried again.
+// A write continues after its context has ended, unless leadership was lost: see detachFromCancel. It is not
+// retried.
+//
+// # Concurrency
 //
 // The clients may be used from any goroutine.
 package metadataclient
@@ -42,11 +44,11 @@ var (
 	endpointsKind = corev1.SchemeGroupVersion.WithKind("Endpoints")
 )
 
-// encoder encodes objects that say of which kind they are.
+// encoder encodes objects that carry their kind.
 var encoder = protobuf.NewSerializer(nil, nil)
 
-// message is an io.Writer that keeps the bytes of the one call that there is. It doesn't
-// copy them, because the encoder doesn't use them again.
+// message is an io.Writer that keeps the bytes of a single call. It doesn't copy them, because the encoder
+// doesn't reuse them.
 type message []byte
 
 // Write implements io.Writer.
@@ -62,8 +64,8 @@ type object[T any] interface {
 	metav1.ObjectMetaAccessor
 }
 
-// write sends an object. The name is empty for one that is to be created: it is part of the
-// URL. The object that write returns has the metadata that the API server has set.
+// write sends an object. The name is part of the URL, and empty for a create. The returned object has the
+// metadata that the API server has set.
 func write[T any, P object[T]](ctx context.Context, r *requests, method, namespace, name string, kind schema.GroupVersionKind, what P) (P, error) {
 	sent := *what
 	P(&sent).GetObjectKind().SetGroupVersionKind(kind)
@@ -87,14 +89,14 @@ func write[T any, P object[T]](ctx context.Context, r *requests, method, namespa
 	return &made, nil
 }
 
-// metadataFields are those that the API server sets.
+// metadataFields are the fields that the API server sets.
 var metadataFields = wire.Fields{
 	Bytes:   1<<wire.MetadataUID | 1<<wire.MetadataResourceVersion | 1<<wire.MetadataCreationTimestamp | 1<<wire.MetadataDeletionTimestamp,
 	Varints: 1 << wire.MetadataGeneration,
 }
 
-// readAnswer reads those fields of the metadata in an answer that the API server sets. It
-// skips the others, of which the managed fields are the largest.
+// readAnswer reads the metadata fields of a response that the API server sets. It skips the others, of which
+// the managed fields are the largest.
 func readAnswer(answer []byte, into *metav1.ObjectMeta) error {
 	if !kube.IsProtobuf(answer) {
 		var object metav1.PartialObjectMetadata
@@ -138,19 +140,19 @@ func readMetadata(fields []byte, into *metav1.ObjectMeta) (err error) {
 	return errors.Join(err, r.Err())
 }
 
-// writer has the methods Create, Update and Delete of a client of one kind in one namespace.
+// writer implements Create, Update and Delete of a client of one kind in one namespace.
 type writer[T any, P object[T]] struct {
 	requests  *requests
 	namespace string
 	kind      *schema.GroupVersionKind
 }
 
-// Create creates an object. The options are not used.
+// Create creates an object. The options are ignored.
 func (w writer[T, P]) Create(ctx context.Context, what P, _ metav1.CreateOptions) (P, error) {
 	return write(ctx, w.requests, http.MethodPost, w.namespace, "", *w.kind, what)
 }
 
-// Update replaces an object. The options are not used.
+// Update replaces an object. The options are ignored.
 func (w writer[T, P]) Update(ctx context.Context, what P, _ metav1.UpdateOptions) (P, error) {
 	return write(ctx, w.requests, http.MethodPut, w.namespace, what.GetObjectMeta().GetName(), *w.kind, what)
 }
@@ -160,7 +162,7 @@ func (w writer[T, P]) Delete(ctx context.Context, name string, options metav1.De
 	return w.requests.delete(ctx, w.namespace, name, &options)
 }
 
-// Slices returns a client of EndpointSlices that does what c does.
+// Slices returns a client of EndpointSlices that wraps c.
 func Slices(c discoveryclient.DiscoveryV1Interface) discoveryclient.EndpointSlicesGetter {
 	r, ok := newRequests(c.RESTClient(), "endpointslices")
 	if !ok {
@@ -182,8 +184,8 @@ func (g slicesGetter) EndpointSlices(namespace string) discoveryclient.EndpointS
 	}
 }
 
-// sliceClient is the client of one namespace. Its writer hides the methods of the same names
-// that are embedded one level deeper.
+// sliceClient is the client of one namespace. Its writer hides the methods of the same names that are
+// embedded one level deeper.
 type sliceClient struct {
 	writer[discoveryv1.EndpointSlice, *discoveryv1.EndpointSlice]
 	otherSliceMethods
@@ -193,7 +195,7 @@ type otherSliceMethods struct {
 	discoveryclient.EndpointSliceInterface
 }
 
-// Endpoints returns a client of Endpoints that does what c does.
+// Endpoints returns a client of Endpoints that wraps c.
 func Endpoints(c corev1client.CoreV1Interface) corev1client.EndpointsGetter {
 	r, ok := newRequests(c.RESTClient(), "endpoints")
 	if !ok {

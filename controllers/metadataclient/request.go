@@ -13,19 +13,18 @@ import (
 
 const protobufType = runtime.ContentTypeProtobuf
 
-// metadataOnly is the Accept header; JSON is for servers that have no protobuf.
+// metadataOnly is the Accept header. JSON is for servers without protobuf.
 const metadataOnly = protobufType + ";as=PartialObjectMetadata;g=meta.k8s.io;v=v1," +
 	"application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 
-// requests sends requests about the objects of a kind.
+// requests sends requests for the objects of a kind.
 type requests struct {
 	client rest.Interface
-	// resource is the name of the kind in paths.
+	// resource is the plural name of the kind in URLs.
 	resource string
 }
 
-// newRequests returns requests of a client. It returns false for the client of a fake, which
-// has no connection.
+// newRequests returns requests over a client. It returns false for a fake client, which has no connection.
 func newRequests(client rest.Interface, resource string) (requests, bool) {
 	if c, ok := client.(*rest.RESTClient); ok && c == nil {
 		return requests{}, false
@@ -33,9 +32,9 @@ func newRequests(client rest.Interface, resource string) (requests, bool) {
 	return requests{client, resource}, client != nil
 }
 
-// send sends an object in protobuf and returns the answer. The name is in the path
-// if it is not empty. A failure that the API server tells of is an apierrors.APIStatus. It is
-// not tried again: the loops of the controllers do that.
+// send sends an object in protobuf and returns the response body. The URL includes the name unless it is
+// empty. An error from the API server is an apierrors.APIStatus. Requests are not retried, because the loops
+// of the controllers do that.
 func (r *requests) send(ctx context.Context, method, namespace, name string, object []byte) (answer []byte, err error) {
 	ctx, done := detachFromCancel(ctx)
 	defer done()
@@ -51,16 +50,16 @@ func (r *requests) send(ctx context.Context, method, namespace, name string, obj
 	return result.Raw()
 }
 
-// delete deletes an object. A failure is as that of send, and isn't tried again either.
+// delete deletes an object. Errors are as for send, and it isn't retried either.
 func (r *requests) delete(ctx context.Context, namespace, name string, options *metav1.DeleteOptions) error {
 	ctx, done := detachFromCancel(ctx)
 	defer done()
 	return r.client.Delete().Namespace(namespace).Resource(r.resource).Name(name).Body(options).MaxRetries(0).Do(ctx).Error()
 }
 
-// detachFromCancel returns the context of a write. A write that is cancelled may be carried out all the same, even after another
-// process has become the leader. So it doesn't end with ctx, but by the timeout of the client; except when ctx ends because
-// leadership is lost, as then no write may be waited for.
+// detachFromCancel returns the context of a write. The API server may carry out a cancelled write even after
+// another process has become the leader. So the write doesn't end with ctx but by the client's timeout,
+// unless ctx ends because leadership was lost: then no write may be waited for.
 func detachFromCancel(ctx context.Context) (write context.Context, done func()) {
 	write, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {

@@ -26,21 +26,21 @@ import (
 const (
 	// ManagedBy is the value of the label endpointslice.kubernetes.io/managed-by.
 	ManagedBy = "endpointslicemirroring-controller.k8s.io"
-	// Component is the source of the events.
+	// Component is the source of the Events.
 	Component = "endpoint-slice-mirroring-controller"
 
 	queueName = "endpoint_slice_mirroring"
 )
 
 const (
-	// The delays between failures (spec/endpoints.md §2).
+	// The shortest and the longest delay before a failed sync is retried (spec/endpoints.md §2).
 	retryFirst, retryLimit = time.Second, 100 * time.Second
-	// attempts is how many plans one sync may make: a new one each time a write shows that
-	// the slices are not those that the plan was made from.
+	// attempts is how many plans one sync may make. A write that shows that the plan was made from outdated
+	// slices leads to a new plan.
 	attempts = 3
 )
 
-// Options are what a [Controller] is made from.
+// Options configure a [Controller].
 type Options struct {
 	Client    discoveryclient.EndpointSlicesGetter
 	Services  *kube.Table[corev1.Service]
@@ -50,14 +50,15 @@ type Options struct {
 	// MaxEndpointsPerSubset is from 1 to 1000.
 	MaxEndpointsPerSubset int
 	Workers               int
-	// TookOver is called after the Endpoints of a Service have been mirrored; nil tells nobody.
+	// TookOver, if not nil, is called after the Endpoints of a Service have been mirrored.
 	TookOver func(key reconcile.Key)
-	// BatchPeriod is how long a change that somebody else makes to slices waits for others to come.
+	// BatchPeriod is how long an external change of slices waits, to be repaired together with further
+	// changes.
 	BatchPeriod time.Duration
 	// RepairFirst is as in [reconcile.Options].
 	RepairFirst time.Duration
 	Recorder    record.EventRecorder
-	// Tracer begins a span for each sync; nil begins none.
+	// Tracer starts a span for each sync; nil starts none.
 	Tracer  *tracing.Tracer
 	Metrics *reconcile.Metrics
 	// Mirrored are the metrics of this controller alone; nil for none.
@@ -74,7 +75,7 @@ type Controller struct {
 	told  reconcile.EventDedup[Problem]
 }
 
-// New returns a controller that doesn't run yet.
+// New returns a controller that isn't running.
 func New(o Options) *Controller {
 	if o.Metrics == nil {
 		o.Metrics = reconcile.NewMetrics(nil, nil)
@@ -97,27 +98,27 @@ func New(o Options) *Controller {
 	return c
 }
 
-// Run mirrors until ctx ends, beginning with a look at everything.
+// Run mirrors until ctx ends. It first syncs everything.
 func (c *Controller) Run(ctx context.Context) {
 	defer c.forget()
 	c.loop.Run(ctx, c.all)
 }
 
-// Health says how the writes go.
+// Health returns the health of the controller's writes.
 func (c *Controller) Health() reconcile.Health { return c.loop.Health() }
 
 // Waiting returns why a Service waits, if it does.
 func (c *Controller) Waiting(key reconcile.Key) (reconcile.Wait, bool) { return c.loop.Waiting(key) }
 
-// forget drops what is remembered of a term: somebody else may lead before the next one.
+// forget drops the state of a term, because another process may lead before the next one.
 func (c *Controller) forget() {
 	c.store.Forget()
 	c.told.Forget()
 	c.o.Mirrored.reset()
 }
 
-// all returns the names of all Endpoints that are mirrored, and of those that have been
-// and perhaps no longer are.
+// all returns the names of all Endpoints that are mirrored, and of those that have slices from an earlier
+// mirroring.
 func (c *Controller) all() []reconcile.Key {
 	var keys []reconcile.Key
 	for _, endpoints := range c.o.Endpoints.List() {
@@ -134,7 +135,7 @@ func (c *Controller) all() []reconcile.Key {
 	return keys
 }
 
-// endpoints returns Endpoints, or nil when there are none of that name.
+// endpoints returns Endpoints, or nil if there are none of that name.
 func (c *Controller) endpoints(key reconcile.Key) *corev1.Endpoints {
 	if encoded := c.o.Endpoints.Get(key.Namespace, key.Name); encoded != nil {
 		return encoded.Object()
@@ -146,8 +147,7 @@ func (c *Controller) service(key reconcile.Key) *corev1.Service {
 	return c.o.Services.Get(key.Namespace, key.Name)
 }
 
-// ServiceChanged is to be called after a Service has come, changed or gone
-// (spec/endpoints.md §14.2).
+// ServiceChanged must be called after a Service was added, changed or deleted (spec/endpoints.md §14.2).
 func (c *Controller) ServiceChanged(old, current *corev1.Service) {
 	if isBare(old) != isBare(current) {
 		service := cmp.Or(current, old)
@@ -155,12 +155,12 @@ func (c *Controller) ServiceChanged(old, current *corev1.Service) {
 	}
 }
 
-// isBare reports whether a Service is one whose Endpoints are mirrored.
+// isBare reports whether the Endpoints of a Service are mirrored.
 func isBare(service *corev1.Service) bool { return service != nil && !selects(service) }
 
-// EndpointsChanged is to be called after Endpoints have come, changed or gone. Most
-// belong to Services that select pods, and change often. They don't matter here:
-// ServiceChanged has had their slices deleted when the Service got its selector.
+// EndpointsChanged must be called after Endpoints were added, changed or deleted. Endpoints of Services that
+// select pods, which are most and change often, are ignored: their slices were deleted by ServiceChanged when
+// the Service got its selector.
 func (c *Controller) EndpointsChanged(old, current *watched.EncodedEndpoints) {
 	if !c.loop.Running() {
 		return
@@ -175,12 +175,12 @@ func (c *Controller) EndpointsChanged(old, current *watched.EncodedEndpoints) {
 	}
 }
 
-// SliceChanged is to be called after a slice has come, changed or gone.
+// SliceChanged must be called after a slice was added, changed or deleted.
 func (c *Controller) SliceChanged(old, current *watched.Slice) {
 	c.store.Changed(old, current)
 }
 
-// sync makes the slices of Endpoints what they have to be.
+// sync brings the slices of Endpoints into their desired state.
 func (c *Controller) sync(ctx context.Context, key reconcile.Key) error {
 	begun := time.Now()
 	endpoints, service := c.endpoints(key), c.service(key)
@@ -211,8 +211,7 @@ func (c *Controller) sync(ctx context.Context, key reconcile.Key) error {
 	return err
 }
 
-// Mirrors returns the Endpoints of a Service if there are endpoints in them and the slices have all of these, and nil
-// otherwise.
+// Mirrors returns the Endpoints of a Service if they have endpoints and slices mirror all of them, else nil.
 func (c *Controller) Mirrors(key reconcile.Key) *corev1.Endpoints {
 	endpoints := c.endpoints(key)
 	plan := Compute(key, endpoints, c.service(key), c.store.Of(key), c.o.MaxEndpointsPerSubset)
@@ -222,8 +221,7 @@ func (c *Controller) Mirrors(key reconcile.Key) *corev1.Endpoints {
 	return endpoints
 }
 
-// write carries out a plan. It reports whether the slices turned out not to be those that
-// the plan was made from.
+// write carries out a plan. It reports whether the plan was made from outdated slices.
 func (c *Controller) write(ctx context.Context, key reconcile.Key, plan Plan) (outdated bool, err error) {
 	var all []error
 	failed := map[discoveryv1.AddressType]bool{}
@@ -247,7 +245,7 @@ func (c *Controller) write(ctx context.Context, key reconcile.Key, plan Plan) (o
 		outdated = outdated || apierrors.IsNotFound(err)
 	}
 	for _, s := range plan.Delete {
-		// After a failure, what is to replace these endpoints may be missing.
+		// After a failure, the replacement of these endpoints may be missing.
 		if !failed[s.AddressType] {
 			note("delete", s, c.store.Delete(ctx, key, s))
 		}
@@ -255,15 +253,14 @@ func (c *Controller) write(ctx context.Context, key reconcile.Key, plan Plan) (o
 	return outdated, errors.Join(all...)
 }
 
-// contested tells of somebody who keeps changing the slices of a Service.
+// contested reports another writer that keeps changing the slices of a Service.
 func (c *Controller) contested(key reconcile.Key) {
 	if endpoints := c.endpoints(key); endpoints != nil {
 		c.event(endpoints, reconcile.Contested, reconcile.ContestedMessage)
 	}
 }
 
-// tell makes Events of the problems of Endpoints that are new. Endpoints are nil when
-// they are gone.
+// tell sends Events for the new problems of Endpoints, which are nil if they were deleted.
 func (c *Controller) tell(key reconcile.Key, endpoints *corev1.Endpoints, problems []Problem) {
 	for _, p := range c.told.Unreported(key, problems...) {
 		c.o.Metrics.Problem(queueName, p.Reason)
@@ -273,7 +270,7 @@ func (c *Controller) tell(key reconcile.Key, endpoints *corev1.Endpoints, proble
 	}
 }
 
-// event sends a warning about Endpoints.
+// event sends a warning Event on Endpoints.
 func (c *Controller) event(endpoints *corev1.Endpoints, reason, message string) {
 	c.o.Recorder.Event(&corev1.ObjectReference{
 		APIVersion: "v1", Kind: ownerKind, Namespace: endpoints.Namespace, Name: endpoints.Name,

@@ -17,14 +17,14 @@ import (
 	"github.com/signpostd/signpost/controllers/subsets"
 )
 
-// groupKey says what the endpoints of a slice have in common.
+// groupKey is what the endpoints of a slice have in common.
 type groupKey struct {
 	family discoveryv1.AddressType
-	// ports is a text that sets of ports share only when they are equal.
+	// ports identifies a set of ports: equal sets have the same text.
 	ports string
 }
 
-// group is the content of a slice that there is to be; it has endpoints.
+// group is the content of a desired slice; it has endpoints.
 type group struct {
 	key       groupKey
 	ports     []discoveryv1.EndpointPort
@@ -32,8 +32,8 @@ type group struct {
 	index     map[slicestore.Identity]int // of the endpoints
 }
 
-// add adds an endpoint. Of two records of one endpoint the later one counts, which is the
-// one that is not ready if they disagree.
+// add adds an endpoint. If an address appears as ready and as not ready, not ready wins, because it is added
+// last.
 func (g *group) add(e discoveryv1.Endpoint) {
 	id := slicestore.IdentityOf(&e)
 	if i, ok := g.index[id]; ok {
@@ -44,10 +44,10 @@ func (g *group) add(e discoveryv1.Endpoint) {
 	g.endpoints = append(g.endpoints, e)
 }
 
-// difference counts what is to change about the endpoints of a slice.
+// difference counts the changes of a slice's endpoints.
 type difference struct{ added, updated, removed int }
 
-// compare returns what makes the endpoints of a slice those of the group.
+// compare returns the changes that turn the endpoints of a slice into those of the group.
 func (g *group) compare(s *discoveryv1.EndpointSlice) difference {
 	d := difference{added: len(g.endpoints)}
 	found := make([]bool, len(g.endpoints))
@@ -73,15 +73,15 @@ type desired struct {
 	groups []*group // in the order of the packed subsets
 	byKey  map[groupKey]*group
 
-	// invalid is how many addresses are no IPs; firstInvalid is one of them.
+	// invalid is the number of addresses that are no IPs; firstInvalid is the first of them.
 	invalid      int
 	firstInvalid string
-	// tooMany is how many addresses are more than fit.
+	// tooMany is the number of addresses beyond the maximum.
 	tooMany int
 }
 
-// desire reads subsets (spec/endpoints.md §14.3). Of each at most maxPerSubset addresses
-// count, those that are ready first.
+// desire converts subsets (spec/endpoints.md §14.3). At most maxPerSubset addresses of each are used, ready
+// ones first.
 func desire(list []corev1.EndpointSubset, maxPerSubset int) *desired {
 	d := &desired{max: maxPerSubset, byKey: map[groupKey]*group{}}
 	for _, s := range subsets.Canonical(list) {
@@ -93,7 +93,7 @@ func desire(list []corev1.EndpointSubset, maxPerSubset int) *desired {
 	return d
 }
 
-// add adds addresses of a subset, and takes them off the number that it may still add.
+// add adds addresses of a subset, at most left, and reduces left by their number.
 func (d *desired) add(sets []portSet, list []corev1.EndpointAddress, ready bool, left *int) {
 	for i := range list {
 		ip, ok := subsets.ParseIP(list[i].IP)
@@ -114,9 +114,8 @@ func (d *desired) add(sets []portSet, list []corev1.EndpointAddress, ready bool,
 	}
 }
 
-// hasRoom reports whether an address fits into its groups. It does unless several
-// subsets have a group in common, which is possible only after [portSetsOf] took
-// ports apart.
+// hasRoom reports whether an address fits into its groups. It always does, unless several subsets have a
+// group in common, which requires that [portSetsOf] split their ports.
 func (d *desired) hasRoom(sets []portSet, family discoveryv1.AddressType) bool {
 	return !slices.ContainsFunc(sets, func(set portSet) bool {
 		g := d.byKey[groupKey{family, set.key}]
@@ -156,14 +155,14 @@ func familyOf(ip netip.Addr) discoveryv1.AddressType {
 	return discoveryv1.AddressTypeIPv6
 }
 
-// portSet is a set of ports as a slice has them.
+// portSet is a set of ports as slices have them.
 type portSet struct {
 	key   string // see groupKey
 	ports []discoveryv1.EndpointPort
 }
 
-// portSetsOf returns the ports of a subset: one set as a rule. A second port of one name,
-// which an Endpoints object may have and a slice may not, goes into another set.
+// portSetsOf returns the ports of a subset, usually as one set. Endpoints may have two ports of the same name
+// and slices may not, so the second port goes into another set.
 func portSetsOf(ports []corev1.EndpointPort) []portSet {
 	var lists [][]discoveryv1.EndpointPort
 	seen := map[string]int{}
@@ -193,7 +192,7 @@ func keyOfSlice(s *discoveryv1.EndpointSlice) groupKey {
 	return groupKey{s.AddressType, textOf(s.Ports)}
 }
 
-// textOf returns a text that says everything about ports but their order.
+// textOf returns a text that identifies ports, independent of their order.
 func textOf(ports []discoveryv1.EndpointPort) string {
 	list := make([]string, len(ports))
 	for i, p := range ports {
@@ -207,7 +206,7 @@ func textOf(ports []discoveryv1.EndpointPort) string {
 	return strings.Join(list, "\n")
 }
 
-// orTCP returns a protocol, or TCP, as the API server does, where there is none.
+// orTCP returns a protocol, with TCP as the default, as in the API.
 func orTCP(p *corev1.Protocol) corev1.Protocol {
 	if p == nil || *p == "" {
 		return corev1.ProtocolTCP

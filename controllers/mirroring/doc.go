@@ -1,24 +1,21 @@
-// Package mirroring writes the EndpointSlices of Endpoints that somebody wrote by hand,
-// for Services without a selector: most programs that read endpoints read slices only.
+// Package mirroring writes the EndpointSlices of hand-written Endpoints, for Services without a selector,
+// because most programs that read endpoints read slices only. Package controllers makes a [Controller], calls
+// it for changes and runs it while this process leads.
 //
-// [Compute] makes all decisions: from Endpoints, their Service and the slices that exist it
-// makes a [Plan] of slices to create, update and delete. It is a pure function: no client,
-// clock or log. The same objects in any order give the same plan, and once a plan is carried
-// out the next one is empty. A [Controller] carries plans out, for one Service at a time, and
-// makes Events of the problems in them.
+// [Compute] makes all decisions: from Endpoints, their Service and the existing slices it makes a [Plan] of
+// slices to create, update and delete. Compute is a pure function, without client, clock or log. The same
+// objects in any order give the same plan, and once a plan is carried out the next one is empty. The
+// Controller carries plans out, one Service at a time, and sends Events for the problems in them.
 //
-// The slices are those that Kubernetes' controller writes (spec/endpoints.md §14), so that
-// taking over from it costs no writes: one for each set of ports and each IP family, with the
-// labels and annotations of the Endpoints. Two things differ on purpose. Endpoints that carry
-// labels reserved for slices aren't written again and again. And where packing the subsets
-// gives two ports one name, which no slice may have, there are two slices.
+// The slices are those of Kubernetes' controller (spec/endpoints.md §14), so that taking over from it costs
+// no writes: one slice for each set of ports and each IP family, with the labels and annotations of the
+// Endpoints. There are two deliberate differences:
 //
-// In reading order: plan.go is Compute; desired.go says which endpoints there should be,
-// template.go what the metadata of a slice is, and problem.go what isn't mirrored.
-// controller.go carries plans out, and metrics.go counts what that changes.
+//   - Endpoints with labels that are reserved for slices aren't written again and again.
+//   - If packing the subsets gives two ports one name, which no slice may have, there are two slices.
 //
 // # Concurrency
 //
-// Everything may be called from any goroutine; Run has one call at a time. Arguments are
-// read, never changed, and what is returned may share memory with them.
+// Everything may be called from any goroutine; Run has one call at a time. Arguments are never changed;
+// results may share memory with them.
 package mirroring

@@ -17,11 +17,11 @@ type Metrics struct {
 	endpoints, slices, wantedSlices prometheus.Gauge
 
 	mu sync.Mutex
-	// totals has what each Service adds to the gauges.
+	// totals has the share of each Service in the gauges.
 	totals map[reconcile.Key]totals
 }
 
-// totals are how many there are, or are to be, for one Service.
+// totals are the existing endpoints and slices, and the wanted slices, of one Service.
 type totals struct{ endpoints, slices, wantedSlices int }
 
 const subsystem = "endpoint_slice_mirroring_controller"
@@ -57,10 +57,9 @@ func gauge(name, help string) prometheus.Gauge {
 	return prometheus.NewGauge(prometheus.GaugeOpts{Subsystem: subsystem, Name: name, Help: help})
 }
 
-// changed counts a write.
 func (m *Metrics) changed(operation string) { m.changes.WithLabelValues(operation).Inc() }
 
-// synced counts what a sync has done to a Service that has this many slices now.
+// synced records the sync of a Service that now has this many slices.
 func (m *Metrics) synced(key reconcile.Key, s Stats, slices int, took time.Duration) {
 	m.added.Observe(float64(s.Added))
 	m.updated.Observe(float64(s.Updated))
@@ -70,7 +69,7 @@ func (m *Metrics) synced(key reconcile.Key, s Stats, slices int, took time.Durat
 	m.set(key, totals{endpoints: s.Endpoints, slices: slices, wantedSlices: s.Slices})
 }
 
-// set makes the gauges count a Service as it is now.
+// set replaces the share of a Service in the gauges.
 func (m *Metrics) set(key reconcile.Key, now totals) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -85,7 +84,6 @@ func (m *Metrics) set(key reconcile.Key, now totals) {
 	}
 }
 
-// reset makes the gauges 0.
 func (m *Metrics) reset() {
 	m.mu.Lock()
 	defer m.mu.Unlock()

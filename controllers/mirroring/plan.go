@@ -13,34 +13,33 @@ import (
 	slicestore "github.com/signpostd/signpost/controllers/slices"
 )
 
-// Plan is what has to be written to mirror Endpoints. Create, Update and Delete are
-// carried out in this order, so that no endpoint is ever missing.
+// Plan is the writes that mirror Endpoints. Create, Update and Delete are carried out in this order, so that
+// no endpoint is ever missing.
 type Plan struct {
-	// Create has slices with a generateName, to be named by whoever creates them.
+	// Create has slices with a generateName. Whoever creates them chooses the names.
 	Create []*discoveryv1.EndpointSlice
-	// Update has whole slices with the resource versions of those they replace.
+	// Update has full slices with the resource versions that they replace.
 	Update []*discoveryv1.EndpointSlice
 	// Delete has existing slices.
 	Delete []*discoveryv1.EndpointSlice
-	// Problems says what of the Endpoints isn't mirrored.
+	// Problems lists what of the Endpoints isn't mirrored.
 	Problems []Problem
 	Stats    Stats
 }
 
-// Stats counts what a plan does.
+// Stats counts the effects of a plan.
 type Stats struct {
-	// Added, Updated and Removed are how many endpoints change.
+	// Added, Updated and Removed are the numbers of changed endpoints.
 	Added, Updated, Removed int
-	// Skipped is how many addresses of the Endpoints aren't mirrored.
+	// Skipped is the number of addresses that aren't mirrored.
 	Skipped int
-	// Endpoints and Slices are how many there will be.
+	// Endpoints and Slices are the numbers after the plan.
 	Endpoints, Slices int
 }
 
-// Compute returns what to write for the Endpoints and the Service of a name, which are
-// nil where there are none (spec/endpoints.md §14). Slices of other Services and other
-// writers may be among the existing ones: they stay as they are. Of each subset, once
-// packed, at most maxPerSubset addresses are mirrored.
+// Compute returns what to write for the Endpoints and the Service of a name, which are nil if they don't
+// exist (spec/endpoints.md §14). The existing slices may include those of other Services and writers, which
+// stay unchanged. At most maxPerSubset addresses of each packed subset are mirrored.
 func Compute(
 	key reconcile.Key, endpoints *corev1.Endpoints, service *corev1.Service,
 	existing []*discoveryv1.EndpointSlice, maxPerSubset int,
@@ -54,15 +53,14 @@ func Compute(
 	return p.plan
 }
 
-// isMirrored reports whether the Endpoints of a Service are mirrored (§14.1). The
-// Endpoints controller of Kubernetes and ours see to those of Services that select pods.
+// isMirrored reports whether the Endpoints of a Service are mirrored (§14.1). Endpoints of Services that
+// select pods are not, because the EndpointSlice controllers serve those Services.
 func isMirrored(endpoints *corev1.Endpoints, service *corev1.Service) bool {
 	return endpoints != nil && isWanted(endpoints) && service != nil && !selects(service)
 }
 
-// isWanted reports whether Endpoints are to be mirrored as far as their own labels and
-// annotations say. Those that an old program uses as the lock for the election of its leader
-// are not.
+// isWanted reports whether the labels and annotations of Endpoints allow mirroring. Endpoints that an old
+// program uses as its leader election lock are not mirrored.
 func isWanted(endpoints *corev1.Endpoints) bool {
 	_, lock := endpoints.Annotations[resourcelock.LeaderElectionRecordAnnotationKey]
 	return !lock && endpoints.Labels[discoveryv1.LabelSkipMirror] != "true"
@@ -73,12 +71,12 @@ func selects(service *corev1.Service) bool { return service.Spec.Selector != nil
 
 // planner makes one plan.
 type planner struct {
-	// current has our slices, by name, of which those that are kept are taken out.
+	// current has our slices, by name. Slices that are kept are removed from it.
 	current map[groupKey][]*discoveryv1.EndpointSlice
 	plan    Plan
 }
 
-// adopt notes which slices are ours.
+// adopt collects our slices.
 func (p *planner) adopt(key reconcile.Key, existing []*discoveryv1.EndpointSlice) {
 	for _, s := range existing {
 		if isOf(s, key) && s.DeletionTimestamp == nil {
@@ -91,13 +89,13 @@ func (p *planner) adopt(key reconcile.Key, existing []*discoveryv1.EndpointSlice
 	}
 }
 
-// isOf reports whether a slice is one of those that we write for the Endpoints of a name.
+// isOf reports whether a slice is one that we write for the Endpoints of a name.
 func isOf(s *discoveryv1.EndpointSlice, key reconcile.Key) bool {
 	return s.Namespace == key.Namespace && s.Labels[discoveryv1.LabelServiceName] == key.Name &&
 		s.Labels[discoveryv1.LabelManagedBy] == ManagedBy
 }
 
-// mirror plans the slices that there are to be (§14.4).
+// mirror plans the desired slices (§14.4).
 func (p *planner) mirror(endpoints *corev1.Endpoints, maxPerSubset int) {
 	want := desire(endpoints.Subsets, maxPerSubset)
 	p.plan.Problems = want.problems()
@@ -130,7 +128,7 @@ func (p *planner) update(t *template, s *discoveryv1.EndpointSlice, g *group, d 
 	p.plan.Update = append(p.plan.Update, t.update(s, g))
 }
 
-// take takes the first slice of a group out of the current ones; nil when there is none.
+// take removes the first slice of a group from current and returns it; nil if there is none.
 func (p *planner) take(of groupKey) *discoveryv1.EndpointSlice {
 	list := p.current[of]
 	if len(list) == 0 {
@@ -140,8 +138,8 @@ func (p *planner) take(of groupKey) *discoveryv1.EndpointSlice {
 	return list[0]
 }
 
-// reuse takes the first of the slices of a family that nothing needs any more: one update
-// instead of a create and a delete. All groups have taken theirs before.
+// reuse takes the first unneeded slice of a family, which saves a create and a delete for one update. It must
+// be called after all groups have taken theirs.
 func (p *planner) reuse(family discoveryv1.AddressType) *discoveryv1.EndpointSlice {
 	var first *discoveryv1.EndpointSlice
 	for of, list := range p.current {
@@ -155,7 +153,7 @@ func (p *planner) reuse(family discoveryv1.AddressType) *discoveryv1.EndpointSli
 	return p.take(keyOfSlice(first))
 }
 
-// remove plans to delete the slices that nothing needs.
+// remove plans to delete the slices that are not needed.
 func (p *planner) remove() {
 	for _, list := range p.current {
 		for _, s := range list {

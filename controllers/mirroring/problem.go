@@ -2,10 +2,10 @@ package mirroring
 
 import "fmt"
 
-// Problem says that something of Endpoints isn't mirrored; it is meant to become an Event
-// on them. Everything else of them is mirrored.
+// Problem says that something of Endpoints isn't mirrored. It becomes an Event on them. Everything else of
+// them is mirrored.
 type Problem struct {
-	// Reason is one of the constants below, Message one sentence without a full stop.
+	// Reason is one of the constants below. Message is one sentence without a full stop.
 	Reason, Message string
 }
 

@@ -14,7 +14,7 @@ import (
 
 const ownerKind = "Endpoints"
 
-// unmirrored are the annotations of Endpoints that say something about that one object.
+// unmirrored are the annotations of Endpoints that concern that object only.
 var unmirrored = []string{corev1.EndpointsLastChangeTriggerTime, corev1.LastAppliedConfigAnnotation}
 
 // template makes the slices of one Endpoints object (spec/endpoints.md §14.4).
@@ -40,12 +40,12 @@ func newTemplate(endpoints *corev1.Endpoints) *template {
 	return t
 }
 
-// ownerOf returns the reference that slices have to the Endpoints that they mirror.
+// ownerOf returns the owner reference of slices to the Endpoints that they mirror.
 func ownerOf(endpoints *corev1.Endpoints) metav1.OwnerReference {
 	return *metav1.NewControllerRef(endpoints, corev1.SchemeGroupVersion.WithKind(ownerKind))
 }
 
-// prefixOf returns what the names of slices begin with (§13.9).
+// prefixOf returns the prefix of slice names (§13.9).
 func prefixOf(name string) string {
 	prefix := name + "-"
 	if len(validation.NameIsDNSSubdomain(prefix, true)) > 0 {
@@ -54,12 +54,12 @@ func prefixOf(name string) string {
 	return prefix
 }
 
-// describes reports whether a slice has the labels, annotations and owner it should have.
+// describes reports whether a slice has the desired labels, annotations and owner.
 func (t *template) describes(s *discoveryv1.EndpointSlice) bool {
 	return maps.Equal(s.Labels, t.labels) && maps.Equal(s.Annotations, t.annotations) && t.owns(s)
 }
 
-// owns reports whether a slice goes with the Endpoints, and not with former ones of the name.
+// owns reports whether a slice belongs to the Endpoints, and not to former ones of the name.
 func (t *template) owns(s *discoveryv1.EndpointSlice) bool {
 	owners := slices.DeleteFunc(slices.Clone(s.OwnerReferences), func(o metav1.OwnerReference) bool {
 		return o.Kind != ownerKind || o.Name != t.owner.Name
@@ -67,13 +67,12 @@ func (t *template) owns(s *discoveryv1.EndpointSlice) bool {
 	return len(owners) == 1 && owners[0].UID == t.owner.UID
 }
 
-// create returns a new slice.
 func (t *template) create(g *group) *discoveryv1.EndpointSlice {
 	return t.slice(g, metav1.ObjectMeta{Namespace: t.namespace, GenerateName: t.prefix})
 }
 
-// update returns what a slice is to become. What others have added to it other than
-// labels, annotations and owners stays.
+// update returns the new version of a slice. What others have added to it stays, except for labels,
+// annotations and owners.
 func (t *template) update(s *discoveryv1.EndpointSlice, g *group) *discoveryv1.EndpointSlice {
 	return t.slice(g, *s.ObjectMeta.DeepCopy())
 }

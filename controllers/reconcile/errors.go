@@ -14,38 +14,38 @@ import (
 	"github.com/signpostd/signpost/internal/panics"
 )
 
-// IsConflict reports whether a write failed because somebody else has written or created
-// the object: read it again, then write again.
+// IsConflict reports whether a write failed because another writer has changed or created the object. Read it
+// again before the next write.
 func IsConflict(err error) bool {
 	return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err)
 }
 
-// IsNamespaceTerminating reports whether an object could not be created because its
-// namespace is being deleted, which is no failure (spec/endpoints.md §5.12).
+// IsNamespaceTerminating reports whether an object could not be created because its namespace is being
+// deleted, which is no failure (spec/endpoints.md §5.12).
 func IsNamespaceTerminating(err error) bool {
 	return apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
 }
 
-// IsRefused reports whether a sync failed because of its objects, as far as its error says, so
-// that an Event on them should say so: not for lack of a connection, and not because of a conflict.
+// IsRefused reports whether a sync failed because of its objects, as far as the error shows, and so deserves
+// an Event. Connection failures and conflicts do not.
 func IsRefused(err error) bool {
 	return err != nil && !IsConflict(err) && scopeOf(err) != environment && !isTimeout(err)
 }
 
-// scope is how far a failure reaches.
+// scope is the reach of a failure.
 type scope int
 
 const (
-	// object is a failure that has to do with what was requested: the API server works.
+	// object is a failure of the requested object only: the API server works.
 	object scope = iota
-	// doubtful is a failure that looks the same whether a policy or a webhook fails for one object,
-	// or the API server for all of them. Other Services tell.
+	// doubtful is a failure that looks the same whether a policy or webhook rejects one object, or the API
+	// server fails for all. Only the syncs of other Services can tell.
 	doubtful
-	// environment is a failure that has to do with the API server, or the way to it.
+	// environment is a failure of the API server or the connection to it.
 	environment
 )
 
-// scopeOf returns how far a failure of a sync reaches, as far as it says so itself.
+// scopeOf returns the scope of a failure, as far as the error shows.
 func scopeOf(err error) scope {
 	var status apierrors.APIStatus
 	switch {
@@ -66,26 +66,26 @@ func scopeOf(err error) scope {
 	}
 }
 
-// isTimeout reports whether there was no answer in time.
+// isTimeout reports whether there was no response in time.
 func isTimeout(err error) bool {
 	var timeout net.Error
 	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &timeout) && timeout.Timeout()
 }
 
-// asked returns the delay that the API server asks for, as it does when it is overloaded.
+// asked returns the delay (Retry-After) that an overloaded API server asks for.
 func asked(err error) time.Duration {
 	seconds, _ := apierrors.SuggestsClientDelay(err)
 	return min(time.Duration(seconds)*time.Second, askedLimit)
 }
 
-// refusal is a failure that has to do with the objects of a Service.
+// refusal is a failure caused by the objects of a Service.
 type refusal struct{ error }
 
-// Unwrap returns the reason.
+// Unwrap returns the cause.
 func (r *refusal) Unwrap() error { return r.error }
 
-// Refuse marks a failure of a sync as one that is due to the objects of the Service, so
-// that it isn't taken for that of a connection.
+// Refuse marks a failed sync as caused by the objects of the Service, so that it isn't taken for a connection
+// failure.
 func Refuse(err error) error {
 	if err == nil {
 		return nil
@@ -93,12 +93,11 @@ func Refuse(err error) error {
 	return &refusal{err}
 }
 
-// triggerTime is the annotation that says which change led to a write
-// (spec/endpoints.md §2).
+// triggerTime is the annotation with the time of the change that led to a write (spec/endpoints.md §2).
 const triggerTime = corev1.EndpointsLastChangeTriggerTime
 
-// Cause returns the time of the change that led to a write of an object, as its
-// annotation endpoints.kubernetes.io/last-change-trigger-time says; zero when it doesn't.
+// Cause returns the time of the change that led to a write of an object, from its annotation
+// endpoints.kubernetes.io/last-change-trigger-time; zero without the annotation.
 func Cause(object metav1.Object) time.Time {
 	t, err := time.Parse(time.RFC3339Nano, object.GetAnnotations()[triggerTime])
 	if err != nil {

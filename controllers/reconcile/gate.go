@@ -6,54 +6,54 @@ import (
 )
 
 const (
-	// several is how many different Services of a namespace, or different namespaces, have to fail
-	// without a success in between before the failures count as those of all.
+	// several is how many Services of a namespace, or how many namespaces, must fail without a success in
+	// between before the failures count as shared by all.
 	several = 3
-	// probeFirst and probeLimit bound the delay between probes during a pause: no Service is to
-	// wait for longer once the API server is back.
+	// probeFirst and probeLimit bound the delay between probes while the breaker is open. probeLimit is also
+	// how long Services may wait after the API server has recovered.
 	probeFirst, probeLimit = 100 * time.Millisecond, 4 * time.Second
-	// freshDelay is the delay at most between probes while there are some that have not failed yet.
+	// freshDelay caps the delay between probes while some Services have not failed yet.
 	freshDelay = 250 * time.Millisecond
-	// askedLimit bounds the delay that an answer asks for.
+	// askedLimit caps the delay that a response asks for (Retry-After).
 	askedLimit = 10 * time.Second
 )
 
-// breaker lets Services through to their syncs: all of them, or those of a namespace. When several
-// fail in a row, it pauses and holds all back but one, the probe. Once a request succeeds, the
+// breaker is a circuit breaker for syncs: of all Services, or of those of a namespace. If several fail in a
+// row, it opens and holds all Services back but one, the probe. Once a request succeeds, it closes, and the
 // others follow, one at a time at first.
 //
-// What fails is called a child: one of its Services for the gate of a namespace, a namespace for
-// the gate of all.
+// The unit that fails is called a child: a Service for the breaker of a namespace, a namespace for the
+// breaker of all.
 type breaker struct {
 	child func(Key) string
-	// failing are the Services, of all gates, that have failed since they last succeeded.
+	// failing are the Services, of all breakers, that have failed since they last succeeded.
 	failing map[Key]bool
 
 	// failed are the children that have failed since the last success.
 	failed map[string]bool
-	// running is how many syncs are under way.
+	// running is the number of syncs under way.
 	running int
-	// allowed is how many syncs may be under way; 0 for any number.
+	// allowed is the limit for running; 0 means no limit.
 	allowed int
 
 	open bool
-	// probe is the sync that is under way during a pause, while probing is true.
+	// probe is the sync under way while the breaker is open, if probing is true.
 	probe   Key
 	probing bool
-	// tries is how many probes of the pause have failed. The next one waits until a time, or, if
-	// neither it nor its child has failed, until another one.
+	// tries is the number of failed probes. The next probe starts at until; a Service that has not failed, of
+	// a child that has not failed, may start at untriedFrom.
 	tries              int
 	until, untriedFrom time.Time
 
-	// held are the Services that wait; those that are doubted have a true value. fresh and tried
-	// have the others and those in the order in which they came, and some that no longer wait.
+	// held are the Services that wait: true if failing. untried and retried queue the keys of each kind in
+	// order of arrival; keys that are no longer in held are skipped.
 	held             map[Key]bool
 	untried, retried []Key
 
 	outage outage
 }
 
-// outage is what there is to say of a pause when it is over.
+// outage summarises the time that a breaker was open, for the log.
 type outage struct {
 	cause       error
 	since, last time.Time
@@ -80,7 +80,7 @@ func (g *breaker) from(key Key) time.Time {
 	return g.until
 }
 
-// begin notes that the sync of a Service begins.
+// begin records that the sync of a Service starts.
 func (g *breaker) begin(key Key) {
 	delete(g.held, key)
 	g.running++
@@ -89,7 +89,7 @@ func (g *breaker) begin(key Key) {
 	}
 }
 
-// end notes that the sync of a Service has ended. It reports whether that was the probe.
+// end records that the sync of a Service has ended. It reports whether that was the probe.
 func (g *breaker) end(key Key) (probe bool) {
 	g.running--
 	probe = g.probing && g.probe == key
@@ -97,7 +97,7 @@ func (g *breaker) end(key Key) (probe bool) {
 	return probe
 }
 
-// hold keeps a Service back. Those that are doubted let the others pass.
+// hold queues a Service. Failing Services queue behind the others.
 func (g *breaker) hold(key Key) {
 	if _, waits := g.held[key]; waits {
 		return
@@ -110,8 +110,7 @@ func (g *breaker) hold(key Key) {
 	}
 }
 
-// fail notes that the sync of a Service has failed in a way that may concern all. It reports
-// whether a pause begins.
+// fail records a failure that may affect all Services. It reports whether the breaker opens.
 func (g *breaker) fail(key Key, err error, now time.Time, probe bool) (begins bool) {
 	g.failed[g.child(key)], g.failing[key] = true, true
 	if !g.open {
@@ -137,8 +136,8 @@ func (g *breaker) fail(key Key, err error, now time.Time, probe bool) (begins bo
 	return begins
 }
 
-// succeed notes that the API server has carried out a request, or has refused it for a reason that
-// concerns nothing else. It returns the pause that ends with it; nil when there was none.
+// succeed records that the API server has carried out a request, or has refused it for a reason that affects
+// nothing else. It returns the outage that ends; nil if the breaker wasn't open.
 func (g *breaker) succeed(workers int) *outage {
 	clear(g.failed)
 	switch {
@@ -154,15 +153,15 @@ func (g *breaker) succeed(workers int) *outage {
 	return nil
 }
 
-// slow halves the number of syncs that may be under way, for an API server that is overloaded.
+// slow halves the number of concurrent syncs, for an overloaded API server.
 func (g *breaker) slow() {
 	if !g.open && g.allowed == 0 {
 		g.allowed = max(1, g.running/2)
 	}
 }
 
-// release returns the Services that need not wait any more; tried are those that are doubted, unless
-// one of them is to be the next probe.
+// release returns the Services that need no longer wait: those that have not failed as fresh, failing ones as
+// tried. The next probe is always in fresh.
 func (g *breaker) release(now time.Time) (fresh, tried []Key) {
 	if g.open {
 		if key, ok := g.nextProbe(now); ok {
@@ -201,8 +200,8 @@ func (g *breaker) pop(list *[]Key, doubted bool) (Key, bool) {
 	return Key{}, false
 }
 
-// nextProbe returns who is to be the next probe, if it may be one now: somebody whose child has not
-// failed either, rather than somebody who has not, rather than another one.
+// nextProbe returns the Service to probe with, if a probe may start now. It prefers a Service of a child that
+// has not failed, then a Service that has not failed.
 func (g *breaker) nextProbe(now time.Time) (Key, bool) {
 	if g.probing {
 		return Key{}, false
@@ -221,7 +220,7 @@ func (g *breaker) nextProbe(now time.Time) (Key, bool) {
 	return g.pop(&g.retried, true)
 }
 
-// untriedChild returns a Service that waits, and whose child has not failed.
+// untriedChild returns a waiting Service of a child that has not failed.
 func (g *breaker) untriedChild() (Key, bool) {
 	i := slices.IndexFunc(g.untried, func(key Key) bool {
 		doubted, waits := g.held[key]
@@ -233,7 +232,7 @@ func (g *breaker) untriedChild() (Key, bool) {
 	return g.untried[i], true
 }
 
-// wake returns when release is to be called; zero when something else has to happen first.
+// wake returns when release must be called; zero if another event comes first.
 func (g *breaker) wake() time.Time {
 	if !g.open || g.probing || len(g.held) == 0 {
 		return time.Time{}
@@ -244,12 +243,12 @@ func (g *breaker) wake() time.Time {
 	return g.until
 }
 
-// idle reports whether the gate is as it was when it was made.
+// idle reports whether the breaker is in its initial state.
 func (g *breaker) idle() bool {
 	return g.running == 0 && !g.open && g.allowed == 0 && len(g.failed) == 0 && len(g.held) == 0
 }
 
-// absorb takes over everybody that waits at another gate, which lets everybody through after that.
+// absorb takes over all Services that wait at another breaker, which becomes closed.
 func (g *breaker) absorb(other *breaker) {
 	for _, key := range slices.Concat(other.untried, other.retried) {
 		if _, waits := other.held[key]; waits {
@@ -261,7 +260,7 @@ func (g *breaker) absorb(other *breaker) {
 	other.running = running
 }
 
-// backoff returns the delay after so many failures: it doubles from the first up to the limit.
+// backoff returns the delay after a number of failures: it doubles from first up to limit.
 func backoff(first, limit time.Duration, failures int) time.Duration {
 	for range failures {
 		if first >= limit {

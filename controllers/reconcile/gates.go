@@ -4,20 +4,20 @@ import (
 	"time"
 )
 
-// outcome is what a sync says about the API server.
+// outcome is what a sync shows about the API server.
 type outcome int
 
 const (
-	// noWrite is that of a sync that has written nothing.
+	// noWrite: the sync has written nothing.
 	noWrite outcome = iota
-	// reached is that of a sync that has written, or tried to write what nobody would accept.
+	// reached: the sync has written, or tried to write something that no server would accept.
 	reached
-	// unreachable is that of a sync that has failed in a way that may concern all.
+	// unreachable: the sync has failed in a way that may affect all Services.
 	unreachable
 )
 
-// breakers are the gate of all Services and those of their namespaces. A Service has to come through
-// both. It is not safe for concurrent use.
+// breakers are the breaker of all Services and those of their namespaces. A Service must pass both. It is not
+// safe for concurrent use.
 type breakers struct {
 	workers int
 	all     *breaker
@@ -41,7 +41,7 @@ func (g *breakers) namespace(key Key) *breaker {
 	return of
 }
 
-// begin reports whether a Service may be synced now. If not, it is held back, and released later.
+// begin reports whether a Service may be synced now. If not, the Service is held back and released later.
 func (g *breakers) begin(key Key, now time.Time) bool {
 	of := g.namespace(key)
 	switch {
@@ -58,29 +58,29 @@ func (g *breakers) begin(key Key, now time.Time) bool {
 	return true
 }
 
-// verdict is what follows from the end of a sync.
+// verdict is the consequence of a sync's end.
 type verdict struct {
-	// held is true when a Service that has failed is held back, and false when it is to be tried
-	// again after a delay of its own.
+	// held is true if a failed Service is held back by a breaker, and false if it is retried after a delay of
+	// its own.
 	held bool
-	// begins says whose pause begins; empty when none does. over are the pauses that have ended.
+	// begins is the scope of the breaker that opens; empty for none. over are the breakers that have closed.
 	begins string
 	over   []closedBreaker
 }
 
-// closedBreaker is a pause that has ended.
+// closedBreaker is a breaker that has closed.
 type closedBreaker struct {
 	scope  string
 	outage outage
 }
 
-// clusterScope is who waits in a pause of the gate of all.
+// clusterScope is the scope of the breaker of all Services.
 const clusterScope = "all"
 
-// scopeLabel returns who waits in a pause of the gate of a namespace.
+// scopeLabel returns the scope of the breaker of a namespace.
 func scopeLabel(key Key) string { return "namespace " + key.Namespace }
 
-// end notes how the sync of a Service has ended. The error is nil when it succeeded.
+// end records the end of a Service's sync. The error is nil if it succeeded.
 func (g *breakers) end(key Key, how outcome, err error, now time.Time) (v verdict) {
 	of := g.namespace(key)
 	probe, probeOf := g.all.end(key), of.end(key)
@@ -117,7 +117,7 @@ func (g *breakers) end(key Key, how outcome, err error, now time.Time) (v verdic
 	return v
 }
 
-// forgetIdle drops the gate of the namespace of a Service if there is nothing to remember.
+// forgetIdle drops the breaker of a Service's namespace if it is in its initial state.
 func (g *breakers) forgetIdle(key Key) {
 	if of := g.of[key.Namespace]; of != nil && of.idle() {
 		delete(g.of, key.Namespace)

@@ -7,18 +7,18 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// Health says how the writes of a term go.
+// Health is the health of the writes of a term.
 type Health struct {
-	// LastWrite is the time of the last write that succeeded; zero when none has.
+	// LastWrite is the time of the last successful write; zero for none.
 	LastWrite time.Time
-	// RefusedSince and RefusedLast are the times of the first and the last write that failed since
-	// then, for a reason that may concern all writes; zero when none has. Refused is the failure, and
-	// Namespaces in how many namespaces there was one, as far as that was counted.
+	// RefusedSince and RefusedLast are the times of the first and last write since LastWrite that failed for
+	// a reason that may affect all writes; zero for none. Refused is the error. Namespaces is the number of
+	// namespaces with such a failure, counted up to a limit.
 	RefusedSince, RefusedLast time.Time
 	Refused                   error
 	Namespaces                int
-	// Waiting is how many Services wait because a sync has failed, or because somebody else keeps changing their objects,
-	// the oldest since WaitingSince.
+	// Waiting is the number of Services that wait because a sync failed, or because another writer keeps
+	// changing their objects. WaitingSince is the start of the longest wait.
 	Waiting      int
 	WaitingSince time.Time
 }
@@ -31,7 +31,7 @@ func (h Health) Waits() time.Duration {
 	return time.Since(h.WaitingSince)
 }
 
-// Join returns the health of two loops together.
+// Join returns the combined health of two loops.
 func (h Health) Join(other Health) Health {
 	joined := Health{
 		LastWrite: later(h.LastWrite, other.LastWrite), Namespaces: max(h.Namespaces, other.Namespaces),
@@ -44,14 +44,14 @@ func (h Health) Join(other Health) Health {
 	return joined
 }
 
-// AllRefused reports whether every write has been refused for a time. Those of one or two
-// namespaces are not enough, unless the API server doesn't accept the credentials of the process.
+// AllRefused reports whether every write has been refused for as long as patience. Failures in one or two
+// namespaces are not enough, unless the API server rejects the credentials of the process.
 func (h Health) AllRefused(patience time.Duration) bool {
 	return h.RefusedLast.After(h.LastWrite) && time.Since(later(h.LastWrite, h.RefusedSince)) >= patience &&
 		(h.Namespaces >= several || apierrors.IsUnauthorized(h.Refused))
 }
 
-// earlier returns the earlier one of two times that are not zero.
+// earlier returns the earlier of two times, ignoring zero ones.
 func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b
@@ -59,12 +59,12 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// writes is what is known of the writes of a term.
+// writes is the state of the writes of a term.
 type writes struct {
 	last                      time.Time
 	refusedSince, refusedLast time.Time
 	cause                     error
-	// namespaces are those that met the cause, as many as matter.
+	// namespaces are the namespaces with the failure, as many as matter.
 	namespaces map[string]bool
 	// waiting has the Services whose sync has failed or has been held back.
 	waiting map[Key]Wait
@@ -72,14 +72,14 @@ type writes struct {
 
 // Wait says why a Service waits.
 type Wait struct {
-	// Since is when its sync failed, or was held back, first.
+	// Since is when its sync first failed, or was held back.
 	Since time.Time
-	// Reason is how its sync failed last; empty if it was only held back, as long as the API server
-	// refuses the writes of others. It has at most 300 bytes.
+	// Reason is the error of its last sync, cut to 300 bytes; empty if it was only held back because writes
+	// of other Services fail.
 	Reason string
-	// Until is when the objects are put right that somebody else has changed; zero if the Service waits for anything else.
-	// By is the field manager that has changed them, empty if that isn't known, and Repairs is how many such changes in a
-	// row have been put right already.
+	// Until is when another writer's change is reverted; zero if the Service waits for another reason. By is
+	// the field manager of the change, empty if unknown. Repairs is how many such changes in a row have been
+	// reverted.
 	Until   time.Time
 	By      string
 	Repairs int
@@ -95,13 +95,13 @@ func (w *writes) succeeded(now time.Time) {
 	w.answered()
 }
 
-// answered notes that the API server has answered, if only that it refuses one object.
+// answered records that the API server has responded, even if it refused one object.
 func (w *writes) answered() {
 	w.refusedSince, w.refusedLast, w.cause = time.Time{}, time.Time{}, nil
 	clear(w.namespaces)
 }
 
-// refused notes a failure that may concern all writes.
+// refused records a failure that may affect all writes.
 func (w *writes) refused(key Key, err error, now time.Time) {
 	if w.cause == nil {
 		w.refusedSince = now
@@ -115,7 +115,7 @@ func (w *writes) refused(key Key, err error, now time.Time) {
 	w.refusedLast = now
 }
 
-// waits notes that a Service waits, because of an error or, if that is nil, of those of others.
+// waits records that a Service waits: because of err or, if that is nil, because of the failures of others.
 func (w *writes) waits(key Key, now time.Time, err error) {
 	wait, known := w.waiting[key]
 	if !known {
@@ -130,10 +130,10 @@ func (w *writes) waits(key Key, now time.Time, err error) {
 	w.waiting[key] = wait
 }
 
-// done notes that the objects of a Service are what they have to be.
+// done records that the objects of a Service are in their desired state.
 func (w *writes) done(key Key) { delete(w.waiting, key) }
 
-// health returns how the writes of the term go.
+// health returns the health of the term's writes.
 func (t *term) health() Health {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -8,20 +8,20 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Lines about failures of single Services: so many at once, and then one in this time.
+// The rate limit for log lines about failures of single Services: a burst, then one line per period.
 const (
 	linesAtOnce = 10
 	lineEvery   = 10 * time.Second
 )
 
-// failureLog tells the log about failures: a line when a pause begins and one when it ends, and a
-// few about Services that fail by themselves. What is left out is counted in the next line, and
-// is there at the level debug. One goroutine at a time may use it.
+// failureLog logs failures: a line when a breaker opens, one when it closes, and a limited number about
+// Services that fail on their own. Omitted lines are counted in the next line, and logged at debug level. It
+// is not safe for concurrent use.
 type failureLog struct {
 	log              *slog.Logger
 	pauses, services *rate.Limiter
 	omitted          int
-	// told are the pauses under way that the log has a line about.
+	// told are the open breakers that a line was logged for.
 	told map[string]bool
 }
 
@@ -30,7 +30,7 @@ func newFailureLog(log *slog.Logger) *failureLog {
 	return &failureLog{log: log, pauses: few(), services: few(), told: map[string]bool{}}
 }
 
-// paused notes that a failure was one too many, for all Services or for those of a namespace.
+// paused logs that a breaker has opened, for all Services or for those of a namespace.
 func (f *failureLog) paused(whose string, err error) {
 	level := slog.LevelDebug
 	if f.told[whose] = f.pauses.Allow(); f.told[whose] {
@@ -39,7 +39,7 @@ func (f *failureLog) paused(whose string, err error) {
 	f.log.Log(context.Background(), level, "Writes fail; one Service at a time is retried until a write succeeds", "of", whose, "err", err)
 }
 
-// resumed notes that a pause has ended.
+// resumed logs that a breaker has closed.
 func (f *failureLog) resumed(whose string, p outage) {
 	level := slog.LevelDebug
 	if f.told[whose] {
@@ -50,7 +50,7 @@ func (f *failureLog) resumed(whose string, p outage) {
 		"of", whose, "lasted", p.last.Sub(p.since).Round(time.Millisecond), "failures", p.failures, "err", p.cause)
 }
 
-// failed notes that a Service has failed by itself, for the nth time in a row.
+// failed logs that a Service has failed on its own, for the nth time in a row.
 func (f *failureLog) failed(key Key, n int, err error) {
 	level, message := slog.LevelDebug, "Sync of the Service failed and is retried"
 	switch n {
@@ -72,7 +72,7 @@ func (f *failureLog) failed(key Key, n int, err error) {
 	f.log.LogAttrs(context.Background(), level, message, attrs...)
 }
 
-// synced notes that a sync has ended. It may be called from any goroutine.
+// synced logs the end of a sync. It may be called from any goroutine.
 func (f *failureLog) synced(key Key, made requests, took time.Duration, err error) {
 	ctx := context.Background()
 	if !f.log.Enabled(ctx, slog.LevelDebug) {
@@ -88,7 +88,7 @@ func (f *failureLog) synced(key Key, made requests, took time.Duration, err erro
 	f.log.LogAttrs(ctx, slog.LevelDebug, "Service synced", attrs...)
 }
 
-// contested notes that somebody keeps changing what is written for a Service.
+// contested logs that another writer keeps changing the objects of a Service.
 func (f *failureLog) contested(key Key) {
 	f.log.Warn("Another writer keeps changing the objects of the Service, which are repaired after growing delays: find the writer, and stop one of the two",
 		"service", key.String(), "repairs", contestedAfter)

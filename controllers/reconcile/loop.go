@@ -13,47 +13,47 @@ import (
 	"github.com/signpostd/signpost/internal/tracing"
 )
 
-// Key names a Service, and with it the Endpoints and EndpointSlices made for it.
+// Key names a Service, and with it its Endpoints and EndpointSlices.
 type Key = types.NamespacedName
 
-// Options are what a [Loop] is made from.
+// Options configure a [Loop].
 type Options struct {
-	// Name is that of the queue in metrics and logs.
+	// Name is the name of the queue in metrics and logs.
 	Name string
-	// Sync makes the objects of a Service what they have to be, and tells the loop of each write
-	// ([Loop.Wrote]). It is called again, later, when it fails or panics. Its context ends with the term, and
-	// so should what it reads then. The API server may carry out a write that is cancelled, even after
-	// somebody else has become the leader; so writes are to go on while this process leads.
+	// Sync brings the objects of a Service into their desired state, and reports each write with
+	// [Loop.Wrote]. If it fails or panics, it is called again later. Its context ends with the term, and so
+	// should its reads. Its writes should continue while this process leads, because the API server may carry
+	// out a cancelled write even after another process has become the leader.
 	Sync func(context.Context, Key) error
 	// Workers is how many Services are synced at once; at least 1.
 	Workers int
-	// BatchPeriod is how long a change of a workload waits for others to come.
+	// BatchPeriod is how long a workload's change waits, to be synced together with further changes.
 	BatchPeriod time.Duration
 	// RetryFirst and RetryLimit bound the growing delay between failures.
 	RetryFirst, RetryLimit time.Duration
-	// RepairFirst is how long a change that somebody else made is left alone before it is put
-	// right, the first time; zero for a second.
+	// RepairFirst is how long another writer's change is left in place before it is reverted for the first
+	// time; zero means a second.
 	RepairFirst time.Duration
-	// RepairBatch is how long, at least, such a change waits for others to come.
+	// RepairBatch is the shortest time that such a change waits for further changes.
 	RepairBatch time.Duration
-	// Contested is called when somebody keeps changing the objects of a Service, once until that
-	// ends; it may be nil.
+	// Contested, if not nil, is called when another writer keeps changing the objects of a Service, once
+	// until that ends.
 	Contested func(Key)
-	// Tracer begins a span for each sync; nil begins none.
+	// Tracer starts a span for each sync; nil starts none.
 	Tracer  *tracing.Tracer
 	Metrics *Metrics
 	Logger  *slog.Logger
 }
 
-// Loop syncs the Services that it is told about, while it runs.
+// Loop syncs the Services that are added to it, while it runs.
 type Loop struct {
 	o      Options
 	panics *panics.Reporter
-	// term is the current one; nil between terms.
+	// term is the current term; nil between terms.
 	term atomic.Pointer[term]
 }
 
-// New returns a loop that doesn't run yet.
+// New returns a loop that isn't running.
 func New(o Options) *Loop {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
@@ -70,15 +70,15 @@ func New(o Options) *Loop {
 	return l
 }
 
-// Add has a Service synced as soon as possible. Between terms it does nothing.
+// Add queues a Service to be synced as soon as possible. Between terms it does nothing.
 func (l *Loop) Add(key Key) {
 	if t := l.term.Load(); t != nil {
 		t.queue.Add(key)
 	}
 }
 
-// AddBatched has a Service synced after the batch period, counted from the first of the
-// changes that wait (spec/endpoints.md §4.4). Between terms it does nothing.
+// AddBatched queues Services to be synced after the batch period, counted from the first of the waiting
+// changes (spec/endpoints.md §4.4). Between terms it does nothing.
 func (l *Loop) AddBatched(namespace string, names ...string) {
 	t := l.term.Load()
 	if t == nil {
@@ -89,18 +89,18 @@ func (l *Loop) AddBatched(namespace string, names ...string) {
 	}
 }
 
-// Repair is to be called with what somebody else has done to an object of a Service, and the field manager that did it,
-// which is empty if that isn't known. It has the Service synced after a delay, which grows while that happens again and
-// again. What is lost is written again the first time without a delay, and later after a shorter one. Between terms, and
-// for what is untouched, it does nothing.
+// Repair must be called with another writer's change of an object of a Service, and the field manager of the
+// change, empty if unknown. The Service is synced after a delay, which grows with each repeated change. What
+// is lost is restored without a delay the first time, and after a shorter delay later. Between terms, and for
+// [Untouched], Repair does nothing.
 func (l *Loop) Repair(key Key, what ExternalChange, by string) {
 	if t := l.term.Load(); t != nil && what != Untouched {
 		t.queue.AddAfter(key, t.noteExternalChange(key, what, by))
 	}
 }
 
-// Wrote is to be called during the sync of a Service after each request that writes, whose cause
-// is the time of the change that led to it; zero when it is unknown.
+// Wrote must be called after each write request during the sync of a Service. The cause is the time of the
+// change that led to the write; zero if unknown.
 func (l *Loop) Wrote(key Key, operation string, cause time.Time, err error) {
 	l.o.Metrics.wrote(l.o.Name, operation, cause, err)
 	if t := l.term.Load(); t != nil {
@@ -108,7 +108,7 @@ func (l *Loop) Wrote(key Key, operation string, cause time.Time, err error) {
 	}
 }
 
-// Forget drops what the loop remembers of a Service that is gone.
+// Forget drops the state of a deleted Service.
 func (l *Loop) Forget(key Key) {
 	if t := l.term.Load(); t != nil {
 		t.forget(key)
@@ -118,7 +118,7 @@ func (l *Loop) Forget(key Key) {
 // Running reports whether a term is under way.
 func (l *Loop) Running() bool { return l.term.Load() != nil }
 
-// Health says how the writes of the current term go. Between terms it is zero.
+// Health returns the health of the writes of the current term. Between terms it is zero.
 func (l *Loop) Health() Health {
 	if t := l.term.Load(); t != nil {
 		return t.health()
@@ -126,7 +126,7 @@ func (l *Loop) Health() Health {
 	return Health{}
 }
 
-// Waiting returns why a Service waits to be synced again, if it does. Between terms none waits.
+// Waiting returns why a Service waits for its next sync, if it does. Between terms none waits.
 func (l *Loop) Waiting(key Key) (Wait, bool) {
 	if t := l.term.Load(); t != nil {
 		return t.waiting(key)
@@ -134,8 +134,8 @@ func (l *Loop) Waiting(key Key) (Wait, bool) {
 	return Wait{}, false
 }
 
-// Run syncs Services until ctx ends, beginning with those that all returns. It
-// returns when the last sync is done.
+// Run syncs Services until ctx ends, starting with those that all returns. It returns when the last sync is
+// done.
 func (l *Loop) Run(ctx context.Context, all func() []Key) {
 	t := newTerm(&l.o, l.panics)
 	l.term.Store(t)

@@ -24,8 +24,8 @@ type Metrics struct {
 	sizes      *sizes
 }
 
-// NewMetrics returns metrics and registers those of the queues with one registerer and the
-// others with r. Where a registerer is nil, nothing is registered.
+// NewMetrics returns metrics. It registers those of the queues with queues and the others with r; a nil
+// registerer registers nothing.
 func NewMetrics(r, queues prometheus.Registerer) *Metrics {
 	m := &Metrics{
 		queues: newQueueMetrics(),
@@ -79,7 +79,7 @@ func (m *Metrics) observeSync(controller string, took time.Duration, err error) 
 
 func (m *Metrics) persistent(controller string) { m.keepFail.WithLabelValues(controller).Inc() }
 
-// repaired counts a sync that put right what somebody else changed.
+// repaired counts a sync that reverted another writer's change.
 func (m *Metrics) repaired(controller string) { m.repairs.WithLabelValues(controller).Inc() }
 
 // Problem counts a problem of an object.
@@ -87,8 +87,7 @@ func (m *Metrics) Problem(controller, reason string) {
 	m.problems.WithLabelValues(controller, reason).Inc()
 }
 
-// wrote counts a write, whose cause is the time of the change that led to it; zero when
-// it is unknown.
+// wrote counts a write. The cause is the time of the change that led to it; zero if unknown.
 func (m *Metrics) wrote(controller, operation string, cause time.Time, err error) {
 	result := "success"
 	switch {
@@ -106,8 +105,7 @@ func (m *Metrics) wrote(controller, operation string, cause time.Time, err error
 	}
 }
 
-// ages is a gauge of how long something has been waiting, for each controller, as it is when
-// somebody asks.
+// ages is a gauge, per controller, of how long something has been waiting. It is computed at each scrape.
 type ages struct {
 	desc *prometheus.Desc
 	mu   sync.Mutex
@@ -118,7 +116,7 @@ func newAges(desc *prometheus.Desc) *ages {
 	return &ages{desc: desc, of: map[string]func() time.Duration{}}
 }
 
-// watch has the gauge of a controller be what a function returns.
+// watch sets the function that returns the age for a controller.
 func (a *ages) watch(controller string, age func() time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -138,7 +136,7 @@ func (a *ages) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// queueMetrics are those of the queues (spec/destination.md §7.2, spec/endpoints.md §9).
+// queueMetrics are the metrics of the queues (spec/destination.md §7.2, spec/endpoints.md §9).
 type queueMetrics struct {
 	depth, unfinished, longest *prometheus.GaugeVec
 	adds, retries              *prometheus.CounterVec
@@ -175,7 +173,7 @@ func (q *queueMetrics) register(r prometheus.Registerer) {
 	r.MustRegister(q.depth, q.unfinished, q.longest, q.adds, q.retries, q.waited, q.worked)
 }
 
-// rest sets the gauges of a queue that has ended to what they are without one.
+// rest sets the gauges of an ended queue to zero.
 func (q *queueMetrics) rest(name string) {
 	for _, gauge := range []*prometheus.GaugeVec{q.depth, q.unfinished, q.longest} {
 		gauge.WithLabelValues(name).Set(0)

@@ -9,16 +9,16 @@ import (
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 )
 
-// Overlay answers reads of a table with this process's own writes on top. What was
-// written stays until the table has seen that version, so nothing is decided on
-// outdated reads; after that the table is the truth, whatever has become of the object.
-// It also tells the process's own writes from those of others when they arrive.
+// Overlay answers reads of a table with this process's own writes on top. A write stays in the overlay until
+// the table has seen its version, so that nothing is decided on outdated reads. After that the table is
+// authoritative, whatever happened to the object. Overlay also tells the process's own writes from external
+// changes when they arrive.
 //
-// Each write is announced by Begin and ended by Wrote, Deleted or Failed, because its
-// event may arrive before its answer. Objects, of type T, are filed under the
-// Service that they are made for; one object has one write at a time.
+// Each write starts with Begin and ends with Wrote, Deleted or Failed, because its event may arrive before
+// its response. Objects, of type T, belong to the Service that they are made for; an object has one write at
+// a time.
 type Overlay[T metav1.Object] struct {
-	// version returns the version up to which the table has seen everything, and has whether it has
+	// version returns the version up to which the table has seen everything. has reports whether the table has
 	// the object of a name and a UID.
 	version func() string
 	has     func(service Key, name string, uid types.UID) bool
@@ -27,36 +27,37 @@ type Overlay[T metav1.Object] struct {
 	writes map[Key]map[string]*write[T] // by Service and name of the object
 }
 
-// write is what this process did last to an object.
+// write is the last write of this process to an object.
 type write[T metav1.Object] struct {
-	// done is true once there is an object that was written or, by its UID, deleted.
+	// done is true once the write has ended: object was written or, if gone is set, the object with that UID
+	// was deleted.
 	done   bool
 	object T
 	gone   types.UID
-	// version is the one that was written or deleted.
+	// version is the version that was written or deleted.
 	version string
 
-	// underway is true between Begin and the end of a write. In this time arrived is the
-	// last version that the table got, and lost is the UID of an object that it lost.
+	// underway is true between Begin and the end of a write. Meanwhile, arrived is the last version that the
+	// table got, and lost is the UID of an object that the table lost.
 	underway bool
 	arrived  string
 	lost     types.UID
 }
 
-// Version is what an [Overlay] has to know of a version of an object.
+// Version is what an [Overlay] needs to know of a version of an object.
 type Version interface {
 	GetName() string
 	GetUID() types.UID
 	GetResourceVersion() string
 }
 
-// NewOverlay returns an empty overlay over a table: a function returns its version, and another one
-// whether it has the object of a name and a UID that is made for a Service.
+// NewOverlay returns an empty overlay over a table. version returns the table's version; has reports whether
+// the table has the object of a name and a UID that is made for a Service.
 func NewOverlay[T metav1.Object](version func() string, has func(service Key, name string, uid types.UID) bool) *Overlay[T] {
 	return &Overlay[T]{version: version, has: has, writes: map[Key]map[string]*write[T]{}}
 }
 
-// Begin is to be called before a request that writes or deletes the object of a name.
+// Begin must be called before a request that writes or deletes the object of a name.
 func (o *Overlay[T]) Begin(service Key, name string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -71,8 +72,8 @@ func (o *Overlay[T]) Begin(service Key, name string) {
 	w.underway, w.arrived, w.lost = true, "", ""
 }
 
-// Wrote ends a create or update with what the API server made of it. It returns
-// what somebody else has done to the object since.
+// Wrote ends a create or update with the resulting object. It returns the external change that followed, if
+// any.
 func (o *Overlay[T]) Wrote(service Key, object T) ExternalChange {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -92,7 +93,7 @@ func (o *Overlay[T]) Wrote(service Key, object T) ExternalChange {
 		o.drop(service, object.GetName())
 		return Untouched
 	}
-	// Its event is still to be told from those of others, even if the table has it.
+	// The write's event must still be told from external changes, even if the table has it.
 	*w = write[T]{done: true, object: object, version: object.GetResourceVersion()}
 	return Untouched
 }
@@ -113,8 +114,8 @@ func (o *Overlay[T]) Deleted(service Key, object T) {
 	*w = deleted
 }
 
-// Failed ends a request that came to nothing or whose outcome is unknown. It returns
-// what has become of the object since Begin.
+// Failed ends a request that failed or whose result is unknown. It returns the change of the object since
+// Begin.
 func (o *Overlay[T]) Failed(service Key, name string) ExternalChange {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -136,7 +137,8 @@ func (o *Overlay[T]) Failed(service Key, name string) ExternalChange {
 	}
 }
 
-// Read notes what a request read, if that is newer than the table: it counts as written.
+// Read records an object that was read from the API server, if it is newer than the table, as if it had been
+// written.
 func (o *Overlay[T]) Read(service Key, object T) {
 	o.mu.Lock()
 	seen := o.seen(object)
@@ -147,10 +149,9 @@ func (o *Overlay[T]) Read(service Key, object T) {
 	}
 }
 
-// Merge returns the objects of a Service: those of the table, which list returns, with the
-// process's own writes on top. The list may be changed. Merge looks at the writes before it
-// calls list: the other way round, a write that the table catches up with in between would
-// be in neither.
+// Merge returns the objects of a Service: those of the table, which list returns, with the process's own
+// writes on top. It may change the list. Merge reads the writes before it calls list; otherwise a write that
+// the table catches up with in between would be in neither.
 func (o *Overlay[T]) Merge(service Key, list func() []T) []T {
 	unseen := o.unseen(service)
 	stored := list()
@@ -187,8 +188,8 @@ func (o *Overlay[T]) unseen(service Key) map[string]write[T] {
 	return found
 }
 
-// passed reports whether the table has seen the version that was written or deleted, and no longer
-// has the object. Then no event about it is to come, or one that says nothing new.
+// passed reports whether the table has seen the version that was written or deleted, and no longer has the
+// object. Then no further event follows, or one without news.
 func (o *Overlay[T]) passed(service Key, name string, w *write[T]) bool {
 	uid := w.gone
 	if uid == "" {
@@ -197,9 +198,9 @@ func (o *Overlay[T]) passed(service Key, name string, w *write[T]) bool {
 	return compare(o.version(), w.version) >= 0 && !o.has(service, name, uid)
 }
 
-// Arrived is to be called with each version of an object that the table gets, and
-// returns whether somebody else has changed it. While a write is under way Arrived can't
-// know that, and returns Untouched; the method that ends the write returns it then.
+// Arrived must be called with each version of an object that the table gets. It returns the external change
+// in it. During a write the origin is unknown, so it returns Untouched, and the method that ends the write
+// returns the change.
 func (o *Overlay[T]) Arrived(service Key, object Version) ExternalChange {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -226,8 +227,8 @@ func (o *Overlay[T]) Arrived(service Key, object Version) ExternalChange {
 	return Untouched
 }
 
-// Gone is to be called with each object that the table loses, and returns whether somebody else
-// has deleted it. While a write is under way it returns Untouched, as Arrived does.
+// Gone must be called with each object that the table loses. It returns Lost if another writer deleted the
+// object. During a write it returns Untouched, as Arrived does.
 func (o *Overlay[T]) Gone(service Key, object Version) ExternalChange {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -249,7 +250,7 @@ func (o *Overlay[T]) Gone(service Key, object Version) ExternalChange {
 	return Lost
 }
 
-// Forget drops everything, for a new term: somebody else may have led in between.
+// Forget drops everything, for a new term, because another process may have led in between.
 func (o *Overlay[T]) Forget() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -263,12 +264,12 @@ func (o *Overlay[T]) drop(service Key, name string) {
 	}
 }
 
-// seen reports whether the table knows what became of an object since this version.
+// seen reports whether the table has seen this version of an object.
 func (o *Overlay[T]) seen(object T) bool {
 	return compare(o.version(), object.GetResourceVersion()) >= 0
 }
 
-// compare orders two versions. If one of them can't be parsed, a counts as the older one.
+// compare orders two versions. If one of them doesn't parse, a counts as older.
 func compare(a, b string) int {
 	order, err := resourceversion.CompareResourceVersion(a, b)
 	if err != nil {

@@ -6,54 +6,54 @@ import (
 )
 
 const (
-	// repairFirst and repairLimit bound the delay before what somebody else changed is put right. The
-	// first is that of the Kubernetes controllers after a change of a slice.
+	// repairFirst and repairLimit bound the delay before another writer's change is reverted. The first delay
+	// is that of the Kubernetes controllers after a change of a slice.
 	repairFirst, repairLimit = time.Second, time.Minute
-	// lostLimit bounds the delay before what somebody else deleted is written again: a Service without its objects is
-	// worse off than one with objects that differ.
+	// lostLimit caps the delay before what another writer deleted is restored, because a Service without its
+	// objects is worse off than one with objects that differ.
 	lostLimit = 5 * time.Second
-	// calm is how long nobody may have changed anything for the delay to begin anew.
+	// calm is the time without external changes after which the delays start again with the first.
 	calm = 5 * time.Minute
-	// takenOften is how many repairs in a row a slice that is taken away each time is worth. Each leaves one slice behind.
+	// takenOften is the number of consecutive repairs for a slice that another writer keeps taking over. Each
+	// repair leaves one slice behind.
 	takenOften = 100
-	// contestedAfter is how many repairs it takes until it is said that somebody keeps changing the
-	// objects of a Service.
+	// contestedAfter is the number of repairs after which the objects of a Service are reported as contested.
 	contestedAfter = 5
 )
 
-// The Event about a Service whose objects somebody keeps changing.
+// The Event on a Service whose objects another writer keeps changing.
 const (
 	Contested        = "ContestedEndpoints"
 	ContestedMessage = "Somebody else keeps changing what is written here; it is put right after growing delays. Find out who it is, and stop one of the two"
 )
 
-// repair is what is known of the changes that somebody else makes to the objects of a Service.
+// repair is the state of external changes to the objects of a Service.
 type repair struct {
-	// pending is true from a change to the next sync. The first such change was at the time since, and is put right at
-	// the time due. It was made by a field manager, which is empty if that isn't known.
+	// pending is true from a change to the next sync. The first such change was at since, and is reverted at
+	// due. by is the field manager of the change, empty if unknown.
 	pending    bool
 	since, due time.Time
 	by         string
-	// count is how many such changes in a row had to be put right, the last one at that time.
+	// count is how many such changes in a row were reverted, the last one at last.
 	count int
 	last  time.Time
 }
 
-// ExternalChange is what somebody else has done to an object of a Service.
+// ExternalChange is another writer's change of an object of a Service.
 type ExternalChange int
 
 const (
-	// Untouched means that nobody else has done anything.
+	// Untouched: there was no external change.
 	Untouched ExternalChange = iota
-	// Changed means that the object has other contents.
+	// Changed: the object has other contents.
 	Changed
-	// Lost means that the object is gone, or lacks endpoints that it had.
+	// Lost: the object was deleted, or lacks endpoints that it had.
 	Lost
-	// Taken means that the object is another Service's, or another manager's now.
+	// Taken: the object belongs to another Service or another manager now.
 	Taken
 )
 
-// Lacking returns Lost for a change after which the object lacks endpoints that it had.
+// Lacking returns Lost for a change that removed endpoints from the object.
 func (m ExternalChange) Lacking(lacks func() bool) ExternalChange {
 	if m == Changed && lacks() {
 		return Lost
@@ -61,8 +61,8 @@ func (m ExternalChange) Lacking(lacks func() bool) ExternalChange {
 	return m
 }
 
-// noteExternalChange notes what somebody else has done to an object of a Service, and returns how long to wait before that is put
-// right.
+// noteExternalChange records another writer's change of an object of a Service, and returns the delay before
+// it is reverted.
 func (t *term) noteExternalChange(key Key, what ExternalChange, by string) time.Duration {
 	now := time.Now()
 	t.mu.Lock()
@@ -84,8 +84,8 @@ func (t *term) noteExternalChange(key Key, what ExternalChange, by string) time.
 	return delay
 }
 
-// delayed returns the delay of a repair after a number of repairs in a row. Whoever deletes doesn't insist on other
-// contents, so the first time needs no delay.
+// delayed returns the delay of a repair after a number of repairs in a row. A deletion is restored at once
+// the first time, because whoever deletes doesn't insist on other contents.
 func delayed(what ExternalChange, first time.Duration, count int) time.Duration {
 	switch {
 	case what == Changed, what == Taken && count >= takenOften:
@@ -105,8 +105,7 @@ func (r *repair) wait(now time.Time) (Wait, bool) {
 	return Wait{Since: r.since, Until: r.due, By: r.by, Repairs: r.count}, true
 }
 
-// repaired notes a write. It reports whether somebody turns out to keep changing the objects of
-// the Service.
+// repaired records a write. It reports whether the Service has become contested.
 func (t *term) repaired(key Key, f *flight, now time.Time) (contested bool) {
 	r := t.repairs[key]
 	if r == nil || !f.repairs || f.repaired {
@@ -119,7 +118,7 @@ func (t *term) repaired(key Key, f *flight, now time.Time) (contested bool) {
 	return r.count == contestedAfter
 }
 
-// forget drops what is known of a Service that is gone.
+// forget drops the state of a deleted Service.
 func (t *term) forget(key Key) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

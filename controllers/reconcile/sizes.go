@@ -6,7 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Size is how many EndpointSlices a Service has, of both families, and how many endpoints are in them.
+// Size is the number of EndpointSlices of a Service, of both families, and of the endpoints in them.
 type Size struct{ Slices, Endpoints int }
 
 // sizes are the gauges of what controllers have written.
@@ -29,7 +29,7 @@ func newSizes() *sizes {
 	}
 }
 
-// Sized makes the gauges of a controller count a Service as it is now.
+// Sized sets the size of a Service in the gauges of a controller.
 func (m *Metrics) Sized(controller string, service Key, now Size) {
 	s := m.sizes
 	s.mu.Lock()
@@ -49,7 +49,7 @@ func (m *Metrics) Sized(controller string, service Key, now Size) {
 	}
 }
 
-// Unsized makes the gauges of a controller 0.
+// Unsized sets the gauges of a controller to zero.
 func (m *Metrics) Unsized(controller string) {
 	s := m.sizes
 	s.mu.Lock()

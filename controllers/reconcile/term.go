@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	// refusedFirst is the delay at least after a failure that trying at once can't mend.
+	// refusedFirst is the shortest delay after a failure that an immediate retry can't fix.
 	refusedFirst = time.Second
-	// sharedFailureLimit bounds the delay between failures that other Services may share, as long as no
-	// pause shows that they do.
+	// sharedFailureLimit caps the back-off of failures that may affect other Services too, until the circuit
+	// breaker opens.
 	sharedFailureLimit = time.Minute
-	// persistent is the number of failures in a row after which a Service is said to
-	// keep failing.
+	// persistent is the number of consecutive failures after which a Service is reported as failing
+	// persistently.
 	persistent = 15
 )
 
@@ -30,14 +30,14 @@ type term struct {
 	queue  workqueue.TypedDelayingInterface[Key]
 	log    *failureLog
 
-	// The delays after failures: after conflicts, refusals, failures that other Services may share,
-	// and failures of the API server.
+	// The delays after conflicts, after refusals, after failures that may affect other Services, and after
+	// failures of the API server.
 	conflicts, refusals, doubts, away workqueue.TypedRateLimiter[Key]
 
 	mu    sync.Mutex
 	over  bool
 	gates *breakers
-	// timers release who waits at a gate that pauses.
+	// timers release the Services that wait at an open breaker.
 	timers map[*breaker]*time.Timer
 	// flights are the syncs under way.
 	flights map[Key]*flight
@@ -47,17 +47,16 @@ type term struct {
 
 // flight is a sync under way.
 type flight struct {
-	// answered is true once the API server has carried out a request of the sync, or has refused it
-	// for a reason that concerns nothing else.
+	// answered is true once the API server has carried out a request of the sync, or has refused it for a
+	// reason that affects nothing else.
 	answered bool
-	// repairs is true when somebody else has changed an object of the Service, and repaired once
-	// that has led to a write.
+	// repairs is true if another writer has changed an object of the Service. repaired is true once that has
+	// led to a write.
 	repairs, repaired bool
 	// requests are the writes so far.
 	requests requests
 }
 
-// requests counts the writes of a sync.
 type requests struct{ created, updated, deleted, failed int }
 
 func (r *requests) count(operation string, err error) {
@@ -130,7 +129,6 @@ func (t *term) made(key Key) requests {
 	return requests{}
 }
 
-// trace ends the span of a sync.
 func (t *term) trace(span *tracing.Span, key Key, made requests, err error) {
 	if span == nil {
 		return
@@ -162,7 +160,7 @@ func (t *term) begin(key Key) bool {
 	return true
 }
 
-// wrote notes what has become of a request.
+// wrote records the result of a request.
 func (t *term) wrote(key Key, operation string, err error) {
 	now := time.Now()
 	t.mu.Lock()
@@ -192,7 +190,7 @@ func (t *term) wrote(key Key, operation string, err error) {
 	}
 }
 
-// ended notes how a sync has ended, and has the Service synced again if it has failed.
+// ended records the end of a sync, and queues the Service again if it failed.
 func (t *term) ended(key Key, err error) {
 	now := time.Now()
 	t.mu.Lock()
@@ -240,7 +238,7 @@ func (t *term) delays() []workqueue.TypedRateLimiter[Key] {
 	return []workqueue.TypedRateLimiter[Key]{t.conflicts, t.refusals, t.doubts, t.away}
 }
 
-// failures returns how often in a row a Service has failed by itself.
+// failures returns how often in a row a Service has failed on its own.
 func (t *term) failures(key Key) int {
 	n := 0
 	for _, delays := range t.delays() {
@@ -249,7 +247,7 @@ func (t *term) failures(key Key) int {
 	return n
 }
 
-// failed returns the delay after a failure that is that of the Service alone, as far as is known.
+// failed returns the delay after a failure of a single Service, as far as is known.
 func (t *term) failed(key Key, reach scope, err error) time.Duration {
 	var delay time.Duration
 	switch {
@@ -270,8 +268,8 @@ func (t *term) failed(key Key, reach scope, err error) time.Duration {
 	return max(delay, asked(err))
 }
 
-// schedule lets Services through that need not wait any more, at the gate of all and at that of
-// the namespace of a Service.
+// schedule releases Services that need no longer wait, from the breaker of all and from that of a Service's
+// namespace.
 func (t *term) schedule(key Key) {
 	t.release(t.gates.all)
 	if of := t.gates.of[key.Namespace]; of != nil {
@@ -280,7 +278,7 @@ func (t *term) schedule(key Key) {
 	t.gates.forgetIdle(key)
 }
 
-// release lets Services through a gate, now and when it is time for the next probe.
+// release releases Services from a breaker, now and when the next probe is due.
 func (t *term) release(g *breaker) {
 	now := time.Now()
 	fresh, tried := g.release(now)
@@ -288,7 +286,7 @@ func (t *term) release(g *breaker) {
 		t.queue.Add(key)
 	}
 	for _, key := range tried {
-		// Those that had failed before the pause, while others succeeded, wait for their own delays.
+		// Services that failed before the breaker opened, while others succeeded, keep their own delays.
 		if n := t.failures(key); n > 0 {
 			t.queue.AddAfter(key, backoff(refusedFirst, sharedFailureLimit, n-1))
 		} else {
@@ -310,7 +308,7 @@ func (t *term) release(g *breaker) {
 	}
 }
 
-// end ends the term. It leaves nothing that would count as work of the next one.
+// end ends the term. No state is left for the next one.
 func (t *term) end() {
 	t.mu.Lock()
 	t.over = true

@@ -11,8 +11,8 @@ import (
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 )
 
-// Text returns the text of an error for an Event. Errors that differ only in the order of their parts, or in the places of
-// endpoints in a slice, have equal texts, so that each retry doesn't make another Event.
+// Text returns the text of an error for an Event. Errors that differ only in the order of their parts, or in
+// the indexes of endpoints in a slice, have equal texts, so that a retry doesn't cause another Event.
 func Text(err error) string {
 	text := err.Error()
 	var all utilerrors.Aggregate
@@ -32,7 +32,7 @@ func Text(err error) string {
 	return text
 }
 
-// place is an index in the path of a field.
+// place matches an index in the path of a field.
 var place = regexp.MustCompile(`\[[0-9]+\]`)
 
 func causes(list []metav1.StatusCause) []string {
@@ -43,7 +43,7 @@ func causes(list []metav1.StatusCause) []string {
 	return texts
 }
 
-// joined returns different texts in order.
+// joined returns the distinct texts, sorted.
 func joined(texts []string) string {
 	slices.Sort(texts)
 	return strings.Join(slices.Compact(texts), "; ")

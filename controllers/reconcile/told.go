@@ -5,15 +5,14 @@ import (
 	"sync"
 )
 
-// EventDedup remembers what was last told about each Service, in pieces of type P, so that an
-// Event isn't sent again for each sync that finds the same.
+// EventDedup remembers the problems last reported for each Service, of type P, so that a sync that finds the
+// same problems sends no Event again.
 type EventDedup[P comparable] struct {
 	mu   sync.Mutex
 	last map[Key][]P
 }
 
-// Unreported returns what there is to tell about a Service that wasn't told last time, and
-// remembers all of it.
+// Unreported returns the problems of a Service that weren't reported last time, and remembers all of them.
 func (t *EventDedup[P]) Unreported(service Key, all ...P) []P {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -29,7 +28,6 @@ func (t *EventDedup[P]) Unreported(service Key, all ...P) []P {
 	return slices.DeleteFunc(slices.Clone(all), func(p P) bool { return slices.Contains(known, p) })
 }
 
-// Forget drops everything.
 func (t *EventDedup[P]) Forget() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

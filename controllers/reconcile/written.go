@@ -6,23 +6,22 @@ import (
 	"time"
 )
 
-// Written is a write of an object of a Service that succeeded, for the log.
+// Written is a successful write of an object of a Service, for the log.
 type Written struct {
-	// Controller is the name of the controller, Kind that of the object.
+	// Controller is the name of the controller, Kind the kind of the object.
 	Controller, Kind string
 	Service          Key
-	// Name is that of the object.
+	// Name is the name of the object.
 	Name string
 	// Operation is as in [Loop.Wrote].
 	Operation string
-	// Ready and NotReady are how many addresses the object has, or had when it is deleted.
+	// Ready and NotReady are how many addresses the object has, or had before it was deleted.
 	Ready, NotReady int
-	// Cause is the time of the change that led to the write; zero when it is unknown.
+	// Cause is the time of the change that led to the write; zero if unknown.
 	Cause time.Time
 }
 
-// Log writes a line at the level debug. Whoever counts addresses asks before whether the
-// log has that level.
+// Log writes a line at debug level. Check that the level is enabled before counting addresses.
 func (w Written) Log(log *slog.Logger) {
 	attrs := append(
 		make([]slog.Attr, 0, 8),

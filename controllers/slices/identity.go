@@ -7,8 +7,8 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 )
 
-// Identity tells endpoints apart that have one port set and address type: what else
-// differs is an edit of the same endpoint (spec/endpoints.md §13.7).
+// Identity identifies an endpoint among those with the same ports and address type. If anything else differs,
+// it is an edit of the same endpoint (spec/endpoints.md §13.7).
 type Identity struct {
 	addresses, hostname, namespace, name string
 }

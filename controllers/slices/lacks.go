@@ -5,8 +5,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 )
 
-// lacks reports whether a version of a slice lacks endpoints that another one has: addresses that are ready there, or the
-// ports of all of them.
+// lacks reports whether a version of a slice lacks endpoints of another one: ready addresses, or the ports of
+// all addresses.
 func lacks(version, other *discoveryv1.EndpointSlice) bool {
 	if len(other.Endpoints) == 0 {
 		return false
@@ -30,9 +30,9 @@ func lacks(version, other *discoveryv1.EndpointSlice) bool {
 	return false
 }
 
-// note notes the addresses of an endpoint that is ready.
+// note adds the addresses of a ready endpoint.
 func note(addresses map[string]bool, e *discoveryv1.Endpoint) {
-	// An endpoint that doesn't say whether it is ready is.
+	// Without a ready condition, the endpoint counts as ready.
 	if ready := e.Conditions.Ready; ready != nil && !*ready {
 		return
 	}

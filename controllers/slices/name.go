@@ -13,19 +13,19 @@ import (
 )
 
 const (
-	// hashLength is the length of what is added to a generateName. Kubernetes adds five
-	// random characters; these are not random, so more of them keep Services apart.
+	// hashLength is the length of the suffix of a generateName. Kubernetes adds five random characters; ours
+	// are not random, so more of them keep Services apart.
 	hashLength = 10
-	// nameLength is the greatest length of a name (RFC 1123, as Kubernetes has it).
+	// nameLength is the greatest length of a name (RFC 1123, as Kubernetes applies it).
 	nameLength = 253
 )
 
 // lower is base32 in characters that names may have.
 var lower = base32.NewEncoding("0123456789abcdefghjkmnpqrstvwxyz").WithPadding(base32.NoPadding)
 
-// generatedName returns the name of the nth slice with the owner, address type and ports of
-// e. It depends on nothing else, so that two leaders who create the same slice at once
-// choose the same name, and only one of them creates it.
+// generatedName returns the name of the nth slice with the owner, address type and ports of e. It depends on
+// nothing else, so that two leaders who create the same slice choose the same name, and only one of them
+// succeeds.
 func generatedName(e *discoveryv1.EndpointSlice, n int) string {
 	h := sha256.New()
 	for _, owner := range e.OwnerReferences {
@@ -44,10 +44,10 @@ func generatedName(e *discoveryv1.EndpointSlice, n int) string {
 	return prefix + suffix
 }
 
-// write adds a text to a hash so that texts added one after the other don't run together.
+// write adds a text to a hash with its length, so that consecutive texts are kept apart.
 func write(h hash.Hash, text string) { fmt.Fprintf(h, "%d:%s", len(text), text) }
 
-// ports returns the ports of a slice as texts, sorted.
+// ports returns the ports of a slice as sorted texts.
 func ports(e *discoveryv1.EndpointSlice) []string {
 	list := make([]string, len(e.Ports))
 	for i, p := range e.Ports {

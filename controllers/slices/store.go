@@ -21,17 +21,17 @@ import (
 	"github.com/signpostd/signpost/kube"
 )
 
-// Options are what a [Store] is made from.
+// Options configure a [Store].
 type Options struct {
-	// Controller is the name of the controller in metrics, and ManagedBy the value of the
-	// label endpointslice.kubernetes.io/managed-by of its slices.
+	// Controller is the name of the controller in metrics. ManagedBy is the value of the label
+	// endpointslice.kubernetes.io/managed-by of its slices.
 	Controller, ManagedBy string
 	Client                discoveryclient.EndpointSlicesGetter
 	// Table has the index [watched.ByService].
 	Table *kube.Table[watched.Slice]
-	// Loop syncs the Services whose slices somebody else changed, and is told of the writes.
+	// Loop syncs the Services whose slices another writer changed, and counts the writes.
 	Loop *reconcile.Loop
-	// Logger takes a line for each write, at the level debug; nil means slog.Default().
+	// Logger logs each write at debug level; nil means slog.Default().
 	Logger *slog.Logger
 }
 
@@ -53,8 +53,8 @@ func NewStore(o Options) *Store {
 	return &Store{o: o, overlay: reconcile.NewOverlay[*discoveryv1.EndpointSlice](o.Table.ResourceVersion, has)}
 }
 
-// Of returns the slices of a Service that the controller manages, without those that
-// are being deleted, by name. They must not be changed, because some are what the store keeps.
+// Of returns the slices of a Service that the controller manages, by name, without those that are being
+// deleted. They must not be changed, because the store keeps some of them.
 func (s *Store) Of(service reconcile.Key) []*discoveryv1.EndpointSlice {
 	list := s.merge(service, func(e *watched.Slice) bool { return s.manages(e) && !e.Terminating })
 	list = slices.DeleteFunc(list, func(e *discoveryv1.EndpointSlice) bool {
@@ -64,14 +64,13 @@ func (s *Store) Of(service reconcile.Key) []*discoveryv1.EndpointSlice {
 	return list
 }
 
-// All returns all slices of a Service, whoever manages them, in no particular order: of
-// those of others only the metadata. They must not be changed, because some are what the store keeps.
+// All returns all slices of a Service, whoever manages them, in no particular order. Other writers' slices
+// have their metadata only. They must not be changed, because the store keeps some of them.
 func (s *Store) All(service reconcile.Key) []*discoveryv1.EndpointSlice {
 	return s.merge(service, func(*watched.Slice) bool { return true })
 }
 
-// merge returns those slices of a Service that wanted picks from the table, and, on top of
-// them, what the overlay has.
+// merge returns the slices of a Service in the table that wanted selects, with the overlay on top.
 func (s *Store) merge(service reconcile.Key, wanted func(*watched.Slice) bool) []*discoveryv1.EndpointSlice {
 	return s.overlay.Merge(service, func() []*discoveryv1.EndpointSlice {
 		var list []*discoveryv1.EndpointSlice
@@ -86,8 +85,8 @@ func (s *Store) merge(service reconcile.Key, wanted func(*watched.Slice) bool) [
 
 func (s *Store) manages(e *watched.Slice) bool { return e.ManagedBy == s.o.ManagedBy }
 
-// Create creates a slice, under its name or, when it has none, under one made of its
-// generateName. A slice that exists already is read and returned with the error.
+// Create creates a slice, under its name or, if it has none, under one derived from its generateName. If the
+// slice exists already, it is read and returned with the error.
 func (s *Store) Create(ctx context.Context, service reconcile.Key, e *discoveryv1.EndpointSlice) (*discoveryv1.EndpointSlice, error) {
 	if e.Name != "" {
 		return s.create(ctx, service, e)
@@ -106,12 +105,11 @@ func (s *Store) Create(ctx context.Context, service reconcile.Key, e *discoveryv
 	}
 }
 
-// nameAttempts is how many more names are tried if slices that the table doesn't have have
-// taken the first ones.
+// nameAttempts is how many more names are tried if slices that the table lacks have taken the first ones.
 const nameAttempts = 4
 
-// names returns the names that are in use among the slices of a Service, also
-// of those being deleted and those of other controllers.
+// names returns the names in use by slices of a Service, including those being deleted and those of other
+// controllers.
 func (s *Store) names(service reconcile.Key) []string {
 	var taken []string
 	for _, e := range s.All(service) {
@@ -143,8 +141,9 @@ func (s *Store) create(ctx context.Context, service reconcile.Key, e *discoveryv
 	return live, err
 }
 
-// Update replaces a slice. One without a resourceVersion, which is made anew, replaces the version that
-// the store has, and gets the finalizers and annotations that others put on that one. If the slice is gone, the error is a conflict.
+// Update replaces a slice. A slice without a resourceVersion, which was built from scratch, replaces the
+// version that the store has, and keeps the finalizers and annotations that others put on that one. If the
+// slice was deleted, the error is a conflict.
 func (s *Store) Update(ctx context.Context, service reconcile.Key, e *discoveryv1.EndpointSlice) (*discoveryv1.EndpointSlice, error) {
 	if e.ResourceVersion == "" {
 		known := s.Of(service)
@@ -159,15 +158,15 @@ func (s *Store) Update(ctx context.Context, service reconcile.Key, e *discoveryv
 	return s.write(service, "update", e, func() (*discoveryv1.EndpointSlice, error) {
 		made, err := s.o.Client.EndpointSlices(service.Namespace).Update(ctx, e, metav1.UpdateOptions{})
 		if apierrors.IsNotFound(err) {
-			// As after any other conflict, the slices have to be read again.
+			// As after any other conflict, the slices must be read again.
 			err = apierrors.NewConflict(discoveryv1.Resource("endpointslices"), e.Name, err)
 		}
 		return made, err
 	})
 }
 
-// withAnnotationsOf returns annotations with those that others put on a slice. The trigger time is a matter of whoever
-// writes the slice.
+// withAnnotationsOf returns annotations with those that others put on a slice. The trigger time is always the
+// writer's own.
 func withAnnotationsOf(replaced *discoveryv1.EndpointSlice, own map[string]string) map[string]string {
 	all := maps.Clone(replaced.Annotations)
 	delete(all, corev1.EndpointsLastChangeTriggerTime)
@@ -196,8 +195,8 @@ func (s *Store) write(service reconcile.Key, operation string, e *discoveryv1.En
 	return made, err
 }
 
-// Delete deletes a slice, if it is still the given version of it: somebody else may have taken
-// it over by its label. One that is gone already is no failure (spec/endpoints.md §13.12).
+// Delete deletes a slice if it still has the given version, because another writer may have taken it over by
+// its label. A slice that is already deleted is no failure (spec/endpoints.md §13.12).
 func (s *Store) Delete(ctx context.Context, service reconcile.Key, e *discoveryv1.EndpointSlice) error {
 	s.overlay.Begin(service, e.Name)
 	err := s.o.Client.EndpointSlices(service.Namespace).Delete(ctx, e.Name, metav1.DeleteOptions{
@@ -216,7 +215,7 @@ func (s *Store) Delete(ctx context.Context, service reconcile.Key, e *discoveryv
 	return fmt.Errorf("delete EndpointSlice %s/%s: %w", e.Namespace, e.Name, err)
 }
 
-// logWritten writes a line to the log about a write that succeeded.
+// logWritten logs a successful write.
 func (s *Store) logWritten(service reconcile.Key, operation string, e *discoveryv1.EndpointSlice) {
 	if !s.o.Logger.Enabled(context.Background(), slog.LevelDebug) {
 		return
@@ -226,7 +225,7 @@ func (s *Store) logWritten(service reconcile.Key, operation string, e *discovery
 		w.Cause = reconcile.Cause(e)
 	}
 	for i := range e.Endpoints {
-		// Endpoints that don't say whether they are ready are.
+		// Without a ready condition, the endpoint counts as ready.
 		if ready := e.Endpoints[i].Conditions.Ready; ready == nil || *ready {
 			w.Ready += len(e.Endpoints[i].Addresses)
 		} else {
@@ -236,8 +235,8 @@ func (s *Store) logWritten(service reconcile.Key, operation string, e *discovery
 	w.Log(s.o.Logger)
 }
 
-// Refresh reads the slices of a Service from the API server, for when a write has shown
-// that the store is out of date.
+// Refresh reads the slices of a Service from the API server, after a write has shown that the store is out of
+// date.
 func (s *Store) Refresh(ctx context.Context, service reconcile.Key) error {
 	selector := labels.Set{discoveryv1.LabelServiceName: service.Name, discoveryv1.LabelManagedBy: s.o.ManagedBy}
 	live, err := s.o.Client.EndpointSlices(service.Namespace).List(ctx, metav1.ListOptions{LabelSelector: selector.String()})
@@ -260,11 +259,11 @@ func (s *Store) Refresh(ctx context.Context, service reconcile.Key) error {
 	return nil
 }
 
-// Forget drops what the controller remembers of its writes, for a new term.
+// Forget drops the controller's writes from the store, for a new term.
 func (s *Store) Forget() { s.overlay.Forget() }
 
-// Changed is the handler of the table: it has the Services synced whose slices
-// somebody else changed (spec/endpoints.md §13.4).
+// Changed is the handler of the table. It queues the Services whose slices another writer changed
+// (spec/endpoints.md §13.4).
 func (s *Store) Changed(old, current *watched.Slice) {
 	switch {
 	case !s.o.Loop.Running():
@@ -299,7 +298,7 @@ func (s *Store) arrived(old, current *watched.Slice) {
 	s.o.Loop.Repair(key, what, current.ChangedBy())
 }
 
-// repair has a Service synced if somebody else has changed a slice while it was written.
+// repair queues a Service if another writer changed its slice during our write.
 func (s *Store) repair(service reconcile.Key, written *discoveryv1.EndpointSlice, what reconcile.ExternalChange) {
 	if what == reconcile.Untouched {
 		return

@@ -8,9 +8,8 @@ import (
 	"k8s.io/utils/dump"
 )
 
-// digest says where ports and subsets belong in the order of §6.3; nothing else
-// may depend on it. It is that of the Kubernetes controller, so that both write
-// the same subsets in the same order.
+// digest determines the position of ports and subsets in the order of §6.3; nothing else may depend on it. It
+// is the digest of the Kubernetes controller, so that both write the same subsets in the same order.
 type digest [16]byte
 
 func digestOf(v any) digest {
@@ -19,7 +18,7 @@ func digestOf(v any) digest {
 	return digest(h.Sum(nil))
 }
 
-// sortByDigest sorts ports or subsets. A list of one is common, and costs nothing.
+// sortByDigest sorts ports or subsets. A list of one, which is common, costs nothing.
 func sortByDigest[T any](list []T) {
 	if len(list) < 2 {
 		return

@@ -6,9 +6,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Equal reports whether subsets are the same in the same order
-// (spec/endpoints.md §5.9). The resource version of targets does not count:
-// it changes with every change of a pod.
+// Equal reports whether subsets are equal and in the same order (spec/endpoints.md §5.9). The resource
+// version of targets is ignored, because it changes with every change of a pod.
 func Equal(a, b []corev1.EndpointSubset) bool { return equalLists(a, b, equalSubsets) }
 
 // equalLists compares without copying the elements, which are large.
@@ -40,7 +39,7 @@ func equalAddresses(a, b *corev1.EndpointAddress) bool {
 		equalValues(a.NodeName, b.NodeName) && equalTargets(a.TargetRef, b.TargetRef)
 }
 
-// equalValues tells nil from a value that is empty.
+// equalValues distinguishes nil from an empty value.
 func equalValues(a, b *string) bool {
 	if a == nil || b == nil {
 		return a == b

@@ -6,8 +6,8 @@ import (
 	netutils "k8s.io/utils/net"
 )
 
-// ParseIP reads the IP of an address or a pod. Leading zeros are allowed, as they are in
-// the API, zones are not. An IPv4 address in IPv6 form is returned as IPv4.
+// ParseIP parses the IP of an address or a pod. As in the API, leading zeros are allowed and zones are not.
+// An IPv4 address in IPv6 form is returned as IPv4.
 func ParseIP(text string) (netip.Addr, bool) {
 	if ip, err := netip.ParseAddr(text); err == nil {
 		return ip.Unmap(), ip.Zone() == ""

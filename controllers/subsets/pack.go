@@ -13,15 +13,15 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Canonical packs subsets and puts them in order (spec/endpoints.md §6). Two
-// addresses are the same if their IPs and the UIDs of their targets are, and two
-// ports if all four fields are. Ports with the same addresses in the same
-// readiness share a subset.
-// An address that is both ready and not ready at a port is not ready, and the
-// first of several records of an address stands for all.
+// Canonical packs and sorts subsets (spec/endpoints.md §6). Two addresses are the same if their IPs and the
+// UIDs of their targets are equal, and two ports if all four fields are. Ports with the same addresses in the
+// same readiness share a subset.
 //
-// Addresses that have no ports, or a port whose number is not positive, stay in a
-// subset that doesn't list that port. Empty lists are nil.
+//   - An address that is both ready and not ready at a port is not ready.
+//   - Of several records of an address, the first one is used.
+//   - Addresses without ports, or with a port number that is not positive, stay in a subset that doesn't list
+//     that port.
+//   - Empty lists are nil.
 func Canonical(list []corev1.EndpointSubset) []corev1.EndpointSubset {
 	if packed, ok := sorted(list); ok {
 		return packed
@@ -37,8 +37,8 @@ func Canonical(list []corev1.EndpointSubset) []corev1.EndpointSubset {
 	return packed
 }
 
-// sorted does what Canonical does for a list that needs sorting only, as those of most
-// Services: one subset with one port, in which no address is twice. It returns false for others.
+// sorted is Canonical for a list that only needs sorting, as for most Services: one subset with one port, and
+// no duplicate addresses. It returns false for other lists.
 func sorted(list []corev1.EndpointSubset) ([]corev1.EndpointSubset, bool) {
 	ready, notReady := count(list)
 	if len(list) != 1 || len(list[0].Ports) != 1 || list[0].Ports[0].Port <= 0 || ready+notReady == 0 {
@@ -62,11 +62,10 @@ func sorted(list []corev1.EndpointSubset) ([]corev1.EndpointSubset, bool) {
 	return []corev1.EndpointSubset{packed}, true
 }
 
-// packer packs without looking at what addresses are at each port, which would
-// be all pairs: it partitions the addresses into classes by the ports that they
-// are at (§6.4). Two ports have the same addresses if, and only if, the same
-// classes have them, because no address is twice in the classes with one
-// readiness (see unique), and a class without addresses isn't counted.
+// packer packs without comparing the addresses at each port, which would be all pairs. It partitions the
+// addresses into classes by the set of ports that they are at (§6.4). Two ports have the same addresses if,
+// and only if, the same classes have them, because no address is twice in the classes with one readiness (see
+// unique), and a class without addresses isn't counted.
 type packer struct {
 	ports    []corev1.EndpointPort
 	portIDs  map[port]int
@@ -74,7 +73,7 @@ type packer struct {
 	classIDs map[string]int
 }
 
-// port is an EndpointPort in a form that can be compared.
+// port is a comparable form of EndpointPort.
 type port struct {
 	name           string
 	number         int32
@@ -111,7 +110,7 @@ func (p *packer) members(list []corev1.EndpointSubset) []member {
 	return members
 }
 
-// appendMembers appends the addresses of a subset, as those of a class.
+// appendMembers appends the addresses of a subset, as members of a class.
 func appendMembers(members []member, s *corev1.EndpointSubset, class int) []member {
 	for i := range s.Addresses {
 		members = append(members, member{&s.Addresses[i], class, len(members), true})
@@ -170,7 +169,7 @@ func (p *packer) class(ports []int) int {
 	return id
 }
 
-// keyOf makes a list of indexes a key for maps.
+// keyOf encodes a list of indexes as a map key.
 func keyOf(indexes []int) string {
 	key := make([]byte, 0, 4*len(indexes))
 	for _, i := range indexes {
@@ -179,8 +178,8 @@ func keyOf(indexes []int) string {
 	return string(key)
 }
 
-// compareMembers orders addresses as §6.3 does. An index decides between records
-// of one address, so that sorting is stable.
+// compareMembers orders addresses as §6.3 does. Records of one address are ordered by index, so that sorting
+// is stable.
 func compareMembers(a, b member) int {
 	if c := strings.Compare(a.address.IP, b.address.IP); c != 0 {
 		return c
@@ -208,9 +207,8 @@ func uid(a *corev1.EndpointAddress) types.UID {
 	return a.TargetRef.UID
 }
 
-// unique leaves one member of each address, or two where the address is ready at
-// some ports and not at others, and counts them in their classes. The sorting
-// has put members of one address side by side.
+// unique leaves one member per address, or two if the address is ready at some ports and not at others, and
+// counts them in their classes. The members must be sorted, so that those of one address are adjacent.
 func (p *packer) unique(sorted []member) []member {
 	kept := sorted[:0]
 	for len(sorted) > 0 {
@@ -239,7 +237,7 @@ func (p *packer) count(m member) {
 	}
 }
 
-// merge makes one member of those of one address, or two (see unique).
+// merge merges the members of one address into one or two (see unique).
 func (p *packer) merge(same []member) []member {
 	readyAt := map[int]bool{}
 	for _, m := range same {
@@ -278,8 +276,8 @@ func (p *packer) pack(members []member) []corev1.EndpointSubset {
 	return packed
 }
 
-// share returns a subset for all ports that are in the same classes, with room
-// for the addresses, and enters it in the classes.
+// share returns a subset for each set of ports that are in the same classes, with room for the addresses, and
+// enters it in the classes.
 func (p *packer) share() []corev1.EndpointSubset {
 	var packed []corev1.EndpointSubset
 	byClasses := map[string]int{}
@@ -315,8 +313,7 @@ func (p *packer) classesByPort() [][]int {
 	return in
 }
 
-// subset returns a subset with room for the addresses of classes, and enters its
-// index in them.
+// subset returns a subset with room for the addresses of classes, and enters its index in them.
 func (p *packer) subset(classes []int, index int) corev1.EndpointSubset {
 	var ready, notReady int
 	for _, i := range classes {

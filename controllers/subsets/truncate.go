@@ -9,13 +9,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Truncate leaves as many addresses as there is capacity for, and reports
-// whether some had to go (spec/endpoints.md §5.10.1). Those that are not ready
-// go first. What remains is shared out among the subsets in proportion to what
-// they have, rounded up until nothing is left.
+// Truncate keeps as many addresses as capacity allows, and reports whether it removed some (spec/endpoints.md
+// §5.10.1). Addresses that are not ready are removed first. The remaining capacity is shared among the
+// subsets in proportion to their addresses, rounded up until nothing is left.
 //
-// A subset that keeps no address is dropped: the API server would refuse all of
-// them because of it (K6).
+// A subset without addresses is dropped, because the API server would refuse the whole object for it (K6).
 func Truncate(list []corev1.EndpointSubset, capacity int) ([]corev1.EndpointSubset, bool) {
 	ready, notReady := count(list)
 	if ready+notReady <= capacity {
@@ -39,16 +37,16 @@ func Truncate(list []corev1.EndpointSubset, capacity int) ([]corev1.EndpointSubs
 	}), true
 }
 
-// sharing shares a budget among lists of addresses.
+// sharing divides a budget among lists of addresses.
 type sharing struct {
 	budget int
 	of     int // how many addresses all lists have
 	left   int // of the budget
 }
 
-// take returns what the next list keeps.
+// take returns the part of the next list that is kept.
 func (s *sharing) take(list []corev1.EndpointAddress) []corev1.EndpointAddress {
-	// Dividing first is what the Kubernetes controller does; it decides roundings.
+	// The Kubernetes controller also divides first, which affects rounding.
 	share := math.Ceil(float64(len(list)) / float64(s.of) * float64(s.budget))
 	n := min(int(share), s.left, len(list))
 	s.left -= n
@@ -58,7 +56,7 @@ func (s *sharing) take(list []corev1.EndpointAddress) []corev1.EndpointAddress {
 	return list[:n:n]
 }
 
-// count returns how many entries the lists have.
+// count returns the number of entries in the lists.
 func count(list []corev1.EndpointSubset) (ready, notReady int) {
 	for i := range list {
 		ready += len(list[i].Addresses)

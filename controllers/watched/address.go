@@ -10,8 +10,8 @@ import (
 	"github.com/signpostd/signpost/kube"
 )
 
-// Address returns false for a text that is no address, and for addresses that the API server allows in no endpoint: it
-// would refuse the whole object.
+// Address parses an address. It returns false for an invalid text, and for an address that the API server
+// allows in no endpoint, because it would refuse the whole object.
 func Address(text string) (netip.Addr, bool) {
 	a, err := netip.ParseAddr(text)
 	if err != nil || a.Zone() != "" {
@@ -21,7 +21,7 @@ func Address(text string) (netip.Addr, bool) {
 	return a, !a.IsUnspecified() && !a.IsLoopback() && !a.IsLinkLocalUnicast() && !a.IsLinkLocalMulticast()
 }
 
-// usableIP reports whether an endpoint can have an IP of a pod. Old objects may have leading zeros in it.
+// usableIP reports whether a pod's IP may be in an endpoint. IPs of old objects may have leading zeros.
 func usableIP(text string) bool {
 	a, ok := Address(text)
 	if ok || a.IsValid() {
@@ -35,7 +35,7 @@ func usableIP(text string) bool {
 	return ok
 }
 
-// dropUnusableIPs takes the IPs from a pod that no endpoint can have, and reports them.
+// dropUnusableIPs removes the IPs from a pod that no endpoint can have, and reports them.
 func (p *Pod) dropUnusableIPs() []kube.Problem {
 	var problems []kube.Problem
 	if p.IP != "" && !usableIP(p.IP) {
@@ -54,7 +54,7 @@ func (p *Pod) dropUnusableIPs() []kube.Problem {
 	return problems
 }
 
-// unlike reports, for an IP that is usable, whether another text is something else.
+// unlike returns a function that reports whether a text differs from ip, which is usable.
 func unlike(ip string) func(string) bool { return func(other string) bool { return other != ip } }
 
 func unusable(field, ip string) kube.Problem {

@@ -12,19 +12,19 @@ import (
 	"github.com/signpostd/signpost/kube"
 )
 
-// Encoded is an object, an O, as the API server sent it, without managed fields. Most of
-// those that a controller writes come back as it wrote them and are never looked at, and a
-// decoded one takes five times the memory. It doesn't change.
+// Encoded is an object, an O, as the API server sent it, without managed fields. Most objects that a
+// controller writes come back unchanged and are never read, and decoded they take five times the memory.
+// Encoded is immutable.
 type Encoded[O any, P encodable[O]] struct {
 	namespace, name, version string
 	uid                      types.UID
 	changedBy                string
-	// fields are those of the metadata, the first n bytes, and then those of the object.
+	// fields holds the fields of the metadata, in the first n bytes, and then those of the object.
 	fields []byte
 	n      int
 }
 
-// encodable is what each generated API type is.
+// encodable is implemented by each generated API type.
 type encodable[O any] interface {
 	*O
 	runtime.Object
@@ -46,11 +46,12 @@ func (e *Encoded[O, P]) GetUID() types.UID { return e.uid }
 // GetResourceVersion returns the version of the object.
 func (e *Encoded[O, P]) GetResourceVersion() string { return e.version }
 
-// ChangedBy returns the field manager that has changed the object last, not counting Signpost; empty if there is none.
+// ChangedBy returns the field manager, other than Signpost, that changed the object last; empty if there is
+// none.
 func (e *Encoded[O, P]) ChangedBy() string { return e.changedBy }
 
-// Object decodes the object, each time anew. What can't be decoded is left out, so that the
-// controller finds it missing, and writes the object again.
+// Object decodes the object, anew on each call. Undecodable parts are left out, so that the controller finds
+// them missing and writes the object again.
 func (e *Encoded[O, P]) Object() P {
 	object := P(new(O))
 	if object.Unmarshal(e.fields[e.n:]) != nil {
@@ -66,16 +67,15 @@ func (e *Encoded[O, P]) Object() P {
 	return object
 }
 
-// sameVersion reports whether two values of one object are the same version of it.
+// sameVersion reports whether two values are the same version of an object.
 func (e *Encoded[O, P]) sameVersion(o *Encoded[O, P]) bool {
 	return e.version == o.version && e.uid == o.uid
 }
 
-// forget drops everything but the metadata.
 func (e *Encoded[O, P]) forget() { e.fields = append([]byte(nil), e.fields[:e.n]...) }
 
-// read reads an object in protobuf. The function visit is called with the deletion timestamp
-// of the metadata, if there is one, and with each label.
+// read reads an object in protobuf. It calls visit with the deletion timestamp of the metadata, if there is
+// one, and with each label.
 func (e *Encoded[O, P]) read(s kube.Scope, message []byte, visit func(number int, field []byte) error) (err error) {
 	if e.fields, err = wire.AppendMetadata(make([]byte, 0, len(message)), message); err != nil {
 		return fmt.Errorf("metadata: %w", err)
@@ -89,7 +89,7 @@ func (e *Encoded[O, P]) read(s kube.Scope, message []byte, visit func(number int
 	return err
 }
 
-// ownManager is the field manager of what Signpost writes.
+// ownManager is the field manager of Signpost's writes.
 const ownManager = "signpost"
 
 // The fields that are read of the managed fields.
@@ -100,8 +100,8 @@ var (
 	entryFields   = wire.FieldsOf[metav1.ManagedFieldsEntry]("manager", "time")
 )
 
-// readManagers finds the field manager that has changed the object last. What can't be read is left out: nothing but
-// messages depends on it.
+// readManagers finds the field manager that changed the object last. Unreadable entries are skipped, because
+// only messages depend on the result.
 func (e *Encoded[O, P]) readManagers(s kube.Scope, message []byte) {
 	var newest time.Time
 	object := wire.Read(message)
@@ -130,13 +130,13 @@ func readEntry(entry []byte) (manager []byte, at time.Time) {
 	return manager, at
 }
 
-// encodedMetadata are the fields of the metadata that are read.
+// encodedMetadata are the metadata fields that are read.
 var encodedMetadata = wire.Fields{
 	Bytes: 1<<wire.MetadataNamespace | 1<<wire.MetadataName | 1<<wire.MetadataUID | 1<<wire.MetadataResourceVersion |
 		1<<wire.MetadataDeletionTimestamp | 1<<wire.MetadataLabels,
 }
 
-// readMetadata reads the metadata, which is all that there is of the fields.
+// readMetadata reads the metadata, which must be all that fields holds yet.
 func (e *Encoded[O, P]) readMetadata(s kube.Scope, visit func(number int, field []byte) error) error {
 	r := wire.Read(e.fields)
 	for r.Next(encodedMetadata) {

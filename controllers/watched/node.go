@@ -12,8 +12,7 @@ import (
 	"github.com/signpostd/signpost/kube/kinds"
 )
 
-// The labels that keep a node out of the distribution of endpoints over zones
-// (spec/endpoints.md §2).
+// The labels that exclude a node from the distribution of endpoints over zones (spec/endpoints.md §2).
 const (
 	controlPlaneLabel = "node-role.kubernetes.io/control-plane"
 	masterLabel       = "node-role.kubernetes.io/master"
@@ -22,12 +21,12 @@ const (
 // Node is what endpoints depend on in a core/v1 Node (spec/endpoints.md §13.10).
 type Node struct {
 	Name string
-	// Zone is the label topology.kubernetes.io/zone; empty when it is absent.
+	// Zone is the label topology.kubernetes.io/zone; empty if it is missing.
 	Zone string
-	// ControlPlane is true for a node with one of the labels of control plane nodes.
+	// ControlPlane is true for a node with a control plane label.
 	ControlPlane bool
 	Ready        bool
-	// MilliCPU is the CPU that pods can use on the node; zero when it is unknown.
+	// MilliCPU is the allocatable CPU; zero if unknown.
 	MilliCPU int64
 
 	object *corev1.Node
@@ -36,7 +35,7 @@ type Node struct {
 // Nodes is the kind core/v1 Node.
 func Nodes() kube.Kind[Node] {
 	kind := kube.Retrim(kinds.Nodes(), kube.TrimOf(trimNode))
-	// The status, which has what a node can allocate, is not part of the metadata.
+	// The metadata alone is not enough, because allocatable resources are in the status.
 	kind.Form = kube.Protobuf(corev1.AddToScheme, func() runtime.Object { return &corev1.NodeList{} }).
 		Without("status.images", "status.volumesInUse", "status.volumesAttached", "status.addresses", "status.nodeInfo",
 			"status.conditions.reason", "status.conditions.message", "status.conditions.lastHeartbeatTime")
@@ -60,8 +59,8 @@ func trimNode(s kube.Scope, node *corev1.Node) (*Node, []kube.Problem) {
 	return trimmed, nil
 }
 
-// Completed returns the Node with what an earlier Node of its name had and it lacks itself: a Node that is created again
-// gets its zone, its conditions and its CPU only after a while.
+// Completed returns the Node with missing values filled in from an earlier Node of its name, because a
+// recreated Node gets its zone, conditions and CPU only after a while.
 func (n *Node) Completed(earlier *Node) *Node {
 	completed := Node{
 		Name: n.Name, Zone: cmp.Or(n.Zone, earlier.Zone), ControlPlane: n.ControlPlane || earlier.ControlPlane,
@@ -71,8 +70,8 @@ func (n *Node) Completed(earlier *Node) *Node {
 	return &completed
 }
 
-// Object returns as much of the API object as endpoints depend on. It is shared and must
-// not be changed: each endpoint of the cluster asks for the object of its node.
+// Object returns the API object with the fields that endpoints depend on. It is shared and must not be
+// changed, because each endpoint of the cluster needs the object of its node.
 func (n *Node) Object() *corev1.Node {
 	if n.object != nil {
 		return n.object

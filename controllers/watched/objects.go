@@ -16,7 +16,7 @@ import (
 	"github.com/signpostd/signpost/kube/kinds"
 )
 
-// Services is the kind core/v1 Service, kept whole.
+// Services is the kind core/v1 Service, kept in full.
 func Services() kube.Kind[corev1.Service] {
 	return kube.FullObject[corev1.Service](kinds.Services())
 }
@@ -39,15 +39,15 @@ func Endpoints() kube.Kind[EncodedEndpoints] {
 type Slice struct {
 	Encoded[discoveryv1.EndpointSlice, *discoveryv1.EndpointSlice]
 	// Service and ManagedBy are the values of the labels kubernetes.io/service-name and
-	// endpointslice.kubernetes.io/managed-by; empty when there are none.
+	// endpointslice.kubernetes.io/managed-by; empty if they are missing.
 	Service, ManagedBy string
 	// Terminating is true once the slice is being deleted.
 	Terminating bool
 }
 
-// EndpointSlices is the kind discovery.k8s.io/v1 EndpointSlice. The slices that one of
-// the given writers manages, by the label endpointslice.kubernetes.io/managed-by, are kept
-// whole, of others only the metadata. Each new version of an object is a change.
+// EndpointSlices is the kind discovery.k8s.io/v1 EndpointSlice. The slices that one of the given writers
+// manages, by the label endpointslice.kubernetes.io/managed-by, are kept in full; of other slices only the
+// metadata. Each new version of an object is a change.
 func EndpointSlices(writers ...string) kube.Kind[Slice] {
 	read := func(s kube.Scope, message []byte) (*Slice, []kube.Problem, error) {
 		slice := &Slice{}
@@ -63,7 +63,7 @@ func EndpointSlices(writers ...string) kube.Kind[Slice] {
 	return kind
 }
 
-// visit takes what it wants from a field of the metadata.
+// visit reads a field of the metadata.
 func (e *Slice) visit(s kube.Scope, number int, field []byte) error {
 	switch number {
 	case wire.MetadataDeletionTimestamp:
@@ -83,8 +83,7 @@ func (e *Slice) visit(s kube.Scope, number int, field []byte) error {
 	return nil
 }
 
-// trimBy makes a [kube.Kind.Trim] of a [kube.Kind.Read], for objects that don't come as
-// messages.
+// trimBy makes a [kube.Kind.Trim] from a [kube.Kind.Read], for objects that are not in protobuf.
 func trimBy[P encodable[O], T, O any](read func(kube.Scope, []byte) (*T, []kube.Problem, error)) func(kube.Scope, runtime.Object) (*T, []kube.Problem) {
 	return kube.TrimOf(func(s kube.Scope, object P) (*T, []kube.Problem) {
 		message, err := object.Marshal()
@@ -103,23 +102,22 @@ func unkept(err error) kube.Problem {
 	return kube.Problem{Reason: fmt.Sprintf("the object can't be kept: %v", err)}
 }
 
-// ByService is the name of the index of a table of EndpointSlices that files slices
-// under "namespace/name" of their Service.
+// ByService is the index of a table of EndpointSlices by "namespace/name" of their Service.
 const ByService = "service"
 
-// ServiceOf returns the Service that a slice is made for, by the label
-// kubernetes.io/service-name. It returns false for a slice without one.
+// ServiceOf returns the Service of a slice, from the label kubernetes.io/service-name. It returns false
+// without the label.
 func ServiceOf(s *discoveryv1.EndpointSlice) (types.NamespacedName, bool) {
 	name := s.Labels[discoveryv1.LabelServiceName]
 	return types.NamespacedName{Namespace: s.Namespace, Name: name}, name != ""
 }
 
-// Key returns the Service that a slice is made for. It returns false for a slice without one.
+// Key returns the Service of a slice. It returns false if the slice has none.
 func (e *Slice) Key() (types.NamespacedName, bool) {
 	return types.NamespacedName{Namespace: e.GetNamespace(), Name: e.Service}, e.Service != ""
 }
 
-// ServiceKeys returns what [ByService] files a slice under.
+// ServiceKeys returns the keys of a slice in the index [ByService].
 func ServiceKeys(e *Slice) []string {
 	key, ok := e.Key()
 	if !ok {

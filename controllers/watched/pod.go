@@ -11,8 +11,7 @@ import (
 	"github.com/signpostd/signpost/kube/kinds"
 )
 
-// Pod is what the endpoints of Services depend on in a core/v1 Pod
-// (spec/endpoints.md §5.3–5.7, §5.13).
+// Pod is what the endpoints of Services depend on in a core/v1 Pod (spec/endpoints.md §5.3–5.7, §5.13).
 type Pod struct {
 	Namespace, Name, UID string
 	Labels               objectmeta.Labels
@@ -22,15 +21,14 @@ type Pod struct {
 	// IP is status.podIP and IPs are status.podIPs, each as written, without those that no endpoint can have.
 	IP  string
 	IPs []string
-	// Ports are the named ports of the containers, and SidecarPorts those of the init
-	// containers that keep running, in the order of the spec.
+	// Ports are the named ports of the containers, and SidecarPorts those of the init containers that keep
+	// running, in the order of the spec.
 	Ports, SidecarPorts []ContainerPort
 
-	// Finished is true in the phases Succeeded and Failed; Terminating once the pod is
-	// being deleted.
+	// Finished is true in the phases Succeeded and Failed; Terminating once the pod is being deleted.
 	Finished, Terminating bool
-	// Ready is the status of the condition Ready, empty when there is no such
-	// condition, and ReadySince the time of its last transition.
+	// Ready is the status of the condition Ready, empty if it is missing, and ReadySince the time of its last
+	// transition.
 	Ready      corev1.ConditionStatus
 	ReadySince time.Time
 }
@@ -90,8 +88,8 @@ func appendPorts(s kube.Scope, ports []ContainerPort, c *corev1.Container) []Con
 	return ports
 }
 
-// SameBesidesLabels reports whether nothing differs that endpoints depend on but the
-// labels. The time of a transition alone is not a change (spec/endpoints.md §4.2).
+// SameBesidesLabels reports whether everything that endpoints depend on, except labels, is equal. The time of
+// a transition alone is not a change (spec/endpoints.md §4.2).
 func (p *Pod) SameBesidesLabels(o *Pod) bool {
 	return p.Namespace == o.Namespace && p.Name == o.Name && p.UID == o.UID &&
 		p.Node == o.Node && p.Hostname == o.Hostname && p.Subdomain == o.Subdomain &&

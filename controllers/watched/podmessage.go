@@ -15,8 +15,8 @@ import (
 	"github.com/signpostd/signpost/kube/kinds"
 )
 
-// The numbers of the fields that are read, as the tags of the API types say. Of a metav1.Time, which
-// is encoded as a metav1.Timestamp, the seconds are read.
+// The field numbers that are read, from the tags of the API types. Of a metav1.Time, which is encoded as a
+// metav1.Timestamp, only the seconds are read.
 var (
 	podSpec   = wire.NumberOf[corev1.Pod]("spec")
 	podStatus = wire.NumberOf[corev1.Pod]("status")
@@ -41,8 +41,8 @@ var (
 	conditionLastTransitionTime = wire.NumberOf[corev1.PodCondition]("lastTransitionTime")
 )
 
-// The fields that are read of each message: of a container those of its ports, and of an
-// init container first the one that makes it a sidecar.
+// The fields that are read of each message. A container's ports are read; an init container's only after its
+// restartPolicy, which makes it a sidecar.
 var (
 	podFields           = wire.FieldsOf[corev1.Pod]("metadata", "spec", "status")
 	metadataFields      = wire.FieldsOf[metav1.ObjectMeta]("name", "namespace", "uid", "deletionTimestamp", "labels")
@@ -56,7 +56,7 @@ var (
 	timeFields          = wire.FieldsOf[metav1.Timestamp]("seconds")
 )
 
-// podReader reads pods. It may do so from any goroutine.
+// podReader reads pods. It is safe for concurrent use.
 type podReader struct {
 	ports, sidecarPorts lastList[ContainerPort]
 }
@@ -77,12 +77,12 @@ func (r *podReader) read(s kube.Scope, message []byte) (*Pod, []kube.Problem, er
 	return p, p.dropUnusableIPs(), nil
 }
 
-// podMessage is what was found of a Pod. Its bytes are parts of the message, and become
-// strings when all of it is read: a field may come again. Then the last one counts of a
-// string or a time, messages are merged and lists go on.
+// podMessage collects the fields of a Pod. Its bytes are parts of the message, and become strings only after
+// the whole message is read, because a field may be repeated: then the last string or time wins, messages are
+// merged and lists are appended.
 type podMessage struct {
 	name, namespace, uid []byte
-	// labels are the fields labels, each with its tag.
+	// labels are the labels fields, each with its tag.
 	labels      []byte
 	terminating bool
 
@@ -142,8 +142,7 @@ func (m *podMessage) readMetadata(message []byte) error {
 	return r.Err()
 }
 
-// addLabels adds fields to those that came before. The API server sends them together, so
-// that nothing has to be copied.
+// addLabels appends label fields. The API server sends them contiguously, so that usually nothing is copied.
 func (m *podMessage) addLabels(fields []byte) {
 	if len(m.labels) == 0 {
 		m.labels = fields
@@ -175,7 +174,7 @@ func (m *podMessage) readSpec(s kube.Scope, message []byte) error {
 	return r.Err()
 }
 
-// readInitContainer reads a corev1.Container of which the ports count if it is a sidecar.
+// readInitContainer reads a corev1.Container. Its ports count only if it is a sidecar.
 func (m *podMessage) readInitContainer(s kube.Scope, message []byte) error {
 	var restart []byte
 	r := wire.Read(message)
@@ -188,7 +187,6 @@ func (m *podMessage) readInitContainer(s kube.Scope, message []byte) error {
 	return readPorts(s, &m.sidecarPorts, message)
 }
 
-// readPorts adds the ports of a corev1.Container.
 func readPorts(s kube.Scope, ports *list[ContainerPort], message []byte) error {
 	r := wire.Read(message)
 	for r.Next(containerFields) {
@@ -241,7 +239,7 @@ func (m *podMessage) readStatus(message []byte) error {
 	return r.Err()
 }
 
-// readCondition reads a corev1.PodCondition. The first one counts that is of type Ready.
+// readCondition reads a corev1.PodCondition. The first one of type Ready is used.
 func (m *podMessage) readCondition(message []byte) (err error) {
 	if m.hasReady {
 		return nil
@@ -266,7 +264,7 @@ func (m *podMessage) readCondition(message []byte) (err error) {
 	return err
 }
 
-// readTime returns the time in a metav1.Time, which is empty for the zero time.
+// readTime returns the time in a metav1.Time. An empty message is the zero time.
 func readTime(message []byte) (time.Time, error) {
 	if len(message) == 0 {
 		return time.Time{}, nil
@@ -279,7 +277,6 @@ func readTime(message []byte) (time.Time, error) {
 	return time.Unix(seconds, 0), r.Err()
 }
 
-// readPodIP reads a corev1.PodIP.
 func (m *podMessage) readPodIP(message []byte) error {
 	var ip []byte
 	r := wire.Read(message)
@@ -290,8 +287,8 @@ func (m *podMessage) readPodIP(message []byte) error {
 	return r.Err()
 }
 
-// podWithIP is a pod with the one IP that nearly all pods have: one thing to allocate, and
-// to be found in the caches of the processor.
+// podWithIP is a pod with the single IP that nearly all pods have. One allocation is cheaper, and keeps both
+// in the processor's caches.
 type podWithIP struct {
 	Pod
 	ip [1]string
@@ -316,8 +313,8 @@ func (m *podMessage) pod(s kube.Scope) *Pod {
 	return &p.Pod
 }
 
-// copyStrings sets the strings that no other pod has, and as many IPs as there is room for.
-// They are parts of one string, so that there is one thing to allocate.
+// copyStrings sets the strings that no other pod has, and as many IPs as there is room for. They are parts of
+// one string, for a single allocation.
 func (m *podMessage) copyStrings(p *Pod) {
 	var all strings.Builder
 	all.Grow(len(m.name) + len(m.uid) + len(m.ip))
@@ -342,8 +339,7 @@ func interned(s kube.Scope, text []byte) string {
 	return s.InternBytes(text)
 }
 
-// oneOf returns a string that is nearly always one of some constants: those are part of the
-// program, and need not be interned.
+// oneOf returns a string that is nearly always one of some constants, which need not be interned.
 func oneOf[T ~string](s kube.Scope, text []byte, constants ...T) T {
 	for _, c := range constants {
 		if string(text) == string(c) {
@@ -353,7 +349,7 @@ func oneOf[T ~string](s kube.Scope, text []byte, constants ...T) T {
 	return T(interned(s, text))
 }
 
-// list is a list that is nearly always short, and allocates nothing as long as it is.
+// list is a list that is nearly always short, and allocates nothing while it is.
 type list[T any] struct {
 	first [4]T
 	n     int
@@ -378,7 +374,7 @@ func (l *list[T]) at(i int) T {
 	return l.rest[i-l.n]
 }
 
-// slice returns the list in memory of just its size; nil when it is empty.
+// slice returns the list with exactly its size; nil if it is empty.
 func (l *list[T]) slice() []T {
 	if l.n == 0 {
 		return nil
@@ -388,11 +384,11 @@ func (l *list[T]) slice() []T {
 	return all
 }
 
-// lastList is the list that was read last. The API server lists the pods of a workload
-// one after the other, and all have the same ports.
+// lastList is the last list that was read. The API server lists the pods of a workload one after the other,
+// and all have the same ports.
 type lastList[T comparable] struct{ last atomic.Pointer[[]T] }
 
-// slice returns a list in memory that others have, too; nil when it is empty.
+// slice returns a list that shares memory with equal ones; nil if it is empty.
 func (s *lastList[T]) slice(l *list[T]) []T {
 	if l.n == 0 {
 		return nil

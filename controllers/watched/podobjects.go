@@ -8,9 +8,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// WithObjects calls use with the API objects of pods, in the same order; they have as much
-// as endpoints depend on. Their memory is used again as soon as use has returned: it may
-// keep strings of them, but no pointers into them, and must not change them.
+// WithObjects calls use with API objects of pods, in the same order, with the fields that endpoints depend
+// on. Their memory is reused as soon as use has returned: use may keep strings of them, but no pointers into
+// them, and must not change them.
 func WithObjects(pods []*Pod, use func([]*corev1.Pod) error) error {
 	o, _ := podObjectsPool.Get().(*podObjects)
 	if o == nil {
@@ -20,12 +20,11 @@ func WithObjects(pods []*Pod, use func([]*corev1.Pod) error) error {
 	return use(o.fill(pods))
 }
 
-// podObjectsPool has the *podObjects that nobody uses. A corev1.Pod is several times as
-// large as a Pod: with an object of its own for each pod in each sync, they would be a
-// fifth of all memory that a start allocates.
+// podObjectsPool has unused *podObjects. A corev1.Pod is several times as large as a Pod: a new object for
+// each pod in each sync would be a fifth of all memory that a start allocates.
 var podObjectsPool sync.Pool
 
-// podObjects are objects that are filled again and again.
+// podObjects are reusable objects.
 type podObjects struct {
 	all  []*podObject
 	list []*corev1.Pod
@@ -42,7 +41,7 @@ func (o *podObjects) fill(pods []*Pod) []*corev1.Pod {
 	return o.list
 }
 
-// podObject is an object, and the memory of its lists.
+// podObject is an object, with the memory of its lists.
 type podObject struct {
 	pod                corev1.Pod
 	ips                []corev1.PodIP
@@ -50,14 +49,13 @@ type podObject struct {
 	condition          [1]corev1.PodCondition
 }
 
-// deleted stands for the moment at which a pod began to terminate: endpoints
-// depend on there being one only.
+// deleted stands for the deletion timestamp of a pod. Endpoints depend only on its existence.
 var deleted = metav1.Unix(1, 0)
 
 // always makes an init container a sidecar.
 var always = corev1.ContainerRestartPolicyAlways
 
-// fill makes the object that of p: it sets every field that any pod has set.
+// fill turns the object into that of p. It sets every field that any pod may set.
 func (o *podObject) fill(p *Pod) *corev1.Pod {
 	pod := &o.pod
 	pod.Namespace, pod.Name, pod.UID = p.Namespace, p.Name, types.UID(p.UID)
@@ -87,7 +85,7 @@ func (o *podObject) fill(p *Pod) *corev1.Pod {
 	return pod
 }
 
-// withPorts returns the one container with the ports, or none when there are no ports.
+// withPorts returns a container with the ports, or none if there are no ports.
 func withPorts(container *[1]corev1.Container, ports []ContainerPort) []corev1.Container {
 	list := container[0].Ports[:0]
 	for _, p := range ports {

@@ -64,8 +64,8 @@ const (
 	// requirementsLimit and valuesLimit are per selector.
 	requirementsLimit = 64
 	valuesLimit       = 1024
-	// routesLimit, overridesLimit and conditionsLimit are for one ServiceProfile. Those that are
-	// made of descriptions of an API have some hundreds of routes.
+	// routesLimit, overridesLimit and conditionsLimit are per ServiceProfile. Profiles generated from an API
+	// description have some hundreds of routes.
 	routesLimit     = 4096
 	overridesLimit  = 256
 	conditionsLimit = 16_384
