@@ -1,11 +1,9 @@
-// Package channel has what several packages need of channels that only ever close, such as the
-// channel of a snapshot that becomes stale.
-//
-// It is for states that are reached once and never left: packages destination, kube/linked,
-// dns/publisher and app/process ask it without waiting, from any goroutine.
+// Package channel has helpers for channels that are only ever closed, such as the channel of a snapshot that
+// becomes stale. Packages destination, kube/linked, dns/publisher and app/process call it, from any
+// goroutine.
 package channel
 
-// IsClosed reports whether a channel on which nobody sends is closed.
+// IsClosed reports, without waiting, whether a channel is closed on which nobody sends.
 func IsClosed(c <-chan struct{}) bool {
 	select {
 	case <-c:

@@ -1,8 +1,9 @@
-// Package childprocess runs the servers that tests start. A server ends when the process that
-// started it ends, at the latest.
+// Package childprocess runs the servers that tests start. A server ends with the process that started it, at
+// the latest. Packages kubetest and bindtest, the tests of DNS providers and the demo use it.
 //
-// Packages kubetest and bindtest and the tests of DNS providers start their servers with it; the
-// demo takes its ports from [Port]. [Find] looks for the program, [Log] keeps what it prints. Everything here may be called from any goroutine.
+// # Concurrency
+//
+// Everything may be called from any goroutine.
 package childprocess
 
 import (
@@ -14,14 +15,14 @@ import (
 	"time"
 )
 
-// Process is a program that [Start] has started.
+// Process is a program started by [Start].
 type Process struct {
 	cmd    *exec.Cmd
 	exited chan struct{}
 }
 
-// Start starts a program in a process group of its own. It sets SysProcAttr of the command. When
-// this process dies, the kernel sends the program the signal death.
+// Start starts a program in a process group of its own. It sets SysProcAttr of the command: when this process
+// dies, the kernel sends the program the signal death.
 func Start(cmd *exec.Cmd, death syscall.Signal) (*Process, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: death}
 	p := &Process{cmd: cmd, exited: make(chan struct{})}
@@ -42,19 +43,19 @@ func Start(cmd *exec.Cmd, death syscall.Signal) (*Process, error) {
 	return p, nil
 }
 
-// Exited returns a channel that closes when the program has ended.
+// Exited returns a channel that is closed when the program has ended.
 func (p *Process) Exited() <-chan struct{} { return p.exited }
 
 // Pid returns the id of the process.
 func (p *Process) Pid() int { return p.cmd.Process.Pid }
 
-// Signal sends a signal. It fails when the program has ended.
+// Signal sends a signal. It fails if the program has ended.
 func (p *Process) Signal(s os.Signal) error { return p.cmd.Process.Signal(s) }
 
-// Stop tells the program to end, even if it is paused, and returns when it has ended. If that
-// takes longer than within, Stop kills it.
+// Stop terminates the program, even if it is paused, and returns when it has ended. After the time within, it
+// kills the program.
 func (p *Process) Stop(within time.Duration) {
-	// The errors say that it has ended already.
+	// An error means that the program has ended already.
 	_ = p.Signal(syscall.SIGTERM)
 	_ = p.Signal(syscall.SIGCONT)
 	deadline := time.NewTimer(within)

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// Log keeps what a program prints. The zero value is empty.
+// Log collects the output of a program. The zero value is empty.
 type Log struct {
 	mu      sync.Mutex
 	printed bytes.Buffer
@@ -18,7 +18,7 @@ func (l *Log) Write(b []byte) (int, error) {
 	return l.printed.Write(b)
 }
 
-// String returns what was printed so far.
+// String returns the output so far.
 func (l *Log) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

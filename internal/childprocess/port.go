@@ -8,25 +8,23 @@ import (
 	"sync"
 )
 
-// Ports are taken from below the range from which the kernel takes ports for outgoing connections
-// and for servers that ask for any port. A port in that range might be taken before the server
-// starts. Local clusters have the ports above these.
+// Ports are below the kernel's range for outgoing connections and port 0. A port in that range might be taken
+// before the server starts. Local clusters use the ports above highestPort.
 const (
 	lowestPort  = 10000
 	highestPort = 19999
 	attempts    = 200
 )
 
-// reserved has the locks of the ports of this process. A lock is a Unix socket in the abstract
-// name space, which the kernel frees when this process ends.
+// reserved has the locks of this process's ports. A lock is an abstract Unix socket, which the kernel frees
+// when this process ends.
 var reserved struct {
 	sync.Mutex
 	locks []net.Listener
 }
 
-// Port returns a port of the loopback interface for a server that is about to start. The port is
-// free for TCP and UDP, and no other call of Port on this machine returns it while this process
-// lives.
+// Port returns a loopback port for a server that is about to start. The port is free for TCP and UDP, and no
+// other call of Port on this machine returns it while this process lives.
 func Port() (uint16, error) {
 	for range attempts {
 		port := uint16(lowestPort + rand.IntN(highestPort-lowestPort+1))

@@ -1,10 +1,10 @@
-// Package eventlog writes a line to the log for each Event that is sent to the API server.
+// Package eventlog logs each Event that is sent to the API server, at debug level. Users see Events beside
+// the object; the log line is for operators, and lasts longer than an Event. Senders of Events call [Sent]:
+// the controllers, the destination role for linked clusters, and the dns role for records.
 //
-// Whoever sends Events calls [Sent] with them: the controllers, the destination role about
-// linked clusters, and the dns role about records. Events are for users, who look at them beside
-// the object; the line is for operators, who read the log of the process and have no Events of an
-// hour ago. It is written at the level debug. At a higher level nothing is computed. The
-// functions may be called from any goroutine.
+// # Concurrency
+//
+// The functions may be called from any goroutine.
 package eventlog
 
 import (
@@ -17,19 +17,19 @@ import (
 	"k8s.io/client-go/tools/reference"
 )
 
-// Event is one that is sent.
+// Event is an Event that is sent.
 type Event struct {
-	// Object is what it is about: an object of a built-in kind, or a reference to any.
+	// Object is the object of the Event, of a built-in kind, or a reference to any object.
 	Object runtime.Object
 	// Type is Normal or Warning.
 	Type, Reason string
-	// Message is cut when it is long: it may have what users or the API server wrote.
+	// Message is truncated if it is long, because it may contain text from users or the API server.
 	Message string
-	// DryRun is true for an Event that the API server checks and doesn't store.
+	// DryRun is true for an Event that the API server validates and doesn't store.
 	DryRun bool
 }
 
-// Sent writes a line about an Event.
+// Sent logs an Event.
 func Sent(log *slog.Logger, e Event) {
 	ctx := context.Background()
 	if !log.Enabled(ctx, slog.LevelDebug) {

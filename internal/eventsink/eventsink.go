@@ -1,15 +1,15 @@
-// Package eventsink sends Events so that the same one is there once, however often and by whichever process it is sent.
+// Package eventsink sends Events such that equal Events are one object, whichever process sends them and
+// however often. The controllers and the destination role send through a [New] sink. The dns role, whose
+// Events have another form, uses [Name].
 //
-// client-go counts repeated Events, but forgets them at the end of the process, and names each after the time. So
-// seven restarts make seven lines in `kubectl describe`, and two replicas make two. Here the name of an Event is made of what it
-// says ([Name]). An Event that the API server has already is counted there.
-//
-// The controllers and the destination role send through a [New] sink. The dns role, whose Events have
-// another form, uses Name.
+// client-go also counts repeated Events, but forgets them at the end of the process, and names them by time:
+// seven restarts make seven lines in `kubectl describe`, and two replicas make two. Here the name of an Event
+// is a hash of its content. If the API server has the Event already, its count is raised.
 //
 // # Concurrency
 //
-// A sink may be used from any goroutine. Of two processes that count the same Event at the same moment, one count is lost.
+// A sink may be used from any goroutine. If two processes count the same Event at the same moment, one count
+// is lost.
 package eventsink
 
 import (
@@ -25,11 +25,11 @@ import (
 	"k8s.io/client-go/tools/record"
 )
 
-// sink is a sink with names of its own.
+// sink is an EventSink that names Events by their content.
 type sink struct{ record.EventSink }
 
-// New returns a sink for Events of any namespace. It needs the rights to create and patch Events; without the
-// latter they aren't counted.
+// New returns a sink for Events of any namespace. It needs the rights to create and patch Events; without
+// patch, repeated Events aren't counted.
 func New(client corev1client.EventsGetter) record.EventSink {
 	return sink{&corev1client.EventSinkImpl{Interface: client.Events("")}}
 }
@@ -50,10 +50,10 @@ func (s sink) Create(e *corev1.Event) (*corev1.Event, error) {
 	return counted, err
 }
 
-// nothing is a patch that changes nothing. Its answer is the object, for which the right to read isn't needed.
+// nothing is an empty patch. Its response is the object, which avoids the right to read Events.
 var nothing = []byte("{}")
 
-// count counts an Event that the API server has.
+// count raises the count of an Event that the API server has.
 func (s sink) count(e *corev1.Event) (*corev1.Event, error) {
 	there, err := s.Patch(e, nothing)
 	if err != nil {
@@ -69,8 +69,8 @@ func (s sink) count(e *corev1.Event) (*corev1.Event, error) {
 	return s.Patch(e, patch)
 }
 
-// Name returns the name of an Event about an object, which is made of all that it says: equal Events have equal names, and
-// others have others. The name is valid whatever the object is called.
+// Name returns the name of an Event on an object, a hash of its content: equal Events have equal names, and
+// different Events different names. The name is valid for any name of the object.
 func Name(object string, says ...string) string {
 	const most = 253
 	hash := sha256.New()

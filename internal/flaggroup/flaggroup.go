@@ -1,11 +1,9 @@
-// Package flaggroup puts the flags of a command under headings, and writes them for --help: wrapped
-// to the width of the terminal, a heading after the other.
-//
-// Whoever adds flags calls [Add] or [Set]; the help of commands calls [Usages].
+// Package flaggroup groups the flags of a command under headings, and prints them for --help, wrapped to the
+// width of the terminal. Packages that add flags call [Add] or [Set]; the help of commands calls [Usages].
 //
 // # Concurrency
 //
-// Flags belong to the goroutine that sets a command up.
+// Flags belong to the goroutine that sets up a command.
 package flaggroup
 
 import (
@@ -16,13 +14,13 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// annotation has the heading of a flag.
+// annotation holds the heading of a flag.
 const annotation = "signpost.dev/group"
 
-// Other is the heading of flags that have none, where others have one.
+// Other is the heading of flags without one, if others have one.
 const Other = "Other"
 
-// Add adds flags under a heading. Those that have one already keep it.
+// Add adds flags under a heading. Flags that have a heading keep it.
 func Add(flags *pflag.FlagSet, heading string, add func(*pflag.FlagSet)) {
 	own := pflag.NewFlagSet(heading, pflag.ContinueOnError)
 	add(own)
@@ -30,7 +28,7 @@ func Add(flags *pflag.FlagSet, heading string, add func(*pflag.FlagSet)) {
 	flags.AddFlagSet(own)
 }
 
-// Set puts flags under a heading. Names that no flag has are left out.
+// Set moves flags under a heading. Unknown names are ignored.
 func Set(flags *pflag.FlagSet, heading string, names ...string) {
 	for _, name := range names {
 		if f := flags.Lookup(name); f != nil {
@@ -64,8 +62,8 @@ type Group struct {
 	Flags   *pflag.FlagSet
 }
 
-// Groups returns the flags that --help shows, by headings. These come in the order of the first
-// arguments; then others in the order of the alphabet, and flags without one at the end.
+// Groups returns the flags that --help shows, by heading: first the headings in order, then the others
+// alphabetically, then flags without a heading.
 func Groups(flags *pflag.FlagSet, order ...string) []Group {
 	byHeading := map[string]*pflag.FlagSet{}
 	flags.VisitAll(func(f *pflag.Flag) {
@@ -102,7 +100,7 @@ func Groups(flags *pflag.FlagSet, order ...string) []Group {
 	return groups
 }
 
-// Usages returns the lines about all groups, no longer than a width.
+// Usages returns the help of all groups, wrapped to a width.
 func Usages(groups []Group, width int) string {
 	var text strings.Builder
 	for i, g := range groups {
@@ -121,7 +119,7 @@ func Usages(groups []Group, width int) string {
 	return text.String()
 }
 
-// trimmed returns lines without spaces at their ends.
+// trimmed removes trailing spaces from each line.
 func trimmed(text string) string {
 	lines := strings.Split(text, "\n")
 	for i := range lines {

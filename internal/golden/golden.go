@@ -1,11 +1,15 @@
-// Package golden compares what a test got with what a file says, and rewrites the file when
-// the test runs with -update:
+// Package golden compares the result of a test with a file, and rewrites the file if the test runs with
+// -update:
 //
 //	go test ./app/destclient -update
 //
-// [Check] is for files in testdata, and [Page] for the pages of docs/dns, which are
-// generated; [Part] is for the generated parts of pages that people write. A test with files of another form asks [Update]. A package that imports golden
-// has the flag. The functions are for the goroutine of the test.
+// [Check] is for files in testdata, [Page] for the generated pages of docs/dns, and [Part] for generated
+// parts of hand-written pages. A test with files of another form calls [Update]. A package that imports
+// golden has the flag.
+//
+// # Concurrency
+//
+// The functions are for the goroutine of the test.
 package golden
 
 import (
@@ -19,10 +23,10 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// Update reports whether the test is to rewrite its files.
+// Update reports whether the test should rewrite its files.
 func Update() bool { return *update }
 
-// Check compares a text with the file of this name in testdata.
+// Check compares a text with a file in testdata.
 func Check(t *testing.T, name, got string) {
 	t.Helper()
 	file := filepath.Join("testdata", name)

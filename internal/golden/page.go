@@ -12,14 +12,14 @@ import (
 
 // Page is a page of docs/dns that is generated as a whole.
 type Page struct {
-	// Name is that of its file, without .md. `make generate-NAME-documentation` writes it.
+	// Name is the name of the file, without .md. `make generate-NAME-documentation` writes it.
 	Name string
-	// Title is the heading of the page, and Body everything below.
+	// Title is the heading of the page, and Body the text below it.
 	Title, Body string
 }
 
-// Check compares the page with its file. The package of the test is two directories below
-// the top of the repository.
+// Check compares the page with its file. The package of the test must be two directories below the root of
+// the repository.
 func (p Page) Check(t *testing.T) {
 	t.Helper()
 	target := "make generate-" + p.Name + "-documentation"
@@ -41,8 +41,8 @@ func (p Page) Check(t *testing.T) {
 	}
 }
 
-// Table returns a table in Markdown whose columns are as wide as their widest cells. The
-// first row is the head. Table escapes the cells in place.
+// Table returns a Markdown table with aligned columns. The first row is the header. Table escapes the cells
+// in place.
 func Table(rows [][]string) string {
 	widths := make([]int, len(rows[0]))
 	for _, row := range rows {

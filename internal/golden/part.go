@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Part compares a part of a page that is otherwise written by hand with what the program has;
-// -update rewrites it. In the page it is between the comments "generated: NAME" and "end: NAME".
+// Part compares a generated part of a hand-written page with body, and rewrites it with -update. In the page,
+// the part is between the comments "generated: NAME" and "end: NAME".
 func Part(t *testing.T, file, name, body string) {
 	t.Helper()
 	page, err := os.ReadFile(file)

@@ -1,10 +1,9 @@
-// Package grpcmetrics counts the calls of a gRPC server, with the metrics that Linkerd's
-// dashboards use (spec/destination.md §7.3).
+// Package grpcmetrics counts the calls of a gRPC server, with the metrics that Linkerd's dashboards use
+// (spec/destination.md §7.3). Package process makes one [Metrics] for its server, and calls Init when the
+// services are registered.
 //
-// The command makes one [Metrics] for its server, with the interceptor as an option of the
-// server, and calls Init when the services are registered. go-grpc-middleware has the same
-// metrics, but looks up a counter by its labels for each message. That took 14 % of the CPU
-// time of a fan-out (docs/decisions/what-we-tried.md). Here the counters of a method are
+// go-grpc-middleware has the same metrics, but looks up a counter by its labels for each message, which took
+// 14 % of the CPU time of a fan-out (docs/decisions/what-we-tried.md). Here the counters of a method are
 // looked up once.
 //
 // # Concurrency
@@ -23,7 +22,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// handlingBuckets are those of Linkerd's controller, for streams that last long.
+// handlingBuckets are those of Linkerd's controller, for long-lived streams.
 var handlingBuckets = []float64{0.1, 1, 300, 3600}
 
 // Metrics counts the streams of one server, and their messages.
@@ -35,7 +34,7 @@ type Metrics struct {
 	methods sync.Map // full name → *method
 }
 
-// New returns metrics that are registered with r.
+// New returns metrics registered with r.
 func New(r prometheus.Registerer) *Metrics {
 	labels := []string{"grpc_type", "grpc_service", "grpc_method"}
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
@@ -54,8 +53,8 @@ func New(r prometheus.Registerer) *Metrics {
 	return m
 }
 
-// Init makes the series of all methods of the registered services, so that they exist before the
-// first call.
+// Init creates the series of all methods of the registered services, so that they exist before the first
+// call.
 func (m *Metrics) Init(services map[string]grpc.ServiceInfo) {
 	for service, info := range services {
 		for _, method := range info.Methods {
@@ -90,8 +89,8 @@ type method struct {
 	handled                 func(codes.Code) prometheus.Counter
 }
 
-// of returns the metrics of a method, which are looked up once: the labels take time, and more stack than a handler that
-// waits should have.
+// of returns the metrics of a method. They are looked up once, because the labels take time, and more stack
+// than a waiting handler should use.
 func (m *Metrics) of(info *grpc.StreamServerInfo) *method {
 	if known, ok := m.methods.Load(info.FullMethod); ok {
 		return known.(*method)

@@ -1,16 +1,14 @@
-// Package grpcrecover lets a panic cost one call of a gRPC server, and not the process with all
-// its other calls.
+// Package grpcrecover ends only the call that panics, and not the gRPC server with all other calls. Package
+// process makes one [Recoverer] for its server, with the interceptors inside those that count calls.
 //
-// Package process makes one [Recoverer] for its server, with the interceptors inside of those that
-// count calls. A call that panics ends with the code Internal. The metric
-// grpc_server_panics_total counts it, and the log has the stack, once in a while for each place in
-// the code. A panic is a mistake in our code all the same: alert on the metric. Tests give a
-// [Config.Panicked] that fails, so that they don't pass over it.
+// A call that panics ends with the code Internal. The metric grpc_server_panics_total counts it, and the
+// stack is logged, rate-limited per location in the code. A panic is still a bug: alert on the metric. Tests
+// set a [Config.Panicked] that fails, so that they notice it.
 //
 // # Concurrency
 //
-// The interceptors may be called from any goroutine. They see the panics of the goroutine of the
-// call only; a panic in another one still ends the process.
+// The interceptors may be called from any goroutine. They recover panics of the call's goroutine only; a
+// panic in another goroutine still ends the process.
 package grpcrecover
 
 import (
@@ -27,15 +25,14 @@ import (
 	"github.com/signpostd/signpost/internal/panics"
 )
 
-// errPanic is the status of a call that panicked. It says nothing of the reason, which may be
-// about what others asked.
+// errPanic is the status of a call that panicked. It gives no cause, which may contain other clients' data.
 var errPanic = status.Error(codes.Internal, "the server made a mistake, and its log has the details")
 
-// Config says where a [Recoverer] reports to.
+// Config configures a [Recoverer].
 type Config struct {
 	Registerer prometheus.Registerer
 	Log        *slog.Logger
-	// Panicked is called with the value of each panic and its stack; it may be nil.
+	// Panicked, if not nil, is called with the value of each panic and its stack.
 	Panicked func(value any, stack []byte)
 }
 
@@ -46,7 +43,7 @@ type Recoverer struct {
 	stacks panics.Stacks
 }
 
-// New returns a recoverer, with its metric registered.
+// New returns a Recoverer and registers its metric.
 func New(c Config) *Recoverer {
 	r := &Recoverer{
 		config: c,
@@ -59,8 +56,8 @@ func New(c Config) *Recoverer {
 	return r
 }
 
-// Init makes the series of all methods of the registered services, so that they exist before the
-// first panic.
+// Init creates the series of all methods of the registered services, so that they exist before the first
+// panic.
 func (r *Recoverer) Init(services map[string]grpc.ServiceInfo) {
 	for service, info := range services {
 		for _, method := range info.Methods {
@@ -79,7 +76,7 @@ func (r *Recoverer) StreamInterceptor(srv any, stream grpc.ServerStream, info *g
 	return handler(srv, stream)
 }
 
-// UnaryInterceptor ends a call of any other method that panics.
+// UnaryInterceptor ends a unary call that panics.
 func (r *Recoverer) UnaryInterceptor(ctx context.Context, request any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (response any, err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -89,7 +86,7 @@ func (r *Recoverer) UnaryInterceptor(ctx context.Context, request any, info *grp
 	return handler(ctx, request)
 }
 
-// recovered reports a panic. It is called while the stack of the panic is still there.
+// recovered reports a panic. It must be called in the deferred function, while the stack of the panic exists.
 func (r *Recoverer) recovered(method string, value any) error {
 	service, name, _ := strings.Cut(strings.TrimPrefix(method, "/"), "/")
 	r.panics.WithLabelValues(service, name).Inc()

@@ -1,9 +1,9 @@
-// Package handlertransport brings requests to a handler without a network. The test servers for
-// cloud services use it, so that their clients may be used with testing/synctest.
+// Package handlertransport sends HTTP requests to a handler without a network. The test servers for cloud
+// services use it, so that their clients work under testing/synctest.
 //
 // # Concurrency
 //
-// A transport may be used from any goroutine, like the handler behind it.
+// A transport may be used from any goroutine, if the handler may.
 package handlertransport
 
 import (
@@ -14,10 +14,10 @@ import (
 	"net/http/httptest"
 )
 
-// ErrCut is what a client sees of a connection that is closed without an answer.
+// ErrCut is the client's error for a connection that is closed without a response.
 var ErrCut = errors.New("the connection was closed without an answer")
 
-// New returns a transport whose requests a handler answers.
+// New returns a transport that passes requests to a handler.
 func New(handler http.Handler) http.RoundTripper { return direct{handler} }
 
 type direct struct{ handler http.Handler }
@@ -35,7 +35,7 @@ func (d direct) RoundTrip(r *http.Request) (resp *http.Response, err error) {
 		}
 	}
 	defer func() {
-		// This is how a handler has net/http close a connection.
+		// A handler panics with this value to make net/http close the connection.
 		if cause := recover(); cause == http.ErrAbortHandler {
 			resp, err = nil, ErrCut
 		} else if cause != nil {

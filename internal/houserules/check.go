@@ -7,9 +7,9 @@ import (
 	"go/token"
 )
 
-// Check returns a sentence for each bool parameter of an exported function, of an exported
-// method of an exported type, or of an exported method of an exported interface. Each begins
-// with the path and the line. It returns an error for a source that is no Go file.
+// Check returns a sentence for each bool parameter of an exported function, of an exported method of an
+// exported type, or of an exported method of an exported interface. Each sentence starts with the path and
+// the line. Check returns an error if source is no Go file.
 func Check(path, source string) ([]string, error) {
 	files := token.NewFileSet()
 	file, err := parser.ParseFile(files, path, source, parser.SkipObjectResolution)
@@ -41,7 +41,7 @@ func Check(path, source string) ([]string, error) {
 	return broken, nil
 }
 
-// isBool reports whether a parameter is a bool, or any number of them.
+// isBool reports whether a parameter is a bool, or variadic bools.
 func isBool(parameter ast.Expr) bool {
 	if many, ok := parameter.(*ast.Ellipsis); ok {
 		parameter = many.Elt
@@ -50,8 +50,7 @@ func isBool(parameter ast.Expr) bool {
 	return ok && name.Name == "bool"
 }
 
-// exportedName returns the name of a function, or Type.Name of a method. It returns ""
-// for one that other packages can't name.
+// exportedName returns the name of a function, or Type.Name of a method; "" if other packages can't call it.
 func exportedName(d *ast.FuncDecl) string {
 	if !d.Name.IsExported() {
 		return ""

@@ -1,14 +1,14 @@
-// Package houserules finds exported functions that break a rule of this repository
-// which neither go vet nor staticcheck knows.
+// Package houserules checks rules of this repository that neither go vet nor staticcheck knows. The test of
+// the module applies it to every Go file; nothing else uses it.
 //
-// The rule: no exported function or method takes a bool parameter, because a call such
-// as Put(pod, false) doesn't say what is false. Write two functions, or pass a type that
-// has a name for each choice. An unexported function may take a bool that is plain data.
+//   - No exported function or method takes a bool parameter ([Check]), because a call such as Put(pod, false)
+//     doesn't say what is false. Write two functions, or pass a type that has a name for each choice. An
+//     unexported function may take a bool.
+//   - No command bypasses the writer that escapes control sequences of terminals ([CheckOutput]).
 //
-// A second rule: no command writes around the writer that escapes what a terminal would take for a
-// command ([CheckOutput]).
+// Check skips tests, generated files and the module dev/localcluster.
 //
-// The test of the module feeds every Go file to [Check], except tests, generated files
-// and the module dev/localcluster, and those that commands are made of to CheckOutput; nothing else
-// uses them. Both are pure functions and may be called from any goroutine.
+// # Concurrency
+//
+// Both functions are pure and may be called from any goroutine.
 package houserules

@@ -8,8 +8,7 @@ import (
 	"slices"
 )
 
-// around are the names with which a package writes to the terminal itself, by the package that has
-// them.
+// around are the names that write to the terminal directly, by package.
 var around = map[string][]string{
 	"os":      {"Stdout", "Stderr"},
 	"fmt":     {"Print", "Printf", "Println"},
@@ -17,9 +16,9 @@ var around = map[string][]string{
 	"syscall": {"Stdout", "Stderr"},
 }
 
-// CheckOutput returns a sentence for each place where a file writes to the standard output or the
-// standard error output itself, around the writer of package output. Each begins with the path and
-// the line. It returns an error for a source that is no Go file.
+// CheckOutput returns a sentence for each place where a file writes to standard output or standard error
+// directly, bypassing the writer of package output. Each sentence starts with the path and the line.
+// CheckOutput returns an error if source is no Go file.
 func CheckOutput(path, source string) ([]string, error) {
 	files := token.NewFileSet()
 	file, err := parser.ParseFile(files, path, source, 0)

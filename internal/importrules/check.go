@@ -12,16 +12,16 @@ type Package struct {
 	ImportPath string
 	// Name is the name in its package clause.
 	Name string
-	// Imports are the paths of the packages that it imports itself.
+	// Imports are the paths of the packages that it imports directly.
 	Imports []string
-	// Standard says that it is in the standard library.
+	// Standard is true for packages of the standard library.
 	Standard bool
-	// DocLines is the length of its package comment. Only ours need one.
+	// DocLines is the length of its package comment. Only our packages need one.
 	DocLines int
 }
 
-// Check returns a sentence for each way in which the packages of graph break
-// the rules, in order. The graph holds our packages and all that they reach.
+// Check returns a sentence for each violation of the rules, sorted. The graph contains our packages and
+// everything that they import, directly or not.
 func Check(graph []Package) []string {
 	byPath := make(map[string]Package, len(graph))
 	for _, p := range graph {
@@ -45,8 +45,8 @@ func Check(graph []Package) []string {
 	return slices.Compact(broken)
 }
 
-// CheckRequirement returns a sentence if the module in dir, relative to the
-// root, may not require the module required, and "" if it may.
+// CheckRequirement returns a sentence if the module in dir (relative to the root) must not require the given
+// module, else "".
 func CheckRequirement(dir, required string) string {
 	switch {
 	case slices.Contains(forbiddenModules, required):
@@ -57,7 +57,7 @@ func CheckRequirement(dir, required string) string {
 	return ""
 }
 
-// checkPackage checks what a package is like by itself.
+// checkPackage checks the name and the comment of a package.
 func checkPackage(path string, p Package) []string {
 	var broken []string
 	last := path[strings.LastIndex(path, "/")+1:]
@@ -86,8 +86,8 @@ func (r rule) checkDirect(path string, p Package) []string {
 	return broken
 }
 
-// checkReach walks everything that the package at path imports, directly or
-// not, and reports what it may not reach with one way that leads there.
+// checkReach walks everything that the package at path imports, directly or not, and reports forbidden
+// packages with one import path to each.
 func (r rule) checkReach(path string, byPath map[string]Package) []string {
 	if r.never == nil {
 		return nil
@@ -132,7 +132,7 @@ func (r rule) forbids(path string, p Package) bool {
 	return false
 }
 
-// way returns how the imports lead from the first package to the last.
+// way returns the import path from the first package to the last.
 func way(importer map[string]string, last string) string {
 	var steps []string
 	for at := last; at != ""; at = importer[at] {
@@ -142,13 +142,12 @@ func way(importer map[string]string, last string) string {
 	return strings.Join(steps, " → ")
 }
 
-// relative returns the path of one of our packages relative to the module. The
-// root of the module holds no package.
+// relative returns the path of our package relative to the module. The root of the module has no package.
 func relative(path string) (string, bool) {
 	return strings.CutPrefix(path, Module+"/")
 }
 
-// sameTree says whether both paths are in one tree of one of the patterns.
+// sameTree reports whether both paths are in the same tree of one of the patterns.
 func sameTree(patterns []string, path, target string) bool {
 	return slices.ContainsFunc(patterns, func(pattern string) bool {
 		top, ok := tree(pattern, path)
@@ -163,7 +162,7 @@ func matchesAny(patterns []string, path string) bool {
 	})
 }
 
-// tree returns the top of the tree that path is in, if pattern matches it.
+// tree returns the top of the tree that contains path, if pattern matches it.
 func tree(pattern, path string) (string, bool) {
 	if pattern == "..." {
 		return "", true
@@ -179,7 +178,7 @@ func tree(pattern, path string) (string, bool) {
 	return pattern, path == pattern
 }
 
-// within says whether path is top or below it. Everything is below "".
+// within reports whether path is top or below it. Everything is below "".
 func within(path, top string) bool {
 	return top == "" || path == top || strings.HasPrefix(path, top+"/")
 }

@@ -1,24 +1,23 @@
 package importrules
 
-// Module is the path that all our packages begin with.
+// Module is the path of our module.
 const Module = "github.com/signpostd/signpost"
 
 // A rule restricts the packages that one of the patterns in from matches.
 //
-// Patterns of our own packages are relative to Module. "a" is that package,
-// "a/..." is it and all below, one tree; "a/*/..." is all below a, each package
-// directly below being the top of a tree of its own.
+// Patterns for our packages are relative to Module. "a" is that package; "a/..." is it and all packages
+// below, one tree; "a/*/..." is all packages below a, with a separate tree for each package directly below.
 type rule struct {
 	from []string
-	// only, unless nil, lists which of our packages may be imported directly,
-	// beside those in the tree of the importing package.
+	// only, unless nil, lists which of our packages may be imported directly, besides those in the tree of
+	// the importing package.
 	only []string
-	// never lists import paths that may not be reached, not even through
-	// others; each stands for itself and all below. Ours begin with "./".
+	// never lists import paths that must not be imported, directly or not, each including everything below.
+	// Our own start with "./".
 	never []string
-	// opaque lists packages of modules whose imports aren't followed, and says why.
+	// opaque lists packages of other modules whose imports aren't followed, with the reason.
 	opaque []string
-	// why is the second half of the message about a broken rule.
+	// why is the second half of the message for a violation.
 	why string
 }
 
@@ -120,7 +119,7 @@ var rules = []rule{
 	{
 		from:  []string{"cmd/..."},
 		never: []string{"testing"},
-		// It has a helper of its tests in a file that isn't one of tests, up to v2.36.0 at least.
+		// Up to v2.36.0 at least, this package has a test helper in a file that is no test.
 		opaque: []string{"github.com/hetznercloud/hcloud-go/v2/hcloud"},
 		why:    "what the binary links contains no test code",
 	},
@@ -135,17 +134,16 @@ var rules = []rule{
 	},
 }
 
-// anyModule stands for every package outside of the standard library and this
-// module.
+// anyModule stands for every package outside the standard library and this module.
 const anyModule = "(any module)"
 
-// forbiddenNames say nothing about what a package is for.
+// forbiddenNames don't say what a package is for.
 var forbiddenNames = []string{
 	"util", "common", "helpers", "types", "wrappers", "factory", "manager", "watcher",
 }
 
-// forbiddenModules may be required by no go.mod. localClusterOnly may be
-// required by that of dev/localcluster.
+// forbiddenModules must not be required by any go.mod. localClusterOnly may be required by dev/localcluster
+// only.
 var (
 	forbiddenModules = []string{"github.com/linkerd/linkerd2", "sigs.k8s.io/external-dns"}
 	localClusterOnly = "k8s.io/kubernetes"

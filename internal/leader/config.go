@@ -13,47 +13,46 @@ import (
 	"k8s.io/client-go/tools/leaderelection"
 )
 
-// The times of an election when a [Config] has none.
+// The default times of a [Config].
 const (
 	DefaultLeaseDuration = 20 * time.Second
 	DefaultRenewDeadline = 10 * time.Second
 	DefaultRetryPeriod   = 2 * time.Second
 )
 
-// margin is how much longer than the renew deadline the lease must last, at least. Candidates
-// see the renew times of a lease in seconds only. When several renewals fall into one second,
-// they count from the first one, up to a second before the last.
+// margin is how much longer than the renew deadline the lease must last. Candidates see the renew times of a
+// lease in whole seconds: of several renewals in one second they count from the first, up to a second before
+// the last.
 const margin = time.Second
 
-// Config says for which Lease an [Elector] campaigns, and how.
+// Config configures an [Elector] and names its Lease.
 type Config struct {
-	// Client reads and writes the Lease. It must not go through the [Fence], which is closed
-	// until the lease is acquired, and should not share a rate limiter with other work. Each
-	// request is given half of RenewDeadline.
+	// Client reads and writes the Lease. It must not go through the [Fence], which is closed until the lease
+	// is acquired, and should not share a rate limiter with other work. Each request may take half of
+	// RenewDeadline.
 	Client coordinationv1.LeasesGetter
 	// Namespace and Name are those of the Lease, which is created if it doesn't exist.
 	Namespace, Name string
-	// Identity is unique to this process: two processes with the same identity would both
-	// lead. When it is empty, the host name and a random text are used.
+	// Identity must be unique to this process, because two processes with the same identity would both lead.
+	// The default is the host name with a random suffix.
 	Identity string
-	// LeadsFor is what this process leads for, in a form that the caller knows; empty to say nothing.
-	// The holder says so in an annotation of the Lease ([LeadsFor]).
+	// LeadsFor describes what this process leads for, in a form that the caller defines. The holder writes it
+	// into an annotation of the Lease ([LeadsFor]), unless it is empty.
 	LeadsFor string
-	// LeaseDuration is how long other processes wait after the last renewal that they saw. A
-	// Lease has it in whole seconds.
+	// LeaseDuration is how long other processes wait after the last renewal that they saw. A Lease stores it
+	// in whole seconds.
 	LeaseDuration time.Duration
 	// RenewDeadline is how long this process leads after it sent its last successful renewal.
 	RenewDeadline time.Duration
-	// RetryPeriod is the time between two renewals; between two attempts to acquire the
-	// lease it is up to 2.2 times as long.
+	// RetryPeriod is the time between two renewals. Between two attempts to acquire the lease it is up to 2.2
+	// times as long.
 	RetryPeriod time.Duration
-	// Log takes a line for each change; nil drops them. Registerer takes the metrics and may
-	// be nil.
+	// Log logs each change; nil discards. Registerer registers the metrics; nil means none.
 	Log        *slog.Logger
 	Registerer prometheus.Registerer
 }
 
-// Validate says what is wrong with c. Zero fields count as their defaults.
+// Validate returns an error if c is invalid. Zero fields count as their defaults.
 func (c Config) Validate() error {
 	if err := c.withDefaults().check(); err != nil {
 		return fmt.Errorf("configure leader election: %w", err)
@@ -99,8 +98,8 @@ func (c Config) lease() string { return c.Namespace + "/" + c.Name }
 // requestTimeout leaves time for a second attempt before the renew deadline.
 func (c Config) requestTimeout() time.Duration { return c.RenewDeadline / 2 }
 
-// grace is how long the work may take to end after it was told to. Nobody else can have the lease
-// in that time.
+// grace is how long the work may take to end after its context has ended. No other process can acquire the
+// lease in that time.
 func (c Config) grace() time.Duration { return c.LeaseDuration - c.RenewDeadline }
 
 func uniqueIdentity() (string, error) {

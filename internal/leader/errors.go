@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// ErrNotLeading is in the errors of a closed [Fence], and in the causes of the contexts and
-// requests that it ended. There is nothing to retry: another process leads and does the work.
+// ErrNotLeading is wrapped by the errors of a closed [Fence], and by the causes of the contexts and requests
+// that it ended. Don't retry: another process leads and does the work.
 var ErrNotLeading = errors.New("not leading")
 
-// StandDown is what lead returns for another process to get the chance to do the work. The lease
-// is released, and this process doesn't campaign for it for a while.
+// StandDown is returned by lead to give another process the chance to do the work. The lease is released, and
+// this process doesn't campaign for a while.
 type StandDown struct {
 	For    time.Duration
 	Reason error

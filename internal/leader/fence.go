@@ -7,18 +7,18 @@ import (
 	"time"
 )
 
-// Fence says whether a write may begin now, and cancels writes that are under way when leadership
-// ends. It is open from the time when the lease is acquired until the renew deadline, which
-// counts from the sending of the last successful renewal. Each call compares the deadline with
-// the clocks, the monotonic one and that on the wall. So a process that was paused finds it closed, even if no timer has fired yet.
+// Fence reports whether a write may start now, and cancels writes under way when leadership ends. It is open
+// from the acquisition of the lease to the renew deadline, which counts from the sending of the last
+// successful renewal. Each call compares the deadline with both clocks, monotonic and wall. So a process that
+// was paused finds it closed, even if no timer has fired yet.
 //
 // Get one from [Elector.Fence], or [Unfenced]. All methods may be called from any goroutine.
 type Fence struct {
 	lease string
 	limit time.Duration // the renew deadline
 	now   func() time.Time
-	// wall is the time by the clock on the wall. Unlike the monotonic one, it doesn't stop while the
-	// machine is suspended.
+	// wall returns the wall clock time. Unlike the monotonic clock, it doesn't stop while the machine is
+	// suspended.
 	wall func() time.Time
 	// always is true for a fence that never closes.
 	always bool
@@ -38,8 +38,8 @@ func newFence(c Config) *Fence {
 // wallClock returns the present time without its monotonic reading.
 func wallClock() time.Time { return time.Now().Round(0) }
 
-// Check returns nil when a write may begin now. Otherwise it returns an [ErrNotLeading] that names
-// the lease and the reason.
+// Check returns nil if a write may start now. Otherwise it returns an [ErrNotLeading] with the lease and the
+// reason.
 func (f *Fence) Check() error {
 	leave, err := f.enter(nil)
 	if err == nil {
@@ -75,8 +75,8 @@ func (f *Fence) closed() error {
 
 func (f *Fence) missed() string { return fmt.Sprintf("not renewed within %v", f.limit) }
 
-// term is one period of leadership. Once it has ended it doesn't begin again. The mutex of the
-// fence guards its fields.
+// term is one period of leadership. Once ended, it doesn't start again. The mutex of the fence guards its
+// fields.
 type term struct {
 	fence    *Fence
 	acquired chan struct{} // closed by the first renewal
@@ -87,8 +87,8 @@ type term struct {
 	next     int // key of cancels
 }
 
-// newTerm returns a term that begins with its first renewal. It calls cancel when it ends, even if
-// it has not begun.
+// newTerm returns a term that starts with its first renewal. It calls cancel when it ends, even if it hasn't
+// started.
 func (f *Fence) newTerm(cancel context.CancelCauseFunc) *term {
 	return &term{
 		fence: f, acquired: make(chan struct{}),
@@ -96,8 +96,8 @@ func (f *Fence) newTerm(cancel context.CancelCauseFunc) *term {
 	}
 }
 
-// renewed notes that a renewal succeeded which was sent at the given time. If that is known only
-// after the deadline, the term ends: since the deadline the fence was closed.
+// renewed records a successful renewal that was sent at the given time. If the response came after the
+// deadline, the term ends, because the fence has been closed since.
 func (t *term) renewed(sent time.Time) {
 	f := t.fence
 	f.mu.Lock()
@@ -122,7 +122,7 @@ func (t *term) renewed(sent time.Time) {
 	close(t.acquired)
 }
 
-// expire ends the term when the deadline has passed, for those who don't call Check.
+// expire ends the term if the deadline has passed, for users who don't call Check.
 func (t *term) expire() {
 	t.fence.mu.Lock()
 	defer t.fence.mu.Unlock()
@@ -132,15 +132,15 @@ func (t *term) expire() {
 	}
 }
 
-// end ends the term; only the first reason counts.
+// end ends the term. Only the first reason is kept.
 func (t *term) end(reason string) {
 	t.fence.mu.Lock()
 	defer t.fence.mu.Unlock()
 	t.endLocked(reason)
 }
 
-// supplanted ends the term because another process holds the lease. Before the lease is acquired,
-// it only notes the holder, and the campaign goes on.
+// supplanted ends the term because another process holds the lease. Before the lease is acquired, it only
+// records the holder, and the campaign continues.
 func (t *term) supplanted(holder string) {
 	t.fence.mu.Lock()
 	defer t.fence.mu.Unlock()
@@ -152,9 +152,8 @@ func (t *term) supplanted(holder string) {
 	}
 }
 
-// endLocked closes the fence and cancels everything that is under way. The caller holds the mutex,
-// so that who finds the fence closed finds the rest cancelled, too. Canceling runs no code but
-// that of package context.
+// endLocked closes the fence and cancels everything under way. The caller holds the mutex, so that whoever
+// finds the fence closed finds the rest cancelled, too. Cancelling runs no code outside package context.
 func (t *term) endLocked(reason string) {
 	if t.over {
 		return
@@ -171,8 +170,8 @@ func (t *term) endLocked(reason string) {
 	t.cancels = nil
 }
 
-// late reports whether the deadline has passed by one of the two clocks. One of them may stand
-// still, and the other one may be set back.
+// late reports whether the deadline has passed by either clock, because one of them may stand still, and the
+// other may be set back.
 func (t *term) late() bool {
 	return !t.fence.now().Before(t.deadline) || !t.fence.wall().Before(t.deadline.Round(0))
 }

@@ -9,37 +9,38 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 )
 
-// HandedOverAnnotation is the annotation of a Lease that was released, with what its last holder has left for the next one.
-// Its value begins with the number of transitions of the Lease, because a holder that doesn't know the annotation keeps it.
+// HandedOverAnnotation is the annotation of a released Lease with the text that its last holder left for the
+// next one. Its value starts with the number of transitions of the Lease, because a holder that doesn't know
+// the annotation keeps it.
 const HandedOverAnnotation = "signpost.dev/handed-over"
 
-// maxHandedOver is the most bytes that are handed over: the rest of the Lease needs room, too.
+// maxHandedOver bounds the text that is handed over, because the rest of the Lease needs room, too.
 const maxHandedOver = 16 << 10
 
-// handover is what one holder of a Lease leaves for the next one.
+// handover is the text that one holder of a Lease leaves for the next one.
 type handover struct {
 	// leaves is what this process leaves when it releases the Lease; nil for nothing.
 	leaves atomic.Pointer[string]
-	// found is what was found in the Lease; nil if that isn't for this process.
+	// found is the text in the Lease; nil if it isn't for this process.
 	found atomic.Pointer[found]
 }
 
-// found is what the holder has left that released a Lease after so many transitions.
+// found is a text left by the holder that released a Lease after this number of transitions.
 type found struct {
 	transitions int32
 	text        string
 }
 
-// HandOver has a text left for the next leader if this process releases the Lease. It is to be called by the work, at its
-// end. A text that is too long is not left.
+// HandOver leaves a text for the next leader if this process releases the Lease. The work calls it at its
+// end. A text that is too long is dropped.
 func (e *Elector) HandOver(text string) {
 	if len(text) <= maxHandedOver {
 		e.handover.leaves.Store(&text)
 	}
 }
 
-// HandedOver returns what the former leader has left for this process, which has acquired the Lease from it, without anybody
-// in between. It is empty if there is nothing.
+// HandedOver returns the text that the former leader left, if this process acquired the Lease directly from
+// it; otherwise "".
 func (e *Elector) HandedOver() string {
 	if f := e.handover.found.Load(); f != nil {
 		return f.text
@@ -47,7 +48,7 @@ func (e *Elector) HandedOver() string {
 	return ""
 }
 
-// annotated returns a Lease with what is left in it, which is to be written.
+// annotated returns the Lease to write, with the text that is left in it.
 func (h *handover) annotated(lease *coordinationv1.Lease) *coordinationv1.Lease {
 	text := h.leaves.Load()
 	leaves := isFree(lease) && text != nil
@@ -66,8 +67,8 @@ func (h *handover) annotated(lease *coordinationv1.Lease) *coordinationv1.Lease 
 	return lease
 }
 
-// note notes what a Lease says that was read or written. What was left stays known while the process has the Lease that has
-// acquired it.
+// note records the text in a Lease that was read or written. It is kept as long as the process holds the
+// Lease that it acquired.
 func (h *handover) note(lease *coordinationv1.Lease, identity string) {
 	f := h.found.Load()
 	switch n := transitions(lease); {

@@ -9,21 +9,21 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// The requests for the lease.
+// The kinds of requests for the lease.
 const (
 	read  = "read"
 	write = "write"
 )
 
-// journal logs the changes of leadership and of the lease, and has the metrics. The elector
-// writes it; any goroutine may ask it who leads.
+// journal logs the changes of leadership and of the lease, and has the metrics. The elector writes to it; any
+// goroutine may read from it who leads.
 type journal struct {
 	log      *slog.Logger
 	identity string
 	terms    prometheus.Counter
 	failures prometheus.Counter
 	ahead    prometheus.Gauge
-	// tolerance is by how much the clocks may differ before the log says so.
+	// tolerance is how much the clocks may differ without a log line.
 	tolerance time.Duration
 
 	mu      sync.Mutex
@@ -31,19 +31,19 @@ type journal struct {
 	since   time.Time       // when the holder acquired the lease, as the lease says
 	seen    time.Time       // when the holder was seen
 	failing map[string]bool // reads, writes
-	// trouble is the last failure of those that fail, and troubled when they began to fail.
+	// trouble is the last error of the failing requests, and troubled the time of the first one.
 	trouble  error
 	troubled time.Time
-	// lasts is how long the lease lasts: what was seen before says no longer who leads.
+	// lasts is the lease duration. A holder that was seen longer ago may no longer lead.
 	lasts time.Duration
-	// told is true when the log has a line about failures, and none yet that they are over.
+	// told is true while failures were logged and their end wasn't.
 	told bool
-	// clock is that of the holder, and apart whether the log has said that it differs from ours.
+	// clock is the holder's clock. apart is true if a difference from ours was logged.
 	clock holderClock
 	apart bool
 }
 
-// newJournal returns a journal, with its metrics registered.
+// newJournal returns a journal and registers its metrics.
 func newJournal(c Config, fence *Fence) (*journal, error) {
 	name := prometheus.Labels{"name": c.Name}
 	j := &journal{
@@ -64,7 +64,7 @@ func newJournal(c Config, fence *Fence) (*journal, error) {
 		lasts:     c.LeaseDuration,
 		failing:   map[string]bool{},
 	}
-	// This is the name of client-go's metric, which can't be used: its provider is global.
+	// This is the name of client-go's metric, which can't be used because its provider is global.
 	status := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "leader_election_master_status", Help: "1 while this process is the leader, 0 otherwise.", ConstLabels: name,
 	}, func() float64 {
@@ -81,7 +81,7 @@ func newJournal(c Config, fence *Fence) (*journal, error) {
 	return j, nil
 }
 
-// saw notes who holds the lease, and since when.
+// saw records who holds the lease, and since when.
 func (j *journal) saw(holder string, since time.Time) {
 	j.mu.Lock()
 	changed := holder != j.holder
@@ -98,7 +98,7 @@ func (j *journal) saw(holder string, since time.Time) {
 	}
 }
 
-// compareClocks notes what a read of the lease says of the clock of another holder.
+// compareClocks compares the clock of another holder with ours, from a read of the lease.
 func (j *journal) compareClocks(holder string, renewed, sent, answered time.Time) {
 	if holder == j.identity {
 		holder = ""
@@ -116,8 +116,8 @@ func (j *journal) compareClocks(holder string, renewed, sent, answered time.Time
 	}
 }
 
-// tellClocks says that clocks differ, or no longer do. The lease stands another time of the clocks, but no other speed: a
-// difference that grows means that one of the two runs too fast or too slowly.
+// tellClocks logs that clocks differ, or no longer do. A constant difference is harmless. A growing one is
+// not, because then one of the clocks runs too fast or too slowly.
 func (j *journal) tellClocks(holder string, ahead time.Duration) {
 	if j.apart {
 		j.log.Warn("The clocks of this process and of the one that leads differ: synchronize the clocks of their nodes, and see whether the difference grows", "holder", holder, "ahead", ahead)
@@ -126,15 +126,15 @@ func (j *journal) tellClocks(holder string, ahead time.Duration) {
 	}
 }
 
-// lastHolder returns who was seen last, however long ago.
+// lastHolder returns the holder that was seen last, however long ago.
 func (j *journal) lastHolder() string {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.holder
 }
 
-// leading returns who leads, and since when that process has the lease. It is empty if nobody does, or if the lease has not
-// been read for as long as it lasts.
+// leading returns who leads, and since when. The holder is empty if nobody leads, or if the lease has not
+// been read for its duration.
 func (j *journal) leading() (holder string, since time.Time) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -144,7 +144,7 @@ func (j *journal) leading() (holder string, since time.Time) {
 	return j.holder, j.since
 }
 
-// failed notes that the lease could not be read or written.
+// failed records a failed read or write of the lease.
 func (j *journal) failed(what string, err error) {
 	j.failures.Inc()
 	j.mu.Lock()
@@ -169,7 +169,7 @@ func (j *journal) troubles() (since time.Time, err error) {
 	return j.troubled, j.trouble
 }
 
-// succeeded notes that the lease could be read, or both read and written.
+// succeeded records a successful read, or read and write, of the lease.
 func (j *journal) succeeded(what ...string) {
 	j.mu.Lock()
 	for _, w := range what {
@@ -180,7 +180,7 @@ func (j *journal) succeeded(what ...string) {
 	j.tellWell(well)
 }
 
-// well reports whether no requests fail any more, the first time. The caller holds the lock.
+// well reports, once, that logged failures are over. The caller holds the lock.
 func (j *journal) well() bool {
 	if !j.told || len(j.failing) > 0 {
 		return false
@@ -211,8 +211,8 @@ func (j *journal) standsDown(s *StandDown) {
 	j.log.Warn("Giving the lease away for another process to try", "campaigningAgainAfter", s.For, "reason", s.Reason)
 }
 
-// lost logs what the work returned after leadership was lost. Nothing depends on it, as the next
-// leader begins anew.
+// lost logs the error of the work after leadership was lost. Nothing depends on it, because the next leader
+// starts anew.
 func (j *journal) lost(err error) {
 	if err != nil && !toldToStop(err) {
 		j.log.Warn("Work failed while leadership was lost", "err", err)

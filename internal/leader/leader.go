@@ -1,27 +1,23 @@
-// Package leader elects one of several processes, by means of a coordination.k8s.io Lease, and
-// fences its writes.
+// Package leader elects one of several processes with a coordination.k8s.io Lease, and fences its writes.
+// Package process makes and runs an [Elector]; the writers of a role wrap the transports of their clients in
+// its [Fence]. Without election the writers get [Unfenced].
 //
-// The lease alone doesn't keep two processes from writing at the same time: one that was paused
-// or cut off goes on where it was, while another one has become the leader. So the leader writes
-// only through a [Fence], which closes well before another process can have the lease:
+// The lease alone doesn't keep two processes from writing at the same time: a process that was paused or
+// disconnected continues where it was, while another one has become the leader. So the leader writes only
+// through the Fence, which closes well before another process can acquire the lease:
 //
 //	sent        the last successful renewal is sent
-//	+ 10 s      RenewDeadline: the fence closes, requests are cancelled, the work is told to stop
+//	+ 10 s      RenewDeadline: the fence closes, requests are cancelled, the work's context ends
 //	+ 20 s      LeaseDuration: another process may acquire the lease (15 s in the role controllers)
 //
-// The time in between is for requests that the API server already has, and for clocks that run at
-// different speeds. So the requests of writers have to be limited to it. A fence can't help when an
-// administrator edits or deletes a held lease.
-//
-// leader.go and config.go have the [Elector], which the command makes and runs; lock.go, vacated.go and
-// journal.go are what it uses, and handover.go has what one leader leaves for the next. fence.go and transport.go have the fence, which the writers put
-// around the transports of their clients. errors.go has its error. Without election the writers
-// get [Unfenced].
+// The time in between is for requests that the API server has already received, and for clocks of different
+// speeds. So the timeouts of writers' requests must not exceed it. A fence can't help if an administrator
+// edits or deletes a held lease.
 //
 // # Concurrency
 //
-// Run is called once at a time; the work runs in a goroutine of its own, never twice at once.
-// Everything else may be called from any goroutine, at any time.
+// Run is called once at a time; the work runs in a goroutine of its own, never twice at once. Everything else
+// may be called from any goroutine, at any time.
 package leader
 
 import (
@@ -46,16 +42,16 @@ type Elector struct {
 	config  Config
 	fence   *Fence
 	journal *journal
-	// lease returns a new client for the Lease: that of client-go remembers what it read.
+	// lease returns a new client for the Lease, because client-go's remembers what it read.
 	lease func() resourcelock.Interface
-	// said is what the holder of the Lease leads for, as it was read last; nil if that isn't known.
+	// said is what the holder of the Lease leads for, as last read; nil if unknown.
 	said *atomic.Pointer[said]
-	// handover is what the former leader has left, and what this process leaves.
+	// handover is what the former leader left, and what this process leaves.
 	handover *handover
 }
 
-// New returns an elector that has not begun to campaign. It fails when c is not valid, or
-// when the Registerer refuses a metric.
+// New returns an elector that isn't campaigning. It fails if c is invalid, or the Registerer refuses a
+// metric.
 func New(c Config) (*Elector, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
@@ -86,15 +82,14 @@ func (c Config) newLease() resourcelock.Interface {
 	}
 }
 
-// Fence returns the fence that is open while this process leads. It is the same one for
-// all terms.
+// Fence returns the fence that is open while this process leads. It is the same for all terms.
 func (e *Elector) Fence() *Fence { return e.fence }
 
-// Identity returns the name of this process in the Lease.
+// Identity returns the identity of this process in the Lease.
 func (e *Elector) Identity() string { return e.config.Identity }
 
-// Leader returns who held the lease when it was read last, which may be this process. It is empty
-// when nobody did, and when the lease hasn't been read for as long as it lasts.
+// Leader returns the holder of the lease when it was last read, which may be this process. It is empty if
+// nobody held the lease, or if it hasn't been read for its duration.
 func (e *Elector) Leader() string {
 	holder, _ := e.journal.leading()
 	return holder
@@ -112,24 +107,25 @@ func (e *Elector) Since() time.Time {
 	return since
 }
 
-// Run campaigns until ctx ends. Each time this process becomes the leader, Run calls lead with a
-// context that ends when leadership is lost, with an [ErrNotLeading] as its cause. It waits until
-// lead has returned, logs its error and campaigns again.
+// Run campaigns until ctx ends. Each time this process becomes the leader, Run calls lead with a context that
+// ends when leadership is lost, with an [ErrNotLeading] as its cause. Run waits until lead has returned, logs
+// its error and campaigns again.
 //
-// When ctx ends, the context of lead ends too. The fence stays open while lead finishes, at most
-// until the renew deadline. When lead has returned, Run closes the fence, releases the lease and
-// returns the error of lead, unless that says that lead was told to stop. Run does the same when
-// lead returns by itself, and doesn't call it again. After a [StandDown] it does, later.
+// When ctx ends, the context of lead ends too. The fence stays open while lead finishes, at most until the
+// renew deadline. When lead has returned, Run closes the fence, releases the lease and returns the error of
+// lead, unless lead only reports the end of its context. Run does the same if lead returns on its own, and
+// doesn't call it again. After a [StandDown] it does, later.
 //
-// A cancelled request may still be carried out, even after the lease is released. So lead should
-// finish the writes that it has begun, with a context that outlives its own
-// ([context.WithoutCancel]). The fence cancels them when leadership ends before.
+// A cancelled request may still be carried out, even after the lease is released. So lead should finish the
+// writes that it has started, with a context that outlives its own ([context.WithoutCancel]). The fence
+// cancels them if leadership ends before.
 //
-// When lead is told to stop, it has to return within LeaseDuration less RenewDeadline. Otherwise
-// Run returns an error without waiting for it, and doesn't release the lease: the process should
-// end. The error has the stacks of its goroutines. A lead that panics has ended by itself: the fence stops what it has left
-// running, the others needn't wait until the lease runs out, and Run returns an error, so that the process ends. A panic in another
-// goroutine ends the process at once.
+// After its context has ended, lead must return within LeaseDuration less RenewDeadline. Otherwise Run
+// returns an error with the stacks of lead's goroutines, without waiting and without releasing the lease: the
+// process should end.
+//
+// If lead panics, Run closes the fence, releases the lease, so that others need not wait for its expiry, and
+// returns an error, so that the process ends. A panic in another goroutine ends the process at once.
 func (e *Elector) Run(ctx context.Context, lead func(ctx context.Context) error) error {
 	for {
 		again, err := e.term(ctx, lead)
@@ -143,7 +139,7 @@ func (e *Elector) Run(ctx context.Context, lead func(ctx context.Context) error)
 func (e *Elector) term(ctx context.Context, lead func(context.Context) error) (again bool, err error) {
 	termCtx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	// What was left by the last term of this process is no longer true.
+	// The text that the last term left is outdated.
 	e.handover.leaves.Store(nil)
 	t := e.fence.newTerm(cancel)
 	l := &lock{Interface: e.lease(), term: t, journal: e.journal, timeout: e.config.requestTimeout()}
@@ -158,7 +154,7 @@ func (e *Elector) term(ctx context.Context, lead func(context.Context) error) (a
 		// A new campaign tries to acquire the lease at once.
 		t.end("nobody holds the lease")
 		<-over
-		// A request of the old campaign may have acquired it.
+		// A request of the old campaign may have acquired the lease.
 		if err := l.release(context.WithoutCancel(ctx)); err != nil {
 			e.journal.log.Warn("Can't release the lease, the others have to wait until it runs out", "err", err)
 		}
@@ -189,7 +185,7 @@ func (e *Elector) term(ctx context.Context, lead func(context.Context) error) (a
 	return false, err
 }
 
-// wait returns after a time, with true, or when ctx ends, with false.
+// wait returns true after d, or false when ctx ends.
 func wait(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -201,8 +197,8 @@ func wait(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// campaign lets client-go acquire the lease and renew it, until ctx or the term ends. The channel
-// over closes when client-go has sent its last request.
+// campaign lets client-go acquire and renew the lease, until ctx or the term ends. The channel over is closed
+// when client-go has sent its last request.
 func (e *Elector) campaign(ctx context.Context, l *lock) (over <-chan struct{}, err error) {
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
 		Lock:          l,
@@ -212,7 +208,7 @@ func (e *Elector) campaign(ctx context.Context, l *lock) (over <-chan struct{}, 
 		RetryPeriod:   e.config.RetryPeriod,
 		// client-go would release the lease when ctx ends, before the work has ended.
 		ReleaseOnCancel: false,
-		// These are called late and in any order, so the lock notes what happens.
+		// client-go calls these late and in any order, so the lock records changes instead.
 		Callbacks: leaderelection.LeaderCallbacks{
 			OnStartedLeading: func(context.Context) {},
 			OnStoppedLeading: func() {},
@@ -224,7 +220,7 @@ func (e *Elector) campaign(ctx context.Context, l *lock) (over <-chan struct{}, 
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		// Its log has a line for each attempt, so it is dropped; the journal logs the changes.
+		// client-go logs a line per attempt, so its log is dropped; the journal logs the changes.
 		elector.Run(klog.NewContext(ctx, klog.Logger{}))
 		if ctx.Err() == nil {
 			l.term.end("renewing it was given up")
@@ -269,10 +265,10 @@ func (e *Elector) lead(ctx context.Context, work func(context.Context) error) er
 	}
 }
 
-// workName is what the goroutines of the work are called.
+// workName is the name of the work's goroutines.
 func (e *Elector) workName() string { return "lease " + e.config.lease() }
 
-// toldToStop reports whether work returns err because its context ended.
+// toldToStop reports whether err only reports the end of the work's context.
 func toldToStop(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, ErrNotLeading)
 }

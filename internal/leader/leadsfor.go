@@ -11,15 +11,14 @@ import (
 	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
 )
 
-// LeadsForAnnotation is the annotation of a Lease that says what its holder leads for. Its value begins
-// with the identity of the holder, because a holder that doesn't know the annotation keeps the value of
-// the one before.
+// LeadsForAnnotation is the annotation of a Lease with what its holder leads for. Its value starts with the
+// identity of the holder, because a holder that doesn't know the annotation keeps the previous value.
 const LeadsForAnnotation = "signpost.dev/leads-for"
 
-// maxLeadsFor is the most bytes of the annotation that are read.
+// maxLeadsFor bounds the annotation value that is read.
 const maxLeadsFor = 64 << 10
 
-// LeadsFor returns what the holder of a Lease leads for. It reports false if nobody holds the Lease, or if
+// LeadsFor returns what the holder of a Lease leads for. It returns false if nobody holds the Lease, or if
 // the holder doesn't say.
 func LeadsFor(lease *coordinationv1.Lease) (leadsFor string, known bool) {
 	value := lease.Annotations[LeadsForAnnotation]
@@ -29,19 +28,19 @@ func LeadsFor(lease *coordinationv1.Lease) (leadsFor string, known bool) {
 	return strings.CutPrefix(value, *lease.Spec.HolderIdentity+" ")
 }
 
-// said is what the holder of the Lease was seen to lead for.
+// said is what the holder of the Lease leads for.
 type said struct {
 	holder, leadsFor string
 }
 
-// annotating is a client of Leases that puts the annotation on what it writes, and notes the one of what it
-// reads. Writing it needs no right of its own: it is part of the requests of the election.
+// annotating is a client of Leases that adds the annotations on writes and records them on reads. It needs no
+// further rights, because the annotations are part of the election's requests.
 type annotating struct {
 	coordinationv1client.LeasesGetter
-	// value is what this process writes, nothing if it is empty.
+	// value is the annotation that this process writes; empty for none.
 	value string
 	seen  *atomic.Pointer[said]
-	// handover is what is left in the Lease for the process of this identity, and by it.
+	// handover has the texts that are left in the Lease for the process of this identity, and by it.
 	handover *handover
 	identity string
 }
@@ -99,7 +98,7 @@ func (l annotatingLeases) Update(ctx context.Context, lease *coordinationv1.Leas
 	return l.of.note(l.LeaseInterface.Update(ctx, l.of.annotated(lease), o))
 }
 
-// LeaderLeadsFor returns what another process that leads says that it leads for. It reports false if this
+// LeaderLeadsFor returns what the leader leads for, if it is another process. It returns false if this
 // process leads, if nobody does, or if the leader doesn't say.
 func (e *Elector) LeaderLeadsFor() (leader, leadsFor string, known bool) {
 	s := e.said.Load()

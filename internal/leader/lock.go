@@ -8,14 +8,14 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
-// lock is the lease as client-go's elector sees it during one term. It tells the fence of each
-// renewal, and the journal of everything else. One goroutine at a time calls it.
+// lock is the lease as client-go's elector sees it during one term. It reports each renewal to the fence, and
+// everything else to the journal. It is not safe for concurrent use.
 type lock struct {
 	resourcelock.Interface // the Lease
 	term                   *term
 	journal                *journal
 	timeout                time.Duration // of a request
-	// held is true when the lease may be ours, which isn't certain when an answer gets lost.
+	// held is true if the lease may be ours. It isn't certain if a response was lost.
 	held bool
 }
 
@@ -39,8 +39,8 @@ func (l *lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []b
 	return record, raw, err
 }
 
-// saw notes the holder. When that is another process, it ends the term at once: client-go would
-// try until the renew deadline.
+// saw records the holder. If it is another process, saw ends the term at once, because client-go would retry
+// until the renew deadline.
 func (l *lock) saw(record *resourcelock.LeaderElectionRecord) {
 	holder := record.HolderIdentity
 	l.journal.saw(holder, record.AcquireTime.Time)
@@ -60,7 +60,6 @@ func (l *lock) Update(ctx context.Context, record resourcelock.LeaderElectionRec
 	return l.write(ctx, record, l.Interface.Update)
 }
 
-// write acquires or renews the lease.
 func (l *lock) write(ctx context.Context, record resourcelock.LeaderElectionRecord, send func(context.Context, resourcelock.LeaderElectionRecord) error) error {
 	limited, cancel := context.WithTimeout(ctx, l.timeout)
 	defer cancel()
@@ -73,15 +72,15 @@ func (l *lock) write(ctx context.Context, record resourcelock.LeaderElectionReco
 		l.journal.succeeded(read, write)
 		l.journal.saw(record.HolderIdentity, record.AcquireTime.Time)
 	case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err):
-		// Another process was faster; the next read says which.
+		// Another process was faster; the next read shows which.
 	case ctx.Err() == nil:
 		l.journal.failed(write, err)
 	}
 	return err
 }
 
-// release closes the fence, and releases the lease if it is still ours, so that other processes
-// need not wait until it expires.
+// release closes the fence, and releases the lease if it is still ours, so that other processes need not wait
+// until it expires.
 func (l *lock) release(ctx context.Context) error {
 	l.term.end(errWorkEnded.Error())
 	if !l.held {

@@ -7,16 +7,15 @@ import (
 	"net/http"
 )
 
-// Wrap returns a RoundTripper for requests that change something (all but GET, HEAD and OPTIONS).
-// It refuses them while the fence is closed, and cancels them when the fence closes before they
-// are answered. Both errors are an [ErrNotLeading], which http.Client and client-go keep.
+// Wrap returns a RoundTripper for requests that change something (all but GET, HEAD and OPTIONS). It refuses
+// them while the fence is closed, and cancels them if the fence closes before they are answered. Both errors
+// wrap [ErrNotLeading], which http.Client and client-go preserve.
 //
-// It checks the fence before it gives a request to next, and again before each piece of the
-// body. So a process that is paused in between sends an incomplete request, which the API server
-// doesn't carry out. A complete request may still be carried out; that is why the lease lasts
-// longer than the renew deadline.
+// Wrap checks the fence before it passes a request to next, and again before each read of the body. So a
+// process that is paused in between sends an incomplete request, which the API server doesn't carry out. A
+// complete request may still be carried out, which is why the lease lasts longer than the renew deadline.
 //
-// It fits rest.Config.Wrap. Bodies of responses must be closed, as always.
+// Use it with rest.Config.Wrap. Response bodies must be closed, as always.
 func (f *Fence) Wrap(next http.RoundTripper) http.RoundTripper {
 	if f.always {
 		return next
@@ -68,8 +67,7 @@ func changes(method string) bool {
 	return true
 }
 
-// guard puts the fence in front of the body of a request, and of the copies of the body for
-// another attempt on another connection.
+// guard puts the fence in front of the body of a request, and of its copies for retries on other connections.
 func (t *transport) guard(request *http.Request) *http.Request {
 	if request.Body == nil || request.Body == http.NoBody {
 		return request
@@ -90,7 +88,7 @@ func (t *transport) guard(request *http.Request) *http.Request {
 	return request
 }
 
-// because returns the cause of ctx if that is the end of leadership, and otherwise err.
+// because returns the cause of ctx if that is the end of leadership, else err.
 func because(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); errors.Is(cause, ErrNotLeading) {
 		return cause
@@ -98,8 +96,7 @@ func because(ctx context.Context, err error) error {
 	return err
 }
 
-// outgoing is the body of a request. It keeps the context of the request, as
-// http.Request does.
+// outgoing is the body of a request. It keeps the context of the request, as http.Request does.
 type outgoing struct {
 	io.ReadCloser
 	ctx   context.Context
@@ -118,7 +115,7 @@ func (o *outgoing) Read(p []byte) (int, error) {
 	return o.ReadCloser.Read(p)
 }
 
-// answer is the body of a response: the request ends when it is closed.
+// answer is a response body. Closing it ends the request.
 type answer struct {
 	io.ReadCloser
 	ctx  context.Context

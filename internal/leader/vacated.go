@@ -9,9 +9,9 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
-// vacated returns a channel that closes when nobody holds the lease any more and this process has not acquired it yet: the
-// holder has released it, or has not renewed it for as long as it lasts. client-go may take more than two retry periods to
-// notice a release. It may take another four until it knows that a lease has expired, because it counts from when it has
+// vacated returns a channel that is closed when nobody holds the lease and this process has not acquired it
+// yet: the holder has released it, or has not renewed it for its duration. client-go may take more than two
+// retry periods to notice a release, and another four to notice an expiry, because it counts from when it
 // noticed the last renewal.
 func (e *Elector) vacated(ctx context.Context, t *term) <-chan struct{} {
 	vacated := make(chan struct{})
@@ -37,8 +37,8 @@ func (e *Elector) vacated(ctx context.Context, t *term) <-chan struct{} {
 	return vacated
 }
 
-// isVacant reads the lease and reports whether nobody holds it any more. It takes an expired lease away from its holder, by a
-// write that fails if the holder has renewed it meanwhile.
+// isVacant reads the lease and reports whether nobody holds it. It removes the holder of an expired lease, by
+// a write that fails if the holder has renewed it meanwhile.
 func (e *Elector) isVacant(ctx context.Context, lease resourcelock.Interface, last *sighting) bool {
 	limited, cancel := context.WithTimeout(ctx, e.config.requestTimeout())
 	defer cancel()
@@ -65,13 +65,13 @@ func withoutHolder(record *resourcelock.LeaderElectionRecord) resourcelock.Leade
 	}
 }
 
-// sighting is a lease as it was seen last, and when it was seen like that first.
+// sighting is the last seen state of a lease, and when it was first seen in that state.
 type sighting struct {
 	raw   []byte
 	since time.Time
 }
 
-// age returns for how long the lease has been seen as it is now.
+// age returns how long the lease has been in its present state.
 func (s *sighting) age(raw []byte) time.Duration {
 	if s.since.IsZero() || !bytes.Equal(s.raw, raw) {
 		*s = sighting{raw: raw, since: time.Now()}

@@ -6,22 +6,22 @@ import (
 	"strings"
 )
 
-// The levels that slog has no name for.
+// Levels that slog doesn't name.
 const (
 	LevelTrace = slog.Level(-8)
 	LevelFatal = slog.Level(12)
 	LevelPanic = slog.Level(16)
 )
 
-// levels are the levels from the least to the most verbose, with the names of Linkerd's
-// controllers. Flags, config files and log lines use these names.
+// levels are the levels from the most to the least severe, with the names of Linkerd's controllers. Flags,
+// config files and log lines use these names.
 var levels = []struct {
 	name  string
 	level slog.Level
-	// klog is the verbosity of klog for the level. At info, klog says nothing: its lines are about
-	// libraries, such as "Caches populated" and the state of feature gates. At trace it has the
-	// requests to the API server with their headers, of which it hides the credentials. Above 7 it would have
-	// the bodies, too, which may be Secrets.
+	// klog is the verbosity of klog for the level. At info klog is silent, because its lines are about
+	// libraries, such as "Caches populated" and the state of feature gates. At trace it logs the requests to
+	// the API server with their headers, without credentials. Above 7 it would log the bodies, too, which may
+	// be Secrets.
 	klog int
 }{
 	{name: "panic", level: LevelPanic},
@@ -33,12 +33,11 @@ var levels = []struct {
 	{name: "trace", level: LevelTrace, klog: mostKlog},
 }
 
-// mostKlog is the highest verbosity of klog that is ever logged.
+// mostKlog is the highest klog verbosity that is ever logged.
 const mostKlog = 7
 
-// ParseLevel returns the level with a name, in upper or lower case; "warning" is another name of
-// "warn". The error says which names are allowed; the caller adds which name it is and where it
-// comes from.
+// ParseLevel returns the level with a name, in upper or lower case; "warning" is another name of "warn". The
+// error lists the allowed names; the caller adds the name and where it comes from.
 func ParseLevel(name string) (slog.Level, error) {
 	lower := strings.ToLower(name)
 	if lower == "warning" {

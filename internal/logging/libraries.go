@@ -16,19 +16,19 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// routed is where libraries log to. klog and grpc-go must get their logger before anything uses them, so they get one
-// once, which asks here.
+// routed is the destination of library logs. klog and grpc-go must get their logger before they are used, so
+// they get one logger for good, which reads routed.
 var routed atomic.Pointer[slog.Logger]
 
-// setLoggers gives klog and grpc-go their logger.
+// setLoggers sets the loggers of klog and grpc-go.
 var setLoggers = sync.OnceFunc(func() {
 	klog.SetSlogLogger(slog.New(klogHandler{routedHandler{}}))
 	grpclog.SetLoggerV2(grpcLogger{})
 })
 
-// RouteLibraries sends what klog, grpc-go and users of the standard logger log to log. The level is that of the logger,
-// and sets the verbosity of klog. What was routed elsewhere before goes to log now. The first call must come before
-// a library logs, later ones may come at any time.
+// RouteLibraries sends the logs of klog, grpc-go and the standard logger to log. The level is that of the
+// logger, and sets the verbosity of klog. A later call replaces the destination. The first call must come
+// before a library logs.
 func RouteLibraries(log *slog.Logger, level slog.Level) error {
 	if err := setKlogVerbosity(klogVerbosity(level)); err != nil {
 		return err
@@ -51,7 +51,7 @@ func setKlogVerbosity(v int) error {
 	return nil
 }
 
-// routedHandler hands on to where libraries log to.
+// routedHandler passes records to routed.
 type routedHandler struct{}
 
 // Enabled implements slog.Handler.
@@ -64,19 +64,19 @@ func (routedHandler) Handle(ctx context.Context, r slog.Record) error {
 	return routed.Load().Handler().Handle(ctx, r)
 }
 
-// WithAttrs implements slog.Handler. What is made so stays with the logger of now.
+// WithAttrs implements slog.Handler. The new handler keeps the present destination.
 func (routedHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
 	return routed.Load().Handler().WithAttrs(attrs)
 }
 
-// WithGroup implements slog.Handler, as WithAttrs.
+// WithGroup implements slog.Handler. The new handler keeps the present destination.
 func (routedHandler) WithGroup(name string) slog.Handler {
 	return routed.Load().Handler().WithGroup(name)
 }
 
-// klogHandler converts the verbosities of klog to levels: V(0) to V(6) to debug, V(7) to trace. So what
-// libraries say about what works is not there at info; their errors are. Higher verbosities are never
-// enabled: loggers that libraries take from a context don't ask for the verbosity of klog, and would log bodies.
+// klogHandler converts klog's verbosities to levels: V(0) to V(6) to debug, V(7) to trace. So at info,
+// libraries log errors only. Higher verbosities are never enabled, because loggers that libraries take from a
+// context ignore klog's verbosity, and would log bodies.
 type klogHandler struct {
 	next slog.Handler
 }
@@ -97,8 +97,8 @@ func (h klogHandler) Handle(ctx context.Context, r slog.Record) error {
 	return h.next.Handle(ctx, r)
 }
 
-// isCanceled reports whether a record is about a request that we have ended ourselves. Its caller knows that, and client-go
-// calls it an unexpected error.
+// isCanceled reports whether a record is about a request that we cancelled ourselves. client-go calls that an
+// unexpected error.
 func isCanceled(r slog.Record) (canceled bool) {
 	r.Attrs(func(a slog.Attr) bool {
 		err, isErr := a.Value.Any().(error)
@@ -118,7 +118,7 @@ func (h klogHandler) WithGroup(name string) slog.Handler {
 	return klogHandler{h.next.WithGroup(name)}
 }
 
-// klogLevel returns our level for a level of klog, which is -v for the verbosity v.
+// klogLevel returns our level for a klog level, which is -v for verbosity v.
 func klogLevel(l slog.Level) slog.Level {
 	if l > slog.LevelInfo {
 		return l
@@ -131,8 +131,8 @@ func klogLevel(l slog.Level) slog.Level {
 	return LevelTrace
 }
 
-// grpcLogger takes what grpc-go logs. By default, grpc-go shows errors only. Its warnings are
-// about single connections, such as a client that has left, so they are logged as debug.
+// grpcLogger receives the logs of grpc-go. Warnings are logged at debug level, because they are about single
+// connections, such as a client that has disconnected. (By default, grpc-go shows errors only.)
 type grpcLogger struct{}
 
 const grpcMessage = "gRPC library"
@@ -149,7 +149,7 @@ func (g grpcLogger) writef(l slog.Level, format string, args ...any) {
 	}
 }
 
-// Info implements grpclog.LoggerV2, as the methods below.
+// Info implements grpclog.LoggerV2, as do the methods below.
 func (g grpcLogger) Info(args ...any)                    { g.write(LevelTrace, args...) }
 func (g grpcLogger) Infoln(args ...any)                  { g.write(LevelTrace, args...) }
 func (g grpcLogger) Infof(format string, args ...any)    { g.writef(LevelTrace, format, args...) }
@@ -160,10 +160,10 @@ func (g grpcLogger) Error(args ...any)                   { g.write(slog.LevelErr
 func (g grpcLogger) Errorln(args ...any)                 { g.write(slog.LevelError, args...) }
 func (g grpcLogger) Errorf(format string, args ...any)   { g.writef(slog.LevelError, format, args...) }
 
-// Fatal only writes: grpclog itself ends the process then.
+// Fatal only logs, because grpclog itself ends the process.
 func (g grpcLogger) Fatal(args ...any)                 { g.write(LevelFatal, args...) }
 func (g grpcLogger) Fatalln(args ...any)               { g.write(LevelFatal, args...) }
 func (g grpcLogger) Fatalf(format string, args ...any) { g.writef(LevelFatal, format, args...) }
 
-// V tells gRPC to log its verbose lines at the level trace only.
+// V implements grpclog.LoggerV2: verbose lines are logged at trace level only.
 func (g grpcLogger) V(int) bool { return routed.Load().Enabled(context.Background(), LevelTrace) }

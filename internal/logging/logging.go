@@ -1,18 +1,17 @@
-// Package logging sets up the log of the process: a log/slog handler with a level and a format,
-// which the libraries use too.
+// Package logging sets up the log of the process: a log/slog handler with a level and a format, for our
+// packages and for libraries. The command calls [New] and [RouteLibraries] once, before it starts anything
+// else.
 //
-// [New] makes the logger from the values of --log-level and --log-format, or of the config file.
-// It writes text or JSON, one line for each entry, with Linkerd's names of levels (trace to
-// panic). [RouteLibraries] sends what klog (and so client-go) and grpc-go log to it, and what others,
-// such as net/http, write to the standard logger: few lines of that, without what they quote. Messages are constant, and
-// what varies is in keys and values, except where a library formats its text.
-//
-// The command calls both once, before it starts anything else.
+// New makes the logger from --log-level and --log-format, or the config file. It writes text or JSON, one
+// line per entry, with Linkerd's level names (trace to panic). RouteLibraries sends the logs of klog
+// (client-go), grpc-go and the standard logger (net/http) to it. The standard logger is rate-limited, and
+// text that it quotes is removed. Messages are constant and values are attributes, except where a library
+// formats its text.
 //
 // # Concurrency
 //
-// The logger may be used from any goroutine. RouteLibraries changes variables of the
-// libraries and must be called before they are used.
+// The logger may be used from any goroutine. RouteLibraries changes global variables of libraries and must be
+// called before they are used.
 package logging
 
 import (
@@ -21,7 +20,7 @@ import (
 	"slices"
 )
 
-// Format is how entries are written.
+// Format is the format of log entries.
 type Format string
 
 // The formats, spelled as on the command line.
@@ -30,10 +29,10 @@ const (
 	JSON  Format = "json"
 )
 
-// Known reports whether f is one of the formats. [New] takes any other for Plain.
+// Known reports whether f is one of the formats. [New] treats any other as Plain.
 func (f Format) Known() bool { return slices.Contains([]Format{Plain, JSON}, f) }
 
-// Config says what a logger writes, how, and where to.
+// Config configures a logger.
 type Config struct {
 	Level  slog.Level
 	Format Format

@@ -10,23 +10,23 @@ import (
 )
 
 const (
-	// standardEvery and standardBurst bound how many lines of the standard logger are shown: a foreign server can
+	// standardEvery and standardBurst limit the lines of the standard logger, because an untrusted server can
 	// cause one with each connection.
 	standardEvery = 10 * time.Second
 	standardBurst = 5
-	// standardLimit is how many bytes of a line are shown.
+	// standardLimit is how many bytes of a line are logged.
 	standardLimit = 300
 )
 
-// standardMessage is the message of entries that were lines of the standard logger.
+// standardMessage is the message of entries from the standard logger.
 const standardMessage = "Go library"
 
-// standardWriter takes the lines of the standard logger, to which libraries write, net/http among them. What a line quotes
-// comes from somebody else, such as a server that answers without a request. It is left out.
+// standardWriter receives the lines of the standard logger, to which net/http and other libraries write. It
+// removes quoted text, because that comes from others, such as a server that responds without a request.
 type standardWriter struct {
 	log   *slog.Logger
 	limit *rate.Limiter
-	// left is how many lines have been left out since the last one that was shown.
+	// left counts the lines that were omitted since the last logged one.
 	left atomic.Int64
 }
 
@@ -48,9 +48,9 @@ func (w *standardWriter) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// shown returns what is shown of a line: at most so many bytes, and nothing from its first quotation mark to its last, or
-// to the end if there is one only. Quoted text may contain quotation marks, so nothing in between is certain to be the
-// library's own.
+// shown returns the part of a line that is logged: at most standardLimit bytes, without the text from its
+// first quotation mark to its last, or to the end if there is only one. Quoted text may contain quotation
+// marks, so nothing in between is certain to be the library's own.
 func shown(line string) string {
 	line = strings.TrimSpace(line)
 	switch first, last := strings.IndexByte(line, '"'), strings.LastIndexByte(line, '"'); {

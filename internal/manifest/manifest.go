@@ -1,7 +1,5 @@
-// Package manifest reads YAML manifests and applies them to an API server, as
-// `kubectl apply --server-side` does.
-//
-// The demo and kubetest call it; `signpost plan` reads manifests with [Decode].
+// Package manifest reads YAML manifests and applies them to an API server, like `kubectl apply
+// --server-side`. The demo and kubetest apply manifests; `signpost plan` reads them with [Decode].
 //
 // # Concurrency
 //
@@ -29,13 +27,13 @@ import (
 
 // Client applies objects to one API server.
 type Client struct {
-	// Manager is the field manager that owns what is applied.
+	// Manager is the field manager that owns the applied fields.
 	Manager string
 	dynamic dynamic.Interface
 	mapper  *restmapper.DeferredDiscoveryRESTMapper
 }
 
-// NewClient returns a client that applies as the field manager of that name.
+// NewClient returns a client that applies as the given field manager.
 func NewClient(config *rest.Config, manager string) (*Client, error) {
 	d, err := dynamic.NewForConfig(config)
 	if err != nil {
@@ -48,8 +46,8 @@ func NewClient(config *rest.Config, manager string) (*Client, error) {
 	return &Client{Manager: manager, dynamic: d, mapper: restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(disco))}, nil
 }
 
-// ApplyAll applies the documents of a manifest in their order. A document without a namespace
-// goes to the given one.
+// ApplyAll applies the documents of a manifest in order. A document without a namespace goes to the given
+// one.
 func (c *Client) ApplyAll(ctx context.Context, manifests io.Reader, namespace string) error {
 	objects, err := Decode(manifests)
 	if err != nil {
@@ -63,8 +61,8 @@ func (c *Client) ApplyAll(ctx context.Context, manifests io.Reader, namespace st
 	return nil
 }
 
-// Apply applies one object and then its status, if it has one, through the status subresource
-// if the kind has that. An object without a namespace goes to the given one.
+// Apply applies one object and then its status, if it has one, through the status subresource if the kind has
+// that. An object without a namespace goes to the given one.
 func (c *Client) Apply(ctx context.Context, object *unstructured.Unstructured, namespace string) error {
 	client, err := c.resource(object, namespace)
 	if err != nil {
@@ -110,7 +108,7 @@ func (c *Client) resource(object *unstructured.Unstructured, namespace string) (
 	return resource.Namespace(object.GetNamespace()), nil
 }
 
-// Decode reads YAML documents. A List counts as its items.
+// Decode reads YAML documents. The items of a List are returned one by one.
 func Decode(manifests io.Reader) ([]*unstructured.Unstructured, error) {
 	documents := yaml.NewYAMLOrJSONDecoder(manifests, 4096)
 	var objects []*unstructured.Unstructured

@@ -1,7 +1,5 @@
-// Package nearest finds which of several names was meant by one that is none of them.
-//
-// Commands and the config file call it for flags and fields, and sources of records for
-// annotations, so that a message can say "did you mean".
+// Package nearest finds the name that a mistyped name probably meant. Commands and the config file call it
+// for flags and fields, and sources of records for annotations, to suggest "did you mean".
 //
 // # Concurrency
 //

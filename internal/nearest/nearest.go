@@ -2,9 +2,8 @@ package nearest
 
 import "strings"
 
-// Of returns the candidate that name abbreviates or, failing that, the one with the
-// smallest edit distance to name; the first if there are several. It finds none if all of
-// them are too different to be what was meant.
+// Of returns the candidate that name abbreviates, else the one with the smallest edit distance to name, the
+// first of several. It returns false if all candidates differ too much.
 func Of(name string, candidates []string) (string, bool) {
 	const shortest = 3 // letters of an abbreviation
 	best, least := "", len(name)/2+1
@@ -19,8 +18,8 @@ func Of(name string, candidates []string) (string, bool) {
 	return best, best != ""
 }
 
-// editDistance is the Levenshtein distance: the number of bytes to insert, delete or
-// replace on the way from a to b.
+// editDistance is the Levenshtein distance: the number of bytes to insert, delete or replace to turn a into
+// b.
 func editDistance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

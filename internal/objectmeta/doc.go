@@ -1,8 +1,8 @@
-// Package objectmeta has what is said of Kubernetes objects of any kind: their labels and their
-// problems.
+// Package objectmeta has what Kubernetes objects of any kind have: labels and problems. It imports the
+// standard library only, so that every package may use it: the catalog, the controllers, the sources of DNS
+// records, and package report.
 //
-// It imports the standard library only, so that every package may use it: the catalog, the
-// controllers, the sources of DNS records, and what reports problems. [Labels] and [Problem] are
-// values that nobody changes, so they may be shared between goroutines; [Report] says itself
-// what it allows.
+// # Concurrency
+//
+// [Labels] and [Problem] are immutable values. A [Report] may be called from any goroutine.
 package objectmeta

@@ -1,20 +1,20 @@
 package objectmeta
 
-// Problem says that a part of an object can't be used: an address, a port, a selector. The rest
-// of the object stays in use.
+// Problem says that a part of an object can't be used: an address, a port, a selector. The rest of the object
+// stays in use.
 type Problem struct {
-	// Kind, Namespace and Name are those of the object, as a user would type them.
+	// Kind, Namespace and Name are the object's, as a user would type them.
 	Kind, Namespace, Name string
-	// UID is metadata.uid; empty when it isn't known.
+	// UID is metadata.uid; empty if unknown.
 	UID string
 	// Cluster is the cluster of the object; empty for our own.
 	Cluster string
-	// Field is the path of the field concerned, such as "endpoints[3].addresses[0]".
+	// Field is the path of the field, such as "endpoints[3].addresses[0]".
 	Field string
 	// Reason says what is wrong and what is allowed, in one sentence without a full stop.
 	Reason string
 }
 
-// Report takes the problems that are found. It is called from many goroutines, and repeatedly
-// for the same problem; it must not block.
+// Report receives problems. It is called from many goroutines, and repeatedly for the same problem; it must
+// not block.
 type Report func(Problem)

@@ -11,7 +11,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// host is the host in the URLs of clients that use [Server.Config]. Nobody looks it up.
+// host is the host in the URLs of clients that use [Server.Config]. It is never resolved.
 const host = "http://objects.invalid"
 
 // Config returns a configuration for clients in this process.
@@ -27,15 +27,14 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case !ok || !known:
 		http.Error(w, "no such resource: name its kind when the server is made", http.StatusNotFound)
 	case r.URL.Query().Get("sendInitialEvents") != "true":
-		// There are no earlier versions to continue from. After this error readers begin anew.
+		// There are no earlier versions to continue from. After this error, clients list again.
 		http.Error(w, "only watches with sendInitialEvents=true are served", http.StatusGone)
 	default:
 		s.watch(w, r, s.open(resource, kind, namespace))
 	}
 }
 
-// resourceAt reads a path such as /api/v1/pods or
-// /apis/networking.k8s.io/v1/namespaces/shop/ingresses.
+// resourceAt parses a path such as /api/v1/pods or /apis/networking.k8s.io/v1/namespaces/shop/ingresses.
 func resourceAt(path string) (r schema.GroupVersionResource, namespace string, ok bool) {
 	parts := strings.Split(strings.Trim(path, "/"), "/")
 	switch {
@@ -53,7 +52,7 @@ func resourceAt(path string) (r schema.GroupVersionResource, namespace string, o
 	return r, namespace, len(parts) == 1
 }
 
-// watch streams the objects that exist, and then their changes.
+// watch streams the existing objects, and then their changes.
 func (s *Server) watch(w http.ResponseWriter, r *http.Request, watcher *watcher) {
 	defer s.close(watcher)
 	out, err := newStream(w, r.Header.Get("Accept"), watcher.kind)
@@ -78,7 +77,7 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request, watcher *watcher)
 // inProcess calls a handler for each request.
 type inProcess struct{ http.Handler }
 
-// CloseIdleConnections does nothing, as there are no connections. Clients look for the method.
+// CloseIdleConnections does nothing, because there are no connections. HTTP clients look for the method.
 func (inProcess) CloseIdleConnections() {}
 
 // RoundTrip implements http.RoundTripper.
@@ -108,7 +107,7 @@ func (p inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// answer is a response as it is written.
+// answer is a response being written.
 type answer struct {
 	body   *io.PipeWriter
 	header http.Header
@@ -121,7 +120,7 @@ type answer struct {
 // Header implements http.ResponseWriter.
 func (a *answer) Header() http.Header { return a.header }
 
-// WriteHeader implements http.ResponseWriter; only the first call has an effect.
+// WriteHeader implements http.ResponseWriter. Only the first call has an effect.
 func (a *answer) WriteHeader(code int) {
 	if a.code == 0 {
 		a.code, a.sent = code, a.header.Clone()
@@ -135,7 +134,7 @@ func (a *answer) Write(p []byte) (int, error) {
 	return a.body.Write(p)
 }
 
-// Flush implements http.Flusher: nothing is kept back.
+// Flush implements http.Flusher. Nothing is buffered.
 func (a *answer) Flush() {}
 
 // body ends the request when it is closed.

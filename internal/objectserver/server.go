@@ -18,14 +18,14 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
-// DefaultNamespace is the namespace of objects that don't name one.
+// DefaultNamespace is the namespace of objects without one.
 const DefaultNamespace = "default"
 
 // Server serves the objects it is given. Make one with [New].
 type Server struct {
-	// kinds are the kinds that are served besides those that are built into Kubernetes.
+	// kinds are the kinds that are served besides Kubernetes' built-in ones.
 	kinds []schema.GroupKind
-	// resources are further resources that are served, of which nobody knows the kind.
+	// resources are further resources that are served, whose kinds are unknown.
 	resources []schema.GroupResource
 
 	mu      sync.Mutex
@@ -40,8 +40,8 @@ type Object struct {
 	types.NamespacedName
 }
 
-// New returns a server without objects. It serves the kinds that are built into Kubernetes and
-// the given ones, in every version.
+// New returns a server without objects. It serves Kubernetes' built-in kinds and the given ones, in every
+// version.
 func New(kinds ...schema.GroupKind) *Server {
 	return &Server{
 		kinds:   kinds,
@@ -50,13 +50,13 @@ func New(kinds ...schema.GroupKind) *Server {
 	}
 }
 
-// ServeResources makes the server serve resources, too, whose kinds aren't known before there are
-// objects. Call it before the server is used.
+// ServeResources makes the server also serve resources whose kinds are unknown until there are objects. Call
+// it before the server is used.
 func (s *Server) ServeResources(resources ...schema.GroupResource) {
 	s.resources = append(s.resources, resources...)
 }
 
-// Serves reports whether the server has a kind.
+// Serves reports whether the server serves a kind.
 func (s *Server) Serves(kind schema.GroupVersionKind) bool {
 	_, known := s.kindOf(ResourceOf(kind))
 	return known
@@ -82,8 +82,8 @@ func (s *Server) kindOf(r schema.GroupVersionResource) (schema.GroupVersionKind,
 	return schema.GroupVersionKind{}, false
 }
 
-// kindIn returns the kind of the objects of a resource, or another one if there are none. Nobody
-// sees that.
+// kindIn returns the kind of a resource's objects, or an arbitrary one if there are none, which no client
+// sees.
 func (s *Server) kindIn(r schema.GroupVersionResource) schema.GroupVersionKind {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -93,8 +93,7 @@ func (s *Server) kindIn(r schema.GroupVersionResource) schema.GroupVersionKind {
 	return r.GroupVersion().WithKind(r.Resource)
 }
 
-// ResourceOf guesses the resource of a kind. The guess of apimachinery is wrong for names such as
-// Gateway.
+// ResourceOf guesses the resource of a kind. The guess of apimachinery is wrong for names such as Gateway.
 func ResourceOf(kind schema.GroupVersionKind) schema.GroupVersionResource {
 	plural, singular := meta.UnsafeGuessKindToResource(kind)
 	if strings.HasSuffix(singular.Resource, "ay") {
@@ -103,14 +102,14 @@ func ResourceOf(kind schema.GroupVersionKind) schema.GroupVersionResource {
 	return plural
 }
 
-// clusterKinds are the kinds without namespaces that anything in Signpost reads.
+// clusterKinds are the cluster-scoped kinds that Signpost reads.
 var clusterKinds = []string{"Node", "Namespace", "IngressClass", "GatewayClass"}
 
-// ClusterScoped reports whether the objects of a kind belong to no namespace.
+// ClusterScoped reports whether a kind is cluster-scoped.
 func ClusterScoped(kind string) bool { return slices.Contains(clusterKinds, kind) }
 
-// Put creates or replaces an object. An object without a namespace goes to [DefaultNamespace],
-// if its kind has namespaces. The error names the field whose type is wrong.
+// Put creates or replaces an object. An object of a namespaced kind without a namespace goes to
+// [DefaultNamespace]. The error names a field of the wrong type.
 func (s *Server) Put(obj *unstructured.Unstructured) error {
 	kind := obj.GroupVersionKind()
 	if !s.Serves(kind) {
@@ -147,7 +146,7 @@ func (s *Server) put(obj *unstructured.Unstructured) {
 	s.tell(r, kind, obj)
 }
 
-// Delete deletes an object and reports whether there was one.
+// Delete deletes an object and reports whether it existed.
 func (s *Server) Delete(o Object) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -172,7 +171,7 @@ func (s *Server) tell(r schema.GroupVersionResource, kind watch.EventType, obj *
 	}
 }
 
-// Bookmark sends a bookmark of a new version to every watch, and returns the version.
+// Bookmark sends a bookmark with a new version to every watch, and returns the version.
 func (s *Server) Bookmark() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -206,7 +205,7 @@ func (s *Server) Objects() []Object {
 	return all
 }
 
-// open begins a watch with the objects that exist and the bookmark that ends them.
+// open opens a watch with the existing objects and the bookmark that ends them.
 func (s *Server) open(r schema.GroupVersionResource, kind schema.GroupVersionKind, namespace string) *watcher {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -227,7 +226,7 @@ func (s *Server) close(w *watcher) {
 	delete(s.watches, w)
 }
 
-// next returns what has come in for a watch.
+// next returns the buffered events of a watch.
 func (s *Server) next(w *watcher) []event {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -23,14 +23,14 @@ const (
 	jsonType     = "application/json"
 )
 
-// stream writes the events of a watch, in the requested form.
+// stream writes the events of a watch, in the requested encoding.
 type stream struct {
 	events streaming.Encoder
 	object func(*unstructured.Unstructured) ([]byte, error)
 	flush  func()
 }
 
-// newStream begins the answer to a request for a watch.
+// newStream starts the response to a watch request.
 func newStream(w http.ResponseWriter, accept string, kind schema.GroupVersionKind) (*stream, error) {
 	contentType, _, _ := strings.Cut(accept, ";")
 	s := &stream{flush: func() { _ = http.NewResponseController(w).Flush() }}
@@ -56,7 +56,7 @@ func newStream(w http.ResponseWriter, accept string, kind schema.GroupVersionKin
 	return s, nil
 }
 
-// writer hides what else a response can do.
+// writer hides the other methods of a response.
 type writer struct{ io.Writer }
 
 func (s *stream) send(e event) error {
@@ -77,15 +77,15 @@ func encodeTyped(encoder runtime.Encoder, obj *unstructured.Unstructured) ([]byt
 	return runtime.Encode(encoder, typed)
 }
 
-// typedOf converts an object to the Go type of its kind. Like the API server, it leaves out the
-// fields that the type doesn't have.
+// typedOf converts an object to the Go type of its kind. Like the API server, it drops the fields that the
+// type lacks.
 func typedOf(obj *unstructured.Unstructured) (runtime.Object, error) {
 	typed, err := scheme.Scheme.New(obj.GroupVersionKind())
 	if err != nil {
 		return nil, err
 	}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, typed); err != nil {
-		// This error names the field, which that of the converter doesn't.
+		// This error names the field, unlike the converter's.
 		if text, jsonErr := obj.MarshalJSON(); jsonErr == nil {
 			err = cmp.Or(json.Unmarshal(text, typed), err)
 		}

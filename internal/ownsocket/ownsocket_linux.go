@@ -9,10 +9,11 @@ import (
 	"syscall"
 )
 
-// name returns the name of the socket of a process.
+// name returns the name of a process's socket.
 func name(port int) string { return "@signpost.dev/inspect/" + strconv.Itoa(port) }
 
-// Listen returns a listener whose connections are from processes of the same user. Others are closed.
+// Listen returns a listener that accepts connections from processes of the same user or root, and closes
+// others.
 func Listen(ctx context.Context, port int) (net.Listener, error) {
 	l, err := new(net.ListenConfig).Listen(ctx, "unix", name(port))
 	if err != nil {
@@ -37,7 +38,7 @@ func (l *listener) Accept() (net.Conn, error) {
 	}
 }
 
-// Dial connects to the process. The other end is one of the same user, or of root.
+// Dial connects to the process, and checks that it belongs to the same user or root.
 func Dial(ctx context.Context, port int) (net.Conn, error) {
 	conn, err := new(net.Dialer).DialContext(ctx, "unix", name(port))
 	if err != nil {
@@ -51,8 +52,8 @@ func Dial(ctx context.Context, port int) (net.Conn, error) {
 	return nil, fmt.Errorf("the socket %s belongs to another user", name(port))
 }
 
-// allowed reports whether a peer is a process of the user, or of root. The kernel reports the process
-// ID 0 for a process that isn't in our PID namespace.
+// allowed reports whether a peer is a process of the user or of root. The kernel reports process ID 0 for a
+// process outside our PID namespace.
 func allowed(peer *syscall.Ucred, user int) bool {
 	return peer.Pid != 0 && (int(peer.Uid) == user || peer.Uid == 0)
 }

@@ -1,15 +1,15 @@
-// Package panics lets a panic cost one unit of work, and not the process with everything else.
+// Package panics ends only the unit of work that panics, and not the whole process. The DNS publisher makes a
+// [Reporter] for its sources and its provider, and the loop of the controllers one for the syncs of Services.
+// Package grpcrecover does the same for gRPC calls, with a [Stacks] of its own.
 //
-// A panic is a mistake in our code or in a library. What brings it about is often one object or one answer
-// of a foreign server, which is still there after a restart, so that the process would end again and again. The DNS publisher
-// makes a [Reporter] for its sources and its provider, and the loop of the controllers one for the syncs of Services.
-// Package grpcrecover does the same for calls of gRPC, with a [Stacks] of its own. What panics while it holds a lock
-// without a deferred Unlock keeps the lock, so only work that doesn't is to be given to a Reporter.
+// A panic is a bug in our code or in a library. Its trigger is often one object or one response of an
+// untrusted server, which still exists after a restart, so the process would crash again and again. Work that
+// panics while it holds a lock without a deferred Unlock keeps the lock: don't run such work in a Reporter.
 //
 // # Concurrency
 //
-// A Reporter may be used from any goroutine. It sees the panics of the goroutine that calls Catch; a panic in
-// another one still ends the process.
+// A Reporter may be used from any goroutine. It recovers panics of the goroutine that calls Catch; a panic in
+// another goroutine still ends the process.
 package panics
 
 import (
@@ -26,15 +26,15 @@ import (
 	"github.com/signpostd/signpost/internal/sanitize"
 )
 
-// LogInterval is the time between two stacks in the log from the same place in the code. Those who make
-// objects or calls decide how often something panics.
+// LogInterval is the time between two logged stacks of the same location, because whoever makes objects or
+// calls decides how often something panics.
 const LogInterval = 10 * time.Minute
 
-// Error is what became of work that panicked.
+// Error is the error of work that panicked.
 type Error struct {
-	// At is the place in the code, as function:line.
+	// At is the location of the panic, as function:line.
 	At string
-	// Value is that of the panic, as text: bounded and quoted, because it may be about what others wrote.
+	// Value is the panic's value as text, truncated and quoted, because it may contain untrusted text.
 	Value string
 }
 
@@ -49,17 +49,17 @@ type Reporter struct {
 	stacks Stacks
 }
 
-// New returns a reporter. The counter has one label, which is the unit of the work.
+// New returns a reporter. The counter has one label, the unit of the work.
 func New(log *slog.Logger, count *prometheus.CounterVec) *Reporter {
 	return &Reporter{log: log, count: count}
 }
 
-// Expect exports the count of a unit before its first panic. A counter that isn't there before would start at one, and no
-// rule would see it rise.
+// Expect exports the count of a unit before its first panic. A counter that starts at one would trigger no
+// alert on its rise.
 func (r *Reporter) Expect(unit string) { r.count.WithLabelValues(unit) }
 
-// Catch calls f and returns its error. If f panics, that is an [Error], which is counted for the unit; the log has
-// the stack, once in a while for each place in the code.
+// Catch calls f and returns its error. If f panics, Catch returns an [Error], counts it for the unit, and
+// logs the stack, at most once per [LogInterval] and location.
 func (r *Reporter) Catch(unit string, f func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -69,7 +69,7 @@ func (r *Reporter) Catch(unit string, f func() error) (err error) {
 	return f()
 }
 
-// caught reports a panic. It is called while the stack of the panic is still there.
+// caught reports a panic. It must be called in the deferred function, while the stack of the panic exists.
 func (r *Reporter) caught(unit string, value any) error {
 	e := &Error{At: Place(), Value: sanitize.Quote(fmt.Sprint(value))}
 	r.count.WithLabelValues(unit).Inc()
@@ -79,13 +79,13 @@ func (r *Reporter) caught(unit string, value any) error {
 	return e
 }
 
-// Stacks decides which stacks are logged. The zero value is ready, and may be used from any goroutine.
+// Stacks decides which stacks are logged. The zero value is ready to use, from any goroutine.
 type Stacks struct {
 	mu     sync.Mutex
 	logged map[string]time.Time // when the stack of a place was last logged; places are few
 }
 
-// Due reports whether the stack of a panic at this [Place] is to be logged now, as it is once in a while.
+// Due reports whether the stack of a panic at this [Place] should be logged now.
 func (s *Stacks) Due(at string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -100,8 +100,8 @@ func (s *Stacks) Due(at string) bool {
 	return true
 }
 
-// Place returns where the code panicked, as function:line: the first frame below those of the runtime. It is to be called by
-// the deferred function that has recovered, or by what that calls.
+// Place returns the location of a panic, as function:line: the first frame below the runtime's. It must be
+// called in the deferred function that has recovered, or below it.
 func Place() string {
 	callers := make([]uintptr, 64)
 	frames := runtime.CallersFrames(callers[:runtime.Callers(1, callers)])
@@ -118,18 +118,20 @@ func Place() string {
 	}
 }
 
-// Carried is the value of a panic that continues in another goroutine: the one that waits for the work.
+// Carried is the value of a panic that continues in another goroutine, which waits for the work.
 type Carried struct {
 	Value any
-	// At is the place in the code, as function:line, and Stack that of the goroutine that panicked first.
+	// At is the location, as function:line, and Stack the stack of the goroutine that panicked first.
 	At    string
 	Stack []byte
 }
 
-// Carry returns a panic to continue. It is to be called by the deferred function that has recovered.
+// Carry returns the value with which a panic continues. It must be called in the deferred function that has
+// recovered.
 func Carry(value any) *Carried { return &Carried{Value: value, At: Place(), Stack: debug.Stack()} }
 
-// Of returns what is known of a panic that was recovered, whether it was carried or not. It is to be called as [Carry] is.
+// Of returns the details of a recovered panic, whether it was carried or not. It must be called in the
+// deferred function that has recovered.
 func Of(value any) *Carried {
 	if c, ok := value.(*Carried); ok {
 		return c

@@ -1,5 +1,5 @@
-// Package pause waits for a while, or until a context ends. Providers and the webhook server
-// use it.
+// Package pause sleeps until a time has passed or a context has ended. Providers and the webhook server use
+// it.
 //
 // # Concurrency
 //
@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// For returns after some time, or with the error of ctx as soon as that ends.
+// For returns nil after d, or the error of ctx as soon as ctx ends.
 func For(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return ctx.Err()

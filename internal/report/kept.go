@@ -10,22 +10,22 @@ import (
 )
 
 const (
-	// maxKept is how many problems can be listed, and maxKeptBytes how much text they have
-	// together. Those that were met longest ago are left out first.
+	// maxKept and maxKeptBytes bound the listed problems by number and text. The least recently met ones are
+	// dropped first.
 	maxKept, maxKeptBytes = 2000, 1 << 20
-	// maxText is how many bytes of a field and of a reason are kept.
+	// maxText bounds a kept field and a kept reason, in bytes.
 	maxText = 500
 )
 
 // Known is a problem that can be listed.
 type Known struct {
 	objectmeta.Problem
-	// ID is unique in the process. Since is when the problem was met first, and Last when last.
+	// ID is unique in the process. Since is when the problem was first met, and Last when it was last met.
 	ID          uint64
 	Since, Last time.Time
 }
 
-// of names an object, whatever its UID.
+// of names an object, independent of its UID.
 type of struct{ kind, cluster, namespace, name string }
 
 func objectOf(p objectmeta.Problem) of { return of{p.Kind, p.Cluster, p.Namespace, p.Name} }
@@ -34,11 +34,11 @@ func (k *Known) size() int {
 	return len(k.Kind) + len(k.Cluster) + len(k.Namespace) + len(k.Name) + len(k.UID) + len(k.Field) + len(k.Reason)
 }
 
-// kept are the problems that can be listed. The lock of the reporter guards it.
+// kept has the problems that can be listed. The lock of the reporter guards it.
 type kept struct {
 	next  uint64
 	bytes int
-	// order has the problems, those met last first; byHash and byObject find them.
+	// order has the problems, the most recently met first; byHash and byObject find them.
 	order    *list.List
 	byHash   map[uint64]*list.Element
 	byObject map[of][]uint64
@@ -49,8 +49,8 @@ func newKept() *kept {
 	return &kept{order: list.New(), byHash: map[uint64]*list.Element{}, byObject: map[of][]uint64{}, hashes: map[uint64]uint64{}}
 }
 
-// met notes that a problem was met. What the object had at the same field before is gone then, and
-// what an object of the same name had that was another one.
+// met records that a problem was met. It drops the object's other problem at the same field, and the problems
+// of a former object of the same name.
 func (k *kept) met(p objectmeta.Problem, hash uint64, now time.Time) {
 	if e, ok := k.byHash[hash]; ok {
 		e.Value.(*Known).Last = now
@@ -75,7 +75,7 @@ func (k *kept) met(p objectmeta.Problem, hash uint64, now time.Time) {
 	}
 }
 
-// cut returns a text of its own of bounded length, so that it keeps no larger one.
+// cut returns a copy of text with a bounded length, so that it keeps no larger text in memory.
 func cut(text string) string {
 	if len(text) <= maxText {
 		return text
@@ -95,8 +95,8 @@ func (k *kept) drop(hash uint64) {
 	}
 }
 
-// Problems returns the problems that are known, those met last first. Whether an object was mended
-// since isn't known: nobody reports that.
+// Problems returns the known problems, the most recently met first. It may include problems that were fixed,
+// because nothing reports fixes.
 func (r *Reporter) Problems() []Known {
 	r.mu.Lock()
 	defer r.mu.Unlock()

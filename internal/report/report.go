@@ -1,25 +1,20 @@
-// Package report counts and logs the problems of objects, each of them once.
+// Package report counts and logs the problems of objects, each of them once. The command makes one [Reporter]
+// for its process; tables, the catalog and the controllers report to it.
 //
-// Readers of the API server find the same problem again with every event of the object, and give
-// it to [Reporter.Report], which is an objectmeta.Report. Two problems are the same when their object,
-// field and reason are. The memory is bounded: the last [Config.Capacity] problems are
-// remembered, and a forgotten one counts as new and is logged again. Readers give it few problems
-// of one object (kube.ProblemLimit), so that one object can't make it forget those of the others.
-// The log names at most 20 of an object in a minute; the metric counts them all.
+// Readers of the API server meet the same problem with every event of the object, and pass it to
+// [Reporter.Report], which is an objectmeta.Report. Two problems are the same if their object, field and
+// reason are equal. The last [Config.Capacity] problems are remembered; a forgotten one counts as new and is
+// logged again. Callers report at most kube.ProblemLimit problems per object, so that one bad object can't
+// evict the others'. The log has at most 20 problems of an object per minute; the metric counts all.
 //
-// The last ones can be listed, for the inspection API: [Reporter.Problems]. They are bounded in
-// number and bytes, too (kept.go).
-//
-// The metric object_problems_total has one label, the kind of object. Names and reasons, of which
-// there may be many, are in the log only.
-//
-// The command makes one Reporter for its process; tables, the catalog and the controllers
-// report to it.
+// [Reporter.Problems] lists the last ones for the inspection API, bounded in number and bytes. The metric
+// object_problems_total has the kind of object as its only label; names and reasons, which may be many, are
+// in the log only.
 //
 // # Concurrency
 //
-// Report may be called from any goroutine. A repeated problem costs a lookup under a mutex; the
-// log is written outside of it.
+// Report may be called from any goroutine. A repeated problem costs a lookup under a mutex; the log is
+// written outside of it.
 package report
 
 import (
@@ -35,16 +30,16 @@ import (
 	"github.com/signpostd/signpost/internal/objectmeta"
 )
 
-// linesPerMinute is how many problems of one object the log names in a minute. Who edits an object
-// again and again makes new problems each time.
+// linesPerMinute is how many problems of one object are logged per minute, because each edit of an object may
+// make new problems.
 const linesPerMinute = 20
 
-// DefaultCapacity is how many problems are remembered when a [Config] doesn't say.
+// DefaultCapacity is the default of [Config].Capacity.
 const DefaultCapacity = 1 << 14
 
-// Config says where a [Reporter] reports to.
+// Config configures a [Reporter].
 type Config struct {
-	// Registerer takes the metric. Log takes the problems; nil drops them.
+	// Registerer registers the metric. Log logs the problems; nil discards them.
 	Registerer prometheus.Registerer
 	Log        *slog.Logger
 	// Capacity is how many problems are remembered; zero means [DefaultCapacity].
@@ -59,20 +54,19 @@ type Reporter struct {
 	seed     maphash.Seed
 
 	mu sync.Mutex
-	// recent has the hashes of the remembered problems, the most recent one first; seen finds
-	// them. Hashes bound the memory, whatever the length of a reason; after a collision one
-	// log line is missing.
+	// recent has the hashes of the remembered problems, the most recent first; seen finds them. Hashes bound
+	// the memory, whatever the length of a reason. A collision costs one log line.
 	seen   map[uint64]*list.Element
 	recent *list.List
-	// minute is when the present minute began, and lines what was logged in it by the hashes of
-	// objects; it has no more than the capacity.
+	// minute is the start of the present minute, and lines the number of lines logged in it, by the hash of
+	// the object. It has at most capacity entries.
 	minute time.Time
 	lines  map[uint64]int
-	// kept are those that can be listed.
+	// kept has the problems that can be listed.
 	kept *kept
 }
 
-// New returns a reporter. It fails when the Registerer refuses the metric.
+// New returns a reporter. It fails if the Registerer refuses the metric.
 func New(c Config) (*Reporter, error) {
 	total := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "object_problems_total",
@@ -98,7 +92,7 @@ func New(c Config) (*Reporter, error) {
 	}, nil
 }
 
-// Report is an objectmeta.Report: it counts and logs a problem unless it remembers it.
+// Report is an objectmeta.Report: it counts and logs a problem that it doesn't remember.
 func (r *Reporter) Report(p objectmeta.Problem) {
 	if !r.remember(p, maphash.Comparable(r.seed, p)) {
 		return
@@ -137,7 +131,7 @@ func (r *Reporter) remember(p objectmeta.Problem, hash uint64) bool {
 	return true
 }
 
-// line returns how many problems of an object are new in the present minute, this one included.
+// line returns the number of new problems of an object in the present minute, this one included.
 func (r *Reporter) line(of uint64, now time.Time) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()

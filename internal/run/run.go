@@ -1,19 +1,15 @@
-// Package run runs the components of a process as one group: they start
-// together, and the first one to end stops the others.
+// Package run runs the components of a process as a group: they start together, and the first one to end
+// stops the others. The command runs one [Group] for its process. A role with several loops may run another
+// group inside an actor.
 //
-// An [Actor] is a function that works until its context ends. [Group.Run] starts every actor in
-// a goroutine of its own. It returns when all of them have ended, with their errors joined. The
-// time that an actor may take to end, to drain connections or to release a lease, can be limited
-// with Grace. An actor that takes longer is named in the error and not waited for, so that the
-// process always ends. The error has the stacks of its goroutines, which [Where] finds.
-//
-// The command runs one group for its process. A role with several loops may run another group
-// inside an actor.
+// An [Actor] is a function that works until its context ends. [Group.Run] starts every actor in a goroutine
+// of its own, and returns their joined errors when all have ended. Grace limits the time that an actor may
+// take to end, to drain connections or release a lease. An actor that takes longer is named in the error,
+// with the stacks of its goroutines ([Where]), and not waited for, so that the process always ends.
 //
 // # Concurrency
 //
-// A Group is filled and run by one goroutine: Add is not safe to call while Run
-// runs, and Run is called once.
+// A Group is filled and run by one goroutine: Add must not be called while Run runs, and Run is called once.
 package run
 
 import (
@@ -27,15 +23,13 @@ import (
 type Actor struct {
 	// Name names the component in errors.
 	Name string
-	// Run works until its context ends, then cleans up and returns: nil or the error of the
-	// context, if it was only told to stop.
+	// Run works until its context ends, then cleans up and returns nil or the error of the context.
 	Run func(ctx context.Context) error
-	// Grace is how long Run may take to return after it was told to stop; zero means no limit.
+	// Grace is how long Run may take to return after its context has ended; zero means no limit.
 	Grace time.Duration
 }
 
-// Group is a set of actors that live and end together. The zero Group is empty
-// and ready to use.
+// Group is a set of actors that live and end together. The zero Group is empty and ready to use.
 type Group struct {
 	actors []Actor
 }
@@ -43,9 +37,9 @@ type Group struct {
 // Add adds an actor to the group.
 func (g *Group) Add(a Actor) { g.actors = append(g.actors, a) }
 
-// Run runs all actors until ctx ends or the first of them returns, with or without an error. It
-// then stops the others and waits for them. It returns the errors of all actors, each with the
-// name of its actor; being told to stop is no error. A group without actors returns at once.
+// Run runs all actors until ctx ends or the first of them returns, with or without an error. It then stops
+// the others and waits for them. It returns the errors of all actors, each with the name of its actor; the
+// end of their context is no error. A group without actors returns at once.
 func (g *Group) Run(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -97,7 +91,7 @@ func (a Actor) wait(finished <-chan error, told time.Time) error {
 		return err
 	case <-limit.C:
 	}
-	// Both may be ready: waiting for an earlier actor used up the time.
+	// Both may be ready, because waiting for an earlier actor used up the time.
 	select {
 	case err := <-finished:
 		return err

@@ -8,18 +8,18 @@ import (
 	"strings"
 )
 
-// mostStacks is the size in bytes of what [Where] returns, at most.
+// mostStacks bounds the result of [Where], in bytes.
 const mostStacks = 16 << 10
 
-// Named calls f. By the name, [Where] finds its goroutine and those that are started in it. They have the name in
-// goroutine profiles, too, as a label.
+// Named calls f with a pprof label, by which [Where] finds its goroutine and those started in it. Goroutine
+// profiles show the label, too.
 func Named(ctx context.Context, name string, f func(context.Context)) {
 	pprof.Do(ctx, pprof.Labels(name, "running"), f)
 }
 
-// Where returns the stacks of the goroutines of a name, for an error that says that they don't end: nobody can look at them
-// when the process has ended. It has a line for each function, the innermost first, and an empty line after each stack;
-// equal stacks are there once. The text is empty when none runs.
+// Where returns the stacks of the goroutines of a name, for an error about goroutines that don't end, because
+// nobody can inspect them after the process has ended. It has a line for each function, the innermost first,
+// and an empty line after each stack. Equal stacks appear once. Without such goroutines it is empty.
 func Where(name string) string {
 	var profile bytes.Buffer
 	if err := pprof.Lookup("goroutine").WriteTo(&profile, 1); err != nil {

@@ -1,8 +1,6 @@
-// Package sanitize writes text that a client or a tenant chose into messages: statuses, errors and
-// lines of the log. Such text may be megabytes long, and may have line breaks and control
-// characters, so that it looks like something else.
-//
-// Whoever answers strangers calls it. Package destination does, for paths of questions.
+// Package sanitize makes untrusted text safe for messages: statuses, errors and log lines. Text that a client
+// or a tenant chose may be megabytes long, and may contain line breaks and control characters. Packages that
+// respond to untrusted clients call it, such as destination for the paths of requests.
 //
 // # Concurrency
 //
@@ -16,12 +14,10 @@ import (
 	"unicode"
 )
 
-// maxText is how many bytes of a text are shown: more than any name and port of a Service that
-// exists has.
+// maxText is how many bytes of a text are shown: more than the name and port of any Service.
 const maxText = 160
 
-// Quote returns the text in quotes, as Go writes it. Of a long text, it returns the beginning and
-// says how long the text is.
+// Quote returns the text as a quoted Go string. A long text is truncated, and its length appended.
 func Quote(text string) string {
 	if len(text) <= maxText {
 		return strconv.Quote(text)
@@ -29,11 +25,11 @@ func Quote(text string) string {
 	return fmt.Sprintf("%s… (%d bytes)", strconv.Quote(text[:maxText]), len(text))
 }
 
-// Cut returns the text as it is or, of a long text, the beginning and how long it is. It is for values of
-// lines of the log, which the log quotes itself.
+// Cut returns the text, truncated with its length appended if it is long. It is for attributes of log lines,
+// which the log quotes itself.
 func Cut(text string) string { return CutTo(text, maxText) }
 
-// CutTo is Cut for texts of which so many bytes are shown, such as errors of a server.
+// CutTo is Cut with another limit in bytes, such as for errors of a server.
 func CutTo(text string, most int) string {
 	if len(text) <= most {
 		return text
@@ -41,8 +37,8 @@ func CutTo(text string, most int) string {
 	return fmt.Sprintf("%s… (%d bytes)", strings.ToValidUTF8(text[:most], ""), len(text))
 }
 
-// Name returns a short text of letters, digits and the signs of DNS names as it is, and quotes any
-// other one.
+// Name returns a short text of letters, digits and the other characters of DNS names unchanged, and quotes
+// any other.
 func Name(text string) string {
 	if text == "" || len(text) > maxText || strings.ContainsFunc(text, unusual) {
 		return Quote(text)
@@ -53,11 +49,10 @@ func Name(text string) string {
 // maxLine is how many bytes of a line are shown.
 const maxLine = 400
 
-// Text returns a sentence, such as an error, as one line without control characters. A long one is
-// cut.
+// Text returns a sentence, such as an error, as one line without control characters. A long one is truncated.
 func Text(text string) string { return Line(text, maxLine) }
 
-// Line is Text for texts of which so many bytes are shown.
+// Line is Text with another limit in bytes.
 func Line(text string, most int) string {
 	end := ""
 	if len(text) > most {
@@ -71,7 +66,7 @@ func Line(text string, most int) string {
 	}, strings.ToValidUTF8(text, "")) + end
 }
 
-// unusual reports whether a name of DNS can't have the character.
+// unusual reports whether a DNS name can't contain the character.
 func unusual(r rune) bool {
 	switch {
 	case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9':

@@ -1,35 +1,34 @@
-// Package sharedflags is for settings that several plugins have in common, such as the access to
-// one cloud by two providers and a registry: their flags are there once, and all plugins see the
-// same values.
+// Package sharedflags shares settings between plugins, such as the access to one cloud between two providers
+// and a registry: their flags exist once, and all plugins see the same values.
 //
-// The settings are a type of their own with a method Flags. A plugin's config that has them
-// implements [Taker]: it exchanges its own value for the one in the [Set]. Whoever opens plugins,
-// as dns/configure does, has one Set for all of them, and adds its flags beside theirs.
+// Shared settings are a type of their own with a method Flags. A plugin's config that has them implements
+// [Taker]: it replaces its own value with the one in the [Set]. Whoever opens plugins, such as dns/configure,
+// has one Set for all of them, and adds the Set's flags besides theirs.
 //
 // # Concurrency
 //
-// A Set is used at the start, by one goroutine.
+// A Set is used at start, by one goroutine.
 package sharedflags
 
 import "github.com/spf13/pflag"
 
-// Settings are some settings with their defaults.
+// Settings are shared settings with their defaults.
 type Settings interface {
-	// Flags adds a flag for each of them.
+	// Flags adds a flag for each setting.
 	Flags(flags *pflag.FlagSet)
 }
 
 // Taker is the config of a plugin that shares settings with others.
 type Taker interface {
-	// Take gets the shared settings with [Of]. It is called before Flags, which leaves them out.
+	// Take gets the shared settings with [Of]. It is called before Flags, which must leave these settings
+	// out.
 	Take(from *Set)
 }
 
-// Set has one value for each type of shared settings. The zero value has none yet.
+// Set has one value for each type of shared settings. The zero value is empty.
 type Set struct{ values []Settings }
 
-// Of returns the settings in a set that have the type of a new value; that value itself if
-// there are none yet.
+// Of returns the settings of type T in a set. If there are none, it adds and returns fresh.
 func Of[T Settings](s *Set, fresh T) T {
 	for _, v := range s.values {
 		if there, ok := v.(T); ok {
@@ -40,7 +39,7 @@ func Of[T Settings](s *Set, fresh T) T {
 	return fresh
 }
 
-// Give has a config take its shared settings, if it has any.
+// Give calls Take of a config that shares settings.
 func (s *Set) Give(config Settings) {
 	if taker, ok := config.(Taker); ok {
 		taker.Take(s)

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// citation matches whatever may cite. Its groups are: a document, and after it a
-// section without its sign; a section of an RFC; a section, and the end of a
-// range of them; the name of a case; the numbers of cases.
+// citation matches everything that may be a citation. Its groups are: a document, and a section after it
+// without its sign; a section of an RFC; a section, and the end of a range of sections; the name of a case;
+// the numbers of cases.
 var citation = regexp.MustCompile(`\bspec/([a-z]+\.md)\b(?:\s+((?:[Ss]ection |[Aa]ppendix )[0-9A-Z.]+|[0-9]+(?:\.[0-9]+)*|[A-Z](?:\.[0-9]+)+)\b)?` +
 	`|\b(RFC +[0-9]+,? +§)` +
 	`|§ ?((?:[0-9]+|[A-Z])(?:\.[0-9]+)*)(?:–([0-9]+(?:\.[0-9]+)*))?` +
@@ -17,9 +17,8 @@ var citation = regexp.MustCompile(`\bspec/([a-z]+\.md)\b(?:\s+((?:[Ss]ection |[A
 
 var number = regexp.MustCompile(`[0-9]+`)
 
-// Check returns a sentence for each citation in the text of a file that leads
-// nowhere. The path of the file is relative to the root of the repository and
-// has slashes.
+// Check returns a sentence for each citation in the text of a file that refers to nothing. The path of the
+// file is relative to the root of the repository, with slashes.
 func Check(documents []Document, path, text string) []string {
 	c := checker{documents: map[string]Document{}, path: path}
 	c.tree, c.known = treeOf(path)
@@ -39,7 +38,7 @@ func Check(documents []Document, path, text string) []string {
 	return c.dangling
 }
 
-// groups returns the groups of a match, "" for those that took no part.
+// groups returns the groups of a match, "" for groups without a match.
 func groups(text string, at []int) []string {
 	all := make([]string, len(at)/2)
 	for i := range all {
@@ -50,13 +49,13 @@ func groups(text string, at []int) []string {
 	return all
 }
 
-// checker goes through the citations of a file.
+// checker checks the citations of a file.
 type checker struct {
 	documents map[string]Document
 	path      string
 	tree      tree
-	// known says that the file is in one of the trees. In another one a name
-	// must be that of one case only, in whatever document.
+	// known is true if the file is in one of the trees. Elsewhere the name of a case must be unique among all
+	// documents.
 	known bool
 	// named is the document that the passage named last.
 	named    string
@@ -64,7 +63,7 @@ type checker struct {
 	dangling []string
 }
 
-// cite looks one match up.
+// cite checks one match.
 func (c *checker) cite(match []string) {
 	document, signless, ofRFC := match[1], match[2], match[3]
 	section, end, name, numbers := match[4], match[5], match[6], match[7]
@@ -105,9 +104,8 @@ func (c *checker) citeSection(section string) {
 	}
 }
 
-// citeCase looks for a case in the document that was named, then in those of
-// the tree. The first that has such names decides. If none has, it only looks
-// like the name of a case.
+// citeCase looks for a case in the document that was named, then in those of the tree. The first document
+// with cases of this family decides. If there is none, the text only looks like the name of a case.
 func (c *checker) citeCase(name string) {
 	order := c.tree.cases
 	if c.named != "" {

@@ -1,12 +1,11 @@
-// Package specrefs finds citations of docs/spec that lead nowhere, and links
-// between the pages of the documentation that do.
+// Package specrefs finds citations of docs/spec, and links between the pages of the documentation, that lead
+// nowhere. Its test applies it to every file of the repository; nothing else uses it.
 //
-// Comments, test names and pages cite the specification by section and by
-// case, as docs/spec/README.md says. The test feeds every file of the
-// repository to the functions; nothing else uses them. What a citation means
-// that names no document depends on the directory, and trees.go says how: a
-// package that moves takes its line there along. Read document.go, passages.go and check.go in
-// this order; links.go is about links.
+// Comments, test names and pages cite the specification by section and by case, as docs/spec/README.md
+// describes. The meaning of a citation without a document depends on the directory, by the table in trees.go:
+// update the table when a package moves.
+//
+// # Concurrency
 //
 // All functions are pure and may be called from any goroutine.
 package specrefs

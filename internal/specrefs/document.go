@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// Document is what can be cited of a file in docs/spec.
+// Document is the citable parts of a file in docs/spec.
 type Document struct {
-	// Name is that of the file, such as "dns.md".
+	// Name is the name of the file, such as "dns.md".
 	Name string
-	// Sections has the numbers of headings, and of numbered items and rows of
-	// tables below them: step 2 of spec/destination.md §8.4 is §8.4.2.
+	// Sections has the numbers of headings, and of numbered items and rows of tables below them: step 2 of
+	// spec/destination.md §8.4 is §8.4.2.
 	Sections map[string]bool
-	// Cases has the names of acceptance cases and quirks, such as "EP-17", or
-	// "41" where they are only numbered.
+	// Cases has the names of acceptance cases and quirks, such as "EP-17", or "41" for cases that are only
+	// numbered.
 	Cases map[string]bool
 }
 
@@ -24,8 +24,8 @@ var (
 	cellName     = regexp.MustCompile(`^([A-Z]{1,2}-?[0-9]+)(?: ([a-z])–([a-z]))?$`)
 )
 
-// ReadDocument returns what can be cited of the file with this name and text.
-// Numbered items are cases where a heading speaks of acceptance cases.
+// ReadDocument returns the citable parts of a file. Numbered items are cases if their heading mentions
+// acceptance cases.
 func ReadDocument(name, text string) Document {
 	d := Document{Name: name, Sections: map[string]bool{}, Cases: map[string]bool{}}
 	section, casesIn := "", ""
@@ -52,8 +52,8 @@ func ReadDocument(name, text string) Document {
 	return d
 }
 
-// addCases adds the names in the first cell of a row, if it has nothing else:
-// "X1", "K8, K9", "**Q36**", or "EP-26 a–d", which stands for five names.
+// addCases adds the names in the first cell of a row, if it has nothing else: "X1", "K8, K9", "**Q36**", or
+// "EP-26 a–d", which stands for five names.
 func (d Document) addCases(cell string) {
 	var names []string
 	for name := range strings.SplitSeq(strings.ReplaceAll(cell, "*", ""), ", ") {
@@ -71,8 +71,7 @@ func (d Document) addCases(cell string) {
 	}
 }
 
-// names reports whether the document has cases whose names begin as this one
-// does: all numbers, or all that begin with EP.
+// names reports whether the document has cases of the same family: all numbers, or all that start with EP.
 func (d Document) names(name string) bool {
 	for known := range d.Cases {
 		if family(known) == family(name) {
@@ -82,7 +81,7 @@ func (d Document) names(name string) bool {
 	return false
 }
 
-// family returns what is before the number of a case.
+// family returns the part of a case's name before the number.
 func family(name string) string {
 	return name[:strings.IndexAny(name, "0123456789")]
 }

@@ -8,8 +8,8 @@ import (
 	"unicode"
 )
 
-// Tree is what links can lead to: each file and directory of the repository,
-// relative to its root, and for a page its anchors.
+// Tree has the targets of links: each file and directory of the repository, relative to its root, with the
+// anchors of pages.
 type Tree map[string]map[string]bool
 
 var (
@@ -19,8 +19,7 @@ var (
 	anyHeading = regexp.MustCompile(`^#+ +(.*?)\s*$`)
 )
 
-// Anchors returns the names by which the headings of a page in Markdown can be
-// linked to.
+// Anchors returns the anchors of the headings of a Markdown page.
 func Anchors(text string) map[string]bool {
 	anchors := map[string]bool{}
 	for _, line := range prose(text) {
@@ -37,9 +36,8 @@ func Anchors(text string) map[string]bool {
 	return anchors
 }
 
-// CheckLinks returns a sentence for each relative link in a page that leads to
-// no file, or to no heading. The path of the page is relative to the root of
-// the repository and has slashes.
+// CheckLinks returns a sentence for each relative link in a page that leads to no file, or to no heading. The
+// path of the page is relative to the root of the repository, with slashes.
 func CheckLinks(tree Tree, page, text string) []string {
 	var dangling []string
 	complain := func(line int, format string, arguments ...any) {
@@ -67,7 +65,7 @@ func CheckLinks(tree Tree, page, text string) []string {
 	return dangling
 }
 
-// prose returns the lines of a page, those of blocks of code empty.
+// prose returns the lines of a page, with those of code blocks empty.
 func prose(text string) []string {
 	lines := strings.Split(text, "\n")
 	fenced := false

@@ -10,12 +10,12 @@ import (
 // A passage is text in which the document that was named last is meant.
 type passage struct {
 	text string
-	// line is that of its beginning.
+	// line is the number of its first line.
 	line int
 }
 
-// passages cuts the text of a file: Go code into comments and strings, because
-// code says E1 of other things, and anything else into paragraphs.
+// passages splits the text of a file: Go code into comments and strings, because E1 has other meanings in
+// code, and anything else into paragraphs.
 func passages(file, text string) []passage {
 	if path.Ext(file) == ".go" {
 		return goPassages(text)
@@ -38,8 +38,8 @@ func passages(file, text string) []passage {
 	return all
 }
 
-// beginsPassage reports whether a line of Markdown is a row, an item or a
-// heading, which have nothing to do with the line before.
+// beginsPassage reports whether a line of Markdown is a row, an item or a heading, which start a passage of
+// their own.
 func beginsPassage(line string) bool {
 	line = strings.TrimLeft(line, " ")
 	for _, beginning := range []string{"|", "- ", "* ", "#"} {
@@ -50,8 +50,7 @@ func beginsPassage(line string) bool {
 	return numberedItem.MatchString(line)
 }
 
-// goPassages returns the comments and strings of a file. Comments on adjacent
-// lines are one passage.
+// goPassages returns the comments and strings of a file. Comments on adjacent lines are one passage.
 func goPassages(text string) []passage {
 	var all []passage
 	files := token.NewFileSet()
@@ -76,8 +75,7 @@ func goPassages(text string) []passage {
 	}
 }
 
-// withoutMarks blanks what makes a line a comment, so that a citation can be
-// broken between two lines.
+// withoutMarks blanks the comment marker, so that a citation may span two lines.
 func withoutMarks(literal string) string {
 	if rest, isComment := strings.CutPrefix(literal, "//"); isComment {
 		return "  " + rest

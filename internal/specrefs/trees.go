@@ -10,19 +10,16 @@ const (
 	clouds      = "clouds.md"
 )
 
-// A tree is a directory, or a file, whose citations need not name their
-// document.
+// A tree is a directory, or a file, whose citations need not name their document.
 type tree struct {
 	path string
-	// section is the document of a section that is cited without one; "" if it
-	// has to be named.
+	// section is the document of a section that is cited without one; "" if the document must be named.
 	section string
-	// cases are the documents whose cases may be cited by their names, in the
-	// order in which a name is looked for.
+	// cases are the documents whose cases may be cited by name, in the order of the search.
 	cases []string
 }
 
-// trees are searched from the top: what is inside of another one is before it.
+// trees are searched from the top, so a tree inside another one comes before it.
 var trees = []tree{
 	{path: "catalog", section: destination, cases: []string{destination, endpoints}},
 	{path: "destination", section: destination, cases: []string{destination, endpoints}},
@@ -40,7 +37,7 @@ var trees = []tree{
 	{path: "docs/spec/clouds.md", section: clouds, cases: []string{clouds}},
 }
 
-// treeOf returns the tree that a file is in, if it is in one.
+// treeOf returns the tree of a file, if it is in one.
 func treeOf(path string) (t tree, known bool) {
 	for _, t := range trees {
 		if path == t.path || strings.HasPrefix(path, t.path+"/") {

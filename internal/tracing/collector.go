@@ -8,7 +8,7 @@ import (
 	"strconv"
 )
 
-// collector is where spans go.
+// collector is the destination of spans.
 type collector struct {
 	// address is HOST:PORT.
 	address string
@@ -16,11 +16,11 @@ type collector struct {
 	plain bool
 }
 
-// defaultPort is that of OTLP over gRPC.
+// defaultPort is the port of OTLP over gRPC.
 const defaultPort = "4317"
 
-// ParseCollector reads HOST:PORT or http://HOST:PORT, which are without TLS, or https://HOST:PORT. The port may be left out
-// of a URL. The error says what is allowed; the caller adds which setting it is about.
+// ParseCollector parses HOST:PORT or http://HOST:PORT (without TLS), or https://HOST:PORT. The port of a URL
+// is optional. The error says what is allowed; the caller adds the name of the setting.
 func ParseCollector(text string) (to collector, err error) {
 	if host, port, err := net.SplitHostPort(text); err == nil && validPort(port) {
 		if host == "" {
@@ -45,7 +45,7 @@ func ParseCollector(text string) (to collector, err error) {
 	return collector{address: net.JoinHostPort(u.Hostname(), port), plain: u.Scheme == "http"}, nil
 }
 
-// errWant says what a collector is.
+// errWant describes a valid collector.
 var errWant = errors.New("must be HOST:PORT of an OpenTelemetry collector that takes OTLP over gRPC, or https://HOST:PORT for TLS")
 
 func validPort(text string) bool {

@@ -14,16 +14,16 @@ import (
 	"google.golang.org/grpc/credentials"
 )
 
-// logEvery is the time between two lines of the log about failures.
+// logEvery is the interval between log lines about failures.
 const logEvery = 10 * time.Minute
 
-// exporter sends spans, and counts and logs what it can't send.
+// exporter sends spans, and counts and logs failures.
 type exporter struct {
 	sdk.SpanExporter
 	collector    string
 	log          *slog.Logger
 	sent, failed prometheus.Counter
-	// ending ends with what is being sent; down is closed when nothing more will be.
+	// ending cancels what is being sent; down is closed when nothing more will be sent.
 	ending context.Context
 	end    context.CancelFunc
 	down   chan struct{}
@@ -31,7 +31,7 @@ type exporter struct {
 	mu      sync.Mutex
 	limit   *rate.Limiter
 	failing bool
-	// told is true when the log has a line about the failures under way.
+	// told is true if the failures under way were logged.
 	told bool
 }
 
@@ -67,7 +67,8 @@ func (e *exporter) measure(r prometheus.Registerer) error {
 	return nil
 }
 
-// ExportSpans implements sdk.SpanExporter. It returns no error: the SDK would write it to a log of its own.
+// ExportSpans implements sdk.SpanExporter. It returns no error, because the SDK would write it to a log of
+// its own.
 func (e *exporter) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -88,7 +89,7 @@ func (e *exporter) Shutdown(ctx context.Context) error {
 	return e.SpanExporter.Shutdown(ctx)
 }
 
-// tell logs when sending begins to fail, and when it works again.
+// tell logs when sending starts to fail, and when it works again.
 func (e *exporter) tell(err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

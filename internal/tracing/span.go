@@ -9,15 +9,15 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// maxText is how many bytes of a text a span has: names of clients and errors of servers may be of
-// any length.
+// maxText bounds the text of an attribute, because names of clients and errors of servers may have any
+// length.
 const maxText = 256
 
-// Span is one operation. Make it with [Tracer.Begin], and end it with [Span.End].
+// Span is one operation. Start it with [Tracer.Begin], and end it with [Span.End].
 type Span struct{ span trace.Span }
 
-// Begin begins a span without a parent: what a caller says about its own trace isn't used, since it
-// could be anybody's. Of a nil Tracer, the span is nil.
+// Begin starts a span without a parent. The trace context of callers is ignored, because anybody may call. A
+// nil Tracer returns a nil span.
 func (t *Tracer) Begin(name string) *Span {
 	if t == nil {
 		return nil
@@ -26,7 +26,7 @@ func (t *Tracer) Begin(name string) *Span {
 	return &Span{span}
 }
 
-// Text sets an attribute to a text, of which at most 256 bytes are kept.
+// Text sets an attribute to a text, truncated to 256 bytes.
 func (s *Span) Text(key, value string) {
 	if s != nil {
 		s.span.SetAttributes(attribute.String(key, bounded(value)))
@@ -40,7 +40,7 @@ func (s *Span) Number(key string, value int) {
 	}
 }
 
-// End ends the span, which has failed if the error isn't nil.
+// End ends the span, as failed if err isn't nil.
 func (s *Span) End(err error) {
 	if s == nil {
 		return
@@ -51,7 +51,7 @@ func (s *Span) End(err error) {
 	s.span.End()
 }
 
-// bounded returns a short text that can be encoded: text that isn't UTF-8 would cost all spans of its batch.
+// bounded returns a short text in valid UTF-8, because an invalid one would fail all spans of its batch.
 func bounded(text string) string {
 	const mark = "…"
 	if len(text) > maxText {

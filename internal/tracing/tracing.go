@@ -1,16 +1,13 @@
-// Package tracing sends spans to an OpenTelemetry collector: one for each call of the Destination
-// API, each sync of a controller and each batch of DNS changes.
+// Package tracing sends spans to an OpenTelemetry collector: one for each call of the Destination API, each
+// sync of a controller and each batch of DNS changes. Package process makes the [Tracer] with [Open] from
+// --trace-collector and passes it to the roles.
 //
-// [Open] makes the [Tracer] of the process from --trace-collector, and package process gives it to
-// the roles. Without a collector the tracer is nil. A nil Tracer begins nil spans, whose methods do
-// nothing and allocate nothing, so that callers need no cases.
+// Without a collector the tracer is nil. A nil Tracer returns nil spans, whose methods do nothing and
+// allocate nothing, so that callers need no special cases.
 //
-// What is traced never waits for the collector. Spans wait in a queue of a fixed length, and what
-// doesn't fit is dropped. What a collector doesn't take in time is dropped, too, and counted.
-// The log has a line when sending begins to fail and one when it works again.
-//
-// Read tracing.go (the tracer), span.go (spans and their bounds), collector.go (where spans go),
-// exporter.go (what becomes of failures).
+// Traced operations never wait for the collector. Spans wait in a bounded queue; what doesn't fit, or isn't
+// accepted in time, is dropped. Spans that the collector didn't accept are counted. The start and the end of
+// failures are logged.
 //
 // # Concurrency
 //
@@ -34,7 +31,7 @@ import (
 )
 
 const (
-	// queueSize is how many spans may wait, and batchSize how many of them are sent at once.
+	// queueSize is how many spans may wait, and batchSize how many are sent at once.
 	queueSize, batchSize = 2048, 512
 	// batchEvery is how long a span waits for others.
 	batchEvery = 5 * time.Second
@@ -44,25 +41,25 @@ const (
 	flushTimeout = 3 * time.Second
 )
 
-// Config says where spans go.
+// Config configures a [Tracer].
 type Config struct {
-	// Collector is as [ParseCollector] takes it; empty for no traces.
+	// Collector is as for [ParseCollector]; empty for no traces.
 	Collector string
-	// Roles are those of the process, as a word for the resource of the spans.
+	// Roles are the roles of the process, an attribute of all spans.
 	Roles      string
 	Log        *slog.Logger
 	Registerer prometheus.Registerer
 }
 
-// Tracer begins spans. Make one with [Open]; nil begins none.
+// Tracer starts spans. Make one with [Open]; a nil Tracer starts none.
 type Tracer struct {
 	provider *sdk.TracerProvider
 	tracer   trace.Tracer
 	out      *exporter
 }
 
-// Open returns the tracer of a process; nil without a collector. It connects later, and tries
-// again for ever. [Tracer.Close] is to be called at the end.
+// Open returns the tracer of a process; nil without a collector. It connects later, and retries for ever.
+// Call [Tracer.Close] at the end.
 func Open(c Config) (*Tracer, error) {
 	if c.Collector == "" {
 		return nil, nil
@@ -78,7 +75,7 @@ func Open(c Config) (*Tracer, error) {
 	return open(out, c.Roles), nil
 }
 
-// open returns a tracer whose spans go to an exporter.
+// open returns a tracer that sends spans to an exporter.
 func open(out *exporter, roles string) *Tracer {
 	limits := sdk.NewSpanLimits()
 	limits.AttributeValueLengthLimit = maxText
@@ -92,8 +89,8 @@ func open(out *exporter, roles string) *Tracer {
 	return &Tracer{provider: provider, tracer: provider.Tracer("github.com/signpostd/signpost"), out: out}
 }
 
-// describe returns what all spans say about the process. What OTEL_RESOURCE_ATTRIBUTES and
-// OTEL_SERVICE_NAME say counts before ours.
+// describe returns the attributes of the process, which all spans have. OTEL_RESOURCE_ATTRIBUTES and
+// OTEL_SERVICE_NAME take precedence.
 func describe(roles string) *resource.Resource {
 	ours := []attribute.KeyValue{
 		attribute.String("service.name", "signpost"),
@@ -112,8 +109,8 @@ func describe(roles string) *resource.Resource {
 	return base
 }
 
-// Close sends the spans that wait, for a few seconds at most, and ends what the tracer does in the background.
-// What couldn't be sent is dropped.
+// Close sends the waiting spans, for flushTimeout at most, and stops the background work. Spans that can't be
+// sent are dropped.
 func (t *Tracer) Close() {
 	if t == nil {
 		return

@@ -1,12 +1,15 @@
-// Package version says which version this program is, and from which commit it was built.
+// Package version has the version of this program, and the commit from which it was built. Commands, the log,
+// a metric and the User-Agent header use it.
 //
 // The linker sets [Version]:
 //
 //	go build -ldflags "-X github.com/signpostd/signpost/internal/version.Version=v1.2.3" ./cmd/signpost
 //
-// Without it, as after `go install`, the version is what Go has recorded of the module: see [Current].
-// Commands print that, the log of a process begins with it, a metric has it, and servers that the
-// program asks are told. It doesn't change while the program runs, so any goroutine may read it.
+// Otherwise, as after `go install`, the version is the module version that Go has recorded: see [Current].
+//
+// # Concurrency
+//
+// The version doesn't change while the program runs, so any goroutine may read it.
 package version
 
 import (
@@ -16,35 +19,33 @@ import (
 	"strings"
 )
 
-// Version is that of the program if the linker has set it, and otherwise "dev". [Current] is for
-// everybody else.
+// Version is the version if the linker has set it, else "dev". Call [Current] instead.
 var Version = unset
 
-// unset is the version of a program of which nothing is known.
+// unset is the version if nothing is known.
 const unset = "dev"
 
-// Current returns the version of the program: what the linker has set, or that of the module that the
-// program was built from, or "dev".
+// Current returns the version of the program: what the linker has set, else the module version, else "dev".
 func Current() string { return current(Version, debug.ReadBuildInfo) }
 
 func current(linked string, read func() (*debug.BuildInfo, bool)) string {
 	if linked != unset {
 		return linked
 	}
-	// Within a working copy without tags or without version control, Go writes (devel) or nothing.
+	// Without tags or version control, Go records (devel) or nothing.
 	if build, ok := read(); ok && build.Main.Version != "" && build.Main.Version != "(devel)" {
 		return build.Main.Version
 	}
 	return unset
 }
 
-// UserAgent returns what this program says to servers that it is, when it asks them for a role, or
-// for several. API servers call the writer of an object by what is before the slash.
+// UserAgent returns the User-Agent header for requests of the given roles. API servers record the part before
+// the slash as the field manager.
 func UserAgent(roles ...string) string {
 	return fmt.Sprintf("signpost/%s (%s/%s) %s", Current(), runtime.GOOS, runtime.GOARCH, strings.Join(roles, ","))
 }
 
-// Revision returns the commit that the program was built from; empty if that isn't known.
+// Revision returns the commit from which the program was built; empty if unknown.
 func Revision() string {
 	build, ok := debug.ReadBuildInfo()
 	if !ok {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// subcommands are those of go that work in a copy of the repository as they do in it.
+// subcommands are the subcommands of go that work in a copy of the repository.
 var subcommands = []string{"build", "generate", "run", "test", "vet"}
 
 func parseCommands(step Step) (Step, error) {
@@ -40,8 +40,8 @@ func checkCommand(words []string) error {
 	return nil
 }
 
-// splitWords splits a line into the words that a shell makes of it. Characters that mean
-// something to a shell have to be between single quotes.
+// splitWords splits a line into words as a shell does. Characters with a meaning for shells must be in single
+// quotes.
 func splitWords(line string) ([]string, error) {
 	var words []string
 	var word strings.Builder

@@ -13,21 +13,20 @@ import (
 	"time"
 )
 
-// stopTime is how long a command may take to end after it was told to.
+// stopTime is how long a command may take to end after an interrupt.
 const stopTime = 10 * time.Second
 
-// Copy is a copy of the repository, in which the commands of pages run. What a test has
-// read need not be read again in the same directory, so it had better stay the same.
+// Copy is a copy of the repository, in which the commands of pages run. Keep using the same directory,
+// because go caches test results by the files that a test has read.
 type Copy struct {
-	// Root is the path of the repository, Dir that of the copy, which belongs to the Copy.
+	// Root is the path of the repository, Dir that of the copy, which the Copy owns.
 	Root, Dir string
 }
 
-// left are the directories at the root of the repository that are not copied: what is
-// built there, and the history.
+// left are the top-level directories that are not copied: build results, and the history.
 var left = []string{".git", "bin"}
 
-// Renew makes the copy what the repository is now.
+// Renew makes the copy equal to the repository.
 func (c Copy) Renew() error {
 	if err := os.RemoveAll(c.Dir); err != nil {
 		return fmt.Errorf("remove the old copy of the repository: %w", err)
@@ -55,7 +54,7 @@ func (c Copy) Renew() error {
 	return nil
 }
 
-// copyFile copies a file with its time, by which go knows what a test has read before.
+// copyFile copies a file with its modification time, which go uses to detect changes.
 func (c Copy) copyFile(tree fs.FS, path string, entry fs.DirEntry) error {
 	info, err := entry.Info()
 	if err != nil {
@@ -72,8 +71,8 @@ func (c Copy) copyFile(tree fs.FS, path string, entry fs.DirEntry) error {
 	return os.Chtimes(to, info.ModTime(), info.ModTime())
 }
 
-// Run runs a command in the copy, after it has put the files of a page there. A run of tests
-// that leaves out a package which the command names is an error.
+// Run runs a command in the copy, after it has written the files of a page there. It is an error if no test
+// of a named package runs.
 func (c Copy) Run(ctx context.Context, command Command, files Files) error {
 	for path, text := range files {
 		if err := c.write(path, text); err != nil {
@@ -87,8 +86,7 @@ func (c Copy) Run(ctx context.Context, command Command, files Files) error {
 	}
 	cmd := exec.CommandContext(ctx, command.Words[0], args...)
 	cmd.Dir = c.Dir
-	// Without cgo and paths as in the Makefile, so that what make has built need not be built
-	// again. A copy has no history.
+	// The same environment as in the Makefile reuses its build cache. A copy has no history.
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "PWD="+c.Dir, "GOFLAGS="+strings.TrimSpace(os.Getenv("GOFLAGS")+" -buildvcs=false -trimpath"))
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = stopTime
@@ -102,7 +100,7 @@ func (c Copy) Run(ctx context.Context, command Command, files Files) error {
 	return nil
 }
 
-// write writes a file into the copy unless it is there as it should be.
+// write writes a file into the copy, unless its content is already right.
 func (c Copy) write(path, text string) error {
 	to := filepath.Join(c.Dir, filepath.FromSlash(path))
 	old, err := os.ReadFile(to)

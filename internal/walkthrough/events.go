@@ -9,13 +9,12 @@ import (
 	"strings"
 )
 
-// event is a line of what go test -json writes.
+// event is a line of the output of go test -json.
 type event struct {
 	Action, Package, Test, Output string
 }
 
-// checkTests says what is wrong with a run of go test -json that wrote lines of output and
-// ended with an error, or nil.
+// checkTests returns an error if a run of go test -json failed, with its output and error, or ran no tests.
 func checkTests(ended error, output []byte) error {
 	passed := map[string]int{}
 	var text strings.Builder

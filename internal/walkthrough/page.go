@@ -10,53 +10,53 @@ import (
 	"strings"
 )
 
-// Page is a page of Markdown: what its blocks do, in their order.
+// Page is a page of Markdown: the steps of its blocks, in order.
 type Page struct {
-	// Name is what errors call it.
+	// Name names the page in errors.
 	Name  string
 	Steps []Step
 }
 
-// Step is what one block of a page does: it says something of a file, or it has commands.
+// Step is the action of one block of a page: it describes a file, or has commands.
 type Step struct {
-	// Line is where the block begins.
+	// Line is the first line of the block.
 	Line int
 	Kind Kind
-	// Path is that of the file, relative to the root of the repository, with slashes.
+	// Path is the path of the file, relative to the root of the repository, with slashes.
 	Path string
-	// Lines are those of the block.
+	// Lines are the lines of the block.
 	Lines []string
-	// Commands are those of a block of the kind [Run].
+	// Commands are the commands of a block of kind [Run].
 	Commands []Command
 }
 
-// Kind is what a block is for.
+// Kind is the kind of a block.
 type Kind int
 
 const (
-	// New is a file that isn't there yet.
+	// New: a file that doesn't exist yet.
 	New Kind = iota + 1
-	// AsIs is a file that is there, without a difference.
+	// AsIs: an existing file, quoted in full.
 	AsIs
-	// Edit changes a file.
+	// Edit: a change of a file.
 	Edit
-	// Run has commands.
+	// Run: commands.
 	Run
 )
 
-// Command is one line of a block of the kind [Run].
+// Command is one line of a block of kind [Run].
 type Command struct {
 	Line int
-	// Words are those of the line; the first one is "go".
+	// Words are the words of the line; the first one is "go".
 	Words []string
 }
 
-// languages are those that a block may be in which is prose.
+// languages are the languages of blocks that may be prose.
 var languages = []string{"", "json", "markdown", "sh", "text", "txtar", "yaml"}
 
 var fence = regexp.MustCompile("^( *)(```+)(.*)$")
 
-// Parse reads a page. The error has everything that is wrong with its blocks.
+// Parse parses a page. The error lists everything that is wrong with its blocks.
 func Parse(name, text string) (Page, error) {
 	page := Page{Name: name}
 	var errs []error
@@ -90,7 +90,7 @@ func Parse(name, text string) (Page, error) {
 	return page, errors.Join(errs...)
 }
 
-// parseBlock returns what a block does that begins at a line; a step of no kind is prose.
+// parseBlock returns the step of a block that starts at a line; a step without a kind is prose.
 func parseBlock(info string, lines []string, line int) (Step, error) {
 	step := Step{Line: line, Lines: lines}
 	language, rest, _ := strings.Cut(strings.TrimSpace(info), " ")
@@ -118,7 +118,7 @@ func parseBlock(info string, lines []string, line int) (Step, error) {
 	return step, step.check()
 }
 
-// check says what is wrong with a step about a file, whatever is in the tree.
+// check checks a step about a file, independent of the tree.
 func (s Step) check() error {
 	clean := filepath.ToSlash(filepath.Clean(filepath.FromSlash(s.Path)))
 	if s.Path != clean || !filepath.IsLocal(filepath.FromSlash(s.Path)) || s.Path == "." {
@@ -130,10 +130,10 @@ func (s Step) check() error {
 	return nil
 }
 
-// text returns the file that a block is.
+// text returns the file that a block shows.
 func (s Step) text() string { return strings.Join(s.Lines, "\n") + "\n" }
 
-// checkFormat says whether a file of Go is not as gofmt has it.
+// checkFormat returns an error if a Go file isn't formatted with gofmt.
 func checkFormat(path, text string) error {
 	if !strings.HasSuffix(path, ".go") {
 		return nil

@@ -8,12 +8,11 @@ import (
 	"strings"
 )
 
-// Files are the texts of files by their paths, relative to the root of the repository: what
-// a page has added to the tree or has changed in it.
+// Files are the files that a page has added or changed, by path relative to the root of the repository.
 type Files map[string]string
 
-// Walk does what the page says. It reads the files of the tree, and calls run with each
-// command and all files that the page has made above it. It ends at the first error.
+// Walk carries out the steps of the page. It reads the files of the tree, and calls run with each command and
+// all files that the page has made above it. It stops at the first error.
 func (p Page) Walk(tree fs.FS, run func(Command, Files) error) error {
 	files := Files{}
 	for _, step := range p.Steps {
@@ -29,7 +28,7 @@ func (p Page) Walk(tree fs.FS, run func(Command, Files) error) error {
 	return nil
 }
 
-// apply adds to the files what a step says of one.
+// apply applies a step about a file.
 func (f Files) apply(tree fs.FS, step Step) error {
 	if step.Kind == Run {
 		return nil
@@ -67,7 +66,7 @@ func (f Files) read(tree fs.FS, path string) (text string, exists bool, err erro
 	return string(data), err == nil, err
 }
 
-// compare says where a block is not the file that it shows.
+// compare returns an error with the first difference between a block and the file that it quotes.
 func compare(step Step, text string) error {
 	if step.text() == text {
 		return nil
@@ -81,7 +80,7 @@ func compare(step Step, text string) error {
 	return fmt.Errorf("%s doesn't end with a newline: add one", step.Path)
 }
 
-// edit returns a text with the changes of a block made.
+// edit applies the changes of a block to a text.
 func edit(text string, block []string) (string, error) {
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	for len(block) > 0 {
@@ -102,7 +101,7 @@ func edit(text string, block []string) (string, error) {
 	return strings.Join(lines, "\n") + "\n", nil
 }
 
-// change makes the change of a hunk, at the only place that it fits to.
+// change applies a hunk at the only place where it matches.
 func change(lines, hunk []string) ([]string, error) {
 	var before []string
 	for _, line := range hunk {
@@ -142,7 +141,7 @@ func change(lines, hunk []string) ([]string, error) {
 	return append(after, lines[at:]...), nil
 }
 
-// fits reports whether a line of an edit means a line of the file.
+// fits reports whether a line of an edit matches a line of the file.
 func fits(edit, line string) bool {
 	beginning, cut := strings.CutSuffix(edit, "…")
 	return edit == line || cut && strings.HasPrefix(line, beginning)

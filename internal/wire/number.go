@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// NumberOf returns the number of a field of an API type, by the name in its protobuf tag. It is
-// for variables of packages, and panics if there is no such field.
+// NumberOf returns the number of a field of an API type, by the name in its protobuf tag. It panics if there
+// is no such field, so use it for package variables.
 func NumberOf[T any](name string) int {
 	number, _ := tagOf(reflect.TypeFor[T](), name)
 	return number
 }
 
-// FieldsOf returns the fields of an API type that have these names in their protobuf tags. It
-// panics as NumberOf does, and for a field that can't be wanted.
+// FieldsOf returns the fields of an API type with these names in their protobuf tags. It panics like
+// NumberOf, and for a field that Fields can't represent.
 func FieldsOf[T any](names ...string) Fields {
 	var want Fields
 	for _, name := range names {
@@ -34,7 +34,8 @@ func FieldsOf[T any](names ...string) Fields {
 	return want
 }
 
-// tagOf returns what the tag of a field says, such as `protobuf:"bytes,2,rep,name=containers"`.
+// tagOf returns the number and the encoding in a field's tag, such as
+// `protobuf:"bytes,2,rep,name=containers"`.
 func tagOf(object reflect.Type, name string) (number int, encoding string) {
 	for i := range object.NumField() {
 		tag := strings.Split(object.Field(i).Tag.Get("protobuf"), ",")

@@ -1,15 +1,15 @@
 package wire
 
-// Fields are the fields of a message that are wanted, by their encoding. The bit 1<<n stands for
-// the field with the number n. Fields with the numbers from 64 on can't be wanted.
+// Fields are the wanted fields of a message, by encoding. The bit 1<<n stands for field number n; numbers
+// from 64 on can't be represented.
 type Fields struct {
-	// Bytes are fields that have a length: strings, bytes and messages.
+	// Bytes are length-delimited fields: strings, bytes and messages.
 	Bytes uint64
 	// Varints are numbers and bools.
 	Varints uint64
 }
 
-// Reader goes through the wanted fields of a message:
+// Reader iterates over the wanted fields of a message:
 //
 //	r := wire.Read(message)
 //	for r.Next(want) {
@@ -17,8 +17,7 @@ type Fields struct {
 //	}
 //	return r.Err()
 //
-// As in other protobuf decoders, a field that isn't encoded as its definition says counts as
-// unknown: it is skipped.
+// As in other protobuf decoders, a field with another wire type than defined is skipped as unknown.
 type Reader struct {
 	// Number is the number of the current field.
 	Number int
@@ -33,10 +32,10 @@ type Reader struct {
 // Read returns a Reader of a message, before the first field.
 func Read(message []byte) Reader { return Reader{message: message} }
 
-// Next goes to the next wanted field and reports whether there is one. There is none at the end
-// of the message, and in a malformed one; Err tells which.
+// Next advances to the next wanted field and reports whether there is one. It returns false at the end of the
+// message, and if it is malformed; Err tells which.
 //
-// The loop has no function call for the usual fields, which would make it half as slow again.
+// The loop has no function call for the usual fields, because that would make it half as slow again.
 func (r *Reader) Next(want Fields) bool {
 	message, i := r.message, r.end
 	for i < len(message) {
@@ -83,20 +82,20 @@ func (r *Reader) Next(want Fields) bool {
 	return false
 }
 
-// fail ends the message as malformed.
+// fail ends the iteration as malformed.
 func (r *Reader) fail() bool {
 	r.end, r.err = len(r.message), ErrMalformed
 	return false
 }
 
-// Bytes returns the value of the current field, if it has a length.
+// Bytes returns the value of the current field, if it is length-delimited.
 func (r *Reader) Bytes() []byte { return r.message[r.value:r.end:r.end] }
 
-// Start returns where the current field, with its tag, begins in the message.
+// Start returns the offset of the current field, with its tag, in the message.
 func (r *Reader) Start() int { return r.start }
 
-// End returns where the current field ends in the message.
+// End returns the offset of the end of the current field in the message.
 func (r *Reader) End() int { return r.end }
 
-// Err returns what is wrong with the message, when Next has returned false.
+// Err returns the error after Next has returned false; nil at the end of the message.
 func (r *Reader) Err() error { return r.err }

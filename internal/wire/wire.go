@@ -1,13 +1,13 @@
-// Package wire reads messages in protobuf without decoding them. It is for code that reads
-// few of the fields of many objects: packages kube/kinds, controllers/watched and
-// controllers/metadataclient.
+// Package wire reads protobuf messages without decoding them. It is for code that reads few of the fields of
+// many objects: packages kube/kinds, controllers/watched and controllers/metadataclient.
 //
-// A [Reader] goes to the fields that are wanted and skips the others, which takes two or
-// three nanoseconds each. [Entry] reads an entry of a map; [AppendMetadata] and
-// [AppendWithout] copy messages without some of their fields.
+// A [Reader] iterates over the wanted fields and skips the others, at two or three nanoseconds each. [Entry]
+// reads an entry of a map. [AppendMetadata] and [AppendWithout] copy messages without some of their fields.
 //
-// A Reader copies nothing: the bytes of a field are part of the message. All functions are
-// pure and may be called from any goroutine; a Reader belongs to one.
+// # Concurrency
+//
+// A Reader copies nothing and belongs to one goroutine: the bytes of a field are part of the message. All
+// functions are pure and may be called from any goroutine.
 package wire
 
 import (
@@ -18,20 +18,20 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// ErrMalformed is the error of a message that is cut off or is no protobuf.
+// ErrMalformed is returned for a message that is truncated or not protobuf.
 var ErrMalformed = errors.New("the protobuf is cut off or malformed")
 
-// The encodings of nearly all fields, as a tag has them.
+// The wire types of nearly all fields.
 const (
 	varintType = uint64(protowire.VarintType)
 	bytesType  = uint64(protowire.BytesType)
 )
 
-// valid reports whether a field may have the number in a tag.
+// valid reports whether the field number of a tag is valid.
 func valid(tag uint64) bool { return tag>>3-1 < uint64(protowire.MaxValidNumber) }
 
-// long returns the varint of more than one byte at b[i:], and where it ends. If it is malformed,
-// long returns the greatest number, which is no tag and more than any length, and a negative end.
+// long returns the varint of more than one byte at b[i:], and where it ends. If it is malformed, long returns
+// the greatest number, which is no tag and more than any length, and a negative end.
 func long(b []byte, i int) (value uint64, end int) {
 	if i+1 < len(b) && b[i+1] < 0x80 {
 		return uint64(b[i]&0x7f) | uint64(b[i+1])<<7, i + 2
@@ -43,8 +43,8 @@ func long(b []byte, i int) (value uint64, end int) {
 	return value, i + n
 }
 
-// other returns where the value at message[i:] ends, which neither has a length nor is a varint.
-// It returns a negative number if the value is malformed.
+// other returns the end of the value at message[i:], which is neither length-delimited nor a varint; negative
+// if the value is malformed.
 func other(message []byte, tag uint64, i int) (end int) {
 	n := protowire.ConsumeFieldValue(protowire.Number(tag>>3), protowire.Type(tag&7), message[i:])
 	if n < 0 {

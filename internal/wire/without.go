@@ -1,10 +1,9 @@
 package wire
 
-// Metadata is the number of the metadata of an API object.
+// Metadata is the field number of the metadata of an API object.
 const Metadata = 1
 
-// The numbers of fields of a metav1.ObjectMeta
-// (k8s.io/apimachinery/pkg/apis/meta/v1/generated.proto).
+// Field numbers of metav1.ObjectMeta (k8s.io/apimachinery/pkg/apis/meta/v1/generated.proto).
 const (
 	MetadataName              = 1
 	MetadataNamespace         = 3
@@ -17,8 +16,8 @@ const (
 	MetadataManagedFields     = 17
 )
 
-// AppendMetadata appends the metadata of an API object to b, but for the managed fields, which
-// are most of it and seldom of interest.
+// AppendMetadata appends the metadata of an API object to b, without the managed fields, which are most of it
+// and rarely needed.
 func AppendMetadata(b, object []byte) ([]byte, error) {
 	r := Read(object)
 	for r.Next(Fields{Bytes: 1 << Metadata}) {
@@ -30,8 +29,8 @@ func AppendMetadata(b, object []byte) ([]byte, error) {
 	return b, r.Err()
 }
 
-// AppendWithout appends a message to b, but for the fields of one number, which is below 64.
-// The other fields are copied as they are encoded.
+// AppendWithout appends a message to b without the fields of one number, which must be below 64. The other
+// fields are copied as they are encoded.
 func AppendWithout(b, message []byte, number int) ([]byte, error) {
 	r, from := Read(message), 0
 	for r.Next(Fields{Bytes: 1 << number, Varints: 1 << number}) {
