@@ -1,7 +1,5 @@
-// Package awstest is what the test servers for services of AWS have in common: they check the
-// signatures of requests.
-//
-// The packages route53test and cloudmaptest below the providers use it.
+// Package awstest has what the test servers for AWS services share: it checks the signatures of requests.
+// Packages route53test and cloudmaptest use it.
 //
 // # Concurrency
 //

@@ -19,7 +19,7 @@ const (
 	SecretAccessKey = "test-secret-key"
 )
 
-// Refusal says why a signature isn't accepted.
+// Refusal is the error for an invalid signature.
 type Refusal struct {
 	Status        int
 	Code, Message string
@@ -27,9 +27,8 @@ type Refusal struct {
 
 var authorization = regexp.MustCompile(`^AWS4-HMAC-SHA256 Credential=([^/]+)/\d{8}/([^/]+)/([^/]+)/aws4_request, ?SignedHeaders=([^,]+), ?Signature=([0-9a-f]+)$`)
 
-// Signed checks the signature of a request to a service (AWS General Reference, Signature
-// Version 4). It signs the request again with the secret, and compares. It returns nil if the
-// signature is right.
+// Signed checks the signature of a request to a service (AWS General Reference, Signature Version 4): it
+// signs the request again with the secret, and compares. It returns nil if the signature is right.
 func Signed(r *http.Request, body []byte, service string) *Refusal {
 	m := authorization.FindStringSubmatch(r.Header.Get("Authorization"))
 	at, err := time.Parse("20060102T150405Z", r.Header.Get("X-Amz-Date"))

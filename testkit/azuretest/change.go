@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// get answers with a record set.
+// get returns a record set.
 func (s *Server) get(req *request, z *zone) (answer, *Fault) {
 	r := z.sets[setKey{req.Name, req.Type}]
 	if r == nil {
@@ -20,7 +20,7 @@ func notFound(req *request) *Fault {
 	return &Fault{Status: 404, Code: "NotFound", Message: fmt.Sprintf("The resource record '%s' does not exist in resource group '%s'.", req.Name, req.group), Bare: true}
 }
 
-// condition compares the ETags of a request with what is there (dns-zones-records, "Etags").
+// condition compares the ETags of a request with the existing record set (dns-zones-records, "Etags").
 func condition(req *request, there *RecordSet) *Fault {
 	exists := there != nil
 	switch {
@@ -100,7 +100,7 @@ func strict(text []byte, into any) error {
 	return d.Decode(into)
 }
 
-// remove deletes a record set (REST reference, record-sets, delete): 204 says that there was none.
+// remove deletes a record set (REST reference, record-sets, delete). Status 204 means that it didn't exist.
 func (s *Server) remove(req *request, z *zone) (answer, *Fault) {
 	k := setKey{req.Name, req.Type}
 	there := z.sets[k]
@@ -121,5 +121,5 @@ func (s *Server) remove(req *request, z *zone) (answer, *Fault) {
 	return answer{status: 200}, nil
 }
 
-// contains reports whether a list has a word in any case.
+// contains reports whether a list of words has a word.
 func contains(list, word string) bool { return strings.Contains(" "+list+" ", " "+word+" ") }

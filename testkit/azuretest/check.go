@@ -27,11 +27,11 @@ const (
 	privateTypes = "A AAAA CNAME MX PTR SOA SRV TXT"
 )
 
-// label is a part of a name. A wildcard is the leftmost one, and nothing but an asterisk
-// (dns-zones-records, "Wildcard records").
+// label matches a label of a name. A wildcard is the leftmost label, and only an asterisk (dns-zones-records,
+// "Wildcard records").
 var label = regexp.MustCompile(`^[A-Za-z0-9_-]{1,63}$`)
 
-// check returns why a record set can't be, or "".
+// check returns why a record set is invalid, or "".
 func (z *zone) check(r *RecordSet) string {
 	types, most := publicTypes, publicSets
 	if z.kind == private {
@@ -95,8 +95,8 @@ func metadata(m map[string]string) string {
 	return ""
 }
 
-// beside checks what else the name has (dns-zones-records, "CNAME records"). Azure answers such a request with 409
-// (external-dns issues 4855 and 5358).
+// beside checks the other record sets of the name (dns-zones-records, "CNAME records"). Azure responds with
+// 409 to a conflict (external-dns issues 4855 and 5358).
 func (z *zone) beside(r *RecordSet) string {
 	for k := range z.sets {
 		if k.name == r.Name && k.recordType != r.Type && (k.recordType == "CNAME" || r.Type == "CNAME") {
@@ -135,7 +135,7 @@ type one struct {
 	wrong bool
 }
 
-// each returns the records of any type.
+// each returns the records, of any type.
 func each(p *Properties) []one {
 	var list []one
 	add := func(text string, right bool) { list = append(list, one{text, !right}) }

@@ -1,19 +1,16 @@
-// Package azuretest is a server with the APIs of Azure DNS and Azure Private DNS over HTTP, and
-// with what gives out tokens for them, for tests of the provider azure. It checks what Azure checks,
-// and answers as Azure answers (spec/clouds.md §4.8, §5): tokens, rights, conditions on ETags,
-// values, conflicts, limits, pages, too many requests, and listings that lag behind.
+// Package azuretest is a test server with the HTTP APIs of Azure DNS and Azure Private DNS, and their token
+// endpoints, for tests of the provider azure. It validates and responds as Azure does (spec/clouds.md §4.8,
+// §5): tokens, rights, conditions on ETags, values, conflicts, limits, pages, throttling, and listings that
+// lag behind. It has no DNS server.
 //
-// What it knows is from the REST reference (learn.microsoft.com/rest/api/dns: record-sets and
-// zones, API version 2018-05-01; …/rest/api/dns/privatedns, API version 2024-06-01) and from the
-// documentation of Azure DNS (learn.microsoft.com/azure/dns): dns-zones-records,
-// dns-private-records, dns-faq and private-dns-autoregistration, and from
-// azure-subscription-service-limits. The tests of this package name the page for each rule.
+// Its behaviour follows the REST reference (learn.microsoft.com/rest/api/dns: record-sets and zones, API
+// version 2018-05-01; …/rest/api/dns/privatedns, API version 2024-06-01), the documentation of Azure DNS
+// (learn.microsoft.com/azure/dns): dns-zones-records, dns-private-records, dns-faq and
+// private-dns-autoregistration, and azure-subscription-service-limits. The tests of this package name the
+// page for each rule.
 //
-// Start one with [New] and serve it with net/http/httptest over TLS, or use its Transport. [Hooks]
-// make it fail: before a request has an effect, or after it. It has no DNS server.
-//
-// Read it in this order: server.go, hooks.go, token.go, sets.go, zone.go, list.go, change.go,
-// check.go.
+// Start a server with [New], and serve it with net/http/httptest over TLS or use its Transport. [Hooks] make
+// requests fail, before or after they have an effect.
 //
 // # Concurrency
 //

@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// usualPage is how many entries a page has if nobody asks for more (REST reference, $top).
+// usualPage is the default page size (REST reference, $top).
 const usualPage = 100
 
-// listing is what is left of a listing: it shows what there was at its beginning.
+// listing is the rest of a listing, as of its start.
 type listing struct{ entries []any }
 
-// pageOf answers with a page of entries, and with the link of the next one.
+// pageOf returns a page of entries, with the link to the next one.
 func (s *Server) pageOf(req *request, all func() []any) (answer, *Fault) {
 	query := req.http.URL.Query()
 	top := usualPage

@@ -13,7 +13,7 @@ import (
 	"github.com/signpostd/signpost/internal/handlertransport"
 )
 
-// What the server knows, and the credentials that it accepts.
+// The configuration of the server, and the credentials that it accepts.
 const (
 	Subscription = "11111111-2222-3333-4444-555555555555"
 	Group        = "rg-dns"
@@ -22,7 +22,7 @@ const (
 	ClientSecret = "the-client-secret"
 )
 
-// bodyLimit is the most bytes of a request.
+// bodyLimit is the largest request body, in bytes.
 const bodyLimit = 4 << 20
 
 // The versions of the two APIs (REST reference, record-sets and privatedns).
@@ -31,7 +31,7 @@ var (
 	privateVersions = []string{"2018-09-01", "2020-01-01", "2020-06-01", "2024-06-01"}
 )
 
-// Server is a subscription. It implements [http.Handler].
+// Server is an Azure subscription. It implements [http.Handler].
 type Server struct {
 	mu       sync.Mutex
 	zones    []*zone
@@ -55,7 +55,7 @@ func New() *Server {
 	return &Server{denied: map[string]bool{}, tokens: map[string]time.Time{}, listings: map[string]listing{}, page: 1000}
 }
 
-// request is a request that was understood.
+// request is a parsed request.
 type request struct {
 	Call
 	http *http.Request
@@ -65,14 +65,13 @@ type request struct {
 	group string
 }
 
-// answer is what a request is answered with. A nil body is none.
+// answer is a response. A nil body means none.
 type answer struct {
 	status int
 	body   any
 }
 
-// Transport returns a transport whose requests reach the server without a network, so that
-// they may be used with testing/synctest.
+// Transport returns a transport to the server without a network, for testing/synctest.
 func (s *Server) Transport() http.RoundTripper { return handlertransport.New(s) }
 
 // ServeHTTP implements [http.Handler].
@@ -99,7 +98,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// do calls the hooks, and answers.
+// do calls the hooks, and responds.
 func (s *Server) do(w http.ResponseWriter, call Call, perform func() (answer, *Fault)) {
 	s.mu.Lock()
 	s.calls = append(s.calls, call)
@@ -128,7 +127,7 @@ func (s *Server) do(w http.ResponseWriter, call Call, perform func() (answer, *F
 	s.write(w, a)
 }
 
-// route finds out what a request asks for.
+// route determines the operation of a request.
 func (s *Server) route(r *http.Request, body []byte) (*request, *Fault) {
 	path := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
 	if len(path) < 7 || !strings.EqualFold(path[0], "subscriptions") || !strings.EqualFold(path[2], "resourceGroups") ||
@@ -154,7 +153,7 @@ func (s *Server) route(r *http.Request, body []byte) (*request, *Fault) {
 	return req, req.route(path[7:])
 }
 
-// route finds out the operation, from the rest of the path.
+// route determines the operation from the rest of the path.
 func (req *request) route(rest []string) *Fault {
 	req.IfMatch, req.IfNoneMatch = req.http.Header.Get("If-Match"), req.http.Header.Get("If-None-Match")
 	method := req.http.Method
@@ -173,7 +172,7 @@ func (req *request) route(rest []string) *Fault {
 	return nil
 }
 
-// admit checks the token, the rights and how many requests there were.
+// admit checks the token, the rights and the request limit.
 func (s *Server) admit(req *request) *Fault {
 	token, _ := strings.CutPrefix(req.http.Header.Get("Authorization"), "Bearer ")
 	if until, known := s.tokens[token]; !known || !time.Now().Before(until) {
@@ -216,10 +215,10 @@ func (s *Server) perform(req *request) (answer, *Fault) {
 	return s.remove(req, z)
 }
 
-// fail answers with a fault.
+// fail responds with a fault.
 func (s *Server) fail(w http.ResponseWriter, f *Fault) {
 	if f.Cut {
-		// The server of net/http closes the connection, and says nothing.
+		// net/http closes the connection without a response.
 		panic(http.ErrAbortHandler)
 	}
 	if f.RetryAfter != "" {
@@ -251,6 +250,6 @@ func (s *Server) write(w http.ResponseWriter, a answer) {
 	}
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.WriteHeader(a.status)
-	// If the client is gone, nobody can be told.
+	// A write error means that the client has disconnected.
 	_, _ = w.Write(text)
 }

@@ -10,7 +10,7 @@ const (
 	private kind = true
 )
 
-// resource returns the name of its zones in IDs and types.
+// resource returns the name of the service's zones in IDs and types.
 func (k kind) resource() string {
 	if k == private {
 		return "privateDnsZones"
@@ -20,13 +20,13 @@ func (k kind) resource() string {
 
 // RecordSet is a record set, with the properties of either service.
 type RecordSet struct {
-	// Name is relative to the zone; that of the apex is @. Type is such as A.
+	// Name is relative to the zone; the apex is @. Type is such as A.
 	Name, Type string
 	ETag       string
 	Properties
 }
 
-// Properties are what a record set has, in the JSON of Azure DNS (REST reference, record-sets).
+// Properties are the properties of a record set, in the JSON of Azure DNS (REST reference, record-sets).
 type Properties struct {
 	TTL            *int64            `json:"TTL,omitempty"`
 	Metadata       map[string]string `json:"metadata,omitempty"`
@@ -46,7 +46,7 @@ type Properties struct {
 	TXT            []TXT             `json:"TXTRecords,omitempty"`
 }
 
-// privateProperties are the same in the JSON of Azure Private DNS.
+// privateProperties are Properties in the JSON of Azure Private DNS.
 type privateProperties struct {
 	TTL            *int64            `json:"ttl,omitempty"`
 	Metadata       map[string]string `json:"metadata,omitempty"`
@@ -66,7 +66,7 @@ type privateProperties struct {
 	TXT            []TXT             `json:"txtRecords,omitempty"`
 }
 
-// Resource is the resource of Azure that a record set is an alias of.
+// Resource is the target of an alias record set.
 type Resource struct {
 	ID string `json:"id"`
 }
@@ -137,7 +137,6 @@ type wire struct {
 	Properties any    `json:"properties"`
 }
 
-// wire returns the JSON of a record set.
 func (r *RecordSet) wire(z *zone) wire {
 	p := r.Properties
 	p.FQDN = z.fqdn(r.Name)
@@ -151,7 +150,7 @@ func (r *RecordSet) wire(z *zone) wire {
 	return w
 }
 
-// counts returns the number of records of each type, without those that have none.
+// counts returns the number of records by type, for types with records.
 func (p *Properties) counts() map[string]int {
 	counts := map[string]int{
 		"A": len(p.A), "AAAA": len(p.AAAA), "CAA": len(p.CAA), "CNAME": 0, "MX": len(p.MX), "NS": len(p.NS), "PTR": len(p.PTR), "SOA": 0, "SRV": len(p.SRV), "TXT": len(p.TXT),

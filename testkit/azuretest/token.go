@@ -8,19 +8,19 @@ import (
 	"time"
 )
 
-// tokenLife is how long a token is good for.
+// tokenLife is the lifetime of a token.
 const tokenLife = time.Hour
 
-// Assertion is the token of a Kubernetes service account that the server accepts, and Identity the
-// client ID of the managed identity that its machine has.
+// Assertion is the token of a Kubernetes service account that the server accepts. Identity is the client ID
+// of the machine's managed identity.
 const (
 	Assertion = "the-service-account-token"
 	Identity  = "identity"
 )
 
-// identity returns what answers a request that is not to the resource manager: for what a client
-// needs to know to ask for tokens (OpenID Connect Discovery 1.0, 4), or for a token (RFC 6749,
-// 4.4; managed-identities-azure-resources/how-to-use-vm-token). It is nil for all others.
+// identity returns the handler of a request that isn't for the resource manager: for discovery (OpenID
+// Connect Discovery 1.0, 4), or for a token (RFC 6749, 4.4;
+// managed-identities-azure-resources/how-to-use-vm-token). It is nil for other requests.
 func (s *Server) identity(r *http.Request, body string) func() (answer, *Fault) {
 	base := "https://" + r.Host
 	switch path := strings.Trim(r.URL.Path, "/"); {
@@ -53,7 +53,7 @@ func (s *Server) identity(r *http.Request, body string) func() (answer, *Fault) 
 	return nil
 }
 
-// grant answers a request for a token of an application.
+// grant handles a token request of an application.
 func (s *Server) grant(body string) (answer, *Fault) {
 	form, err := url.ParseQuery(body)
 	if err != nil || form.Get("grant_type") != "client_credentials" || form.Get("client_id") != ClientID {

@@ -11,17 +11,17 @@ import (
 // setKey identifies a record set in a zone.
 type setKey struct{ name, recordType string }
 
-// zone is a zone, with what it has had.
+// zone is a zone with its history.
 type zone struct {
 	kind  kind
 	group string
 	name  string
 	sets  map[setKey]*RecordSet
-	// past is what there was before changes, for listings that lag.
+	// past has the states before changes, for listings that lag.
 	past []past
 }
 
-// past is what a zone had until some time.
+// past is the content of a zone until some time.
 type past struct {
 	until time.Time
 	sets  map[setKey]*RecordSet
@@ -33,8 +33,7 @@ func (s *Server) AddZone(name, group string) { s.add(public, name, group) }
 // AddPrivateZone adds a private zone.
 func (s *Server) AddPrivateZone(name, group string) { s.add(private, name, group) }
 
-// add adds a zone with what Azure itself puts there (dns-zones-records, "SOA records" and "NS
-// records").
+// add adds a zone with Azure's own record sets (dns-zones-records, "SOA records" and "NS records").
 func (s *Server) add(k kind, name, group string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -54,8 +53,8 @@ func (s *Server) DeleteZone(name string) {
 	s.zones = slices.DeleteFunc(s.zones, func(z *zone) bool { return z.name == name })
 }
 
-// Set puts a record set into the zones of a name, as somebody else does, or removes it if it has no
-// properties. There is no check.
+// Set puts a record set into the zones of a name as another writer would, without validation, or removes it
+// if it has no properties.
 func (s *Server) Set(zoneName string, r RecordSet) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -74,7 +73,7 @@ func (s *Server) Set(zoneName string, r RecordSet) {
 	}
 }
 
-// Sets returns the record sets of a zone, without those that Azure puts there, in their order.
+// Sets returns the record sets of a zone, without Azure's own, in order.
 func (s *Server) Sets(zoneName string) []RecordSet {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -102,7 +101,7 @@ func (s *Server) Get(zoneName, name, recordType string) *RecordSet {
 	return nil
 }
 
-// find returns a zone, or nil. Names of resources are the same in any case.
+// find returns a zone, or nil. Names of resources are case-insensitive.
 func (s *Server) find(k kind, group, name string) *zone {
 	for _, z := range s.zones {
 		if z.kind == k && strings.EqualFold(z.group, group) && z.name == name {
@@ -118,14 +117,14 @@ func (s *Server) etag() string {
 	return fmt.Sprintf("etag-%d", s.etags)
 }
 
-// remember keeps what the zone has for listings that lag.
+// remember keeps the zone's content for listings that lag.
 func (z *zone) remember() {
 	now := time.Now()
 	z.past = slices.DeleteFunc(z.past, func(p past) bool { return now.Sub(p.until) > time.Minute })
 	z.past = append(z.past, past{until: now, sets: maps.Clone(z.sets)})
 }
 
-// at returns what the zone had at a time.
+// at returns the zone's content at time t.
 func (z *zone) at(t time.Time) map[setKey]*RecordSet {
 	for _, p := range z.past {
 		if t.Before(p.until) {

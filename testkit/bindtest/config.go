@@ -6,43 +6,39 @@ import (
 	"strings"
 )
 
-// Config says what a server has. The zero Config has no zones.
+// Config configures a server. The zero Config has no zones.
 type Config struct {
-	// Zones are the zones that the server is primary for.
+	// Zones are the primary zones of the server.
 	Zones []Zone
 	// Keys are the TSIG keys that the server accepts.
 	Keys []Key
-	// TLS makes the server also listen for DNS over TLS.
+	// TLS enables DNS over TLS.
 	TLS bool
-	// KDC makes the server accept keys that are negotiated with Kerberos (GSS-TSIG, RFC 3645),
-	// with the services of this KDC. The name of such a key is that of the user, such as
-	// alice@EXAMPLE.TEST.
+	// KDC enables keys that are negotiated with Kerberos (GSS-TSIG, RFC 3645), with the services of this KDC.
+	// The name of such a key is the user's, such as alice@EXAMPLE.TEST.
 	KDC *KDC
-	// Options are further lines for the options statement of named.conf. Each ends with a
-	// semicolon.
+	// Options are further lines for the options statement of named.conf, each with a semicolon.
 	Options string
 }
 
 // Zone is a zone with dynamic updates.
 type Zone struct {
-	// Name is without a dot at its end; empty for the root.
+	// Name has no trailing dot; empty for the root.
 	Name string
-	// Key is the name of the key that may transfer and update the zone. If it is empty,
-	// anybody may.
+	// Key is the name of the key that may transfer and update the zone. If it is empty, everybody may.
 	Key string
-	// Policy is the inside of an update-policy statement; it restricts what the key may
-	// update.
+	// Policy is the content of an update-policy statement, which restricts what the key may update.
 	Policy string
-	// Records are further lines of the zone file, after the SOA and the NS of the apex. Names
-	// are relative to the zone; the default TTL is 300.
+	// Records are further lines of the zone file, after the SOA and the NS of the apex. Names are relative to
+	// the zone; the default TTL is 300.
 	Records string
 }
 
 // Key is a TSIG key.
 type Key struct {
-	// Name is without a dot at its end; Algorithm is that of named.conf, such as hmac-sha256.
+	// Name has no trailing dot. Algorithm is as in named.conf, such as hmac-sha256.
 	Name, Algorithm string
-	// Secret is in base64.
+	// Secret is base64-encoded.
 	Secret string
 }
 
@@ -93,8 +89,7 @@ func zoneFile(dir string, i int) string { return filepath.Join(dir, fmt.Sprintf(
 // Contents returns the zone file of a zone, in the format of RFC 1035, section 5.
 func (z Zone) Contents() string {
 	if z.Name == "" {
-		// The root is the only zone that contains its own name server, which then needs an
-		// address.
+		// The root is the only zone that contains its own name server, which then needs an address.
 		z.Records += "\nns.invalid. A 127.0.0.1"
 	}
 	return fmt.Sprintf("$ORIGIN %s\n$TTL 300\n@ SOA ns.invalid. hostmaster.invalid. %d 3600 600 86400 60\n@ NS ns.invalid.\n%s\n",

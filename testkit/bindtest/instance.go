@@ -26,7 +26,7 @@ type instance struct {
 	process *childprocess.Process
 }
 
-// waitReady returns when ready reports true or an error, or when the program has ended.
+// waitReady waits until ready reports true or an error, or the program has ended.
 func (i *instance) waitReady(ctx context.Context, ready func(ctx context.Context) (bool, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()

@@ -13,10 +13,10 @@ import (
 	"github.com/signpostd/signpost/internal/childprocess"
 )
 
-// ErrNoKDC means that the programs of a KDC are not installed.
+// ErrNoKDC is returned if the programs of a KDC are not installed.
 var ErrNoKDC = errors.New("krb5kdc, kdb5_util or kadmin.local isn't installed; run `make deps`, or install the server of MIT Kerberos")
 
-// KDCConfig says what a KDC has.
+// KDCConfig configures a KDC.
 type KDCConfig struct {
 	// Realm is in upper case.
 	Realm string
@@ -30,15 +30,15 @@ type KDCConfig struct {
 type User struct {
 	// Name is the name of the principal without its realm.
 	Name, Password string
-	// NoPreauth makes the KDC answer before the user has proved that he knows the password.
+	// NoPreauth lets the KDC respond before the user has proved to know the password.
 	NoPreauth bool
 }
 
 // KDC is a running krb5kdc.
 type KDC struct {
-	// Addr is where it listens over UDP and TCP.
+	// Addr is the address for UDP and TCP.
 	Addr netip.AddrPort
-	// ConfFile is a krb5.conf for clients, which KRB5_CONFIG has to name.
+	// ConfFile is a krb5.conf for clients, to be set as KRB5_CONFIG.
 	ConfFile string
 
 	instance
@@ -48,8 +48,8 @@ type KDC struct {
 
 type kdcPrograms struct{ krb5kdc, kdb5util, kadmin string }
 
-// StartKDC starts a KDC and waits until it listens. The KDC runs until Stop is called, also
-// after the end of ctx. The error wraps [ErrNoKDC] if the programs are not installed.
+// StartKDC starts a KDC and waits until it listens. The KDC runs until Stop is called, even after the end of
+// ctx. The error wraps [ErrNoKDC] if the programs are not installed.
 func StartKDC(ctx context.Context, c KDCConfig) (*KDC, error) {
 	programs, err := findKDC()
 	if err != nil {
@@ -96,7 +96,7 @@ func startKDC(ctx context.Context, programs kdcPrograms, c KDCConfig) (*KDC, err
 	return k, nil
 }
 
-// prepare chooses a port, writes the files and makes the database.
+// prepare chooses a port, writes the files and creates the database.
 func (k *KDC) prepare(ctx context.Context) error {
 	port, err := childprocess.Port()
 	if err != nil {
@@ -108,8 +108,7 @@ func (k *KDC) prepare(ctx context.Context) error {
 			return fmt.Errorf("write the configuration: %w", err)
 		}
 	}
-	// The password of the database protects nothing here, because it is stored in a file
-	// beside it.
+	// The database password protects nothing here, because it is stored in a file beside it.
 	if err := k.run(ctx, k.programs.kdb5util, "create", "-s", "-P", "database"); err != nil {
 		return err
 	}
@@ -137,7 +136,7 @@ func (k *KDC) addPrincipals(ctx context.Context) error {
 	return nil
 }
 
-// conf returns krb5.conf. It prevents any lookup of names and addresses in DNS.
+// conf returns krb5.conf. It disables all lookups of names and addresses in DNS.
 func (k *KDC) conf() string {
 	return fmt.Sprintf("[libdefaults]\n default_realm = %[1]s\n dns_lookup_kdc = false\n dns_lookup_realm = false\n"+
 		" dns_canonicalize_hostname = false\n rdns = false\n"+
@@ -151,7 +150,7 @@ func (k *KDC) profile() string {
 		"[logging]\n kdc = STDERR\n", k.config.Realm, k.Addr, k.dir)
 }
 
-// command returns a command for one of the programs, which reads only the files of this KDC.
+// command returns a command for one of the programs that reads only the files of this KDC.
 func (k *KDC) command(ctx context.Context, program string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, program, append([]string{"-r", k.config.Realm}, args...)...)
 	cmd.Dir = k.dir
@@ -166,7 +165,7 @@ func (k *KDC) run(ctx context.Context, program string, args ...string) error {
 	return nil
 }
 
-// listens reports whether the KDC says that it listens.
+// listens reports whether the KDC has logged that it listens.
 func (k *KDC) listens(context.Context) (bool, error) {
 	return strings.Contains(k.Log(), "commencing operation"), nil
 }

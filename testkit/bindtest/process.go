@@ -9,7 +9,7 @@ import (
 	"github.com/signpostd/signpost/internal/childprocess"
 )
 
-// launch starts a program, whose output goes to a file.
+// launch starts a program with its output in a file.
 func launch(cmd *exec.Cmd, logFile string) (*childprocess.Process, error) {
 	output, err := os.Create(logFile)
 	if err != nil {

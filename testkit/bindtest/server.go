@@ -18,7 +18,7 @@ import (
 	"github.com/signpostd/signpost/internal/childprocess"
 )
 
-// attempts is how often a server is started: somebody else may take a free port first.
+// attempts is how often the start is tried, because another process may take the chosen port first.
 const attempts = 3
 
 // Server is a running named.
@@ -35,8 +35,8 @@ type Server struct {
 	port, tlsPort uint16
 }
 
-// Start starts a server and waits until it answers. The server runs until Stop is called, also
-// after the end of ctx.
+// Start starts a server and waits until it responds. The server runs until Stop is called, even after the end
+// of ctx.
 func Start(ctx context.Context, c Config) (*Server, error) {
 	program, err := childprocess.Find("named")
 	if err != nil {
@@ -72,10 +72,10 @@ func start(ctx context.Context, program string, c Config) (*Server, error) {
 	return s, nil
 }
 
-// errPortTaken means that somebody else has taken the port first.
+// errPortTaken is returned if another process took the port first.
 var errPortTaken = errors.New("the port is taken")
 
-// onFreePorts calls start again when the ports that it chose were taken.
+// onFreePorts retries start if the chosen ports were taken.
 func onFreePorts[T any](ctx context.Context, start func() (T, error)) (started T, err error) {
 	var errs []error
 	for range attempts {
@@ -138,7 +138,7 @@ func (s *Server) launch() error {
 	return err
 }
 
-// ready reports whether the server answers, and is not another one on the same port.
+// ready reports whether the server responds, and is not another one on the same port.
 func (s *Server) ready(ctx context.Context) (bool, error) {
 	log := s.Log()
 	if strings.Contains(log, "not loaded due to errors") {
@@ -147,7 +147,7 @@ func (s *Server) ready(ctx context.Context) (bool, error) {
 	return strings.Contains(log, "all zones loaded") && s.answers(ctx), nil
 }
 
-// answers asks the server for its identity (RFC 4892), which is s.id.
+// answers queries the server's identity (RFC 4892) and reports whether it is s.id.
 func (s *Server) answers(ctx context.Context) bool {
 	query := new(mdns.Msg)
 	query.SetQuestion("id.server.", mdns.TypeTXT)
@@ -161,8 +161,8 @@ func (s *Server) answers(ctx context.Context) bool {
 	return ok && len(txt.Txt) == 1 && txt.Txt[0] == s.id
 }
 
-// Pause stops all threads of the server until Resume. Its connections stay open and its ports
-// stay taken. Pause returns when all threads have stopped.
+// Pause stops all threads of the server until Resume, and waits until they have stopped. Its connections stay
+// open and its ports taken.
 func (s *Server) Pause(ctx context.Context) error {
 	if err := s.signal(syscall.SIGSTOP); err != nil {
 		return err
@@ -204,7 +204,8 @@ func (s *Server) stopped() (bool, error) {
 // Resume ends a Pause.
 func (s *Server) Resume() error { return s.signal(syscall.SIGCONT) }
 
-// Kill ends the server with SIGKILL, also one that is paused, and returns when it has ended. Its files stay for Restart.
+// Kill ends the server with SIGKILL, even if it is paused, and waits for its end. Its files are kept for
+// Restart.
 func (s *Server) Kill() error {
 	if err := s.signal(syscall.SIGKILL); err != nil {
 		return err
@@ -213,8 +214,8 @@ func (s *Server) Kill() error {
 	return nil
 }
 
-// Restart starts the server again after Kill, at the same addresses and with what its zones have become, and waits until it
-// answers. Its log begins anew.
+// Restart starts the server again after Kill, at the same addresses and with the same zone contents, and
+// waits until it responds. Its log starts anew.
 func (s *Server) Restart(ctx context.Context) error {
 	if err := s.launch(); err != nil {
 		return fmt.Errorf("start named again: %w", err)

@@ -15,7 +15,7 @@ const (
 	zoneSets      = 10000
 )
 
-// Change is one of changes.create.
+// Change is a change as in changes.create.
 type Change struct {
 	Kind      string      `json:"kind,omitempty"`
 	ID        string      `json:"id,omitempty"`
@@ -25,7 +25,7 @@ type Change struct {
 	Deletions []RecordSet `json:"deletions,omitempty"`
 }
 
-// createChange makes all of a change or nothing (reference, changes).
+// createChange applies a change completely or not at all (reference, changes).
 func (s *Server) createChange(req *request) (any, *Fault) {
 	z, change := s.find(req.Zone), req.Change
 	if fault := limits(change); fault != nil {
@@ -65,7 +65,7 @@ func (s *Server) createChange(req *request) (any, *Fault) {
 	return change, nil
 }
 
-// remove takes the deletions off.
+// remove applies the deletions.
 func remove(next map[setKey]*RecordSet, deletions []RecordSet) []*Fault {
 	var faults []*Fault
 	for i := range deletions {
@@ -111,7 +111,7 @@ func quota(name string, limit int) *Fault {
 	return &Fault{Status: 403, Reason: "quotaExceeded", Message: fmt.Sprintf("Quota '%s' exceeded. The limit is %d.", name, limit)}
 }
 
-// entity is how messages name a record set of a change.
+// entity returns the name of a record set of a change in messages.
 func entity(list string, r *RecordSet) string {
 	return fmt.Sprintf("entity.change.%s[%s][%s]", list, r.Name, r.Type)
 }
@@ -119,7 +119,7 @@ func entity(list string, r *RecordSet) string {
 // propagation is how long a change is pending.
 const propagation = 10 * time.Second
 
-// getChange says whether a change has reached the name servers.
+// getChange returns whether a change has reached the name servers.
 func (s *Server) getChange(req *request) (any, *Fault) {
 	made, known := s.changes[req.id]
 	if !known {

@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	// setValues is the most values of a record set, and delegationValues that of an NS
-	// (quotas).
+	// setValues is the largest number of values of a record set, and delegationValues that of an NS record
+	// set (quotas).
 	setValues        = 100
 	delegationValues = 8
 	maxTTL           = 2147483647
@@ -16,12 +16,12 @@ const (
 	maxName          = 253
 )
 
-// recordTypes are those that record sets can have (records-overview).
+// recordTypes are the valid record types (records-overview).
 var recordTypes = []string{
 	"A", "AAAA", "ALIAS", "CAA", "CNAME", "DNSKEY", "DS", "HTTPS", "IPSECKEY", "MX", "NAPTR", "NS", "PTR", "SOA", "SPF", "SRV", "SSHFP", "SVCB", "TLSA", "TXT",
 }
 
-// shape checks an addition by itself (reference, resourceRecordSets).
+// shape checks an addition on its own (reference, resourceRecordSets).
 func shape(z *zone, r *RecordSet) *Fault {
 	invalid := func(field, value string) *Fault {
 		return &Fault{Status: 400, Reason: "invalid", Message: fmt.Sprintf("Invalid value for '%s.%s': '%s'", entity("additions", r), field, value)}
@@ -54,8 +54,8 @@ func shape(z *zone, r *RecordSet) *Fault {
 	return nil
 }
 
-// beside checks what a change leaves: a CNAME is alone and not at the apex (RFC 1034, 3.6.2),
-// and the apex has its NS and its SOA.
+// beside checks the zone after a change: a CNAME is alone and not at the apex (RFC 1034, 3.6.2), and the apex
+// has its NS and its SOA.
 func beside(z *zone, next map[setKey]*RecordSet, c Change) []*Fault {
 	var faults []*Fault
 	for _, recordType := range []string{"NS", "SOA"} {
@@ -82,8 +82,8 @@ func beside(z *zone, next map[setKey]*RecordSet, c Change) []*Fault {
 	return faults
 }
 
-// isName reports whether a name is one. An asterisk that isn't the whole first label is a character
-// like others; no page says that it is refused.
+// isName reports whether a name is valid. An asterisk that isn't the whole first label is allowed, because no
+// page says that it is refused.
 func isName(name string) bool {
 	name = strings.TrimSuffix(name, ".")
 	if len(name) > maxName {
@@ -97,5 +97,5 @@ func isName(name string) bool {
 	return true
 }
 
-// within reports whether a name is that of a domain or below it.
+// within reports whether a name is domain or below it.
 func within(name, domain string) bool { return name == domain || strings.HasSuffix(name, "."+domain) }

@@ -8,13 +8,12 @@ import (
 )
 
 const (
-	// defaultPage is how many items a page has if the request doesn't say, and largestPage the
-	// most.
+	// defaultPage is the default page size, and largestPage the maximum.
 	defaultPage = 100
 	largestPage = 1000
 )
 
-// pageSize reads maxResults.
+// pageSize parses maxResults.
 func pageSize(r *http.Request) (int, *Fault) {
 	text := r.URL.Query().Get("maxResults")
 	if text == "" {
@@ -27,8 +26,8 @@ func pageSize(r *http.Request) (int, *Fault) {
 	return n, nil
 }
 
-// page returns the places of a page among n items, and the token of the next one. A token is
-// the place of its first item.
+// page returns the range of a page among n items, and the token of the next page: the index of its first
+// item.
 func page(req *request, n int) (from, to int, next string, fault *Fault) {
 	size := min(max(req.PageSize, 0), largestPage)
 	if size == 0 {

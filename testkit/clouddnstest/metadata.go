@@ -11,8 +11,8 @@ const (
 	metadataHeader = "Metadata-Flavor"
 )
 
-// serveMetadata answers as the metadata server of a machine whose service account may use the
-// API (compute/docs/metadata/overview).
+// serveMetadata is the metadata server of a machine whose service account may use the API
+// (compute/docs/metadata/overview).
 func (s *Server) serveMetadata(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set(metadataHeader, "Google")
 	if r.Header.Get(metadataHeader) != "Google" || r.Method != http.MethodGet {
@@ -37,6 +37,6 @@ func (s *Server) serveMetadata(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/text")
-	// If the client is gone, nobody can be told.
+	// A write error means that the client has disconnected.
 	_, _ = w.Write([]byte(text))
 }

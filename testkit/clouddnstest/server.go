@@ -13,16 +13,16 @@ import (
 	"github.com/signpostd/signpost/internal/handlertransport"
 )
 
-// Project is the ID of the project that the server has.
+// Project is the ID of the server's project.
 const Project = "test-project"
 
 const (
 	apiPath = "/dns/v1/projects/"
-	// bodyLimit is the most bytes of a request.
+	// bodyLimit is the largest request body, in bytes.
 	bodyLimit = 8 << 20
 )
 
-// The operations of the API that the server has, by their names in the reference.
+// The operations that the server implements, by their names in the reference.
 const (
 	ListZones    = "managedZones.list"
 	ListSets     = "resourceRecordSets.list"
@@ -30,13 +30,13 @@ const (
 	GetChange    = "changes.get"
 )
 
-// Server is a project. It implements [http.Handler].
+// Server is a Google Cloud project. It implements [http.Handler].
 type Server struct {
 	mu    sync.Mutex
 	zones []*zone
-	// changes has the time at which each change was made.
+	// changes has the time of each change.
 	changes map[string]time.Time
-	// tokens has the time at which each access token ends.
+	// tokens has the expiry of each access token.
 	tokens   map[string]time.Time
 	denied   map[string]bool
 	calls    []Call
@@ -54,18 +54,17 @@ func New() *Server {
 	return &Server{changes: map[string]time.Time{}, tokens: map[string]time.Time{}, denied: map[string]bool{}, now: time.Now}
 }
 
-// request is a request to the API that was understood.
+// request is a parsed request to the API.
 type request struct {
 	Call
 	http *http.Request
-	// id is that of a change that is asked for.
+	// id is the ID of the requested change.
 	id string
-	// answer has the effect, and returns the answer. It is called with the lock.
+	// answer carries out the request and returns the response. It is called with the lock held.
 	answer func(*request) (any, *Fault)
 }
 
-// Transport returns a transport whose requests reach the server without a network, so that
-// they may be used with testing/synctest.
+// Transport returns a transport to the server without a network, for testing/synctest.
 func (s *Server) Transport() http.RoundTripper { return handlertransport.New(s) }
 
 // ServeHTTP implements [http.Handler].
@@ -111,7 +110,7 @@ func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request, body []byte) {
 	write(w, http.StatusOK, answer)
 }
 
-// route finds out what a request asks for.
+// route determines the operation of a request.
 func (s *Server) route(r *http.Request, body []byte) (*request, *Fault) {
 	unknown := &Fault{Status: 404, Reason: "notFound", Message: "Not Found"}
 	rest, ok := strings.CutPrefix(r.URL.Path, apiPath)
@@ -144,7 +143,7 @@ func (s *Server) route(r *http.Request, body []byte) (*request, *Fault) {
 	return req, fault
 }
 
-// decode reads a change, in which nothing unknown may be.
+// decode parses a change, in which unknown fields are errors.
 func decode(body []byte, into any) *Fault {
 	decoder := json.NewDecoder(bytes.NewReader(body))
 	decoder.DisallowUnknownFields()
@@ -154,7 +153,7 @@ func decode(body []byte, into any) *Fault {
 	return nil
 }
 
-// admit checks the rate and the rights, and notes the call.
+// admit checks the rate and the rights, and records the call.
 func (s *Server) admit(req *request) (Hooks, *Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -187,7 +186,7 @@ func (s *Server) perform(req *request) (any, *Fault) {
 	return answer, fault
 }
 
-// errorItem is one of the errors of an answer (error-messages).
+// errorItem is one error of a response (error-messages).
 type errorItem struct {
 	Message string `json:"message"`
 	Domain  string `json:"domain"`
@@ -202,10 +201,10 @@ type errorAnswer struct {
 	} `json:"error"`
 }
 
-// fail answers with a fault.
+// fail responds with a fault.
 func fail(w http.ResponseWriter, f *Fault) {
 	if f.Cut {
-		// The server of net/http closes the connection, and says nothing.
+		// net/http closes the connection without a response.
 		panic(http.ErrAbortHandler)
 	}
 	var answer errorAnswer
@@ -227,6 +226,6 @@ func write(w http.ResponseWriter, status int, answer any) {
 	}
 	w.Header().Set("Content-Type", "application/json; charset=UTF-8")
 	w.WriteHeader(status)
-	// If the client is gone, nobody can be told.
+	// A write error means that the client has disconnected.
 	_, _ = w.Write(text)
 }

@@ -21,7 +21,7 @@ import (
 const (
 	// Account is the service account that may use the API.
 	Account = "publisher@" + Project + ".iam.gserviceaccount.com"
-	// Scope is the one that a token needs.
+	// Scope is the scope that a token needs.
 	Scope = "https://www.googleapis.com/auth/ndev.clouddns.readwrite"
 
 	tokenPath = "/token"
@@ -31,7 +31,7 @@ const (
 	grantType = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 )
 
-// key is that of the service account. It is made once, because that takes a while.
+// key is the key of the service account. It is created once, because that is slow.
 var key = sync.OnceValue(func() *rsa.PrivateKey {
 	k, err := rsa.GenerateKey(rand.Reader, keyBits)
 	if err != nil {
@@ -40,8 +40,7 @@ var key = sync.OnceValue(func() *rsa.PrivateKey {
 	return k
 })
 
-// CredentialsJSON returns the file of the service account, as GOOGLE_APPLICATION_CREDENTIALS
-// names it.
+// CredentialsJSON returns the credentials file of the service account, for GOOGLE_APPLICATION_CREDENTIALS.
 func CredentialsJSON() []byte {
 	der, err := x509.MarshalPKCS8PrivateKey(key())
 	if err != nil {
@@ -87,7 +86,7 @@ func (s *Server) issue() tokenAnswer {
 	return tokenAnswer{AccessToken: token, ExpiresIn: int(lifetime.Seconds()), TokenType: "Bearer"}
 }
 
-// verify checks an assertion: its signature, and what it claims.
+// verify checks the signature and the claims of an assertion.
 func (s *Server) verify(assertion string) error {
 	parts := strings.Split(assertion, ".")
 	if len(parts) != 3 {
@@ -138,7 +137,7 @@ func (s *Server) authorized(r *http.Request) *Fault {
 	return &Fault{Status: 401, Reason: "authError", Message: "Request had invalid authentication credentials."}
 }
 
-// Revoke ends all tokens.
+// Revoke invalidates all tokens.
 func (s *Server) Revoke() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -8,12 +8,12 @@ import (
 )
 
 const (
-	// maxString is the most bytes of one string of a TXT record (RFC 1035, 3.3).
+	// maxString is the longest string of a TXT record, in bytes (RFC 1035, 3.3).
 	maxString = 255
 	maxOctet  = 255
 )
 
-// valid checks a value (json-record).
+// valid validates a value (json-record).
 func valid(recordType, v string) bool {
 	fields := strings.Fields(v)
 	switch recordType {
@@ -43,14 +43,14 @@ func areNumbers(fields []string) bool {
 	return true
 }
 
-// isHost reports whether a value names a host, with a dot at its end.
+// isHost reports whether a value is a host name with a trailing dot.
 func isHost(v string) bool { return v == "." || strings.HasSuffix(v, ".") && isName(v) }
 
-// character is one of a quoted string: an escape in decimal, an escaped one, or another one
-// that may stand for itself (RFC 1035, 5.1).
+// character matches one character of a quoted string: a decimal escape, an escaped character, or one that
+// needs no escape (RFC 1035, 5.1).
 var character = regexp.MustCompile(`^(?:\\([0-9]{3})|\\[^0-9]|[^"\\\x00-\x1f\x7f-\x{10ffff}])`)
 
-// isText reports whether a value is a list of strings, each quoted or a word.
+// isText reports whether a value is a list of strings, each quoted or a single word.
 func isText(v string) bool {
 	for rest := v; ; {
 		quoted := strings.HasPrefix(rest, `"`)

@@ -13,19 +13,19 @@ import (
 
 // Zone is a managed zone.
 type Zone struct {
-	// Name is that of the zone as a resource, such as shop-test.
+	// Name is the name of the resource, such as shop-test.
 	Name string
-	// ID is made by the server.
+	// ID is assigned by the server.
 	ID uint64
-	// DNSName ends with a dot.
+	// DNSName has a trailing dot.
 	DNSName string
 	Private bool
-	// Peering, Forwarding and Directory are true for zones whose records are elsewhere: in
-	// another network, at other servers, or in Service Directory.
+	// Peering, Forwarding and Directory mark zones whose records are elsewhere: in another network, at other
+	// servers, or in Service Directory.
 	Peering, Forwarding, Directory bool
 }
 
-// RecordSet is a record set as the API has it.
+// RecordSet is a record set of the API.
 type RecordSet struct {
 	Kind  string   `json:"kind,omitempty"`
 	Name  string   `json:"name"`
@@ -34,16 +34,16 @@ type RecordSet struct {
 	Datas []string `json:"rrdatas,omitempty"`
 	// Signatures is always empty.
 	Signatures []string `json:"signatureRrdatas,omitempty"`
-	// Policy is a routing policy, in the place of Datas.
+	// Policy is a routing policy, instead of Datas.
 	Policy json.RawMessage `json:"routingPolicy,omitempty"`
 }
 
-// setKey tells the record sets of a zone apart.
+// setKey identifies a record set in a zone.
 type setKey struct{ name, recordType string }
 
 func (r *RecordSet) key() setKey { return setKey{r.Name, r.Type} }
 
-// same reports whether a deletion describes what is there, in any order of the values.
+// same reports whether a deletion matches the existing record set, with the values in any order.
 func (r *RecordSet) same(o *RecordSet) bool {
 	return r.TTL == o.TTL && slices.Equal(slices.Sorted(slices.Values(r.Datas)), slices.Sorted(slices.Values(o.Datas))) && bytes.Equal(r.Policy, o.Policy)
 }
@@ -52,22 +52,21 @@ func order(a, b *RecordSet) int {
 	return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Type, b.Type))
 }
 
-// canonical returns a name as the API answers it: in lower case, with a dot at its end.
+// canonical returns a name as the API returns it: in lower case, with a trailing dot.
 func canonical(name string) string { return strings.ToLower(strings.TrimSuffix(name, ".")) + "." }
 
-// zone is a managed zone with its record sets. Its versions are never changed.
+// zone is a managed zone with its record sets. Its versions are immutable.
 type zone struct {
 	Zone
 	now *contents
-	// before are older versions, in the order in which they were replaced. They are only kept
-	// while listings lag.
+	// before are older versions, the oldest first. They are kept only while listings lag.
 	before []replaced
 }
 
-// contents are the record sets of a zone at a time.
+// contents are the record sets of a zone at one time.
 type contents struct {
 	sets map[setKey]*RecordSet
-	// sorted is made when it is asked for.
+	// sorted is computed on demand.
 	sorted []*RecordSet
 }
 
@@ -83,7 +82,7 @@ func (c *contents) list() []*RecordSet {
 	return c.sorted
 }
 
-// at returns the record sets that a listing shows at a time.
+// at returns the record sets of a listing at time t.
 func (z *zone) at(t time.Time) *contents {
 	for _, old := range z.before {
 		if t.Before(old.until) {
@@ -101,7 +100,7 @@ func (z *zone) replace(next map[setKey]*RecordSet, now time.Time, lag time.Durat
 	z.now = &contents{sets: next}
 }
 
-// AddZone makes a zone with the record sets that Cloud DNS puts there.
+// AddZone creates a zone with Cloud DNS' own record sets.
 func (s *Server) AddZone(z Zone) {
 	z.DNSName = canonical(z.DNSName)
 	const sixHours = 21600
@@ -115,14 +114,14 @@ func (s *Server) AddZone(z Zone) {
 	s.zones = append(s.zones, &zone{Zone: z, now: &contents{sets: map[setKey]*RecordSet{ns.key(): ns, soa.key(): soa}}})
 }
 
-// DeleteZone removes a zone with its record sets.
+// DeleteZone deletes a zone with its record sets.
 func (s *Server) DeleteZone(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.zones = slices.DeleteFunc(s.zones, func(z *zone) bool { return z.Name == name })
 }
 
-// Put stores a record set as somebody else might have, without any check.
+// Put stores a record set as another writer would, without validation.
 func (s *Server) Put(zoneName string, r RecordSet) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -133,7 +132,7 @@ func (s *Server) Put(zoneName string, r RecordSet) {
 	z.replace(next, s.now(), s.lag)
 }
 
-// Fill stores many record sets, as a project has them whose limits Google has raised.
+// Fill stores n record sets, even beyond the default limits, which Google may raise for a project.
 func (s *Server) Fill(zoneName string, n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -146,7 +145,7 @@ func (s *Server) Fill(zoneName string, n int) {
 	z.replace(next, s.now(), s.lag)
 }
 
-// Remove removes a record set as somebody else might, without any check.
+// Remove removes a record set as another writer would, without validation.
 func (s *Server) Remove(zoneName, name, recordType string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -156,7 +155,7 @@ func (s *Server) Remove(zoneName, name, recordType string) {
 	z.replace(next, s.now(), s.lag)
 }
 
-// Sets returns what a zone has, but the NS and the SOA of its apex, in the order of a listing.
+// Sets returns the record sets of a zone except the NS and SOA of its apex, in the order of a listing.
 func (s *Server) Sets(zoneName string) []RecordSet {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -14,10 +14,10 @@ type Changes struct {
 	Posts   []Change `json:"posts"`
 }
 
-// Size returns how many operations there are.
+// Size returns the number of operations.
 func (c Changes) Size() int { return len(c.Deletes) + len(c.Patches) + len(c.Puts) + len(c.Posts) }
 
-// Change is one operation: what of a record is given.
+// Change is one operation, with the given fields of a record.
 type Change struct {
 	ID       string          `json:"id"`
 	Type     *string         `json:"type"`
@@ -31,14 +31,14 @@ type Change struct {
 	Tags     *[]string       `json:"tags"`
 }
 
-// The most operations of a batch (dns/manage-dns-records/how-to/batch-record-changes).
+// The largest batches (dns/manage-dns-records/how-to/batch-record-changes).
 const (
 	freeBatch = 200
 	paidBatch = 3500
 )
 
-// batch makes all changes of a batch or none, in the order of the kinds: deletes, patches, puts, posts
-// (dns/manage-dns-records/how-to/batch-record-changes). The first error is the answer.
+// batch applies a batch completely or not at all, by kind: deletes, patches, puts, posts
+// (dns/manage-dns-records/how-to/batch-record-changes). The response is the first error.
 func (s *Server) batch(req *request) (result, *Fault) {
 	z := s.find(req.Zone)
 	most := paidBatch
@@ -74,12 +74,12 @@ func (s *Server) batch(req *request) (result, *Fault) {
 	return result{value: b.made}, nil
 }
 
-// batching is a batch that is being made.
+// batching is a batch being applied.
 type batching struct {
 	server *Server
 	zone   *zone
 	next   map[string]*Record
-	// byName has the IDs of records, and maybe of some that are gone.
+	// byName has the IDs of records by name, and possibly of deleted ones.
 	byName map[string][]string
 	made   map[string][]*Record
 }
@@ -125,7 +125,7 @@ func (b *batching) post(c Change) (*Record, *Fault) {
 	return b.set(Record{ID: b.server.nextID(), TTL: 1}, c)
 }
 
-// set stores a record with what is given of it.
+// set stores a record with the given fields.
 func (b *batching) set(r Record, c Change) (*Record, *Fault) {
 	give(&r.Type, c.Type)
 	give(&r.Name, c.Name)

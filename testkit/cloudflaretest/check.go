@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// mostCombined is the most characters in all records of a name and type
+	// mostCombined is the largest number of characters in all records of a name and type
 	// (dns/manage-dns-records/reference/dns-record-types).
 	mostCombined = 8192
 	mostTTL      = 86400
@@ -17,12 +17,12 @@ const (
 	mostName     = 253
 )
 
-// invalid returns the fault for a record that can't be.
+// invalid returns the fault for an invalid record.
 func invalid(code int, cause string) *Fault {
 	return &Fault{Status: 400, Code: 1004, Message: "DNS Validation Error", Cause: cause, CauseCode: code}
 }
 
-// check checks a record, and puts it into the form in which it is kept.
+// check validates a record and normalizes it.
 func (b *batching) check(r *Record) *Fault {
 	r.Proxable = r.Type == "A" || r.Type == "AAAA" || r.Type == "CNAME"
 	if !validName(r.Name) {
@@ -37,7 +37,7 @@ func (b *batching) check(r *Record) *Fault {
 	return b.conflicts(r)
 }
 
-// attributes checks what a record has beside its value (dns/manage-dns-records/reference/record-attributes,
+// attributes checks everything but the value of a record (dns/manage-dns-records/reference/record-attributes,
 // dns/manage-dns-records/reference/ttl).
 func (b *batching) attributes(r *Record) *Fault {
 	least, comment, tags := int64(60), 500, 20
@@ -96,7 +96,7 @@ func content(r *Record) *Fault {
 	return nil
 }
 
-// host checks a record whose content is a name.
+// host checks a record whose content is a host name.
 func host(r *Record) *Fault {
 	r.Content = strings.ToLower(strings.TrimSuffix(r.Content, "."))
 	if r.Type == "MX" {
@@ -114,7 +114,7 @@ func host(r *Record) *Fault {
 	return nil
 }
 
-// service checks an SRV record. Its value is in data; content is made of it.
+// service checks an SRV record. Its value is in data, from which content is derived.
 func service(r *Record) *Fault {
 	d := r.Data
 	if d == nil || d.Priority == nil || d.Weight == nil || d.Port == nil || d.Target == "" {
@@ -134,7 +134,7 @@ func service(r *Record) *Fault {
 	return nil
 }
 
-// validName reports whether a name can be.
+// validName reports whether a name is valid.
 func validName(name string) bool {
 	if len(name) > mostName {
 		return false
@@ -147,8 +147,7 @@ func validName(name string) bool {
 	return true
 }
 
-// conflicts checks a record against the others of its name (API reference, notes on creating a
-// record).
+// conflicts checks a record against the other records of its name (API reference, notes on creating a record).
 func (b *batching) conflicts(r *Record) *Fault {
 	combined := len(r.Content)
 	for _, id := range slices.Compact(slices.Sorted(slices.Values(b.byName[r.Name]))) {

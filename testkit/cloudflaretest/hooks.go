@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// The operations that the server has.
+// The operations that the server implements.
 const (
 	ListZones      = "ListZones"
 	GetZone        = "GetZone"
@@ -23,46 +23,44 @@ const (
 // Call is a request to the API.
 type Call struct {
 	Operation string
-	// Zone is the ID of the zone that it is about; empty is none.
+	// Zone is the ID of the zone of the request; empty for none.
 	Zone  string
 	Query url.Values
-	// Changes are those of [Batch].
+	// Changes is the body of a [Batch].
 	Changes Changes
 }
 
-// Fault is how a request fails.
+// Fault is the failure of a request.
 type Fault struct {
 	Status  int
 	Code    int
 	Message string
-	// Cause and CauseCode are in the chain of the error.
+	// Cause and CauseCode are in the error chain.
 	Cause      string
 	CauseCode  int
 	RetryAfter time.Duration
-	// Cut is true if the connection is closed without an answer.
+	// Cut is true if the connection is closed without a response.
 	Cut bool
 }
 
-// The faults of Cloudflare that tests ask for most.
+// The faults that tests use most.
 var (
-	// Failed is what Cloudflare answers when it fails itself.
+	// Failed is an internal error of Cloudflare.
 	Failed = &Fault{Status: 500, Code: 10013, Message: "An unknown error has occurred"}
-	// Lost is a connection that ends without an answer.
+	// Lost is a connection that is closed without a response.
 	Lost = &Fault{Cut: true}
 )
 
-// Throttled is what Cloudflare answers when there are too many requests
-// (fundamentals/api/reference/limits).
+// Throttled is the response to too many requests (fundamentals/api/reference/limits).
 func Throttled(after time.Duration) *Fault {
 	return &Fault{Status: 429, Code: 971, Message: "Please wait and consider throttling your request speed", RetryAfter: after}
 }
 
 // Hooks make requests fail. They are called without a lock.
 type Hooks struct {
-	// Before is called first. If it returns a fault, nothing is done.
+	// Before is called first. If it returns a fault, the request has no effect.
 	Before func(Call) *Fault
-	// After is called when the request has had its effect. A fault takes the place of the
-	// answer.
+	// After is called when the request has had its effect. A fault replaces the response.
 	After func(Call) *Fault
 }
 
@@ -73,29 +71,28 @@ func (s *Server) SetHooks(h Hooks) {
 	s.hooks = h
 }
 
-// SetLag has listings show what there was some time ago.
+// SetLag makes listings lag behind by d.
 func (s *Server) SetLag(d time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.lag = d
 }
 
-// SetRate limits how many requests are answered in five minutes; zero is for any number. Others
-// get [Throttled].
+// SetRate limits the requests per five minutes; zero means no limit. Further requests get [Throttled].
 func (s *Server) SetRate(requests int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.rate, s.used, s.since = requests, 0, time.Now()
 }
 
-// Deny takes away the permission for an operation on a zone, or on all zones if the ID is empty.
+// Deny denies an operation on a zone, or on all zones if the ID is empty.
 func (s *Server) Deny(operation, zoneID string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.denied[Call{Operation: operation, Zone: zoneID}.right()] = true
 }
 
-// Permit gives back what [Server.Deny] has taken.
+// Permit undoes [Server.Deny].
 func (s *Server) Permit(operation, zoneID string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -111,12 +108,12 @@ func (s *Server) Calls() []Call {
 	return calls
 }
 
-// Refused returns how many requests the server has refused for what they asked for.
+// Refused returns the number of requests that the server rejected as invalid.
 func (s *Server) Refused() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.refused
 }
 
-// right is a key for the permissions that are missing.
+// right is the key of a denied permission.
 func (c Call) right() string { return c.Operation + " " + c.Zone }

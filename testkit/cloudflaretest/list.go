@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// The sizes of pages (API reference, per_page of each list).
+// Page sizes (API reference, per_page of each list).
 const (
 	smallestPage  = 1
 	recordsPage   = 100
@@ -38,7 +38,7 @@ func page[T any](req *request, list []T, usual, most int) (result, *Fault) {
 	return result{value: rows, info: &info{Page: number, PerPage: size, Count: len(rows), TotalCount: len(list), TotalPages: len(pages)}}, nil
 }
 
-// number returns a number of the query.
+// number returns a number in the query.
 func (r *request) number(name string, usual, least, most int) (int, *Fault) {
 	text := r.Query.Get(name)
 	if text == "" {
@@ -54,7 +54,7 @@ func (r *request) number(name string, usual, least, most int) (int, *Fault) {
 func (s *Server) listZones(req *request) (result, *Fault) {
 	var list []zoneAnswer
 	for _, z := range s.zones {
-		// What the credentials may not see isn't listed.
+		// Zones that the credentials may not see are not listed.
 		if !s.denied[Call{Operation: GetZone, Zone: z.ID}.right()] {
 			list = append(list, z.answer())
 		}
@@ -67,7 +67,7 @@ func (s *Server) getZone(req *request) (result, *Fault) {
 	return result{value: s.find(req.Zone).answer()}, nil
 }
 
-// filters are the parameters for records that the server knows.
+// filters are the supported query parameters for records.
 var filters = []string{"page", "per_page", "order", "direction", "name.exact", "name.endswith", "type"}
 
 func (s *Server) listRecords(req *request) (result, *Fault) {

@@ -21,15 +21,15 @@ const (
 )
 
 const (
-	// root is what all paths begin with.
+	// root is the prefix of all paths.
 	root = "/client/v4/"
-	// bodyLimit is the most bytes of a request.
+	// bodyLimit is the largest request body, in bytes.
 	bodyLimit = 32 << 20
-	// window is the time for which requests are counted (fundamentals/api/reference/limits).
+	// window is the period of the rate limit (fundamentals/api/reference/limits).
 	window = 5 * time.Minute
 )
 
-// Server is the API, with what the credentials may see. It implements [http.Handler].
+// Server is the API, with the zones that the credentials may see. It implements [http.Handler].
 type Server struct {
 	mu     sync.Mutex
 	zones  []*zone
@@ -37,7 +37,7 @@ type Server struct {
 	calls  []Call
 	hooks  Hooks
 	lag    time.Duration
-	// rate is how many requests are answered in a window; zero is any number.
+	// rate is the limit of requests per window; zero means none.
 	rate, used int
 	since      time.Time
 	ids        int
@@ -48,27 +48,27 @@ type Server struct {
 // New returns a server without zones.
 func New() *Server { return &Server{denied: map[string]bool{}} }
 
-// request is a request that was understood.
+// request is a parsed request.
 type request struct {
 	Call
 	http *http.Request
 	body []byte
-	// id is that of what the request is about, below its zone.
+	// id is the ID of the request's object, below its zone.
 	id string
-	// answer has the effect, and returns the result. It is called with the lock.
+	// answer carries out the request and returns the result. It is called with the lock held.
 	answer func(*request) (result, *Fault)
 }
 
-// result is what a successful request is answered with.
+// result is the result of a successful request.
 type result struct {
 	status int
 	value  any
 	info   *info
-	// bare is true for an answer without an envelope.
+	// bare is true for a response without an envelope.
 	bare bool
 }
 
-// info is result_info.
+// info is the result_info of a response.
 type info struct {
 	Page       int `json:"page"`
 	PerPage    int `json:"per_page"`
@@ -92,8 +92,7 @@ type envelope struct {
 	Info     *info     `json:"result_info,omitempty"`
 }
 
-// Transport returns a transport whose requests reach the server without a network, so that
-// they may be used with testing/synctest.
+// Transport returns a transport to the server without a network, for testing/synctest.
 func (s *Server) Transport() http.RoundTripper { return handlertransport.New(s) }
 
 // ServeHTTP implements [http.Handler].
@@ -153,7 +152,7 @@ func authenticate(h http.Header) *Fault {
 	return nil
 }
 
-// route finds out what a request asks for.
+// route determines the operation of a request.
 func (s *Server) route(r *http.Request, body []byte) (*request, *Fault) {
 	path := strings.Split(strings.TrimPrefix(r.URL.Path, root), "/")
 	unknown := &Fault{Status: 404, Code: 7000, Message: "No route for that URI"}
@@ -186,7 +185,7 @@ func (s *Server) route(r *http.Request, body []byte) (*request, *Fault) {
 
 type route struct {
 	method, path string
-	// zone is true if it is about a zone, and id if there is an ID at the end.
+	// zone is true if the path has a zone, and id if it ends with an ID.
 	zone, id  bool
 	operation string
 	answer    func(*request) (result, *Fault)
@@ -209,7 +208,7 @@ func (s *Server) routes() []route {
 	}
 }
 
-// understand reads the body of a batch.
+// understand parses the body of a batch.
 func (r *request) understand() *Fault {
 	if r.Operation != Batch {
 		return nil
@@ -220,7 +219,7 @@ func (r *request) understand() *Fault {
 	return nil
 }
 
-// admit checks the rate and the permissions, and notes the call.
+// admit checks the rate and the permissions, and records the call.
 func (s *Server) admit(req *request) (Hooks, *Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -256,10 +255,10 @@ func (s *Server) perform(req *request) (result, *Fault) {
 	return answer, fault
 }
 
-// fail answers with a fault.
+// fail responds with a fault.
 func (s *Server) fail(w http.ResponseWriter, f *Fault) {
 	if f.Cut {
-		// The server of net/http closes the connection, and says nothing.
+		// net/http closes the connection without a response.
 		panic(http.ErrAbortHandler)
 	}
 	m := message{Code: f.Code, Message: f.Message}
@@ -284,11 +283,11 @@ func (s *Server) write(w http.ResponseWriter, status int, answer any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("CF-RAY", ray)
 	w.WriteHeader(status)
-	// If the client is gone, nobody can be told.
+	// A write error means that the client has disconnected.
 	_, _ = w.Write(text)
 }
 
-// nextID returns an ID that nothing has yet.
+// nextID returns an unused ID.
 func (s *Server) nextID() string {
 	s.ids++
 	return fmt.Sprintf("%032x", s.ids)

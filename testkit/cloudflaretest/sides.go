@@ -17,7 +17,7 @@ type Hostname struct {
 	SSL      SSL    `json:"ssl"`
 }
 
-// SSL is what is asked for about the certificate of a custom hostname.
+// SSL is the requested certificate of a custom hostname.
 type SSL struct {
 	Type         string `json:"type"`
 	Method       string `json:"method"`
@@ -28,7 +28,7 @@ type SSL struct {
 	} `json:"settings"`
 }
 
-// PutHostname stores a custom hostname as somebody else might have.
+// PutHostname stores a custom hostname as another writer would.
 func (s *Server) PutHostname(zoneID string, h Hostname) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -43,7 +43,7 @@ func (s *Server) Hostnames(zoneID string) []Hostname {
 	return s.find(zoneID).sortedHostnames()
 }
 
-// PutRegion gives a name a region, as somebody else might have.
+// PutRegion sets the region of a name as another writer would.
 func (s *Server) PutRegion(zoneID, name, key string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -74,7 +74,7 @@ func (s *Server) listHostnames(req *request) (result, *Fault) {
 	return page(req, list, hostnamesPage, mostHostnames)
 }
 
-// reserved are names that no custom hostname can be below
+// reserved are domains that custom hostnames must not be below
 // (cloudflare-for-platforms/cloudflare-for-saas/reference/status-codes/custom-hostnames).
 var reserved = []string{"example.com", "example.net", "example.org", "test", "example", "invalid", "localhost"}
 
@@ -127,7 +127,7 @@ func (s *Server) deleteHostname(req *request) (result, *Fault) {
 	return result{value: map[string]string{"id": req.id}, bare: true}, nil
 }
 
-// regionAnswer is the region of a name as the API has it.
+// regionAnswer is the region of a name in the API.
 type regionAnswer struct {
 	Hostname string `json:"hostname"`
 	Key      string `json:"region_key"`

@@ -19,11 +19,11 @@ const (
 // Zone is a zone.
 type Zone struct {
 	ID, Name string
-	// Plan is the one of [Free], [Pro] and [Enterprise]; empty is Free.
+	// Plan is [Free], [Pro] or [Enterprise]; empty means Free.
 	Plan string
-	// Quota is how many records the zone may have; zero is any number.
+	// Quota limits the number of records; zero means no limit.
 	Quota int
-	// Pending is true if the zone isn't delegated to Cloudflare yet.
+	// Pending is true until the zone is delegated to Cloudflare.
 	Pending bool
 }
 
@@ -43,7 +43,7 @@ type Record struct {
 	Meta     map[string]any `json:"meta"`
 }
 
-// Data is what an SRV record has in its data.
+// Data is the data of an SRV record.
 type Data struct {
 	Priority *int   `json:"priority"`
 	Weight   *int   `json:"weight"`
@@ -51,14 +51,13 @@ type Data struct {
 	Target   string `json:"target"`
 }
 
-// zone is a zone with its records. Its versions are never changed.
+// zone is a zone with its records. Its versions are immutable.
 type zone struct {
 	Zone
 	now map[string]*Record
-	// before are older versions, in the order in which they were replaced. They are only kept
-	// while listings lag.
+	// before are older versions, the oldest first. They are kept only while listings lag.
 	before []replaced
-	// hostnames are custom hostnames by their IDs, and regions have the region of each name.
+	// hostnames are the custom hostnames by ID, and regions the regions by name.
 	hostnames map[string]*Hostname
 	regions   map[string]string
 }
@@ -68,7 +67,7 @@ type replaced struct {
 	rows  map[string]*Record
 }
 
-// at returns the records that a listing shows that lags behind.
+// at returns the records of a listing that lags behind.
 func (z *zone) at(t time.Time) map[string]*Record {
 	for _, old := range z.before {
 		if t.Before(old.until) {
@@ -87,7 +86,7 @@ func (z *zone) replace(next map[string]*Record, lag time.Duration) {
 	z.now = next
 }
 
-// AddZone makes a zone. If it has no ID, it gets one.
+// AddZone creates a zone. If it has no ID, it gets one.
 func (s *Server) AddZone(z Zone) (id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -101,14 +100,14 @@ func (s *Server) AddZone(z Zone) (id string) {
 	return z.ID
 }
 
-// DeleteZone removes a zone with its records.
+// DeleteZone deletes a zone with its records.
 func (s *Server) DeleteZone(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.zones = slices.DeleteFunc(s.zones, func(z *zone) bool { return z.ID == id })
 }
 
-// Put stores a record as somebody else might have, without any check. One without an ID is a new one.
+// Put stores a record as another writer would, without validation. A record without an ID is new.
 func (s *Server) Put(zoneID string, r Record) (id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -125,7 +124,7 @@ func (s *Server) Put(zoneID string, r Record) (id string) {
 	return r.ID
 }
 
-// Remove deletes a record as somebody else might have.
+// Remove deletes a record as another writer would.
 func (s *Server) Remove(zoneID, id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -135,7 +134,7 @@ func (s *Server) Remove(zoneID, id string) {
 	z.replace(next, s.lag)
 }
 
-// Records returns what a zone has now, by name, type and content.
+// Records returns the present records of a zone, by name, type and content.
 func (s *Server) Records(zoneID string) []Record {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -172,7 +171,7 @@ func (s *Server) find(id string) *zone {
 	return nil
 }
 
-// zoneAnswer is a zone as the API has it.
+// zoneAnswer is a zone in the API.
 type zoneAnswer struct {
 	ID     string     `json:"id"`
 	Name   string     `json:"name"`
@@ -193,8 +192,7 @@ func (z *zone) answer() zoneAnswer {
 	return zoneAnswer{ID: z.ID, Name: z.Name, Status: status, Plan: planAnswer{LegacyID: z.Plan, Subscribed: z.Plan != Free}}
 }
 
-// canonical returns the name of a record as Cloudflare keeps it. A name outside of the zone counts as
-// relative to it.
+// canonical returns the name of a record as Cloudflare stores it. A name outside the zone is relative to it.
 func (z *zone) canonical(name string) string {
 	name = strings.ToLower(strings.TrimSuffix(name, "."))
 	switch {
@@ -206,7 +204,7 @@ func (z *zone) canonical(name string) string {
 	return name + "." + z.Name
 }
 
-// copyOf returns a copy that shares nothing with a value of a type of this package.
+// copyOf returns a deep copy of a value of a type of this package.
 func copyOf[T any](v T) T {
 	var c T
 	text, err := json.Marshal(v)

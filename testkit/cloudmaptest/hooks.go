@@ -20,35 +20,34 @@ func (c Call) Field(name string) string {
 	return text
 }
 
-// Fault is how a request fails.
+// Fault is the failure of a request.
 type Fault struct {
 	Status        int
 	Code, Message string
 	// More are further fields of the answer.
 	More map[string]string
-	// Cut is true if the connection is closed without an answer.
+	// Cut is true if the connection is closed without a response.
 	Cut bool
 }
 
-// The faults of Cloud Map that tests ask for most.
+// The faults that tests use most.
 var (
 	// Throttled is what Cloud Map answers to too many requests (API Reference, CommonErrors).
 	Throttled = &Fault{Status: 400, Code: "ThrottlingException", Message: "Rate exceeded"}
 	// LimitExceeded says the same of requests about instances (Developer Guide, throttling).
 	LimitExceeded = &Fault{Status: 400, Code: "RequestLimitExceeded", Message: "Rate exceeded"}
-	// Failed is what Cloud Map answers when it fails itself.
+	// Failed is an internal error of Cloud Map.
 	Failed = &Fault{Status: 500, Code: "InternalFailure", Message: "The request processing has failed because of an unknown error."}
-	// Lost is a connection that ends without an answer.
+	// Lost is a connection that is closed without a response.
 	Lost = &Fault{Cut: true}
 )
 
 // Hooks make requests fail. Before and After are called without a lock, so that they may call the
 // server; Operation may not.
 type Hooks struct {
-	// Before is called first. If it returns a fault, nothing is done.
+	// Before is called first. If it returns a fault, the request has no effect.
 	Before func(Call) *Fault
-	// After is called when the request has had its effect. A fault takes the place of the
-	// answer.
+	// After is called when the request has had its effect. A fault replaces the response.
 	After func(Call) *Fault
 	// Operation is called when an operation begins. If it returns a code, the operation fails with
 	// it, and has no effect.
@@ -76,8 +75,7 @@ func (s *Server) SetTime(d time.Duration) {
 	s.takes = d
 }
 
-// SetRate limits how many requests are answered in a second; zero is for any number. Others get
-// [Throttled].
+// SetRate limits the requests per second; zero means no limit. Further requests get [Throttled].
 func (s *Server) SetRate(perSecond int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -98,14 +96,14 @@ func (s *Server) OneCNAME() {
 	s.oneCNAME = true
 }
 
-// Deny takes away the right to an action.
+// Deny denies an action.
 func (s *Server) Deny(operation string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.denied[operation] = true
 }
 
-// Permit gives back what [Server.Deny] has taken.
+// Permit undoes [Server.Deny].
 func (s *Server) Permit(operation string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -63,7 +63,7 @@ func registerInstance(s *Server, body []byte) (any, *Fault) {
 	return map[string]any{"OperationId": id}, nil
 }
 
-// count returns how many instances there are, or are being registered.
+// count returns the number of instances that exist or are being registered.
 func (v *service) count() int {
 	n := len(v.Instances)
 	for instance := range v.running {
@@ -74,7 +74,7 @@ func (v *service) count() int {
 	return n
 }
 
-// busy says that an operation of an instance is running.
+// busy returns a fault if an operation of an instance is running.
 func (v *service) busy(instance string) *Fault {
 	if id := v.running[instance]; id != "" {
 		return &Fault{Status: 400, Code: "DuplicateRequest", Message: "Another operation of the instance is in progress.", More: map[string]string{"DuplicateOperationId": id}}
@@ -82,7 +82,7 @@ func (v *service) busy(instance string) *Fault {
 	return nil
 }
 
-// checkAttributes checks that an instance has what its service needs.
+// checkAttributes checks that an instance has the attributes that its service needs.
 func checkAttributes(c *DNSConfig, attributes map[string]string) *Fault {
 	if c == nil {
 		return nil

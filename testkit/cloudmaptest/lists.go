@@ -17,7 +17,7 @@ type listRequest struct {
 	ServiceID string
 }
 
-// page returns a part of a list, and the token of the next one.
+// page returns a page of a list, and the token of the next one.
 func page[T any](in listRequest, all []T) ([]T, string, *Fault) {
 	size := in.MaxResults
 	if size == 0 {
@@ -40,7 +40,7 @@ func page[T any](in listRequest, all []T) ([]T, string, *Fault) {
 	return all[start:end], strconv.Itoa(end), nil
 }
 
-// answer is a page as it is answered.
+// answer is the response with a page.
 func answer[T any](key string, in listRequest, all []T) (any, *Fault) {
 	some, next, fault := page(in, all)
 	if fault != nil {
@@ -86,7 +86,7 @@ func listServices(s *Server, body []byte) (any, *Fault) {
 		}
 		wanted = f.Values[0]
 	}
-	// What a listing shows is as old as the lag.
+	// A listing is as old as the lag.
 	shown := time.Now().Add(-s.lag)
 	var all []map[string]any
 	for _, v := range s.services {
@@ -130,7 +130,7 @@ func discoverRevision(s *Server, body []byte) (any, *Fault) {
 	return nil, &Fault{Status: 400, Code: "ServiceNotFound", Message: "Service " + in.ServiceName + " not found."}
 }
 
-// seen returns the revision that is known at a time.
+// seen returns the revision that is visible at a time.
 func (v *service) seen(now time.Time) int64 {
 	for _, old := range v.before {
 		if now.Before(old.until) {

@@ -21,11 +21,11 @@ const (
 
 const (
 	target = "Route53AutoNaming_v20170314."
-	// bodyLimit is the most bytes of a request.
+	// bodyLimit is the largest request body, in bytes.
 	bodyLimit = 1 << 20
 )
 
-// Server is the account that the credentials belong to. It implements [http.Handler].
+// Server is an AWS account. It implements [http.Handler].
 type Server struct {
 	mu         sync.Mutex
 	namespaces []*Namespace
@@ -38,12 +38,12 @@ type Server struct {
 	rate       int
 	tokens     float64
 	refilled   time.Time
-	// lag is how late services are listed, dataLag how late revisions change, and takes how long an
-	// operation takes.
+	// lag is the delay of service listings, dataLag the delay of revisions, and takes the duration of an
+	// operation.
 	lag, dataLag, takes time.Duration
-	// quota is how many instances a namespace may have, and perService how many a service.
+	// quota is the limit of instances per namespace, and perService per service.
 	quota, perService int
-	// oneCNAME is true if a service for CNAME records takes one instance.
+	// oneCNAME limits services with CNAME records to one instance.
 	oneCNAME bool
 }
 
@@ -52,12 +52,11 @@ func New() *Server {
 	return &Server{operations: map[string]*operation{}, denied: map[string]bool{}, quota: 2000, perService: 1000}
 }
 
-// Transport returns a transport whose requests reach the server without a network, so that they
-// may be used with testing/synctest.
+// Transport returns a transport to the server without a network, for testing/synctest.
 func (s *Server) Transport() http.RoundTripper { return handlertransport.New(s) }
 
-// handlers has a function for each action. It is called with the lock, has the effect, and
-// returns the answer.
+// handlers has the function of each action. It is called with the lock held, carries out the action, and
+// returns the response.
 var handlers = map[string]func(s *Server, body []byte) (any, *Fault){
 	"ListNamespaces": listNamespaces, "ListServices": listServices, "GetService": getService, "CreateService": createService, "UpdateService": updateService,
 	"DeleteService": deleteService, "RegisterInstance": registerInstance, "DeregisterInstance": deregisterInstance, "ListInstances": listInstances,
@@ -106,12 +105,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.write(w, http.StatusOK, answer)
 }
 
-// admit checks the rate and the rights, and notes the call.
+// admit checks the rate and the rights, and records the call.
 func (s *Server) admit(call Call) (Hooks, *Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.calls = append(s.calls, call)
-	// Questions about instances have a quota of their own.
+	// DiscoverInstances has a quota of its own.
 	if s.rate > 0 && !strings.HasPrefix(call.Operation, "Discover") {
 		now := time.Now()
 		s.tokens = min(s.tokens+now.Sub(s.refilled).Seconds()*float64(s.rate), float64(s.rate))
@@ -129,10 +128,10 @@ func (s *Server) admit(call Call) (Hooks, *Fault) {
 	return s.hooks, nil
 }
 
-// fail answers with a fault.
+// fail responds with a fault.
 func (s *Server) fail(w http.ResponseWriter, f *Fault) {
 	if f.Cut {
-		// The server of net/http closes the connection, and says nothing.
+		// net/http closes the connection without a response.
 		panic(http.ErrAbortHandler)
 	}
 	answer := map[string]string{"__type": f.Code, "Message": f.Message}
@@ -149,11 +148,11 @@ func (s *Server) write(w http.ResponseWriter, status int, answer any) {
 	}
 	w.Header().Set("Content-Type", "application/x-amz-json-1.1")
 	w.WriteHeader(status)
-	// If the client is gone, nobody can be told.
+	// A write error means that the client has disconnected.
 	_, _ = w.Write(text)
 }
 
-// number returns a number that is used once.
+// number returns an unused number.
 func (s *Server) number() int {
 	s.numbers++
 	return s.numbers

@@ -78,7 +78,7 @@ func createService(s *Server, body []byte) (any, *Fault) {
 	return map[string]any{"Service": v.detail()}, nil
 }
 
-// checkConfig is API_DnsConfig and API_DnsRecord.
+// checkConfig implements API_DnsConfig and API_DnsRecord.
 func checkConfig(c *DNSConfig, health *HealthCheckConfig) *Fault {
 	if c == nil {
 		return nil
@@ -104,7 +104,7 @@ func checkConfig(c *DNSConfig, health *HealthCheckConfig) *Fault {
 	return nil
 }
 
-// detail is a service as GetService answers it.
+// detail is the response of GetService.
 func (v *service) detail() map[string]any {
 	return map[string]any{
 		"Id": v.ID, "Name": v.Name, "NamespaceId": v.Namespace, "Description": v.Description, "DnsConfig": v.Config, "HealthCheckConfig": v.Health,
@@ -134,7 +134,7 @@ type updateRequest struct {
 	}
 }
 
-// updateService is API_UpdateService: TTLs change, types don't, and what is left out is deleted.
+// updateService is API_UpdateService: TTLs may change, types may not, and omitted records are deleted.
 func updateService(s *Server, body []byte) (any, *Fault) {
 	in, fault := read[updateRequest](body)
 	if fault != nil {

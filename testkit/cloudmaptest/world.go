@@ -22,13 +22,13 @@ type Namespace struct {
 	Type string
 }
 
-// Record is a kind of records that a service makes.
+// Record is a record type of a service.
 type Record struct {
 	Type string
 	TTL  int64
 }
 
-// DNSConfig says which records a service makes.
+// DNSConfig says which records a service creates.
 type DNSConfig struct {
 	RoutingPolicy string   `json:",omitempty"`
 	DNSRecords    []Record `json:"DnsRecords"`
@@ -54,11 +54,11 @@ type service struct {
 	request  string
 	created  time.Time
 	revision int64
-	// before are older revisions, with when they ended.
+	// before are older revisions, with the times when they ended.
 	before []pastRevision
-	// gone is when it was deleted.
+	// gone is the time of deletion.
 	gone time.Time
-	// running are the operations that haven't ended, by the instance.
+	// running are the unfinished operations, by instance.
 	running map[string]string
 }
 
@@ -67,7 +67,7 @@ type pastRevision struct {
 	until    time.Time
 }
 
-// operation is something that takes time.
+// operation is an asynchronous operation.
 type operation struct {
 	ID, Type, Status, ErrorCode, ErrorMessage string
 	ends                                      time.Time
@@ -81,7 +81,7 @@ func (s *Server) AddNamespace(n Namespace) {
 	s.namespaces = append(s.namespaces, &n)
 }
 
-// DeleteNamespace removes a namespace with all that is in it.
+// DeleteNamespace deletes a namespace with everything in it.
 func (s *Server) DeleteNamespace(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -89,7 +89,7 @@ func (s *Server) DeleteNamespace(id string) {
 	s.services = slices.DeleteFunc(s.services, func(v *service) bool { return v.Namespace == id })
 }
 
-// Put adds a service, or replaces the one of its name, as somebody else would.
+// Put adds a service, or replaces the one of its name, as another writer would.
 func (s *Server) Put(v Service) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -104,7 +104,7 @@ func (s *Server) Put(v Service) {
 	s.services = append(s.services, &service{Service: v, created: time.Now().Add(-time.Hour), revision: 1, running: map[string]string{}})
 }
 
-// Remove removes the service of a name with its instances, as somebody else would.
+// Remove deletes the service of a name with its instances, as another writer would.
 func (s *Server) Remove(namespace, name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -130,7 +130,7 @@ func (s *Server) Services(namespace string) map[string]Service {
 	return all
 }
 
-// settle ends the operations whose time has come, in their order.
+// settle ends the operations that are due, in order.
 func (s *Server) settle() {
 	now := time.Now()
 	var due []*operation
@@ -154,7 +154,7 @@ func (s *Server) settle() {
 	}
 }
 
-// begin begins an operation of a service, which has its effect when it ends.
+// begin starts an operation of a service, which has its effect when it ends.
 func (s *Server) begin(v *service, kind, instance string, effect func() (code string)) string {
 	o := &operation{ID: fmt.Sprintf("op-%012d", s.number()), Type: kind, Status: "SUBMITTED", ends: time.Now().Add(s.takes)}
 	failure := ""
@@ -176,13 +176,13 @@ func (s *Server) begin(v *service, kind, instance string, effect func() (code st
 	return o.ID
 }
 
-// revise notes that the instances of a service have changed.
+// revise records that the instances of a service have changed.
 func (s *Server) revise(v *service) {
 	v.before = append(v.before, pastRevision{v.revision, time.Now().Add(s.dataLag)})
 	v.revision++
 }
 
-// named returns the service of a name, or nil. Case doesn't matter (API_CreateService).
+// named returns the service of a name, or nil. Names are case-insensitive (API_CreateService).
 func (s *Server) named(namespace, name string) *service {
 	i := slices.IndexFunc(s.services, func(v *service) bool {
 		return v.Namespace == namespace && strings.EqualFold(v.Name, name) && v.gone.IsZero()

@@ -1,7 +1,6 @@
-// Package crdtest has the part of an API server that package crd uses, in memory: DNSRecords of
-// one namespace, with resource versions, a status of their own and deletions with preconditions.
-// So the owner can be tested in thousands of schedules. How a real API server behaves is tested
-// in package crd itself.
+// Package crdtest is the part of an API server that package crd uses, in memory: DNSRecords of one namespace,
+// with resource versions, a status subresource and deletions with preconditions. It lets the registry be
+// tested in thousands of schedules. Package crd's own tests use a real API server.
 //
 // # Concurrency
 //

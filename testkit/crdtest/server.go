@@ -41,7 +41,7 @@ func New(t testing.TB) *Server {
 	return &Server{t: t, objects: map[string]*externaldns.DNSRecord{}}
 }
 
-// Config returns the config of a client. Wrap wraps its transport; nil leaves it as it is.
+// Config returns the configuration of a client. Wrap, if not nil, wraps its transport.
 func (s *Server) Config(wrap func(http.RoundTripper) http.RoundTripper) (*rest.Config, *http.Client) {
 	var transport http.RoundTripper = direct{s}
 	if wrap != nil {
@@ -50,7 +50,7 @@ func (s *Server) Config(wrap func(http.RoundTripper) http.RoundTripper) (*rest.C
 	return &rest.Config{Host: "http://kubernetes.invalid", QPS: -1}, &http.Client{Transport: transport}
 }
 
-// direct is a transport that calls a handler, without a network.
+// direct is a transport that calls a handler without a network.
 type direct struct{ handler http.Handler }
 
 // RoundTrip implements [http.RoundTripper].
@@ -150,7 +150,7 @@ func (s *Server) create(r *http.Request) (any, *apierrors.StatusError) {
 	if s.objects[object.Name] != nil {
 		return nil, apierrors.NewAlreadyExists(resource, object.Name)
 	}
-	// A real server drops the status of an object that is created.
+	// A real server drops the status of a new object.
 	object.Status, object.Generation = externaldns.DNSRecordStatus{}, 1
 	return s.store(object), nil
 }
@@ -191,7 +191,7 @@ func (s *Server) decode(r *http.Request) *externaldns.DNSRecord {
 	return object
 }
 
-// store keeps an object with a new version.
+// store stores an object with a new version.
 func (s *Server) store(object *externaldns.DNSRecord) *externaldns.DNSRecord {
 	s.version++
 	if object.UID == "" {

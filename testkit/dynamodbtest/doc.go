@@ -1,9 +1,8 @@
-// Package dynamodbtest is a DynamoDB for tests: a table in memory that answers the requests of
-// the AWS SDK. It knows the operations and statements of package dynamodb only, and any other
-// request fails the test.
+// Package dynamodbtest is a DynamoDB for tests of package dynamodb: a table in memory, for requests of the
+// AWS SDK. It implements only the operations and statements of that package; any other request fails the
+// test.
 //
 // # Concurrency
 //
-// A [Table] serves requests from any goroutine. Its fields may be changed while nothing is
-// called.
+// A [Table] serves requests from any goroutine. Its fields may be changed while nothing is called.
 package dynamodbtest

@@ -17,7 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 )
 
-// value is an attribute as DynamoDB has it in JSON.
+// value is an attribute in DynamoDB's JSON.
 type value struct {
 	S *string          `json:",omitempty"`
 	M map[string]value `json:",omitempty"`
@@ -31,25 +31,25 @@ type Row struct {
 	Labels map[string]string
 }
 
-// Table is a DynamoDB that has one table, and answers requests over HTTP. Its fields are for
-// tests that call nothing at the same time; others use [Table.Rows].
+// Table is a DynamoDB with one table, served over HTTP. Access its fields only while nothing is called;
+// otherwise use [Table.Rows].
 type Table struct {
 	t  testing.TB
 	mu sync.Mutex
-	// Items are the items, by their key.
+	// Items are the items, by key.
 	Items map[string]Row
 	// calls are the operations, and for writes each statement with its key.
 	calls []string
-	// Description answers DescribeTable; PageSize limits a page of a scan.
+	// Description is the response to DescribeTable. PageSize limits a page of a scan.
 	Description string
 	PageSize    int
-	// Fail has the next statements of a kind fail with a code.
+	// Fail makes the next statements of a kind fail with a code.
 	Fail map[string]string
-	// Down has all requests answered with an error.
+	// Down makes all requests fail.
 	Down bool
 }
 
-// GoodDescription is the description of a table as it has to be.
+// GoodDescription describes a table with the required schema.
 const GoodDescription = `{"AttributeDefinitions": [{"AttributeName": "k", "AttributeType": "S"}], "KeySchema": [{"AttributeName": "k", "KeyType": "HASH"}]}`
 
 // New returns an empty table.
@@ -57,7 +57,7 @@ func New(t testing.TB) *Table {
 	return &Table{t: t, Items: map[string]Row{}, Description: GoodDescription, PageSize: 100, Fail: map[string]string{}}
 }
 
-// Client returns a client of the table. Wrap wraps its transport; nil leaves it as it is.
+// Client returns a client of the table. Wrap, if not nil, wraps its transport.
 func (f *Table) Client(wrap func(http.RoundTripper) http.RoundTripper) *dynamodb.Client {
 	var transport http.RoundTripper = direct{f}
 	if wrap != nil {
@@ -69,7 +69,7 @@ func (f *Table) Client(wrap func(http.RoundTripper) http.RoundTripper) *dynamodb
 	})
 }
 
-// direct is a transport that calls a handler, without a network.
+// direct is a transport that calls a handler without a network.
 type direct struct{ handler http.Handler }
 
 // RoundTrip implements [http.RoundTripper].
@@ -172,7 +172,7 @@ func (f *Table) scan(r *http.Request) any {
 	page := keys[start:min(start+f.PageSize, len(keys))]
 	items := []map[string]value{}
 	for _, k := range page {
-		// A filter is applied after a page was read, so that a page can be empty.
+		// A filter is applied after a page was read, so a page can be empty.
 		if row := f.Items[k]; row.Owner == in.ExpressionAttributeValues[":ownerval"].text() {
 			items = append(items, map[string]value{"k": {S: &k}, "l": labelsOf(row.Labels)})
 		}
@@ -221,7 +221,7 @@ func (f *Table) execute(r *http.Request) any {
 	return map[string]any{"Responses": responses}
 }
 
-// write makes one statement, and returns the code of the error.
+// write executes one statement and returns the error code.
 func (f *Table) write(statement string, p []value) string {
 	verb, _, _ := strings.Cut(statement, " ")
 	var key, owner string
@@ -262,7 +262,7 @@ func textsOf(v value) map[string]string {
 	return labels
 }
 
-// Take returns what was called since it was called last.
+// Take returns the calls since it was last called.
 func (f *Table) Take() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()

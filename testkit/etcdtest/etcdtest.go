@@ -1,9 +1,8 @@
-// Package etcdtest runs a real etcd on free ports of the loopback interface, for the tests of
-// package coredns and for the benchmark. It is the etcd in the program of the local cluster
-// (bin/localcluster).
+// Package etcdtest runs a real etcd on free loopback ports, for the tests of package coredns and for the
+// benchmark. It is the etcd in the program of the local cluster (bin/localcluster).
 //
-// A [Server] is ready when [Start] returns. It shares nothing with the etcd of a local cluster,
-// and leaves nothing behind after Stop; when the process that started it dies, it ends as well.
+// A [Server] is ready when [Start] returns. It shares nothing with the etcd of a local cluster. Nothing is
+// left after Stop, and the server ends with the process that started it.
 //
 // # Concurrency
 //
@@ -33,15 +32,15 @@ const (
 
 // Server is a running etcd without users.
 type Server struct {
-	// URL is where clients find it.
+	// URL is the client URL.
 	URL string
 
 	process *childprocess.Process
 	dir     string
 }
 
-// Start starts an empty server and waits until it answers. The server runs until Stop is
-// called, also after the end of ctx.
+// Start starts an empty server and waits until it responds. The server runs until Stop is called, even after
+// the end of ctx.
 func Start(ctx context.Context) (*Server, error) {
 	s, err := start()
 	if err != nil {

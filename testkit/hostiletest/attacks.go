@@ -9,16 +9,16 @@ import (
 )
 
 const (
-	// thirty is the bytes of an answer of empty entries.
+	// thirty is the size of a response of empty entries, in bytes.
 	thirty = 33 << 20
-	// entries is how many entries there are that are large, and large how large each is.
+	// entries is the number of large entries, and large the size of each.
 	entries = 500_000
 	large   = 2000
-	// pageOf is how many entries a page without an end after it has.
+	// pageOf is the number of entries in a page of an endless list.
 	pageOf = 1000
 )
 
-// What errors have in them.
+// Parts of the expected errors.
 const (
 	tooMany    = "more than"
 	tooLarge   = "need more than"
@@ -27,7 +27,7 @@ const (
 	bigEntry   = "an entry has more than"
 )
 
-// write writes a beginning, some text again and again, and an end.
+// write writes a beginning, a repeated text, and an end.
 func write(w io.Writer, begin, again string, bytes int, end string) {
 	_, _ = io.WriteString(w, begin)
 	const chunk = 64 << 10
@@ -40,22 +40,22 @@ func write(w io.Writer, begin, again string, bytes int, end string) {
 
 var text = strings.Repeat("x", large)
 
-// page is how a provider's API has a page of a list: its entries, and the marker of the next one.
+// page is the format of a page in a provider's API: its entries, and the marker of the next page.
 type page struct {
 	provider string
 	zones    bool
-	// form has the entries and the marker, and entry is one with a number and a text.
+	// form has the entries and the marker. entry is an entry with a number and a text.
 	form, entry, between string
-	// empty is an entry without anything in it.
+	// empty is an entry without content.
 	empty string
 }
 
-// markers of the page after the n-th one. A and B are proper numbers where markers have to be.
+// Markers of the page after the nth one. Where markers must be numbers, these are.
 func endless(n int) string { return fmt.Sprint(n + 1) }
 
 func alternating(n int) string { return fmt.Sprint(2 - n%2) }
 
-// attacks returns what can be done with a list in pages.
+// attacks returns the attacks on a paged list.
 func (p page) attacks() []Attack {
 	what := "record sets"
 	if p.zones {
@@ -67,7 +67,7 @@ func (p page) attacks() []Attack {
 			for i := range count {
 				number := n*pageOf + i
 				if count == 1 {
-					// Pages that repeat have the same entries.
+					// Repeated pages have the same entries.
 					number = n % 2
 				}
 				list = append(list, fmt.Sprintf(p.entry, number, text[:size]))
@@ -133,7 +133,7 @@ func all() []Attack {
 	}
 	for i, a := range list {
 		if a.Provider == "libdns" && a.Want == noEnd && strings.HasPrefix(a.Name, "endless") {
-			// The answers are counted, and nothing is known of what is in them.
+			// Responses are counted in bytes, whatever they contain.
 			list[i].Want = tooLarge
 		}
 	}
@@ -143,8 +143,8 @@ func all() []Attack {
 	})
 }
 
-// AzureHost is the resource manager of Azure in these attacks: the links to next pages have to
-// name it.
+// AzureHost is the host of Azure's resource manager in these attacks. Links to next pages must have this
+// host.
 const AzureHost = "https://azure.invalid"
 
 func webhook() []Attack {

@@ -9,20 +9,19 @@ import (
 	"sync/atomic"
 )
 
-// Zone is the name of the zone that is attacked, and ZoneID its ID where a provider has one of its
-// own.
+// Zone is the name of the attacked zone, and ZoneID its ID, for providers with IDs.
 const (
 	Zone   = "shop.test"
 	ZoneID = "00000000000000000000000000000001"
 )
 
-// Attack is what a server does.
+// Attack is the behaviour of a hostile server.
 type Attack struct {
-	// Provider is the value of --provider, and Name says what the server sends.
+	// Provider is the value of --provider. Name describes the attack.
 	Provider, Name string
-	// Zones is true when the list of zones is attacked, and false when that of record sets is.
+	// Zones is true if the list of zones is attacked, and false if that of record sets is.
 	Zones bool
-	// Want is a part of the error that has to come of it.
+	// Want is a part of the expected error.
 	Want string
 
 	serve func(w io.Writer, r *http.Request, n int)
@@ -39,17 +38,17 @@ func Attacks(provider string) []Attack {
 	return list
 }
 
-// Server serves an attack. Other requests for zones are answered with one zone, or none.
+// Server serves an attack. Other requests for zones get one zone, or none.
 type Server struct {
 	attack Attack
-	// requests counts those that are attacked, and sent the bytes of the answers to them.
+	// requests counts the attacked requests, and sent the bytes of the responses to them.
 	requests, sent atomic.Int64
 }
 
 // Serve returns a server.
 func (a Attack) Serve() *Server { return &Server{attack: a} }
 
-// Sent returns how many bytes the server has sent to attack.
+// Sent returns how many bytes the server has sent in attacks.
 func (s *Server) Sent() int64 { return s.sent.Load() }
 
 // ServeHTTP implements [http.Handler].
@@ -68,8 +67,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// counter counts what it writes. It panics when the client is gone, as a handler may to end an
-// answer.
+// counter counts what it writes. It panics if the client has disconnected, which ends the response.
 type counter struct {
 	to   io.Writer
 	sent *atomic.Int64
@@ -85,8 +83,7 @@ func (c *counter) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// To returns a transport that sends every request to the server at an address, whatever host it is
-// for.
+// To returns a transport that sends every request to the server at an address, whatever its host.
 func To(address string, next http.RoundTripper) http.RoundTripper {
 	base, err := url.Parse(address)
 	return transport(func(r *http.Request) (*http.Response, error) {
@@ -151,7 +148,7 @@ var oneZone = map[string]string{
 	"libdns":     `{"zones":[{"id":1,"name":"shop.test","mode":"primary"}],"meta":{"pagination":{"page":1,"per_page":50,"last_page":1,"total_entries":1}}}`,
 }
 
-// rest is the answer to requests that aren't attacked.
+// rest is the response to requests that aren't attacked.
 func rest(provider string, r *http.Request) string {
 	switch {
 	case provider == "webhook":

@@ -16,15 +16,15 @@ import (
 	"github.com/signpostd/signpost/dns/provider/httpapi"
 )
 
-// mostSent is how many bytes of any attack a client may take with the limits of [Run]: an answer
-// that an SDK decodes as a whole, and what connections buffer.
+// mostSent is the largest number of bytes that a client may read in an attack under the limits of [Run]: a
+// response that an SDK decodes as a whole, and what connections buffer.
 const mostSent = 64 << 20
 
-// Limits are those of [Run].
+// Limits are the limits of [Run].
 var Limits = listlimit.Limits{ZoneRecords: 2000, Records: 3000, Zones: 1000}
 
-// Run makes all attacks on a provider. Open opens it; its requests go through in.Wrap. Each attack
-// has to be found out, to be named in an error, and to leave nothing counted as kept.
+// Run runs all attacks on a provider. Open opens it; its requests must go through in.Wrap. Each attack must
+// be detected, be named in an error, and leave nothing counted as kept.
 func Run(t *testing.T, name string, open func(t *testing.T, in provider.Input) provider.Provider) {
 	for _, a := range Attacks(name) {
 		t.Run(a.Name, func(t *testing.T) {

@@ -22,8 +22,9 @@ const establishTimeout = 30 * time.Second
 
 var crdResource = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 
-// Apply applies the documents of manifests on the server side, in their order. A document without a namespace goes to the
-// given one. A status in a document is applied too, through the status subresource if there is one.
+// Apply applies the documents of manifests with server-side apply, in order. A document without a namespace
+// goes to the given one. A status in a document is applied too, through the status subresource if there is
+// one.
 func (c *Cluster) Apply(t testing.TB, manifests, namespace string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), requestTimeout+establishTimeout)
@@ -40,14 +41,15 @@ func (c *Cluster) Apply(t testing.TB, manifests, namespace string) {
 	}
 }
 
-// refusedForNow reports whether an API server that has just started, or that has just been given a CRD, will soon accept
-// what it refused: it serves a new kind a moment before its discovery lists it, and it is ready a moment before it has read
-// the ServiceCIDRs that cluster IPs are taken from.
+// refusedForNow reports whether an API server will soon accept what it refused: it serves a new kind a moment
+// before its discovery lists it, and it is ready a moment before it has read the ServiceCIDRs for cluster
+// IPs.
 func refusedForNow(err error) bool {
 	return meta.IsNoMatchError(err) || err != nil && strings.Contains(err.Error(), "failed to allocate a serviceIP")
 }
 
-// ApplyCRDs applies the CustomResourceDefinitions in the *.yaml files of a directory and waits until they are served.
+// ApplyCRDs applies the CustomResourceDefinitions in the *.yaml files of a directory and waits until they are
+// served.
 func (c *Cluster) ApplyCRDs(t testing.TB, dir string) {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
@@ -85,7 +87,7 @@ func (c *Cluster) applyCRDFile(path string) error {
 	return nil
 }
 
-// established returns nil when the API server serves the kind that a CRD defines.
+// established returns nil if the API server serves the kind of a CRD.
 func (c *Cluster) established(ctx context.Context, name string) error {
 	crd, err := c.Dynamic.Resource(crdResource).Get(ctx, name, metav1.GetOptions{})
 	if err != nil {

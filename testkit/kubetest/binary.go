@@ -14,7 +14,7 @@ import (
 
 const rootModule = "github.com/signpostd/signpost"
 
-// Localcluster returns the path of the program localcluster, and builds it if it doesn't exist.
+// Localcluster returns the path of the program localcluster. It builds the program if it doesn't exist.
 func Localcluster() (string, error) {
 	root, err := repositoryRoot()
 	if err != nil {
@@ -30,8 +30,8 @@ func Localcluster() (string, error) {
 	return binary, build(root, binary)
 }
 
-// build compiles localcluster. The test binaries of several packages run at the same time: one of them builds and the others
-// wait. The file is renamed when it is complete.
+// build compiles localcluster. Several test binaries may run at the same time: one of them builds, and the
+// others wait. The file is renamed when it is complete.
 func build(root, binary string) error {
 	lock, err := os.OpenFile(binary+".lock", os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -45,7 +45,7 @@ func build(root, binary string) error {
 		return err
 	}
 	fresh := binary + ".new"
-	// With the same flags as dev/build.sh: else all is compiled again there.
+	// The flags are those of dev/build.sh, which could not reuse the build cache otherwise.
 	cmd := exec.Command("go", "build", "-C", filepath.Join(root, "dev", "localcluster"), "-trimpath", "-ldflags=-s -w", "-o", fresh, ".")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if output, err := cmd.CombinedOutput(); err != nil {

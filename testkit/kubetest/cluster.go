@@ -23,7 +23,7 @@ import (
 	"github.com/signpostd/signpost/internal/manifest"
 )
 
-// requestTimeout bounds the requests that kubetest makes itself.
+// requestTimeout bounds the requests of kubetest itself.
 const requestTimeout = 30 * time.Second
 
 // Cluster is a running API server, with clients that have all rights and no rate limits.
@@ -83,7 +83,7 @@ func newCluster(process *process) (*Cluster, error) {
 	}, nil
 }
 
-// close stops the cluster and drops the connections to it.
+// close stops the cluster and closes the connections to it.
 func (c *Cluster) close() {
 	c.process.stop()
 	if transport, err := rest.TransportFor(c.Config); err == nil {
@@ -91,7 +91,7 @@ func (c *Cluster) close() {
 	}
 }
 
-// Namespace creates a namespace for the test. At the end of the test it is deleted, with the objects in it.
+// Namespace creates a namespace for the test. At the end of the test it is deleted, with its objects.
 func (c *Cluster) Namespace(t testing.TB) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), requestTimeout)
@@ -110,7 +110,7 @@ func (c *Cluster) Namespace(t testing.TB) string {
 	return namespace.Name
 }
 
-// namespacePrefix makes the beginning of a name that tells the test.
+// namespacePrefix returns a prefix that identifies the test.
 func namespacePrefix(test string) string {
 	const longest = 40
 	name := strings.Map(func(r rune) rune {
@@ -126,8 +126,8 @@ func namespacePrefix(test string) string {
 	return "t-" + name[:min(len(name), longest)] + "-"
 }
 
-// deleteNamespace deletes a namespace and the objects in it. Without a controller manager, nobody else deletes the objects,
-// and the next test would see them. A private cluster ends with its test anyway.
+// deleteNamespace deletes a namespace and its objects. Without a controller manager, nothing else deletes
+// them, and the next test would see them. A private cluster ends with its test anyway.
 func (c *Cluster) deleteNamespace(namespace *corev1.Namespace) error {
 	if c.private {
 		return nil
@@ -176,7 +176,7 @@ func (c *Cluster) empty(ctx context.Context, namespace string) error {
 	return errors.Join(errs...)
 }
 
-// collections returns the resources that can be deleted all at once.
+// collections returns the resources that support deletecollection.
 func collections(lists []*metav1.APIResourceList) []schema.GroupVersionResource {
 	var resources []schema.GroupVersionResource
 	for _, list := range lists {

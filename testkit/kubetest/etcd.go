@@ -11,7 +11,7 @@ import (
 	"github.com/signpostd/signpost/dev/lab/etcdctl"
 )
 
-// restoreTimeout bounds the wait for a component that is started again.
+// restoreTimeout bounds the wait for a restarted component.
 const restoreTimeout = 2 * time.Minute
 
 // CopyEtcd returns a directory with a copy of etcd's data, for RestoreEtcd.
@@ -24,9 +24,9 @@ func (c *OwnCluster) CopyEtcd() (dir string) {
 	return dir
 }
 
-// RestoreEtcd replaces etcd's data by a copy, or by nothing if dir is empty, and starts etcd and the API server again. When etcd
-// serves and the API server doesn't, it calls before with the directory of the cluster. The restart delay of the cluster has to
-// be one second at least.
+// RestoreEtcd replaces etcd's data with a copy, or with nothing if dir is empty, and restarts etcd and the
+// API server. Once etcd serves and before the API server does, it calls before with the directory of the
+// cluster. The restart delay of the cluster must be at least one second.
 func (c *OwnCluster) RestoreEtcd(dir string, before func(clusterDir string)) {
 	c.t.Helper()
 	fresh := filepath.Join(c.dir, Etcd+".new")

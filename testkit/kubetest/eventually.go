@@ -8,8 +8,8 @@ import (
 // pollInterval is the time between two checks of a condition.
 const pollInterval = 20 * time.Millisecond
 
-// Eventually calls condition until it returns nil, and fails the test with its last error after the timeout. The condition
-// runs on the test's goroutine.
+// Eventually calls condition until it returns nil, and fails the test with its last error after the timeout.
+// The condition runs on the test's goroutine.
 func Eventually(t testing.TB, timeout time.Duration, condition func() error) {
 	t.Helper()
 	if err := poll(timeout, condition); err != nil {

@@ -10,11 +10,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Fill sets every field of the object that a pointer points to: to find out whether something
-// depends on a field.
+// Fill sets every field of the object, to find out which fields something depends on.
 func Fill(object any) { fill(reflect.ValueOf(object).Elem(), 0) }
 
-// fill sets every field to something, and every list to two elements.
+// fill sets every field to a value, and every list to two elements.
 func fill(v reflect.Value, depth int) {
 	switch v.Interface().(type) {
 	case metav1.Time:
@@ -58,7 +57,7 @@ func fill(v reflect.Value, depth int) {
 	}
 }
 
-// FullPod returns a pod that has every field, with values that mean something where kinds look at them.
+// FullPod returns a pod with every field set, to meaningful values where kinds read them.
 func FullPod() *corev1.Pod {
 	pod := &corev1.Pod{}
 	Fill(pod)

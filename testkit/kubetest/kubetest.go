@@ -1,7 +1,8 @@
-// Package kubetest gives tests a real API server: etcd and kube-apiserver on the loopback interface. The program
-// dev/localcluster runs them. On first use it is built into the repository's bin/, which takes minutes, once.
+// Package kubetest gives tests a real API server: etcd and kube-apiserver on the loopback interface, run by
+// the program dev/localcluster. On first use the program is built into the repository's bin/, which takes
+// minutes, once.
 //
-// Tests of one binary share a cluster, and each takes its own namespace:
+// Tests of one binary share a cluster, and each uses its own namespace:
 //
 //	func TestMain(m *testing.M) { kubetest.Main(m, kubetest.WithCRDs("../deploy/crds")) }
 //
@@ -12,17 +13,16 @@
 //		kubetest.Eventually(t, 5*time.Second, func() error { … })
 //	}
 //
-// The shared cluster has no controllers, scheduler or nodes, so a namespace has only the objects that the test put
-// there. They are deleted when the test ends. A test that needs more, or that breaks things, starts a cluster of its
-// own with StartOwn. A package that checks for leaked goroutines passes Wrap(m) to goleak.VerifyTestMain.
+// The shared cluster has no controllers, scheduler or nodes, so a namespace contains only the test's objects.
+// They are deleted at the end of the test. A test that needs more, or that breaks things, starts a cluster of
+// its own with StartOwn. A package that checks for leaked goroutines passes Wrap(m) to goleak.VerifyTestMain.
 //
-// No process outlives the test binary, even when that is killed, and clusters remove their own directories.
+// No process outlives the test binary, even if that is killed, and clusters remove their own directories.
 //
-// kubetest.go has the shared cluster and own.go those of one test. cluster.go and apply.go are what tests use of
-// both, with eventually.go; process.go and binary.go start them.
+// # Concurrency
 //
-// Concurrency: everything may be called from parallel tests. As package testing asks, functions that can fail the
-// test are called from the test's goroutine.
+// Everything may be called from parallel tests. As package testing requires, functions that can fail the test
+// are called from the test's goroutine.
 package kubetest
 
 import (
@@ -30,7 +30,7 @@ import (
 	"testing"
 )
 
-// Runner is what kubetest needs of *testing.M; goleak.VerifyTestMain takes the same.
+// Runner is the part of *testing.M that kubetest needs; goleak.VerifyTestMain takes the same.
 type Runner interface {
 	Run() int
 }
@@ -74,8 +74,8 @@ func Start(t testing.TB) *Cluster {
 	return cluster
 }
 
-// shared is the one cluster of this test binary: package state, because package testing offers no other place
-// between TestMain and the tests.
+// shared is the cluster of this test binary. It is a global variable, because package testing offers no other
+// place between TestMain and the tests.
 var shared sharedCluster
 
 type sharedCluster struct {

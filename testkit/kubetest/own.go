@@ -20,10 +20,10 @@ const (
 	Scheduler         = "kube-scheduler"
 )
 
-// deathTimeout bounds the wait for a killed process to be gone.
+// deathTimeout bounds the wait for the end of a killed process.
 const deathTimeout = 10 * time.Second
 
-// Options say what runs in a cluster besides etcd and kube-apiserver.
+// Options configure a cluster beyond etcd and kube-apiserver.
 type Options struct {
 	Nodes               int           // simulated nodes; pods bound to them become Running and Ready
 	ControllerManager   bool          // kube-controller-manager and kube-scheduler, so that Deployments work
@@ -54,11 +54,11 @@ func (o Options) args(dir string) []string {
 	return args
 }
 
-// shortOutage is how long an outage lasts when nothing else is asked for.
+// shortOutage is the default length of an outage.
 const shortOutage = 6 * time.Second
 
-// Outage is how long an API server is away in the tests of a package. The promise, that reading
-// goes on within 5 s, is about outages of about 60 s, which a flag asks for.
+// Outage is how long an API server is unreachable in the tests of a package. The promise to continue within 5
+// s is about outages of about 60 s, which a flag selects.
 type Outage struct{ length *time.Duration }
 
 // NewOutage defines the flag. A package calls it once, for a variable.
@@ -66,10 +66,10 @@ func NewOutage(name string) Outage {
 	return Outage{flag.Duration(name, shortOutage, "length of the outage of an API server in tests; a long one is measured, and wants a machine that does nothing else")}
 }
 
-// Length is how long the API server is away.
+// Length is how long the API server is unreachable.
 func (o Outage) Length() time.Duration { return *o.length }
 
-// BackWithin returns how soon after the outage a change has to arrive.
+// BackWithin returns how soon after the outage a change must arrive.
 func (o Outage) BackWithin() time.Duration {
 	if *o.length > shortOutage {
 		return 5 * time.Second
@@ -77,7 +77,7 @@ func (o Outage) BackWithin() time.Duration {
 	return 30 * time.Second
 }
 
-// OwnCluster is a cluster of one test, which may break it.
+// OwnCluster is the cluster of one test, which may break it.
 type OwnCluster struct {
 	*Cluster
 	t testing.TB
@@ -95,7 +95,7 @@ func StartOwn(t testing.TB, options Options) *OwnCluster {
 	return &OwnCluster{Cluster: cluster, t: t}
 }
 
-// Kill ends a component with SIGKILL and returns when it has ended. It is started again after the restart delay.
+// Kill ends a component with SIGKILL and waits for its end. It is restarted after the restart delay.
 func (c *OwnCluster) Kill(component string) {
 	c.t.Helper()
 	pid := c.signal(component, syscall.SIGKILL)
@@ -107,13 +107,13 @@ func (c *OwnCluster) Kill(component string) {
 	})
 }
 
-// Stop freezes a component: it keeps its connections, but answers nothing until Continue.
+// Stop freezes a component until Continue: it keeps its connections, but doesn't respond.
 func (c *OwnCluster) Stop(component string) {
 	c.t.Helper()
 	c.signal(component, syscall.SIGSTOP)
 }
 
-// Continue lets a component go on that Stop froze.
+// Continue resumes a component after Stop.
 func (c *OwnCluster) Continue(component string) {
 	c.t.Helper()
 	c.signal(component, syscall.SIGCONT)

@@ -43,7 +43,7 @@ func launch(options Options) (*process, error) {
 	cmd := exec.Command(binary, options.args(dir)...)
 	cmd.Stdout, cmd.Stderr = output, output
 	p := &process{dir: dir, output: output}
-	// When the test binary is killed, localcluster gets the signal, ends and removes its directory.
+	// If the test binary is killed, localcluster gets the signal, ends and removes its directory.
 	if p.Process, err = childprocess.Start(cmd, syscall.SIGTERM); err != nil {
 		return nil, errors.Join(fmt.Errorf("start localcluster: %w", err), output.Close(), os.RemoveAll(dir))
 	}
@@ -55,7 +55,7 @@ func launch(options Options) (*process, error) {
 	return p, nil
 }
 
-// waitReady returns when the kubeconfig exists, which means that the cluster is ready, or with an error.
+// waitReady waits until the kubeconfig exists, which means that the cluster is ready.
 func (p *process) waitReady() error {
 	deadline := time.NewTimer(startTimeout)
 	defer deadline.Stop()
@@ -77,21 +77,21 @@ func (p *process) waitReady() error {
 
 func (p *process) kubeconfig() string { return filepath.Join(p.dir, "kubeconfig") }
 
-// said returns what localcluster wrote: a line for each component, and the end of the log of the one that failed.
+// said returns the output of localcluster: a line for each component, and the end of the log of a failed one.
 func (p *process) said() string {
 	var text bytes.Buffer
 	_, _ = io.Copy(&text, io.NewSectionReader(p.output, 0, 1<<20))
 	return text.String()
 }
 
-// stop ends the cluster, waits for that, and removes its files.
+// stop ends the cluster, waits for its end, and removes its files.
 func (p *process) stop() {
 	p.Stop(stopTimeout)
 	_ = p.output.Close()
 	_ = os.RemoveAll(p.dir)
 }
 
-// namelessFile returns an open file that nobody has to remove.
+// namelessFile returns an open file that is already removed.
 func namelessFile(dir string) (*os.File, error) {
 	file, err := os.CreateTemp(dir, "output-*")
 	if err != nil {

@@ -1,7 +1,6 @@
-// Package libdnstest is a module of libdns that has its zones in memory, for the tests of the
-// provider. It keeps the promises of libdns, or breaks some of them, as modules do.
-//
-// Several clients, as New returns them, may have the zones of one [Service].
+// Package libdnstest is a libdns module with its zones in memory, for the tests of the provider libdns. It
+// keeps the promises of libdns, or breaks some of them, as real modules do. Several clients, as New returns
+// them, may share the zones of one [Service].
 //
 // # Concurrency
 //
@@ -23,19 +22,19 @@ import (
 	"github.com/signpostd/signpost/dns/provider/libdns/module"
 )
 
-// Faults are promises of libdns that a module breaks.
+// Faults are broken promises of libdns.
 type Faults struct {
-	// MinTTL is the least TTL that is stored; smaller ones are raised.
+	// MinTTL is the smallest TTL that is stored; smaller ones are raised.
 	MinTTL time.Duration
 	// LowerCase stores names and texts in lower case.
 	LowerCase bool
-	// Merges makes one record of the values that are appended together.
+	// Merges turns values that are appended together into one record.
 	Merges bool
-	// IgnoresTTL deletes records whatever their TTL is.
+	// IgnoresTTL deletes records whatever their TTL.
 	IgnoresTTL bool
-	// Atomic returns each error as an AtomicErr, although something may have been changed.
+	// Atomic returns each error as an AtomicErr, although something may have changed.
 	Atomic bool
-	// Silent has AppendRecords leave out what it can't do, without an error.
+	// Silent makes AppendRecords skip what it can't do, without an error.
 	Silent bool
 	// HidesTTL lists records without their TTL.
 	HidesTTL bool
@@ -51,28 +50,27 @@ type Call struct {
 // Writes reports whether the call may change something.
 func (c Call) Writes() bool { return c.Method != "GetRecords" && c.Method != "ListZones" }
 
-// Service is what the clients of a module share.
+// Service is the state that the clients of a module share.
 type Service struct {
-	// Faults are the promises that are broken. They are changed between calls only.
+	// Faults are the broken promises. Change them between calls only.
 	Faults Faults
-	// Token is what the setting "token" of clients has to be.
+	// Token is the required value of the clients' setting "token".
 	Token string
-	// Fail is asked before each record that is written, and before each listing, which has an
-	// empty record; an error is that of the call. After is asked when a record was written. Nil is
-	// for no error.
+	// Fail is called before each written record, and before each listing (with an empty record); its error
+	// becomes that of the call. After is called after each written record. Nil means no error.
 	Fail, After func(method string, rr lib.RR) error
 	// Delay is how long each call takes.
 	Delay time.Duration
-	// Lag is for how long listings show what was there before.
+	// Lag is how long listings show the previous state.
 	Lag time.Duration
 
-	// zones and calls are the business of mu. It isn't held while Fail and After are asked.
+	// mu guards zones and calls. It isn't held while Fail and After are called.
 	mu    sync.Mutex
 	zones map[string][]stored
 	calls []Call
 }
 
-// stored is a record that was there from one time to another.
+// stored is a record with the time in which it existed.
 type stored struct {
 	rr         lib.RR
 	from, till time.Time
@@ -119,7 +117,7 @@ func (s *Service) Calls() []Call {
 	return calls
 }
 
-// Records returns what a zone has now, as "name type ttl data".
+// Records returns the present records of a zone, as "name type ttl data".
 func (s *Service) Records(zone string) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -133,7 +131,7 @@ func (s *Service) Records(zone string) []string {
 	return lines
 }
 
-// Peek returns the records that a zone has now.
+// Peek returns the present records of a zone.
 func (s *Service) Peek(zone string) []lib.RR {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -146,14 +144,14 @@ func (s *Service) Peek(zone string) []lib.RR {
 	return list
 }
 
-// Put puts a record into a zone, as a person does, and Remove takes it out.
+// Put adds a record to a zone as another writer would.
 func (s *Service) Put(zone string, rr lib.RR) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.zones[zone] = append(s.zones[zone], stored{rr: rr})
 }
 
-// Remove removes the records of a zone that a function is true for, as a person does.
+// Remove removes the records for which the function returns true, as another writer would.
 func (s *Service) Remove(zone string, which func(lib.RR) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -172,7 +170,7 @@ func (s *Service) end(zone string, which func(lib.RR) bool) {
 type Client struct {
 	// Token is a setting.
 	Token string `json:"token"`
-	// Size is another one.
+	// Size is another setting.
 	Size int `json:"size,omitempty"`
 
 	service *Service
@@ -196,7 +194,7 @@ func (l *Lister) ListZones(ctx context.Context) ([]lib.Zone, error) {
 	return zones, nil
 }
 
-// begin notes a call and locks the service.
+// begin records a call and locks the service.
 func (c *Client) begin(ctx context.Context, method, zone string, records []lib.Record) (end func(), err error) {
 	s := c.service
 	time.Sleep(s.Delay)
@@ -257,7 +255,7 @@ func (s *Service) ask(f func(string, lib.RR) error, method string, rr lib.RR) er
 	if f == nil {
 		return nil
 	}
-	// What is asked may look at the service.
+	// The callback may use the service.
 	s.mu.Unlock()
 	err := f(method, rr)
 	s.mu.Lock()
@@ -318,7 +316,7 @@ func (s *Service) altered(records []lib.Record) []lib.RR {
 	return list
 }
 
-// insert adds a record, if a zone can have it.
+// insert adds a record, if the zone allows it.
 func (s *Service) insert(zone string, rr lib.RR) error {
 	for _, other := range s.zones[zone] {
 		if !other.till.IsZero() || other.rr.Name != rr.Name {
@@ -335,7 +333,7 @@ func (s *Service) insert(zone string, rr lib.RR) error {
 	return nil
 }
 
-// SetRecords implements [lib.RecordSetter], as far as the module does.
+// SetRecords implements [lib.RecordSetter], as far as the module supports it.
 func (c *Client) SetRecords(ctx context.Context, zone string, records []lib.Record) ([]lib.Record, error) {
 	end, err := c.begin(ctx, "SetRecords", zone, records)
 	defer end()

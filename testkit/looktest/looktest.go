@@ -1,9 +1,9 @@
-// Package looktest has processes for tests of what asks the inspection API: servers that answer
-// with the values that a test gives.
+// Package looktest has fake processes for tests of clients of the inspection API: servers that return the
+// values of the test.
 //
 // # Concurrency
 //
-// Requests are served concurrently. A Process is not changed after it was started.
+// Requests are served concurrently. A Process must not be changed after it was started.
 package looktest
 
 import (
@@ -19,7 +19,7 @@ import (
 	"github.com/signpostd/signpost/kube/linked"
 )
 
-// Process is what a process answers. Of a nil value, the answer is 404.
+// Process has the responses of a process. A nil value means 404.
 type Process struct {
 	Status   *inspect.Status
 	Streams  []inspect.Stream
@@ -28,20 +28,21 @@ type Process struct {
 	Zones    []inspect.Zone
 	Problems []inspect.Problem
 	Clusters []linked.Status
-	// Plans and their changes are held. If NotLeading is set, the answer about them is that.
+	// Plans are the held plans with their changes. If NotLeading is set, it is the response for plans
+	// instead.
 	Plans      []inspect.Plan
 	NotLeading *inspect.Failure
-	// Explain answers ExplainPath.
+	// Explain responds to ExplainPath.
 	Explain func(query map[string][]string) *inspect.Explanation
-	// Unplanned are the publishers that have not planned everything yet.
+	// Unplanned are the publishers whose plans are incomplete.
 	Unplanned []inspect.Unplanned
-	// Approved is called with what is approved.
+	// Approved is called with each approval.
 	Approved func(hash string, except []string)
-	// Paths are further answers, by path.
+	// Paths are further handlers, by path.
 	Paths map[string]http.Handler
 }
 
-// Start starts a process for the time of a test, and returns the address of its admin server.
+// Start runs the process until the test ends, and returns the address of its admin server.
 func (p *Process) Start(t testing.TB) (addr string) {
 	t.Helper()
 	s := httptest.NewServer(p)
@@ -135,7 +136,7 @@ func keep[T any](all []T, kept func(T) bool) []T {
 	return slices.DeleteFunc(slices.Clone(all), func(one T) bool { return !kept(one) })
 }
 
-// paged returns the page of a list that is asked for.
+// paged returns the requested page of a list.
 func paged[T any](r *http.Request, all []T) ([]T, inspect.Page) {
 	offset, _ := strconv.Atoi(r.URL.Query().Get("offset"))
 	limit, _ := strconv.Atoi(r.URL.Query().Get("limit"))

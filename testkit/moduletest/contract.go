@@ -23,7 +23,7 @@ type zoneOfLibdns = lib.Zone
 
 const zoneName = "contract.test"
 
-// samples are two values of each type, as a zone file has them.
+// samples are two values of each type, in the form of zone files.
 var samples = map[string][2]string{
 	dns.TypeA: {"192.0.2.1", "192.0.2.2"}, dns.TypeAAAA: {"2001:db8::1", "2001:db8::2"},
 	dns.TypeCNAME: {"one.example.net.", "two.example.net."}, dns.TypeTXT: {"heritage=external-dns,external-dns/owner=me", `a "b" \c; d`},
@@ -32,8 +32,8 @@ var samples = map[string][2]string{
 	dns.TypeDNAME: {"one.example.net.", "two.example.net."}, dns.TypeNAPTR: {`100 10 "U" "E2U+sip" "!^.*$!sip:info@example.net!" .`, `100 20 "S" "SIP+D2U" "" _sip._udp.example.net.`},
 }
 
-// contract appends, sets and deletes records of each type, and reads them back, through the module
-// alone. Nothing else in the zone may change. Each request has to have the context of its call.
+// contract appends, sets and deletes records of each type, and reads them back, through the module alone.
+// Nothing else in the zone may change. Each request must have the context of its call.
 func contract(t *testing.T, o Options) {
 	store := NewStore()
 	store.AddZone(zoneName)
@@ -62,12 +62,12 @@ func contract(t *testing.T, o Options) {
 	})
 }
 
-// call is the key that the contexts of calls of the module have.
+// call is the context key of the module's calls.
 type call struct{}
 
-// watchContexts has each request fail that a module sends without the context of its call: it would
-// go past the transport that the provider wants, and nothing could end it. The default transport
-// stays an [http.Transport], as in package route.
+// watchContexts makes each request fail that a module sends without the context of its call: it would bypass
+// the provider's transport and could not be cancelled. The default transport stays an [http.Transport], as in
+// package route.
 func watchContexts(t *testing.T) {
 	usual := http.DefaultTransport.(*http.Transport)
 	front, next := usual.Clone(), guard{&watched{usual, t}}
@@ -77,8 +77,8 @@ func watchContexts(t *testing.T) {
 	t.Cleanup(func() { http.DefaultTransport = usual })
 }
 
-// guard is a transport for requests that have the context of a call. Its field is exported and
-// alone for the reason that package route gives.
+// guard is a transport for requests with the context of a call. It has a single exported field for the reason
+// given in package route.
 type guard struct{ Next *watched }
 
 type watched struct {
@@ -98,7 +98,7 @@ func (g guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	return g.Next.RoundTrip(req)
 }
 
-// conversation is with a module.
+// conversation is a sequence of calls to a module.
 type conversation struct {
 	t      *testing.T
 	ctx    context.Context
@@ -148,11 +148,11 @@ func (c *conversation) checkApex(other lib.Record) {
 	c.expect("delete at the apex", other)
 }
 
-// longZone is how many records a long zone has: more than the first page of a listing usually.
+// longZone is the number of records of a long zone: more than usually fit on a page.
 const longZone = 120
 
-// checkLong checks that the module lists the whole of a zone. What it doesn't list would be taken
-// for a gap, and written over.
+// checkLong checks that the module lists a whole zone. Records that it doesn't list would be taken for
+// missing, and overwritten.
 func (c *conversation) checkLong() {
 	for i := range longZone {
 		r := Record{Name: fmt.Sprint("n", i), Type: dns.TypeA, Data: fmt.Sprint("192.0.2.", i), TTL: c.ttl()}
@@ -165,7 +165,7 @@ func (c *conversation) checkLong() {
 	}
 }
 
-// record returns a record as the provider gives it to the module, with a TTL that it stores.
+// record returns a record as the provider passes it to the module, with a TTL that the module stores.
 func (c *conversation) record(name, recordType, data string) lib.Record {
 	if recordType == dns.TypeTXT && c.module.Texts == module.QuotedTexts {
 		data = dns.QuoteString(data)
@@ -209,8 +209,7 @@ func (c *conversation) listed(wanted lib.Record) []lib.Record {
 	return list[i : i+1]
 }
 
-// show returns a record in a form in which it can be compared. The dots at the ends of hosts may be
-// there or not.
+// show returns a comparable form of a record, without the optional trailing dots of hosts.
 func (c *conversation) show(r lib.Record) string {
 	rr := r.RR()
 	data := strings.TrimSuffix(rr.Data, ".")
@@ -220,7 +219,7 @@ func (c *conversation) show(r lib.Record) string {
 	return fmt.Sprintf("%s %s %v %s", rr.Name, rr.Type, rr.TTL, data)
 }
 
-// expect compares what the module lists, and what the server has.
+// expect compares the module's listing and the server's records with wanted.
 func (c *conversation) expect(after string, wanted ...lib.Record) {
 	c.t.Helper()
 	var got, want []string

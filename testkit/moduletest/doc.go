@@ -1,8 +1,6 @@
-// Package moduletest is the contract test of the modules of libdns that the provider libdns has: a
-// module enters the list only after [Run] passes, in front of a server that behaves as the service
-// of the module does. The server is written for each module, with a [Store] behind it.
-//
-// Read it in this order: moduletest.go, contract.go, faults.go, store.go.
+// Package moduletest is the contract test of libdns modules: a module is added to the provider libdns only
+// after [Run] passes, with a server that behaves like the module's service. The server is written for each
+// module, on top of a [Store].
 //
 // # Concurrency
 //

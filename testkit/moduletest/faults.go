@@ -19,9 +19,9 @@ import (
 // schedules is how many seeded schedules of faults are run for a module.
 const schedules = 20
 
-// faults has the network and the server fail while records are published in a loop. Records of a
-// person stay as they are, no record is without its ownership record, and after the last fault two
-// rounds are enough.
+// faults makes the network and the server fail while records are published in a loop. Other writers' records
+// must stay unchanged, no record may be without its ownership record, and after the last fault two rounds
+// must suffice.
 func faults(t *testing.T, o Options) {
 	for seed := range uint64(schedules) {
 		t.Run(fmt.Sprint("seed", seed), func(t *testing.T) {
@@ -30,7 +30,7 @@ func faults(t *testing.T, o Options) {
 	}
 }
 
-// flaky is a transport to a server that fails.
+// flaky is a transport that fails at random.
 type flaky struct {
 	next   http.RoundTripper
 	random *rand.Rand
@@ -103,7 +103,7 @@ func (o Options) playFaults(t *testing.T, seed uint64) {
 		time.Sleep(5 * time.Second)
 	}
 	network.healed = true
-	// A type change that failed isn't tried again at once.
+	// A failed type change isn't retried at once.
 	time.Sleep(provider.LongestSwapPause)
 	for range 2 {
 		if err := s.publish(); err != nil {
@@ -116,7 +116,7 @@ func (o Options) playFaults(t *testing.T, seed uint64) {
 	}
 }
 
-// ask changes what is wanted of some names.
+// ask changes the wanted records of some names.
 func (s *play) ask() {
 	for range 1 + s.random.IntN(3) {
 		name := fmt.Sprint("n", s.random.IntN(5))
@@ -141,7 +141,7 @@ func (s *play) ask() {
 	}
 }
 
-// plan returns what leads from what is listed to what is wanted, as a publisher does.
+// plan returns the changes from the listed to the wanted records, as a publisher plans them.
 func (s *play) plan() ([]dns.Change, error) {
 	listed, err := s.p.Records(s.t.Context(), s.zone)
 	if err != nil {
@@ -187,7 +187,7 @@ func (s *play) publish() error {
 	return s.p.Apply(s.t.Context(), s.zone, changes)
 }
 
-// check checks that the record of the person is there, and that all others have ownership records.
+// check checks that the other writer's record is unchanged, and that all others have ownership records.
 func (s *play) check(hers Record) {
 	s.t.Helper()
 	list := s.store.List(zoneName)

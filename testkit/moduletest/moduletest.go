@@ -17,23 +17,23 @@ import (
 	"github.com/signpostd/signpost/dns/provider/libdns/module"
 )
 
-// Secret is what the servers of tests accept as a token, or as a password.
+// Secret is the token or password that test servers accept.
 const Secret = "a-secret-of-tests"
 
-// Options say what [Run] is to check.
+// Options configure [Run].
 type Options struct {
 	Module module.Module
-	// Settings is the JSON of the settings. %s in it stands for the secret.
+	// Settings is the JSON of the settings. %s in it is replaced by the secret.
 	Settings string
-	// Serve returns the server of the service, with its records in a store.
+	// Serve returns a server of the service with its records in a store.
 	Serve func(*Store) http.Handler
 	// Kit runs the conformance kit of testkit/providertest.
 	Kit func(t *testing.T, k Kit)
-	// Without are checks of the kit that the module can't pass, and why.
+	// Without names checks of the kit that the module can't pass, with the reason.
 	Without map[string]string
 }
 
-// Kit says how the conformance kit is to be run.
+// Kit configures the conformance kit.
 type Kit struct {
 	Types   []string
 	Without map[string]string
@@ -47,15 +47,15 @@ type Fixture struct {
 	Reopen               func(t *testing.T) provider.Provider
 }
 
-// Run checks a module: by itself, and with the provider in front of it.
+// Run checks a module: on its own, and with the provider in front of it.
 func Run(t *testing.T, o Options) {
 	if !t.Run("module", func(t *testing.T) { contract(t, o) }) {
-		// What goes past the transport would go to the network.
+		// Requests that bypass the transport would go to the network.
 		return
 	}
 	t.Run("kit", func(t *testing.T) { o.kit(t, o.Module.Types, o.Without) })
 	if o.Without["random changes"] != "" {
-		// Without texts they may be possible.
+		// Without texts, random changes may be possible.
 		t.Run("random changes without texts", func(t *testing.T) {
 			o.kit(t, []string{dns.TypeA, dns.TypeAAAA, dns.TypeCNAME}, o.Without)
 		})
@@ -89,7 +89,7 @@ func (o Options) kit(t *testing.T, types []string, without map[string]string) {
 	})
 }
 
-// open opens the provider, whose requests reach the server without a network.
+// open opens the provider with a transport to the server without a network.
 func (o Options) open(t *testing.T, store *Store, in provider.Input, secret string, zones ...string) provider.Provider {
 	t.Helper()
 	p, err := o.configure(t, secret, zones...).Open(t.Context(), o.input(in, store))
@@ -135,8 +135,7 @@ func (o Options) input(in provider.Input, store *Store) provider.Input {
 	return in
 }
 
-// wrongSecret checks what becomes of credentials that the service doesn't accept, and that nobody
-// sees them.
+// wrongSecret checks the error for invalid credentials, which must not contain them.
 func (o Options) wrongSecret(t *testing.T) {
 	const wrong = "not-the-secret-of-tests"
 	store := NewStore()

@@ -10,8 +10,8 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// Record is a record of a [Store]. Its data is in the form of zone files (RFC 1035, 5.1), but for
-// texts, which are bare.
+// Record is a record of a [Store]. Its data is in the form of zone files (RFC 1035, 5.1), except for texts,
+// which are unquoted.
 type Record struct {
 	ID int
 	// Name is relative to the zone; @ is the apex.
@@ -29,7 +29,7 @@ type Store struct {
 // NewStore returns a store without zones.
 func NewStore() *Store { return &Store{zones: map[string][]Record{}} }
 
-// AddZone adds an empty zone, whose name has no dot at its end.
+// AddZone adds an empty zone, whose name has no trailing dot.
 func (s *Store) AddZone(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -48,7 +48,7 @@ func (s *Store) Zones() []string {
 	return names
 }
 
-// Has reports whether there is a zone.
+// Has reports whether a zone exists.
 func (s *Store) Has(zone string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -56,14 +56,14 @@ func (s *Store) Has(zone string) bool {
 	return ok
 }
 
-// List returns the records of a zone, in the order in which they were made.
+// List returns the records of a zone, in the order of creation.
 func (s *Store) List(zone string) []Record {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.zones[zone])
 }
 
-// Size returns how many records a zone has.
+// Size returns the number of records of a zone.
 func (s *Store) Size(zone string) int { return len(s.List(zone)) }
 
 // Set returns the records of a name and type.
@@ -71,7 +71,7 @@ func (s *Store) Set(zone, name, recordType string) []Record {
 	return slices.DeleteFunc(s.List(zone), func(r Record) bool { return r.Name != name || r.Type != recordType })
 }
 
-// Add adds a record, and returns its ID. The error says why a zone can't have it.
+// Add adds a record, and returns its ID. The error says why the zone can't have it.
 func (s *Store) Add(zone string, r Record) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -97,7 +97,7 @@ func (s *Store) add(zone string, r Record) (int, error) {
 	return r.ID, nil
 }
 
-// Delete deletes a record, and reports whether it was there.
+// Delete deletes a record, and reports whether it existed.
 func (s *Store) Delete(zone string, id int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -106,8 +106,8 @@ func (s *Store) Delete(zone string, id int) bool {
 	return len(s.zones[zone]) < before
 }
 
-// Replace replaces record sets as a whole, all of them or none. The records of each have one name
-// and one type; a set without records is deleted.
+// Replace replaces record sets, all of them or none. The records of each have one name and one type; a set
+// without records is deleted.
 func (s *Store) Replace(zone string, sets []Set) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -133,7 +133,7 @@ type Set struct {
 	Records    []Record
 }
 
-// check says what is wrong with a record, whatever else is in the zone.
+// check validates a record on its own.
 func check(r Record) error {
 	switch r.Type {
 	case dns.TypeA, dns.TypeAAAA:

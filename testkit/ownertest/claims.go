@@ -2,7 +2,7 @@ package ownertest
 
 import "github.com/signpostd/signpost/dns"
 
-// outside are scenarios for owners outside of zones. Owners in the zone don't play them.
+// outside are scenarios for registries outside of zones. Registries in the zone skip them.
 var outside = []scenario{
 	{"a crash, and a person before the next listing", keptOutside(func(s *scene) {
 		p := s.start("me")
@@ -50,7 +50,7 @@ var outside = []scenario{
 	})},
 }
 
-// keptOutside returns a scenario that owners in the zone don't play.
+// keptOutside returns a scenario that registries in the zone skip.
 func keptOutside(play func(s *scene)) func(s *scene) {
 	return func(s *scene) {
 		if s.fixture.Left == nil {

@@ -7,34 +7,33 @@ import (
 	"github.com/signpostd/signpost/dns/owner"
 )
 
-// Options say what [Run] is to check.
+// Options configure [Run].
 type Options struct {
-	// Open returns what a scenario needs. Each one gets its own.
+	// Open returns the fixture of a scenario. Each scenario gets its own.
 	Open func(t *testing.T) Fixture
-	// Without names scenarios that the owner can't pass, and says why.
+	// Without names scenarios that the registry can't pass, with the reason.
 	Without map[string]string
 }
 
-// Fixture is where owners of one kind keep ownership.
+// Fixture is the storage of registries of one kind.
 type Fixture struct {
-	// Process returns an owner as a new process has it. OldID is the owner whose record sets may
-	// become its own, or empty.
+	// Process returns a registry as a new process opens it. OldID is the owner ID whose record sets may be
+	// taken over, or empty.
 	Process func(id, oldID string) owner.Owner
-	// Left returns how many record sets ownership is kept of. It is nil for owners that keep it
-	// in the zone.
+	// Left returns the number of record sets with stored ownership. It is nil for registries in the zone.
 	Left func() int
-	// Plant adds what ExternalDNS keeps of a record set of an owner. It is nil for owners that
-	// keep it in the zone.
+	// Plant adds the data that ExternalDNS stores for a record set of an owner. It is nil for registries in
+	// the zone.
 	Plant func(id string, r *dns.RecordSet)
 }
 
-// scenario is something that happens, and whose records are whose then.
+// scenario is a sequence of events, with checks of ownership.
 type scenario struct {
 	name string
 	play func(s *scene)
 }
 
-// Run has an owner go through all scenarios. Each is a subtest.
+// Run runs all scenarios for a registry. Each is a subtest.
 func Run(t *testing.T, o Options) {
 	t.Helper()
 	names := map[string]bool{}

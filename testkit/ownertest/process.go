@@ -14,7 +14,7 @@ import (
 
 const zoneName = "shop.test"
 
-// scene is a zone that processes and a person share.
+// scene is a zone that processes and another writer share.
 type scene struct {
 	t       *testing.T
 	fixture Fixture
@@ -34,7 +34,7 @@ func (s *scene) migrate(id, oldID string) *process {
 	return p
 }
 
-// put is what a person does.
+// put stores a record set as another writer would.
 func (s *scene) put(r *dns.RecordSet) {
 	s.t.Helper()
 	if err := s.zone.Put(r); err != nil {
@@ -44,7 +44,7 @@ func (s *scene) put(r *dns.RecordSet) {
 
 func (s *scene) remove(r *dns.RecordSet) { s.zone.Delete(r.Key()) }
 
-// there checks that the zone has a record set as it is.
+// there checks that the zone has a record set unchanged.
 func (s *scene) there(r *dns.RecordSet) {
 	s.t.Helper()
 	if got := s.zone.Get(r.Key()); got == nil || !dns.SameTargets(got.Targets, r.Targets) {
@@ -52,17 +52,16 @@ func (s *scene) there(r *dns.RecordSet) {
 	}
 }
 
-// process is a process with an owner. It does what the publisher does.
+// process is a process with a registry. It does what the publisher does.
 type process struct {
 	*scene
 	owner   owner.Owner
 	id      string
 	records []*dns.RecordSet
-	// orphans are the markers that describe nothing, with the number of listings.
+	// orphans are the ownership records without a record set, with the number of listings that showed them.
 	orphans map[dns.Key]int
 }
 
-// list reads the zone.
 func (p *process) list() {
 	p.t.Helper()
 	records, err := p.zone.All(zoneName)
@@ -72,7 +71,7 @@ func (p *process) list() {
 	p.listed(records)
 }
 
-// listed handles a listing, which may be out of date.
+// listed handles a listing, which may be outdated.
 func (p *process) listed(records []*dns.RecordSet) {
 	p.t.Helper()
 	if err := p.owner.Load(p.t.Context()); err != nil {
@@ -86,7 +85,7 @@ func (p *process) listed(records []*dns.RecordSet) {
 	p.collect()
 }
 
-// collect deletes markers that describe nothing, as the publisher does.
+// collect deletes ownership records without a record set, as the publisher does.
 func (p *process) collect() {
 	p.t.Helper()
 	o, ok := p.owner.(interface {
@@ -114,20 +113,20 @@ func (p *process) lookup(name string) []*dns.RecordSet {
 	return sets
 }
 
-// outcome is what becomes of changes at the provider. The zero value makes them.
+// outcome is the result of changes at the provider. The zero value applies all of them.
 type outcome struct {
-	// made is how many of the changes are made; all unless only is set.
+	// made is how many of the changes are applied; all unless only is set.
 	made int
 	only bool
-	// answer is what the provider says.
+	// answer is the provider's error.
 	answer error
-	// crash ends the process before it knows the answer.
+	// crash ends the process before it knows the result.
 	crash bool
 }
 
 var errLost = errors.New("the connection was lost")
 
-// change makes changes that are expected to succeed.
+// change applies changes that are expected to succeed.
 func (p *process) change(changes ...dns.Change) {
 	p.t.Helper()
 	if refused, err := p.try(outcome{}, changes...); err != nil || len(refused) > 0 {
@@ -136,8 +135,8 @@ func (p *process) change(changes ...dns.Change) {
 	p.list()
 }
 
-// try makes changes, of which the provider makes something. It returns the changes that the owner
-// refused, and the error of the provider.
+// try applies changes with a given outcome at the provider. It returns the changes that the registry refused,
+// and the provider's error.
 func (p *process) try(o outcome, changes ...dns.Change) (refused []dns.Change, err error) {
 	p.t.Helper()
 	send, refused, err := p.owner.Before(p.t.Context(), p.lookup, changes)
@@ -167,7 +166,7 @@ func (p *process) try(o outcome, changes ...dns.Change) (refused []dns.Change, e
 	return refused, err
 }
 
-// conclude tells the owner what became of changes.
+// conclude reports the result of changes to the registry.
 func (p *process) conclude(changes []dns.Change, err error) {
 	p.t.Helper()
 	made := changes
@@ -192,7 +191,7 @@ func (p *process) conclude(changes []dns.Change, err error) {
 	}
 }
 
-// markersFirst moves markers that are created before the record sets that they describe.
+// markersFirst moves creations of ownership records before those of the record sets that they describe.
 func markersFirst(changes []dns.Change) []dns.Change {
 	first := func(c dns.Change) bool {
 		_, marker := c.RecordSet().Labels[dns.LabelOwnedRecord]
@@ -229,8 +228,8 @@ func (p *process) ours(r *dns.RecordSet) {
 	}
 }
 
-// foreign checks that a record set is there and not ours, and that the owner refuses to delete
-// and to update it.
+// foreign checks that a record set exists and isn't ours, and that the registry refuses to delete and to
+// update it.
 func (p *process) foreign(r *dns.RecordSet) {
 	p.t.Helper()
 	p.there(r)
@@ -248,7 +247,7 @@ func (p *process) foreign(r *dns.RecordSet) {
 	p.there(r)
 }
 
-// stays checks that a record set of a person isn't ours, now and in the next two processes.
+// stays checks that another writer's record set isn't ours, now and in the next two processes.
 func (p *process) stays(r *dns.RecordSet) {
 	p.t.Helper()
 	p.list()
@@ -268,7 +267,7 @@ func address(host, target string) *dns.RecordSet {
 	}
 }
 
-// persons is a record set that a person makes.
+// persons is a record set of another writer.
 func persons(host string) *dns.RecordSet {
 	return &dns.RecordSet{Name: host + "." + zoneName, Type: dns.TypeA, Targets: []string{"203.0.113.1"}, TTL: 300}
 }

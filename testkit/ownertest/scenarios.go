@@ -8,8 +8,8 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 )
 
-// scenarios are for all owners. D3 (a) is a creation that is refused, or for which a person is
-// faster; D3 (b) is an entry whose record is gone.
+// scenarios are for all registries. D3 (a) is a creation that is refused, or that another writer precedes; D3
+// (b) is an entry whose record was deleted.
 var scenarios = []scenario{
 	{"created, changed and deleted", func(s *scene) {
 		p := s.start("me")
@@ -89,7 +89,7 @@ var scenarios = []scenario{
 	}},
 	{"a crash between claim and record", func(s *scene) {
 		p := s.start("me")
-		// Of an owner in the zone, the ownership record is made.
+		// A registry in the zone has created the ownership record.
 		claimed := 0
 		if s.fixture.Left == nil {
 			claimed = 1
@@ -139,7 +139,7 @@ var scenarios = []scenario{
 		p.list()
 		p.ours(one)
 		s.start("me").ours(one)
-		// What was listed late is created once more.
+		// The record in the late listing is created again.
 		p.listed(early)
 		if _, err := p.try(outcome{}, dns.Change{New: two}); !errors.Is(err, provider.ErrStale) {
 			s.t.Fatalf("error %v, want that the change is stale", err)
@@ -230,7 +230,7 @@ var scenarios = []scenario{
 	}},
 }
 
-// notMade is about a record that isn't created, and then made by a person.
+// notMade is about a record whose creation fails, and that another writer then creates.
 func notMade(s *scene, answer error) {
 	p := s.start("me")
 	r := address("www", "192.0.2.1")

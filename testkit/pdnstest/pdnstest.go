@@ -1,13 +1,10 @@
-// Package pdnstest runs a real PowerDNS on free ports of the loopback interface, for the tests
-// of packages pdns and rfc2136 and for the benchmark. Its zones are in files of its own.
+// Package pdnstest runs a real PowerDNS on free loopback ports, for the tests of packages pdns and rfc2136
+// and for the benchmark. Its zones are in files of its own.
 //
-// A [Server] is ready when [Start] returns. It needs no privileges, shares nothing with a
-// PowerDNS of the system, and leaves nothing behind after Stop; when the process that started
-// it dies, it ends as well. The package needs the program pdns_server with its lmdb backend, in
-// the PATH or in /usr/sbin; with [Config.Key] also its gsqlite3 backend, and the program
-// sqlite3. `make deps` installs them.
-//
-// Read it in this order: pdnstest.go, updates.go.
+// A [Server] is ready when [Start] returns. It needs no privileges and shares nothing with a PowerDNS of the
+// system. Nothing is left after Stop, and the server ends with the process that started it. The package needs
+// the program pdns_server with its lmdb backend, in the PATH or in /usr/sbin; with [Config.Key] also its
+// gsqlite3 backend, and the program sqlite3. `make deps` installs them.
 //
 // # Concurrency
 //
@@ -32,7 +29,7 @@ import (
 	"github.com/signpostd/signpost/internal/childprocess"
 )
 
-// APIKey is the key of the API of each server.
+// APIKey is the API key of each server.
 const APIKey = "key-of-the-test"
 
 const (
@@ -42,7 +39,7 @@ const (
 
 // Server is a running pdns_server.
 type Server struct {
-	// API is the URL of the HTTP API, and DNS the address for questions over UDP and TCP.
+	// API is the URL of the HTTP API, and DNS the address for queries over UDP and TCP.
 	API, DNS string
 
 	process *childprocess.Process
@@ -50,16 +47,15 @@ type Server struct {
 	key     *Key
 }
 
-// Config says what a server has. The zero Config is a server for its API.
+// Config configures a server. The zero Config is a server with its API only.
 type Config struct {
-	// Key makes the server accept dynamic updates (RFC 2136) and transfers of the zones of
-	// CreateZone from who signs with this key, and from nobody else. Without it there are no
-	// updates.
+	// Key enables dynamic updates (RFC 2136) and transfers of the zones of CreateZone, signed with this key
+	// only. Without it there are no updates.
 	Key *Key
 }
 
-// Start starts a server without zones and waits until its API answers. The server runs until
-// Stop is called, also after the end of ctx.
+// Start starts a server without zones and waits until its API responds. The server runs until Stop is called,
+// even after the end of ctx.
 func Start(ctx context.Context, c Config) (*Server, error) {
 	s, err := start(ctx, c)
 	if err != nil {
@@ -103,7 +99,7 @@ func start(ctx context.Context, c Config) (*Server, error) {
 
 func (s *Server) output() string { return filepath.Join(s.dir, "output") }
 
-// launch starts the program with some lines of its configuration for the backend.
+// launch starts the program with the given configuration lines for the backend.
 func (s *Server) launch(binary string, dns, api uint16, backend string) error {
 	config := backend + fmt.Sprintf(`socket-dir=%[1]s
 local-address=127.0.0.1
@@ -136,7 +132,7 @@ security-poll-suffix=
 	return err
 }
 
-// ready waits until the API answers.
+// ready waits until the API responds.
 func (s *Server) ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, startWithin, errors.New("its API doesn't answer"))
 	defer cancel()
@@ -162,8 +158,7 @@ func (s *Server) Stop() {
 	_ = os.RemoveAll(s.dir)
 }
 
-// CreateZone makes an empty zone. The name has no dot at its end; the ID of the zone is the
-// name with one.
+// CreateZone creates an empty zone. The name has no trailing dot; the ID of the zone is the name with one.
 func (s *Server) CreateZone(ctx context.Context, name string) error {
 	_, err := s.Request(ctx, http.MethodPost, "zones", map[string]any{
 		"name": name + ".", "kind": "Native", "nameservers": []string{"ns1.elsewhere.test."},
@@ -174,8 +169,8 @@ func (s *Server) CreateZone(ctx context.Context, name string) error {
 	return s.allowKey(ctx, name)
 }
 
-// Request asks the API, with a message that becomes the JSON of the body. The path is relative
-// to that of the server, such as zones. An answer with another status than 2xx is an error.
+// Request sends a request to the API, with message as JSON body. The path is relative to the server's, such
+// as zones. A status other than 2xx is an error.
 func (s *Server) Request(ctx context.Context, method, path string, message any) (string, error) {
 	body, err := json.Marshal(message)
 	if err != nil {

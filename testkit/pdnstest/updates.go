@@ -14,19 +14,19 @@ import (
 
 // Key is a TSIG key.
 type Key struct {
-	// Name is without a dot at its end; Algorithm is that of PowerDNS, such as hmac-sha256.
+	// Name has no trailing dot. Algorithm is as in PowerDNS, such as hmac-sha256.
 	Name, Algorithm string
-	// Secret is in base64.
+	// Secret is base64-encoded.
 	Secret string
 }
 
-// schema makes the tables that PowerDNS 4.7 and later expect in SQLite.
+// schema creates the tables that PowerDNS 4.7 and later expect in SQLite.
 //
 //go:embed schema.sql
 var schema string
 
-// backend returns the configuration of the backend, and makes its database. PowerDNS makes that
-// of lmdb itself, but lmdb takes dynamic updates only since PowerDNS 5.0.
+// backend returns the configuration of the backend, and creates its database. PowerDNS creates that of lmdb
+// itself, but lmdb supports dynamic updates only since PowerDNS 5.0.
 func (s *Server) backend(ctx context.Context) (string, error) {
 	if s.key == nil {
 		return fmt.Sprintf("launch=lmdb\nlmdb-filename=%s\n", filepath.Join(s.dir, "zones")), nil
@@ -41,12 +41,12 @@ func (s *Server) backend(ctx context.Context) (string, error) {
 	if said, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("make the database: %w: %s", err, said)
 	}
-	// Nobody needs the zones after a crash, so nothing waits for the disk. By default every
-	// address of this machine may transfer all zones.
+	// The zones need not survive a crash, so nothing waits for the disk. By default every address of this
+	// machine may transfer all zones.
 	return fmt.Sprintf("launch=gsqlite3\ngsqlite3-database=%s\ngsqlite3-pragma-synchronous=0\ndnsupdate=yes\nallow-axfr-ips=\n", file), nil
 }
 
-// addKey gives the server its key, if there is one.
+// addKey adds the key to the server, if there is one.
 func (s *Server) addKey(ctx context.Context) error {
 	if s.key == nil {
 		return nil
@@ -57,7 +57,7 @@ func (s *Server) addKey(ctx context.Context) error {
 
 // allowKey lets the key transfer and update a zone.
 func (s *Server) allowKey(ctx context.Context, zone string) error {
-	// The metadata TSIG-ALLOW-AXFR can't be set as such.
+	// The metadata TSIG-ALLOW-AXFR can't be set directly.
 	_, err := s.Request(ctx, http.MethodPut, "zones/"+zone+".", map[string]any{"master_tsig_key_ids": []string{s.key.Name + "."}})
 	if err != nil {
 		return err

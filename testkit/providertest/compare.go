@@ -12,8 +12,8 @@ import (
 
 const lookupTimeout = 10 * time.Second
 
-// difference returns how two record sets of one key differ for a plan; want is the one that is
-// asked for. It is empty when a plan would change nothing.
+// difference returns how two record sets of one key differ for a plan. It is empty if a plan would change
+// nothing.
 func difference(got, want *dns.RecordSet) string {
 	switch {
 	case !sameTargets(got, want):
@@ -26,8 +26,8 @@ func difference(got, want *dns.RecordSet) string {
 	return ""
 }
 
-// otherTTL says that a TTL isn't the one that Adjust has announced. Without one that is asked
-// for a plan doesn't compare it, but a provider may need it in Old (D19).
+// otherTTL reports that a TTL isn't the one that Adjust has announced. A plan ignores the TTL if none is
+// wanted, but a provider may need it in Old (D19).
 func otherTTL(got, announced *dns.RecordSet) string {
 	if got.TTL == announced.TTL {
 		return ""
@@ -41,8 +41,7 @@ func byName(properties []dns.Property) []dns.Property {
 	})
 }
 
-// sameTargets compares the targets of texts exactly, and all others without regard to case, as
-// DNS does.
+// sameTargets compares the targets of texts exactly, and all others case-insensitively, as DNS does.
 func sameTargets(a, b *dns.RecordSet) bool {
 	fold := func(r *dns.RecordSet) []string {
 		targets := slices.Clone(r.Targets)

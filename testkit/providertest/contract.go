@@ -14,9 +14,9 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 )
 
-// setIdentifiers has two record sets of one name and type that only their identifiers
-// distinguish. A provider that has none takes the identifier off in Adjust (D8: PowerDNS and
-// CoreDNS kept it there, and never listed one, so that a record was made again for ever).
+// setIdentifiers has two record sets of one name and type that only their identifiers distinguish. A provider
+// without set identifiers must remove them in Adjust (D8: PowerDNS and CoreDNS kept them, and never listed
+// one, so that a record was created again for ever).
 func setIdentifiers(t *testing.T, o Options) {
 	z := open(t, o, forward)
 	blue, green := address("www", "192.0.2.1").recordSet(z.name), address("www", "192.0.2.2").recordSet(z.name)
@@ -37,8 +37,8 @@ func setIdentifiers(t *testing.T, o Options) {
 	}
 }
 
-// properties has record sets with properties of the provider, of another one, and of none.
-// Adjust says which are kept, and these are listed, changed and removed.
+// properties has record sets with properties of the provider, of another provider, and of none. The
+// properties that Adjust keeps must be listed, changed and removed.
 func properties(t *testing.T, o Options) {
 	z := open(t, o, forward)
 	for _, name := range append(o.Properties, dns.PropertyAlias, "elsewhere/weight") {
@@ -61,8 +61,8 @@ func properties(t *testing.T, o Options) {
 	}
 }
 
-// adjustEach asks about record sets of which the provider refuses some. The others have their
-// answers (D1).
+// adjustEach passes record sets to Adjust of which the provider refuses some. The others must get a result
+// (D1).
 func adjustEach(t *testing.T, o Options) {
 	z := open(t, o, forward)
 	a, ok := z.p.(provider.Adjuster)
@@ -88,8 +88,8 @@ func adjustEach(t *testing.T, o Options) {
 	}
 }
 
-// childZone has a zone below the zone. What is in the child isn't listed in the zone above, and
-// can't be changed there.
+// childZone has a zone below the zone. Records of the child must not be listed in the zone above, and can't
+// be changed there.
 func childZone(t *testing.T, o Options) {
 	z := open(t, o, forward)
 	if z.fixture.Child == "" || z.zone.Name == "" {
@@ -112,7 +112,7 @@ func childZone(t *testing.T, o Options) {
 	child.become(nil)
 }
 
-// twins has two zones of one name, such as a public and a private one. Each has its own records.
+// twins has two zones of one name, such as a public and a private one. Each must have its own records.
 func twins(t *testing.T, o Options) {
 	if o.Twins == nil {
 		return
@@ -142,8 +142,8 @@ func twins(t *testing.T, o Options) {
 	both[1].expect(both[1].adjust([]*dns.RecordSet{second}))
 }
 
-// throttling has a server over HTTP answer that there are too many requests. Nothing is made,
-// and the error says when to come back (D17).
+// throttling makes a server over HTTP respond that there are too many requests. Nothing may be applied, and
+// the error must have the retry time (D17).
 func throttling(t *testing.T, o Options) {
 	for _, status := range []int{http.StatusTooManyRequests, http.StatusServiceUnavailable} {
 		busy := &busyServer{status: status}
@@ -175,11 +175,11 @@ func throttling(t *testing.T, o Options) {
 	}
 }
 
-// busyServer is a transport that answers for a server that has too many requests.
+// busyServer is a transport that responds for a server with too many requests.
 type busyServer struct {
 	next   http.RoundTripper
 	status int
-	// all and writing say whether it answers all requests, or those that may change something.
+	// all makes all requests fail, and writing those that may change something.
 	all, writing atomic.Bool
 }
 
@@ -209,9 +209,8 @@ func (b *busyServer) RoundTrip(req *http.Request) (*http.Response, error) {
 // races is how often two writers meet.
 const races = 20
 
-// conditional has two writers create one record set with different targets in the same moment.
-// Where the server compares what is there as it writes, one of them is told that it comes too
-// late.
+// conditional has two writers create one record set with different targets at the same moment. If the server
+// writes conditionally, one of them must fail as too late.
 func conditional(t *testing.T, o Options) {
 	z := open(t, o, forward)
 	if !z.p.Capabilities().Conditional {

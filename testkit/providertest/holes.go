@@ -16,18 +16,20 @@ import (
 )
 
 const (
-	// holeSteps is how often the names of a schedule change, and holeNames how many there are.
+	// holeSteps is how often the names of a schedule change, and holeNames the number of names.
 	holeSteps, holeNames = 12, 3
-	// holeFaults is how many of ten requests that write are refused in a step with faults.
+	// holeFaults is how many of ten write requests are refused in a step with faults.
 	holeFaults = 3
 )
 
-// typeChanges has names change between addresses and a CNAME, while requests are refused and a person has records in the way. At
-// every request, or all the time where the provider sends none over HTTP, a name that had an answer and is to have one has one.
+// typeChanges makes names change between addresses and a CNAME, while requests are refused and other writers'
+// records are in the way. At every request (or all the time, for a provider without HTTP), a name that had an
+// answer and should have one must have one.
 //
-// A provider that makes changes one after the other may leave a name without an answer once in each call of Apply that changes its
-// type, from the deletion to the creation, and not at all for a change that the listing shows to be impossible. After Apply the name
-// has an answer, also if the change was refused (clouds F2: Azure deleted a record again and again, libdns for good).
+// A provider that applies changes one after the other may leave a name without an answer once per call of
+// Apply that changes its type, from the deletion to the creation, but not for a change that the listing shows
+// to be impossible. After Apply the name must have an answer, even if the change was refused (clouds F2:
+// Azure deleted a record again and again, libdns for good).
 func typeChanges(t *testing.T, o Options) {
 	if !slices.Contains(o.Types, dns.TypeA) || !slices.Contains(o.Types, dns.TypeCNAME) || o.Without["type change"] != "" {
 		return
@@ -61,7 +63,7 @@ func playTypeChanges(t *testing.T, o Options, seed uint64) {
 		if made {
 			state[name] = next
 		} else {
-			// What a refusal has left of the ownership records doesn't matter here.
+			// Ownership records that a refusal left are ignored here.
 			z.mend(state)
 		}
 	}
@@ -70,7 +72,7 @@ func playTypeChanges(t *testing.T, o Options, seed uint64) {
 	}
 }
 
-// answerOf returns what a name is to have: addresses, or a CNAME.
+// answerOf returns the wanted records of a name: addresses, or a CNAME.
 func answerOf(name string, random *rand.Rand) []record {
 	switch n := random.IntN(4); n {
 	case 0, 1:
@@ -84,7 +86,7 @@ func noteOf(name string, r record) record {
 	return text(strings.ToLower(r.recordType)+"-"+name, `"heritage=external-dns,external-dns/owner=kit"`).of(name)
 }
 
-// step changes a name, and reports whether that was made.
+// step changes a name, and reports whether the change was applied.
 func (z *zone) step(w *watch, name string, before, next []record, faulty bool) (made bool) {
 	z.t.Helper()
 	changes := z.changesOf(name, next)
@@ -113,7 +115,7 @@ func (z *zone) step(w *watch, name string, before, next []record, faulty bool) (
 	return err == nil
 }
 
-// changesOf returns the changes that make a name have what it is to have.
+// changesOf returns the changes to the wanted records of a name.
 func (z *zone) changesOf(name string, next []record) []dns.Change {
 	z.t.Helper()
 	full := dns.Canonical(qualify(name, z.name))
@@ -153,7 +155,7 @@ func (z *zone) changesOf(name string, next []record) []dns.Change {
 	return changes
 }
 
-// mend brings the zone to a state after a refusal, without faults, through another process.
+// mend brings the zone into a state after a refusal, without faults, through another process.
 func (z *zone) mend(state map[string][]record) {
 	z.t.Helper()
 	other := z.person()
@@ -168,8 +170,8 @@ func (z *zone) mend(state map[string][]record) {
 	z.records(z.p)
 }
 
-// obstructed has a person's text beside an address that is to become a CNAME. A server that takes both is none of our
-// business; otherwise nothing is deleted.
+// obstructed has another writer's text beside an address that should become a CNAME. A server that accepts
+// both is fine; otherwise nothing may be deleted.
 func (z *zone) obstructed(w *watch, state map[string][]record) {
 	z.t.Helper()
 	const name = "blocked"
@@ -194,7 +196,8 @@ func (z *zone) obstructed(w *watch, state map[string][]record) {
 	}
 }
 
-// watcher returns a function that reports whether a name has an answer. It asks through a process of its own.
+// watcher returns a function that reports whether a name has an answer. It reads through a process of its
+// own.
 func (z *zone) watcher() func(name string) bool {
 	z.t.Helper()
 	other := z.person()
@@ -206,7 +209,7 @@ func (z *zone) watcher() func(name string) bool {
 	}
 }
 
-// watch counts how often a name loses its answer while a provider works, and has requests refused.
+// watch counts how often a name loses its answer while a provider works, and makes requests fail.
 type watch struct {
 	random *rand.Rand
 	// see reports whether a name has an answer.
@@ -214,7 +217,7 @@ type watch struct {
 
 	mu     sync.Mutex
 	sealed bool
-	// http is true once a request was seen; name is the one that is watched.
+	// http is true once a request was seen; name is the watched name.
 	http   bool
 	name   string
 	faulty bool
@@ -223,7 +226,7 @@ type watch struct {
 	gaps    int
 }
 
-// wrap makes the transport of the provider one that watches. That of another provider, which is opened later, isn't watched.
+// wrap makes the first provider's transport a watched one. Providers that are opened later are not watched.
 func (w *watch) wrap(next http.RoundTripper) http.RoundTripper {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -239,7 +242,7 @@ func (w *watch) seal() {
 	w.sealed = true
 }
 
-// during calls a function, and returns how often the name was without an answer meanwhile.
+// during calls a function, and returns how often the name lost its answer meanwhile.
 func (w *watch) during(name string, faulty bool, apply func() error) (gaps int, err error) {
 	w.mu.Lock()
 	w.name, w.faulty, w.missing, w.gaps = name, faulty, false, 0
@@ -268,7 +271,7 @@ func (w *watch) during(name string, faulty bool, apply func() error) (gaps int, 
 	return w.gaps, err
 }
 
-// look looks whether the name has an answer.
+// look checks whether the name has an answer.
 func (w *watch) look() {
 	w.mu.Lock()
 	name := w.name
@@ -285,7 +288,7 @@ func (w *watch) look() {
 	w.missing = !there
 }
 
-// refuse reports whether to refuse a request that writes.
+// refuse reports whether to refuse a write request.
 func (w *watch) refuse(req *http.Request) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -293,7 +296,7 @@ func (w *watch) refuse(req *http.Request) bool {
 	return w.faulty && req.Method != http.MethodGet && w.random.IntN(10) < holeFaults
 }
 
-// watched is the transport of a provider that is watched.
+// watched is a watched transport of a provider.
 type watched struct {
 	*watch
 	next http.RoundTripper

@@ -10,8 +10,8 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// DNS returns a [Lookup] that asks the DNS server at an address such as "127.0.0.1:5300", over
-// TCP and without a signature.
+// DNS returns a [Lookup] that queries the DNS server at an address such as "127.0.0.1:5300", over TCP and
+// without a signature.
 func DNS(server string) Lookup {
 	return func(ctx context.Context, name, recordType string) (Answer, error) {
 		query := new(mdns.Msg)
@@ -29,8 +29,8 @@ func DNS(server string) Lookup {
 	}
 }
 
-// answer returns the records of a reply that have the name and the type of the question. Those
-// of a delegation are in the authority section.
+// answer returns the records of a reply with the name and type of the question. Those of a delegation are in
+// the authority section.
 func answer(reply *mdns.Msg, question mdns.Question) (Answer, error) {
 	var a Answer
 	for _, rr := range append(reply.Answer, reply.Ns...) {

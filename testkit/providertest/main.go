@@ -9,9 +9,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// Main runs the tests of a provider that need a server: it starts the server, runs the tests,
-// checks that they leave no goroutine behind, stops the server and ends the process. Call it
-// from TestMain.
+// Main runs the tests of a provider that need a server: it starts the server, runs the tests, checks for
+// leaked goroutines, stops the server and exits. Call it from TestMain.
 func Main(m *testing.M, server string, start func() (stop func(), err error)) {
 	stop, err := start()
 	if err != nil {
@@ -20,7 +19,7 @@ func Main(m *testing.M, server string, start func() (stop func(), err error)) {
 	}
 	started := goleak.IgnoreCurrent()
 	code := m.Run()
-	// Some tests ask the server with the default client.
+	// Some tests use the default client.
 	http.DefaultClient.CloseIdleConnections()
 	if code == 0 {
 		if err := goleak.Find(started); err != nil {

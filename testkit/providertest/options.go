@@ -8,27 +8,24 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 )
 
-// Options say what [Run] is to check.
+// Options configure [Run].
 type Options struct {
-	// Open returns a provider for a zone of its own, which has no records but those that the
-	// server itself puts there. It is called for each check. The input has everything that a
-	// provider needs, and says whether this is a dry run.
+	// Open returns a provider for a zone of its own, which has only the server's own records. It is called
+	// for each check. The input is complete, and says whether this is a dry run.
 	Open func(t *testing.T, in provider.Input) Fixture
-	// Types are the types of record sets that the provider can handle; nil stands for A, AAAA,
-	// CNAME and TXT. Checks that need other types are skipped.
+	// Types are the record types that the provider supports; nil means A, AAAA, CNAME and TXT. Checks that
+	// need other types are skipped.
 	Types []string
-	// Rejects returns record sets for a zone that the provider must refuse. A change that
-	// creates one of them has to fail with an error that says what became of it. Nil stands
-	// for some record sets that no DNS server can have. An empty list is for providers that
-	// store anything.
+	// Rejects returns record sets for a zone that the provider must refuse: a change that creates one must
+	// fail with an error that says what was applied. Nil means some record sets that no DNS server can have.
+	// An empty list is for providers that store anything.
 	Rejects func(zone string) []*dns.RecordSet
-	// Properties are the names of properties that the provider stores, with any text as their
-	// value.
+	// Properties are the names of properties that the provider stores, with any text as value.
 	Properties []string
-	// Twins opens a provider with two zones of the name in the fixture. It is nil if the
-	// provider can't have such zones.
+	// Twins opens a provider with two zones of the name in the fixture. It is nil if the provider can't have
+	// such zones.
 	Twins func(t *testing.T, in provider.Input) Fixture
-	// Without names checks that the provider can't pass, and says why.
+	// Without names checks that the provider can't pass, with the reason.
 	Without map[string]string
 }
 
@@ -37,26 +34,25 @@ type Fixture struct {
 	Provider provider.Provider
 	// Zone is the name of the zone. If the provider has no zones, it is any name.
 	Zone string
-	// Reverse is the name of a zone for PTR records, below in-addr.arpa. It may be empty if
-	// Types doesn't have PTR.
+	// Reverse is the name of a zone for PTR records, below in-addr.arpa. It may be empty if Types lacks PTR.
 	Reverse string
-	// Child is the name of a zone below Zone, with nothing about it in Zone. It may be empty.
+	// Child is the name of a zone below Zone, without records in Zone. It may be empty.
 	Child string
 	// Lookup reads the zone without the provider. It is nil if that is impossible.
 	Lookup Lookup
-	// Reopen returns another provider for the same zone, as a new process would open it. It is
-	// nil if the zone ends with the provider.
+	// Reopen opens another provider for the same zone, as a new process would. It is nil if the zone ends
+	// with the provider.
 	Reopen func(t *testing.T) provider.Provider
 }
 
-// Lookup reads the records of one name and type as a client of the zone does. The answer is
-// empty when there are none.
+// Lookup reads the records of one name and type as a client of the zone does. The answer is empty if there
+// are none.
 type Lookup func(ctx context.Context, name, recordType string) (Answer, error)
 
-// Answer is the outcome of a [Lookup].
+// Answer is the result of a [Lookup].
 type Answer struct {
-	// Values are the RDATA of the records in presentation form (RFC 1035 5.1): names end with
-	// a dot. Texts of TXT records are without quotes and escapes.
+	// Values are the RDATA of the records in presentation form (RFC 1035 5.1), with trailing dots. Texts of
+	// TXT records are unquoted and unescaped.
 	Values []string
 	// TTL is in seconds.
 	TTL int64

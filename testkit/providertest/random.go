@@ -13,8 +13,8 @@ import (
 // randomStates is the number of states in the check of random changes.
 const randomStates = 40
 
-// random has the zone take on random states. In each of them some names have nothing, an
-// alias, or addresses and texts, so that every change from one to another occurs.
+// random makes the zone take random states. In each state names have nothing, an alias, or addresses and
+// texts, so that every kind of change occurs.
 func random(t *testing.T, o Options) {
 	z := open(t, o, forward)
 	rng := rand.New(rand.NewPCG(1, uint64(len(o.Types))))
@@ -39,7 +39,7 @@ func random(t *testing.T, o Options) {
 	}
 }
 
-// occupant returns what a name has in a state, of the types that the provider can handle.
+// occupant returns the records of a name in a state, of the supported types.
 func occupant(rng *rand.Rand, name string, types []string) []record {
 	var all []record
 	switch rng.IntN(4) {

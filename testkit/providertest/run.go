@@ -73,7 +73,7 @@ func nothingToDo(t *testing.T, o Options) {
 	z.expect(nil)
 }
 
-// rejected gives Apply each record set that must be refused, together with two that must not.
+// rejected passes each record set that must be refused to Apply, together with two valid ones.
 func rejected(t *testing.T, o Options) {
 	for i := range o.Rejects(open(t, o, forward).name) {
 		z := open(t, o, forward)
@@ -85,12 +85,12 @@ func rejected(t *testing.T, o Options) {
 	}
 }
 
-// outside asks for names that are in no zone of the provider.
+// outside has names that are in no zone of the provider.
 func outside(t *testing.T, o Options) {
 	for _, prefix := range []string{"", "www.", "not", "www.not"} {
 		z := open(t, o, forward)
 		if z.zone.Name == "" {
-			return // Every name is in the zone of a provider that has none.
+			return // Without zones, every name is in the zone.
 		}
 		name := prefix + z.name
 		if prefix == "" || prefix == "www." {
@@ -103,8 +103,8 @@ func outside(t *testing.T, o Options) {
 	}
 }
 
-// refused checks that Apply fails because of the change with index bad, that its error says
-// which changes were made, and that this is true.
+// refused checks that Apply fails because of the change with index bad, that its error says which changes
+// were applied, and that this is true.
 func (z *zone) refused(changes []dns.Change, bad int) {
 	z.t.Helper()
 	err := z.p.Apply(z.t.Context(), z.zone, changes)
@@ -130,7 +130,7 @@ func (z *zone) refused(changes []dns.Change, bad int) {
 	z.expect(z.adjust(there))
 }
 
-// outcome returns which of n changes were made according to an error of Apply.
+// outcome returns which of n changes were applied according to an error of Apply.
 func outcome(err error, n int) (made []bool, known bool) {
 	made = make([]bool, n)
 	var apply *provider.ApplyError

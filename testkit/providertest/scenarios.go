@@ -2,7 +2,7 @@ package providertest
 
 import "github.com/signpostd/signpost/dns"
 
-// scenarios are what every provider must be able to do, if it can handle the types.
+// scenarios are for every provider that supports their types.
 var scenarios = []scenario{
 	{name: "A", needs: []string{dns.TypeA}, states: [][]record{
 		{address("www", "192.0.2.1")}, {address("www", "192.0.2.2")},

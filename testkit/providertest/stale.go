@@ -9,12 +9,11 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 )
 
-// stale is a case of a zone that a person has changed since it was listed. Record sets are
-// under the name www; a nil one isn't there.
+// stale is a case in which another writer changed the zone after the listing. The record sets have the name
+// www; nil means none.
 type stale struct {
 	name string
-	// listed is what Records returned, there is what the person made of it, and wanted is what
-	// the change asks for.
+	// listed is the record set in Records, there the other writer's, and wanted that of the change.
 	listed, there, wanted *record
 }
 
@@ -32,16 +31,16 @@ func staleCases() []stale {
 	}
 }
 
-// changedSinceListed has a person change the zone between Records and Apply. What she made
-// stays, and neither the change nor the ownership record that goes with it is made. D4: with
-// PowerDNS and etcd her record was overwritten, or deleted with ours.
+// changedSinceListed has another writer change the zone between Records and Apply. The other writer's record
+// must stay, and neither the change nor its ownership record may be applied. (D4: with PowerDNS and etcd the
+// record was overwritten, or deleted with ours.)
 func changedSinceListed(t *testing.T, o Options) {
 	for _, c := range staleCases() {
 		t.Run(c.name, func(t *testing.T) { c.run(open(t, o, forward), slices.Contains(o.Types, dns.TypeTXT)) })
 	}
 }
 
-// run plays a case. Without TXT records there is no ownership record that goes with the change.
+// run runs a case. Without TXT records the change has no ownership record.
 func (c stale) run(z *zone, texts bool) {
 	z.t.Helper()
 	note := text("a-www", `"heritage=external-dns,external-dns/owner=kit"`).of("www")
@@ -86,8 +85,8 @@ func (c stale) run(z *zone, texts bool) {
 	}
 }
 
-// person returns the zone as somebody else uses it: through a provider of its own if the zone
-// outlives the provider.
+// person returns the zone as another writer uses it: through a provider of its own if the zone outlives the
+// provider.
 func (z *zone) person() *zone {
 	z.t.Helper()
 	other := *z
@@ -98,7 +97,7 @@ func (z *zone) person() *zone {
 	return &other
 }
 
-// sets returns the record sets of records, without those that are nil.
+// sets returns the record sets of records, skipping nil ones.
 func (z *zone) sets(records ...*record) []*dns.RecordSet {
 	var sets []*dns.RecordSet
 	for _, r := range records {

@@ -14,19 +14,18 @@ type record struct {
 	recordType string
 	targets    []string
 	ttl        int64
-	// seen is what clients see, where that isn't equal to the targets.
+	// seen is what clients see, if that differs from the targets.
 	seen []string
-	// describes is for ownership records: the name of the record set that they describe.
+	// describes, for an ownership record, is the name of the record set that it describes.
 	describes string
-	// wire is the name that clients ask for, where that isn't name.
+	// wire is the name that clients query, if that differs from name.
 	wire string
 }
 
-// scenario is a list of states that a zone takes on one after the other. It ends with an empty
-// zone.
+// scenario is a list of states that a zone takes one after the other. It ends with an empty zone.
 type scenario struct {
 	name string
-	// needs are the types that the provider must be able to handle.
+	// needs are the record types that the provider must support.
 	needs  []string
 	states [][]record
 	// reverse is true for a scenario in the zone for PTR records.
@@ -50,7 +49,7 @@ func alias(name, target string) record {
 	return record{name: name, recordType: dns.TypeCNAME, targets: []string{target}, ttl: 300, seen: []string{target + "."}}
 }
 
-// text returns a TXT record. The targets have quotes; clients see what is between them.
+// text returns a TXT record. The targets are quoted; clients see them unquoted.
 func text(name string, targets ...string) record {
 	r := record{name: name, recordType: dns.TypeTXT, targets: targets, ttl: 300}
 	for _, t := range targets {
@@ -120,7 +119,7 @@ func (r record) lookupGone(z *zone) {
 	z.seen(name, r.recordType, Answer{})
 }
 
-// run has the zone take on the states.
+// run makes the zone take the states.
 func (s scenario) run(z *zone) {
 	z.t.Helper()
 	last := map[string]record{}

@@ -14,7 +14,7 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 )
 
-// zone is the zone that a check works on.
+// zone is the zone of a check.
 type zone struct {
 	t       *testing.T
 	fixture Fixture
@@ -22,7 +22,7 @@ type zone struct {
 	p    provider.Provider
 	zone dns.Zone
 	name string
-	// background is what was in the zone before the check. It must not change.
+	// background is the content of the zone before the check. It must not change.
 	background map[dns.Key]*dns.RecordSet
 }
 
@@ -39,7 +39,7 @@ func open(t *testing.T, o Options, name func(Fixture) string) *zone {
 func forward(f Fixture) string { return f.Zone }
 func reverse(f Fixture) string { return f.Reverse }
 
-// find returns the zone that the provider has for the name.
+// find returns the provider's zone of the name.
 func (z *zone) find() dns.Zone {
 	z.t.Helper()
 	zones, err := z.p.Zones(z.t.Context())
@@ -55,7 +55,7 @@ func (z *zone) find() dns.Zone {
 	return dns.Zone{}
 }
 
-// input is what the providers of the kit are opened with.
+// input is the input with which the kit opens providers.
 func input() provider.Input {
 	return provider.Input{
 		OwnerID: "kit",
@@ -65,7 +65,7 @@ func input() provider.Input {
 	}
 }
 
-// records lists the zone and fails the test when a key occurs twice.
+// records lists the zone and fails the test if a key occurs twice.
 func (z *zone) records(p provider.Provider) map[dns.Key]*dns.RecordSet {
 	z.t.Helper()
 	list, err := p.Records(z.t.Context(), z.zone)
@@ -82,7 +82,7 @@ func (z *zone) records(p provider.Provider) map[dns.Key]*dns.RecordSet {
 	return byKey
 }
 
-// current returns what is in the zone beyond the background.
+// current returns the content of the zone without the background.
 func (z *zone) current() map[dns.Key]*dns.RecordSet {
 	z.t.Helper()
 	current := z.records(z.p)
@@ -90,7 +90,7 @@ func (z *zone) current() map[dns.Key]*dns.RecordSet {
 	return current
 }
 
-// adjust returns what the zone is to be like once the wanted record sets are made.
+// adjust returns the expected record sets of the zone once the wanted ones are applied.
 func (z *zone) adjust(wanted []*dns.RecordSet) []*dns.RecordSet {
 	z.t.Helper()
 	a, ok := z.p.(provider.Adjuster)
@@ -123,7 +123,7 @@ func (z *zone) adjust(wanted []*dns.RecordSet) []*dns.RecordSet {
 	return adjusted
 }
 
-// changes works out how to get from what is there to what is wanted.
+// changes plans the changes from the current to the wanted record sets.
 func (z *zone) changes(adjusted []*dns.RecordSet) []dns.Change {
 	z.t.Helper()
 	current := z.current()
@@ -156,7 +156,7 @@ func compareKeys(a, b dns.Key) int {
 	return strings.Compare(a.Name+" "+a.Type+" "+a.SetIdentifier, b.Name+" "+b.Type+" "+b.SetIdentifier)
 }
 
-// become brings the zone to a state in one call of Apply, and checks that it is in it.
+// become brings the zone into a state in one call of Apply, and checks it.
 func (z *zone) become(wanted []*dns.RecordSet) {
 	z.t.Helper()
 	adjusted := z.adjust(wanted)
@@ -167,8 +167,8 @@ func (z *zone) become(wanted []*dns.RecordSet) {
 	z.expect(adjusted)
 }
 
-// expect checks that the zone has exactly what was adjusted, and that a plan would find
-// nothing to do: neither at once, nor later, nor in another process.
+// expect checks that the zone has exactly the adjusted record sets, and that a plan would be empty: now,
+// later, and in another process.
 func (z *zone) expect(adjusted []*dns.RecordSet) {
 	z.t.Helper()
 	for range 2 {
@@ -204,7 +204,7 @@ func (z *zone) compare(what string, listed map[dns.Key]*dns.RecordSet, adjusted 
 	}
 }
 
-// seen checks what clients see of a record set, if there is a way to know.
+// seen checks what clients see of a record set, if there is a Lookup.
 func (z *zone) seen(name, recordType string, want Answer) {
 	z.t.Helper()
 	if z.fixture.Lookup == nil {

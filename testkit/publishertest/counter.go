@@ -9,17 +9,17 @@ import (
 
 // Counter counts requests.
 type Counter struct {
-	// Operation returns the name of what a request asks for. Writes are those that change records.
+	// Operation returns the name of a request's operation. Writes are the operations that change records.
 	Operation func(*http.Request) string
 	Writes    map[string]bool
 
 	mu    sync.Mutex
 	calls map[string]int
-	// written is when the last request that changes records was sent.
+	// written is when the last write request was sent.
 	written time.Time
 }
 
-// Wrap counts what is sent through a transport.
+// Wrap counts the requests that are sent through a transport.
 func (c *Counter) Wrap(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(r *http.Request) (*http.Response, error) {
 		operation := c.Operation(r)

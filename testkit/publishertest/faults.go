@@ -18,29 +18,29 @@ import (
 	"github.com/signpostd/signpost/dns/source"
 )
 
-// Cloud is a server, and what somebody with an account there can see and do.
+// Cloud is a server, with what an account there can see and do.
 type Cloud struct {
-	// Open opens a provider as a new process does. Its transport is that of wrap.
+	// Open opens a provider as a new process does. Its transport is wrapped with wrap.
 	Open func(wrap func(http.RoundTripper) http.RoundTripper) provider.Provider
 	// Zone is the name of an empty zone.
 	Zone string
-	// Sets returns what the zone has now, whatever listings show. Put makes a record set by hand.
+	// Sets returns the present content of the zone, even if listings lag. Put creates a record set as another
+	// writer would.
 	Sets func() []*dns.RecordSet
 	Put  func(*dns.RecordSet)
-	// Throttled returns the answer to a request that is one too many.
+	// Throttled returns the response to a request beyond the limit.
 	Throttled func(*http.Request) *http.Response
-	// SetLag has listings show what there was some time ago. It is nil if the service has no
-	// such listings.
+	// SetLag makes listings lag behind. It is nil if the service has no lagging listings.
 	SetLag func(time.Duration)
-	// Writes reports whether a request changes records; nil is for all but GET and HEAD.
+	// Writes reports whether a request changes records; nil means all but GET and HEAD.
 	Writes func(*http.Request) bool
 }
 
-// Faults plays a schedule: objects come, change and go while requests are throttled, answered with
-// 503 before or after they have had their effect, or cut off, processes end, and listings are late.
-// All the time the records of a person stay as they are, and each record of ours has its ownership
-// record. Two intervals after the last fault the zone has what objects ask for, and from then on
-// nothing is written. It must be called in a bubble.
+// Faults runs a schedule: objects are added, changed and deleted while requests are throttled, answered with
+// 503 before or after they have had their effect, or cut off, processes end, and listings lag. At all times
+// other writers' records must stay unchanged, and each record of ours must have its ownership record. Two
+// intervals after the last fault the zone must have the wanted records, and from then on nothing may be
+// written. It must be called in a bubble.
 func Faults(t *testing.T, c Cloud, seed uint64) {
 	t.Helper()
 	s := &schedule{
@@ -62,7 +62,7 @@ func Faults(t *testing.T, c Cloud, seed uint64) {
 		s.check()
 	}
 	s.heal()
-	// A process that was told to wait does so, at most for a minute by these answers.
+	// A throttled process waits, at most a minute with these responses.
 	time.Sleep(3 * interval)
 	synctest.Wait()
 	s.converged()
@@ -74,14 +74,14 @@ func Faults(t *testing.T, c Cloud, seed uint64) {
 	}
 }
 
-// schedule is what happens in one test of faults.
+// schedule is the state of one test of faults.
 type schedule struct {
 	Cloud
 	t    *testing.T
 	m    *measuring
 	stop func()
 	hers []*dns.RecordSet
-	// wanted has the targets that objects ask for, by name.
+	// wanted has the wanted targets, by name.
 	wanted map[string]string
 
 	mu     sync.Mutex
@@ -96,7 +96,7 @@ func (s *schedule) intN(n int) int {
 	return s.random.IntN(n)
 }
 
-// disturb has so many of ten requests fail.
+// disturb makes so many of ten requests fail.
 func (s *schedule) disturb(broken int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -106,8 +106,8 @@ func (s *schedule) disturb(broken int) {
 func (s *schedule) restart() {
 	if s.stop != nil {
 		s.stop()
-		// A process whose first listing lacks what the one before has just written takes its
-		// ownership records for failed attempts of its own, and removes them (decision 0011).
+		// A process whose first listing lacks the last writes takes their ownership records for failed
+		// attempts of its own, and removes them (decision 0011).
 		time.Sleep(mostLag)
 	}
 	s.m.Counter = &Counter{Operation: s.operation, Writes: map[string]bool{"write": true}}
@@ -126,7 +126,7 @@ func (s *schedule) operation(r *http.Request) string {
 	return "read"
 }
 
-// step has an object ask for something, or a process end.
+// step changes an object, or ends a process.
 func (s *schedule) step() {
 	number := s.intN(8)
 	name := fmt.Sprintf("www%d.%s", number, s.Zone)
@@ -142,7 +142,7 @@ func (s *schedule) step() {
 			s.SetLag(time.Duration(s.intN(int(mostLag/time.Second)+1)) * time.Second)
 		}
 	case 4:
-		// Somebody has the name already.
+		// Another writer has the name already.
 		s.m.changed(s.m.askFor(s.hers[s.intN(len(s.hers))].Name, 1))
 	default:
 		version := 1 + s.intN(4)
@@ -158,12 +158,12 @@ func (s *schedule) heal() {
 	}
 }
 
-// mostLag is how late listings are at most.
+// mostLag is the longest lag of listings.
 const mostLag = 3 * time.Second
 
 var errReset = errors.New("connection reset by peer")
 
-// faulty has requests fail, before or after they have had their effect.
+// faulty makes requests fail, before or after they have had their effect.
 func (s *schedule) faulty(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(r *http.Request) (*http.Response, error) {
 		s.mu.Lock()
@@ -194,7 +194,7 @@ func (s *schedule) faulty(next http.RoundTripper) http.RoundTripper {
 
 func unavailable(r *http.Request) *http.Response { return Answer(r, http.StatusServiceUnavailable, "") }
 
-// Answer returns an answer with a text.
+// Answer returns a response with a text.
 func Answer(r *http.Request, status int, text string) *http.Response {
 	return &http.Response{
 		StatusCode: status, Status: fmt.Sprintf("%d %s", status, http.StatusText(status)), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
@@ -202,8 +202,7 @@ func Answer(r *http.Request, status int, text string) *http.Response {
 	}
 }
 
-// check looks for records of the person that aren't as they were, and for records without an
-// ownership record.
+// check looks for changed records of other writers, and for records without an ownership record.
 func (s *schedule) check() {
 	s.t.Helper()
 	sets := s.Sets()
@@ -222,7 +221,7 @@ func (s *schedule) check() {
 	}
 }
 
-// converged compares the zone with what objects ask for.
+// converged compares the zone with the wanted records.
 func (s *schedule) converged() {
 	s.t.Helper()
 	s.check()

@@ -21,27 +21,26 @@ import (
 	"github.com/signpostd/signpost/dns/source"
 )
 
-// Options are what is measured.
+// Options configure [Measure].
 type Options struct {
-	// Provider is open, and sends its requests through the Counter.
+	// Provider must be open, and send its requests through the Counter.
 	Provider provider.Provider
 	Counter  *Counter
-	// Zones are empty, and each gets a number of Names with an A record and its ownership record.
+	// Zones must be empty. Each gets a number of Names with an A record and its ownership record.
 	Zones []string
 	Names int
-	// Target returns the target of a name, which differs for each version of it.
+	// Target returns the target of a name, different for each version.
 	Target func(version int) string
 }
 
-// Figures are what was measured.
+// Figures are the results of [Measure].
 type Figures struct {
-	// First are the requests from the start until everything was published, by operation, Idle
-	// those of an hour without changes, and Singles those of 100 changes, one every seven seconds.
+	// First are the requests of the first publication, by operation, Idle those of an hour without changes, and
+	// Singles those of 100 changes, one every seven seconds.
 	First, Idle, Singles map[string]int
 	// FirstTook is how long the first publication took.
 	FirstTook time.Duration
-	// Waits are how long each of the changes waited until a request with it was sent, the shortest
-	// first.
+	// Waits are the times from each change to its request, the shortest first.
 	Waits []time.Duration
 }
 
@@ -54,23 +53,22 @@ func Total(calls map[string]int) int {
 	return sum
 }
 
-// String returns all figures on some lines.
+// String returns all figures in a few lines.
 func (f Figures) String() string {
 	return fmt.Sprintf("first publication: %d requests in %v %v\nan idle hour: %d requests %v\n100 changes: %d requests %v\nfrom a change to its request: p50 %v, p99 %v, most %v",
 		Total(f.First), f.FirstTook, f.First, Total(f.Idle), f.Idle, Total(f.Singles), f.Singles, f.Waits[len(f.Waits)/2], f.Percentile99(), f.Waits[len(f.Waits)-1])
 }
 
-// Percentile99 returns what one of a hundred changes waited longer than.
+// Percentile99 returns the time that one in a hundred changes exceeded.
 func (f Figures) Percentile99() time.Duration { return f.Waits[len(f.Waits)*99/100-1] }
 
-// interval is that of ExternalDNS.
+// interval is ExternalDNS' default.
 const interval = time.Minute
 
-// unlimited is the budget of publishers that may delete everything.
+// unlimited is a budget without limits.
 var unlimited = budget.Limits{Deletions: budget.Limit{Percent: 100}, SettingsUpdates: budget.Limit{Percent: 100}, ObjectUpdates: budget.Limit{Percent: 100}, Window: interval}
 
-// Measure publishes everything, waits for an hour, and makes 100 changes. It must be called in a
-// bubble.
+// Measure publishes everything, waits for an hour, and makes 100 changes. It must be called in a bubble.
 func Measure(t *testing.T, o Options) Figures {
 	t.Helper()
 	m := &measuring{Options: o, t: t, records: map[source.Key]*dns.RecordSet{}}
@@ -84,7 +82,7 @@ func Measure(t *testing.T, o Options) Figures {
 	defer stop()
 	m.settle()
 	f := Figures{FirstTook: o.Counter.lastWrite().Sub(begun), First: o.Counter.take()}
-	// The first readings of zones after a start are spread.
+	// The first listings of zones after a start are spread.
 	time.Sleep(time.Hour)
 	o.Counter.take()
 	time.Sleep(time.Hour)
@@ -109,7 +107,7 @@ type measuring struct {
 	t       *testing.T
 	changed func(source.Key)
 
-	// quiet is true if failures are nothing to report.
+	// quiet is true if failures should not be reported.
 	quiet bool
 
 	mu      sync.Mutex
@@ -117,7 +115,7 @@ type measuring struct {
 	failed  []string
 }
 
-// ask has an object ask for a version of a name.
+// ask makes an object want a version of a name.
 func (m *measuring) ask(zone string, number, version int) source.Key {
 	return m.askFor(fmt.Sprintf("www%d.%s", number, zone), version)
 }
@@ -136,7 +134,7 @@ func (m *measuring) askFor(name string, version int) source.Key {
 	return key
 }
 
-// drop removes the object of a name.
+// drop deletes the object of a name.
 func (m *measuring) drop(name string) source.Key {
 	key := source.Key{Namespace: "default", Name: "web-" + name}
 	m.mu.Lock()
@@ -207,7 +205,7 @@ func (m *measuring) notice(n publisher.Notice) {
 	}
 }
 
-// settle waits until there was nothing to write for some intervals.
+// settle waits until nothing was written for some intervals.
 func (m *measuring) settle() {
 	for {
 		time.Sleep(3 * interval)

@@ -1,12 +1,10 @@
-// Package reachtest is an API server for tests that forwards ports of pods, which a cluster
-// without kubelets can't do. Everything else it answers itself, from a list of pods, or passes on
-// to a real API server.
-//
-// Tests of commands start one with [Start] and get a kubeconfig of it.
+// Package reachtest is an API server for tests that forwards ports of pods, which a cluster without kubelets
+// can't do. It answers other requests from a list of pods, or passes them on to a real API server. Tests of
+// commands start one with [Server.Start] and get its kubeconfig.
 //
 // # Concurrency
 //
-// Requests are served concurrently. A Server is set up before it is started, and not changed.
+// Requests are served concurrently. A Server must not be changed after it was started.
 package reachtest
 
 import (
@@ -34,28 +32,28 @@ import (
 	"k8s.io/streaming/pkg/httpstream/spdy"
 )
 
-// Server says what the API server has and how it forwards.
+// Server configures the API server and its forwarding.
 type Server struct {
-	// Pods are those that it lists, unless Upstream is set.
+	// Pods are the listed pods, unless Upstream is set.
 	Pods []corev1.Pod
-	// Upstream is a real API server, which answers everything but the forwarding.
+	// Upstream is a real API server for everything but the forwarding.
 	Upstream *rest.Config
-	// Ports are the addresses of servers by NAMESPACE/POD:PORT.
+	// Ports are the addresses of servers, by NAMESPACE/POD:PORT.
 	Ports map[string]string
 	// Protocol restricts how ports are forwarded.
 	Protocol Protocol
-	// Other answers requests that are neither for pods nor for forwarding. Nil answers 404.
+	// Other handles requests that are neither for pods nor for forwarding. Nil means 404.
 	Other http.Handler
 }
 
-// Protocol is a protocol that ports are forwarded over.
+// Protocol is a protocol for port forwarding.
 type Protocol string
 
-// The protocols. The empty one is both.
+// The protocols. The empty one means both.
 const (
 	SPDY      Protocol = "SPDY"
 	WebSocket Protocol = "WebSocket"
-	// Neither refuses to forward, and Silent doesn't answer.
+	// Neither refuses to forward, and Silent doesn't respond.
 	Neither Protocol = "neither"
 	Silent  Protocol = "silent"
 )
@@ -70,7 +68,7 @@ func Pod(namespace, name string, arguments ...string) corev1.Pod {
 	}
 }
 
-// Start starts the server for the time of a test, and returns the path of a kubeconfig for it.
+// Start runs the server until the test ends, and returns the path of a kubeconfig for it.
 func (s *Server) Start(t testing.TB) (kubeconfig string) {
 	t.Helper()
 	h := &handler{Server: s, silent: make(chan struct{})}
@@ -182,7 +180,7 @@ func protocolOf(r *http.Request) Protocol {
 	return SPDY
 }
 
-// session is the streams of a connection: for each connection to a port, a pair of streams.
+// session is the streams of a connection: a pair of streams for each connection to a port.
 type session struct {
 	*handler
 	pod     string

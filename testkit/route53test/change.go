@@ -9,13 +9,13 @@ import (
 )
 
 // The limits of a batch (Developer Guide, DNSLimitations, "Quotas on ChangeResourceRecordSets"):
-// elements ResourceRecord, and characters in their values. Those of an UPSERT count twice.
+// ResourceRecord elements, and characters in their values. Those of an UPSERT count twice.
 const (
 	batchRecords    = 1000
 	batchCharacters = 32000
 )
 
-// change makes all changes of a batch or none (API Reference, API_ChangeResourceRecordSets).
+// change applies a batch completely or not at all (API Reference, API_ChangeResourceRecordSets).
 func (s *Server) change(req *request) (any, *Fault) {
 	z := s.find(req.Zone)
 	if fault := limits(req.Changes); fault != nil {
@@ -71,15 +71,15 @@ func limits(changes []Change) *Fault {
 	return nil
 }
 
-// after returns what the zone has after a batch. Deletions count first, because the order of
-// changes in a batch means nothing.
+// after returns the content of the zone after a batch. Deletions are applied first, because the order of
+// changes in a batch has no meaning.
 func (z *zone) after(changes []Change) (map[key]*RecordSet, []string) {
 	next := maps.Clone(z.now.sets)
 	seen := map[key]string{}
 	var messages []string
 	for _, c := range changes {
 		k := c.Set.key()
-		// One DELETE and one CREATE or UPSERT of a record set may be together.
+		// One DELETE and one CREATE or UPSERT of a record set may be in a batch.
 		action := strings.Replace(c.Action, Upsert, Create, 1)
 		if strings.Contains(seen[k], action) {
 			messages = append(messages, fmt.Sprintf("The request contains an invalid set of changes for a resource record set '%s %s'", k.recordType, k.name))

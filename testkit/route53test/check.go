@@ -10,20 +10,20 @@ import (
 )
 
 const (
-	// setValues is the most values of a record set (Developer Guide, DNSLimitations).
+	// setValues is the largest number of values of a record set (Developer Guide, DNSLimitations).
 	setValues = 400
 	maxTTL    = 2147483647
-	// maxWeight is that of API_ResourceRecordSet, and maxString that of a TXT record
-	// (Developer Guide, ResourceRecordTypes).
+	// maxWeight is from API_ResourceRecordSet, and maxString the longest string of a TXT record (Developer
+	// Guide, ResourceRecordTypes).
 	maxWeight = 255
 	maxString = 255
 	maxText   = 4000
 )
 
-// recordTypes are those that record sets can have (Developer Guide, ResourceRecordTypes).
+// recordTypes are the valid record types (Developer Guide, ResourceRecordTypes).
 var recordTypes = []string{"A", "AAAA", "CAA", "CNAME", "DS", "HTTPS", "MX", "NAPTR", "NS", "PTR", "SOA", "SPF", "SRV", "SSHFP", "SVCB", "TLSA", "TXT"}
 
-// check returns what is wrong with the record sets that a batch leaves in a zone.
+// check returns the errors in the record sets that a batch leaves in a zone.
 func (s *Server) check(z *zone, next map[key]*RecordSet, changes []Change) []string {
 	var messages []string
 	names := map[string][]*RecordSet{}
@@ -50,7 +50,7 @@ func (s *Server) check(z *zone, next map[key]*RecordSet, changes []Change) []str
 		}
 	}
 	for _, c := range changes {
-		// The target of an alias can't go.
+		// The target of an alias must not be deleted.
 		if c.Action == Delete {
 			messages = append(messages, orphans(z, next, c.Set)...)
 		}
@@ -80,7 +80,7 @@ func place(z *zone, r *RecordSet) string {
 
 var octal = regexp.MustCompile(`\\[0-3][0-7][0-7]`)
 
-// plain returns a text with one character for each escape.
+// plain returns a text with each escape as one character.
 func plain(name string) string { return octal.ReplaceAllString(name, "?") }
 
 // shape checks TTL and values (API Reference, API_ResourceRecordSet).
@@ -104,7 +104,7 @@ func shape(r *RecordSet) string {
 		}
 		seen[v.Value] = true
 		if problem := value(r.Type, v.Value); problem != "" {
-			// Route 53 doesn't say here which record set it is.
+			// Route 53 doesn't name the record set here.
 			return fmt.Sprintf("Invalid Resource Record: 'FATAL problem: %s encountered with '%s''", problem, v.Value)
 		}
 	}
@@ -158,8 +158,8 @@ func isName(s string) bool {
 	return true
 }
 
-// character is one of a quoted string: an escape in octal, an escaped one, or another one that
-// may stand for itself.
+// character matches one character of a quoted string: an octal escape, an escaped character, or one that
+// needs no escape.
 var character = regexp.MustCompile(`^(?:\\[0-3][0-7][0-7]|\\["\\]|[^"\\\x00-\x1f\x7f-\x{10ffff}])`)
 
 // text checks a list of quoted strings.
@@ -229,7 +229,7 @@ func ownedByAWS(name string) bool {
 	return false
 }
 
-// orphans returns complaints about aliases that lose their target.
+// orphans returns errors for aliases that lose their target.
 func orphans(z *zone, next map[key]*RecordSet, gone RecordSet) []string {
 	for k := range next {
 		if k.name == gone.Name && k.recordType == gone.Type {
@@ -245,7 +245,7 @@ func orphans(z *zone, next map[key]*RecordSet, gone RecordSet) []string {
 	return messages
 }
 
-// beside checks what else the name has: a CNAME is alone (RFC 1034, 3.6.2).
+// beside checks the other record sets of the name: a CNAME is alone (RFC 1034, 3.6.2).
 func beside(z *zone, others []*RecordSet, r *RecordSet) string {
 	for _, o := range others {
 		if o.Type != r.Type && (o.Type == "CNAME" || r.Type == "CNAME") {
@@ -255,8 +255,8 @@ func beside(z *zone, others []*RecordSet, r *RecordSet) string {
 	return ""
 }
 
-// routing checks that a set identifier and one policy go together, and that all record sets of
-// a name and type have the same policy (API Reference, API_ResourceRecordSet).
+// routing checks that a set identifier comes with exactly one policy, and that all record sets of a name and
+// type have the same policy (API Reference, API_ResourceRecordSet).
 func routing(others []*RecordSet, r *RecordSet) string {
 	policy := r.policy()
 	about := fmt.Sprintf("RRSet with DNS name %s, type %s, SetIdentifier %s", r.Name, r.Type, r.SetIdentifier)

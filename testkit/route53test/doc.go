@@ -1,19 +1,15 @@
-// Package route53test is a server with the API of Amazon Route 53 over HTTP, for tests of the
-// provider aws. It checks what Route 53 checks, and answers as Route 53 answers
-// (spec/clouds.md §1.11): signatures, rights, batches that are made as a whole or not at all,
-// values, conflicts, limits, pages, the rate of requests, and listings that lag behind.
+// Package route53test is a test server with the HTTP API of Amazon Route 53, for tests of the provider aws.
+// It validates and responds as Route 53 does (spec/clouds.md §1.11): signatures, rights, atomic batches,
+// values, conflicts, limits, pages, request rates, and listings that lag behind. It has no DNS server.
 //
-// What it knows is from the Route 53 API Reference (docs.aws.amazon.com/Route53/latest/APIReference):
-// the pages API_ChangeResourceRecordSets, API_ListResourceRecordSets, API_ListHostedZones,
-// API_ListTagsForResources, API_GetChange and CommonErrors; and from the Developer Guide
-// (…/DeveloperGuide): DNSLimitations, DomainNameFormat, ResourceRecordTypes and
-// resource-record-sets-choosing-alias-non-alias. The tests of this package name the page for
-// each rule.
+// Its behaviour follows the Route 53 API Reference (docs.aws.amazon.com/Route53/latest/APIReference): the
+// pages API_ChangeResourceRecordSets, API_ListResourceRecordSets, API_ListHostedZones,
+// API_ListTagsForResources, API_GetChange and CommonErrors; and the Developer Guide (…/DeveloperGuide):
+// DNSLimitations, DomainNameFormat, ResourceRecordTypes and resource-record-sets-choosing-alias-non-alias.
+// The tests of this package name the page for each rule.
 //
-// Start one with [New] and serve it with net/http/httptest. [Hooks] make it fail: before a
-// request has an effect, or after it. It has no DNS server.
-//
-// Read it in this order: server.go, hooks.go, records.go, zone.go, change.go, check.go, list.go.
+// Start a server with [New] and serve it with net/http/httptest. [Hooks] make requests fail, before or after
+// they have an effect.
 //
 // # Concurrency
 //

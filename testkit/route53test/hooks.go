@@ -6,40 +6,38 @@ import "time"
 type Call struct {
 	// Operation is the name of the action, such as ListHostedZones.
 	Operation string
-	// Zone is the ID of the zone that it is about; empty is none.
+	// Zone is the ID of the zone of the request; empty for none.
 	Zone string
-	// Changes are those of ChangeResourceRecordSets.
+	// Changes is the body of ChangeResourceRecordSets.
 	Changes []Change
 }
 
-// Fault is how a request fails.
+// Fault is the failure of a request.
 type Fault struct {
 	Status        int
 	Code, Message string
-	// Cut is true if the connection is closed without an answer.
+	// Cut is true if the connection is closed without a response.
 	Cut bool
 }
 
-// The faults of Route 53 that tests ask for most.
+// The faults that tests use most.
 var (
-	// Throttled is what Route 53 answers to more than five requests a second (API Reference,
-	// DNSLimitations).
+	// Throttled is the response to more than five requests a second (API Reference, DNSLimitations).
 	Throttled = &Fault{Status: 400, Code: "Throttling", Message: "Rate exceeded"}
-	// Prior says that another change of the zone is still being made (API Reference,
+	// Prior is the response while another change of the zone is being applied (API Reference,
 	// API_ChangeResourceRecordSets, PriorRequestNotComplete).
 	Prior = &Fault{Status: 400, Code: "PriorRequestNotComplete", Message: "The request was rejected because Route 53 was still processing a prior request."}
-	// Failed is what Route 53 answers when it fails itself.
+	// Failed is an internal error of Route 53.
 	Failed = &Fault{Status: 500, Code: "InternalFailure", Message: "We encountered an internal error. Please try again."}
-	// Lost is a connection that ends without an answer.
+	// Lost is a connection that is closed without a response.
 	Lost = &Fault{Cut: true}
 )
 
 // Hooks make requests fail. They are called without a lock.
 type Hooks struct {
-	// Before is called first. If it returns a fault, nothing is done.
+	// Before is called first. If it returns a fault, the request has no effect.
 	Before func(Call) *Fault
-	// After is called when the request has had its effect. A fault takes the place of the
-	// answer.
+	// After is called when the request has had its effect. A fault replaces the response.
 	After func(Call) *Fault
 }
 
@@ -50,22 +48,21 @@ func (s *Server) SetHooks(h Hooks) {
 	s.hooks = h
 }
 
-// SetLag has listings show what there was some time ago.
+// SetLag makes listings lag behind by d.
 func (s *Server) SetLag(d time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.lag = d
 }
 
-// SetPropagation has changes become INSYNC some time after they are made.
+// SetPropagation sets the time until changes become INSYNC.
 func (s *Server) SetPropagation(d time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.propagation = d
 }
 
-// SetRate limits how many requests are answered in a second; zero is for any number. Others get
-// [Throttled].
+// SetRate limits the requests per second; zero means no limit. Further requests get [Throttled].
 func (s *Server) SetRate(perSecond int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -79,14 +76,14 @@ func (s *Server) SetClock(now func() time.Time) {
 	s.now = now
 }
 
-// Deny takes away the right to an action on a zone, or on all zones if the ID is empty.
+// Deny denies an action on a zone, or on all zones if the ID is empty.
 func (s *Server) Deny(operation, zoneID string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.denied[Call{Operation: operation, Zone: zoneID}.right()] = true
 }
 
-// Permit gives back what [Server.Deny] has taken.
+// Permit undoes [Server.Deny].
 func (s *Server) Permit(operation, zoneID string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -102,12 +99,12 @@ func (s *Server) Calls() []Call {
 	return calls
 }
 
-// Refused returns how many requests the server has refused for what they asked for.
+// Refused returns the number of requests that the server rejected as invalid.
 func (s *Server) Refused() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.refused
 }
 
-// right is a key for the rights that are missing.
+// right is the key of a denied right.
 func (c Call) right() string { return c.Operation + " " + c.Zone }

@@ -11,9 +11,8 @@ import (
 	"time"
 )
 
-// The most elements of a page (API Reference, API_ListHostedZones and
-// API_ListResourceRecordSets), and the most zones whose tags are asked for at once
-// (API_ListTagsForResources).
+// The largest pages (API Reference, API_ListHostedZones and API_ListResourceRecordSets), and the most zones
+// in a request for tags (API_ListTagsForResources).
 const (
 	zonesPage = 100
 	setsPage  = 300

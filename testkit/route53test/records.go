@@ -30,14 +30,14 @@ type RecordSet struct {
 // Value is the type ResourceRecord of the API.
 type Value struct{ Value string }
 
-// GeoLocation is the type of that name of the API.
+// GeoLocation is the type GeoLocation of the API.
 type GeoLocation struct {
 	ContinentCode   string `xml:",omitempty"`
 	CountryCode     string `xml:",omitempty"`
 	SubdivisionCode string `xml:",omitempty"`
 }
 
-// GeoProximityLocation is the type of that name of the API.
+// GeoProximityLocation is the type GeoProximityLocation of the API.
 type GeoProximityLocation struct {
 	AWSRegion      string       `xml:",omitempty"`
 	LocalZoneGroup string       `xml:",omitempty"`
@@ -45,23 +45,23 @@ type GeoProximityLocation struct {
 	Bias           *int64       `xml:",omitempty"`
 }
 
-// Coordinates is the type of that name of the API.
+// Coordinates is the type Coordinates of the API.
 type Coordinates struct{ Latitude, Longitude string }
 
-// CidrRoutingConfig is the type of that name of the API.
+// CidrRoutingConfig is the type CidrRoutingConfig of the API.
 type CidrRoutingConfig struct {
 	CollectionID string `xml:"CollectionId"`
 	LocationName string
 }
 
-// AliasTarget is the type of that name of the API.
+// AliasTarget is the type AliasTarget of the API.
 type AliasTarget struct {
 	HostedZoneID         string `xml:"HostedZoneId"`
 	DNSName              string
 	EvaluateTargetHealth bool
 }
 
-// Change is the type of that name of the API: an action and a record set.
+// Change is the type Change of the API: an action and a record set.
 type Change struct {
 	Action string
 	Set    RecordSet `xml:"ResourceRecordSet"`
@@ -84,7 +84,7 @@ type key struct{ name, recordType, identifier string }
 
 func (r *RecordSet) key() key { return key{r.Name, r.Type, r.SetIdentifier} }
 
-// String returns the key as messages of Route 53 have it.
+// String returns the key as in messages of Route 53.
 func (k key) String() string {
 	text := fmt.Sprintf("[name='%s', type='%s'", k.name, k.recordType)
 	if k.identifier != "" {
@@ -93,7 +93,7 @@ func (k key) String() string {
 	return text + "]"
 }
 
-// policy returns which routing policy a record set has; empty is the simple one.
+// policy returns the routing policy of a record set; empty for simple routing.
 func (r *RecordSet) policy() string {
 	var found []string
 	for name, has := range map[string]bool{
@@ -108,8 +108,8 @@ func (r *RecordSet) policy() string {
 	return strings.Join(found, " and ")
 }
 
-// same reports whether a DELETE of one record set is about the other: it has to have all the
-// values that the record set has.
+// same reports whether a DELETE of one record set matches the other: it must have all values of the record
+// set.
 func (r *RecordSet) same(o *RecordSet) bool {
 	a, b := *r, *o
 	a.ResourceRecords, b.ResourceRecords = sorted(a.ResourceRecords), sorted(b.ResourceRecords)
@@ -122,8 +122,8 @@ func sorted(values []Value) []Value {
 	return slices.SortedFunc(slices.Values(values), func(a, b Value) int { return cmp.Compare(a.Value, b.Value) })
 }
 
-// canonical returns a name as Route 53 answers it: in lower case, with a dot at its end, and
-// with all bytes but a-z, 0-9, -, _ and . as octal escapes.
+// canonical returns a name as Route 53 returns it: in lower case, with a trailing dot, and with all bytes but
+// a-z, 0-9, -, _ and . as octal escapes.
 func canonical(name string) string {
 	var b strings.Builder
 	for i := 0; i < len(name); i++ {

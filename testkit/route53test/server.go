@@ -22,15 +22,15 @@ const (
 const (
 	namespace = "https://route53.amazonaws.com/doc/2013-04-01/"
 	version   = "/2013-04-01/"
-	// bodyLimit is the most bytes of a request.
+	// bodyLimit is the largest request body, in bytes.
 	bodyLimit = 8 << 20
 )
 
-// Server is the account that the credentials belong to. It implements [http.Handler].
+// Server is an AWS account. It implements [http.Handler].
 type Server struct {
 	mu    sync.Mutex
 	zones []*zone
-	// changes has the time at which each change was made.
+	// changes has the time of each change.
 	changes     map[string]time.Time
 	denied      map[string]bool
 	calls       []Call
@@ -45,8 +45,7 @@ type Server struct {
 	refused     int
 }
 
-// Transport returns a transport whose requests reach the server without a network, so that they
-// may be used with testing/synctest.
+// Transport returns a transport to the server without a network, for testing/synctest.
 func (s *Server) Transport() http.RoundTripper { return handlertransport.New(s) }
 
 // New returns a server without zones.
@@ -54,13 +53,13 @@ func New() *Server {
 	return &Server{changes: map[string]time.Time{}, denied: map[string]bool{}, now: time.Now}
 }
 
-// request is a request that was understood.
+// request is a parsed request.
 type request struct {
 	Call
 	http *http.Request
-	// body is the text of the request.
+	// body is the body of the request.
 	body []byte
-	// answer has the effect, and returns the answer. It is called with the lock.
+	// answer carries out the request and returns the response. It is called with the lock held.
 	answer func(*request) (any, *Fault)
 }
 
@@ -99,7 +98,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.write(w, http.StatusOK, answer)
 }
 
-// route finds out what a request asks for.
+// route determines the operation of a request.
 func (s *Server) route(r *http.Request, body []byte) (*request, *Fault) {
 	path := strings.Split(strings.Trim(strings.TrimPrefix(r.URL.Path, version), "/"), "/")
 	req := &request{http: r, body: body}
@@ -125,7 +124,7 @@ func (s *Server) route(r *http.Request, body []byte) (*request, *Fault) {
 	return req, nil
 }
 
-// admit checks the rate and the rights, and notes the call.
+// admit checks the rate and the rights, and records the call.
 func (s *Server) admit(req *request) (Hooks, *Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -171,10 +170,10 @@ type errorResponse struct {
 	ID      string `xml:"RequestId"`
 }
 
-// fail answers with a fault.
+// fail responds with a fault.
 func (s *Server) fail(w http.ResponseWriter, f *Fault) {
 	if f.Cut {
-		// The server of net/http closes the connection, and says nothing.
+		// net/http closes the connection without a response.
 		panic(http.ErrAbortHandler)
 	}
 	answer := errorResponse{Space: namespace, ID: s.requestID()}
@@ -200,6 +199,6 @@ func (s *Server) write(w http.ResponseWriter, status int, answer any) {
 	w.Header().Set("Content-Type", "text/xml")
 	w.Header().Set("x-amzn-RequestId", s.requestID())
 	w.WriteHeader(status)
-	// If the client is gone, nobody can be told.
+	// A write error means that the client has disconnected.
 	_, _ = w.Write(append([]byte(xml.Header), text...))
 }

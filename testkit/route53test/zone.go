@@ -9,25 +9,24 @@ import (
 
 // Zone is a hosted zone.
 type Zone struct {
-	// ID has no prefix. Name ends with a dot.
+	// ID has no prefix. Name has a trailing dot.
 	ID, Name string
 	Private  bool
 	Tags     map[string]string
 }
 
-// zone is a hosted zone with its record sets. Its versions are never changed.
+// zone is a hosted zone with its record sets. Its versions are immutable.
 type zone struct {
 	Zone
 	now *contents
-	// before are older versions, in the order in which they were replaced. They are only kept
-	// while listings lag.
+	// before are older versions, the oldest first. They are kept only while listings lag.
 	before []replaced
 }
 
-// contents are the record sets of a zone at a time.
+// contents are the record sets of a zone at one time.
 type contents struct {
 	sets map[key]*RecordSet
-	// sorted is made when it is asked for.
+	// sorted is computed on demand.
 	sorted []*RecordSet
 }
 
@@ -43,7 +42,7 @@ func (c *contents) list() []*RecordSet {
 	return c.sorted
 }
 
-// at returns the record sets that a listing shows at a time.
+// at returns the record sets of a listing at time t.
 func (z *zone) at(t time.Time) *contents {
 	for _, old := range z.before {
 		if t.Before(old.until) {
@@ -61,7 +60,7 @@ func (z *zone) replace(next map[key]*RecordSet, now time.Time, lag time.Duration
 	z.now = &contents{sets: next}
 }
 
-// AddZone makes a zone with the record sets that Route 53 puts there, and returns its ID.
+// AddZone creates a zone with Route 53's own record sets.
 func (s *Server) AddZone(z Zone) {
 	z.Name = canonical(z.Name)
 	day := int64(172800)
@@ -72,14 +71,14 @@ func (s *Server) AddZone(z Zone) {
 	s.zones = append(s.zones, &zone{Zone: z, now: &contents{sets: map[key]*RecordSet{ns.key(): ns, soa.key(): soa}}})
 }
 
-// DeleteZone removes a zone with its record sets.
+// DeleteZone deletes a zone with its record sets.
 func (s *Server) DeleteZone(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.zones = slices.DeleteFunc(s.zones, func(z *zone) bool { return z.ID == id })
 }
 
-// Put stores a record set as somebody else might have, without any check.
+// Put stores a record set as another writer would, without validation.
 func (s *Server) Put(zoneID string, r RecordSet) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -90,7 +89,7 @@ func (s *Server) Put(zoneID string, r RecordSet) {
 	z.replace(next, s.now(), s.lag)
 }
 
-// Sets returns what a zone has, but the NS and the SOA of its apex, in the order of a listing.
+// Sets returns the record sets of a zone except the NS and SOA of its apex, in the order of a listing.
 func (s *Server) Sets(zoneID string) []RecordSet {
 	s.mu.Lock()
 	defer s.mu.Unlock()

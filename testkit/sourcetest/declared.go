@@ -11,8 +11,7 @@ import (
 	"github.com/signpostd/signpost/dns/source"
 )
 
-// Undeclared returns an error if a source has a table for none of its resources, or a resource
-// that it has no table for.
+// Undeclared returns an error if the tables of a source and its Resources differ.
 func Undeclared(s source.Source, resources []source.Resource) error {
 	var undeclared, unread []schema.GroupResource
 	for _, r := range resources {
@@ -31,8 +30,8 @@ func Undeclared(s source.Source, resources []source.Resource) error {
 	return fmt.Errorf("the source reads %v, which aren't among its Resources, and doesn't read %v, which are", undeclared, unread)
 }
 
-// Undocumented returns an error if a source of objects doesn't say which annotations it reads, or
-// has no example of them among its scenarios.
+// Undocumented returns an error if a source of objects doesn't declare its annotations, or has no example of
+// them among its scenarios.
 func Undocumented(plugin source.Plugin, dir string) error {
 	objects := plugin.Reads != "" || len(plugin.New().Resources()) > 0
 	if objects && plugin.Annotations == nil {

@@ -18,7 +18,7 @@ import (
 
 var update = flag.Bool("update", false, "write what the scenarios of sources turn out to give")
 
-// Run runs each scenario in testdata as a subtest, and checks what it asks of every source.
+// Run runs each scenario in testdata as a subtest, with the checks for every source.
 func Run(t *testing.T, plugin source.Plugin) {
 	t.Helper()
 	RunIn(t, plugin, "testdata")
@@ -42,9 +42,9 @@ func RunIn(t *testing.T, plugin source.Plugin, dir string) {
 	}
 }
 
-// RunReal runs testdata/<name>.txtar against a real API server. Its objects are in the default
-// namespace of the scenario, or in none. It doesn't compare "changed", because it can't know
-// when the source has seen a change.
+// RunReal runs testdata/<name>.txtar against a real API server. Its objects are in the scenario's default
+// namespace, or in none. It doesn't compare "changed", because it can't know when the source has seen a
+// change.
 func RunReal(t *testing.T, plugin source.Plugin, cluster *kubetest.Cluster, name string) {
 	t.Helper()
 	archive := parse(t, filepath.Join("testdata", name+".txtar"))
@@ -86,7 +86,7 @@ func parse(t *testing.T, path string) *txtar.Archive {
 	return archive
 }
 
-// scenario is a scenario that is being run.
+// scenario is a running scenario.
 type scenario struct {
 	t       *testing.T
 	plugin  source.Plugin
@@ -186,8 +186,7 @@ func (s *scenario) records(file *txtar.File) {
 	s.compare(file, s.scene.Results())
 }
 
-// compare compares a section with what was found. With -update it replaces the section
-// instead.
+// compare compares a section with the result. With -update it replaces the section instead.
 func (s *scenario) compare(file *txtar.File, got string) {
 	s.t.Helper()
 	if *update && !s.real {
@@ -199,7 +198,7 @@ func (s *scenario) compare(file *txtar.File, got string) {
 	}
 }
 
-// lines returns the lines that aren't empty.
+// lines returns the non-empty lines.
 func lines(data []byte) []string {
 	var list []string
 	for line := range strings.Lines(string(data)) {

@@ -24,26 +24,25 @@ import (
 // patience is how long to wait for a source to see a change.
 const patience = 10 * time.Second
 
-// Scene is a running source, and the objects that it reads.
+// Scene is a running source with the objects that it reads.
 type Scene struct {
 	t      testing.TB
 	source source.Source
 	world  world
 	log    *slog.Logger
-	// late is the resource whose tables are filled by FillRest; empty is none.
+	// late is the resource whose tables FillRest fills; empty for none.
 	late string
-	// kinds are the kinds of objects that records are made of.
+	// kinds are the kinds of objects with records.
 	kinds []string
-	// versions has a function for each table of the source, which returns the resource version
-	// that the table has reached.
+	// versions has a function for each table of the source that returns the resource version of the table.
 	versions []func() string
 
 	mu sync.Mutex
-	// told has the keys that Changed was called with since they were last asked for, unchecked
-	// those since the last step, and ever all of them.
+	// told has the keys of calls of Changed since the last reading, unchecked those since the last step, and
+	// ever all of them.
 	told, unchecked, ever map[source.Key]bool
 
-	// asked is what each object asked for after the last step.
+	// asked is the wanted records of each object after the last step.
 	asked map[source.Key]string
 	// reported has the problems that the tables have reported.
 	reported []string
@@ -63,15 +62,14 @@ func (s *Scene) report(_ kube.ObjectRef, p kube.Problem) {
 	s.reported = append(s.reported, p.Field+": "+p.Reason)
 }
 
-// Open opens a source with flags, and runs it until the test ends. There are no objects yet.
-// The flags may include those that several kinds of sources read. The error is that of the
-// flags or of [source.Config].
+// Open opens a source with flags and no objects, and runs it until the test ends. The flags may include those
+// that several kinds of sources read. The error is that of the flags or of [source.Config].
 func Open(t testing.TB, plugin source.Plugin, flags ...string) (*Scene, error) {
 	t.Helper()
 	return open(t, plugin, newMemoryWorld(plugin, flags), flags)
 }
 
-// MustOpen is [Open] with objects that exist from the beginning. An error fails the test.
+// MustOpen is [Open] with existing objects. An error fails the test.
 func MustOpen(t testing.TB, plugin source.Plugin, manifests string, flags ...string) *Scene {
 	t.Helper()
 	w := newMemoryWorld(plugin, flags)
@@ -85,8 +83,8 @@ func MustOpen(t testing.TB, plugin source.Plugin, manifests string, flags ...str
 	return s
 }
 
-// OpenWithout is [MustOpen] with tables of a resource, such as pods, that aren't filled until
-// FillRest is called.
+// OpenWithout is [MustOpen] with tables of one resource, such as pods, that stay empty until FillRest is
+// called.
 func OpenWithout(t testing.TB, plugin source.Plugin, resource, manifests string, flags ...string) *Scene {
 	t.Helper()
 	w := newMemoryWorld(plugin, flags)
@@ -100,7 +98,7 @@ func OpenWithout(t testing.TB, plugin source.Plugin, resource, manifests string,
 	return s
 }
 
-// FillRest fills the tables that [OpenWithout] has left out.
+// FillRest fills the tables that [OpenWithout] has left empty.
 func (s *Scene) FillRest() {
 	s.t.Helper()
 	late := s.late
@@ -195,7 +193,7 @@ func (s *Scene) changed(k source.Key) {
 	s.told[k], s.unchecked[k], s.ever[k] = true, true, true
 }
 
-// Apply creates or replaces objects, and returns when the source has seen that.
+// Apply creates or replaces objects, and waits until the source has seen them.
 func (s *Scene) Apply(manifests string) {
 	s.t.Helper()
 	if err := s.world.apply(manifests); err != nil {
@@ -204,8 +202,8 @@ func (s *Scene) Apply(manifests string) {
 	s.check()
 }
 
-// Delete deletes an object, and returns when the source has seen that. The kind is written as
-// Service or Gateway.networking.istio.io.
+// Delete deletes an object, and waits until the source has seen that. The kind is such as Service or
+// Gateway.networking.istio.io.
 func (s *Scene) Delete(kind string, key source.Key) {
 	s.t.Helper()
 	if err := s.world.delete(kind, key); err != nil {
@@ -214,8 +212,8 @@ func (s *Scene) Delete(kind string, key source.Key) {
 	s.check()
 }
 
-// check waits until the source has seen everything. Then it checks that Changed was called for
-// each object whose records are different from those at the last check.
+// check waits until the source has seen everything. Then it checks that Changed was called for each object
+// whose records have changed since the last check.
 func (s *Scene) check() {
 	s.t.Helper()
 	s.world.settle(s)
@@ -248,8 +246,8 @@ func (s *Scene) check() {
 	s.asked = asks
 }
 
-// Changed returns the keys that the source called Changed with since the last call of this
-// method, sorted, one on each line.
+// Changed returns the keys with which the source called Changed since the last call of this method, sorted,
+// one on each line.
 func (s *Scene) Changed() string {
 	s.world.settle(s)
 	s.mu.Lock()
@@ -263,7 +261,7 @@ func (s *Scene) Changed() string {
 	return strings.Join(lines, "")
 }
 
-// shown returns the text that stands for a key: with the kind, if there are several.
+// shown returns the text of a key: with the kind, if there are several.
 func (s *Scene) shown(k source.Key) string {
 	if len(s.kinds) > 1 {
 		return k.Kind + " " + k.String()
@@ -271,8 +269,8 @@ func (s *Scene) shown(k source.Key) string {
 	return k.String()
 }
 
-// Evaluate evaluates an object twice, and checks that both results are the same. It doesn't
-// check that with a real API server, which may send changes in between.
+// Evaluate evaluates an object twice, and checks that the results are equal. With a real API server it
+// doesn't, because changes may come in between.
 func (s *Scene) Evaluate(key source.Key) source.Result {
 	s.t.Helper()
 	if !s.world.still() {
@@ -301,16 +299,16 @@ func (e plainError) Error() string { return string(e) }
 
 func sameError(a, b error) bool { return fmt.Sprint(a) == fmt.Sprint(b) }
 
-// Records returns what all objects that the source knows ask for now, or what Poll returns. Each
-// record set is a line, after the key of its object, with its properties, its labels, and
-// "invalid" if it is. The problems of the object follow:
+// Records returns the wanted records of all objects that the source knows, or what Poll returns. After the
+// key of an object, each record set is a line, with its properties, its labels, and "invalid" if it is. The
+// problems of the object follow:
 //
 //	default/shop
-//	  shop.example.org A 192.0.2.1 192.0.2.2 ttl=60 resource=service/default/shop
-//	  problem external-dns.kubernetes.io/ttl "soon": …
-//	  error …
+//		shop.example.org A 192.0.2.1 192.0.2.2 ttl=60 resource=service/default/shop
+//		problem external-dns.kubernetes.io/ttl "soon": …
+//		error …
 //
-// Objects that ask for nothing are left out.
+// Objects without records are left out.
 func (s *Scene) Records() string {
 	s.t.Helper()
 	return s.list(show)
@@ -327,7 +325,7 @@ func (s *Scene) All() []source.Result {
 	return results
 }
 
-// Results is Records, and then why each object, or a part of it, gives no record:
+// Results is Records, followed by the reasons why objects, or parts of them, have no record:
 //
 //	skipped NoHostname metadata.annotations: …
 func (s *Scene) Results() string {
@@ -352,8 +350,8 @@ func (s *Scene) list(shows func(source.Result, string) string) string {
 	return s.world.written(strings.Join(blocks, ""))
 }
 
-// keys returns the keys that Changed was ever called with, and those of all objects, as far as
-// they are of the scene.
+// keys returns all keys with which Changed was ever called, and those of all objects, as far as they belong
+// to the scene.
 func (s *Scene) keys() []source.Key {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -366,8 +364,8 @@ func (s *Scene) keys() []source.Key {
 	return slices.DeleteFunc(slices.Collect(maps.Keys(all)), func(k source.Key) bool { return !s.world.has(k) })
 }
 
-// End checks that an unknown object asks for nothing, then deletes all objects, one after
-// the other, and checks that nothing is left. [Run] does it after each scenario.
+// End checks that an unknown object has no records, then deletes all objects, one after the other, and checks
+// that nothing is left. [Run] calls it after each scenario.
 func (s *Scene) End() {
 	s.t.Helper()
 	for _, kind := range append(s.kinds, "") {

@@ -8,14 +8,13 @@ import (
 )
 
 const (
-	// skipLimit and messageLimit are what an object may have of skips, and a skip of bytes: an
-	// object can have thousands of names, and somebody reads this.
+	// skipLimit bounds the skips of an object, and messageLimit the bytes of a skip, because an object can
+	// have thousands of names and users read this.
 	skipLimit    = 64
 	messageLimit = 1024
 )
 
-// checkSkips checks that an object that exists and gives nothing says why, and that a person can
-// read it.
+// checkSkips checks that an existing object without records says why, in a readable form.
 func (s *Scene) checkSkips(key source.Key, r source.Result) {
 	s.t.Helper()
 	if s.late != "" {
@@ -39,7 +38,7 @@ func (s *Scene) checkSkips(key source.Key, r source.Result) {
 	}
 }
 
-// checkKeys checks that Keys has exactly the objects that exist of the source's own kinds.
+// checkKeys checks that Keys has exactly the existing objects of the source's own kinds.
 func (s *Scene) checkKeys() {
 	s.t.Helper()
 	if s.source.Keys == nil {

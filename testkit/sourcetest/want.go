@@ -8,8 +8,8 @@ import (
 	"github.com/signpostd/signpost/dns/source"
 )
 
-// WantSkip checks that an object has no record, for a reason whose message says something, and that
-// only remarks about annotations follow, with these reasons.
+// WantSkip checks that an object has no record, for a reason whose message contains says, followed only by
+// remarks about annotations with these reasons.
 func WantSkip(t testing.TB, got source.Result, reason source.SkipReason, says string, remarks ...source.SkipReason) {
 	t.Helper()
 	if len(got.Records)+len(got.Problems) > 0 || got.Err != nil {
@@ -28,8 +28,8 @@ func WantSkip(t testing.TB, got source.Result, reason source.SkipReason, says st
 	}
 }
 
-// WantProblem checks that an object has as many record sets, and a problem or an error with a text,
-// which begins with the field if it is a problem. All texts together have to be short.
+// WantProblem checks the number of record sets of an object, and that it has a problem or an error with a
+// text, which starts with the field for a problem. All texts together must be short.
 func WantProblem(t testing.TB, got source.Result, records int, text string) {
 	t.Helper()
 	said := fmt.Sprint(got.Err)
@@ -41,7 +41,7 @@ func WantProblem(t testing.TB, got source.Result, records int, text string) {
 	}
 }
 
-// Many returns a list in YAML with thousands of items, each of which a format makes of its number.
+// Many returns a YAML list with thousands of items, each formatted from its index.
 func Many(format string) string {
 	items := make([]string, 5000)
 	for i := range items {

@@ -22,30 +22,29 @@ import (
 	"github.com/signpostd/signpost/testkit/kubetest"
 )
 
-// world is where the objects of a scene are.
+// world is the storage of a scene's objects.
 type world interface {
 	config() *rest.Config
 	apply(manifests string) error
 	delete(kind string, key source.Key) error
-	// settle returns when the tables have seen everything, if the world can know that.
+	// settle waits until the tables have seen everything, if the world can know that.
 	settle(*Scene)
-	// still reports whether after settle nothing changes except by the test itself.
+	// still reports whether, after settle, only the test itself makes changes.
 	still() bool
-	// own returns the keys of all objects of the source's own kinds, if the world can know
-	// them.
+	// own returns the keys of all objects of the source's own kinds, if the world can know them.
 	own() []source.Key
 	// all returns all objects, if the world can know them.
 	all() []objectserver.Object
 	// has reports whether an object belongs to the scene.
 	has(source.Key) bool
-	// written replaces names of the world in a text by those of the scene.
+	// written replaces names of the world in a text with those of the scene.
 	written(text string) string
 }
 
-// defaultNamespace is the namespace of objects that don't name one.
+// defaultNamespace is the namespace of objects without one.
 const defaultNamespace = objectserver.DefaultNamespace
 
-// memoryWorld has its objects in an API server in memory.
+// memoryWorld keeps its objects in an in-memory API server.
 type memoryWorld struct {
 	server *objectserver.Server
 	// kinds are the source's own kinds.
@@ -65,8 +64,7 @@ func newMemoryWorld(plugin source.Plugin, flags []string) *memoryWorld {
 	return m
 }
 
-// resourcesOf returns what a source reads with flags. Opening the source says what is wrong with
-// these.
+// resourcesOf returns what a source reads with flags. Invalid flags are reported when the source is opened.
 func resourcesOf(plugin source.Plugin, flags []string) []source.Resource {
 	config := plugin.New()
 	set, _ := flagsOf(plugin, config)
@@ -95,8 +93,8 @@ func (m *memoryWorld) apply(manifests string) error {
 	return nil
 }
 
-// checkFields returns an error for fields that the Go type of an object doesn't have. A test
-// with such a field wouldn't test what it seems to.
+// checkFields returns an error for fields that the Go type of an object lacks. A test with such a field would
+// not test what it seems to.
 func checkFields(obj *unstructured.Unstructured) error {
 	typed, err := scheme.Scheme.New(obj.GroupVersionKind())
 	if err != nil {
@@ -115,8 +113,8 @@ func (m *memoryWorld) delete(kind string, key source.Key) error {
 	return nil
 }
 
-// settle sends bookmarks and waits until every table has reached them. Then the handlers of
-// the tables have been called for everything before.
+// settle sends bookmarks and waits until every table has reached them. Then the handlers of the tables were
+// called for everything before.
 func (m *memoryWorld) settle(s *Scene) {
 	s.t.Helper()
 	if len(s.versions) == 0 {
@@ -155,7 +153,7 @@ type realWorld struct {
 	t         testing.TB
 	cluster   *kubetest.Cluster
 	namespace string
-	// global are the names of the objects that belong to no namespace, and applied those of all.
+	// global are the names of the cluster-scoped objects, and applied those of all objects.
 	global, applied map[string]bool
 }
 
@@ -180,7 +178,7 @@ func (r *realWorld) apply(manifests string) error {
 	return nil
 }
 
-// adopt has an object without a namespace deleted at the end of the test.
+// adopt deletes a cluster-scoped object at the end of the test.
 func (r *realWorld) adopt(obj *unstructured.Unstructured) {
 	if r.global[obj.GetName()] {
 		return
@@ -207,7 +205,7 @@ func (r *realWorld) delete(kind string, key source.Key) error {
 	return client.Namespace(r.namespace).Delete(context.Background(), key.Name, now)
 }
 
-// resource returns the resource under which the API server has the objects of a kind.
+// resource returns the resource of a kind.
 func (r *realWorld) resource(kind schema.GroupKind) (schema.GroupVersionResource, error) {
 	lists, err := r.cluster.Client.Discovery().ServerPreferredResources()
 	if err != nil {
