@@ -7,11 +7,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 )
 
-// The types of the conditions of a DNSEndpoint.
+// The condition types of a DNSEndpoint.
 const (
-	// ConditionAccepted is True when every entry can be published.
+	// ConditionAccepted is True if every entry can be published.
 	ConditionAccepted = "Accepted"
-	// ConditionProgrammed is True when the zones have every record of the object.
+	// ConditionProgrammed is True if the zones have every record of the object.
 	ConditionProgrammed = "Programmed"
 )
 
@@ -25,11 +25,11 @@ type DNSEndpoint struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// Spec is which records are asked for.
+	// Spec is the wanted records.
 	// +optional
 	Spec DNSEndpointSpec `json:"spec"`
 
-	// Status is what became of it.
+	// Status is the result of publishing them.
 	// +optional
 	Status DNSEndpointStatus `json:"status"`
 }
@@ -45,33 +45,31 @@ type DNSEndpointList struct {
 	Items []DNSEndpoint `json:"items"`
 }
 
-// DNSEndpointSpec is which records a DNSEndpoint asks for.
+// DNSEndpointSpec is the wanted records of a DNSEndpoint.
 type DNSEndpointSpec struct {
 	// Endpoints are the record sets.
 	// +optional
 	Endpoints []*Endpoint `json:"endpoints,omitempty"`
 
-	// Problem says why the spec could not be decoded; everything else is then
-	// empty. It is set by decoding, never read from or written to the object.
+	// Problem says why the spec could not be decoded; all other fields are then empty. It is set by decoding,
+	// never read from or written to the object.
 	Problem string `json:"-"`
 }
 
-// DNSEndpointStatus is what became of a DNSEndpoint.
+// DNSEndpointStatus is the result of publishing a DNSEndpoint.
 type DNSEndpointStatus struct {
 	// ObservedGeneration is the generation of the object that was last read.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// Conditions are what is known about the records, by type: Accepted and
-	// Programmed.
+	// Conditions are the conditions of the records, by type: Accepted and Programmed.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
-// UnmarshalJSON fills s from data. A spec of the wrong shape is no error: see
-// the Problem field.
+// UnmarshalJSON fills s from data. A spec of the wrong shape is no error: see the Problem field.
 func (s *DNSEndpointSpec) UnmarshalJSON(data []byte) error {
 	type plain DNSEndpointSpec
 	var p plain
@@ -82,8 +80,8 @@ func (s *DNSEndpointSpec) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// UnmarshalJSON fills s from data. A status of the wrong shape is read as one
-// that says nothing: it is only ever written.
+// UnmarshalJSON fills s from data. A status of the wrong shape is read as empty, because the status is only
+// ever written.
 func (s *DNSEndpointStatus) UnmarshalJSON(data []byte) error {
 	type plain DNSEndpointStatus
 	var p plain

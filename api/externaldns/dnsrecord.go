@@ -7,22 +7,20 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 )
 
-// LabelOwner is the label of a DNSRecord whose value is the owner of the
-// record.
+// LabelOwner is the label of a DNSRecord with the owner of the record.
 const LabelOwner = "externaldns.k8s.io/owner"
 
-// ConditionReady is the type of the condition of a DNSRecord that says whether
-// the record is at the provider.
+// ConditionReady is the condition type of a DNSRecord that says whether the provider has the record.
 const ConditionReady = "Ready"
 
 // The reasons of [ConditionReady].
 const (
-	// ReasonAccepted is that of a record which is about to be written.
+	// ReasonAccepted is the reason for a record that is about to be written.
 	ReasonAccepted = "Accepted"
-	// ReasonProgrammed is that of a record which the provider has: the condition
-	// is True for this one only.
+	// ReasonProgrammed is the reason for a record that the provider has. The condition is True only with this
+	// reason.
 	ReasonProgrammed = "Programmed"
-	// ReasonFailed is that of a record which could not be written.
+	// ReasonFailed is the reason for a record that could not be written.
 	ReasonFailed = "Failed"
 )
 
@@ -45,7 +43,7 @@ type DNSRecord struct {
 	// Spec is the record set.
 	Spec DNSRecordSpec `json:"spec"`
 
-	// Status is how far it is.
+	// Status is the state of the record set at the provider.
 	// +optional
 	Status DNSRecordStatus `json:"status"`
 }
@@ -61,32 +59,30 @@ type DNSRecordList struct {
 	Items []DNSRecord `json:"items"`
 }
 
-// DNSRecordSpec is what a DNSRecord is about.
+// DNSRecordSpec is the record set of a DNSRecord.
 type DNSRecordSpec struct {
 	// Endpoint is the record set.
 	Endpoint Endpoint `json:"endpoint"`
 
-	// Problem says why the spec could not be decoded; everything else is then
-	// empty. It is set by decoding, never read from or written to the object.
+	// Problem says why the spec could not be decoded; all other fields are then empty. It is set by decoding,
+	// never read from or written to the object.
 	Problem string `json:"-"`
 }
 
-// DNSRecordStatus is how far a DNSRecord is.
+// DNSRecordStatus is the state of a DNSRecord at the provider.
 type DNSRecordStatus struct {
-	// Conditions are what is known about the record, by type.
+	// Conditions are the conditions of the record, by type.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// Problem says why the status could not be decoded; it then has no
-	// conditions. It is set by decoding, never read from or written to the
-	// object.
+	// Problem says why the status could not be decoded; it then has no conditions. It is set by decoding,
+	// never read from or written to the object.
 	Problem string `json:"-"`
 }
 
-// UnmarshalJSON fills s from data. A spec of the wrong shape is no error: see
-// the Problem field.
+// UnmarshalJSON fills s from data. A spec of the wrong shape is no error: see the Problem field.
 func (s *DNSRecordSpec) UnmarshalJSON(data []byte) error {
 	type plain DNSRecordSpec
 	var p plain
@@ -97,8 +93,7 @@ func (s *DNSRecordSpec) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// UnmarshalJSON fills s from data. A status of the wrong shape is no error: see
-// the Problem field.
+// UnmarshalJSON fills s from data. A status of the wrong shape is no error: see the Problem field.
 func (s *DNSRecordStatus) UnmarshalJSON(data []byte) error {
 	type plain DNSRecordStatus
 	var p plain

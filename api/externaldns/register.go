@@ -6,12 +6,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// SchemeGroupVersion is the group and version that the types of this package
-// belong to.
+// SchemeGroupVersion is the group and version of the types of this package.
 var SchemeGroupVersion = schema.GroupVersion{Group: "externaldns.k8s.io", Version: "v1alpha1"}
 
-// AddToScheme makes s know the kinds of this package. It returns no error; the
-// result is there so that it fits where client-go takes such functions.
+// AddToScheme registers the kinds of this package in s. It always returns nil; the result is for functions of
+// client-go that expect it.
 func AddToScheme(s *runtime.Scheme) error {
 	s.AddKnownTypes(SchemeGroupVersion, &DNSEndpoint{}, &DNSEndpointList{}, &DNSRecord{}, &DNSRecordList{})
 	metav1.AddToGroupVersion(s, SchemeGroupVersion)

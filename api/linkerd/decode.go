@@ -8,14 +8,13 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 )
 
-// MaxMatchDepth is how deep conditions may be nested. Protobuf readers stop at
-// one hundred nested messages; a level of conditions takes up to four of them.
+// MaxMatchDepth is the deepest allowed nesting of conditions. Protobuf readers stop at one hundred nested
+// messages, and a level of conditions takes up to four of them.
 const MaxMatchDepth = 24
 
 var errTooDeep = errors.New("conditions are nested too deep")
 
-// UnmarshalJSON fills s from data. A spec of the wrong shape is no error: see
-// the Problem field.
+// UnmarshalJSON fills s from data. A spec of the wrong shape is no error: see the Problem field.
 func (s *ServiceProfileSpec) UnmarshalJSON(data []byte) error {
 	spec, err := decodeSpec(data)
 	if err != nil {
@@ -25,8 +24,8 @@ func (s *ServiceProfileSpec) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// decodeSpec first rewrites the tree to the shape of the Go types, so that the
-// types stay plain and the time is linear in the size of the tree.
+// decodeSpec first rewrites the tree to the shape of the Go types, so that the types stay plain and the time
+// is linear in the size of the tree.
 func decodeSpec(data []byte) (ServiceProfileSpec, error) {
 	var tree any
 	if err := json.Unmarshal(data, &tree); err != nil {
@@ -45,8 +44,8 @@ func decodeSpec(data []byte) (ServiceProfileSpec, error) {
 	return ServiceProfileSpec(p), err
 }
 
-// straighten rewrites the accepted shapes of a spec in place. It leaves other
-// shapes as they are, and the decoder refuses them.
+// straighten rewrites the accepted shapes of a spec in place. It leaves other shapes unchanged, and the
+// decoder refuses them.
 func straighten(tree any) error {
 	spec, ok := tree.(map[string]any)
 	if !ok {
@@ -83,8 +82,7 @@ func straightenRoute(tree any) error {
 	return nil
 }
 
-// straightenMatch replaces each "not" that is a list by the one condition that
-// the list stands for.
+// straightenMatch replaces each "not" that is a list with the one condition that the list stands for.
 func straightenMatch(tree any, depth int) error {
 	if depth > MaxMatchDepth {
 		return errTooDeep
@@ -105,8 +103,8 @@ func straightenMatch(tree any, depth int) error {
 	return nil
 }
 
-// noneOf returns the condition for "not" that means that none of list holds, nil
-// for an empty list. A null stays where it is: the decoder refuses it.
+// noneOf returns the condition for "not" if none of list may hold; nil for an empty list. A null stays, and
+// the decoder refuses it.
 func noneOf(list []any) any {
 	switch {
 	case len(list) == 0:
@@ -118,8 +116,8 @@ func noneOf(list []any) any {
 	}
 }
 
-// portTexts returns the ports of an opaquePorts field as sorted text. Nothing
-// depends on the field, so what is no port is left out and no error.
+// portTexts returns the ports of an opaquePorts field as sorted text. Invalid ports are left out without an
+// error, because nothing depends on the field.
 func portTexts(field any) []string {
 	var ports []string
 	add := func(port any) {

@@ -15,7 +15,7 @@ type ServiceProfile struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// Spec is what the author asked for.
+	// Spec is the desired state.
 	// +optional
 	Spec ServiceProfileSpec `json:"spec"`
 }
@@ -31,10 +31,9 @@ type ServiceProfileList struct {
 	Items []ServiceProfile `json:"items"`
 }
 
-// ServiceProfileSpec is the wish of a ServiceProfile's author.
+// ServiceProfileSpec is the desired state of a ServiceProfile.
 type ServiceProfileSpec struct {
-	// Routes are tried in order; the first whose condition holds is the route of
-	// a request.
+	// Routes are tried in order; the first whose condition holds is the route of a request.
 	// +optional
 	Routes []Route `json:"routes,omitempty"`
 
@@ -46,16 +45,15 @@ type ServiceProfileSpec struct {
 	// +optional
 	DstOverrides []WeightedDst `json:"dstOverrides,omitempty"`
 
-	// OpaquePorts are ports whose protocol is not looked at. The annotation on
-	// the Service decides; this field is read for completeness. A list of port
-	// numbers and a map keyed by them are both accepted.
+	// OpaquePorts are ports whose protocol is not detected. The annotation on the Service decides; this field
+	// is read for completeness. A list of port numbers and a map keyed by them are both accepted.
 	// +optional
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:pruning:PreserveUnknownFields
 	OpaquePorts []string `json:"opaquePorts,omitempty"`
 
-	// Problem says why the spec could not be decoded; everything else is then
-	// empty. It is set by decoding, never read from or written to the object.
+	// Problem says why the spec could not be decoded; all other fields are then empty. It is set by decoding,
+	// never read from or written to the object.
 	Problem string `json:"-"`
 }
 
@@ -67,22 +65,22 @@ type Route struct {
 	// Condition selects the requests of this route; nil is not valid.
 	Condition *RequestMatch `json:"condition"`
 
-	// ResponseClasses tell failures from successes, the first match deciding.
+	// ResponseClasses distinguish failures from successes. The first match decides.
 	// +optional
 	ResponseClasses []ResponseClass `json:"responseClasses,omitempty"`
 
-	// IsRetryable says that a failed request may be sent again.
+	// IsRetryable is true if a failed request may be sent again.
 	// +optional
 	IsRetryable bool `json:"isRetryable,omitempty"`
 
-	// Timeout bounds the wait for a response, retries included: a Go duration
-	// such as "300ms". Empty means no bound.
+	// Timeout bounds the wait for a response, including retries: a Go duration such as "300ms". Empty means
+	// no limit.
 	// +optional
 	Timeout string `json:"timeout,omitempty"`
 }
 
-// RequestMatch is a condition on requests. Fields that are set must all hold;
-// a condition without any field, or with a nil child, is not valid.
+// RequestMatch is a condition on requests. Fields that are set must all hold; a condition without any field,
+// or with a nil child, is invalid.
 type RequestMatch struct {
 	// All holds when each of its conditions does.
 	// +optional
@@ -96,8 +94,7 @@ type RequestMatch struct {
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Any []*RequestMatch `json:"any,omitempty"`
 
-	// Not holds when its condition does not. A list is accepted too: none of
-	// its conditions may hold.
+	// Not holds if its condition does not. A list is accepted too: none of its conditions may hold.
 	// +optional
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:pruning:PreserveUnknownFields
@@ -112,18 +109,18 @@ type RequestMatch struct {
 	Method string `json:"method,omitempty"`
 }
 
-// ResponseClass says what the responses that match a condition count as.
+// ResponseClass classifies the responses that match a condition.
 type ResponseClass struct {
 	// Condition selects the responses of this class; nil is not valid.
 	Condition *ResponseMatch `json:"condition"`
 
-	// IsFailure makes them count as failures.
+	// IsFailure counts them as failures.
 	// +optional
 	IsFailure bool `json:"isFailure,omitempty"`
 }
 
-// ResponseMatch is a condition on responses. Fields that are set must all hold;
-// a condition without any field, or with a nil child, is not valid.
+// ResponseMatch is a condition on responses. Fields that are set must all hold; a condition without any
+// field, or with a nil child, is invalid.
 type ResponseMatch struct {
 	// All holds when each of its conditions does.
 	// +optional
@@ -137,14 +134,13 @@ type ResponseMatch struct {
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Any []*ResponseMatch `json:"any,omitempty"`
 
-	// Not holds when its condition does not. A list is accepted too: none of
-	// its conditions may hold.
+	// Not holds if its condition does not. A list is accepted too: none of its conditions may hold.
 	// +optional
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Not *ResponseMatch `json:"not,omitempty"`
 
-	// Status is the range that the HTTP status is in.
+	// Status is the range of the HTTP status.
 	// +optional
 	Status *Range `json:"status,omitempty"`
 }
@@ -165,7 +161,7 @@ type RetryBudget struct {
 	// RetryRatio is how many retries each original request allows.
 	RetryRatio float64 `json:"retryRatio"`
 
-	// MinRetriesPerSecond are allowed in any case.
+	// MinRetriesPerSecond are always allowed.
 	MinRetriesPerSecond int64 `json:"minRetriesPerSecond"`
 
 	// TTL is how long a request counts for the ratio: a Go duration.

@@ -8,8 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 )
 
-// ProxyProtocolOpaque is the ProxyProtocol of a port whose traffic the proxy
-// passes on without looking at it.
+// ProxyProtocolOpaque is the ProxyProtocol of a port whose protocol the proxy must not detect.
 const ProxyProtocolOpaque = "opaque"
 
 // Server selects one port of a set of workloads in its namespace and says how
@@ -24,7 +23,7 @@ type Server struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// Spec is what the author asked for.
+	// Spec is the desired state.
 	Spec ServerSpec `json:"spec"`
 }
 
@@ -39,7 +38,7 @@ type ServerList struct {
 	Items []Server `json:"items"`
 }
 
-// ServerSpec is the wish of a Server's author.
+// ServerSpec is the desired state of a Server.
 //
 // +kubebuilder:validation:ExactlyOneOf=podSelector;externalWorkloadSelector
 type ServerSpec struct {
@@ -47,33 +46,31 @@ type ServerSpec struct {
 	// +optional
 	PodSelector *metav1.LabelSelector `json:"podSelector,omitempty"`
 
-	// ExternalWorkloadSelector selects ExternalWorkloads of the namespace: nil
-	// none, empty all.
+	// ExternalWorkloadSelector selects ExternalWorkloads of the namespace: nil none, empty all.
 	// +optional
 	ExternalWorkloadSelector *metav1.LabelSelector `json:"externalWorkloadSelector,omitempty"`
 
 	// Port is the number or the name of a port of the workload.
 	Port intstr.IntOrString `json:"port"`
 
-	// ProxyProtocol is what is spoken on the port: unknown, HTTP/1, HTTP/2, gRPC,
-	// opaque, TLS. Signpost tells only opaque from the others.
+	// ProxyProtocol is the protocol on the port: unknown, HTTP/1, HTTP/2, gRPC, opaque, TLS. Signpost only
+	// distinguishes opaque from the others.
 	// +optional
 	// +kubebuilder:default=unknown
 	ProxyProtocol string `json:"proxyProtocol,omitempty"`
 
-	// AccessPolicy is what happens to traffic that no policy matches. Signpost
-	// does not use it; the policy controller does.
+	// AccessPolicy is the policy for traffic that no other policy matches. Signpost ignores it; the policy
+	// controller uses it.
 	// +optional
 	// +kubebuilder:default=deny
 	AccessPolicy string `json:"accessPolicy,omitempty"`
 
-	// Problem says why the spec could not be decoded; everything else is then
-	// empty. It is set by decoding, never read from or written to the object.
+	// Problem says why the spec could not be decoded; all other fields are then empty. It is set by decoding,
+	// never read from or written to the object.
 	Problem string `json:"-"`
 }
 
-// UnmarshalJSON fills s from data. A spec of the wrong shape is no error: see
-// the Problem field.
+// UnmarshalJSON fills s from data. A spec of the wrong shape is no error: see the Problem field.
 func (s *ServerSpec) UnmarshalJSON(data []byte) error {
 	type plain ServerSpec
 	var p plain

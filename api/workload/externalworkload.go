@@ -8,8 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 )
 
-// ConditionReady is the type of the condition that says whether a workload
-// takes traffic.
+// ConditionReady is the condition type that says whether a workload accepts traffic.
 const ConditionReady = "Ready"
 
 // ExternalWorkload is a machine outside the cluster that is part of the mesh.
@@ -24,10 +23,10 @@ type ExternalWorkload struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// Spec is what the workload is.
+	// Spec is the desired state.
 	Spec ExternalWorkloadSpec `json:"spec"`
 
-	// Status is how the workload is.
+	// Status is the observed state.
 	// +optional
 	Status ExternalWorkloadStatus `json:"status"`
 }
@@ -43,7 +42,7 @@ type ExternalWorkloadList struct {
 	Items []ExternalWorkload `json:"items"`
 }
 
-// ExternalWorkloadSpec is what an ExternalWorkload is.
+// ExternalWorkloadSpec is the desired state of an ExternalWorkload.
 type ExternalWorkloadSpec struct {
 	// MeshTLS is what peers need to open TLS connections to the workload.
 	MeshTLS MeshTLS `json:"meshTLS"`
@@ -57,15 +56,14 @@ type ExternalWorkloadSpec struct {
 	// +kubebuilder:validation:MaxItems=2
 	WorkloadIPs []WorkloadIP `json:"workloadIPs,omitempty"`
 
-	// Problem says why the spec could not be decoded; everything else is then
-	// empty. It is set by decoding, never read from or written to the object.
+	// Problem says why the spec could not be decoded; all other fields are then empty. It is set by decoding,
+	// never read from or written to the object.
 	Problem string `json:"-"`
 }
 
-// MeshTLS is how a workload identifies itself.
+// MeshTLS is the TLS identity of a workload.
 type MeshTLS struct {
-	// Identity is the TLS identity in its certificate: a DNS name or a SPIFFE
-	// URI.
+	// Identity is the TLS identity in its certificate: a DNS name or a SPIFFE URI.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Identity string `json:"identity"`
@@ -78,16 +76,16 @@ type MeshTLS struct {
 
 // Port is one port that a workload serves.
 type Port struct {
-	// Name lets Services and Servers refer to the port; unique in the workload.
+	// Name lets Services and Servers refer to the port. It is unique in the workload.
 	// +optional
 	Name string `json:"name,omitempty"`
 
-	// Port is the number.
+	// Port is the port number.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65535
 	Port int32 `json:"port"`
 
-	// Protocol is TCP, UDP or SCTP; empty means TCP.
+	// Protocol is TCP, UDP or SCTP. The default is TCP.
 	// +optional
 	// +kubebuilder:default=TCP
 	Protocol corev1.Protocol `json:"protocol,omitempty"`
@@ -99,27 +97,26 @@ type WorkloadIP struct {
 	IP string `json:"ip"`
 }
 
-// ExternalWorkloadStatus is how an ExternalWorkload is.
+// ExternalWorkloadStatus is the observed state of an ExternalWorkload.
 type ExternalWorkloadStatus struct {
-	// Conditions are what is known about the workload, by type.
+	// Conditions are the conditions of the workload, by type.
 	// +optional
 	Conditions []Condition `json:"conditions,omitempty"`
 
-	// Problem says why the status could not be decoded; it then has no
-	// conditions. It is set by decoding, never read from or written to the
-	// object.
+	// Problem says why the status could not be decoded; it then has no conditions. It is set by decoding,
+	// never read from or written to the object.
 	Problem string `json:"-"`
 }
 
-// Condition is one thing known about a workload.
+// Condition is a condition of a workload.
 type Condition struct {
-	// Type is what the condition is about.
+	// Type is the type of the condition.
 	Type string `json:"type"`
 
 	// Status is True, False or Unknown.
 	Status metav1.ConditionStatus `json:"status"`
 
-	// LastProbeTime is when the condition was last looked at.
+	// LastProbeTime is when the condition was last checked.
 	// +optional
 	LastProbeTime *metav1.Time `json:"lastProbeTime,omitempty"`
 
@@ -127,17 +124,16 @@ type Condition struct {
 	// +optional
 	LastTransitionTime *metav1.Time `json:"lastTransitionTime,omitempty"`
 
-	// Reason is one word, for programs, on why Status is what it is.
+	// Reason is a machine-readable word for the cause of Status.
 	// +optional
 	Reason string `json:"reason,omitempty"`
 
-	// Message is the same for people.
+	// Message is a human-readable explanation.
 	// +optional
 	Message string `json:"message,omitempty"`
 }
 
-// UnmarshalJSON fills s from data. A spec of the wrong shape is no error: see
-// the Problem field.
+// UnmarshalJSON fills s from data. A spec of the wrong shape is no error: see the Problem field.
 func (s *ExternalWorkloadSpec) UnmarshalJSON(data []byte) error {
 	type plain ExternalWorkloadSpec
 	var p plain
@@ -148,8 +144,7 @@ func (s *ExternalWorkloadSpec) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// UnmarshalJSON fills s from data. A status of the wrong shape is no error: see
-// the Problem field.
+// UnmarshalJSON fills s from data. A status of the wrong shape is no error: see the Problem field.
 func (s *ExternalWorkloadStatus) UnmarshalJSON(data []byte) error {
 	type plain ExternalWorkloadStatus
 	var p plain

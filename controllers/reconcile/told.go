@@ -28,6 +28,7 @@ func (t *EventDedup[P]) Unreported(service Key, all ...P) []P {
 	return slices.DeleteFunc(slices.Clone(all), func(p P) bool { return slices.Contains(known, p) })
 }
 
+// Forget drops everything.
 func (t *EventDedup[P]) Forget() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
