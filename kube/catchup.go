@@ -121,7 +121,7 @@ func (p *part) catchUp(ctx context.Context) error {
 		select {
 		case <-look.C:
 		case <-ctx.Done():
-			return fmt.Errorf("catch up with %s: the tables have come to version %q, not to %s: %w", p.named(), p.watches.come(), want, context.Cause(ctx))
+			return fmt.Errorf("catch up with %s: the tables are at version %q, not at %s: %w", p.named(), p.watches.come(), want, context.Cause(ctx))
 		}
 	}
 	return nil
@@ -153,7 +153,7 @@ func (p *part) present(ctx context.Context) (string, error) {
 		}
 		pause(ctx, delay.next(retryLimit))
 		if ctx.Err() != nil {
-			return "", fmt.Errorf("catch up with %s: ask for its version: %w (%v)", p.named(), context.Cause(ctx), err)
+			return "", fmt.Errorf("catch up with %s: read its current version: %w (%v)", p.named(), context.Cause(ctx), err)
 		}
 	}
 }
@@ -172,7 +172,7 @@ func (s *source) present(ctx context.Context) (string, error) {
 		return "", s.classify(err)
 	}
 	if err := json.Unmarshal(body, list); err != nil {
-		return "", fmt.Errorf("read the answer: %w", err)
+		return "", fmt.Errorf("read the response: %w", err)
 	}
 	return list.ResourceVersion, nil
 }

@@ -350,7 +350,7 @@ func TestCatchUpEndsWithItsContext(t *testing.T) {
 	way.changeBy(func(r *http.Request) *http.Response {
 		return answerOf(r, http.StatusForbidden, metav1.StatusReasonForbidden)
 	})
-	fails("ask for its version")
+	fails("read its current version")
 	way.changeBy(nil)
 	way.open()
 	catchUp(t, services)

@@ -308,7 +308,7 @@ func (c *Cluster) changed(p *part) {
 	case s.Reason == Terminating:
 		warn("The definition of the kind is being removed, so its objects are deleted; until that is over, no records of theirs are", "resource", s.Resource.String())
 	case s.missing():
-		log.Info("The cluster doesn't have the kind, which is read as soon as its definition is installed", "resource", s.Resource.String())
+		log.Info("The cluster lacks the kind; it is read as soon as its CRD is installed", "resource", s.Resource.String())
 	default:
 		warn("The kind can't be read now, and is tried again every few seconds; what is known of it stays", "resource", s.Resource.String(), "reason", s.Reason, "err", s.Detail)
 	}

@@ -99,7 +99,7 @@ type limited struct {
 func (l *limited) Read(p []byte) (int, error) {
 	n, err := l.ReadCloser.Read(p)
 	if l.left -= int64(n); l.left < 0 {
-		return 0, tooMuch(fmt.Sprintf("its answer is larger than %d bytes", l.limit))
+		return 0, tooMuch(fmt.Sprintf("its response is larger than %d bytes", l.limit))
 	}
 	return n, err
 }
@@ -186,7 +186,7 @@ func concealedStatus(err error) *metav1.Status {
 	}
 	said := status.Status()
 	if said.Code >= 100 && said.Code <= 599 {
-		told.Code, told.Message = said.Code, fmt.Sprintf("it answers with the HTTP status %d", said.Code)
+		told.Code, told.Message = said.Code, fmt.Sprintf("it responds with HTTP status %d", said.Code)
 	}
 	if said.Reason == metav1.StatusReasonExpired {
 		told.Reason = metav1.StatusReasonExpired
@@ -214,7 +214,7 @@ func (c *concealed) Error() string { return c.text }
 func (c *concealed) Unwrap() error { return c.cause }
 
 // badAnswer is shown for a response that isn't valid.
-const badAnswer = "its answer can't be read as that of a Kubernetes API server"
+const badAnswer = "its response isn't that of a Kubernetes API server"
 
 // unanswered says in our own words why there is no response. Texts of the network and of TLS may quote the
 // server.

@@ -56,7 +56,7 @@ func TestForeignLimits(t *testing.T) {
 		want   string
 	}{
 		"within all":        {foreignServer(t, 3, false, 10), UntrustedLimits{ListBytes: 10_000, EventBytes: 10_000, Objects: 3}, ""},
-		"large listing":     {foreignServer(t, 3, false, 10_000), UntrustedLimits{ListBytes: 10_000}, "its answer is larger than 10000 bytes"},
+		"large listing":     {foreignServer(t, 3, false, 10_000), UntrustedLimits{ListBytes: 10_000}, "its response is larger than 10000 bytes"},
 		"many in a listing": {foreignServer(t, 4, false, 10), UntrustedLimits{Objects: 3}, "it has more than 3 objects of the kind"},
 		"many in a watch":   {foreignServer(t, 4, true, 10), UntrustedLimits{Objects: 3}, "it has more than 3 objects of the kind"},
 		"large event":       {foreignServer(t, 0, true, 200_000), UntrustedLimits{EventBytes: 10_000, ListBytes: 1}, "larger than"},

@@ -52,7 +52,7 @@ type lister struct {
 func (l *lister) read() (*entryList, error) {
 	prefix := make([]byte, len(protobufPrefix))
 	if _, err := io.ReadFull(l.in, prefix); err != nil || !bytes.Equal(prefix, protobufPrefix) {
-		return nil, errors.Join(errors.New("this is no Kubernetes protobuf"), err)
+		return nil, errors.Join(errors.New("not Kubernetes protobuf"), err)
 	}
 	list, found := &entryList{}, false
 	envelope := section{in: l.in, left: math.MaxInt64, last: true}
@@ -104,7 +104,7 @@ func (l *lister) readItems(message *section, list *entryList) error {
 
 func (l *lister) readMeta(message *section, length int64, list *entryList) error {
 	if length > listMetaLimit {
-		return fmt.Errorf("the metadata of the list have %d bytes", length)
+		return fmt.Errorf("the metadata of the list has %d bytes", length)
 	}
 	encoded := make([]byte, length)
 	if err := message.fill(encoded); err != nil {

@@ -102,8 +102,8 @@ func TestListCutOff(t *testing.T) {
 func TestListHostile(t *testing.T) {
 	prefix := string(protobufPrefix)
 	for name, tt := range map[string]struct{ body, want string }{
-		"JSON":               {`{"kind":"PodList"}`, "no Kubernetes protobuf"},
-		"nothing":            {"", "no Kubernetes protobuf"},
+		"JSON":               {`{"kind":"PodList"}`, "not Kubernetes protobuf"},
+		"nothing":            {"", "not Kubernetes protobuf"},
 		"no list":            {prefix, "unexpected EOF"},
 		"an endless object":  {prefix + "\x12\xff\xff\xff\xff\x7f\x12\xff\xff\xff\x7f", "more than any object has"},
 		"endless metadata":   {prefix + "\x12\xff\xff\xff\xff\x7f\x0a\xff\xff\xff\x7f", "metadata of the list"},

@@ -10,7 +10,7 @@ import (
 )
 
 // errMalformed is returned for a message that is truncated or not protobuf.
-var errMalformed = errors.New("the protobuf is cut off or malformed")
+var errMalformed = errors.New("the protobuf is truncated or malformed")
 
 // fields iterates over the fields of a protobuf message without decoding them:
 //
@@ -83,7 +83,7 @@ func IsProtobuf(encoded []byte) bool { return bytes.HasPrefix(encoded, protobufP
 // encoded; appending to it copies it.
 func Unwrap(encoded []byte) (message []byte, err error) {
 	if !IsProtobuf(encoded) {
-		return nil, errors.New("this is no Kubernetes protobuf")
+		return nil, errors.New("not Kubernetes protobuf")
 	}
 	var encoding []byte
 	f := fields{rest: encoded[len(protobufPrefix):]}

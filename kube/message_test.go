@@ -80,9 +80,9 @@ func TestUnwrap(t *testing.T) {
 	for _, test := range []struct {
 		name, encoded, want, err string
 	}{
-		{name: "nothing", err: "no Kubernetes protobuf"},
-		{name: "JSON", encoded: "{}", err: "no Kubernetes protobuf"},
-		{name: "part of the prefix", encoded: prefix[:3], err: "no Kubernetes protobuf"},
+		{name: "nothing", err: "not Kubernetes protobuf"},
+		{name: "JSON", encoded: "{}", err: "not Kubernetes protobuf"},
+		{name: "part of the prefix", encoded: prefix[:3], err: "not Kubernetes protobuf"},
 		{name: "empty envelope", encoded: prefix},
 		{name: "message", encoded: prefix + "\x12\x03abc", want: "abc"},
 		{name: "empty encoding", encoded: prefix + "\x12\x03abc\x1a\x00", want: "abc"},

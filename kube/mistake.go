@@ -10,7 +10,7 @@ import (
 // calls it. Without it, the process would crash again after each restart, because the object still exists
 // then.
 func mistake(value any) Problem {
-	return Problem{Reason: fmt.Sprintf("reading it panicked at %s (%v), which is a mistake of Signpost's own; please report it with the object", panicked(), value)}
+	return Problem{Reason: fmt.Sprintf("reading it panicked at %s (%v), which is a bug in Signpost; please report it with the object", panicked(), value)}
 }
 
 // panicked returns the location of the panic as function:line: the first frame below the runtime's.

@@ -90,7 +90,7 @@ func TestNewRefusesNamespaces(t *testing.T) {
 	for want, namespaces := range map[string][]string{
 		"101 namespaces: at most 100": many,
 		"a namespace has no name":     {"shop", ""},
-		"shop is there twice":         {"shop", "pay", "shop"},
+		"shop is listed twice":        {"shop", "pay", "shop"},
 	} {
 		_, err := New(Options{Config: &rest.Config{Host: "http://127.0.0.1:1"}, Namespaces: namespaces}, Services().Table())
 		if err == nil || !strings.Contains(err.Error(), want) {

@@ -12,14 +12,14 @@ const MaxNamespaces = 100
 
 func checkNamespaces(names []string) error {
 	if len(names) > MaxNamespaces {
-		return fmt.Errorf("%d namespaces: at most %d can be read one by one; read all", len(names), MaxNamespaces)
+		return fmt.Errorf("%d namespaces: at most %d can be read separately; read all", len(names), MaxNamespaces)
 	}
 	for i, name := range names {
 		if name == "" {
-			return errors.New("a namespace has no name; name none to read all")
+			return errors.New("a namespace is empty; list none to read all")
 		}
 		if slices.Contains(names[:i], name) {
-			return fmt.Errorf("the namespace %s is there twice; name it once", name)
+			return fmt.Errorf("namespace %s is listed twice; remove one", name)
 		}
 	}
 	return nil

@@ -36,7 +36,7 @@ func recovering(reporter *panics.Reporter, path string, next http.Handler) http.
 		case answer.begun:
 			panic(http.ErrAbortHandler) // net/http closes the connection and logs nothing
 		default:
-			text(w, http.StatusInternalServerError, "the server made a mistake, and its log has the details\n")
+			text(w, http.StatusInternalServerError, "internal error of the server; its log has the details\n")
 		}
 	})
 }

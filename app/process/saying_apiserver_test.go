@@ -291,7 +291,7 @@ func (api roleServer) testReadyNamesWhatToGrant(t *testing.T) {
 	})
 	s.stop(t)
 	if text := log.String(); !strings.Contains(text, `level=WARN msg="This process may not read the kind, and tries again every few seconds: grant it list and watch" cluster=local kind=externalworkload objects=0 resource=externalworkloads.workload.linkerd.io err="`) ||
-		strings.Contains(text, "doesn't have the kind") {
+		strings.Contains(text, "lacks the kind") {
 		t.Errorf("log:\n%s", text)
 	}
 }

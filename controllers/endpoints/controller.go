@@ -329,7 +329,7 @@ func (c *Controller) deleteLeftover(ctx context.Context, key reconcile.Key) erro
 		return nil // its event is on the way
 	}
 	if !apierrors.IsNotFound(err) {
-		return fmt.Errorf("make sure that service %s is gone: %w", key, err)
+		return fmt.Errorf("confirm that service %s is deleted: %w", key, err)
 	}
 	c.overlay.Begin(key, key.Name)
 	err = c.o.Client.Endpoints(key.Namespace).Delete(ctx, key.Name, metav1.DeleteOptions{
@@ -349,7 +349,7 @@ func (c *Controller) deleteLeftover(ctx context.Context, key reconcile.Key) erro
 		return nil // somebody has changed them
 	default:
 		c.overlay.Failed(key, key.Name)
-		return fmt.Errorf("delete Endpoints %s, whose service is gone: %w", key, err)
+		return fmt.Errorf("delete Endpoints %s, whose service is deleted: %w", key, err)
 	}
 }
 

@@ -175,7 +175,7 @@ func detach(e *discoveryv1.EndpointSlice) {
 func (s sliceWriter) Delete(ctx context.Context, name string, _ metav1.DeleteOptions) error {
 	key, e := s.writer.find(s.namespace, name)
 	if e == nil {
-		return fmt.Errorf("delete EndpointSlice %s/%s: it is none of the slices of a Service that is being synced", s.namespace, name)
+		return fmt.Errorf("delete EndpointSlice %s/%s: no Service that is being synced has this slice", s.namespace, name)
 	}
 	err := s.writer.store.Delete(s.writer.context(key, ctx), key, e)
 	s.writer.note(key, err)

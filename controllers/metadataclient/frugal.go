@@ -81,10 +81,10 @@ func write[T any, P object[T]](ctx context.Context, r *requests, method, namespa
 	metadata := P(&made).GetObjectMeta().(*metav1.ObjectMeta)
 	metadata.Namespace, metadata.UID, metadata.ResourceVersion = namespace, "", ""
 	if err := readAnswer(answer, metadata); err != nil {
-		return nil, fmt.Errorf("read the answer: %w", err)
+		return nil, fmt.Errorf("read the response: %w", err)
 	}
 	if metadata.UID == "" || metadata.ResourceVersion == "" {
-		return nil, errors.New("read the answer: it has no UID or no resource version, so it is no object")
+		return nil, errors.New("read the response: it has no UID or no resource version, so it is not an object")
 	}
 	return &made, nil
 }

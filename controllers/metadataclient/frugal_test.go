@@ -171,12 +171,12 @@ func TestAnswers(t *testing.T) {
 	}{
 		"JSON":             {inJSON, ""},
 		"protobuf":         {inProtobuf, ""},
-		"JSON cut off":     {inJSON[:len(inJSON)-9], "read the answer: unexpected end of JSON"},
-		"protobuf cut off": {inProtobuf[:len(inProtobuf)-9], "read the answer: the protobuf is cut off"},
-		"metadata cut off": {[]byte("k8s\x00\x12\x04\x0a\x02\x0a\x09"), "read the answer: the protobuf is cut off"},
-		"nothing":          {nil, "read the answer: unexpected end of JSON"},
-		"no object":        {[]byte("{}"), "read the answer: it has no UID or no resource version"},
-		"no message":       {[]byte("k8s\x00"), "read the answer: it has no UID or no resource version"},
+		"JSON cut off":     {inJSON[:len(inJSON)-9], "read the response: unexpected end of JSON"},
+		"protobuf cut off": {inProtobuf[:len(inProtobuf)-9], "read the response: the protobuf is truncated"},
+		"metadata cut off": {[]byte("k8s\x00\x12\x04\x0a\x02\x0a\x09"), "read the response: the protobuf is truncated"},
+		"nothing":          {nil, "read the response: unexpected end of JSON"},
+		"no object":        {[]byte("{}"), "read the response: it has no UID or no resource version"},
+		"no message":       {[]byte("k8s\x00"), "read the response: it has no UID or no resource version"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			made, err := create(t.Context(), answering(t, rest.Config{}, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(test.body) }))

@@ -24,7 +24,7 @@ const (
 // The Event on a Service whose objects another writer keeps changing.
 const (
 	Contested        = "ContestedEndpoints"
-	ContestedMessage = "Somebody else keeps changing what is written here; it is put right after growing delays. Find out who it is, and stop one of the two"
+	ContestedMessage = "Another writer keeps changing this object; its changes are reverted after growing delays. Find the writer, and stop one of the two"
 )
 
 // repair is the state of external changes to the objects of a Service.

@@ -39,7 +39,7 @@ func TestSourcePanics(t *testing.T) {
 		w.objects.set("good", record(t, "good", "good.shop.test", "A", "192.0.2.2"))
 		rest()
 		w.expectZone("bad.shop.test A 192.0.2.1", "good.shop.test A 192.0.2.2")
-		if said := strings.Join(w.said(), "\n"); !strings.Contains(said, "a mistake of Signpost's own at") || !strings.Contains(said, "TestSourcePanics") {
+		if said := strings.Join(w.said(), "\n"); !strings.Contains(said, "a bug in Signpost at") || !strings.Contains(said, "TestSourcePanics") {
 			t.Errorf("said:\n%s", said)
 		}
 		if n := testutil.ToFloat64(w.publisher.Metrics.panics.WithLabelValues("service")); n != 1 {
@@ -127,7 +127,7 @@ func TestProviderPanicsAboutOneName(t *testing.T) {
 		defer w.stop()
 		time.Sleep(time.Minute)
 		w.expectZone("a.shop.test A 192.0.2.1", "c.shop.test A 192.0.2.1", "d.shop.test A 192.0.2.1")
-		if said := strings.Join(w.said(), "\n"); !strings.Contains(said, "b.shop.test A") || !strings.Contains(said, "a mistake of Signpost's own") {
+		if said := strings.Join(w.said(), "\n"); !strings.Contains(said, "b.shop.test A") || !strings.Contains(said, "a bug in Signpost") {
 			t.Errorf("said:\n%s", said)
 		}
 	})

@@ -26,7 +26,7 @@ import (
 )
 
 // errPanic is the status of a call that panicked. It gives no cause, which may contain other clients' data.
-var errPanic = status.Error(codes.Internal, "the server made a mistake, and its log has the details")
+var errPanic = status.Error(codes.Internal, "internal error of the server; its log has the details")
 
 // Config configures a [Recoverer].
 type Config struct {

@@ -15,7 +15,7 @@ import (
 )
 
 // ErrCut is the client's error for a connection that is closed without a response.
-var ErrCut = errors.New("the connection was closed without an answer")
+var ErrCut = errors.New("the connection was closed without a response")
 
 // New returns a transport that passes requests to a handler.
 func New(handler http.Handler) http.RoundTripper { return direct{handler} }

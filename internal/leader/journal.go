@@ -120,9 +120,9 @@ func (j *journal) compareClocks(holder string, renewed, sent, answered time.Time
 // not, because then one of the clocks runs too fast or too slowly.
 func (j *journal) tellClocks(holder string, ahead time.Duration) {
 	if j.apart {
-		j.log.Warn("The clocks of this process and of the one that leads differ: synchronize the clocks of their nodes, and see whether the difference grows", "holder", holder, "ahead", ahead)
+		j.log.Warn("The clocks of this process and of the leader differ: synchronize the clocks of their nodes, and check whether the difference grows", "holder", holder, "ahead", ahead)
 	} else {
-		j.log.Info("The clocks of this process and of the one that leads agree again", "holder", holder)
+		j.log.Info("The clocks of this process and of the leader agree again", "holder", holder)
 	}
 }
 
@@ -208,7 +208,7 @@ func (j *journal) ended(reason error) { j.log.Info("Stopped leading", "reason", 
 
 // standsDown logs that this process leaves the lease to others for a while.
 func (j *journal) standsDown(s *StandDown) {
-	j.log.Warn("Giving the lease away for another process to try", "campaigningAgainAfter", s.For, "reason", s.Reason)
+	j.log.Warn("Releasing the lease to let another process try", "campaigningAgainAfter", s.For, "reason", s.Reason)
 }
 
 // lost logs the error of the work after leadership was lost. Nothing depends on it, because the next leader

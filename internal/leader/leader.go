@@ -156,7 +156,7 @@ func (e *Elector) term(ctx context.Context, lead func(context.Context) error) (a
 		<-over
 		// A request of the old campaign may have acquired the lease.
 		if err := l.release(context.WithoutCancel(ctx)); err != nil {
-			e.journal.log.Warn("Can't release the lease, the others have to wait until it runs out", "err", err)
+			e.journal.log.Warn("Can't release the lease; other processes wait until it expires", "err", err)
 		}
 		return ctx.Err() == nil, nil
 	case <-over:
@@ -172,7 +172,7 @@ func (e *Elector) term(ctx context.Context, lead func(context.Context) error) (a
 		return true, nil
 	}
 	if err := l.release(context.WithoutCancel(ctx)); err != nil {
-		e.journal.log.Warn("Can't release the lease, the others have to wait until it runs out", "err", err)
+		e.journal.log.Warn("Can't release the lease; other processes wait until it expires", "err", err)
 	}
 	var down *StandDown
 	switch {
@@ -261,7 +261,7 @@ func (e *Elector) lead(ctx context.Context, work func(context.Context) error) er
 	case err := <-outcome:
 		return err
 	case <-limit.C:
-		return fmt.Errorf("lead under lease %s: %w %v after being told to stop, left behind: find out what it waits for:%s", e.config.lease(), errBusy, e.config.grace(), run.Where(e.workName()))
+		return fmt.Errorf("lead under lease %s: %w %v after its context ended, not waited for any longer: find out what it waits for:%s", e.config.lease(), errBusy, e.config.grace(), run.Where(e.workName()))
 	}
 }
 

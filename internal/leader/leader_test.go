@@ -195,7 +195,7 @@ func TestC8StandDown(t *testing.T) {
 		if err := <-a.done; err != nil {
 			t.Errorf("Run returned %v", err)
 		}
-		if !strings.Contains(a.log.String(), "Giving the lease away") || !strings.Contains(a.log.String(), reason.Error()) {
+		if !strings.Contains(a.log.String(), "Releasing the lease to let") || !strings.Contains(a.log.String(), reason.Error()) {
 			t.Errorf("the log doesn't say why the lease was given away:\n%s", a.log.String())
 		}
 	})
@@ -351,6 +351,6 @@ func TestStopWhileTheServerIsAway(t *testing.T) {
 		if err := <-a.done; err != nil {
 			t.Errorf("Run: %v", err)
 		}
-		wantMessages(t, a, "Leading", "Stopped leading", "Can't release the lease, the others have to wait until it runs out")
+		wantMessages(t, a, "Leading", "Stopped leading", "Can't release the lease; other processes wait until it expires")
 	})
 }

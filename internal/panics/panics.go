@@ -39,7 +39,7 @@ type Error struct {
 }
 
 func (e *Error) Error() string {
-	return fmt.Sprintf("a mistake of Signpost's own at %s (%s): please report it with the stack in the log", e.At, e.Value)
+	return fmt.Sprintf("a bug in Signpost at %s (%s): please report it with the stack in the log", e.At, e.Value)
 }
 
 // Reporter counts and logs panics. Make one with [New].

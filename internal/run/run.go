@@ -96,6 +96,6 @@ func (a Actor) wait(finished <-chan error, told time.Time) error {
 	case err := <-finished:
 		return err
 	default:
-		return fmt.Errorf("%s: stop: still busy after %v, left behind: give it a longer grace period, or find out what it waits for:%s", a.Name, a.Grace, Where(a.Name))
+		return fmt.Errorf("%s: stop: still busy after %v, not waited for any longer: give it a longer grace period, or find out what it waits for:%s", a.Name, a.Grace, Where(a.Name))
 	}
 }

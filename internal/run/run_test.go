@@ -53,7 +53,7 @@ func TestGroup(t *testing.T) {
 		"beyond grace": {
 			actors: []run.Actor{{Name: "a", Run: slow(time.Minute), Grace: 2 * time.Second}, {Name: "b", Run: func(context.Context) error { return nil }}},
 			took:   2 * time.Second,
-			want:   "a: stop: still busy after 2s, left behind: give it a longer grace period, or find out what it waits for:\n\tgithub.com/signpostd/signpost/internal/run_test.TestGroup.",
+			want:   "a: stop: still busy after 2s, not waited for any longer: give it a longer grace period, or find out what it waits for:\n\tgithub.com/signpostd/signpost/internal/run_test.TestGroup.",
 		},
 	}
 	for name, tt := range tests {

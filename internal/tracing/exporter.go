@@ -96,7 +96,7 @@ func (e *exporter) tell(err error) {
 	switch {
 	case err != nil && !e.failing:
 		if e.told = e.limit.Allow(); e.told {
-			e.log.Warn("Traces can't be sent and are dropped until the collector takes them: check --trace-collector, which needs OTLP over gRPC", "collector", e.collector, "err", bounded(err.Error()))
+			e.log.Warn("Traces can't be sent and are dropped until the collector accepts them: check --trace-collector, which needs OTLP over gRPC", "collector", e.collector, "err", bounded(err.Error()))
 		}
 	case err == nil && e.failing && e.told:
 		e.log.Info("Traces are sent again", "collector", e.collector)

@@ -258,7 +258,7 @@ func TestFailuresInTheLog(t *testing.T) {
 		e.tell(nil)
 	}
 	text := regexp.MustCompile(`(?m)^time=\S+ `).ReplaceAllString(out.String(), "")
-	want := `level=WARN msg="Traces can't be sent and are dropped until the collector takes them: check --trace-collector, which needs OTLP over gRPC" collector=127.0.0.1:1 err=refused
+	want := `level=WARN msg="Traces can't be sent and are dropped until the collector accepts them: check --trace-collector, which needs OTLP over gRPC" collector=127.0.0.1:1 err=refused
 level=INFO msg="Traces are sent again" collector=127.0.0.1:1
 `
 	if diff := cmp.Diff(want, text); diff != "" {

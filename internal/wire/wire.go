@@ -19,7 +19,7 @@ import (
 )
 
 // ErrMalformed is returned for a message that is truncated or not protobuf.
-var ErrMalformed = errors.New("the protobuf is cut off or malformed")
+var ErrMalformed = errors.New("the protobuf is truncated or malformed")
 
 // The wire types of nearly all fields.
 const (

@@ -87,7 +87,7 @@ func (d *fieldReader) appendAddress(to *catalog.Subset, a *corev1.EndpointAddres
 		d.Add(d.notAddress(a.IP), at.path+".ip", at.subset, at.index)
 		return
 	case !fits(hostname, labelLimit):
-		d.Add(d.unfit(hostname, labelLimit)+", so nobody can ask for the hostname", at.path+".hostname", at.subset, at.index)
+		d.Add(d.unfit(hostname, labelLimit)+", so the hostname is not served", at.path+".hostname", at.subset, at.index)
 		hostname = ""
 	}
 	to.Endpoints = append(to.Endpoints, catalog.SliceEndpoint{Addresses: []netip.Addr{ip}, Hostname: hostname, Target: target, TargetUID: targetUID(a.TargetRef)})

@@ -29,11 +29,11 @@ func trimEndpointSlice(s kube.Scope, slice *discoveryv1.EndpointSlice) (*catalog
 	trimmed := d.sliceOf(slice)
 	trimmed.AddressType = catalog.AddressType(d.required(string(slice.AddressType), labelLimit, "addressType"))
 	if name := serviceOf(slice); name == "" {
-		d.Add("no Service is named, so the endpoints are not used; set the label "+discoveryv1.LabelServiceName, "metadata.labels")
+		d.Add("the slice names no Service, so the endpoints are not used; set the label "+discoveryv1.LabelServiceName, "metadata.labels")
 	} else if name, ok := d.text(name, nameLimit); ok {
 		trimmed.Service = catalog.ServiceKey{Cluster: s.Cluster, Namespace: trimmed.Namespace, Name: name}
 	} else {
-		d.Add("the Service that is named can't be one, so the endpoints are not used; correct the label "+discoveryv1.LabelServiceName, "metadata.labels")
+		d.Add("the name of the Service is invalid, so the endpoints are not used; correct the label "+discoveryv1.LabelServiceName, "metadata.labels")
 	}
 	if slice.AddressType == discoveryv1.AddressTypeFQDN {
 		d.Add("endpoints of the addressType FQDN are not used, because proxies connect to IP addresses; use IPv4 or IPv6, or a Service of the type ExternalName", "addressType")
@@ -162,7 +162,7 @@ func (d *fieldReader) hostname(name, path string, index int) string {
 	if fits(name, labelLimit) {
 		return name
 	}
-	d.Add(d.unfit(name, labelLimit)+", so nobody can ask for the hostname", path, index)
+	d.Add(d.unfit(name, labelLimit)+", so the hostname is not served", path, index)
 	return ""
 }
 

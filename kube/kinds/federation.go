@@ -59,7 +59,7 @@ func (d *fieldReader) members(list string) []catalog.RemoteMember {
 		members = append(members, m)
 	}
 	if over > 0 {
-		d.Add(fmt.Sprintf("there are more than %d members, and %d of the others are left out", membersLimit, over), "metadata.annotations[%s]", remoteDiscovery)
+		d.Add(fmt.Sprintf("there are more than %d members, and %d of them are left out", membersLimit, over), "metadata.annotations[%s]", remoteDiscovery)
 	}
 	return members
 }

@@ -83,7 +83,7 @@ func (d *fieldReader) route(r *linkerd.Route, index int) catalog.Route {
 // because Linkerd sends such expressions, too.
 func (d *fieldReader) regexps(m *catalog.RequestMatch, index int) {
 	for _, broken := range m.BrokenRegexps() {
-		d.Add(quote(broken)+" is no regular expression; proxies ignore the route", "spec.routes[%d].condition.pathRegex", index)
+		d.Add(quote(broken)+" is not a regular expression; proxies ignore the route", "spec.routes[%d].condition.pathRegex", index)
 	}
 }
 

@@ -261,7 +261,7 @@ func (c *cluster) tellServed(l *link, last, now conditions) {
 	server := cmp.Or(now.server, l.server())
 	switch {
 	case changed && now.served.failing():
-		c.set.log.Warn("Linked cluster can't be read now, retrying", "cluster", c.name, "state", now.served.state, "reason", now.served.why)
+		c.set.log.Warn("Linked cluster can't be read, retrying", "cluster", c.name, "state", now.served.state, "reason", now.served.why)
 		c.set.event(l.secret, corev1.EventTypeWarning, "ClusterUnreadable", "cluster "+c.name+" at "+server+" can't be read, retrying: "+now.served.why)
 	case (changed || tookOver) && now.served.state == Synced:
 		c.set.log.Info("Linked cluster is in sync", "cluster", c.name, "server", server, "objects", now.served.objects)
@@ -274,7 +274,7 @@ func (c *cluster) tellPending(l *link, last, now conditions) {
 	if now.server == "" || !now.isPending || !now.pending.failing() || last.isPending && last.server != "" && now.pending.sameAs(last.pending) {
 		return
 	}
-	c.set.log.Warn("The new kubeconfig of a linked cluster doesn't work and is retried; the one before stays in force", "cluster", c.name, "server", l.server(), "reason", now.pending.why)
+	c.set.log.Warn("The new kubeconfig of a linked cluster doesn't work and is retried; the previous one stays in force", "cluster", c.name, "server", l.server(), "reason", now.pending.why)
 	c.set.event(l.secret, corev1.EventTypeWarning, "CredentialsUnusable", "cluster "+c.name+" at "+l.server()+": "+staysInForce+now.pending.why)
 }
 

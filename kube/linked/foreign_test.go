@@ -35,8 +35,8 @@ func TestForeignAnswersAreNotTold(t *testing.T) {
 	}{
 		"failure": {func(w http.ResponseWriter, _ *http.Request) {
 			http.Error(w, internalOnly, http.StatusInternalServerError)
-		}, "it answers with the HTTP status 500"},
-		"text": {func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(internalOnly)) }, "its answer can't be read as that of a Kubernetes API server"},
+		}, "it responds with HTTP status 500"},
+		"text": {func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(internalOnly)) }, "its response isn't that of a Kubernetes API server"},
 		"status": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
 			w.WriteHeader(http.StatusServiceUnavailable)
@@ -44,8 +44,8 @@ func TestForeignAnswersAreNotTold(t *testing.T) {
 				"kind": "Status", "apiVersion": "v1", "status": "Failure", "message": internalOnly, "reason": internalOnly, "code": 503,
 				"details": map[string]any{"name": internalOnly, "causes": []any{map[string]any{"reason": internalOnly, "message": internalOnly}}},
 			})
-		}, "it answers with the HTTP status 503"},
-		"redirect": {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, behind.URL, http.StatusFound) }, "it answers with the HTTP status 302"},
+		}, "it responds with HTTP status 503"},
+		"redirect": {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, behind.URL, http.StatusFound) }, "it responds with HTTP status 302"},
 		"event": {func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Query().Get("watch") == "" {
 				http.NotFound(w, r)
@@ -53,7 +53,7 @@ func TestForeignAnswersAreNotTold(t *testing.T) {
 			}
 			w.Header().Set("Content-Type", "application/json")
 			fmt.Fprintf(w, `{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","status":"Failure","message":%q,"code":418}}`, internalOnly)
-		}, "it answers with the HTTP status 404"},
+		}, "it responds with HTTP status 404"},
 	}
 	klogged := captureKlog(t)
 	f := start(t, api)
@@ -67,7 +67,7 @@ func TestForeignAnswersAreNotTold(t *testing.T) {
 		f.await(name, Connecting, a.want)
 		f.wantEvent("cluster-credentials-"+name, "ClusterUnreadable")
 	}
-	f.await("banner", Connecting, "its answer can't be read as that of a Kubernetes API server")
+	f.await("banner", Connecting, "its response isn't that of a Kubernetes API server")
 	told, err := json.Marshal(f.set.Status())
 	if err != nil {
 		t.Fatal(err)

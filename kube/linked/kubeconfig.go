@@ -11,7 +11,7 @@ import (
 )
 
 // errNotYAML replaces the decoder's error, which may quote credentials.
-var errNotYAML = errors.New("it is no kubeconfig: it can't be decoded as YAML of kind Config")
+var errNotYAML = errors.New("not a kubeconfig: it can't be decoded as YAML of kind Config")
 
 // Detours says whether kubeconfigs may reach an API server through a proxy (proxy-url), or at a URL with a
 // path, as Rancher uses.
@@ -38,7 +38,7 @@ func loadKubeconfig(text string, detours Detours) (*rest.Config, error) {
 	}
 	context := file.Contexts[file.CurrentContext]
 	if context == nil {
-		return nil, fmt.Errorf("its current-context %q is none of its contexts", file.CurrentContext)
+		return nil, fmt.Errorf("its current-context %q is not among its contexts", file.CurrentContext)
 	}
 	if err := checkServer(file.Clusters[context.Cluster], detours); err != nil {
 		return nil, fmt.Errorf("cluster %q of its current context: %w", context.Cluster, err)

@@ -37,7 +37,7 @@ func TestBadRotation(t *testing.T) {
 	t.Log("the old credentials stay in force, and their data flows")
 	east.Data[kubeconfigKey] = []byte(kubeconfigOf(t, cluster, badToken))
 	f.update(east)
-	f.await("east", Synced, "the new kubeconfig doesn't work, and the one before stays in force: unauthorized")
+	f.await("east", Synced, "the new kubeconfig doesn't work, and the previous one stays in force: unauthorized")
 	f.wantEvent("cluster-credentials-east", "Warning CredentialsUnusable", "stays in force: unauthorized")
 	applyService(t, cluster, there, "later")
 	f.wantService("east", there, "later")

@@ -115,7 +115,7 @@ func TestBadLinks(t *testing.T) {
 		why  string
 	}{
 		"no-kubeconfig":   {func(s *corev1.Secret) { s.Data = nil }, "the key kubeconfig of its data is missing"},
-		"garbage":         {func(s *corev1.Secret) { s.Data[kubeconfigKey] = []byte("\x00{") }, "it is no kubeconfig"},
+		"garbage":         {func(s *corev1.Secret) { s.Data[kubeconfigKey] = []byte("\x00{") }, "not a kubeconfig"},
 		"wrong-type":      {func(s *corev1.Secret) { s.Type = corev1.SecretTypeOpaque }, "its type is Opaque"},
 		"no-trust-domain": {func(s *corev1.Secret) { delete(s.Annotations, trustDomainAnnotation) }, trustDomainAnnotation},
 		"no-domain":       {func(s *corev1.Secret) { delete(s.Annotations, clusterDomainAnnotation) }, clusterDomainAnnotation},

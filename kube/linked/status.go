@@ -106,7 +106,7 @@ func (c *conditions) keepWhy(last conditions) {
 }
 
 // staysInForce starts the message about a kubeconfig that doesn't work.
-const staysInForce = "the new kubeconfig doesn't work, and the one before stays in force: "
+const staysInForce = "the new kubeconfig doesn't work, and the previous one stays in force: "
 
 // reason returns what is wrong; empty for nothing.
 func (c conditions) reason() string {
