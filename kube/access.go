@@ -13,7 +13,7 @@ import (
 // "list pods in the namespace shop". It asks the API server with SelfSubjectAccessReviews, to explain a
 // failure; filling the tables does not depend on it.
 func (c *Cluster) Denied(ctx context.Context) ([]string, error) {
-	if c.foreign != nil {
+	if c.untrusted != nil {
 		ctx = withoutLog(ctx)
 	}
 	client, err := authorizationclient.NewForConfigAndClient(c.config, c.client)

@@ -17,14 +17,14 @@ const (
 	// shortWatch is the duration of watches while CatchUp waits. An API server sends a bookmark two seconds
 	// before a watch ends, but not if the watch is younger by then: a shorter watch would get none.
 	shortWatch = 3 * time.Second
-	// wholeWatch is the age from which a short watch that ended counts as ended by the API server's timeout.
-	wholeWatch = 2 * time.Second
+	// timeoutAge is the age from which a short watch that ended counts as ended by the API server's timeout.
+	timeoutAge = 2 * time.Second
 	// youngWatch is the age below which a watch isn't replaced, because reflectors list everything when a
 	// watch ends within a second.
 	youngWatch = 1100 * time.Millisecond
-	// catchUpLook is how often CatchUp polls the progress of a part. catchUpRequest bounds the request for
+	// catchUpPoll is how often CatchUp polls the progress of a part. catchUpRequest bounds the request for
 	// the current resource version.
-	catchUpLook    = 25 * time.Millisecond
+	catchUpPoll    = 25 * time.Millisecond
 	catchUpRequest = 5 * time.Second
 )
 
@@ -87,7 +87,7 @@ func Versions(tables ...AnyTable) map[string]string {
 // Contain waits until the tables contain everything up to the [Versions] of another process. It returns false
 // if ctx ends before, or if versions lacks one of the tables. Unlike [CatchUp], it sends no requests.
 func Contain(ctx context.Context, versions map[string]string, tables ...AnyTable) bool {
-	look := time.NewTicker(catchUpLook)
+	look := time.NewTicker(catchUpPoll)
 	defer look.Stop()
 	for _, t := range tables {
 		for _, p := range t.parts() {
@@ -112,7 +112,7 @@ func (p *part) catchUp(ctx context.Context) error {
 		return err
 	}
 	asked := time.Now()
-	look := time.NewTicker(catchUpLook)
+	look := time.NewTicker(catchUpPoll)
 	defer look.Stop()
 	for !p.watches.reached(want, asked) {
 		if p.state.following() {
@@ -121,7 +121,7 @@ func (p *part) catchUp(ctx context.Context) error {
 		select {
 		case <-look.C:
 		case <-ctx.Done():
-			return fmt.Errorf("catch up with %s: the tables are at version %q, not at %s: %w", p.named(), p.watches.come(), want, context.Cause(ctx))
+			return fmt.Errorf("catch up with %s: the tables are at version %q, not at %s: %w", p.named(), p.watches.progress(), want, context.Cause(ctx))
 		}
 	}
 	return nil
@@ -227,7 +227,7 @@ func (w *watches) opened(s *stream) {
 func (w *watches) ended(s *stream, why error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	s.complete = errors.Is(why, io.EOF) && time.Since(s.asked) >= wholeWatch
+	s.complete = errors.Is(why, io.EOF) && time.Since(s.asked) >= timeoutAge
 }
 
 // replace ends the newest watch if it was requested before the given time. The reflector then opens another.
@@ -269,7 +269,7 @@ func (w *watches) lastChange() string {
 
 // contain reports whether the tables contain everything up to version.
 func (w *watches) contain(version string) bool {
-	order, err := resourceversion.CompareResourceVersion(w.come(), version)
+	order, err := resourceversion.CompareResourceVersion(w.progress(), version)
 	return err == nil && order >= 0
 }
 
@@ -280,8 +280,8 @@ func (w *watches) filledTo(version string) {
 	w.version, w.change, w.filled = version, version, time.Now()
 }
 
-// come returns the version that the tables have reached.
-func (w *watches) come() string {
+// progress returns the version that the tables have reached.
+func (w *watches) progress() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.version

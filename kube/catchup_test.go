@@ -346,7 +346,7 @@ func TestCatchUpEndsWithItsContext(t *testing.T) {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}
-	fails("the tables have come to version")
+	fails("the tables are at version")
 	way.changeBy(func(r *http.Request) *http.Response {
 		return answerOf(r, http.StatusForbidden, metav1.StatusReasonForbidden)
 	})
@@ -375,7 +375,7 @@ func TestCatchUpWithMissingKind(t *testing.T) {
 func TestCatchUpCountsHandlers(t *testing.T) {
 	var s *store
 	var come []string
-	handler := func(old, new *catalog.Service) { come = append(come, s.part.watches.come()) }
+	handler := func(old, new *catalog.Service) { come = append(come, s.part.watches.progress()) }
 	s = storeOf(t, binding{scope: NewScope("local")}, Services().Table(), Services().Table(WithHandler(handler)))
 	service := func(version string) *corev1.Service {
 		return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "a", ResourceVersion: version, Labels: map[string]string{"v": version}}, Spec: corev1.ServiceSpec{ClusterIP: "10.0.0." + version, Ports: []corev1.ServicePort{{Port: 80}}}}
@@ -390,8 +390,8 @@ func TestCatchUpCountsHandlers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got := strings.Join(come, ","); got != ",1,2" || s.part.watches.come() != "4" {
-		t.Errorf("handlers found the versions %s, want ,1,2; then it was %s, want 4", got, s.part.watches.come())
+	if got := strings.Join(come, ","); got != ",1,2" || s.part.watches.progress() != "4" {
+		t.Errorf("handlers found the versions %s, want ,1,2; then it was %s, want 4", got, s.part.watches.progress())
 	}
 }
 
@@ -420,12 +420,12 @@ func TestLateChangeAfterARewind(t *testing.T) {
 	w.forget()
 	w.saw("13", true)
 	w.saw("14", false)
-	if w.come() != "" || w.lastChange() != "" || w.contain("1") {
-		t.Errorf("after a rewind the tables have come to %q, with a change at %q", w.come(), w.lastChange())
+	if w.progress() != "" || w.lastChange() != "" || w.contain("1") {
+		t.Errorf("after a rewind the tables have come to %q, with a change at %q", w.progress(), w.lastChange())
 	}
 	w.filledTo("5")
 	w.saw("6", true)
-	if w.come() != "6" || w.lastChange() != "6" {
-		t.Errorf("after the listing the tables have come to %q, with a change at %q", w.come(), w.lastChange())
+	if w.progress() != "6" || w.lastChange() != "6" {
+		t.Errorf("after the listing the tables have come to %q, with a change at %q", w.progress(), w.lastChange())
 	}
 }

@@ -58,19 +58,19 @@ type Options struct {
 
 // Cluster fills tables from one API server.
 type Cluster struct {
-	name    string
-	log     *slog.Logger
-	feeds   []*feed
-	metrics *metrics
-	rewinds *rewinds
-	config  *rest.Config
-	client  *http.Client
-	foreign *UntrustedLimits
-	// told is [Options].Changed.
-	told func()
-	// disconnect closes the connections. heard returns when the API server last sent anything.
-	disconnect func()
-	heard      func() time.Time
+	name      string
+	log       *slog.Logger
+	feeds     []*feed
+	metrics   *metrics
+	rewinds   *rewinds
+	config    *rest.Config
+	client    *http.Client
+	untrusted *UntrustedLimits
+	// notify is [Options].Changed.
+	notify func()
+	// disconnect closes the connections. lastContact returns when the API server last sent anything.
+	disconnect  func()
+	lastContact func() time.Time
 
 	settled chan struct{}
 	settle  func()
@@ -108,16 +108,16 @@ func New(o Options, tables ...AnyTable) (*Cluster, error) {
 		client.CheckRedirect = noRedirects
 	}
 	c := &Cluster{
-		name: o.Name, log: o.Logger.With("cluster", o.Name), told: o.Changed, settled: make(chan struct{}),
-		config: cfg, client: client, foreign: o.Untrusted,
+		name: o.Name, log: o.Logger.With("cluster", o.Name), notify: o.Changed, settled: make(chan struct{}),
+		config: cfg, client: client, untrusted: o.Untrusted,
 		metrics: newMetrics(o.Registerer, o.Name), rewinds: newRewinds(),
 		disconnect: func() {
 			utilnet.CloseIdleConnectionsFor(client.Transport)
 			d.close()
 		},
-		heard: d.lastHeard,
+		lastContact: d.lastContactTime,
 	}
-	c.rewinds.cluster, c.rewinds.log, c.rewinds.told = o.Name, c.log, o.Rewound
+	c.rewinds.cluster, c.rewinds.log, c.rewinds.notify = o.Name, c.log, o.Rewound
 	c.metrics.addRewinds(c.rewinds.counted)
 	c.settle = sync.OnceFunc(func() { close(c.settled) })
 	if err := c.assemble(o, cfg, client, tables); err != nil {
@@ -171,7 +171,7 @@ func readerConfig(cfg *rest.Config) (*rest.Config, *dialer) {
 // assemble adds a feed for each resource of the tables.
 func (c *Cluster) assemble(o Options, cfg *rest.Config, client *http.Client, tables []AnyTable) error {
 	for _, t := range tables {
-		f, err := c.feedFor(t.reading().named(tables), o)
+		f, err := c.feedFor(t.spec().named(tables), o)
 		if err != nil {
 			return err
 		}
@@ -184,7 +184,7 @@ func (c *Cluster) assemble(o Options, cfg *rest.Config, client *http.Client, tab
 			return err
 		}
 		for _, p := range f.parts {
-			p.state.changed, p.state.heard = func() { c.changed(p) }, c.heard
+			p.state.changed, p.state.lastContact = func() { c.changed(p) }, c.lastContact
 		}
 		c.metrics.add(f)
 	}
@@ -221,7 +221,7 @@ func (c *Cluster) feedFor(r watchSpec, o Options) (*feed, error) {
 		scope:      NewScope(o.Name),
 		namespaces: namespaces,
 		report:     o.Report,
-		foreign:    o.Untrusted,
+		untrusted:  o.Untrusted,
 		rewinds:    c.rewinds,
 		now:        time.Now,
 		lagObserver: func(kind string) (func(int64), error) {
@@ -243,7 +243,7 @@ func (c *Cluster) Run(ctx context.Context) error {
 	}
 	defer c.metrics.unregister()
 	defer c.disconnect()
-	if c.foreign != nil {
+	if c.untrusted != nil {
 		ctx = withoutLog(ctx)
 	}
 	var running sync.WaitGroup
@@ -272,7 +272,7 @@ func (c *Cluster) Status() []TableStatus {
 
 // changed logs a state change of a part.
 func (c *Cluster) changed(p *part) {
-	defer c.told()
+	defer c.notify()
 	s, all := p.status(), p.feed.status()
 	log := c.log.With("kind", all.Kind, "objects", all.Objects)
 	if all.State == Synced {

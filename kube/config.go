@@ -87,7 +87,7 @@ func (s ConfigSource) empty(rules *clientcmd.ClientConfigLoadingRules) string {
 			found = append(found, path)
 		}
 	}
-	switch by := whoNames(); {
+	switch by := fromEnvironment(); {
 	case len(found) > 0:
 		return strings.Join(found, ", ") + " names no API server"
 	case len(missing) == 1:
@@ -97,8 +97,8 @@ func (s ConfigSource) empty(rules *clientcmd.ClientConfigLoadingRules) string {
 	}
 }
 
-// whoNames says that KUBECONFIG names the files, if it is set.
-func whoNames() string {
+// fromEnvironment says that KUBECONFIG names the files, if it is set.
+func fromEnvironment() string {
 	if os.Getenv(clientcmd.RecommendedConfigPathEnvVar) == "" {
 		return ""
 	}

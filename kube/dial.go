@@ -13,8 +13,8 @@ import (
 type dialer struct {
 	dial func(ctx context.Context, network, address string) (net.Conn, error)
 
-	// heard is when data last came from the API server, in nanoseconds since 1970; zero for never.
-	heard atomic.Int64
+	// lastContact is when data last came from the API server, in nanoseconds since 1970; zero for never.
+	lastContact atomic.Int64
 
 	mu     sync.Mutex
 	open   map[*dialed]struct{}
@@ -48,14 +48,14 @@ func (d *dialer) DialContext(ctx context.Context, network, address string) (net.
 	return c, nil
 }
 
-// lastHeard returns when data last came from the API server, including answers to pings.
-func (d *dialer) lastHeard() time.Time { return time.Unix(0, d.heard.Load()) }
+// lastContactTime returns when data last came from the API server, including answers to pings.
+func (d *dialer) lastContactTime() time.Time { return time.Unix(0, d.lastContact.Load()) }
 
 // Read implements net.Conn.
 func (c *dialed) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	if n > 0 {
-		c.by.heard.Store(time.Now().UnixNano())
+		c.by.lastContact.Store(time.Now().UnixNano())
 	}
 	return n, err
 }

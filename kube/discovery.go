@@ -137,21 +137,21 @@ func (p *part) followDefinition(ctx context.Context) {
 		case <-p.suspected:
 		case <-again:
 		}
-		if p.lookAtDefinition(ctx) != nil {
+		if p.checkDefinition(ctx) != nil {
 			p.suspect()
 		}
 		pause(ctx, terminatingEvery)
 	}
 }
 
-// lookAtDefinition records whether the CRD of the kind is being removed. If discovery is forbidden, it
+// checkDefinition records whether the CRD of the kind is being removed. If discovery is forbidden, it
 // assumes not.
-func (p *part) lookAtDefinition(ctx context.Context) error {
+func (p *part) checkDefinition(ctx context.Context) error {
 	terminating, err := p.source.terminating(ctx)
 	status := apierrors.APIStatus(nil)
 	if err != nil && !errors.As(err, &status) {
 		return err
 	}
-	p.state.terminates(terminating)
+	p.state.setTerminating(terminating)
 	return nil
 }

@@ -38,8 +38,8 @@ type binding struct {
 	now        func() time.Time
 	// lagObserver returns the function that observes update times of a kind, in Unix seconds.
 	lagObserver func(kind string) (func(updated int64), error)
-	// foreign is nil for a trusted API server.
-	foreign *UntrustedLimits
+	// untrusted is nil for a trusted API server.
+	untrusted *UntrustedLimits
 	// rewinds is shared by the feeds of a cluster.
 	rewinds *rewinds
 }
@@ -81,7 +81,7 @@ func (r watchSpec) with(other watchSpec) (watchSpec, error) {
 // has a name, else from the resource.
 func (r watchSpec) named(tables []AnyTable) watchSpec {
 	for _, t := range tables {
-		if other := t.reading(); r.kind == "" && other.resource == r.resource {
+		if other := t.spec(); r.kind == "" && other.resource == r.resource {
 			r.kind, r.lag = other.kind, other.lag
 		}
 	}
@@ -109,8 +109,8 @@ type feed struct {
 	// parts are the units that are watched separately: one per namespace, or one for all objects.
 	parts []*part
 	// mu is held while the reflectors of any part change the tables and call their handlers.
-	mu      sync.Mutex
-	foreign *UntrustedLimits
+	mu        sync.Mutex
+	untrusted *UntrustedLimits
 	// synced is true if the last line logged that all parts are in sync. warned is true if the last line was
 	// a warning that one isn't.
 	synced, warned atomic.Bool
@@ -122,14 +122,14 @@ func newFeed(r watchSpec, b binding) (*feed, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &feed{watchSpec: r, scope: b.scope, report: b.report, observeLag: observe, foreign: b.foreign}
+	f := &feed{watchSpec: r, scope: b.scope, report: b.report, observeLag: observe, untrusted: b.untrusted}
 	f.parts = newParts(f, b)
 	return f, nil
 }
 
 // add adds a table, which is filled after the tables before it.
 func (f *feed) add(t AnyTable) error {
-	joint, err := f.with(t.reading())
+	joint, err := f.with(t.spec())
 	if err != nil {
 		return err
 	}

@@ -116,7 +116,7 @@ func storeOf(t testing.TB, b binding, tables ...AnyTable) *store {
 		b.lagObserver = func(string) (func(int64), error) { return func(int64) {}, nil }
 	}
 	b.now = time.Now
-	f, err := newFeed(tables[0].reading(), b)
+	f, err := newFeed(tables[0].spec(), b)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,29 +25,29 @@ import (
 
 // A process that may read some namespaces only asks for nothing else.
 func TestResourcePath(t *testing.T) {
-	services := Services().reading()
+	services := Services().spec()
 	ingresses := watchSpec{kind: "ingress", resource: schema.GroupVersionResource{Group: "networking.k8s.io", Version: "v1", Resource: "ingresses"}}
 	tests := map[string]struct {
-		reading    watchSpec
+		spec       watchSpec
 		namespaces []string
 		want       []string
 	}{
-		"all namespaces":  {reading: services, want: []string{"api/v1/services"}},
-		"one":             {reading: services, namespaces: []string{"shop"}, want: []string{"api/v1/namespaces/shop/services"}},
-		"one, of a group": {reading: ingresses, namespaces: []string{"shop"}, want: []string{"apis/networking.k8s.io/v1/namespaces/shop/ingresses"}},
+		"all namespaces":  {spec: services, want: []string{"api/v1/services"}},
+		"one":             {spec: services, namespaces: []string{"shop"}, want: []string{"api/v1/namespaces/shop/services"}},
+		"one, of a group": {spec: ingresses, namespaces: []string{"shop"}, want: []string{"apis/networking.k8s.io/v1/namespaces/shop/ingresses"}},
 		"two": {
-			reading: services, namespaces: []string{"shop", "pay"},
+			spec: services, namespaces: []string{"shop", "pay"},
 			want: []string{"api/v1/namespaces/shop/services", "api/v1/namespaces/pay/services"},
 		},
-		"a kind without them": {reading: Nodes().reading(), namespaces: []string{"shop", "pay"}, want: []string{"api/v1/nodes"}},
-		"all, of a group":     {reading: ingresses, want: []string{"apis/networking.k8s.io/v1/ingresses"}},
+		"a kind without them": {spec: Nodes().spec(), namespaces: []string{"shop", "pay"}, want: []string{"api/v1/nodes"}},
+		"all, of a group":     {spec: ingresses, want: []string{"apis/networking.k8s.io/v1/ingresses"}},
 		"the same after a Retrim": {
-			reading: Retrim[catalog.Node, catalog.Node](Nodes(), Nodes().Trim).reading(), namespaces: []string{"shop"}, want: []string{"api/v1/nodes"},
+			spec: Retrim[catalog.Node, catalog.Node](Nodes(), Nodes().Trim).spec(), namespaces: []string{"shop"}, want: []string{"api/v1/nodes"},
 		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			f := &feed{watchSpec: tt.reading}
+			f := &feed{watchSpec: tt.spec}
 			var got []string
 			for _, p := range newParts(f, binding{namespaces: tt.namespaces, now: time.Now}) {
 				got = append(got, strings.Join(resourcePath(f.resource, p.namespace), "/"))
@@ -80,7 +80,7 @@ func TestNamespacesOfAResource(t *testing.T) {
 	}
 }
 
-func (k Kind[T]) reading() watchSpec { return k.Table().reading() }
+func (k Kind[T]) spec() watchSpec { return k.Table().spec() }
 
 func TestNewRefusesNamespaces(t *testing.T) {
 	var many []string
@@ -89,7 +89,7 @@ func TestNewRefusesNamespaces(t *testing.T) {
 	}
 	for want, namespaces := range map[string][]string{
 		"101 namespaces: at most 100": many,
-		"a namespace has no name":     {"shop", ""},
+		"a namespace is empty":        {"shop", ""},
 		"shop is listed twice":        {"shop", "pay", "shop"},
 	} {
 		_, err := New(Options{Config: &rest.Config{Host: "http://127.0.0.1:1"}, Namespaces: namespaces}, Services().Table())

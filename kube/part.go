@@ -95,7 +95,7 @@ func (p *part) runUntilRewound(ctx context.Context, delay *retry) {
 // then. If the check fails, it is repeated when the tables have been filled.
 func (p *part) beforeFilling(ctx context.Context) {
 	if p.removable() {
-		_ = p.lookAtDefinition(ctx)
+		_ = p.checkDefinition(ctx)
 	}
 }
 

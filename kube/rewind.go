@@ -26,7 +26,7 @@ type Rewind struct {
 type rewinds struct {
 	cluster string
 	log     *slog.Logger
-	told    func(Rewind)
+	notify  func(Rewind)
 
 	mu    sync.Mutex
 	parts []*part
@@ -36,7 +36,7 @@ type rewinds struct {
 }
 
 func newRewinds() *rewinds {
-	return &rewinds{log: slog.Default(), told: func(Rewind) {}, next: make(chan struct{})}
+	return &rewinds{log: slog.Default(), notify: func(Rewind) {}, next: make(chan struct{})}
 }
 
 // UntilRewound returns a context that ends with ctx, or when the resource version of these tables' API server
@@ -82,11 +82,11 @@ func (r *rewinds) untilNext(ctx context.Context) (context.Context, context.Cance
 // compare compares a version from the API server with the remembered one of the part. If it is below, compare
 // reports a rewind and returns true.
 func (r *rewinds) compare(p *part, present string) bool {
-	if !below(present, p.watches.come()) {
+	if !below(present, p.watches.progress()) {
 		return false
 	}
 	r.mu.Lock()
-	remembered := p.watches.come()
+	remembered := p.watches.progress()
 	if !below(present, remembered) {
 		r.mu.Unlock()
 		return true // another part was first, and this one has forgotten its version
@@ -101,7 +101,7 @@ func (r *rewinds) compare(p *part, present string) bool {
 	r.begin()
 	r.log.Warn("The resource version of the API server went back, as after a restore of etcd from an older copy: all kinds are listed again",
 		"kind", p.feed.kind, "remembered", remembered, "present", present)
-	r.told(Rewind{Cluster: r.cluster, Kind: p.feed.kind, Remembered: remembered, Present: present})
+	r.notify(Rewind{Cluster: r.cluster, Kind: p.feed.kind, Remembered: remembered, Present: present})
 	return true
 }
 

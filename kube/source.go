@@ -51,8 +51,8 @@ type source struct {
 	entries    *entries
 	// buffer is the size of the read buffer.
 	buffer int
-	// foreign is nil for a trusted API server.
-	foreign *UntrustedLimits
+	// untrusted is nil for a trusted API server.
+	untrusted *UntrustedLimits
 	// held returns how many objects the tables have. continued returns nil if a watch may continue at their
 	// version.
 	held      func() int
@@ -82,7 +82,7 @@ func (f *feed) connect(cfg *rest.Config, h *http.Client) error {
 			client: client, negotiator: negotiator, params: params,
 			path: resourcePath(f.resource, p.namespace), resource: f.resource, selector: f.selector, form: f.form,
 			state: p.state, watches: p.watches, entries: newEntries(f), buffer: max(streamBuffer/len(f.parts), leastBuffer),
-			foreign: f.foreign, held: f.len, continued: p.continued,
+			untrusted: f.untrusted, held: f.len, continued: p.continued,
 		}
 	}
 	return nil
@@ -146,15 +146,15 @@ func (s *source) listEntries(ctx context.Context, request *rest.Request) (runtim
 
 // checkCount returns an error if there are more objects than the limits for an untrusted server allow.
 func (s *source) checkCount(objects int) error {
-	if s.foreign == nil {
+	if s.untrusted == nil {
 		return nil
 	}
-	return s.foreign.check(objects)
+	return s.untrusted.check(objects)
 }
 
 // classify returns a request's error as it may be shown: without texts of an untrusted server.
 func (s *source) classify(err error) error {
-	if s.foreign == nil {
+	if s.untrusted == nil {
 		return err
 	}
 	return conceal(err)
@@ -227,14 +227,14 @@ func (s *source) open(ctx context.Context, opts metav1.ListOptions, start func()
 
 // guard returns the decoder of a stream, with the limits for an untrusted server.
 func (s *source) guard(stream io.ReadCloser, opts metav1.ListOptions) (watch.Decoder, error) {
-	if s.foreign == nil {
+	if s.untrusted == nil {
 		return s.decoder(stream)
 	}
 	held := s.held()
 	if fills(opts) {
 		held = 0 // all come again
 	}
-	m := &meter{Reader: stream, foreign: s.foreign}
+	m := &meter{Reader: stream, untrusted: s.untrusted}
 	decoder, err := s.decoder(struct {
 		io.Reader
 		io.Closer

@@ -108,8 +108,8 @@ type state struct {
 	now func() time.Time
 	// changed is called after each change of State or Reason, without the lock.
 	changed func()
-	// heard returns when the API server last sent anything, for any table.
-	heard func() time.Time
+	// lastContact returns when the API server last sent anything, for any table.
+	lastContact func() time.Time
 
 	mu       sync.Mutex
 	state    State
@@ -117,8 +117,8 @@ type state struct {
 	detail   string
 	filled   bool
 	failures uint64
-	// definitionGoes is true while the CRD of the kind is being removed.
-	definitionGoes bool
+	// crdTerminating is true while the CRD of the kind is being removed.
+	crdTerminating bool
 	// watch is the number of the newest watch. open is true while it streams, and filling until the existing
 	// objects have arrived.
 	watch         int
@@ -132,7 +132,7 @@ type state struct {
 }
 
 func newState(now func() time.Time) *state {
-	return &state{now: now, changed: func() {}, heard: func() time.Time { return time.Time{} }, state: Connecting, fresh: now()}
+	return &state{now: now, changed: func() {}, lastContact: func() time.Time { return time.Time{} }, state: Connecting, fresh: now()}
 }
 
 // startFilling records that a watch is open which starts with the existing objects. It returns the number of
@@ -203,7 +203,7 @@ func (s *state) ended(watch int, why error) {
 	case s.filling:
 	case connectionLost(why):
 		s.fresh = s.contact
-		if heard := s.heard(); heard.After(s.fresh) {
+		if heard := s.lastContact(); heard.After(s.fresh) {
 			s.fresh = heard
 		}
 	default:
@@ -244,11 +244,11 @@ func (s *state) update(to State, why Reason, detail string) {
 	}
 }
 
-// terminates records whether the CRD of the kind is being removed.
-func (s *state) terminates(now bool) {
+// setTerminating records whether the CRD of the kind is being removed.
+func (s *state) setTerminating(now bool) {
 	s.mu.Lock()
-	was := s.definitionGoes
-	s.definitionGoes = now
+	was := s.crdTerminating
+	s.crdTerminating = now
 	shown := s.state == Synced
 	s.mu.Unlock()
 	if was != now && shown {
@@ -260,7 +260,7 @@ func (s *state) terminates(now bool) {
 func (s *state) isTerminating() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.definitionGoes
+	return s.crdTerminating
 }
 
 // silence returns how long an open watch has been silent, if that is too long; else zero.
@@ -297,7 +297,7 @@ func (s *state) status() TableStatus {
 		State: s.state, Reason: s.reason, Detail: s.detail,
 		Filled: s.filled, LastContact: s.contact, Stale: stale,
 	}
-	if s.state == Synced && s.definitionGoes {
+	if s.state == Synced && s.crdTerminating {
 		t.State, t.Reason, t.Detail = Waiting, Terminating, "the CustomResourceDefinition is being removed: complete that, or install it again afterwards"
 	}
 	return t

@@ -18,7 +18,7 @@ func TestStateMachine(t *testing.T) {
 	now := time.Unix(1000, 0)
 	s := newState(func() time.Time { return now })
 	changes, heard := 0, time.Time{}
-	s.heard = func() time.Time { return heard }
+	s.lastContact = func() time.Time { return heard }
 	errLost := errors.New("http2: client connection lost")
 	s.changed = func() { changes++ }
 	var watch int

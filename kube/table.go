@@ -69,7 +69,7 @@ type AnyTable interface {
 	// Resource returns the resource that is listed and watched for the table.
 	Resource() schema.GroupVersionResource
 
-	reading() watchSpec
+	spec() watchSpec
 	// parts returns the parts that fill the table; none before it is part of a cluster.
 	parts() []*part
 	// bind makes the table part of a cluster.
@@ -125,7 +125,7 @@ func (k Kind[T]) Table(opts ...TableOption[T]) *Table[T] {
 	return t
 }
 
-func (t *Table[T]) reading() watchSpec {
+func (t *Table[T]) spec() watchSpec {
 	k := &t.kind
 	return watchSpec{kind: k.Name, lag: k.Lag, resource: k.Resource, form: k.Form, optional: k.Optional, clusterWide: k.ClusterWide, selector: k.Selector}
 }
@@ -211,7 +211,7 @@ func (t *Table[T]) ByIndex(name, under string) []*T {
 func (t *Table[T]) trim(obj runtime.Object) (kept any) {
 	defer func() {
 		if v := recover(); v != nil {
-			t.reportAll(func() ObjectRef { return objectOf(obj, t.kind.Resource) }, []Problem{mistake(v)})
+			t.reportAll(func() ObjectRef { return objectOf(obj, t.kind.Resource) }, []Problem{panicProblem(v)})
 			kept = (*T)(nil)
 		}
 	}()
@@ -241,7 +241,7 @@ func (t *Table[T]) reads() bool { return t.kind.Read != nil }
 func (t *Table[T]) read(message []byte) (kept any, err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			t.reportAll(func() ObjectRef { return messageOf(t.kind.Form, t.kind.Resource, message) }, []Problem{mistake(v)})
+			t.reportAll(func() ObjectRef { return messageOf(t.kind.Form, t.kind.Resource, message) }, []Problem{panicProblem(v)})
 			kept, err = (*T)(nil), nil
 		}
 	}()
@@ -256,13 +256,13 @@ func (t *Table[T]) read(message []byte) (kept any, err error) {
 func (t *Table[T]) put(e *entry, version string) {
 	c := t.store(e)
 	t.saw(version)
-	t.tell(c)
+	t.callHandlers(c)
 }
 
 func (t *Table[T]) remove(k key, version string) {
 	c := t.drop(k)
 	t.saw(version)
-	t.tell(c)
+	t.callHandlers(c)
 }
 
 // replace makes the table hold these objects, and no others of their namespace.
@@ -283,7 +283,7 @@ func (t *Table[T]) replace(l listing) {
 	}
 	t.saw(l.version)
 	for _, c := range changes {
-		t.tell(c)
+		t.callHandlers(c)
 	}
 	if l.complete {
 		t.filled.Store(true)
@@ -372,8 +372,8 @@ func (t *Table[T]) set(k key, r row[T]) {
 	}
 }
 
-// tell calls the handlers with a change, if it is one.
-func (t *Table[T]) tell(c change[T]) {
+// callHandlers calls the handlers with a change, if it is one.
+func (t *Table[T]) callHandlers(c change[T]) {
 	if c == (change[T]{}) {
 		return
 	}

@@ -11,7 +11,7 @@ var kindMutants = []Mutant{
 		Test:      "kube TestRewind",
 		Edits: []Edit{{
 			File: "kube/rewind.go",
-			Old:  "	if !below(present, p.watches.come()) {\n",
+			Old:  "	if !below(present, p.watches.progress()) {\n",
 			New:  "	if true {\n",
 		}},
 	},
@@ -48,7 +48,7 @@ func emptied(reason string) Edit {
 		New: `			err = p.explained(ctx, err)
 			p.state.failed(err)
 			if reasonOf(err) == ` + reason + ` && p.state.status().Filled {
-				newStore(p).replace(nil, p.watches.come())
+				newStore(p).replace(nil, p.watches.progress())
 			}
 `,
 	}

@@ -22,7 +22,7 @@ var sliceMutants = []Mutant{
 		Test:      "controllers/slices TestDelete",
 		Edits: []Edit{
 			{
-				File: "controllers/metadataclient/frugal.go",
+				File: "controllers/metadataclient/metadataclient.go",
 				Old:  "	P(&sent).GetObjectKind().SetGroupVersionKind(kind)\n",
 				New: `	P(&sent).GetObjectKind().SetGroupVersionKind(kind)
 	P(&sent).GetObjectMeta().SetResourceVersion("")

@@ -57,16 +57,16 @@ func withoutLog(ctx context.Context) context.Context {
 // noRedirects makes an HTTP client return a redirect instead of following it.
 func noRedirects(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
-// tooMuch is the error of an exceeded limit. Its text names the limit.
-type tooMuch string
+// limitError is the error of an exceeded limit. Its text names the limit.
+type limitError string
 
 // Error implements error.
-func (t tooMuch) Error() string { return string(t) }
+func (t limitError) Error() string { return string(t) }
 
 // limiter cuts off responses that exceed the limits. Watches never end and are limited per event instead.
 type limiter struct {
-	next    http.RoundTripper
-	foreign *UntrustedLimits
+	next      http.RoundTripper
+	untrusted *UntrustedLimits
 }
 
 // WrappedRoundTripper lets client-go find the connections, to close them.
@@ -78,7 +78,7 @@ func (l *limiter) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	limit := l.foreign.ListBytes
+	limit := l.untrusted.ListBytes
 	switch {
 	case response.StatusCode != http.StatusOK:
 		limit = min(limit, errorBytes)
@@ -99,7 +99,7 @@ type limited struct {
 func (l *limited) Read(p []byte) (int, error) {
 	n, err := l.ReadCloser.Read(p)
 	if l.left -= int64(n); l.left < 0 {
-		return 0, tooMuch(fmt.Sprintf("its response is larger than %d bytes", l.limit))
+		return 0, limitError(fmt.Sprintf("its response is larger than %d bytes", l.limit))
 	}
 	return n, err
 }
@@ -107,13 +107,13 @@ func (l *limited) Read(p []byte) (int, error) {
 // meter counts the bytes of an event.
 type meter struct {
 	io.Reader
-	foreign *UntrustedLimits
-	read    int64
+	untrusted *UntrustedLimits
+	read      int64
 }
 
 // Read implements io.Reader.
 func (m *meter) Read(p []byte) (int, error) {
-	if m.read > m.foreign.EventBytes {
+	if m.read > m.untrusted.EventBytes {
 		return 0, m.exceeded()
 	}
 	n, err := m.Reader.Read(p)
@@ -122,7 +122,7 @@ func (m *meter) Read(p []byte) (int, error) {
 }
 
 func (m *meter) exceeded() error {
-	return tooMuch(fmt.Sprintf("an event is larger than %d bytes", m.foreign.EventBytes))
+	return limitError(fmt.Sprintf("an event is larger than %d bytes", m.untrusted.EventBytes))
 }
 
 // guarded decodes the events of an untrusted server and enforces the limits.
@@ -138,13 +138,13 @@ func (g *guarded) Decode() (watch.EventType, runtime.Object, error) {
 	g.meter.read = 0
 	kind, object, err := g.Decoder.Decode()
 	switch {
-	case err != nil && g.meter.read > g.meter.foreign.EventBytes:
+	case err != nil && g.meter.read > g.meter.untrusted.EventBytes:
 		err = conceal(g.meter.exceeded())
 	case err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF):
 		err = conceal(err)
 	case kind == watch.Added:
 		g.objects++
-		if exceeded := g.meter.foreign.check(g.objects); exceeded != nil {
+		if exceeded := g.meter.untrusted.check(g.objects); exceeded != nil {
 			err = conceal(exceeded)
 		}
 	case kind == watch.Deleted:
@@ -160,45 +160,45 @@ func (f *UntrustedLimits) check(objects int) error {
 	if objects <= f.Objects {
 		return nil
 	}
-	return tooMuch(fmt.Sprintf("it has more than %d objects of the kind", f.Objects))
+	return limitError(fmt.Sprintf("it has more than %d objects of the kind", f.Objects))
 }
 
 // conceal returns err without any text from the server, for logs and status. What callers find with errors.As
 // and apierrors' functions is kept.
 func conceal(err error) error {
-	var exceeded tooMuch
+	var exceeded limitError
 	if status := apierrors.APIStatus(nil); errors.As(err, &status) || errors.As(err, &exceeded) {
 		return &apierrors.StatusError{ErrStatus: *concealedStatus(err)}
 	}
-	return &concealed{text: unanswered(err), cause: err}
+	return &concealed{text: noResponse(err), cause: err}
 }
 
 // concealedStatus returns what may be shown of an error response.
 func concealedStatus(err error) *metav1.Status {
-	told := &metav1.Status{Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Message: badAnswer}
-	if exceeded := tooMuch(""); errors.As(err, &exceeded) {
-		told.Message = exceeded.Error()
-		return told
+	shown := &metav1.Status{Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Message: badResponse}
+	if exceeded := limitError(""); errors.As(err, &exceeded) {
+		shown.Message = exceeded.Error()
+		return shown
 	}
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
-		return told
+		return shown
 	}
-	said := status.Status()
-	if said.Code >= 100 && said.Code <= 599 {
-		told.Code, told.Message = said.Code, fmt.Sprintf("it responds with HTTP status %d", said.Code)
+	original := status.Status()
+	if original.Code >= 100 && original.Code <= 599 {
+		shown.Code, shown.Message = original.Code, fmt.Sprintf("it responds with HTTP status %d", original.Code)
 	}
-	if said.Reason == metav1.StatusReasonExpired {
-		told.Reason = metav1.StatusReasonExpired
+	if original.Reason == metav1.StatusReasonExpired {
+		shown.Reason = metav1.StatusReasonExpired
 	}
-	told.Details = &metav1.StatusDetails{}
-	if said.Details != nil {
-		told.Details.RetryAfterSeconds = said.Details.RetryAfterSeconds
+	shown.Details = &metav1.StatusDetails{}
+	if original.Details != nil {
+		shown.Details.RetryAfterSeconds = original.Details.RetryAfterSeconds
 	}
 	if apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge) {
-		told.Details.Causes = []metav1.StatusCause{{Type: metav1.CauseTypeResourceVersionTooLarge}}
+		shown.Details.Causes = []metav1.StatusCause{{Type: metav1.CauseTypeResourceVersionTooLarge}}
 	}
-	return told
+	return shown
 }
 
 // concealed is an error with a text of our own.
@@ -213,12 +213,12 @@ func (c *concealed) Error() string { return c.text }
 // Unwrap lets callers classify the failure.
 func (c *concealed) Unwrap() error { return c.cause }
 
-// badAnswer is shown for a response that isn't valid.
-const badAnswer = "its response isn't that of a Kubernetes API server"
+// badResponse is shown for a response that isn't valid.
+const badResponse = "its response isn't that of a Kubernetes API server"
 
-// unanswered says in our own words why there is no response. Texts of the network and of TLS may quote the
+// noResponse says in our own words why there is no response. Texts of the network and of TLS may quote the
 // server.
-func unanswered(err error) string {
+func noResponse(err error) string {
 	var (
 		timeout   net.Error
 		name      *net.DNSError
@@ -256,6 +256,6 @@ func unanswered(err error) string {
 	case errors.As(err, &connect):
 		return "there is no connection"
 	default:
-		return badAnswer
+		return badResponse
 	}
 }

@@ -18,8 +18,8 @@ import (
 	"github.com/signpostd/signpost/testkit/kubetest"
 )
 
-// foreignServer lists n Servers, and then adds as many as one wants, if it is to stream.
-func foreignServer(t *testing.T, n int, streams bool, size int) *rest.Config {
+// untrustedServer lists n Servers, and then adds as many as one wants, if it is to stream.
+func untrustedServer(t *testing.T, n int, streams bool, size int) *rest.Config {
 	object := func(i int) string {
 		return fmt.Sprintf(`{"kind":"Server","apiVersion":"policy.linkerd.io/v1beta3","metadata":{"namespace":"ns","name":"s%d","resourceVersion":"%d","annotations":{"a":%q}}}`, i, i+1, strings.Repeat("a", size))
 	}
@@ -47,7 +47,7 @@ func foreignServer(t *testing.T, n int, streams bool, size int) *rest.Config {
 	return &rest.Config{Host: server.URL}
 }
 
-// M10: what a foreign server could make us keep had no limit: the size of a listing, that of an
+// M10: what an untrusted server could make us keep had no limit: the size of a listing, that of an
 // event in JSON, and the number of objects.
 func TestForeignLimits(t *testing.T) {
 	for name, test := range map[string]struct {
@@ -55,11 +55,11 @@ func TestForeignLimits(t *testing.T) {
 		limits UntrustedLimits
 		want   string
 	}{
-		"within all":        {foreignServer(t, 3, false, 10), UntrustedLimits{ListBytes: 10_000, EventBytes: 10_000, Objects: 3}, ""},
-		"large listing":     {foreignServer(t, 3, false, 10_000), UntrustedLimits{ListBytes: 10_000}, "its response is larger than 10000 bytes"},
-		"many in a listing": {foreignServer(t, 4, false, 10), UntrustedLimits{Objects: 3}, "it has more than 3 objects of the kind"},
-		"many in a watch":   {foreignServer(t, 4, true, 10), UntrustedLimits{Objects: 3}, "it has more than 3 objects of the kind"},
-		"large event":       {foreignServer(t, 0, true, 200_000), UntrustedLimits{EventBytes: 10_000, ListBytes: 1}, "larger than"},
+		"within all":        {untrustedServer(t, 3, false, 10), UntrustedLimits{ListBytes: 10_000, EventBytes: 10_000, Objects: 3}, ""},
+		"large listing":     {untrustedServer(t, 3, false, 10_000), UntrustedLimits{ListBytes: 10_000}, "its response is larger than 10000 bytes"},
+		"many in a listing": {untrustedServer(t, 4, false, 10), UntrustedLimits{Objects: 3}, "it has more than 3 objects of the kind"},
+		"many in a watch":   {untrustedServer(t, 4, true, 10), UntrustedLimits{Objects: 3}, "it has more than 3 objects of the kind"},
+		"large event":       {untrustedServer(t, 0, true, 200_000), UntrustedLimits{EventBytes: 10_000, ListBytes: 1}, "larger than"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := runWith(t, Options{Config: test.config, Untrusted: &test.limits}, Servers().Table())
@@ -79,9 +79,9 @@ func TestForeignLimits(t *testing.T) {
 
 // An event that goes on for ever is cut off, and what comes after short ones is not.
 func TestMeter(t *testing.T) {
-	m := &meter{Reader: endless{}, foreign: &UntrustedLimits{EventBytes: 1000}}
+	m := &meter{Reader: endless{}, untrusted: &UntrustedLimits{EventBytes: 1000}}
 	n, err := io.Copy(io.Discard, m)
-	if exceeded := tooMuch(""); !errors.As(err, &exceeded) || n > 100_000 {
+	if exceeded := limitError(""); !errors.As(err, &exceeded) || n > 100_000 {
 		t.Errorf("%d bytes, error %v", n, err)
 	}
 	m.read = 0
@@ -113,10 +113,10 @@ func TestConceal(t *testing.T) {
 		"expired":      {status(410, metav1.StatusReasonExpired), ServerError, apierrors.IsResourceExpired},
 		"too large":    {status(504, "Timeout"), ServerError, outdated},
 		"busy":         {status(429, ""), ServerError, func(err error) bool { after, _ := apierrors.SuggestsClientDelay(err); return after == 7 }},
-		"odd code":     {status(77777, ""), ServerError, func(err error) bool { return strings.Contains(err.Error(), badAnswer) }},
+		"odd code":     {status(77777, ""), ServerError, func(err error) bool { return strings.Contains(err.Error(), badResponse) }},
 		"cancelled":    {fmt.Errorf("hunter2: %w", context.Canceled), Unreachable, func(err error) bool { return errors.Is(err, context.Canceled) }},
-		"other":        {errors.New("hunter2"), Unreachable, func(err error) bool { return err.Error() == badAnswer }},
-		"ours":         {fmt.Errorf("hunter2: %w", tooMuch("too much")), ServerError, func(err error) bool { return err.Error() == "too much" }},
+		"other":        {errors.New("hunter2"), Unreachable, func(err error) bool { return err.Error() == badResponse }},
+		"ours":         {fmt.Errorf("hunter2: %w", limitError("too much")), ServerError, func(err error) bool { return err.Error() == "too much" }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := conceal(test.err)
