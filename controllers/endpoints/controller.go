@@ -56,10 +56,10 @@ type Options struct {
 
 // Controller writes the Endpoints of Services that select pods.
 type Controller struct {
-	o       Options
-	loop    *reconcile.Loop
-	overlay *reconcile.Overlay[*corev1.Endpoints]
-	told    reconcile.EventDedup[string]
+	o        Options
+	loop     *reconcile.Loop
+	overlay  *reconcile.Overlay[*corev1.Endpoints]
+	reported reconcile.EventDedup[string]
 	// history is new for each term.
 	history *history
 }
@@ -99,7 +99,7 @@ func (c *Controller) Waiting(key reconcile.Key) (reconcile.Wait, bool) { return 
 // forget drops the state of a term, because another process may lead before the next one.
 func (c *Controller) forget() {
 	c.overlay.Forget()
-	c.told.Forget()
+	c.reported.Forget()
 	c.history = nil
 }
 
@@ -157,7 +157,7 @@ func (c *Controller) sync(ctx context.Context, key reconcile.Key) error {
 	service, pods := c.o.Pods.Service(key)
 	if service == nil {
 		c.history.forget(key)
-		c.told.Unreported(key)
+		c.reported.Unreported(key)
 		c.loop.Forget(key)
 		return c.deleteLeftover(ctx, key)
 	}
@@ -275,14 +275,14 @@ func (e *writeError) Unwrap() error { return e.err }
 func (c *Controller) announce(key reconcile.Key, err error) {
 	var failed *writeError
 	if !errors.As(err, &failed) || !reconcile.IsRefused(err) {
-		c.told.Unreported(key)
+		c.reported.Unreported(key)
 		return
 	}
 	reason, doing := "FailedToUpdateEndpoint", "update endpoint"
 	if failed.action == Create {
 		reason, doing = "FailedToCreateEndpoint", "create endpoint for service"
 	}
-	for _, text := range c.told.Unreported(key, fmt.Sprintf("Failed to %s %s: %s", doing, key, reconcile.Text(err))) {
+	for _, text := range c.reported.Unreported(key, fmt.Sprintf("Failed to %s %s: %s", doing, key, reconcile.Text(err))) {
 		c.o.Recorder.Event(&corev1.ObjectReference{
 			APIVersion: "v1", Kind: "Endpoints", Namespace: key.Namespace, Name: key.Name,
 			UID: failed.wanted.UID, ResourceVersion: failed.wanted.ResourceVersion,

@@ -84,9 +84,9 @@ type Controller struct {
 	// leading is true during terms.
 	leading atomic.Bool
 
-	store  *slices.Store
-	writer *writer
-	told   reconcile.EventDedup[string]
+	store    *slices.Store
+	writer   *writer
+	reported reconcile.EventDedup[string]
 	// The following are new for each term.
 	reconciler *endpointslice.Reconciler
 	topology   *topologycache.TopologyCache
@@ -151,7 +151,7 @@ func (c *Controller) Waiting(key reconcile.Key) (reconcile.Wait, bool) { return 
 // library's gauges, which count only what the leader manages.
 func (c *Controller) forget() {
 	c.store.Forget()
-	c.told.Forget()
+	c.reported.Forget()
 	c.mu.Lock()
 	clear(c.moved)
 	c.mu.Unlock()
@@ -329,7 +329,7 @@ func (c *Controller) syncService(ctx context.Context, key reconcile.Key) error {
 		for _, family := range []discoveryv1.AddressType{discoveryv1.AddressTypeIPv4, discoveryv1.AddressTypeIPv6} {
 			c.topology.RemoveHints(key.String(), family)
 		}
-		c.told.Unreported(key)
+		c.reported.Unreported(key)
 		c.loop.Forget(key)
 		return nil
 	}
@@ -363,10 +363,10 @@ func (c *Controller) uncount(key reconcile.Key) {
 // announce reports a failure with an Event on the Service.
 func (c *Controller) announce(service *corev1.Service, key reconcile.Key, err error) {
 	if !reconcile.IsRefused(err) {
-		c.told.Unreported(key)
+		c.reported.Unreported(key)
 		return
 	}
-	for _, text := range c.told.Unreported(key, fmt.Sprintf("Error updating Endpoint Slices for Service %s: %s", key, reconcile.Text(err))) {
+	for _, text := range c.reported.Unreported(key, fmt.Sprintf("Error updating Endpoint Slices for Service %s: %s", key, reconcile.Text(err))) {
 		c.o.Recorder.Event(service, corev1.EventTypeWarning, "FailedToUpdateEndpointSlices", text)
 	}
 }

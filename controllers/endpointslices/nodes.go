@@ -54,7 +54,7 @@ func (n *nodes) changed(old, current *watched.Node) (moved bool) {
 	}
 	before := n.get(current.Name, now)
 	n.exist[current.Name] = current
-	if whole(current) {
+	if complete(current) {
 		delete(n.deleted, current.Name)
 	}
 	return before == nil || before.Zone != n.get(current.Name, now).Zone
@@ -105,8 +105,8 @@ func (n *nodes) get(name string, now time.Time) *watched.Node {
 	}
 }
 
-// whole reports whether a Node has everything that kubelet and cloud controller add soon after its creation.
-func whole(n *watched.Node) bool { return n.Zone != "" && n.Ready && n.MilliCPU > 0 }
+// complete reports whether a Node has everything that kubelet and cloud controller add soon after its creation.
+func complete(n *watched.Node) bool { return n.Zone != "" && n.Ready && n.MilliCPU > 0 }
 
 // node returns a Node, or nil.
 func (n *nodes) node(name string) *watched.Node {
@@ -134,7 +134,7 @@ func (n *nodes) all() []*watched.Node {
 		all = append(all, n.get(name, now))
 	}
 	for name := range n.deleted {
-		if node := n.get(name, now); n.exist[name] == nil && node != nil && whole(node) {
+		if node := n.get(name, now); n.exist[name] == nil && node != nil && complete(node) {
 			all = append(all, node)
 		}
 	}

@@ -56,10 +56,10 @@ type Options struct {
 // Controller writes the EndpointSlices of Services that select ExternalWorkloads. Its methods may be called
 // from any goroutine; Run has one call at a time.
 type Controller struct {
-	o     Options
-	loop  *reconcile.Loop
-	store *slicestore.Store
-	told  reconcile.EventDedup[Problem]
+	o        Options
+	loop     *reconcile.Loop
+	store    *slicestore.Store
+	reported reconcile.EventDedup[Problem]
 }
 
 // New returns a controller that isn't running.
@@ -118,7 +118,7 @@ func (c *Controller) Waiting(key reconcile.Key) (reconcile.Wait, bool) { return 
 // forget drops the state of a term, because another process may lead before the next one.
 func (c *Controller) forget() {
 	c.store.Forget()
-	c.told.Forget()
+	c.reported.Forget()
 }
 
 // ServiceChanged must be called after a Service was added, changed or deleted.
@@ -138,20 +138,20 @@ func (c *Controller) SliceChanged(old, current *watched.Slice) {
 func (c *Controller) sync(ctx context.Context, key reconcile.Key) error {
 	service, workloads := c.o.Workloads.Service(key)
 	if service == nil {
-		c.tell(key, nil) // the slices go with their owner
+		c.report(key, nil) // the slices go with their owner
 		c.loop.Forget(key)
 		return nil
 	}
-	var foreign []*discoveryv1.EndpointSlice
+	var others []*discoveryv1.EndpointSlice
 	var plan Plan
 	var err error
 	for attempt := 1; ; attempt++ {
-		plan = Compute(service, workloads, join(c.store.All(key), foreign), DefaultMaxPerSlice)
+		plan = Compute(service, workloads, join(c.store.All(key), others), DefaultMaxPerSlice)
 		w := planWriter{controller: c, key: key, failed: map[discoveryv1.AddressType]error{}}
 		if err = w.write(ctx, plan); !reconcile.IsConflict(err) || attempt == attempts {
 			break
 		}
-		foreign = append(foreign, w.taken...)
+		others = append(others, w.taken...)
 		if err = c.store.Refresh(ctx, key); err != nil {
 			return err
 		}
@@ -162,14 +162,14 @@ func (c *Controller) sync(ctx context.Context, key reconcile.Key) error {
 			Object: referenceTo(service), Reason: FailedToUpdateEndpointSlices, Message: reconcile.Text(err),
 		})
 	}
-	c.tell(key, problems)
+	c.report(key, problems)
 	return err
 }
 
 // join adds other writers' slices whose names were planned to the slices of a Service. Slices that are in the
 // list already are skipped, because a duplicate would be both kept and deleted.
-func join(existing, foreign []*discoveryv1.EndpointSlice) []*discoveryv1.EndpointSlice {
-	for _, f := range foreign {
+func join(existing, others []*discoveryv1.EndpointSlice) []*discoveryv1.EndpointSlice {
+	for _, f := range others {
 		if !slices.ContainsFunc(existing, func(e *discoveryv1.EndpointSlice) bool { return e.Name == f.Name }) {
 			existing = append(existing, f)
 		}
@@ -232,9 +232,9 @@ func (c *Controller) contested(key reconcile.Key) {
 	}
 }
 
-// tell sends Events for the new problems of a Service.
-func (c *Controller) tell(key reconcile.Key, problems []Problem) {
-	for _, p := range c.told.Unreported(key, problems...) {
+// report sends Events for the new problems of a Service.
+func (c *Controller) report(key reconcile.Key, problems []Problem) {
+	for _, p := range c.reported.Unreported(key, problems...) {
 		c.o.Metrics.Problem(queueName, p.Reason)
 		c.o.Recorder.Event(&p.Object, corev1.EventTypeWarning, p.Reason, p.Message)
 	}

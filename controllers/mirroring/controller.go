@@ -69,10 +69,10 @@ type Options struct {
 // Controller mirrors Endpoints. Its methods may be called from any goroutine; Run has one
 // call at a time.
 type Controller struct {
-	o     Options
-	loop  *reconcile.Loop
-	store *slicestore.Store
-	told  reconcile.EventDedup[Problem]
+	o        Options
+	loop     *reconcile.Loop
+	store    *slicestore.Store
+	reported reconcile.EventDedup[Problem]
 }
 
 // New returns a controller that isn't running.
@@ -113,7 +113,7 @@ func (c *Controller) Waiting(key reconcile.Key) (reconcile.Wait, bool) { return 
 // forget drops the state of a term, because another process may lead before the next one.
 func (c *Controller) forget() {
 	c.store.Forget()
-	c.told.Forget()
+	c.reported.Forget()
 	c.o.Mirrored.reset()
 }
 
@@ -203,7 +203,7 @@ func (c *Controller) sync(ctx context.Context, key reconcile.Key) error {
 	if reconcile.IsRefused(err) {
 		problems = append(problems, Problem{FailedToUpdateEndpointSlices, reconcile.Text(err)})
 	}
-	c.tell(key, endpoints, problems)
+	c.report(key, endpoints, problems)
 	c.o.Mirrored.synced(key, plan.Stats, len(c.store.Of(key)), time.Since(begun))
 	if err == nil && plan.Stats.Endpoints > 0 {
 		c.o.TookOver(key)
@@ -260,9 +260,9 @@ func (c *Controller) contested(key reconcile.Key) {
 	}
 }
 
-// tell sends Events for the new problems of Endpoints, which are nil if they were deleted.
-func (c *Controller) tell(key reconcile.Key, endpoints *corev1.Endpoints, problems []Problem) {
-	for _, p := range c.told.Unreported(key, problems...) {
+// report sends Events for the new problems of Endpoints, which are nil if they were deleted.
+func (c *Controller) report(key reconcile.Key, endpoints *corev1.Endpoints, problems []Problem) {
+	for _, p := range c.reported.Unreported(key, problems...) {
 		c.o.Metrics.Problem(queueName, p.Reason)
 		if endpoints != nil {
 			c.event(endpoints, p.Reason, p.Message)

@@ -6,16 +6,16 @@ import (
 )
 
 const (
-	// several is how many Services of a namespace, or how many namespaces, must fail without a success in
+	// failureThreshold is how many Services of a namespace, or how many namespaces, must fail without a success in
 	// between before the failures count as shared by all.
-	several = 3
+	failureThreshold = 3
 	// probeFirst and probeLimit bound the delay between probes while the breaker is open. probeLimit is also
 	// how long Services may wait after the API server has recovered.
 	probeFirst, probeLimit = 100 * time.Millisecond, 4 * time.Second
-	// freshDelay caps the delay between probes while some Services have not failed yet.
-	freshDelay = 250 * time.Millisecond
-	// askedLimit caps the delay that a response asks for (Retry-After).
-	askedLimit = 10 * time.Second
+	// untriedDelay caps the delay between probes while some Services have not failed yet.
+	untriedDelay = 250 * time.Millisecond
+	// retryAfterLimit caps the delay that a response asks for (Retry-After).
+	retryAfterLimit = 10 * time.Second
 )
 
 // breaker is a circuit breaker for syncs: of all Services, or of those of a namespace. If several fail in a
@@ -60,8 +60,8 @@ type outage struct {
 	failures    int
 }
 
-func newBreaker(doubted map[Key]bool, child func(Key) string) *breaker {
-	return &breaker{child: child, failing: doubted, failed: map[string]bool{}, held: map[Key]bool{}}
+func newBreaker(failing map[Key]bool, child func(Key) string) *breaker {
+	return &breaker{child: child, failing: failing, failed: map[string]bool{}, held: map[Key]bool{}}
 }
 
 // admits reports whether a Service may be synced now.
@@ -117,7 +117,7 @@ func (g *breaker) fail(key Key, err error, now time.Time, probe bool) (begins bo
 		if g.allowed > 1 {
 			g.allowed /= 2
 		}
-		if len(g.failed) < several {
+		if len(g.failed) < failureThreshold {
 			return false
 		}
 		g.open, g.tries, g.allowed, begins = true, 0, 0, true
@@ -125,11 +125,11 @@ func (g *breaker) fail(key Key, err error, now time.Time, probe bool) (begins bo
 	}
 	g.outage.failures++
 	g.outage.last = now
-	wait := asked(err)
+	wait := retryAfter(err)
 	freshWait := wait
 	if begins || probe {
 		delay := backoff(probeFirst, probeLimit, g.tries)
-		wait, freshWait = max(wait, delay), max(wait, min(delay, freshDelay))
+		wait, freshWait = max(wait, delay), max(wait, min(delay, untriedDelay))
 		g.tries++
 	}
 	g.until, g.untriedFrom = later(g.until, now.Add(wait)), later(g.untriedFrom, now.Add(freshWait))
@@ -160,15 +160,15 @@ func (g *breaker) slow() {
 	}
 }
 
-// release returns the Services that need no longer wait: those that have not failed as fresh, failing ones as
-// tried. The next probe is always in fresh.
-func (g *breaker) release(now time.Time) (fresh, tried []Key) {
+// release returns the Services that need no longer wait: those that have not failed as untried, failing ones as
+// retried. The next probe is always in untried.
+func (g *breaker) release(now time.Time) (untried, retried []Key) {
 	if g.open {
 		if key, ok := g.nextProbe(now); ok {
 			delete(g.held, key)
-			fresh = append(fresh, key)
+			untried = append(untried, key)
 		}
-		return fresh, nil
+		return untried, nil
 	}
 	room := len(g.held)
 	if g.allowed > 0 {
@@ -176,23 +176,23 @@ func (g *breaker) release(now time.Time) (fresh, tried []Key) {
 	}
 	for ; room > 0; room-- {
 		if key, ok := g.pop(&g.untried, false); ok {
-			fresh = append(fresh, key)
+			untried = append(untried, key)
 		} else if key, ok := g.pop(&g.retried, true); ok {
-			tried = append(tried, key)
+			retried = append(retried, key)
 		}
 	}
 	if len(g.held) == 0 {
 		g.untried, g.retried = nil, nil
 	}
-	return fresh, tried
+	return untried, retried
 }
 
 // pop takes the first Service of a list that still waits.
-func (g *breaker) pop(list *[]Key, doubted bool) (Key, bool) {
+func (g *breaker) pop(list *[]Key, failing bool) (Key, bool) {
 	for len(*list) > 0 {
 		key := (*list)[0]
 		*list = (*list)[1:]
-		if value, waits := g.held[key]; waits && value == doubted {
+		if value, waits := g.held[key]; waits && value == failing {
 			delete(g.held, key)
 			return key, true
 		}
@@ -223,8 +223,8 @@ func (g *breaker) nextProbe(now time.Time) (Key, bool) {
 // untriedChild returns a waiting Service of a child that has not failed.
 func (g *breaker) untriedChild() (Key, bool) {
 	i := slices.IndexFunc(g.untried, func(key Key) bool {
-		doubted, waits := g.held[key]
-		return waits && !doubted && !g.failed[g.child(key)]
+		failing, waits := g.held[key]
+		return waits && !failing && !g.failed[g.child(key)]
 	})
 	if i < 0 {
 		return Key{}, false

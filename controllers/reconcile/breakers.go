@@ -26,9 +26,9 @@ type breakers struct {
 }
 
 func newBreakers(workers int) *breakers {
-	doubted := map[Key]bool{}
+	failing := map[Key]bool{}
 	return &breakers{
-		workers: workers, all: newBreaker(doubted, func(key Key) string { return key.Namespace }), of: map[string]*breaker{}, failing: doubted,
+		workers: workers, all: newBreaker(failing, func(key Key) string { return key.Namespace }), of: map[string]*breaker{}, failing: failing,
 	}
 }
 

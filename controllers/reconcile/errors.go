@@ -38,9 +38,9 @@ type scope int
 const (
 	// object is a failure of the requested object only: the API server works.
 	object scope = iota
-	// doubtful is a failure that looks the same whether a policy or webhook rejects one object, or the API
+	// ambiguous is a failure that looks the same whether a policy or webhook rejects one object, or the API
 	// server fails for all. Only the syncs of other Services can tell.
-	doubtful
+	ambiguous
 	// environment is a failure of the API server or the connection to it.
 	environment
 )
@@ -52,13 +52,13 @@ func scopeOf(err error) scope {
 	case IsNamespaceTerminating(err), errors.As(err, new(*refusal)), errors.As(err, new(*panics.Error)):
 		return object
 	case !errors.As(err, &status) && isTimeout(err):
-		return doubtful
+		return ambiguous
 	case !errors.As(err, &status):
 		return environment
 	}
 	switch code := status.Status().Code; {
 	case code == http.StatusForbidden, code == http.StatusInternalServerError:
-		return doubtful
+		return ambiguous
 	case code == http.StatusUnauthorized, code == http.StatusTooManyRequests, code >= 500:
 		return environment
 	default:
@@ -72,10 +72,10 @@ func isTimeout(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &timeout) && timeout.Timeout()
 }
 
-// asked returns the delay (Retry-After) that an overloaded API server asks for.
-func asked(err error) time.Duration {
+// retryAfter returns the delay (Retry-After) that an overloaded API server asks for.
+func retryAfter(err error) time.Duration {
 	seconds, _ := apierrors.SuggestsClientDelay(err)
-	return min(time.Duration(seconds)*time.Second, askedLimit)
+	return min(time.Duration(seconds)*time.Second, retryAfterLimit)
 }
 
 // refusal is a failure caused by the objects of a Service.

@@ -48,7 +48,7 @@ func (h Health) Join(other Health) Health {
 // namespaces are not enough, unless the API server rejects the credentials of the process.
 func (h Health) AllRefused(patience time.Duration) bool {
 	return h.RefusedLast.After(h.LastWrite) && time.Since(later(h.LastWrite, h.RefusedSince)) >= patience &&
-		(h.Namespaces >= several || apierrors.IsUnauthorized(h.Refused))
+		(h.Namespaces >= failureThreshold || apierrors.IsUnauthorized(h.Refused))
 }
 
 // earlier returns the earlier of two times, ignoring zero ones.
@@ -92,11 +92,11 @@ func newWrites() writes { return writes{namespaces: map[string]bool{}, waiting: 
 
 func (w *writes) succeeded(now time.Time) {
 	w.last = now
-	w.answered()
+	w.responded()
 }
 
-// answered records that the API server has responded, even if it refused one object.
-func (w *writes) answered() {
+// responded records that the API server has responded, even if it refused one object.
+func (w *writes) responded() {
 	w.refusedSince, w.refusedLast, w.cause = time.Time{}, time.Time{}, nil
 	clear(w.namespaces)
 }
@@ -109,7 +109,7 @@ func (w *writes) refused(key Key, err error, now time.Time) {
 	if w.cause == nil || apierrors.IsUnauthorized(err) {
 		w.cause = err
 	}
-	if len(w.namespaces) < several {
+	if len(w.namespaces) < failureThreshold {
 		w.namespaces[key.Namespace] = true
 	}
 	w.refusedLast = now

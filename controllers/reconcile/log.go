@@ -21,31 +21,31 @@ type failureLog struct {
 	log              *slog.Logger
 	pauses, services *rate.Limiter
 	omitted          int
-	// told are the open breakers that a line was logged for.
-	told map[string]bool
+	// logged are the open breakers that a line was logged for.
+	logged map[string]bool
 }
 
 func newFailureLog(log *slog.Logger) *failureLog {
 	few := func() *rate.Limiter { return rate.NewLimiter(rate.Every(lineEvery), linesAtOnce) }
-	return &failureLog{log: log, pauses: few(), services: few(), told: map[string]bool{}}
+	return &failureLog{log: log, pauses: few(), services: few(), logged: map[string]bool{}}
 }
 
-// paused logs that a breaker has opened, for all Services or for those of a namespace.
-func (f *failureLog) paused(whose string, err error) {
+// opened logs that a breaker has opened, for all Services or for those of a namespace.
+func (f *failureLog) opened(whose string, err error) {
 	level := slog.LevelDebug
-	if f.told[whose] = f.pauses.Allow(); f.told[whose] {
+	if f.logged[whose] = f.pauses.Allow(); f.logged[whose] {
 		level = slog.LevelWarn
 	}
 	f.log.Log(context.Background(), level, "Writes fail; one Service at a time is retried until a write succeeds", "of", whose, "err", err)
 }
 
-// resumed logs that a breaker has closed.
-func (f *failureLog) resumed(whose string, p outage) {
+// closed logs that a breaker has closed.
+func (f *failureLog) closed(whose string, p outage) {
 	level := slog.LevelDebug
-	if f.told[whose] {
+	if f.logged[whose] {
 		level = slog.LevelInfo
 	}
-	delete(f.told, whose)
+	delete(f.logged, whose)
 	f.log.Log(context.Background(), level, "Writes succeed again",
 		"of", whose, "lasted", p.last.Sub(p.since).Round(time.Millisecond), "failures", p.failures, "err", p.cause)
 }

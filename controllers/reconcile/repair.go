@@ -12,11 +12,11 @@ const (
 	// lostLimit caps the delay before what another writer deleted is restored, because a Service without its
 	// objects is worse off than one with objects that differ.
 	lostLimit = 5 * time.Second
-	// calm is the time without external changes after which the delays start again with the first.
-	calm = 5 * time.Minute
-	// takenOften is the number of consecutive repairs for a slice that another writer keeps taking over. Each
+	// calmPeriod is the time without external changes after which the delays start again with the first.
+	calmPeriod = 5 * time.Minute
+	// takenLimit is the number of consecutive repairs for a slice that another writer keeps taking over. Each
 	// repair leaves one slice behind.
-	takenOften = 100
+	takenLimit = 100
 	// contestedAfter is the number of repairs after which the objects of a Service are reported as contested.
 	contestedAfter = 5
 )
@@ -72,7 +72,7 @@ func (t *term) noteExternalChange(key Key, what ExternalChange, by string) time.
 		r = &repair{}
 		t.repairs[key] = r
 	}
-	if now.Sub(r.last) > calm {
+	if now.Sub(r.last) > calmPeriod {
 		r.count = 0
 	}
 	delay := max(t.o.RepairBatch, delayed(what, t.o.RepairFirst, r.count))
@@ -88,7 +88,7 @@ func (t *term) noteExternalChange(key Key, what ExternalChange, by string) time.
 // the first time, because whoever deletes doesn't insist on other contents.
 func delayed(what ExternalChange, first time.Duration, count int) time.Duration {
 	switch {
-	case what == Changed, what == Taken && count >= takenOften:
+	case what == Changed, what == Taken && count >= takenLimit:
 		return backoff(first, repairLimit, count)
 	case count == 0:
 		return 0

@@ -113,7 +113,7 @@ func TestRepairsThatWaitCountAsUnwritten(t *testing.T) {
 
 // A slice that somebody takes away again and again leaves one more behind each time: that isn't repaired every five seconds for ever.
 func TestSlicesTakenAwayForever(t *testing.T) {
-	for count, want := range map[int]time.Duration{0: 0, 1: time.Second, takenOften - 1: lostLimit, takenOften: repairLimit} {
+	for count, want := range map[int]time.Duration{0: 0, 1: time.Second, takenLimit - 1: lostLimit, takenLimit: repairLimit} {
 		if got := delayed(Taken, time.Second, count); got != want {
 			t.Errorf("after %d repairs the delay is %v, want %v", count, got, want)
 		}
@@ -198,8 +198,8 @@ func TestC6LivesOfServicesLeaveNothing(t *testing.T) {
 			synctest.Wait()
 			t0 := f.loop.term.Load()
 			for name, n := range map[string]int{
-				"repairs": len(t0.repairs), "waiting": len(t0.writes.waiting), "flights": len(t0.flights), "doubted": len(t0.gates.failing),
-				"gates": len(t0.gates.of), "held": len(t0.gates.all.held), "timers": len(t0.timers), "fresh": len(t0.gates.all.untried), "tried": len(t0.gates.all.retried),
+				"repairs": len(t0.repairs), "waiting": len(t0.writes.waiting), "flights": len(t0.flights), "doubted": len(t0.breakers.failing),
+				"gates": len(t0.breakers.of), "held": len(t0.breakers.all.held), "timers": len(t0.timers), "fresh": len(t0.breakers.all.untried), "tried": len(t0.breakers.all.retried),
 			} {
 				if n != 0 {
 					t.Errorf("%s has %d entries, want none", name, n)

@@ -32,11 +32,11 @@ type term struct {
 
 	// The delays after conflicts, after refusals, after failures that may affect other Services, and after
 	// failures of the API server.
-	conflicts, refusals, doubts, away workqueue.TypedRateLimiter[Key]
+	conflicts, refusals, ambiguous, outages workqueue.TypedRateLimiter[Key]
 
-	mu    sync.Mutex
-	over  bool
-	gates *breakers
+	mu       sync.Mutex
+	over     bool
+	breakers *breakers
 	// timers release the Services that wait at an open breaker.
 	timers map[*breaker]*time.Timer
 	// flights are the syncs under way.
@@ -47,9 +47,9 @@ type term struct {
 
 // flight is a sync under way.
 type flight struct {
-	// answered is true once the API server has carried out a request of the sync, or has refused it for a
+	// responded is true once the API server has carried out a request of the sync, or has refused it for a
 	// reason that affects nothing else.
-	answered bool
+	responded bool
 	// repairs is true if another writer has changed an object of the Service. repaired is true once that has
 	// led to a write.
 	repairs, repaired bool
@@ -82,9 +82,9 @@ func newTerm(o *Options, caught *panics.Reporter) *term {
 		log:       newFailureLog(o.Logger.With("controller", o.Name)),
 		conflicts: delays(o.RetryFirst, o.RetryLimit),
 		refusals:  delays(max(o.RetryFirst, refusedFirst), max(o.RetryLimit, refusedFirst)),
-		doubts:    delays(max(o.RetryFirst, refusedFirst), sharedFailureLimit),
-		away:      delays(probeFirst, probeLimit),
-		gates:     newBreakers(o.Workers),
+		ambiguous: delays(max(o.RetryFirst, refusedFirst), sharedFailureLimit),
+		outages:   delays(probeFirst, probeLimit),
+		breakers:  newBreakers(o.Workers),
 		timers:    map[*breaker]*time.Timer{},
 		flights:   map[Key]*flight{},
 		repairs:   map[Key]*repair{},
@@ -147,7 +147,7 @@ func (t *term) begin(key Key) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	now := time.Now()
-	if !t.gates.begin(key, now) {
+	if !t.breakers.begin(key, now) {
 		t.writes.waits(key, now, nil)
 		t.schedule(key)
 		return false
@@ -172,12 +172,12 @@ func (t *term) wrote(key Key, operation string, err error) {
 	contested := false
 	switch {
 	case err == nil:
-		f.answered = true
+		f.responded = true
 		t.writes.succeeded(now)
 		contested = t.repaired(key, f, now)
 	case scopeOf(err) == object:
-		f.answered = true
-		t.writes.answered()
+		f.responded = true
+		t.writes.responded()
 	default:
 		t.writes.refused(key, err, now)
 	}
@@ -205,17 +205,17 @@ func (t *term) ended(key Key, err error) {
 		reach = scopeOf(err)
 	}
 	switch {
-	case f.answered:
+	case f.responded:
 		how = reached
 	case reach != object:
 		how = unreachable
 	}
-	v := t.gates.end(key, how, err, now)
+	v := t.breakers.end(key, how, err, now)
 	for _, o := range v.over {
-		t.log.resumed(o.scope, o.outage)
+		t.log.closed(o.scope, o.outage)
 	}
 	if v.begins != "" {
-		t.log.paused(v.begins, err)
+		t.log.opened(v.begins, err)
 	}
 	if err == nil {
 		for _, delays := range t.delays() {
@@ -226,7 +226,7 @@ func (t *term) ended(key Key, err error) {
 		t.writes.waits(key, now, err)
 		if !v.held {
 			if apierrors.IsTooManyRequests(err) {
-				t.gates.all.slow()
+				t.breakers.all.slow()
 			}
 			t.queue.AddAfter(key, t.failed(key, reach, err))
 		}
@@ -235,7 +235,7 @@ func (t *term) ended(key Key, err error) {
 }
 
 func (t *term) delays() []workqueue.TypedRateLimiter[Key] {
-	return []workqueue.TypedRateLimiter[Key]{t.conflicts, t.refusals, t.doubts, t.away}
+	return []workqueue.TypedRateLimiter[Key]{t.conflicts, t.refusals, t.ambiguous, t.outages}
 }
 
 // failures returns how often in a row a Service has failed on its own.
@@ -254,9 +254,9 @@ func (t *term) failed(key Key, reach scope, err error) time.Duration {
 	case IsConflict(err):
 		delay = t.conflicts.When(key)
 	case reach == environment:
-		delay = t.away.When(key)
-	case reach == doubtful:
-		delay = t.doubts.When(key)
+		delay = t.outages.When(key)
+	case reach == ambiguous:
+		delay = t.ambiguous.When(key)
 	default:
 		delay = t.refusals.When(key)
 	}
@@ -265,27 +265,27 @@ func (t *term) failed(key Key, reach scope, err error) time.Duration {
 		t.o.Metrics.persistent(t.o.Name)
 	}
 	t.log.failed(key, n, err)
-	return max(delay, asked(err))
+	return max(delay, retryAfter(err))
 }
 
 // schedule releases Services that need no longer wait, from the breaker of all and from that of a Service's
 // namespace.
 func (t *term) schedule(key Key) {
-	t.release(t.gates.all)
-	if of := t.gates.of[key.Namespace]; of != nil {
+	t.release(t.breakers.all)
+	if of := t.breakers.of[key.Namespace]; of != nil {
 		t.release(of)
 	}
-	t.gates.forgetIdle(key)
+	t.breakers.forgetIdle(key)
 }
 
 // release releases Services from a breaker, now and when the next probe is due.
 func (t *term) release(g *breaker) {
 	now := time.Now()
-	fresh, tried := g.release(now)
-	for _, key := range fresh {
+	untried, retried := g.release(now)
+	for _, key := range untried {
 		t.queue.Add(key)
 	}
-	for _, key := range tried {
+	for _, key := range retried {
 		// Services that failed before the breaker opened, while others succeeded, keep their own delays.
 		if n := t.failures(key); n > 0 {
 			t.queue.AddAfter(key, backoff(refusedFirst, sharedFailureLimit, n-1))

@@ -36,11 +36,11 @@ type journal struct {
 	troubled time.Time
 	// lasts is the lease duration. A holder that was seen longer ago may no longer lead.
 	lasts time.Duration
-	// told is true while failures were logged and their end wasn't.
-	told bool
+	// logged is true while failures were logged and their end wasn't.
+	logged bool
 	// clock is the holder's clock. apart is true if a difference from ours was logged.
-	clock holderClock
-	apart bool
+	clock        holderClock
+	clocksDiffer bool
 }
 
 // newJournal returns a journal and registers its metrics.
@@ -90,9 +90,9 @@ func (j *journal) saw(holder string, since time.Time) {
 		// While another process holds the lease, nothing is written.
 		delete(j.failing, write)
 	}
-	well := j.well()
+	recovered := j.recovered()
 	j.mu.Unlock()
-	j.tellWell(well)
+	j.logRecovered(recovered)
 	if changed && holder != "" && holder != j.identity {
 		j.log.Info("Another process leads", "holder", holder)
 	}
@@ -110,16 +110,16 @@ func (j *journal) compareClocks(holder string, renewed, sent, answered time.Time
 		return
 	}
 	j.ahead.Set(ahead.Seconds())
-	if apart := ahead.Abs() > j.tolerance; apart != j.apart {
-		j.apart = apart
-		j.tellClocks(holder, ahead)
+	if clocksDiffer := ahead.Abs() > j.tolerance; clocksDiffer != j.clocksDiffer {
+		j.clocksDiffer = clocksDiffer
+		j.logClocks(holder, ahead)
 	}
 }
 
-// tellClocks logs that clocks differ, or no longer do. A constant difference is harmless. A growing one is
+// logClocks logs that clocks differ, or no longer do. A constant difference is harmless. A growing one is
 // not, because then one of the clocks runs too fast or too slowly.
-func (j *journal) tellClocks(holder string, ahead time.Duration) {
-	if j.apart {
+func (j *journal) logClocks(holder string, ahead time.Duration) {
+	if j.clocksDiffer {
 		j.log.Warn("The clocks of this process and of the leader differ: synchronize the clocks of their nodes, and check whether the difference grows", "holder", holder, "ahead", ahead)
 	} else {
 		j.log.Info("The clocks of this process and of the leader agree again", "holder", holder)
@@ -152,7 +152,7 @@ func (j *journal) failed(what string, err error) {
 	if len(j.failing) == 0 {
 		j.troubled = time.Now()
 	}
-	j.failing[what], j.told, j.trouble = true, true, err
+	j.failing[what], j.logged, j.trouble = true, true, err
 	j.mu.Unlock()
 	if news {
 		j.log.Warn("Requests for the lease fail, retrying", "request", what, "err", err)
@@ -175,22 +175,22 @@ func (j *journal) succeeded(what ...string) {
 	for _, w := range what {
 		delete(j.failing, w)
 	}
-	well := j.well()
+	recovered := j.recovered()
 	j.mu.Unlock()
-	j.tellWell(well)
+	j.logRecovered(recovered)
 }
 
-// well reports, once, that logged failures are over. The caller holds the lock.
-func (j *journal) well() bool {
-	if !j.told || len(j.failing) > 0 {
+// recovered reports, once, that logged failures are over. The caller holds the lock.
+func (j *journal) recovered() bool {
+	if !j.logged || len(j.failing) > 0 {
 		return false
 	}
-	j.told = false
+	j.logged = false
 	return true
 }
 
-func (j *journal) tellWell(well bool) {
-	if well {
+func (j *journal) logRecovered(recovered bool) {
+	if recovered {
 		j.log.Info("Requests for the lease succeed again")
 	}
 }
@@ -198,7 +198,7 @@ func (j *journal) tellWell(well bool) {
 func (j *journal) began() {
 	j.terms.Inc()
 	j.mu.Lock()
-	j.clock, j.apart = holderClock{}, false
+	j.clock, j.clocksDiffer = holderClock{}, false
 	j.mu.Unlock()
 	j.ahead.Set(0)
 	j.log.Info("Leading", "identity", j.identity)

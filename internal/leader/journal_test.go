@@ -20,24 +20,24 @@ func TestOneLineWhenRequestsSucceedAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	said := func() int { return strings.Count(out.String(), "Requests for the lease succeed again") }
+	holderInfo := func() int { return strings.Count(out.String(), "Requests for the lease succeed again") }
 	j.succeeded(read, write)
 	j.failed(read, errors.New("refused"))
 	j.failed(write, errors.New("refused"))
 	j.succeeded(read)
-	if n := said(); n != 0 {
+	if n := holderInfo(); n != 0 {
 		t.Errorf("%d lines while writes fail", n)
 	}
 	j.succeeded(read, write)
 	j.succeeded(read, write)
-	if n := said(); n != 1 {
+	if n := holderInfo(); n != 1 {
 		t.Errorf("%d lines, want one:\n%s", n, &out)
 	}
 	// Whoever sees another process lead writes no more, so nothing fails any more.
 	j.failed(write, errors.New("conflict"))
 	j.saw("b", time.Now())
 	j.saw("b", time.Now())
-	if n := said(); n != 2 {
+	if n := holderInfo(); n != 2 {
 		t.Errorf("%d lines, want two:\n%s", n, &out)
 	}
 }

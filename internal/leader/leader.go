@@ -44,8 +44,8 @@ type Elector struct {
 	journal *journal
 	// lease returns a new client for the Lease, because client-go's remembers what it read.
 	lease func() resourcelock.Interface
-	// said is what the holder of the Lease leads for, as last read; nil if unknown.
-	said *atomic.Pointer[said]
+	// holderInfo is what the holder of the Lease leads for, as last read; nil if unknown.
+	holderInfo *atomic.Pointer[holderInfo]
 	// handover is what the former leader left, and what this process leaves.
 	handover *handover
 }
@@ -68,10 +68,10 @@ func New(c Config) (*Elector, error) {
 	if err != nil {
 		return nil, err
 	}
-	seen := new(atomic.Pointer[said])
+	seen := new(atomic.Pointer[holderInfo])
 	left := new(handover)
 	c.Client = annotating{LeasesGetter: c.Client, value: c.LeadsFor, seen: seen, handover: left, identity: c.Identity}
-	return &Elector{config: c, fence: fence, journal: journal, lease: c.newLease, said: seen, handover: left}, nil
+	return &Elector{config: c, fence: fence, journal: journal, lease: c.newLease, holderInfo: seen, handover: left}, nil
 }
 
 func (c Config) newLease() resourcelock.Interface {

@@ -28,8 +28,8 @@ func LeadsFor(lease *coordinationv1.Lease) (leadsFor string, known bool) {
 	return strings.CutPrefix(value, *lease.Spec.HolderIdentity+" ")
 }
 
-// said is what the holder of the Lease leads for.
-type said struct {
+// holderInfo is what the holder of the Lease leads for.
+type holderInfo struct {
 	holder, leadsFor string
 }
 
@@ -39,7 +39,7 @@ type annotating struct {
 	coordinationv1client.LeasesGetter
 	// value is the annotation that this process writes; empty for none.
 	value string
-	seen  *atomic.Pointer[said]
+	seen  *atomic.Pointer[holderInfo]
 	// handover has the texts that are left in the Lease for the process of this identity, and by it.
 	handover *handover
 	identity string
@@ -71,7 +71,7 @@ func (a annotating) note(lease *coordinationv1.Lease, err error) (*coordinationv
 	}
 	a.handover.note(lease, a.identity)
 	if leadsFor, known := LeadsFor(lease); known {
-		a.seen.Store(&said{*lease.Spec.HolderIdentity, leadsFor})
+		a.seen.Store(&holderInfo{*lease.Spec.HolderIdentity, leadsFor})
 	} else {
 		a.seen.Store(nil)
 	}
@@ -101,7 +101,7 @@ func (l annotatingLeases) Update(ctx context.Context, lease *coordinationv1.Leas
 // LeaderLeadsFor returns what the leader leads for, if it is another process. It returns false if this
 // process leads, if nobody does, or if the leader doesn't say.
 func (e *Elector) LeaderLeadsFor() (leader, leadsFor string, known bool) {
-	s := e.said.Load()
+	s := e.holderInfo.Load()
 	if s == nil || s.holder == e.Identity() || s.holder != e.Leader() {
 		return "", "", false
 	}

@@ -60,7 +60,7 @@ func TestLeadsFor(t *testing.T) {
 	if leadsFor, known := look(); known {
 		t.Errorf("this process leads, and the leader leads for %q", leadsFor)
 	}
-	leader.config.Client = annotating{leases, strings.Repeat("x", maxLeadsFor), leader.said, leader.handover, leader.Identity()}
+	leader.config.Client = annotating{leases, strings.Repeat("x", maxLeadsFor), leader.holderInfo, leader.handover, leader.Identity()}
 	hold(leader)
 	if _, known := look(); known {
 		t.Error("a text without a limit is read")

@@ -55,7 +55,7 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 		done()
 		return nil, err
 	}
-	response.Body = &answer{ReadCloser: response.Body, ctx: ctx, done: done}
+	response.Body = &responseBody{ReadCloser: response.Body, ctx: ctx, done: done}
 	return response, nil
 }
 
@@ -73,7 +73,7 @@ func (t *transport) guard(request *http.Request) *http.Request {
 		return request
 	}
 	guarded := func(body io.ReadCloser) io.ReadCloser {
-		return &outgoing{ReadCloser: body, ctx: request.Context(), fence: t.fence}
+		return &requestBody{ReadCloser: body, ctx: request.Context(), fence: t.fence}
 	}
 	request.Body = guarded(request.Body)
 	if again := request.GetBody; again != nil {
@@ -96,15 +96,15 @@ func because(ctx context.Context, err error) error {
 	return err
 }
 
-// outgoing is the body of a request. It keeps the context of the request, as http.Request does.
-type outgoing struct {
+// requestBody is the body of a request. It keeps the context of the request, as http.Request does.
+type requestBody struct {
 	io.ReadCloser
 	ctx   context.Context
 	fence *Fence
 }
 
 // Read implements io.Reader.
-func (o *outgoing) Read(p []byte) (int, error) {
+func (o *requestBody) Read(p []byte) (int, error) {
 	if err := o.fence.Check(); err != nil {
 		return 0, err
 	}
@@ -115,15 +115,15 @@ func (o *outgoing) Read(p []byte) (int, error) {
 	return o.ReadCloser.Read(p)
 }
 
-// answer is a response body. Closing it ends the request.
-type answer struct {
+// responseBody is a response body. Closing it ends the request.
+type responseBody struct {
 	io.ReadCloser
 	ctx  context.Context
 	done func()
 }
 
 // Read implements io.Reader.
-func (a *answer) Read(p []byte) (int, error) {
+func (a *responseBody) Read(p []byte) (int, error) {
 	n, err := a.ReadCloser.Read(p)
 	if err != nil && err != io.EOF {
 		err = because(a.ctx, err)
@@ -132,7 +132,7 @@ func (a *answer) Read(p []byte) (int, error) {
 }
 
 // Close implements io.Closer.
-func (a *answer) Close() error {
+func (a *responseBody) Close() error {
 	defer a.done()
 	return a.ReadCloser.Close()
 }

@@ -84,22 +84,22 @@ func (inProcess) CloseIdleConnections() {}
 func (p inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancel(r.Context())
 	reader, writer := io.Pipe()
-	answer := &answer{body: writer, header: http.Header{}, begun: make(chan struct{})}
+	response := &response{body: writer, header: http.Header{}, begun: make(chan struct{})}
 	go func() {
-		p.ServeHTTP(answer, r.WithContext(ctx))
-		answer.WriteHeader(http.StatusOK)
+		p.ServeHTTP(response, r.WithContext(ctx))
+		response.WriteHeader(http.StatusOK)
 		writer.CloseWithError(context.Cause(ctx)) // nil is the usual end
 	}()
 	stop := context.AfterFunc(ctx, func() { writer.CloseWithError(context.Cause(ctx)) })
 	select {
-	case <-answer.begun:
+	case <-response.begun:
 	case <-ctx.Done():
 		cancel()
 		return nil, context.Cause(ctx)
 	}
 	return &http.Response{
-		Status: fmt.Sprint(answer.code, " ", http.StatusText(answer.code)), StatusCode: answer.code, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header: answer.sent, ContentLength: -1, Request: r,
+		Status: fmt.Sprint(response.code, " ", http.StatusText(response.code)), StatusCode: response.code, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: response.sent, ContentLength: -1, Request: r,
 		Body: &body{PipeReader: reader, end: func() {
 			stop()
 			cancel()
@@ -107,8 +107,8 @@ func (p inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// answer is a response being written.
-type answer struct {
+// response is a response being written.
+type response struct {
 	body   *io.PipeWriter
 	header http.Header
 	// code and sent, a copy of the header, are set when begun is closed.
@@ -118,10 +118,10 @@ type answer struct {
 }
 
 // Header implements http.ResponseWriter.
-func (a *answer) Header() http.Header { return a.header }
+func (a *response) Header() http.Header { return a.header }
 
 // WriteHeader implements http.ResponseWriter. Only the first call has an effect.
-func (a *answer) WriteHeader(code int) {
+func (a *response) WriteHeader(code int) {
 	if a.code == 0 {
 		a.code, a.sent = code, a.header.Clone()
 		close(a.begun)
@@ -129,13 +129,13 @@ func (a *answer) WriteHeader(code int) {
 }
 
 // Write implements http.ResponseWriter.
-func (a *answer) Write(p []byte) (int, error) {
+func (a *response) Write(p []byte) (int, error) {
 	a.WriteHeader(http.StatusOK)
 	return a.body.Write(p)
 }
 
 // Flush implements http.Flusher. Nothing is buffered.
-func (a *answer) Flush() {}
+func (a *response) Flush() {}
 
 // body ends the request when it is closed.
 type body struct {

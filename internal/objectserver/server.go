@@ -143,7 +143,7 @@ func (s *Server) put(obj *unstructured.Unstructured) {
 		obj.SetUID(types.UID(fmt.Sprintf("uid-%d", s.version+1)))
 	}
 	s.objects[r][key] = obj
-	s.tell(r, kind, obj)
+	s.broadcast(r, kind, obj)
 }
 
 // Delete deletes an object and reports whether it existed.
@@ -153,15 +153,15 @@ func (s *Server) Delete(o Object) bool {
 	for r, objects := range s.objects {
 		if old := objects[o.NamespacedName]; old != nil && old.GroupVersionKind().GroupKind() == o.Kind {
 			delete(objects, o.NamespacedName)
-			s.tell(r, watch.Deleted, old.DeepCopy())
+			s.broadcast(r, watch.Deleted, old.DeepCopy())
 			return true
 		}
 	}
 	return false
 }
 
-// tell sends an event to all watches of a resource. The object gets the next version.
-func (s *Server) tell(r schema.GroupVersionResource, kind watch.EventType, obj *unstructured.Unstructured) {
+// broadcast sends an event to all watches of a resource. The object gets the next version.
+func (s *Server) broadcast(r schema.GroupVersionResource, kind watch.EventType, obj *unstructured.Unstructured) {
 	s.version++
 	obj.SetResourceVersion(strconv.Itoa(s.version))
 	for w := range s.watches {

@@ -64,10 +64,10 @@ func (g *Group) Run(ctx context.Context) error {
 
 // collect waits for every actor, no longer than its grace, which starts now for all of them.
 func (g *Group) collect(finished []chan error) error {
-	told := time.Now()
+	stopped := time.Now()
 	var errs []error
 	for i, a := range g.actors {
-		errs = append(errs, a.wait(finished[i], told))
+		errs = append(errs, a.wait(finished[i], stopped))
 	}
 	return errors.Join(errs...)
 }
@@ -80,11 +80,11 @@ func (a Actor) outcome(ctx context.Context) error {
 	return fmt.Errorf("%s: %w", a.Name, err)
 }
 
-func (a Actor) wait(finished <-chan error, told time.Time) error {
+func (a Actor) wait(finished <-chan error, stopped time.Time) error {
 	if a.Grace == 0 {
 		return <-finished
 	}
-	limit := time.NewTimer(a.Grace - time.Since(told))
+	limit := time.NewTimer(a.Grace - time.Since(stopped))
 	defer limit.Stop()
 	select {
 	case err := <-finished:

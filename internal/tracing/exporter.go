@@ -31,8 +31,8 @@ type exporter struct {
 	mu      sync.Mutex
 	limit   *rate.Limiter
 	failing bool
-	// told is true if the failures under way were logged.
-	told bool
+	// logged is true if the failures under way were logged.
+	logged bool
 }
 
 // newExporter returns an exporter that connects when it has something to send.
@@ -79,7 +79,7 @@ func (e *exporter) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) er
 	} else {
 		e.sent.Add(float64(len(spans)))
 	}
-	e.tell(err)
+	e.logChange(err)
 	return nil
 }
 
@@ -89,16 +89,16 @@ func (e *exporter) Shutdown(ctx context.Context) error {
 	return e.SpanExporter.Shutdown(ctx)
 }
 
-// tell logs when sending starts to fail, and when it works again.
-func (e *exporter) tell(err error) {
+// logChange logs when sending starts to fail, and when it works again.
+func (e *exporter) logChange(err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	switch {
 	case err != nil && !e.failing:
-		if e.told = e.limit.Allow(); e.told {
+		if e.logged = e.limit.Allow(); e.logged {
 			e.log.Warn("Traces can't be sent and are dropped until the collector accepts them: check --trace-collector, which needs OTLP over gRPC", "collector", e.collector, "err", bounded(err.Error()))
 		}
-	case err == nil && e.failing && e.told:
+	case err == nil && e.failing && e.logged:
 		e.log.Info("Traces are sent again", "collector", e.collector)
 	}
 	e.failing = err != nil

@@ -252,10 +252,10 @@ func TestFailuresInTheLog(t *testing.T) {
 	}
 	defer func() { _ = e.Shutdown(t.Context()) }()
 	for range 100 {
-		e.tell(errors.New("refused"))
-		e.tell(errors.New("refused again"))
-		e.tell(nil)
-		e.tell(nil)
+		e.logChange(errors.New("refused"))
+		e.logChange(errors.New("refused again"))
+		e.logChange(nil)
+		e.logChange(nil)
 	}
 	text := regexp.MustCompile(`(?m)^time=\S+ `).ReplaceAllString(out.String(), "")
 	want := `level=WARN msg="Traces can't be sent and are dropped until the collector accepts them: check --trace-collector, which needs OTLP over gRPC" collector=127.0.0.1:1 err=refused

@@ -33,8 +33,8 @@ type cluster struct {
 	set  *Set
 	// links holds the newest link until the goroutine has taken it.
 	links chan *link
-	// poked holds a token if a table has changed its state.
-	poked chan struct{}
+	// notified holds a token if a table has changed its state.
+	notified chan struct{}
 	// stop ends the goroutine, which closes done.
 	stop context.CancelCauseFunc
 	done chan struct{}
@@ -52,10 +52,10 @@ type cluster struct {
 	// inForce and pending are nil if there is none. Only the goroutine changes them, and may read them
 	// without the lock.
 	inForce, pending *connection
-	// unmade says why the newest link has no pending connection.
-	unmade string
-	last   conditions // the last ones that were told
-	since  time.Time
+	// openError says why the newest link has no pending connection.
+	openError string
+	last      conditions // the last ones that were told
+	since     time.Time
 }
 
 // newCluster starts to follow the cluster of a link. When it returns, the catalog knows the cluster as
@@ -63,7 +63,7 @@ type cluster struct {
 func newCluster(ctx context.Context, s *Set, l *link) *cluster {
 	ctx, stop := context.WithCancelCause(ctx)
 	c := &cluster{
-		name: l.Cluster, set: s, links: make(chan *link, 1), poked: make(chan struct{}, 1), stop: stop, done: make(chan struct{}),
+		name: l.Cluster, set: s, links: make(chan *link, 1), notified: make(chan struct{}, 1), stop: stop, done: make(chan struct{}),
 		again: time.NewTimer(0), link: l, since: time.Now(), last: conditions{served: condition{state: Connecting}},
 	}
 	c.again.Stop()
@@ -107,7 +107,7 @@ func (c *cluster) linkedBy(all []*secret) bool {
 }
 
 func (c *cluster) run(ctx context.Context) {
-	defer c.set.poke()
+	defer c.set.notify()
 	defer close(c.done)
 	defer c.again.Stop()
 	var newest *link
@@ -124,7 +124,7 @@ func (c *cluster) run(ctx context.Context) {
 			c.follow(ctx, newest)
 		case <-c.pending.settled():
 			c.takeOver()
-		case <-c.poked:
+		case <-c.notified:
 		}
 		c.observe(ctx)
 	}
@@ -200,13 +200,13 @@ func (c *cluster) takeOver() {
 	}
 	c.connected(c.pending, nil, "")
 	// The Secret of this connection may have been deleted since the Set last reconciled.
-	c.set.poke()
+	c.set.notify()
 }
 
-func (c *cluster) connected(inForce, pending *connection, unmade string) {
+func (c *cluster) connected(inForce, pending *connection, openError string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.inForce, c.pending, c.unmade = inForce, pending, unmade
+	c.inForce, c.pending, c.openError = inForce, pending, openError
 }
 
 // conditions returns the present conditions of the cluster. The caller holds the lock.
@@ -215,9 +215,9 @@ func (c *cluster) conditions() conditions {
 	if c.pending != nil {
 		now.pending = conditionOf(c.pending.tables.Status(), Connecting)
 	} else {
-		now.pending = condition{state: Connecting, detail: c.unmade}
+		now.pending = condition{state: Connecting, detail: c.openError}
 	}
-	now.isPending = c.pending != nil || c.unmade != ""
+	now.isPending = c.pending != nil || c.openError != ""
 	now.served = now.pending
 	if c.inForce != nil {
 		now.served = conditionOf(c.inForce.tables.Status(), Synced)
@@ -242,8 +242,8 @@ func (c *cluster) observe(ctx context.Context) {
 	}
 	c.last = now
 	c.mu.Unlock()
-	c.tellServed(l, last, now)
-	c.tellPending(l, last, now)
+	c.reportServed(l, last, now)
+	c.reportPending(l, last, now)
 }
 
 // explain says why a connection is in its condition. If access is forbidden, it asks the API server which
@@ -255,8 +255,8 @@ func (c *cluster) explain(ctx context.Context, conn *connection, now condition) 
 	return now.text()
 }
 
-// tellServed reports a change of what is served.
-func (c *cluster) tellServed(l *link, last, now conditions) {
+// reportServed reports a change of what is served.
+func (c *cluster) reportServed(l *link, last, now conditions) {
 	changed, tookOver := !now.served.sameAs(last.served), last.isPending && !now.isPending
 	server := cmp.Or(now.server, l.server())
 	switch {
@@ -269,8 +269,8 @@ func (c *cluster) tellServed(l *link, last, now conditions) {
 	}
 }
 
-// tellPending reports a new kubeconfig that doesn't work while another is in force.
-func (c *cluster) tellPending(l *link, last, now conditions) {
+// reportPending reports a new kubeconfig that doesn't work while another is in force.
+func (c *cluster) reportPending(l *link, last, now conditions) {
 	if now.server == "" || !now.isPending || !now.pending.failing() || last.isPending && last.server != "" && now.pending.sameAs(last.pending) {
 		return
 	}
@@ -290,8 +290,8 @@ func (c *cluster) status() Status {
 	}
 }
 
-// poke puts a token into a channel, unless it holds one.
-func poke(tokens chan struct{}) {
+// notify puts a token into a channel, unless it holds one.
+func notify(tokens chan struct{}) {
 	select {
 	case tokens <- struct{}{}:
 	default:

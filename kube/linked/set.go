@@ -54,9 +54,9 @@ type Set struct {
 	// open is kube.New; tests replace it.
 	open func(kube.Options, ...kube.AnyTable) (*kube.Cluster, error)
 
-	poked   chan struct{}
-	settled chan struct{}
-	running sync.WaitGroup
+	notified chan struct{}
+	settled  chan struct{}
+	running  sync.WaitGroup
 
 	// good and inForce belong to the goroutine of Run. good has the last usable link of each Secret, by name.
 	// inForce has the names of the Secrets whose links are in force, one per cluster.
@@ -81,10 +81,10 @@ func New(o Options) (*Set, error) {
 		o.Logger = slog.Default()
 	}
 	s := &Set{
-		options: o, log: o.Logger, open: kube.New, poked: make(chan struct{}, 1), settled: make(chan struct{}),
+		options: o, log: o.Logger, open: kube.New, notified: make(chan struct{}, 1), settled: make(chan struct{}),
 		clusters: map[string]*cluster{}, bad: map[string]badSecret{}, good: map[string]*link{},
 	}
-	s.table = secrets().Table(kube.WithHandler(func(_, _ *secret) { s.poke() }))
+	s.table = secrets().Table(kube.WithHandler(func(_, _ *secret) { s.notify() }))
 	var namespaces []string
 	if o.Namespace != "" {
 		namespaces = []string{o.Namespace}
@@ -127,13 +127,13 @@ func (s *Set) Run(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-s.poked:
+		case <-s.notified:
 			s.reconcile(ctx)
 		}
 	}
 }
 
-func (s *Set) poke() { poke(s.poked) }
+func (s *Set) notify() { notify(s.notified) }
 
 // reconcile starts and forgets clusters according to the Secrets. A cluster that was read with a deleted
 // Secret is forgotten even if another Secret links it: that one starts anew, so that deleted credentials are
@@ -187,7 +187,7 @@ func (s *Set) review(all []*secret) map[string]*link {
 	for _, l := range wanted {
 		s.inForce[l.Name] = true
 	}
-	s.tell(all, problems)
+	s.reportUnusable(all, problems)
 	return wanted
 }
 
@@ -220,8 +220,8 @@ func (s *Set) linkOf(secret *secret) (*link, error) {
 	return last, err
 }
 
-// tell records which Secrets can't be used. It logs each new reason and sends an Event.
-func (s *Set) tell(all []*secret, problems map[string]string) {
+// reportUnusable records which Secrets can't be used. It logs each new reason and sends an Event.
+func (s *Set) reportUnusable(all []*secret, problems map[string]string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	bad := map[string]badSecret{}

@@ -124,9 +124,9 @@ func (c conditions) reason() string {
 	return strings.Join(slices.DeleteFunc(all, func(s string) bool { return s == "" }), "; ")
 }
 
-// silentFor is how long changes may be missed before a cluster counts as stale without a failure. Gaps
+// staleAfter is how long changes may be missed before a cluster counts as stale without a failure. Gaps
 // between two watches are shorter.
-const silentFor = 5 * time.Second
+const staleAfter = 5 * time.Second
 
 // conditionOf returns the condition of a connection from its tables. state is Synced for the connection in
 // force and Connecting for another; the tables may worsen it.
@@ -134,7 +134,7 @@ func conditionOf(tables []kube.TableStatus, state State) condition {
 	c := condition{state: state}
 	for _, t := range tables {
 		c.objects += t.Objects
-		failing, silent := t.State == kube.Waiting, state == Synced && t.Stale > silentFor
+		failing, silent := t.State == kube.Waiting, state == Synced && t.Stale > staleAfter
 		if !t.Required || !failing && !silent {
 			continue
 		}

@@ -82,8 +82,8 @@ func (o Options) playFaults(t *testing.T, seed uint64) {
 	random := rand.New(rand.NewPCG(seed, 3))
 	store := NewStore()
 	store.AddZone(zoneName)
-	hers := Record{Name: "hers", Type: dns.TypeA, Data: "203.0.113.1", TTL: 3600}
-	if _, err := store.Add(zoneName, hers); err != nil {
+	others := Record{Name: "hers", Type: dns.TypeA, Data: "203.0.113.1", TTL: 3600}
+	if _, err := store.Add(zoneName, others); err != nil {
 		t.Fatal(err)
 	}
 	network := &flaky{random: random}
@@ -99,7 +99,7 @@ func (o Options) playFaults(t *testing.T, seed uint64) {
 		s.ask()
 		err := s.publish()
 		t.Logf("%v: %v", time.Now(), err)
-		s.check(hers)
+		s.check(others)
 		time.Sleep(5 * time.Second)
 	}
 	network.healed = true
@@ -110,7 +110,7 @@ func (o Options) playFaults(t *testing.T, seed uint64) {
 			t.Logf("after the last fault: %v", err)
 		}
 	}
-	s.check(hers)
+	s.check(others)
 	if changes, err := s.plan(); err != nil || len(changes) > 0 {
 		t.Fatalf("%d changes are left, the first one %+v, error %v", len(changes), slices.Concat(changes, make([]dns.Change, 1))[0].RecordSet(), err)
 	}
@@ -188,15 +188,15 @@ func (s *play) publish() error {
 }
 
 // check checks that the other writer's record is unchanged, and that all others have ownership records.
-func (s *play) check(hers Record) {
+func (s *play) check(others Record) {
 	s.t.Helper()
 	list := s.store.List(zoneName)
 	found := false
 	for _, r := range list {
 		marker := strings.ToLower(r.Type) + "-" + r.Name
 		switch {
-		case r.Name == hers.Name:
-			found = r.Data == hers.Data && r.TTL == hers.TTL && r.Type == hers.Type
+		case r.Name == others.Name:
+			found = r.Data == others.Data && r.TTL == others.TTL && r.Type == others.Type
 		case r.Type != dns.TypeTXT && !slices.ContainsFunc(list, func(other Record) bool { return other.Name == marker && other.Type == dns.TypeTXT }):
 			s.t.Fatalf("%+v is without its ownership record", r)
 		}

@@ -30,7 +30,7 @@ type Fixture struct {
 // scenario is a sequence of events, with checks of ownership.
 type scenario struct {
 	name string
-	play func(s *scene)
+	play func(s *sharedZone)
 }
 
 // Run runs all scenarios for a registry. Each is a subtest.

@@ -14,38 +14,38 @@ import (
 
 const zoneName = "shop.test"
 
-// scene is a zone that processes and another writer share.
-type scene struct {
+// sharedZone is a zone that processes and another writer share.
+type sharedZone struct {
 	t       *testing.T
 	fixture Fixture
 	zone    *inmemory.Provider
 }
 
-func newScene(t *testing.T, f Fixture) *scene {
-	return &scene{t: t, fixture: f, zone: inmemory.New(zoneName)}
+func newScene(t *testing.T, f Fixture) *sharedZone {
+	return &sharedZone{t: t, fixture: f, zone: inmemory.New(zoneName)}
 }
 
 // start returns a new process, which has listed the zone once.
-func (s *scene) start(id string) *process { return s.migrate(id, "") }
+func (s *sharedZone) start(id string) *process { return s.migrate(id, "") }
 
-func (s *scene) migrate(id, oldID string) *process {
-	p := &process{scene: s, owner: s.fixture.Process(id, oldID), id: id, orphans: map[dns.Key]int{}}
+func (s *sharedZone) migrate(id, oldID string) *process {
+	p := &process{sharedZone: s, owner: s.fixture.Process(id, oldID), id: id, orphans: map[dns.Key]int{}}
 	p.list()
 	return p
 }
 
 // put stores a record set as another writer would.
-func (s *scene) put(r *dns.RecordSet) {
+func (s *sharedZone) put(r *dns.RecordSet) {
 	s.t.Helper()
 	if err := s.zone.Put(r); err != nil {
 		s.t.Fatal(err)
 	}
 }
 
-func (s *scene) remove(r *dns.RecordSet) { s.zone.Delete(r.Key()) }
+func (s *sharedZone) remove(r *dns.RecordSet) { s.zone.Delete(r.Key()) }
 
 // there checks that the zone has a record set unchanged.
-func (s *scene) there(r *dns.RecordSet) {
+func (s *sharedZone) there(r *dns.RecordSet) {
 	s.t.Helper()
 	if got := s.zone.Get(r.Key()); got == nil || !dns.SameTargets(got.Targets, r.Targets) {
 		s.t.Errorf("the zone has %v, want %v", got, r)
@@ -54,7 +54,7 @@ func (s *scene) there(r *dns.RecordSet) {
 
 // process is a process with a registry. It does what the publisher does.
 type process struct {
-	*scene
+	*sharedZone
 	owner   owner.Owner
 	id      string
 	records []*dns.RecordSet
@@ -267,7 +267,7 @@ func address(host, target string) *dns.RecordSet {
 	}
 }
 
-// persons is a record set of another writer.
-func persons(host string) *dns.RecordSet {
+// othersRecord is a record set of another writer.
+func othersRecord(host string) *dns.RecordSet {
 	return &dns.RecordSet{Name: host + "." + zoneName, Type: dns.TypeA, Targets: []string{"203.0.113.1"}, TTL: 300}
 }

@@ -11,7 +11,7 @@ import (
 // scenarios are for all registries. D3 (a) is a creation that is refused, or that another writer precedes; D3
 // (b) is an entry whose record was deleted.
 var scenarios = []scenario{
-	{"created, changed and deleted", func(s *scene) {
+	{"created, changed and deleted", func(s *sharedZone) {
 		p := s.start("me")
 		one, two := address("www", "192.0.2.1"), address("www", "192.0.2.2")
 		p.change(dns.Change{New: one})
@@ -21,10 +21,10 @@ var scenarios = []scenario{
 		p.change(dns.Change{Old: p.current(one), New: two})
 		p.ours(two)
 		p.change(dns.Change{Old: p.current(two)})
-		s.put(persons("www"))
-		p.stays(persons("www"))
+		s.put(othersRecord("www"))
+		p.stays(othersRecord("www"))
 	}},
-	{"its labels are kept", func(s *scene) {
+	{"its labels are kept", func(s *sharedZone) {
 		p := s.start("me")
 		r := address("www", "192.0.2.1")
 		p.change(dns.Change{New: r})
@@ -37,15 +37,15 @@ var scenarios = []scenario{
 			}
 		}
 	}},
-	{"a person is faster", func(s *scene) {
+	{"a person is faster", func(s *sharedZone) {
 		p := s.start("me")
-		s.put(persons("www"))
+		s.put(othersRecord("www"))
 		if _, err := p.try(outcome{}, dns.Change{New: address("www", "192.0.2.1")}); !errors.Is(err, provider.ErrStale) {
 			s.t.Fatalf("error %v, want that the change is stale", err)
 		}
-		p.stays(persons("www"))
+		p.stays(othersRecord("www"))
 	}},
-	{"a person makes the same, faster", func(s *scene) {
+	{"a person makes the same, faster", func(s *sharedZone) {
 		p := s.start("me")
 		s.put(address("www", "192.0.2.1"))
 		if _, err := p.try(outcome{}, dns.Change{New: address("www", "192.0.2.1")}); !errors.Is(err, provider.ErrStale) {
@@ -53,11 +53,11 @@ var scenarios = []scenario{
 		}
 		p.stays(address("www", "192.0.2.1"))
 	}},
-	{"refused", func(s *scene) { notMade(s, fmt.Errorf("no: %w", provider.ErrRejected)) }},
-	{"throttled", func(s *scene) { notMade(s, &provider.ThrottledError{}) }},
-	{"no credentials", func(s *scene) { notMade(s, provider.ErrCredentials) }},
-	{"nothing made, and nobody knows", func(s *scene) { notMade(s, errLost) }},
-	{"made, and the answer is lost", func(s *scene) {
+	{"refused", func(s *sharedZone) { notMade(s, fmt.Errorf("no: %w", provider.ErrRejected)) }},
+	{"throttled", func(s *sharedZone) { notMade(s, &provider.ThrottledError{}) }},
+	{"no credentials", func(s *sharedZone) { notMade(s, provider.ErrCredentials) }},
+	{"nothing made, and nobody knows", func(s *sharedZone) { notMade(s, errLost) }},
+	{"made, and the answer is lost", func(s *sharedZone) {
 		p := s.start("me")
 		one, two := address("www", "192.0.2.1"), address("www", "192.0.2.2")
 		_, _ = p.try(outcome{answer: errLost}, dns.Change{New: one})
@@ -71,10 +71,10 @@ var scenarios = []scenario{
 		for range 3 {
 			p.list()
 		}
-		s.put(persons("www"))
-		p.stays(persons("www"))
+		s.put(othersRecord("www"))
+		p.stays(othersRecord("www"))
 	}},
-	{"an update isn't made", func(s *scene) {
+	{"an update isn't made", func(s *sharedZone) {
 		for _, answer := range []error{errLost, provider.ErrRejected, provider.ErrStale} {
 			p := s.start("me")
 			one, two := address("www", "192.0.2.1"), address("www", "192.0.2.2")
@@ -87,7 +87,7 @@ var scenarios = []scenario{
 			p.change(dns.Change{Old: p.current(one)})
 		}
 	}},
-	{"a crash between claim and record", func(s *scene) {
+	{"a crash between claim and record", func(s *sharedZone) {
 		p := s.start("me")
 		// A registry in the zone has created the ownership record.
 		claimed := 0
@@ -99,10 +99,10 @@ var scenarios = []scenario{
 		for range 3 {
 			p.list()
 		}
-		s.put(persons("www"))
-		p.stays(persons("www"))
+		s.put(othersRecord("www"))
+		p.stays(othersRecord("www"))
 	}},
-	{"a crash between record and confirmation", func(s *scene) {
+	{"a crash between record and confirmation", func(s *sharedZone) {
 		p := s.start("me")
 		one, two := address("www", "192.0.2.1"), address("www", "192.0.2.2")
 		_, _ = p.try(outcome{crash: true}, dns.Change{New: one})
@@ -116,10 +116,10 @@ var scenarios = []scenario{
 		for range 3 {
 			p.list()
 		}
-		s.put(persons("www"))
-		p.stays(persons("www"))
+		s.put(othersRecord("www"))
+		p.stays(othersRecord("www"))
 	}},
-	{"its record is gone", func(s *scene) {
+	{"its record is gone", func(s *sharedZone) {
 		p := s.start("me")
 		r := address("www", "192.0.2.1")
 		p.change(dns.Change{New: r})
@@ -127,10 +127,10 @@ var scenarios = []scenario{
 		for range 4 {
 			p.list()
 		}
-		s.put(persons("www"))
-		p.stays(persons("www"))
+		s.put(othersRecord("www"))
+		p.stays(othersRecord("www"))
 	}},
-	{"a listing is late", func(s *scene) {
+	{"a listing is late", func(s *sharedZone) {
 		p := s.start("me")
 		early := p.records
 		one, two := address("www", "192.0.2.1"), address("www", "192.0.2.2")
@@ -148,25 +148,25 @@ var scenarios = []scenario{
 		p.ours(one)
 		s.start("me").ours(one)
 	}},
-	{"edited by a person", func(s *scene) {
+	{"edited by a person", func(s *sharedZone) {
 		p := s.start("me")
 		p.change(dns.Change{New: address("www", "192.0.2.1")})
-		s.put(persons("www"))
+		s.put(othersRecord("www"))
 		p.list()
-		p.ours(persons("www"))
-		s.start("me").ours(persons("www"))
+		p.ours(othersRecord("www"))
+		s.start("me").ours(othersRecord("www"))
 	}},
-	{"renamed", func(s *scene) {
+	{"renamed", func(s *sharedZone) {
 		p := s.start("me")
 		r, renamed := address("www", "192.0.2.1"), address("web", "192.0.2.1")
 		p.change(dns.Change{New: r})
 		p.change(dns.Change{Old: p.current(r)}, dns.Change{New: renamed})
 		p.ours(renamed)
-		s.put(persons("www"))
-		p.stays(persons("www"))
+		s.put(othersRecord("www"))
+		p.stays(othersRecord("www"))
 		p.ours(renamed)
 	}},
-	{"a new owner", func(s *scene) {
+	{"a new owner", func(s *sharedZone) {
 		p := s.start("old")
 		r := address("www", "192.0.2.1")
 		p.change(dns.Change{New: r})
@@ -176,7 +176,7 @@ var scenarios = []scenario{
 		s.start("me").ours(r)
 		s.start("old").foreign(r)
 	}},
-	{"two types", func(s *scene) {
+	{"two types", func(s *sharedZone) {
 		p := s.start("me")
 		four := address("www", "192.0.2.1")
 		six := &dns.RecordSet{Name: four.Name, Type: dns.TypeAAAA, Targets: []string{"2001:db8::1"}, TTL: 300}
@@ -188,7 +188,7 @@ var scenarios = []scenario{
 		p.change(dns.Change{Old: p.current(four)})
 		p.stays(six)
 	}},
-	{"two owners of one name", func(s *scene) {
+	{"two owners of one name", func(s *sharedZone) {
 		one, two := s.start("one"), s.start("two")
 		r := address("www", "192.0.2.1")
 		one.change(dns.Change{New: r})
@@ -202,7 +202,7 @@ var scenarios = []scenario{
 		one.ours(r)
 		one.foreign(four)
 	}},
-	{"two processes of one owner in a row", func(s *scene) {
+	{"two processes of one owner in a row", func(s *sharedZone) {
 		one := s.start("me")
 		r, changed := address("www", "192.0.2.1"), address("www", "192.0.2.2")
 		one.change(dns.Change{New: r})
@@ -212,34 +212,34 @@ var scenarios = []scenario{
 		one.list()
 		one.ours(changed)
 		two.change(dns.Change{Old: two.current(changed)})
-		s.put(persons("www"))
-		two.stays(persons("www"))
+		s.put(othersRecord("www"))
+		two.stays(othersRecord("www"))
 	}},
-	{"some of a batch", func(s *scene) {
+	{"some of a batch", func(s *sharedZone) {
 		p := s.start("me")
 		a, b := address("a", "192.0.2.1"), address("b", "192.0.2.1")
-		s.put(persons("b"))
+		s.put(othersRecord("b"))
 		var each *provider.ApplyError
 		if _, err := p.try(outcome{}, dns.Change{New: a}, dns.Change{New: b}); !errors.As(err, &each) {
 			s.t.Fatalf("error %v, want one for each change", err)
 		}
 		p.list()
 		p.ours(a)
-		p.stays(persons("b"))
+		p.stays(othersRecord("b"))
 		s.start("me").ours(a)
 	}},
 }
 
 // notMade is about a record whose creation fails, and that another writer then creates.
-func notMade(s *scene, answer error) {
+func notMade(s *sharedZone, answer error) {
 	p := s.start("me")
 	r := address("www", "192.0.2.1")
 	if _, err := p.try(outcome{only: true, answer: answer}, dns.Change{New: r}); err == nil {
 		s.t.Fatal("the change was made")
 	}
-	s.put(persons("www"))
-	p.stays(persons("www"))
-	s.remove(persons("www"))
+	s.put(othersRecord("www"))
+	p.stays(othersRecord("www"))
+	s.remove(othersRecord("www"))
 	for range 3 {
 		p.list()
 	}

@@ -216,7 +216,7 @@ func conditional(t *testing.T, o Options) {
 	if !z.p.Capabilities().Conditional {
 		return
 	}
-	writers := []*zone{z, z.person()}
+	writers := []*zone{z, z.otherWriter()}
 	for range races {
 		z.become(nil)
 		sets := []*dns.RecordSet{address("www", "192.0.2.1").recordSet(z.name), address("www", "192.0.2.2").recordSet(z.name)}

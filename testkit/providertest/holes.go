@@ -158,7 +158,7 @@ func (z *zone) changesOf(name string, next []record) []dns.Change {
 // mend brings the zone into a state after a refusal, without faults, through another process.
 func (z *zone) mend(state map[string][]record) {
 	z.t.Helper()
-	other := z.person()
+	other := z.otherWriter()
 	for name, records := range state {
 		if changes := other.changesOf(name, records); len(changes) > 0 {
 			if err := other.p.Apply(z.t.Context(), other.zone, changes); err != nil {
@@ -180,7 +180,7 @@ func (z *zone) obstructed(w *watch, state map[string][]record) {
 		z.t.Fatal("the address isn't made")
 	}
 	her := text(name, `"v=spf1 -all"`).recordSet(z.name)
-	person := z.person()
+	person := z.otherWriter()
 	if err := person.p.Apply(z.t.Context(), person.zone, []dns.Change{{New: person.adjust([]*dns.RecordSet{her})[0]}}); err != nil {
 		z.t.Fatal(err)
 	}
@@ -200,7 +200,7 @@ func (z *zone) obstructed(w *watch, state map[string][]record) {
 // own.
 func (z *zone) watcher() func(name string) bool {
 	z.t.Helper()
-	other := z.person()
+	other := z.otherWriter()
 	return func(name string) bool {
 		list, err := other.p.Records(context.WithoutCancel(z.t.Context()), other.zone)
 		return err != nil || slices.ContainsFunc(list, func(r *dns.RecordSet) bool {

@@ -53,7 +53,7 @@ func (c stale) run(z *zone, texts bool) {
 		}
 		return listed[r.recordSet(z.name).Key()]
 	}
-	z.person().become(z.sets(c.there))
+	z.otherWriter().become(z.sets(c.there))
 	// The record set comes first, if there is one.
 	changes := []dns.Change{{Old: old(c.listed)}}
 	if c.wanted != nil {
@@ -85,9 +85,9 @@ func (c stale) run(z *zone, texts bool) {
 	}
 }
 
-// person returns the zone as another writer uses it: through a provider of its own if the zone outlives the
+// otherWriter returns the zone as another writer uses it: through a provider of its own if the zone outlives the
 // provider.
-func (z *zone) person() *zone {
+func (z *zone) otherWriter() *zone {
 	z.t.Helper()
 	other := *z
 	if z.fixture.Reopen != nil {

@@ -48,8 +48,8 @@ func Faults(t *testing.T, c Cloud, seed uint64) {
 		m: &measuring{t: t, records: map[source.Key]*dns.RecordSet{}, quiet: true},
 	}
 	for i := range 5 {
-		s.hers = append(s.hers, &dns.RecordSet{Name: fmt.Sprintf("hers%d.%s", i, c.Zone), Type: dns.TypeA, TTL: 300, Targets: []string{"203.0.113.7"}})
-		c.Put(s.hers[i])
+		s.others = append(s.others, &dns.RecordSet{Name: fmt.Sprintf("hers%d.%s", i, c.Zone), Type: dns.TypeA, TTL: 300, Targets: []string{"203.0.113.7"}})
+		c.Put(s.others[i])
 	}
 	broken := 3 + s.random.IntN(4)
 	s.restart()
@@ -77,10 +77,10 @@ func Faults(t *testing.T, c Cloud, seed uint64) {
 // schedule is the state of one test of faults.
 type schedule struct {
 	Cloud
-	t    *testing.T
-	m    *measuring
-	stop func()
-	hers []*dns.RecordSet
+	t      *testing.T
+	m      *measuring
+	stop   func()
+	others []*dns.RecordSet
 	// wanted has the wanted targets, by name.
 	wanted map[string]string
 
@@ -143,7 +143,7 @@ func (s *schedule) step() {
 		}
 	case 4:
 		// Another writer has the name already.
-		s.m.changed(s.m.askFor(s.hers[s.intN(len(s.hers))].Name, 1))
+		s.m.changed(s.m.askFor(s.others[s.intN(len(s.others))].Name, 1))
 	default:
 		version := 1 + s.intN(4)
 		s.m.changed(s.m.askFor(name, version))
@@ -206,7 +206,7 @@ func Answer(r *http.Request, status int, text string) *http.Response {
 func (s *schedule) check() {
 	s.t.Helper()
 	sets := s.Sets()
-	for _, h := range s.hers {
+	for _, h := range s.others {
 		if !slices.ContainsFunc(sets, func(r *dns.RecordSet) bool { return r.Key() == h.Key() && dns.SameTargets(r.Targets, h.Targets) }) {
 			s.t.Fatalf("the person's %s is gone or changed", h.Name)
 		}
