@@ -1,6 +1,9 @@
 // Package channel has helpers for channels that are only ever closed, such as the channel of a snapshot that
-// becomes stale. Packages destination, kube/linked, dns/publisher and app/process call it, from any
-// goroutine.
+// becomes stale. Packages destination, kube/linked, dns/publisher and app/process use it.
+//
+// # Concurrency
+//
+// The functions may be called from any goroutine.
 package channel
 
 // IsClosed reports, without waiting, whether a channel is closed on which nobody sends.

@@ -287,7 +287,7 @@ func TestWorkThatDoesNotEnd(t *testing.T) {
 		stopped := time.Now()
 		a.stop()
 		err := <-a.done
-		if err == nil || !strings.Contains(err.Error(), "lead under lease ns/a: still busy 10s after being told to stop") || !strings.Contains(err.Error(), "leader.TestWorkThatDoesNotEnd.func1 ") {
+		if err == nil || !strings.Contains(err.Error(), "lead under lease ns/a: still busy 10s after its context ended") || !strings.Contains(err.Error(), "leader.TestWorkThatDoesNotEnd.func1 ") {
 			t.Errorf("Run returned %v", err)
 		}
 		if took := time.Since(stopped); took != 10*time.Second {

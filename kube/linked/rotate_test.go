@@ -143,7 +143,7 @@ func TestCredentialsOfDeletedSecretsEnd(t *testing.T) {
 		older := broken()
 		older.Data[kubeconfigKey] = []byte("garbage")
 		f.create(older)
-		f.await("east", Unusable, "no kubeconfig")
+		f.await("east", Unusable, "not a kubeconfig")
 		inForce := linkTo("east", api, t)
 		f.awaitNextSecond(inForce, older.Name)
 		f.create(inForce)

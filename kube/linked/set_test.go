@@ -92,7 +92,7 @@ func TestLinksChange(t *testing.T) {
 	t.Log("what can't be used leaves what could be used in force")
 	east.Data[kubeconfigKey] = []byte("garbage")
 	f.update(east)
-	f.await("east", Unusable, "no kubeconfig")
+	f.await("east", Unusable, "not a kubeconfig")
 	f.await("east", Synced, "")
 	applyService(t, api, there, "later")
 	f.wantService("east", there, "later")
