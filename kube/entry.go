@@ -23,7 +23,7 @@ type entry struct {
 	values  []any
 	updated int64
 
-	one [1]any // backs values when the feed has one table, as most feeds do
+	one [1]any // backs values if the feed has one table, as most do
 }
 
 // GetNamespace implements metav1.Object.

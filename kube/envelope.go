@@ -27,7 +27,7 @@ type events struct {
 	// other decodes the status that ends a watch.
 	other runtime.Decoder
 
-	frame []byte // the last one
+	frame []byte // of the last event
 }
 
 var _ watch.Decoder = (*events)(nil)

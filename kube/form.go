@@ -101,7 +101,7 @@ func (f Form) with(g Form) (Form, error) {
 	case f.partial:
 		return g, nil
 	case g.partial:
-		return f, nil // what it reads is read in any case
+		return f, nil // f reads more than g needs
 	case f.loose && !g.loose:
 		return g.withLoose(f), nil
 	case g.loose && !f.loose:

@@ -54,7 +54,7 @@ func (r *internCache[V]) get(key string) (value V, known bool) {
 		return value, true
 	}
 	if value, known = r.old[key]; known {
-		r.renew(strings.Clone(key), value) // it may be a part of something large
+		r.renew(strings.Clone(key), value) // key may be part of a large string
 	}
 	return value, known
 }

@@ -95,7 +95,7 @@ func (s Scope) Intern(text string) string {
 			return known
 		}
 	}
-	text = strings.Clone(text) // it may be a part of something large
+	text = strings.Clone(text) // text may be part of a large string
 	return s.strings.add(text, text)
 }
 

@@ -138,8 +138,8 @@ func (l *lister) readItem(message *section, length int64, list *entryList) error
 // section is a message in a protobuf stream.
 type section struct {
 	in   *bufio.Reader
-	left int64 // bytes that belong to it and haven't been read
-	last bool  // it goes to the end of the stream
+	left int64 // unread bytes of the section
+	last bool  // the section ends with the stream
 }
 
 // ReadByte implements io.ByteReader.

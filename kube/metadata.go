@@ -28,7 +28,7 @@ var (
 func numberOf[T any](name string) protowire.Number {
 	number, _, err := protobufField(reflect.TypeFor[T](), name)
 	if err != nil {
-		panic(err) // of a package variable, which no input changes
+		panic(err) // only for package variables, independent of input
 	}
 	return number
 }

@@ -72,7 +72,7 @@ func (p *part) runUntilRewound(ctx context.Context, delay *retry) {
 	defer cancel()
 	reflector := cache.NewReflectorWithOptions(p.listWatch(ctx), nil, newStore(p), cache.ReflectorOptions{
 		Name:            p.feed.kind,
-		TypeDescription: p.feed.resource.GroupResource().String(), // errors have it
+		TypeDescription: p.feed.resource.GroupResource().String(), // for error messages
 		Backoff:         &wait.Backoff{Duration: retryFirst, Factor: 2, Jitter: 0.2, Steps: 10, Cap: p.feed.atMost(retryLimit)},
 	})
 	for ctx.Err() == nil {

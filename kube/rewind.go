@@ -89,7 +89,7 @@ func (r *rewinds) compare(p *part, present string) bool {
 	remembered := p.watches.progress()
 	if !below(present, remembered) {
 		r.mu.Unlock()
-		return true // another part was first, and this one has forgotten its version
+		return true // another part reported the rewind first
 	}
 	for _, of := range r.parts {
 		of.watches.forget()

@@ -197,7 +197,7 @@ func (s *source) open(ctx context.Context, opts metav1.ListOptions, start func()
 		opts.TimeoutSeconds, short = s.watches.next(opts.TimeoutSeconds)
 	}
 	asked := time.Now()
-	longest := listTimeout // reflectors always say how long a watch is to last
+	longest := listTimeout // reflectors always set a timeout
 	if opts.TimeoutSeconds != nil {
 		longest = time.Duration(*opts.TimeoutSeconds)*time.Second + watchGrace
 	}
@@ -232,7 +232,7 @@ func (s *source) guard(stream io.ReadCloser, opts metav1.ListOptions) (watch.Dec
 	}
 	held := s.held()
 	if fills(opts) {
-		held = 0 // all come again
+		held = 0 // the watch sends all objects again
 	}
 	m := &meter{Reader: stream, untrusted: s.untrusted}
 	decoder, err := s.decoder(struct {

@@ -60,7 +60,7 @@ func fieldError(u *unstructured.Unstructured, into any, err error) error {
 // withLoose returns a form that serves kinds of this form, which isn't loose, and of a loose one.
 func (f Form) withLoose(loose Form) Form {
 	if !f.protobuf() {
-		return loose // the Go types of custom resources don't have all fields
+		return loose // the Go types of custom resources lack fields
 	}
 	f.unread = managedFields
 	return f

@@ -25,7 +25,7 @@ const (
 )
 
 // DNSRecord says that a record set at the provider belongs to an owner, which
-// its label names. Signpost writes it; nobody else has to.
+// its label names. Only Signpost writes DNSRecords.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status

@@ -326,7 +326,7 @@ func (c *Controller) deleteLeftover(ctx context.Context, key reconcile.Key) erro
 	}
 	_, err := c.o.Services.Services(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
 	if err == nil {
-		return nil // its event is on the way
+		return nil // the Service's event will follow
 	}
 	if !apierrors.IsNotFound(err) {
 		return fmt.Errorf("confirm that service %s is deleted: %w", key, err)
@@ -336,7 +336,7 @@ func (c *Controller) deleteLeftover(ctx context.Context, key reconcile.Key) erro
 		Preconditions: &metav1.Preconditions{UID: &left.UID, ResourceVersion: &left.ResourceVersion},
 	})
 	if apierrors.IsNotFound(err) {
-		err = nil // others were quicker
+		err = nil // another writer deleted them first
 	}
 	c.loop.Wrote(key, "delete", time.Time{}, err)
 	switch {
@@ -346,7 +346,7 @@ func (c *Controller) deleteLeftover(ctx context.Context, key reconcile.Key) erro
 		return nil
 	case apierrors.IsConflict(err):
 		c.overlay.Failed(key, key.Name)
-		return nil // somebody has changed them
+		return nil // another writer has changed them
 	default:
 		c.overlay.Failed(key, key.Name)
 		return fmt.Errorf("delete Endpoints %s, whose service is deleted: %w", key, err)

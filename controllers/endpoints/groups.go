@@ -36,8 +36,8 @@ type grouping struct {
 	service *corev1.Service
 	groups  []corev1.EndpointSubset
 	found   [][]lookup               // for each group
-	ports   []lookup                 // of the pod at hand
-	refs    []corev1.ObjectReference // of one piece, for all pods
+	ports   []lookup                 // of the present pod
+	refs    []corev1.ObjectReference // one allocation for all pods
 }
 
 // lookup is the result of resolving a port of the Service in a pod.

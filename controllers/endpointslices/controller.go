@@ -243,7 +243,7 @@ func (c *Controller) syncMoved() {
 // followNodes recomputes the distribution over zones whenever nodes have changed, or a deleted node's grace
 // period has ended.
 func (c *Controller) followNodes(ctx context.Context) {
-	expires := time.NewTimer(0) // a deleted one may count since before the term
+	expires := time.NewTimer(0) // a grace period may have started before the term
 	defer expires.Stop()
 	for {
 		select {
@@ -263,7 +263,7 @@ func (c *Controller) followNodes(ctx context.Context) {
 // redistribute syncs the Services whose slices depend on nodes that have changed.
 func (c *Controller) redistribute() {
 	changed := c.setNodes()
-	c.syncMoved() // not earlier: the hints depend on all nodes
+	c.syncMoved() // after setNodes, because hints depend on all nodes
 	for _, service := range c.topology.GetOverloadedServices() {
 		c.loop.Add(parseKey(service))
 	}

@@ -159,7 +159,7 @@ func (s sliceWriter) Update(ctx context.Context, e *discoveryv1.EndpointSlice, _
 // detach makes a slice from the library safe to keep: it points into pod objects whose memory is reused after
 // the sync.
 func detach(e *discoveryv1.EndpointSlice) {
-	copies := make([]string, 0, 3*len(e.Endpoints)) // of one piece: there may be a thousand endpoints
+	copies := make([]string, 0, 3*len(e.Endpoints)) // one allocation for up to a thousand endpoints
 	for i := range e.Endpoints {
 		endpoint := &e.Endpoints[i]
 		for _, text := range []**string{&endpoint.NodeName, &endpoint.Hostname, &endpoint.Zone} {

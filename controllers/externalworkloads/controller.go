@@ -138,7 +138,7 @@ func (c *Controller) SliceChanged(old, current *watched.Slice) {
 func (c *Controller) sync(ctx context.Context, key reconcile.Key) error {
 	service, workloads := c.o.Workloads.Service(key)
 	if service == nil {
-		c.report(key, nil) // the slices go with their owner
+		c.report(key, nil) // the garbage collector deletes the slices
 		c.loop.Forget(key)
 		return nil
 	}

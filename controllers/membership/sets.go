@@ -18,7 +18,7 @@ func equal(a, b objectmeta.Labels) bool {
 // union returns the names that are in either list. The result may be one of the lists.
 func union(before, after []string) []string {
 	if sameMemory(before, after) {
-		return after // as after nearly all changes
+		return after // the usual case
 	}
 	gone := without(before, after)
 	if len(gone) == 0 {

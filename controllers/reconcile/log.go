@@ -31,23 +31,23 @@ func newFailureLog(log *slog.Logger) *failureLog {
 }
 
 // opened logs that a breaker has opened, for all Services or for those of a namespace.
-func (f *failureLog) opened(whose string, err error) {
+func (f *failureLog) opened(scope string, err error) {
 	level := slog.LevelDebug
-	if f.logged[whose] = f.pauses.Allow(); f.logged[whose] {
+	if f.logged[scope] = f.pauses.Allow(); f.logged[scope] {
 		level = slog.LevelWarn
 	}
-	f.log.Log(context.Background(), level, "Writes fail; one Service at a time is retried until a write succeeds", "of", whose, "err", err)
+	f.log.Log(context.Background(), level, "Writes fail; one Service at a time is retried until a write succeeds", "scope", scope, "err", err)
 }
 
 // closed logs that a breaker has closed.
-func (f *failureLog) closed(whose string, p outage) {
+func (f *failureLog) closed(scope string, p outage) {
 	level := slog.LevelDebug
-	if f.logged[whose] {
+	if f.logged[scope] {
 		level = slog.LevelInfo
 	}
-	delete(f.logged, whose)
+	delete(f.logged, scope)
 	f.log.Log(context.Background(), level, "Writes succeed again",
-		"of", whose, "lasted", p.last.Sub(p.since).Round(time.Millisecond), "failures", p.failures, "err", p.cause)
+		"scope", scope, "lasted", p.last.Sub(p.since).Round(time.Millisecond), "failures", p.failures, "err", p.cause)
 }
 
 // failed logs that a Service has failed on its own, for the nth time in a row.

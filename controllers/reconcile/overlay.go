@@ -93,7 +93,7 @@ func (o *Overlay[T]) Wrote(service Key, object T) ExternalChange {
 		o.drop(service, object.GetName())
 		return Untouched
 	}
-	// The write's event must still be told from external changes, even if the table has it.
+	// The write's event must still be distinguished from external changes, even if the table has it.
 	*w = write[T]{done: true, object: object, version: object.GetResourceVersion()}
 	return Untouched
 }
@@ -212,7 +212,7 @@ func (o *Overlay[T]) Arrived(service Key, object Version) ExternalChange {
 		w.arrived, w.lost = object.GetResourceVersion(), ""
 		return Untouched
 	case w.gone != "" && w.gone == object.GetUID():
-		return Untouched // it was like this before it was deleted
+		return Untouched // a version from before its deletion
 	case w.gone != "":
 		o.drop(service, object.GetName())
 		return Changed

@@ -88,7 +88,7 @@ var noPort = []corev1.EndpointPort{{Port: -1}}
 // class is a set of ports, as ascending indexes.
 type class struct {
 	ports           []int
-	ready, notReady int   // how many addresses are at just these ports
+	ready, notReady int   // number of addresses at exactly these ports
 	subsets         []int // that contain the addresses
 }
 
@@ -96,7 +96,7 @@ type class struct {
 type member struct {
 	address *corev1.EndpointAddress
 	class   int
-	index   int // where it stood before sorting
+	index   int // position before sorting
 	ready   bool
 }
 

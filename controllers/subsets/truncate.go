@@ -40,7 +40,7 @@ func Truncate(list []corev1.EndpointSubset, capacity int) ([]corev1.EndpointSubs
 // sharing divides a budget among lists of addresses.
 type sharing struct {
 	budget int
-	of     int // how many addresses all lists have
+	of     int // number of addresses in all lists
 	left   int // of the budget
 }
 

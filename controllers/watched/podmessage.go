@@ -118,7 +118,7 @@ func (m *podMessage) read(s kube.Scope, message []byte) error {
 }
 
 func (m *podMessage) readMetadata(message []byte) error {
-	begin, end := 0, 0 // of labels one after the other
+	begin, end := 0, 0 // of contiguous labels
 	r := wire.Read(message)
 	for r.Next(metadataFields) {
 		switch r.Number {

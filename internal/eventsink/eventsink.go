@@ -45,7 +45,7 @@ func (s sink) Create(e *corev1.Event) (*corev1.Event, error) {
 	}
 	counted, err := s.count(e)
 	if apierrors.IsForbidden(err) {
-		return e, nil // it is there, which is what matters
+		return e, nil // the Event exists; its count matters less
 	}
 	return counted, err
 }

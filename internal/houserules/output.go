@@ -25,7 +25,7 @@ func CheckOutput(path, source string) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("parse a Go file: %w", err)
 	}
-	names := map[string][]string{} // by what the file calls the package
+	names := map[string][]string{} // by the name of the import
 	for _, i := range file.Imports {
 		imported := i.Path.Value[1 : len(i.Path.Value)-1]
 		called := imported

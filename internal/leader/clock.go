@@ -6,7 +6,7 @@ import "time"
 // the lease.
 type holderClock struct {
 	holder  string
-	renewed time.Time // when it was renewed last, by the holder's clock
+	renewed time.Time // last renew time, by the holder's clock
 	asked   time.Time // when the last read was sent, by our clock
 }
 

@@ -27,9 +27,9 @@ type journal struct {
 	tolerance time.Duration
 
 	mu      sync.Mutex
-	holder  string          // seen last
-	since   time.Time       // when the holder acquired the lease, as the lease says
-	seen    time.Time       // when the holder was seen
+	holder  string          // as last seen
+	since   time.Time       // acquire time in the lease
+	seen    time.Time       // when the lease was last read
 	failing map[string]bool // reads, writes
 	// trouble is the last error of the failing requests, and troubled the time of the first one.
 	trouble  error

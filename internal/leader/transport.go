@@ -41,7 +41,7 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	if err != nil {
 		cancel(nil)
 		if request.Body != nil {
-			_ = request.Body.Close() // a RoundTripper closes it, whatever happens
+			_ = request.Body.Close() // a RoundTripper must always close the body
 		}
 		return nil, err
 	}

@@ -5,7 +5,7 @@ import "strings"
 // Of returns the candidate that name abbreviates, else the one with the smallest edit distance to name, the
 // first of several. It returns false if all candidates differ too much.
 func Of(name string, candidates []string) (string, bool) {
-	const shortest = 3 // letters of an abbreviation
+	const shortest = 3 // shortest accepted abbreviation
 	best, least := "", len(name)/2+1
 	for _, c := range candidates {
 		if len(name) >= shortest && strings.HasPrefix(c, name) {

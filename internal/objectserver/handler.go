@@ -88,7 +88,7 @@ func (p inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 	go func() {
 		p.ServeHTTP(response, r.WithContext(ctx))
 		response.WriteHeader(http.StatusOK)
-		writer.CloseWithError(context.Cause(ctx)) // nil is the usual end
+		writer.CloseWithError(context.Cause(ctx)) // nil means EOF
 	}()
 	stop := context.AfterFunc(ctx, func() { writer.CloseWithError(context.Cause(ctx)) })
 	select {

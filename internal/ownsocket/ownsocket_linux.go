@@ -34,7 +34,7 @@ func (l *listener) Accept() (net.Conn, error) {
 		if peer, err := peerOf(conn); err == nil && allowed(peer, os.Getuid()) {
 			return conn, nil
 		}
-		_ = conn.Close() // nobody is told
+		_ = conn.Close() // the peer only sees EOF
 	}
 }
 
@@ -48,7 +48,7 @@ func Dial(ctx context.Context, port int) (net.Conn, error) {
 	if err == nil && allowed(peer, os.Getuid()) {
 		return conn, nil
 	}
-	_ = conn.Close() // it was not used
+	_ = conn.Close() // unused
 	return nil, fmt.Errorf("the socket %s belongs to another user", name(port))
 }
 

@@ -123,7 +123,7 @@ func (c *checker) citeCase(name string) {
 			continue
 		}
 		if c.known || document == c.named {
-			break // nothing of the others is meant
+			break // documents without such cases are skipped
 		}
 	}
 	switch {

@@ -28,7 +28,7 @@ func Anchors(text string) map[string]bool {
 			continue
 		}
 		anchor := slug(m[1])
-		for n := 1; anchors[anchor]; n++ { // headings of the same words are numbered
+		for n := 1; anchors[anchor]; n++ { // equal headings are numbered
 			anchor = fmt.Sprintf("%s-%d", slug(m[1]), n)
 		}
 		anchors[anchor] = true

@@ -57,7 +57,7 @@ func goPassages(text string) []passage {
 	file := files.AddFile("", files.Base(), len(text))
 	var s scanner.Scanner
 	s.Init(file, []byte(text), func(token.Position, string) {}, scanner.ScanComments)
-	adjacent := 0 // the line on which a comment goes on with the last passage
+	adjacent := 0 // the line on which a comment continues the last passage
 	for {
 		pos, tok, literal := s.Scan()
 		line := file.Line(pos)

@@ -40,7 +40,7 @@ func (c Copy) Renew() error {
 			if entry.IsDir() {
 				return fs.SkipDir
 			}
-			return nil // In a worktree .git is a file.
+			return nil // In a worktree, .git is a file.
 		case entry.IsDir():
 			return os.MkdirAll(filepath.Join(c.Dir, path), 0o755)
 		case !entry.Type().IsRegular():

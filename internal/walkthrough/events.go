@@ -21,7 +21,7 @@ func checkTests(ended error, output []byte) error {
 	for line := range strings.Lines(string(output)) {
 		var e event
 		if json.Unmarshal([]byte(line), &e) != nil {
-			text.WriteString(line) // Not everything that go says is an event.
+			text.WriteString(line) // go also prints lines that are no events.
 			continue
 		}
 		text.WriteString(e.Output)

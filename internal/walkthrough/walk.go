@@ -91,7 +91,7 @@ func edit(text string, block []string) (string, error) {
 			block = nil
 		}
 		if len(hunk) == 0 {
-			continue // The line "@@" was the first one.
+			continue // The first line is "@@".
 		}
 		var err error
 		if lines, err = change(lines, hunk); err != nil {
@@ -109,7 +109,7 @@ func change(lines, hunk []string) ([]string, error) {
 			return nil, fmt.Errorf("the line %q is no line of an edit: begin it with a space, + or -", line)
 		}
 		if !strings.HasPrefix(line, "+") {
-			before = append(before, line[min(1, len(line)):]) // Editors take the space of an empty line away.
+			before = append(before, line[min(1, len(line)):]) // Editors strip the space of an empty line.
 		}
 	}
 	if len(before) == 0 {

@@ -83,7 +83,7 @@ type fieldReader struct {
 }
 
 // newFieldReader returns a fieldReader for an object of this name. If the name is invalid, the object is
-// refused, because its problem could not be told from that of others.
+// refused, because its problem could not be distinguished from those of others.
 func newFieldReader(s kube.Scope, namespace, name string) fieldReader {
 	d := fieldReader{
 		scope: s, namespace: namespace,

@@ -54,7 +54,7 @@ type cluster struct {
 	inForce, pending *connection
 	// openError says why the newest link has no pending connection.
 	openError string
-	last      conditions // the last ones that were told
+	last      conditions // as last reported
 	since     time.Time
 }
 

@@ -246,7 +246,7 @@ func (s *Server) write(w http.ResponseWriter, a answer) {
 	}
 	text, err := json.Marshal(a.body)
 	if err != nil {
-		panic(err) // The answers are types of this package.
+		panic(err) // Responses are types of this package.
 	}
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.WriteHeader(a.status)

@@ -222,7 +222,7 @@ func fail(w http.ResponseWriter, f *Fault) {
 func write(w http.ResponseWriter, status int, answer any) {
 	text, err := json.Marshal(answer)
 	if err != nil {
-		panic(err) // The answers are types of this package.
+		panic(err) // Responses are types of this package.
 	}
 	w.Header().Set("Content-Type", "application/json; charset=UTF-8")
 	w.WriteHeader(status)

@@ -51,7 +51,7 @@ func CredentialsJSON() []byte {
 		"private_key": string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})), "token_uri": tokenURL,
 	})
 	if err != nil {
-		panic(err) // It is a map of strings.
+		panic(err) // A map of strings can be encoded.
 	}
 	return text
 }

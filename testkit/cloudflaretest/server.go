@@ -274,7 +274,7 @@ func (s *Server) fail(w http.ResponseWriter, f *Fault) {
 func (s *Server) write(w http.ResponseWriter, status int, answer any) {
 	text, err := json.Marshal(answer)
 	if err != nil {
-		panic(err) // The answers are types of this package.
+		panic(err) // Responses are types of this package.
 	}
 	s.mu.Lock()
 	s.rays++

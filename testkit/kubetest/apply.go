@@ -76,7 +76,7 @@ func (c *Cluster) applyCRDFile(path string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), requestTimeout+establishTimeout)
 	defer cancel()
 	for _, object := range objects {
-		unstructured.RemoveNestedField(object.Object, "status") // controller-gen writes one; it is not ours to apply
+		unstructured.RemoveNestedField(object.Object, "status") // controller-gen writes a status, which must not be applied
 		if err := c.manifests.Apply(ctx, object, ""); err != nil {
 			return fmt.Errorf("%s %s: %w", object.GetKind(), object.GetName(), err)
 		}

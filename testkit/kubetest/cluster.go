@@ -59,7 +59,7 @@ func newCluster(process *process) (*Cluster, error) {
 		return nil, fmt.Errorf("read kubeconfig of the cluster: %w", err)
 	}
 	config.QPS = -1
-	config.WarningHandler = rest.NoWarnings{} // they say that Endpoints are deprecated
+	config.WarningHandler = rest.NoWarnings{} // the API server warns that Endpoints are deprecated
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("make client: %w", err)

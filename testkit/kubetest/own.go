@@ -27,10 +27,10 @@ const deathTimeout = 10 * time.Second
 type Options struct {
 	Nodes               int           // simulated nodes; pods bound to them become Running and Ready
 	ControllerManager   bool          // kube-controller-manager and kube-scheduler, so that Deployments work
-	EndpointControllers string        // "signpost" (when empty) or "kubernetes": who writes EndpointSlices
+	EndpointControllers string        // the writer of EndpointSlices: "signpost" (default) or "kubernetes"
 	CRDs                string        // directory of CustomResourceDefinitions
-	RestartDelay        time.Duration // between the death of a component and its next start; one second when zero
-	AuditLog            string        // file that gets a line of JSON about each request to the API server (audit.k8s.io/v1 Event)
+	RestartDelay        time.Duration // between the death and the restart of a component; zero means one second
+	AuditLog            string        // audit log: a line of JSON per request to the API server (audit.k8s.io/v1 Event)
 }
 
 // args returns the command line of localcluster for these options.

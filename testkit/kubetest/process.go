@@ -23,7 +23,7 @@ const (
 type process struct {
 	*childprocess.Process
 	dir    string
-	output *os.File // has no name any more, so it is removed when the last process closes it
+	output *os.File // unlinked, so it is removed when the last process closes it
 }
 
 // launch starts localcluster and waits until its cluster is ready.

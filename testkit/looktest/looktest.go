@@ -155,5 +155,5 @@ func paged[T any](r *http.Request, all []T) ([]T, inspect.Page) {
 func reply(w http.ResponseWriter, code int, value any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
-	_ = json.NewEncoder(w).Encode(value) // the client sees that it is cut off
+	_ = json.NewEncoder(w).Encode(value) // the client sees a truncated response
 }

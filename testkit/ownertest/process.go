@@ -143,7 +143,7 @@ func (p *process) try(o outcome, changes ...dns.Change) (refused []dns.Change, e
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	send = markersFirst(send)
+	send = ownershipFirst(send)
 	p.zone.SetHooks(inmemory.Hooks{
 		Before: func(_ context.Context, c inmemory.Call) error {
 			if c.Operation == inmemory.Apply && o.only {
@@ -191,8 +191,8 @@ func (p *process) conclude(changes []dns.Change, err error) {
 	}
 }
 
-// markersFirst moves creations of ownership records before those of the record sets that they describe.
-func markersFirst(changes []dns.Change) []dns.Change {
+// ownershipFirst moves creations of ownership records before those of the record sets that they describe.
+func ownershipFirst(changes []dns.Change) []dns.Change {
 	first := func(c dns.Change) bool {
 		_, marker := c.RecordSet().Labels[dns.LabelOwnedRecord]
 		return marker && c.Old == nil
@@ -228,9 +228,9 @@ func (p *process) ours(r *dns.RecordSet) {
 	}
 }
 
-// foreign checks that a record set exists and isn't ours, and that the registry refuses to delete and to
+// notOurs checks that a record set exists and isn't ours, and that the registry refuses to delete and to
 // update it.
-func (p *process) foreign(r *dns.RecordSet) {
+func (p *process) notOurs(r *dns.RecordSet) {
 	p.t.Helper()
 	p.there(r)
 	listed := p.current(r)
@@ -251,12 +251,12 @@ func (p *process) foreign(r *dns.RecordSet) {
 func (p *process) stays(r *dns.RecordSet) {
 	p.t.Helper()
 	p.list()
-	p.foreign(r)
+	p.notOurs(r)
 	for range 2 {
 		next := p.start(p.id)
-		next.foreign(r)
+		next.notOurs(r)
 		next.list()
-		next.foreign(r)
+		next.notOurs(r)
 	}
 }
 

@@ -174,7 +174,7 @@ var scenarios = []scenario{
 		next.change(dns.Change{Old: next.current(r), New: r})
 		next.ours(r)
 		s.start("me").ours(r)
-		s.start("old").foreign(r)
+		s.start("old").notOurs(r)
 	}},
 	{"two types", func(s *sharedZone) {
 		p := s.start("me")
@@ -184,7 +184,7 @@ var scenarios = []scenario{
 		s.put(six)
 		p.list()
 		p.ours(four)
-		p.foreign(six)
+		p.notOurs(six)
 		p.change(dns.Change{Old: p.current(four)})
 		p.stays(six)
 	}},
@@ -193,14 +193,14 @@ var scenarios = []scenario{
 		r := address("www", "192.0.2.1")
 		one.change(dns.Change{New: r})
 		two.list()
-		two.foreign(r)
+		two.notOurs(r)
 		four := address("www", "192.0.2.4")
 		four.Type, four.Targets = dns.TypeAAAA, []string{"2001:db8::1"}
 		two.change(dns.Change{New: four})
 		two.ours(four)
 		one.list()
 		one.ours(r)
-		one.foreign(four)
+		one.notOurs(four)
 	}},
 	{"two processes of one owner in a row", func(s *sharedZone) {
 		one := s.start("me")

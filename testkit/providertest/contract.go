@@ -157,7 +157,7 @@ func throttling(t *testing.T, o Options) {
 		z.zone = z.find()
 		z.background = z.records(z.p)
 		if busy.next == nil {
-			return // It doesn't speak HTTP, or not through Wrap.
+			return // The provider doesn't use HTTP, or not through Wrap.
 		}
 		for _, writes := range []bool{true, false} {
 			busy.start(writes)

@@ -64,7 +64,7 @@ func playTypeChanges(t *testing.T, o Options, seed uint64) {
 			state[name] = next
 		} else {
 			// Ownership records that a refusal left are ignored here.
-			z.mend(state)
+			z.restore(state)
 		}
 	}
 	if texts {
@@ -155,8 +155,8 @@ func (z *zone) changesOf(name string, next []record) []dns.Change {
 	return changes
 }
 
-// mend brings the zone into a state after a refusal, without faults, through another process.
-func (z *zone) mend(state map[string][]record) {
+// restore brings the zone into a state after a refusal, without faults, through another process.
+func (z *zone) restore(state map[string][]record) {
 	z.t.Helper()
 	other := z.otherWriter()
 	for name, records := range state {

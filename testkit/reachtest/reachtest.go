@@ -155,21 +155,21 @@ func (h *handler) forward(w http.ResponseWriter, r *http.Request, pod string) {
 		u := websocket.Upgrader{Subprotocols: []string{"SPDY/3.1+" + portforward.PortForwardProtocolV1Name}}
 		conn, err := u.Upgrade(w, r, nil)
 		if err != nil {
-			return // the client was told
+			return // the client has the error
 		}
 		if connection, err = spdy.NewServerConnection(portforward.NewTunnelingConnection("server", conn), s.stream); err != nil {
 			return
 		}
 	default:
 		if _, err := httpstream.Handshake(r, w, []string{portforward.PortForwardProtocolV1Name}); err != nil {
-			return // the client was told
+			return // the client has the error
 		}
 		if connection = spdy.NewResponseUpgrader().UpgradeResponse(w, r, s.stream); connection == nil {
 			return
 		}
 	}
 	<-connection.CloseChan()
-	_ = connection.Close() // it is closed
+	_ = connection.Close() // closed already
 	s.streams.Wait()
 }
 
@@ -201,7 +201,7 @@ func (s *session) stream(stream httpstream.Stream, replied <-chan struct{}) erro
 	s.streams.Go(func() {
 		<-replied
 		if err := s.copy(stream, s.Ports[s.pod+":"+port]); err != nil {
-			_, _ = io.WriteString(failures, err.Error()) // it is for the client only
+			_, _ = io.WriteString(failures, err.Error()) // only the client needs the error
 		}
 		_ = failures.Close()
 		_ = stream.Close()

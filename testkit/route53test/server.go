@@ -194,7 +194,7 @@ func (s *Server) requestID() string {
 func (s *Server) write(w http.ResponseWriter, status int, answer any) {
 	text, err := xml.Marshal(answer)
 	if err != nil {
-		panic(err) // The answers are types of this package.
+		panic(err) // Responses are types of this package.
 	}
 	w.Header().Set("Content-Type", "text/xml")
 	w.Header().Set("x-amzn-RequestId", s.requestID())

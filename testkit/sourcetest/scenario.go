@@ -48,14 +48,14 @@ func RunIn(t *testing.T, plugin source.Plugin, dir string) {
 func RunReal(t *testing.T, plugin source.Plugin, cluster *kubetest.Cluster, name string) {
 	t.Helper()
 	archive := parse(t, filepath.Join("testdata", name+".txtar"))
-	run := &scenario{t: t, plugin: plugin, world: newRealWorld(t, cluster), archive: archive, real: true}
+	run := &scenario{t: t, plugin: plugin, backend: newRealBackend(t, cluster), archive: archive, real: true}
 	run.play()
 }
 
 func runScenario(t *testing.T, plugin source.Plugin, path string) {
 	t.Helper()
 	archive := parse(t, path)
-	run := &scenario{t: t, plugin: plugin, world: newMemoryWorld(plugin, flagsIn(archive)), archive: archive}
+	run := &scenario{t: t, plugin: plugin, backend: newMemoryBackend(plugin, flagsIn(archive)), archive: archive}
 	run.play()
 	if *update && !t.Failed() {
 		if err := os.WriteFile(path, txtar.Format(archive), 0o644); err != nil {
@@ -90,7 +90,7 @@ func parse(t *testing.T, path string) *txtar.Archive {
 type scenario struct {
 	t       *testing.T
 	plugin  source.Plugin
-	world   world
+	backend backend
 	archive *txtar.Archive
 	real    bool
 
@@ -118,9 +118,9 @@ func (s *scenario) do(file *txtar.File) error {
 		return nil
 	case word == "apply" && s.scene == nil:
 		// These objects exist before the source is opened.
-		return s.world.apply(string(file.Data))
+		return s.backend.apply(string(file.Data))
 	case word == "error":
-		_, err := open(s.t, s.plugin, s.world, s.flags)
+		_, err := open(s.t, s.plugin, s.backend, s.flags)
 		if err == nil {
 			return errors.New("Open gave no error")
 		}
@@ -151,7 +151,7 @@ func (s *scenario) do(file *txtar.File) error {
 func (s *scenario) begin() (err error) {
 	s.t.Helper()
 	if s.scene == nil {
-		s.scene, err = open(s.t, s.plugin, s.world, s.flags)
+		s.scene, err = open(s.t, s.plugin, s.backend, s.flags)
 	}
 	return err
 }

@@ -26,10 +26,10 @@ const patience = 10 * time.Second
 
 // Scene is a running source with the objects that it reads.
 type Scene struct {
-	t      testing.TB
-	source source.Source
-	world  world
-	log    *slog.Logger
+	t       testing.TB
+	source  source.Source
+	backend backend
+	log     *slog.Logger
 	// late is the resource whose tables FillRest fills; empty for none.
 	late string
 	// kinds are the kinds of objects with records.
@@ -38,9 +38,9 @@ type Scene struct {
 	versions []func() string
 
 	mu sync.Mutex
-	// told has the keys of calls of Changed since the last reading, unchecked those since the last step, and
+	// changedKeys has the keys of calls of Changed since the last reading, unchecked those since the last step, and
 	// ever all of them.
-	told, unchecked, ever map[source.Key]bool
+	changedKeys, unchecked, ever map[source.Key]bool
 
 	// asked is the wanted records of each object after the last step.
 	asked map[source.Key]string
@@ -66,13 +66,13 @@ func (s *Scene) report(_ kube.ObjectRef, p kube.Problem) {
 // that several kinds of sources read. The error is that of the flags or of [source.Config].
 func Open(t testing.TB, plugin source.Plugin, flags ...string) (*Scene, error) {
 	t.Helper()
-	return open(t, plugin, newMemoryWorld(plugin, flags), flags)
+	return open(t, plugin, newMemoryBackend(plugin, flags), flags)
 }
 
 // MustOpen is [Open] with existing objects. An error fails the test.
 func MustOpen(t testing.TB, plugin source.Plugin, manifests string, flags ...string) *Scene {
 	t.Helper()
-	w := newMemoryWorld(plugin, flags)
+	w := newMemoryBackend(plugin, flags)
 	if err := w.apply(manifests); err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func MustOpen(t testing.TB, plugin source.Plugin, manifests string, flags ...str
 // called.
 func OpenWithout(t testing.TB, plugin source.Plugin, resource, manifests string, flags ...string) *Scene {
 	t.Helper()
-	w := newMemoryWorld(plugin, flags)
+	w := newMemoryBackend(plugin, flags)
 	if err := w.apply(manifests); err != nil {
 		t.Fatal(err)
 	}
@@ -106,14 +106,14 @@ func (s *Scene) FillRest() {
 	s.fill(slices.DeleteFunc(slices.Clone(s.source.Tables), func(t kube.AnyTable) bool { return t.Resource().Resource != late }))
 }
 
-func open(t testing.TB, plugin source.Plugin, w world, flags []string) (*Scene, error) {
+func open(t testing.TB, plugin source.Plugin, w backend, flags []string) (*Scene, error) {
 	t.Helper()
 	return openLate(t, plugin, w, "", flags)
 }
 
-func openLate(t testing.TB, plugin source.Plugin, w world, late string, flags []string) (*Scene, error) {
+func openLate(t testing.TB, plugin source.Plugin, w backend, late string, flags []string) (*Scene, error) {
 	t.Helper()
-	s := &Scene{t: t, world: w, late: late, told: map[source.Key]bool{}, unchecked: map[source.Key]bool{}, ever: map[source.Key]bool{}}
+	s := &Scene{t: t, backend: w, late: late, changedKeys: map[source.Key]bool{}, unchecked: map[source.Key]bool{}, ever: map[source.Key]bool{}}
 	config := plugin.New()
 	set, options := flagsOf(plugin, config)
 	if err := set.Parse(flags); err != nil {
@@ -159,7 +159,7 @@ func flagsOf(plugin source.Plugin, config source.Config) (*pflag.FlagSet, *sourc
 // fill fills tables of the source until the test ends.
 func (s *Scene) fill(tables []kube.AnyTable) {
 	s.t.Helper()
-	cluster, err := kube.New(kube.Options{Config: s.world.config(), Logger: s.log, Report: s.report}, tables...)
+	cluster, err := kube.New(kube.Options{Config: s.backend.config(), Logger: s.log, Report: s.report}, tables...)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -190,13 +190,13 @@ func (s *Scene) background(f func(context.Context) error) {
 func (s *Scene) changed(k source.Key) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.told[k], s.unchecked[k], s.ever[k] = true, true, true
+	s.changedKeys[k], s.unchecked[k], s.ever[k] = true, true, true
 }
 
 // Apply creates or replaces objects, and waits until the source has seen them.
 func (s *Scene) Apply(manifests string) {
 	s.t.Helper()
-	if err := s.world.apply(manifests); err != nil {
+	if err := s.backend.apply(manifests); err != nil {
 		s.t.Fatal(err)
 	}
 	s.check()
@@ -206,7 +206,7 @@ func (s *Scene) Apply(manifests string) {
 // Gateway.networking.istio.io.
 func (s *Scene) Delete(kind string, key source.Key) {
 	s.t.Helper()
-	if err := s.world.delete(kind, key); err != nil {
+	if err := s.backend.delete(kind, key); err != nil {
 		s.t.Fatal(err)
 	}
 	s.check()
@@ -216,7 +216,7 @@ func (s *Scene) Delete(kind string, key source.Key) {
 // whose records have changed since the last check.
 func (s *Scene) check() {
 	s.t.Helper()
-	s.world.settle(s)
+	s.backend.settle(s)
 	s.mu.Lock()
 	told := s.unchecked
 	s.unchecked = map[source.Key]bool{}
@@ -227,7 +227,7 @@ func (s *Scene) check() {
 		}
 	}
 	asks := map[source.Key]string{}
-	for _, key := range s.world.own() {
+	for _, key := range s.backend.own() {
 		result := s.Evaluate(key)
 		asks[key] = show(result, "")
 		s.checkSkips(key, result)
@@ -249,14 +249,14 @@ func (s *Scene) check() {
 // Changed returns the keys with which the source called Changed since the last call of this method, sorted,
 // one on each line.
 func (s *Scene) Changed() string {
-	s.world.settle(s)
+	s.backend.settle(s)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var lines []string
-	for k := range s.told {
+	for k := range s.changedKeys {
 		lines = append(lines, s.shown(k)+"\n")
 	}
-	clear(s.told)
+	clear(s.changedKeys)
 	slices.Sort(lines)
 	return strings.Join(lines, "")
 }
@@ -273,7 +273,7 @@ func (s *Scene) shown(k source.Key) string {
 // doesn't, because changes may come in between.
 func (s *Scene) Evaluate(key source.Key) source.Result {
 	s.t.Helper()
-	if !s.world.still() {
+	if !s.backend.still() {
 		return s.source.Evaluate(key)
 	}
 	first, second := s.source.Evaluate(key), s.source.Evaluate(key)
@@ -317,7 +317,7 @@ func (s *Scene) Records() string {
 // All returns the results of all objects that the source knows.
 func (s *Scene) All() []source.Result {
 	s.t.Helper()
-	s.world.settle(s)
+	s.backend.settle(s)
 	var results []source.Result
 	for _, key := range s.keys() {
 		results = append(results, s.Evaluate(key))
@@ -335,7 +335,7 @@ func (s *Scene) Results() string {
 
 func (s *Scene) list(shows func(source.Result, string) string) string {
 	s.t.Helper()
-	s.world.settle(s)
+	s.backend.settle(s)
 	if s.source.Poll != nil {
 		records, err := s.source.Poll(s.t.Context())
 		return shows(source.Result{Records: records, Err: err}, "")
@@ -347,7 +347,7 @@ func (s *Scene) list(shows func(source.Result, string) string) string {
 		}
 	}
 	slices.Sort(blocks)
-	return s.world.written(strings.Join(blocks, ""))
+	return s.backend.written(strings.Join(blocks, ""))
 }
 
 // keys returns all keys with which Changed was ever called, and those of all objects, as far as they belong
@@ -361,7 +361,7 @@ func (s *Scene) keys() []source.Key {
 			all[key] = true
 		}
 	}
-	return slices.DeleteFunc(slices.Collect(maps.Keys(all)), func(k source.Key) bool { return !s.world.has(k) })
+	return slices.DeleteFunc(slices.Collect(maps.Keys(all)), func(k source.Key) bool { return !s.backend.has(k) })
 }
 
 // End checks that an unknown object has no records, then deletes all objects, one after the other, and checks
@@ -375,7 +375,7 @@ func (s *Scene) End() {
 			}
 		}
 	}
-	for _, object := range s.world.all() {
+	for _, object := range s.backend.all() {
 		s.Delete(object.Kind.String(), source.Key{Namespace: object.Namespace, Name: object.Name})
 	}
 	if left := s.Results(); left != "" {

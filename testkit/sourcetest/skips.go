@@ -45,10 +45,10 @@ func (s *Scene) checkKeys() {
 		s.t.Errorf("the source has tables and no Keys, so that nobody can ask about all its objects: set it to source.Keys(table)")
 		return
 	}
-	if !s.world.still() || s.late != "" {
+	if !s.backend.still() || s.late != "" {
 		return
 	}
-	exist, known := s.world.own(), s.source.Keys()
+	exist, known := s.backend.own(), s.source.Keys()
 	for _, key := range exist {
 		if !slices.Contains(known, key) {
 			s.t.Errorf("%s %s exists, and Keys doesn't have it", key.Kind, key)

@@ -22,37 +22,37 @@ import (
 	"github.com/signpostd/signpost/testkit/kubetest"
 )
 
-// world is the storage of a scene's objects.
-type world interface {
+// backend is the storage of a scene's objects.
+type backend interface {
 	config() *rest.Config
 	apply(manifests string) error
 	delete(kind string, key source.Key) error
-	// settle waits until the tables have seen everything, if the world can know that.
+	// settle waits until the tables have seen everything, if the backend can know that.
 	settle(*Scene)
 	// still reports whether, after settle, only the test itself makes changes.
 	still() bool
-	// own returns the keys of all objects of the source's own kinds, if the world can know them.
+	// own returns the keys of all objects of the source's own kinds, if the backend can know them.
 	own() []source.Key
-	// all returns all objects, if the world can know them.
+	// all returns all objects, if the backend can know them.
 	all() []objectserver.Object
 	// has reports whether an object belongs to the scene.
 	has(source.Key) bool
-	// written replaces names of the world in a text with those of the scene.
+	// written replaces names of the backend in a text with those of the scene.
 	written(text string) string
 }
 
 // defaultNamespace is the namespace of objects without one.
 const defaultNamespace = objectserver.DefaultNamespace
 
-// memoryWorld keeps its objects in an in-memory API server.
-type memoryWorld struct {
+// memoryBackend keeps its objects in an in-memory API server.
+type memoryBackend struct {
 	server *objectserver.Server
 	// kinds are the source's own kinds.
 	kinds []schema.GroupKind
 }
 
-func newMemoryWorld(plugin source.Plugin, flags []string) *memoryWorld {
-	m := &memoryWorld{}
+func newMemoryBackend(plugin source.Plugin, flags []string) *memoryBackend {
+	m := &memoryBackend{}
 	var all []schema.GroupKind
 	for _, r := range resourcesOf(plugin, flags) {
 		all = append(all, r.Kind.GroupKind())
@@ -72,9 +72,9 @@ func resourcesOf(plugin source.Plugin, flags []string) []source.Resource {
 	return config.Resources()
 }
 
-func (m *memoryWorld) config() *rest.Config { return m.server.Config() }
+func (m *memoryBackend) config() *rest.Config { return m.server.Config() }
 
-func (m *memoryWorld) apply(manifests string) error {
+func (m *memoryBackend) apply(manifests string) error {
 	objects, err := manifest.Decode(strings.NewReader(manifests))
 	if err != nil {
 		return err
@@ -106,7 +106,7 @@ func checkFields(obj *unstructured.Unstructured) error {
 	return nil
 }
 
-func (m *memoryWorld) delete(kind string, key source.Key) error {
+func (m *memoryBackend) delete(kind string, key source.Key) error {
 	if !m.server.Delete(objectserver.Object{Kind: schema.ParseGroupKind(kind), NamespacedName: types.NamespacedName{Namespace: key.Namespace, Name: key.Name}}) {
 		return fmt.Errorf("delete %s %s: there is none", kind, key)
 	}
@@ -115,7 +115,7 @@ func (m *memoryWorld) delete(kind string, key source.Key) error {
 
 // settle sends bookmarks and waits until every table has reached them. Then the handlers of the tables were
 // called for everything before.
-func (m *memoryWorld) settle(s *Scene) {
+func (m *memoryBackend) settle(s *Scene) {
 	s.t.Helper()
 	if len(s.versions) == 0 {
 		return
@@ -131,9 +131,9 @@ func (m *memoryWorld) settle(s *Scene) {
 	})
 }
 
-func (m *memoryWorld) still() bool { return true }
+func (m *memoryBackend) still() bool { return true }
 
-func (m *memoryWorld) own() []source.Key {
+func (m *memoryBackend) own() []source.Key {
 	var keys []source.Key
 	for _, o := range m.server.Objects() {
 		if slices.Contains(m.kinds, o.Kind) {
@@ -143,13 +143,13 @@ func (m *memoryWorld) own() []source.Key {
 	return keys
 }
 
-func (m *memoryWorld) all() []objectserver.Object { return m.server.Objects() }
+func (m *memoryBackend) all() []objectserver.Object { return m.server.Objects() }
 
-func (m *memoryWorld) has(source.Key) bool        { return true }
-func (m *memoryWorld) written(text string) string { return text }
+func (m *memoryBackend) has(source.Key) bool        { return true }
+func (m *memoryBackend) written(text string) string { return text }
 
-// realWorld is a namespace of a real API server. It can't know when tables have seen a change.
-type realWorld struct {
+// realBackend is a namespace of a real API server. It can't know when tables have seen a change.
+type realBackend struct {
 	t         testing.TB
 	cluster   *kubetest.Cluster
 	namespace string
@@ -157,13 +157,13 @@ type realWorld struct {
 	global, applied map[string]bool
 }
 
-func newRealWorld(t testing.TB, cluster *kubetest.Cluster) *realWorld {
-	return &realWorld{t: t, cluster: cluster, namespace: cluster.Namespace(t), global: map[string]bool{}, applied: map[string]bool{}}
+func newRealBackend(t testing.TB, cluster *kubetest.Cluster) *realBackend {
+	return &realBackend{t: t, cluster: cluster, namespace: cluster.Namespace(t), global: map[string]bool{}, applied: map[string]bool{}}
 }
 
-func (r *realWorld) config() *rest.Config { return r.cluster.Config }
+func (r *realBackend) config() *rest.Config { return r.cluster.Config }
 
-func (r *realWorld) apply(manifests string) error {
+func (r *realBackend) apply(manifests string) error {
 	objects, err := manifest.Decode(strings.NewReader(manifests))
 	if err != nil {
 		return err
@@ -179,7 +179,7 @@ func (r *realWorld) apply(manifests string) error {
 }
 
 // adopt deletes a cluster-scoped object at the end of the test.
-func (r *realWorld) adopt(obj *unstructured.Unstructured) {
+func (r *realBackend) adopt(obj *unstructured.Unstructured) {
 	if r.global[obj.GetName()] {
 		return
 	}
@@ -192,7 +192,7 @@ func (r *realWorld) adopt(obj *unstructured.Unstructured) {
 	})
 }
 
-func (r *realWorld) delete(kind string, key source.Key) error {
+func (r *realBackend) delete(kind string, key source.Key) error {
 	resource, err := r.resource(schema.ParseGroupKind(kind))
 	if err != nil {
 		return err
@@ -206,7 +206,7 @@ func (r *realWorld) delete(kind string, key source.Key) error {
 }
 
 // resource returns the resource of a kind.
-func (r *realWorld) resource(kind schema.GroupKind) (schema.GroupVersionResource, error) {
+func (r *realBackend) resource(kind schema.GroupKind) (schema.GroupVersionResource, error) {
 	lists, err := r.cluster.Client.Discovery().ServerPreferredResources()
 	if err != nil {
 		return schema.GroupVersionResource{}, err
@@ -225,15 +225,15 @@ func (r *realWorld) resource(kind schema.GroupKind) (schema.GroupVersionResource
 	return schema.GroupVersionResource{}, fmt.Errorf("the API server has no %s", kind)
 }
 
-func (r *realWorld) settle(*Scene)              {}
-func (r *realWorld) still() bool                { return false }
-func (r *realWorld) own() []source.Key          { return nil }
-func (r *realWorld) all() []objectserver.Object { return nil }
+func (r *realBackend) settle(*Scene)              {}
+func (r *realBackend) still() bool                { return false }
+func (r *realBackend) own() []source.Key          { return nil }
+func (r *realBackend) all() []objectserver.Object { return nil }
 
-func (r *realWorld) has(k source.Key) bool {
+func (r *realBackend) has(k source.Key) bool {
 	return k.Namespace == r.namespace && r.applied[k.Name] || k.Namespace == "" && r.global[k.Name]
 }
 
-func (r *realWorld) written(text string) string {
+func (r *realBackend) written(text string) string {
 	return strings.ReplaceAll(text, r.namespace, defaultNamespace)
 }
