@@ -105,7 +105,8 @@ func (n *nodes) get(name string, now time.Time) *watched.Node {
 	}
 }
 
-// complete reports whether a Node has everything that kubelet and cloud controller add soon after its creation.
+// complete reports whether a Node has everything that kubelet and cloud controller add soon after its
+// creation.
 func complete(n *watched.Node) bool { return n.Zone != "" && n.Ready && n.MilliCPU > 0 }
 
 // node returns a Node, or nil.

@@ -6,8 +6,8 @@ import (
 )
 
 const (
-	// failureThreshold is how many Services of a namespace, or how many namespaces, must fail without a success in
-	// between before the failures count as shared by all.
+	// failureThreshold is how many Services of a namespace, or how many namespaces, must fail without a
+	// success in between before the failures count as shared by all.
 	failureThreshold = 3
 	// probeFirst and probeLimit bound the delay between probes while the breaker is open. probeLimit is also
 	// how long Services may wait after the API server has recovered.
@@ -160,8 +160,8 @@ func (g *breaker) slow() {
 	}
 }
 
-// release returns the Services that need no longer wait: those that have not failed as untried, failing ones as
-// retried. The next probe is always in untried.
+// release returns the Services that need no longer wait: those that have not failed as untried, failing ones
+// as retried. The next probe is always in untried.
 func (g *breaker) release(now time.Time) (untried, retried []Key) {
 	if g.open {
 		if key, ok := g.nextProbe(now); ok {

@@ -18,8 +18,8 @@ import (
 // its response. Objects, of type T, belong to the Service that they are made for; an object has one write at
 // a time.
 type Overlay[T metav1.Object] struct {
-	// version returns the version up to which the table has seen everything. has reports whether the table has
-	// the object of a name and a UID.
+	// version returns the version up to which the table has seen everything. has reports whether the table
+	// has the object of a name and a UID.
 	version func() string
 	has     func(service Key, name string, uid types.UID) bool
 

@@ -2,9 +2,9 @@
 // EndpointSlice and so on, and what is reported as unusable. The destination role and package linked fill
 // catalogs with [CatalogTables] and [LinkedTables]; a new kind gets a file here and a line there.
 //
-// The limits of what is accepted from an object are in one place, limits.go. The controllers and the sources of
-// DNS records keep other things of the same objects. They make their kinds from these with [kube.Retrim], so
-// that all tables of a resource share one watch. [Labels] and [ReportTo] are for them, too.
+// The limits of what is accepted from an object are in one place, limits.go. The controllers and the sources
+// of DNS records keep other things of the same objects. They make their kinds from these with [kube.Retrim],
+// so that all tables of a resource share one watch. [Labels] and [ReportTo] are for them, too.
 //
 // # Concurrency
 //

@@ -136,8 +136,8 @@ func (s *Set) Run(ctx context.Context) error {
 func (s *Set) notify() { notify(s.notified) }
 
 // reconcile starts and forgets clusters according to the Secrets. A cluster that was read with a deleted
-// Secret is forgotten even if another Secret links it: that one starts afresh, so that deleted credentials are
-// never used.
+// Secret is forgotten even if another Secret links it: that one starts afresh, so that deleted credentials
+// are never used.
 func (s *Set) reconcile(ctx context.Context) {
 	all := s.table.List()
 	wanted := s.review(all)

@@ -147,7 +147,8 @@ func validName(name string) bool {
 	return true
 }
 
-// conflicts checks a record against the other records of its name (API reference, notes on creating a record).
+// conflicts checks a record against the other records of its name (API reference, notes on creating a
+// record).
 func (b *batching) conflicts(r *Record) *Fault {
 	combined := len(r.Content)
 	for _, id := range slices.Compact(slices.Sorted(slices.Values(b.byName[r.Name]))) {

@@ -43,7 +43,8 @@ func WithCRDs(dir string) Option {
 	return func(options *Options) { options.CRDs = dir }
 }
 
-// Main runs the tests and stops the shared cluster. TestMain calls it and returns; package testing then exits.
+// Main runs the tests and stops the shared cluster. TestMain calls it and returns; package testing then
+// exits.
 func Main(m *testing.M, options ...Option) {
 	Wrap(m, options...).Run()
 }

@@ -85,8 +85,8 @@ func (c stale) run(z *zone, texts bool) {
 	}
 }
 
-// otherWriter returns the zone as another writer uses it: through a provider of its own if the zone outlives the
-// provider.
+// otherWriter returns the zone as another writer uses it: through a provider of its own if the zone outlives
+// the provider.
 func (z *zone) otherWriter() *zone {
 	z.t.Helper()
 	other := *z

@@ -35,8 +35,8 @@ type Options struct {
 
 // Figures are the results of [Measure].
 type Figures struct {
-	// First are the requests of the first publication, by operation, Idle those of an hour without changes, and
-	// Singles those of 100 changes, one every seven seconds.
+	// First are the requests of the first publication, by operation, Idle those of an hour without changes,
+	// and Singles those of 100 changes, one every seven seconds.
 	First, Idle, Singles map[string]int
 	// FirstTook is how long the first publication took.
 	FirstTook time.Duration

@@ -38,8 +38,8 @@ type Scene struct {
 	versions []func() string
 
 	mu sync.Mutex
-	// changedKeys has the keys of calls of Changed since the last reading, unchecked those since the last step, and
-	// ever all of them.
+	// changedKeys has the keys of calls of Changed since the last reading, unchecked those since the last
+	// step, and ever all of them.
 	changedKeys, unchecked, ever map[source.Key]bool
 
 	// asked is the wanted records of each object after the last step.
