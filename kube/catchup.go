@@ -78,7 +78,7 @@ func Versions(tables ...AnyTable) map[string]string {
 	versions := map[string]string{}
 	for _, t := range tables {
 		for _, p := range t.parts() {
-			versions[p.named()] = p.watches.lastChange()
+			versions[p.label()] = p.watches.lastChange()
 		}
 	}
 	return versions
@@ -91,7 +91,7 @@ func Contain(ctx context.Context, versions map[string]string, tables ...AnyTable
 	defer look.Stop()
 	for _, t := range tables {
 		for _, p := range t.parts() {
-			for !p.watches.contain(versions[p.named()]) {
+			for !p.watches.contain(versions[p.label()]) {
 				select {
 				case <-look.C:
 				case <-ctx.Done():
@@ -107,7 +107,7 @@ func Contain(ctx context.Context, versions map[string]string, tables ...AnyTable
 func (p *part) catchUp(ctx context.Context) error {
 	p.watches.shorten(1)
 	defer p.watches.shorten(-1)
-	want, err := p.present(ctx)
+	want, err := p.currentVersion(ctx)
 	if err != nil || want == "" {
 		return err
 	}
@@ -121,26 +121,26 @@ func (p *part) catchUp(ctx context.Context) error {
 		select {
 		case <-look.C:
 		case <-ctx.Done():
-			return fmt.Errorf("catch up with %s: the tables are at version %q, not at %s: %w", p.named(), p.watches.progress(), want, context.Cause(ctx))
+			return fmt.Errorf("catch up with %s: the tables are at version %q, not at %s: %w", p.label(), p.watches.progress(), want, context.Cause(ctx))
 		}
 	}
 	return nil
 }
 
-// named returns the resource and the namespace of the part, for errors and as a key.
-func (p *part) named() string {
+// label returns the resource and the namespace of the part, for errors and as a key.
+func (p *part) label() string {
 	if p.namespace == "" {
 		return p.feed.resource.GroupResource().String()
 	}
 	return p.feed.resource.GroupResource().String() + " in namespace " + p.namespace
 }
 
-// present returns the current resource version, and reports a rewind if the tables remember a higher one. The
-// version is empty if the cluster lacks the kind.
-func (p *part) present(ctx context.Context) (string, error) {
+// currentVersion returns the current resource version, and reports a rewind if the tables remember a higher
+// one. The version is empty if the cluster lacks the kind.
+func (p *part) currentVersion(ctx context.Context) (string, error) {
 	var delay retry
 	for {
-		version, err := p.source.present(ctx)
+		version, err := p.source.currentVersion(ctx)
 		if err == nil {
 			_, err = resourceversion.CompareResourceVersion(version, version)
 		}
@@ -153,14 +153,14 @@ func (p *part) present(ctx context.Context) (string, error) {
 		}
 		pause(ctx, delay.next(retryLimit))
 		if ctx.Err() != nil {
-			return "", fmt.Errorf("catch up with %s: read its current version: %w (%v)", p.named(), context.Cause(ctx), err)
+			return "", fmt.Errorf("catch up with %s: read its current version: %w (%v)", p.label(), context.Cause(ctx), err)
 		}
 	}
 }
 
-// present returns the version that a listing would have now. A listing without a resource version is a
+// currentVersion returns the version that a listing would have now. A listing without a resource version is a
 // consistent read. The request has no selector, so that the API server need not search for a selected object.
-func (s *source) present(ctx context.Context) (string, error) {
+func (s *source) currentVersion(ctx context.Context) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, catchUpRequest)
 	defer cancel()
 	list := &metav1.PartialObjectMetadataList{}
@@ -240,9 +240,10 @@ func (w *watches) replace(before time.Time) {
 	}
 }
 
-// saw records that the tables contain everything up to version, and whether that is the version of a change.
-// After a rewind it does nothing until the next listing, because the old watch may still deliver events.
-func (w *watches) saw(version string, change bool) {
+// advance records that the tables contain everything up to version, and whether that is the version of a
+// change. After a rewind it does nothing until the next listing, because the old watch may still deliver
+// events.
+func (w *watches) advance(version string, change bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.version == "" {

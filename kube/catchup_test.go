@@ -399,8 +399,8 @@ func TestCatchUpCountsHandlers(t *testing.T) {
 func TestVersionsOfChanges(t *testing.T) {
 	var w watches
 	w.filledTo("10")
-	w.saw("12", true)
-	w.saw("20", false)
+	w.advance("12", true)
+	w.advance("20", false)
 	if got := w.lastChange(); got != "12" {
 		t.Errorf("the last change is %s, want 12", got)
 	}
@@ -416,15 +416,15 @@ func TestVersionsOfChanges(t *testing.T) {
 func TestLateChangeAfterARewind(t *testing.T) {
 	var w watches
 	w.filledTo("10")
-	w.saw("12", true)
+	w.advance("12", true)
 	w.forget()
-	w.saw("13", true)
-	w.saw("14", false)
+	w.advance("13", true)
+	w.advance("14", false)
 	if w.progress() != "" || w.lastChange() != "" || w.contain("1") {
 		t.Errorf("after a rewind the tables have come to %q, with a change at %q", w.progress(), w.lastChange())
 	}
 	w.filledTo("5")
-	w.saw("6", true)
+	w.advance("6", true)
 	if w.progress() != "6" || w.lastChange() != "6" {
 		t.Errorf("after the listing the tables have come to %q, with a change at %q", w.progress(), w.lastChange())
 	}

@@ -171,7 +171,7 @@ func readerConfig(cfg *rest.Config) (*rest.Config, *dialer) {
 // assemble adds a feed for each resource of the tables.
 func (c *Cluster) assemble(o Options, cfg *rest.Config, client *http.Client, tables []AnyTable) error {
 	for _, t := range tables {
-		f, err := c.feedFor(t.spec().named(tables), o)
+		f, err := c.feedFor(t.spec().withName(tables), o)
 		if err != nil {
 			return err
 		}

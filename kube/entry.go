@@ -88,9 +88,9 @@ func (m *entries) of(obj any) (*entry, error) {
 	return e, nil
 }
 
-// named returns an entry with the name and version of an object in protobuf, which is all that a deletion
+// header returns an entry with the name and version of an object in protobuf, which is all that a deletion
 // needs.
-func (m *entries) named(message []byte) (*entry, messageMeta, error) {
+func (m *entries) header(message []byte) (*entry, messageMeta, error) {
 	meta, err := readMetadata(message)
 	return m.entry(m.feed.scope.InternBytes(meta.namespace), string(meta.name), string(meta.version), 0), meta, err
 }
@@ -98,7 +98,7 @@ func (m *entries) named(message []byte) (*entry, messageMeta, error) {
 // read returns the entry of an object in protobuf. It decodes the object only if a table has no Kind.Read. It
 // overwrites the message.
 func (m *entries) read(message []byte, objects *objects) (*entry, error) {
-	e, meta, err := m.named(message)
+	e, meta, err := m.header(message)
 	if err != nil {
 		return nil, fmt.Errorf("metadata: %w", err)
 	}

@@ -88,7 +88,7 @@ func (e *events) open(kind watch.EventType, encoded []byte) (runtime.Object, err
 	case watch.Bookmark:
 		return e.objects.decode(message)
 	case watch.Deleted:
-		gone, _, err := e.entries.named(message)
+		gone, _, err := e.entries.header(message)
 		return gone, err
 	default:
 		return e.entries.read(message, e.objects)

@@ -77,9 +77,9 @@ func (r watchSpec) with(other watchSpec) (watchSpec, error) {
 	return r, nil
 }
 
-// named fills in the kind and the lag if they are empty: from the first table that watches the resource and
-// has a name, else from the resource.
-func (r watchSpec) named(tables []AnyTable) watchSpec {
+// withName fills in the kind and the lag if they are empty: from the first table that watches the resource
+// and has a name, else from the resource.
+func (r watchSpec) withName(tables []AnyTable) watchSpec {
 	for _, t := range tables {
 		if other := t.spec(); r.kind == "" && other.resource == r.resource {
 			r.kind, r.lag = other.kind, other.lag

@@ -99,18 +99,18 @@ func (p *part) beforeFilling(ctx context.Context) {
 	}
 }
 
-// saw records that the tables contain everything up to a version from the API server, and whether it is the
-// version of a change.
-func (p *part) saw(version string, change bool) {
+// advance records that the tables contain everything up to a version from the API server, and whether it is
+// the version of a change.
+func (p *part) advance(version string, change bool) {
 	if !p.rewinds.compare(p, version) {
-		p.watches.saw(version, change)
+		p.watches.advance(version, change)
 	}
 }
 
 // continued returns nil if a watch may continue at the version of the tables, because the API server hasn't
 // gone back behind it. The watch itself would not fail: it silently waits for that version.
 func (p *part) continued(ctx context.Context) error {
-	version, err := p.source.present(ctx)
+	version, err := p.source.currentVersion(ctx)
 	if err == nil && p.rewinds.compare(p, version) {
 		return errRewound
 	}

@@ -36,7 +36,7 @@ func (s *store) Update(obj any) error {
 	for _, t := range s.feed.tables {
 		t.put(e, s.version(e.version))
 	}
-	s.part.saw(e.version, true)
+	s.part.advance(e.version, true)
 	return nil
 }
 
@@ -51,7 +51,7 @@ func (s *store) Delete(obj any) error {
 	for _, t := range s.feed.tables {
 		t.remove(key{m.GetNamespace(), m.GetName()}, s.version(m.GetResourceVersion()))
 	}
-	s.part.saw(m.GetResourceVersion(), true)
+	s.part.advance(m.GetResourceVersion(), true)
 	if s.part.removable() {
 		s.part.suspect()
 	}
@@ -103,9 +103,9 @@ func (s *store) Resync() error { return nil }
 // Bookmark implements cache.ReflectorBookmarkStore.
 func (s *store) Bookmark(version string) error {
 	for _, t := range s.feed.tables {
-		t.saw(s.version(version))
+		t.advance(s.version(version))
 	}
-	s.part.saw(version, false)
+	s.part.advance(version, false)
 	s.part.state.bookmarked()
 	return nil
 }

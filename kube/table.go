@@ -84,7 +84,7 @@ type AnyTable interface {
 	put(e *entry, version string)
 	remove(k key, version string)
 	replace(listing)
-	saw(version string)
+	advance(version string)
 }
 
 // listing is all objects of a part of a feed at one moment.
@@ -255,13 +255,13 @@ func (t *Table[T]) read(message []byte) (kept any, err error) {
 
 func (t *Table[T]) put(e *entry, version string) {
 	c := t.store(e)
-	t.saw(version)
+	t.advance(version)
 	t.callHandlers(c)
 }
 
 func (t *Table[T]) remove(k key, version string) {
 	c := t.drop(k)
-	t.saw(version)
+	t.advance(version)
 	t.callHandlers(c)
 }
 
@@ -281,7 +281,7 @@ func (t *Table[T]) replace(l listing) {
 	for _, k := range gone {
 		note(t.drop(k))
 	}
-	t.saw(l.version)
+	t.advance(l.version)
 	for _, c := range changes {
 		t.callHandlers(c)
 	}
@@ -321,8 +321,8 @@ func (t *Table[T]) makeRoom(rows int) {
 	t.rows = make(map[key]row[T], rows)
 }
 
-// saw records that the table contains every change up to a version.
-func (t *Table[T]) saw(version string) { t.version.Store(&version) }
+// advance records that the table contains every change up to a version.
+func (t *Table[T]) advance(version string) { t.version.Store(&version) }
 
 // store stores the new value of an object, unless it equals the old one.
 func (t *Table[T]) store(e *entry) change[T] {

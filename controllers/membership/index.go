@@ -53,7 +53,7 @@ func (x *Index[W]) DeleteService(key types.NamespacedName) {
 		return
 	}
 	x.namespaces[key.Namespace].removeService(s)
-	x.tidy(key.Namespace)
+	x.removeIfEmpty(key.Namespace)
 }
 
 // Put adds a workload, or replaces the one of its name, and returns the names of the affected Services: those
@@ -106,7 +106,7 @@ func (x *Index[W]) Delete(key types.NamespacedName) []string {
 	}
 	delete(ns.workloads, key.Name)
 	x.leave(ns, at)
-	x.tidy(key.Namespace)
+	x.removeIfEmpty(key.Namespace)
 	return at.group.services
 }
 
@@ -211,8 +211,8 @@ func (x *Index[W]) namespace(name string) *namespace[W] {
 	return ns
 }
 
-// tidy removes a namespace that is empty.
-func (x *Index[W]) tidy(name string) {
+// removeIfEmpty removes a namespace that is empty.
+func (x *Index[W]) removeIfEmpty(name string) {
 	if ns := x.namespaces[name]; len(ns.services) == 0 && len(ns.workloads) == 0 {
 		delete(x.namespaces, name)
 	}

@@ -80,7 +80,7 @@ func write[T any, P object[T]](ctx context.Context, r *requests, method, namespa
 	made := *what
 	metadata := P(&made).GetObjectMeta().(*metav1.ObjectMeta)
 	metadata.Namespace, metadata.UID, metadata.ResourceVersion = namespace, "", ""
-	if err := readAnswer(answer, metadata); err != nil {
+	if err := readResponse(answer, metadata); err != nil {
 		return nil, fmt.Errorf("read the response: %w", err)
 	}
 	if metadata.UID == "" || metadata.ResourceVersion == "" {
@@ -95,9 +95,9 @@ var metadataFields = wire.Fields{
 	Varints: 1 << wire.MetadataGeneration,
 }
 
-// readAnswer reads the metadata fields of a response that the API server sets. It skips the others, of which
-// the managed fields are the largest.
-func readAnswer(answer []byte, into *metav1.ObjectMeta) error {
+// readResponse reads the metadata fields of a response that the API server sets. It skips the others, of
+// which the managed fields are the largest.
+func readResponse(answer []byte, into *metav1.ObjectMeta) error {
 	if !kube.IsProtobuf(answer) {
 		var object metav1.PartialObjectMetadata
 		if err := json.Unmarshal(answer, &object); err != nil {

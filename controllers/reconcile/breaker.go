@@ -67,13 +67,13 @@ func newBreaker(failing map[Key]bool, child func(Key) string) *breaker {
 // admits reports whether a Service may be synced now.
 func (g *breaker) admits(key Key, now time.Time) bool {
 	if g.open {
-		return !g.probing && !now.Before(g.from(key))
+		return !g.probing && !now.Before(g.probeFrom(key))
 	}
 	return g.allowed == 0 || g.running < g.allowed
 }
 
-// from returns from when on a Service may be the probe.
-func (g *breaker) from(key Key) time.Time {
+// probeFrom returns from when on a Service may be the probe.
+func (g *breaker) probeFrom(key Key) time.Time {
 	if !g.failing[key] && !g.failed[g.child(key)] && g.untriedFrom.Before(g.until) {
 		return g.untriedFrom
 	}

@@ -10,10 +10,10 @@ type holderClock struct {
 	asked   time.Time // when the last read was sent, by our clock
 }
 
-// saw records a read of the lease, which was sent and answered at these times of our clock. If the lease was
-// renewed since the previous read, known is true, and ahead is how much our clock is ahead of the holder's,
-// at least; negative if it is behind.
-func (c *holderClock) saw(holder string, renewed, sent, answered time.Time) (ahead time.Duration, known bool) {
+// observe records a read of the lease, which was sent and answered at these times of our clock. If the lease
+// was renewed since the previous read, known is true, and ahead is how much our clock is ahead of the
+// holder's, at least; negative if it is behind.
+func (c *holderClock) observe(holder string, renewed, sent, answered time.Time) (ahead time.Duration, known bool) {
 	last := *c
 	*c = holderClock{holder, renewed, sent}
 	if holder == "" || holder != last.holder || renewed.Equal(last.renewed) {

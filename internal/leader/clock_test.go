@@ -30,10 +30,10 @@ func TestHolderClock(t *testing.T) {
 		"ahead, and it's set back": {"b", -600, true, 610},
 	} {
 		var c holderClock
-		if _, known := c.saw("b", at(1), at(10), at(10.5)); known {
+		if _, known := c.observe("b", at(1), at(10), at(10.5)); known {
 			t.Error("one read says nothing")
 		}
-		ahead, known := c.saw(test.holder, at(test.renewed), at(11.5), at(12))
+		ahead, known := c.observe(test.holder, at(test.renewed), at(11.5), at(12))
 		if known != test.known || ahead.Seconds() != test.ahead {
 			t.Errorf("%s: %v %v, want %v %v", name, ahead, known, test.ahead, test.known)
 		}

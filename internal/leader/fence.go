@@ -56,7 +56,7 @@ func (f *Fence) enter(cancel context.CancelCauseFunc) (leave func(), err error) 
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	t := f.term
-	if t != nil && t.late() {
+	if t != nil && t.pastDeadline() {
 		t.endLocked(f.missed())
 	}
 	if f.term == nil {
@@ -65,7 +65,7 @@ func (f *Fence) enter(cancel context.CancelCauseFunc) (leave func(), err error) 
 	if cancel == nil {
 		return func() {}, nil
 	}
-	return t.attend(cancel), nil
+	return t.register(cancel), nil
 }
 
 // closed returns the error of everything that a closed fence refuses or ends.
@@ -106,9 +106,9 @@ func (t *term) renewed(sent time.Time) {
 		return
 	}
 	first := t.timer == nil
-	late := !first && t.late()
+	late := !first && t.pastDeadline()
 	t.deadline = sent.Add(f.limit)
-	if late || t.late() {
+	if late || t.pastDeadline() {
 		t.endLocked(f.missed())
 		return
 	}
@@ -127,7 +127,7 @@ func (t *term) expire() {
 	t.fence.mu.Lock()
 	defer t.fence.mu.Unlock()
 	// A renewal may have come while the timer fired.
-	if t.late() {
+	if t.pastDeadline() {
 		t.endLocked(t.fence.missed())
 	}
 }
@@ -170,14 +170,14 @@ func (t *term) endLocked(reason string) {
 	t.cancels = nil
 }
 
-// late reports whether the deadline has passed by either clock, because one of them may stand still, and the
-// other may be set back.
-func (t *term) late() bool {
+// pastDeadline reports whether the deadline has passed by either clock, because one of them may stand still,
+// and the other may be set back.
+func (t *term) pastDeadline() bool {
 	return !t.fence.now().Before(t.deadline) || !t.fence.wall().Before(t.deadline.Round(0))
 }
 
-// attend calls cancel when the term ends, unless leave is called before.
-func (t *term) attend(cancel context.CancelCauseFunc) (leave func()) {
+// register calls cancel when the term ends, unless leave is called before.
+func (t *term) register(cancel context.CancelCauseFunc) (leave func()) {
 	key := t.next
 	t.next++
 	t.cancels[key] = cancel

@@ -81,8 +81,8 @@ func newJournal(c Config, fence *Fence) (*journal, error) {
 	return j, nil
 }
 
-// saw records who holds the lease, and since when.
-func (j *journal) saw(holder string, since time.Time) {
+// observe records who holds the lease, and since when.
+func (j *journal) observe(holder string, since time.Time) {
 	j.mu.Lock()
 	changed := holder != j.holder
 	j.holder, j.since, j.seen = holder, since, time.Now()
@@ -105,7 +105,7 @@ func (j *journal) compareClocks(holder string, renewed, sent, answered time.Time
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	ahead, known := j.clock.saw(holder, renewed, sent, answered)
+	ahead, known := j.clock.observe(holder, renewed, sent, answered)
 	if !known {
 		return
 	}
@@ -214,7 +214,7 @@ func (j *journal) standsDown(s *StandDown) {
 // lost logs the error of the work after leadership was lost. Nothing depends on it, because the next leader
 // starts anew.
 func (j *journal) lost(err error) {
-	if err != nil && !toldToStop(err) {
+	if err != nil && !contextEnded(err) {
 		j.log.Warn("Work failed while leadership was lost", "err", err)
 	}
 }

@@ -35,8 +35,8 @@ func TestOneLineWhenRequestsSucceedAgain(t *testing.T) {
 	}
 	// Whoever sees another process lead writes no more, so nothing fails any more.
 	j.failed(write, errors.New("conflict"))
-	j.saw("b", time.Now())
-	j.saw("b", time.Now())
+	j.observe("b", time.Now())
+	j.observe("b", time.Now())
 	if n := holderInfo(); n != 2 {
 		t.Errorf("%d lines, want two:\n%s", n, &out)
 	}

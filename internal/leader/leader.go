@@ -176,7 +176,7 @@ func (e *Elector) term(ctx context.Context, lead func(context.Context) error) (a
 	}
 	var down *StandDown
 	switch {
-	case ctx.Err() != nil && (toldToStop(err) || errors.As(err, &down)):
+	case ctx.Err() != nil && (contextEnded(err) || errors.As(err, &down)):
 		return false, nil
 	case errors.As(err, &down):
 		e.journal.standsDown(down)
@@ -268,7 +268,7 @@ func (e *Elector) lead(ctx context.Context, work func(context.Context) error) er
 // workName is the name of the work's goroutines.
 func (e *Elector) workName() string { return "lease " + e.config.lease() }
 
-// toldToStop reports whether err only reports the end of the work's context.
-func toldToStop(err error) bool {
+// contextEnded reports whether err only reports the end of the work's context.
+func contextEnded(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, ErrNotLeading)
 }

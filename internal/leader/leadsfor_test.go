@@ -44,7 +44,7 @@ func TestLeadsFor(t *testing.T) {
 		if err != nil || lease.Annotations["kept"] != "yes" {
 			t.Fatalf("%v, annotations %v", err, lease.Annotations)
 		}
-		standby.journal.saw(*lease.Spec.HolderIdentity, lease.CreationTimestamp.Time)
+		standby.journal.observe(*lease.Spec.HolderIdentity, lease.CreationTimestamp.Time)
 		_, leadsFor, known := standby.LeaderLeadsFor()
 		return leadsFor, known
 	}

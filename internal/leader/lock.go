@@ -28,22 +28,22 @@ func (l *lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []b
 	switch {
 	case err == nil:
 		l.journal.succeeded(read)
-		l.saw(record)
+		l.observe(record)
 		l.journal.compareClocks(record.HolderIdentity, record.RenewTime.Time, sent, l.term.fence.wall())
 	case apierrors.IsNotFound(err):
 		l.journal.succeeded(read)
-		l.journal.saw("", time.Time{})
+		l.journal.observe("", time.Time{})
 	case ctx.Err() == nil:
 		l.journal.failed(read, err)
 	}
 	return record, raw, err
 }
 
-// saw records the holder. If it is another process, saw ends the term at once, because client-go would retry
-// until the renew deadline.
-func (l *lock) saw(record *resourcelock.LeaderElectionRecord) {
+// observe records the holder. If it is another process, saw ends the term at once, because client-go would
+// retry until the renew deadline.
+func (l *lock) observe(record *resourcelock.LeaderElectionRecord) {
 	holder := record.HolderIdentity
-	l.journal.saw(holder, record.AcquireTime.Time)
+	l.journal.observe(holder, record.AcquireTime.Time)
 	if holder != "" && holder != l.Identity() {
 		l.held = false
 		l.term.supplanted(holder)
@@ -70,7 +70,7 @@ func (l *lock) write(ctx context.Context, record resourcelock.LeaderElectionReco
 	case err == nil:
 		l.term.renewed(sent)
 		l.journal.succeeded(read, write)
-		l.journal.saw(record.HolderIdentity, record.AcquireTime.Time)
+		l.journal.observe(record.HolderIdentity, record.AcquireTime.Time)
 	case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err):
 		// Another process was faster; the next read shows which.
 	case ctx.Err() == nil:
@@ -98,7 +98,7 @@ func (l *lock) release(ctx context.Context) error {
 		}
 		err = l.Interface.Update(ctx, withoutHolder(record))
 		if err == nil {
-			l.journal.saw("", time.Time{})
+			l.journal.observe("", time.Time{})
 		}
 		// A cancelled renewal may arrive in between.
 		if !apierrors.IsConflict(err) {

@@ -51,7 +51,7 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	}
 	response, err := t.next.RoundTrip(t.guard(request.WithContext(ctx)))
 	if err != nil {
-		err = because(ctx, err)
+		err = causeOf(ctx, err)
 		done()
 		return nil, err
 	}
@@ -88,8 +88,8 @@ func (t *transport) guard(request *http.Request) *http.Request {
 	return request
 }
 
-// because returns the cause of ctx if that is the end of leadership, else err.
-func because(ctx context.Context, err error) error {
+// causeOf returns the cause of ctx if that is the end of leadership, else err.
+func causeOf(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); errors.Is(cause, ErrNotLeading) {
 		return cause
 	}
@@ -126,7 +126,7 @@ type responseBody struct {
 func (a *responseBody) Read(p []byte) (int, error) {
 	n, err := a.ReadCloser.Read(p)
 	if err != nil && err != io.EOF {
-		err = because(a.ctx, err)
+		err = causeOf(a.ctx, err)
 	}
 	return n, err
 }

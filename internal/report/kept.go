@@ -49,9 +49,9 @@ func newKept() *kept {
 	return &kept{order: list.New(), byHash: map[uint64]*list.Element{}, byObject: map[of][]uint64{}, hashes: map[uint64]uint64{}}
 }
 
-// met records that a problem was met. It drops the object's other problem at the same field, and the problems
-// of a former object of the same name.
-func (k *kept) met(p objectmeta.Problem, hash uint64, now time.Time) {
+// record records that a problem was met. It drops the object's other problem at the same field, and the
+// problems of a former object of the same name.
+func (k *kept) record(p objectmeta.Problem, hash uint64, now time.Time) {
 	if e, ok := k.byHash[hash]; ok {
 		e.Value.(*Known).Last = now
 		k.order.MoveToFront(e)

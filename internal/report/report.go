@@ -118,7 +118,7 @@ func (r *Reporter) Report(p objectmeta.Problem) {
 func (r *Reporter) remember(p objectmeta.Problem, hash uint64) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.kept.met(p, hash, time.Now())
+	r.kept.record(p, hash, time.Now())
 	if e, ok := r.seen[hash]; ok {
 		r.recent.MoveToFront(e)
 		return false

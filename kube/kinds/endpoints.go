@@ -41,7 +41,7 @@ func (d *fieldReader) subset(from *corev1.EndpointSubset, index int) catalog.Sub
 		name, fit := d.text(port.Name, labelLimit)
 		switch {
 		case !ok:
-			d.Add(d.notPort(port.Port), "subsets[%d].ports[%d].port", index, i)
+			d.Add(d.invalidPort(port.Port), "subsets[%d].ports[%d].port", index, i)
 		case !fit:
 			d.Add(d.unfit(port.Name, labelLimit)+", so the port is not used", "subsets[%d].ports[%d].name", index, i)
 		case tooMany(kept.Ports, name):
@@ -81,10 +81,10 @@ func (d *fieldReader) appendAddress(to *catalog.Subset, a *corev1.EndpointAddres
 	hostname := a.Hostname
 	switch {
 	case !known:
-		d.Add(d.notTarget(a.TargetRef, "a Pod"), at.path+".targetRef", at.subset, at.index)
+		d.Add(d.invalidTarget(a.TargetRef, "a Pod"), at.path+".targetRef", at.subset, at.index)
 		return
 	case !ok:
-		d.Add(d.notAddress(a.IP), at.path+".ip", at.subset, at.index)
+		d.Add(d.invalidAddress(a.IP), at.path+".ip", at.subset, at.index)
 		return
 	case !fits(hostname, labelLimit):
 		d.Add(d.unfit(hostname, labelLimit)+", so the hostname is not served", at.path+".hostname", at.subset, at.index)

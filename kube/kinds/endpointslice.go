@@ -100,7 +100,7 @@ func (d *fieldReader) slicePorts(ports []discoveryv1.EndpointPort) []catalog.Sub
 		name, fit := d.text(value(port.Name), labelLimit)
 		switch {
 		case !ok:
-			d.Add(d.notPort(*port.Port), "ports[%d].port", i)
+			d.Add(d.invalidPort(*port.Port), "ports[%d].port", i)
 		case !fit:
 			d.Add(d.unfit(*port.Name, labelLimit)+", so the port is not used", "ports[%d].name", i)
 		case tooMany(kept, name):
@@ -131,7 +131,7 @@ func tooManyOfAName(name string) string {
 func (d *fieldReader) sliceEndpoint(e *discoveryv1.Endpoint, index int) (catalog.SliceEndpoint, bool) {
 	target, ok := d.targetOf(e.TargetRef, catalog.Pod, catalog.ExternalWorkload)
 	if !ok {
-		d.Add(d.notTarget(e.TargetRef, "a Pod or an ExternalWorkload"), "endpoints[%d].targetRef", index)
+		d.Add(d.invalidTarget(e.TargetRef, "a Pod or an ExternalWorkload"), "endpoints[%d].targetRef", index)
 		return catalog.SliceEndpoint{}, false
 	}
 	texts := limited(d, e.Addresses, &d.addressRoom, "endpoints")
@@ -139,7 +139,7 @@ func (d *fieldReader) sliceEndpoint(e *discoveryv1.Endpoint, index int) (catalog
 	for i, text := range texts {
 		a, ok := address(text)
 		if !ok {
-			d.Add(d.notAddress(text), "endpoints[%d].addresses[%d]", index, i)
+			d.Add(d.invalidAddress(text), "endpoints[%d].addresses[%d]", index, i)
 			continue
 		}
 		addresses = append(addresses, a)

@@ -48,7 +48,7 @@ func (d *fieldReader) externalPorts(ports []workload.Port) []catalog.WorkloadPor
 		name, fit := d.text(port.Name, labelLimit)
 		switch {
 		case !ok:
-			d.Add(d.notPort(port.Port), "spec.ports[%d].port", i)
+			d.Add(d.invalidPort(port.Port), "spec.ports[%d].port", i)
 		case !fit:
 			d.Add(d.unfit(port.Name, labelLimit)+", so the port is not used", "spec.ports[%d].name", i)
 		default:

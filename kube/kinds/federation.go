@@ -44,7 +44,7 @@ func (d *fieldReader) members(list string) []catalog.RemoteMember {
 		}
 		m, ok := memberOf(fragment)
 		if !ok {
-			d.Add(d.noMember(m, fragment), "metadata.annotations[%s][%d]", remoteDiscovery, i)
+			d.Add(d.invalidMember(m, fragment), "metadata.annotations[%s][%d]", remoteDiscovery, i)
 			continue
 		}
 		if _, known := seen[m]; known {
@@ -72,7 +72,7 @@ func memberOf(fragment string) (catalog.RemoteMember, bool) {
 	return catalog.RemoteMember{Service: service, Cluster: cluster}, named && cluster != catalog.LocalCluster
 }
 
-func (d *fieldReader) noMember(m catalog.RemoteMember, fragment string) string {
+func (d *fieldReader) invalidMember(m catalog.RemoteMember, fragment string) string {
 	switch {
 	case d.Full():
 		return ""

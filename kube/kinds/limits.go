@@ -188,7 +188,7 @@ func quote(text string) string {
 // portNumber returns n as a port, or false if it is out of range.
 func portNumber(n int32) (uint16, bool) { return uint16(n), n >= 1 && n <= 65535 }
 
-func (d *fieldReader) notPort(n int32) string {
+func (d *fieldReader) invalidPort(n int32) string {
 	if d.Full() {
 		return ""
 	}
@@ -219,13 +219,13 @@ func (d *fieldReader) addresses(list []string, field string) []netip.Addr {
 			}
 			kept = append(kept, a)
 		case text != "":
-			d.Add(d.notAddress(text), "%s[%d]", field, i)
+			d.Add(d.invalidAddress(text), "%s[%d]", field, i)
 		}
 	}
 	return kept
 }
 
-func (d *fieldReader) notAddress(text string) string {
+func (d *fieldReader) invalidAddress(text string) string {
 	if d.Full() {
 		return ""
 	}

@@ -156,7 +156,7 @@ func (d *fieldReader) appendPorts(ports []catalog.WorkloadPort, from *corev1.Con
 		c := &left[i]
 		number, ok := portNumber(c.ContainerPort)
 		if !ok {
-			d.Add(d.notPort(c.ContainerPort), "spec.%s[%s].ports[%d].containerPort", list, quote(from.Name), i)
+			d.Add(d.invalidPort(c.ContainerPort), "spec.%s[%s].ports[%d].containerPort", list, quote(from.Name), i)
 			continue
 		}
 		name, fit := d.text(c.Name, labelLimit)
@@ -182,11 +182,11 @@ func (d *fieldReader) mapToHost(port *catalog.WorkloadPort, c *corev1.ContainerP
 	}
 	host, ok := portNumber(c.HostPort)
 	if !ok {
-		return "hostPort", d.notPort(c.HostPort)
+		return "hostPort", d.invalidPort(c.HostPort)
 	}
 	if c.HostIP != "" {
 		if port.HostIP, ok = address(c.HostIP); !ok {
-			return "hostIP", d.notAddress(c.HostIP)
+			return "hostIP", d.invalidAddress(c.HostIP)
 		}
 	}
 	port.HostPort = host

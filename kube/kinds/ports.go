@@ -43,13 +43,13 @@ func (d *fieldReader) portList(annotations map[string]string, annotation string,
 		if r, ok := catalog.ParsePortRange(item); ok {
 			ranges = append(ranges, r)
 		} else {
-			d.Add(d.notPorts(item, named != nil), "metadata.annotations[%s]", annotation)
+			d.Add(d.invalidPorts(item, named != nil), "metadata.annotations[%s]", annotation)
 		}
 	}
 	return d.portSet(catalog.NewPortSet(ranges))
 }
 
-func (d *fieldReader) notPorts(item string, names bool) string {
+func (d *fieldReader) invalidPorts(item string, names bool) string {
 	switch {
 	case d.Full():
 		return ""

@@ -42,7 +42,7 @@ func trimServer(s kube.Scope, srv *policy.Server) (*catalog.Server, []kube.Probl
 	} else if number, ok := portNumber(port.IntVal); ok {
 		trimmed.PortNumber = number
 	} else {
-		d.Add(d.notPort(port.IntVal), "spec.port")
+		d.Add(d.invalidPort(port.IntVal), "spec.port")
 	}
 	return admitted(&d, trimmed)
 }

@@ -59,7 +59,7 @@ func (d *fieldReader) servicePorts(ports []corev1.ServicePort) []catalog.Service
 		protocol, known := protocols[port.Protocol]
 		switch {
 		case !ok:
-			d.Add(d.notPort(port.Port), "spec.ports[%d].port", i)
+			d.Add(d.invalidPort(port.Port), "spec.ports[%d].port", i)
 		case !fit:
 			d.Add(d.unfit(port.Name, labelLimit)+", so the port is not used", "spec.ports[%d].name", i)
 		case !known:

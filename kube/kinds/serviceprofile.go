@@ -29,8 +29,8 @@ func trimServiceProfile(s kube.Scope, sp *linkerd.ServiceProfile) (*catalog.Serv
 	}
 	trimmed := &catalog.ServiceProfile{Cluster: s.Cluster, Namespace: s.Intern(sp.Namespace), Name: sp.Name}
 	// Without some of its routes or conditions, the profile would mean something else.
-	d.whole("spec.routes", len(sp.Spec.Routes), routesLimit)
-	d.whole("spec.dstOverrides", len(sp.Spec.DstOverrides), overridesLimit)
+	d.limitItems("spec.routes", len(sp.Spec.Routes), routesLimit)
+	d.limitItems("spec.dstOverrides", len(sp.Spec.DstOverrides), overridesLimit)
 	if d.refused {
 		return nil, d.List()
 	}
@@ -55,8 +55,8 @@ func trimServiceProfile(s kube.Scope, sp *linkerd.ServiceProfile) (*catalog.Serv
 	return admitted(&d, trimmed)
 }
 
-// whole refuses the object if a list of it has more items than the limit.
-func (d *fieldReader) whole(field string, items, limit int) {
+// limitItems refuses the object if a list of it has more items than the limit.
+func (d *fieldReader) limitItems(field string, items, limit int) {
 	if items > limit {
 		d.refuse(fmt.Sprintf("there are %d items, and %d are allowed", items, limit), "%s", field)
 	}
@@ -87,8 +87,8 @@ func (d *fieldReader) regexps(m *catalog.RequestMatch, index int) {
 	}
 }
 
-// counts reports whether the object may have another condition. If not, the object is refused.
-func (d *fieldReader) counts() bool {
+// countCondition reports whether the object may have another condition. If not, the object is refused.
+func (d *fieldReader) countCondition() bool {
 	if d.conditions == 0 {
 		d.refuse(fmt.Sprintf("there are more than %d conditions", conditionsLimit), "spec.routes")
 	}
@@ -98,7 +98,7 @@ func (d *fieldReader) counts() bool {
 
 // requestMatch keeps nil children, which make the condition invalid.
 func (d *fieldReader) requestMatch(m *linkerd.RequestMatch) *catalog.RequestMatch {
-	if !d.counts() || m == nil {
+	if !d.countCondition() || m == nil {
 		return nil
 	}
 	return &catalog.RequestMatch{
@@ -109,7 +109,7 @@ func (d *fieldReader) requestMatch(m *linkerd.RequestMatch) *catalog.RequestMatc
 
 // responseMatch keeps nil children, which make the condition invalid.
 func (d *fieldReader) responseMatch(m *linkerd.ResponseMatch) *catalog.ResponseMatch {
-	if !d.counts() || m == nil {
+	if !d.countCondition() || m == nil {
 		return nil
 	}
 	trimmed := &catalog.ResponseMatch{

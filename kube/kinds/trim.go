@@ -101,7 +101,7 @@ func targetUID(ref *corev1.ObjectReference) catalog.UID {
 	return uid(ref.UID)
 }
 
-func (d *fieldReader) notTarget(ref *corev1.ObjectReference, allowed string) string {
+func (d *fieldReader) invalidTarget(ref *corev1.ObjectReference, allowed string) string {
 	if d.Full() {
 		return ""
 	}

@@ -282,7 +282,7 @@ func (c *cluster) status() Status {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := c.conditions()
-	now.keepWhy(c.last)
+	now.keepExplanations(c.last)
 	return Status{
 		Cluster: c.name, Secret: c.link.Name, State: now.served.state, Since: c.since, Server: cmp.Or(now.server, c.link.server()),
 		Reason: now.reason(), Pending: now.isPending && now.server != "",

@@ -95,8 +95,8 @@ func (c conditions) sameAs(o conditions) bool {
 		(!c.isPending || c.pending.sameAs(o.pending))
 }
 
-// keepWhy copies the explanations of conditions that have not changed.
-func (c *conditions) keepWhy(last conditions) {
+// keepExplanations copies the explanations of conditions that have not changed.
+func (c *conditions) keepExplanations(last conditions) {
 	if c.served.sameAs(last.served) && c.served.reason != "" {
 		c.served.why = last.served.why
 	}
