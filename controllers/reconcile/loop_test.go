@@ -179,7 +179,7 @@ func TestPanics(t *testing.T) {
 		if diff := cmp.Diff(map[string][]time.Duration{"bad": times(0, 1, 3, 7), "web": times(5)}, s.at); diff != "" {
 			t.Errorf("syncs (-want +got):\n%s", diff)
 		}
-		want := "# HELP controller_panics_total Syncs that failed because the controller made a mistake. They are tried again. The log has the stack.\n" +
+		want := "# HELP controller_panics_total Syncs that panicked because of a bug. They are retried. The log has the stack.\n" +
 			"# TYPE controller_panics_total counter\ncontroller_panics_total{controller=\"test\"} 4\n"
 		if err := testutil.GatherAndCompare(r, strings.NewReader(want), "controller_panics_total"); err != nil {
 			t.Error(err)

@@ -50,7 +50,7 @@ func NewMetrics(r, queues prometheus.Registerer) *Metrics {
 			Name: "controller_problems_total", Help: "Problems of objects that are left out, by reason, as reported by Events.",
 		}, []string{"controller", "reason"}),
 		panics: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "controller_panics_total", Help: "Syncs that failed because the controller made a mistake. They are tried again. The log has the stack.",
+			Name: "controller_panics_total", Help: "Syncs that panicked because of a bug. They are retried. The log has the stack.",
 		}, []string{"controller"}),
 		lastWrite: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "controller_last_write_timestamp_seconds", Help: "Time of the last write that succeeded.",

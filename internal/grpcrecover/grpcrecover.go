@@ -49,7 +49,7 @@ func New(c Config) *Recoverer {
 		config: c,
 		panics: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "grpc_server_panics_total",
-			Help: "RPCs that ended with Internal because the server made a mistake. The log has the stack.",
+			Help: "RPCs that panicked because of a bug, and ended with Internal. The log has the stack.",
 		}, []string{"grpc_service", "grpc_method"}),
 	}
 	c.Registerer.MustRegister(r.panics)

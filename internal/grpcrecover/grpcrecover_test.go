@@ -73,7 +73,7 @@ func TestRecoverer(t *testing.T) {
 			t.Errorf("told of %q", told)
 		}
 		want := `
-# HELP grpc_server_panics_total RPCs that ended with Internal because the server made a mistake. The log has the stack.
+# HELP grpc_server_panics_total RPCs that panicked because of a bug, and ended with Internal. The log has the stack.
 # TYPE grpc_server_panics_total counter
 grpc_server_panics_total{grpc_method="Get",grpc_service="pkg.Service"} 3
 grpc_server_panics_total{grpc_method="Put",grpc_service="pkg.Service"} 3
