@@ -10,10 +10,11 @@ import (
 	"github.com/signpostd/signpost/dns/budget"
 )
 
-// storeTimeout ends the calls of the store of budgets.
+// storeTimeout limits each call of the budget store.
 const storeTimeout = time.Minute
 
-// notStoredError is the error of changes that must be stored before they are made.
+// notStoredError is the error of changes that must be recorded in the budget store before they are
+// made, if that failed.
 type notStoredError struct{ cause error }
 
 func (e *notStoredError) Error() string {
@@ -22,18 +23,18 @@ func (e *notStoredError) Error() string {
 
 func (e *notStoredError) Unwrap() error { return e.cause }
 
-// accounts are the budgets of all zones, and what is kept of them outside of the process.
+// accounts are the budgets of all zones, and the state of their store.
 type accounts struct {
 	book   *budget.Book
 	keeper *budget.Keeper
-	// loading is true in a term until the store was read. storing is true while a job uses the
-	// store, and retryAt is when that is tried again after failures. refused is true while the store
-	// refuses requests: then nothing waits for it.
+	// loading is true in a term until the store was read. storing is true while a job uses the store.
+	// retryAt is the next attempt after a failure. refused is true while the store refuses requests:
+	// changes don't wait for it then.
 	loading, storing, refused bool
 	trouble
-	// toldUnknown is true when this term has said that what was deleted before isn't known.
+	// toldUnknown is true after this term has reported that earlier deletions are unknown.
 	toldUnknown bool
-	// stored is the number of the state that was stored last.
+	// stored is the version of the state that was stored last.
 	stored uint64
 }
 
@@ -44,13 +45,13 @@ func newAccounts(c *Config) accounts {
 	}
 }
 
-// beginTerm has the store read, because another process may have spent something.
+// beginTerm loads the store, because another process may have spent budget since.
 func (a *accounts) beginTerm(now time.Time) {
 	a.book.Start(now)
 	a.loading, a.storing, a.refused, a.toldUnknown, a.trouble = true, false, false, false, trouble{}
 }
 
-// due returns when the store has to be used, if it isn't used now.
+// due returns the time of the next use of the store.
 func (a *accounts) due(latest time.Time) time.Time {
 	if a.storing || !a.loading && a.stored == a.book.Number() {
 		return latest
@@ -58,12 +59,12 @@ func (a *accounts) due(latest time.Time) time.Time {
 	return earliest(latest, a.retryAt)
 }
 
-// settled reports whether the store has everything, or can't be used now.
+// settled reports whether the store is up to date, or can't be used now.
 func (a *accounts) settled() bool {
 	return !a.storing && (a.err != nil || !a.loading && a.stored == a.book.Number())
 }
 
-// remember loads what is stored, or stores what has changed since.
+// remember loads the budgets from the store, or stores their changes.
 func (p *Publisher) remember(now time.Time) {
 	a := &p.accounts
 	switch {
@@ -84,7 +85,7 @@ func (p *Publisher) remember(now time.Time) {
 	}
 }
 
-// startStoring runs a job that uses the store. It belongs to the term, as those of the provider.
+// startStoring runs a job that uses the store. Like calls of the provider it belongs to the term.
 func (p *Publisher) startStoring(job func(context.Context) func()) {
 	p.accounts.storing = true
 	p.startInTerm(storeTimeout, job)
@@ -112,7 +113,7 @@ func (p *Publisher) loaded(loaded *budget.Loaded, err error) {
 		p.Log.Warn("The stored budgets were ignored", "err", err)
 	}
 	if p.Store == nil && p.once == nil {
-		// Each run of Once is asked for by somebody. A process that runs may restart by itself.
+		// A user starts each run of Once. A long-running process may have restarted by itself.
 		a.book.Distrust()
 	}
 	if a.stored == before {
@@ -131,8 +132,9 @@ func (p *Publisher) kept(number uint64, err error) {
 	p.storeWorks()
 }
 
-// storeFailed has the store used again later. Until then counted changes wait, unless the store refuses
-// requests: then they are made within the budget that this process knows of.
+// storeFailed schedules a retry of the store. Until then, changes that count against the budget
+// wait. If the store refuses requests, they don't wait: the budget that this process knows of
+// applies.
 func (p *Publisher) storeFailed(err error) {
 	a := &p.accounts
 	if p.once != nil {
@@ -151,7 +153,7 @@ func (p *Publisher) storeFailed(err error) {
 	p.Metrics.storeFailed.Set(1)
 }
 
-// storeRefused has the publisher continue without a store.
+// storeRefused continues without a store.
 func (p *Publisher) storeRefused() {
 	a := &p.accounts
 	if a.refused {
@@ -159,13 +161,13 @@ func (p *Publisher) storeRefused() {
 	}
 	a.refused = true
 	if a.loading {
-		// Without a text nothing can be wrong with it.
+		// Restore can't fail on empty text.
 		_ = a.book.Restore(time.Now(), nil)
 	}
 	a.book.Distrust()
 }
 
-// storeProblem says what follows from an error of the store.
+// storeProblem describes an error of the store and its consequence.
 func (p *Publisher) storeProblem(err error) string {
 	if errors.Is(err, budget.ErrNoStore) {
 		return fmt.Sprintf("a restart forgets what was deleted and approved, so deletions in the first %v after a start need an approval until this works: %v", p.Budget.Window, err)
@@ -182,7 +184,7 @@ func (p *Publisher) storeWorks() {
 	p.Metrics.storeFailed.Set(0)
 }
 
-// ration has the changes of a zone wait that are more than its budget allows.
+// ration holds the changes of a zone that exceed its budget.
 func (p *Publisher) ration(z *zone, now time.Time) {
 	different := z.ledger.Decide(now, z.mirror.owned)
 	p.tellUnknown(z)
@@ -203,8 +205,8 @@ func (p *Publisher) ration(z *zone, now time.Time) {
 	p.measure(z)
 }
 
-// completed tells the budget of a zone when everything was read and planned, also the losses that
-// were only delayed then.
+// completed tells the budget of a zone that everything was read and planned, including delayed
+// deletions.
 func (p *Publisher) completed(z *zone) {
 	if !p.complete() || !p.looked || z.names.count(dirty, asking) > 0 {
 		return
@@ -220,8 +222,8 @@ func (p *Publisher) completed(z *zone) {
 	}
 }
 
-// planned reports whether everything was read, and every name planned that can be. A zone that can't
-// be read keeps the plans of others from nobody.
+// planned reports whether all sources and zones were read and every name was planned that can be.
+// Zones that can't be read don't count, so that one broken zone doesn't block the others.
 func (p *Publisher) planned() bool {
 	if !p.complete() || !p.looked || p.zones == nil || p.accounts.loading {
 		return false
@@ -234,7 +236,7 @@ func (p *Publisher) planned() bool {
 	return true
 }
 
-// rationName has the changes of a name wait that are not permitted.
+// rationName holds the changes of a name that the budget doesn't permit.
 func (p *Publisher) rationName(z *zone, n *nameState) {
 	if n == nil || n.phase != planned && n.phase != held {
 		return
@@ -268,7 +270,8 @@ func (p *Publisher) announceHold(plan budget.Plan) {
 	p.Notify(Notice{Action: ActionFailed, Reason: ReasonHeld, Message: message})
 }
 
-// approve does what somebody asks for at the desk. The answer comes when it is stored.
+// approve handles a request of the approval queue. The response is sent after the decision is
+// stored.
 func (p *Publisher) approve(r *budget.Request, now time.Time) {
 	if p.term == nil {
 		r.Decide(budget.Approval{}, budget.ErrNotLeading)
@@ -299,8 +302,8 @@ func (p *Publisher) approve(r *budget.Request, now time.Time) {
 	})
 }
 
-// tellUnknown says once in a term that what was deleted in a zone before isn't known, which has counted
-// changes wait for an approval.
+// tellUnknown reports once per term that earlier deletions in a zone are unknown. Changes that
+// count against the budget then need an approval.
 func (p *Publisher) tellUnknown(z *zone) {
 	a, until := &p.accounts, z.ledger.UnknownUntil()
 	if until.IsZero() || a.toldUnknown || a.err != nil {
@@ -310,7 +313,7 @@ func (p *Publisher) tellUnknown(z *zone) {
 	p.Log.Warn("It isn't known what was deleted before this start, so deletions need an approval for a while", "zone", z.Name, "owned", z.mirror.owned, "until", until, "cause", p.unknownCause())
 }
 
-// unknownCause says why it isn't known what was deleted before.
+// unknownCause says why earlier deletions are unknown.
 func (p *Publisher) unknownCause() string {
 	if p.Store == nil {
 		return "budgets are not stored"
@@ -318,8 +321,8 @@ func (p *Publisher) unknownCause() string {
 	return "the stored budgets have nothing about the zone: this is the first start with its records, or somebody has emptied the ConfigMap"
 }
 
-// pay pays for the changes of a batch that count, and returns the names that have some. These
-// must be stored before they are made, unless the store refuses requests anyway.
+// pay charges the budget for a batch, and returns the names with charged changes. Unless the store
+// refuses requests, the charge must be stored before the changes are made.
 func (p *Publisher) pay(z *zone, groups []group) map[string]bool {
 	counted := map[string]bool{}
 	now := time.Now()
@@ -334,8 +337,8 @@ func (p *Publisher) pay(z *zone, groups []group) map[string]bool {
 	return counted
 }
 
-// secure stores what was paid for. If that fails, the names that have counted changes get an
-// error, and are left out of the batch.
+// secure stores the charge of a batch. If that fails, the names with charged changes get an error
+// and leave the batch.
 func (p *Publisher) secure(ctx context.Context, s budget.Snapshot, b *batch, counted map[string]bool) {
 	if len(counted) == 0 {
 		return
@@ -347,7 +350,7 @@ func (p *Publisher) secure(ctx context.Context, s budget.Snapshot, b *batch, cou
 	}
 }
 
-// changes returns those of the names of a batch that have no error.
+// changes returns the changes of all names of the batch that have no error.
 func (b *batch) changes() []dns.Change {
 	var changes []dns.Change
 	for _, g := range b.groups {

@@ -9,35 +9,37 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// mostFollowed is how many names a [Follower] remembers. Of more it says only that there were some.
+// mostFollowed limits the names that a [Follower] remembers. After more, the next Changes is a
+// reset.
 const mostFollowed = 1000
 
-// Follower collects the names that change, for somebody who looks at them. Make one with
-// [Publisher.Follow]. Next and Close are for one goroutine.
+// Follower collects the names that change, for one watcher. [Publisher.Follow] creates it. Next and
+// Close are for one goroutine.
 type Follower struct {
 	publisher *Publisher
 	wake      chan struct{}
 	closed    atomic.Bool
 	// The loop owns the fields below. names has the record sets that the zone had under each name
-	// when it changed first. reset is true when everything may have changed.
+	// before its first change. reset is true if everything may have changed.
 	names map[place][]dns.Key
 	reset bool
 }
 
-// place is a name in a zone; the zone is nil for a name that is in none.
+// place is a name in a zone. The zone is nil for an unzoned name.
 type place struct {
 	zone *zone
 	name string
 }
 
-// Changes are what has changed since the last look.
+// Changes are the changes since the last call of [Follower.Next].
 type Changes struct {
-	// Rows are new or changed record sets, Gone those that may have been there and aren't now.
+	// Rows are new or changed record sets. Gone are record sets that may have been shown before and
+	// don't exist now.
 	Rows []Row
 	Gone []RowKey
 	// Names are the names that have changed, sorted.
 	Names []string
-	// Reset says that everything may have changed. Then nothing else is said.
+	// Reset says that everything may have changed. The other fields are then empty.
 	Reset bool
 }
 
@@ -56,13 +58,13 @@ func (p *Publisher) Follow(ctx context.Context) (*Follower, error) {
 	return f, nil
 }
 
-// Changed has a value when there may be something for Next.
+// Changed receives a value when Next may have something.
 func (f *Follower) Changed() <-chan struct{} { return f.wake }
 
 // Close ends following.
 func (f *Follower) Close() { f.closed.Store(true) }
 
-// Next returns what has changed since the last call. It doesn't wait.
+// Next returns the changes since the last call. It doesn't wait.
 func (f *Follower) Next(ctx context.Context) (Changes, error) {
 	var c Changes
 	var places []place
@@ -99,8 +101,8 @@ func (f *Follower) Next(ctx context.Context) (Changes, error) {
 	return c, nil
 }
 
-// gone returns the record sets of a name that may have been shown and aren't there now: those that
-// the zone had, and of each type that objects can ask for.
+// gone returns the record sets of a name that may have been shown and don't exist now: those that
+// the zone had, and one of each type that objects can ask for.
 func (p *Publisher) gone(at place, had []dns.Key, now []Row) []RowKey {
 	for _, recordType := range p.Rules.Managed {
 		had = append(had, dns.Key{Name: at.name, Type: recordType})

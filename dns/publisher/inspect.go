@@ -17,27 +17,27 @@ import (
 type RowFilter struct {
 	// Zone is the canonical name of a zone.
 	Zone string
-	// States are those of the rows; none is for all.
+	// States are the selected states; empty means all.
 	States []RowState
-	// Search is a part of a name, a target or an object, in small letters.
+	// Search is a part of a name, target or object, in lower case.
 	Search string
-	// Object is one that asks for the rows, nil for any. Its kind, namespace and name count.
+	// Object selects the rows that it asks for, by kind, namespace and name; nil means all.
 	Object *dns.Object
 }
 
-// maxRows bounds an offset, so that arithmetic with it can't overflow.
+// maxRows limits an offset, so that arithmetic with it can't overflow.
 const maxRows = math.MaxInt32
 
-// RowPage is some of the rows that pass a filter, sorted by zone, name and type.
+// RowPage is a page of the rows that pass a filter, sorted by zone, name and type.
 type RowPage struct {
 	Rows []Row
-	// Total is how many rows pass the filter.
+	// Total is the number of rows that pass the filter.
 	Total int
 }
 
-// Rows returns the rows that pass a filter, from an offset on, and no more than limit. It looks at
-// the names little by little, so that the loop goes on meanwhile: names that change are shown as
-// they were or as they are. The error is [ErrNotLeading] if another process, or none, leads.
+// Rows returns at most limit rows that pass a filter, from offset on. It visits the names in steps,
+// so that the loop isn't blocked: names that change meanwhile are shown in either state. The error
+// is [ErrNotLeading] if this process doesn't lead.
 func (p *Publisher) Rows(ctx context.Context, f RowFilter, offset, limit int) (RowPage, error) {
 	w, err := p.newWalk(ctx)
 	if err != nil {
@@ -68,7 +68,7 @@ func (p *Publisher) Rows(ctx context.Context, f RowFilter, offset, limit int) (R
 				page.Rows, chosen = append(page.Rows, r), chosen[1:]
 			}
 		}
-		// What is gone by now is left out.
+		// The row has been deleted meanwhile.
 		for len(chosen) > 0 && chosen[0].place == at {
 			chosen = chosen[1:]
 		}
@@ -77,7 +77,7 @@ func (p *Publisher) Rows(ctx context.Context, f RowFilter, offset, limit int) (R
 	return page, err
 }
 
-// RowsOf returns the rows of the names that an object asks for, at most so many.
+// RowsOf returns at most so many rows of the given names.
 func (p *Publisher) RowsOf(ctx context.Context, names []string) ([]Row, error) {
 	var rows []Row
 	err := p.visitAll(ctx, func() (more bool) {
@@ -93,7 +93,7 @@ func (p *Publisher) RowsOf(ctx context.Context, names []string) ([]Row, error) {
 	return rows, err
 }
 
-// placesOf returns the zones that hold a canonical name, or no zone.
+// placesOf returns a canonical name in each zone that holds it, or without a zone if none does.
 func (p *Publisher) placesOf(name string) []place {
 	var places []place
 	for _, z := range p.zones.holders(name) {
@@ -105,7 +105,7 @@ func (p *Publisher) placesOf(name string) []place {
 	return places
 }
 
-// walk goes through all names of a publisher that leads.
+// walk iterates over all names of a publisher that leads.
 type walk struct {
 	publisher *Publisher
 	term      *term
@@ -127,7 +127,7 @@ func (p *Publisher) newWalk(ctx context.Context) (*walk, error) {
 	return w, err
 }
 
-// visit calls look with some names. It sets done when these were the last ones.
+// visit calls look with some names. It sets done after the last ones.
 func (w *walk) visit(ctx context.Context, look func(place)) error {
 	lost := false
 	err := w.publisher.visit(ctx, func() {
@@ -150,10 +150,10 @@ func (w *walk) visit(ctx context.Context, look func(place)) error {
 	return err
 }
 
-// visitBatch is how many names are looked at before the time is.
+// visitBatch is how many names are visited between two checks of the time.
 const visitBatch = 64
 
-// unzonedNames returns the names that are in no zone: all of them before zones are known.
+// unzonedNames returns the names that are in no zone: all names, before zones are known.
 func (p *Publisher) unzonedNames() iter.Seq[string] {
 	if p.zones == nil {
 		return p.Desired.Names()
@@ -161,9 +161,8 @@ func (p *Publisher) unzonedNames() iter.Seq[string] {
 	return maps.Keys(p.zoneless.all)
 }
 
-// places returns all names about which there may be a row, some at a time. A name that a zone lacks
-// and should have has a state. A map may be changed
-// between two steps of the iteration over it: what comes then may be left out.
+// places returns all names that may have a row, in chunks. A name that a zone lacks has a state and
+// is included. A map may change between two steps of the iteration: new names may be left out.
 func (p *Publisher) places() iter.Seq[[]place] {
 	return func(yield func([]place) bool) {
 		some := make([]place, 0, visitBatch)
@@ -218,7 +217,7 @@ func (p *Publisher) filterRows(at place, f RowFilter, found func(match)) {
 	p.siftRows(at, f, named, found)
 }
 
-// siftRows is sift for any name; named is whether the name passes the search.
+// siftRows filters the rows of any name. named is true if the name itself matches the search.
 func (p *Publisher) siftRows(at place, f RowFilter, named bool, found func(match)) {
 	for _, r := range p.rowsAt(at) {
 		if f.admits(r.State) && (f.Object == nil || r.askedBy(*f.Object)) && (named || mentions(r.Wanted, r.Targets, r.Objects, f.Search)) {
@@ -227,8 +226,8 @@ func (p *Publisher) siftRows(at place, f RowFilter, named bool, found func(match
 	}
 }
 
-// siftSettled is siftRows for the most common names, about which there is nothing to say. It makes no
-// rows, because the rows of 100,000 names are 260 MB and take seconds. It reports false for other names.
+// siftSettled is the fast path of siftRows for settled names without a problem. It builds no rows,
+// because the rows of 100,000 names take 260 MB and seconds. It returns false for other names.
 func (p *Publisher) siftSettled(at place, f RowFilter, named bool, found func(match)) bool {
 	if at.zone == nil || !at.zone.known || at.zone.names.all[at.name] != nil {
 		return false
@@ -256,8 +255,8 @@ func (p *Publisher) siftSettled(at place, f RowFilter, named bool, found func(ma
 	return true
 }
 
-// askedMentions reports whether a text is a part of what the zone has under a key, of what objects ask for
-// there, or of these objects.
+// askedMentions reports whether text is a part of what the zone has under a key, of what is wanted
+// there, or of the objects.
 func (p *Publisher) askedMentions(name string, r *dns.RecordSet, text string) bool {
 	if mentions(nil, r.Targets, nil, text) {
 		return true
@@ -275,7 +274,7 @@ func sameKind(a, b *dns.RecordSet) bool {
 	return a.Type == b.Type && a.SetIdentifier == b.SetIdentifier
 }
 
-// settledAsAsked reports whether a settled name has what objects ask for, and nothing else.
+// settledAsAsked reports whether a settled name has exactly the wanted record sets.
 func (p *Publisher) settledAsAsked(at place, n *node) bool {
 	if n.owned != n.plain || n.plain == 0 || p.Rules.Policy == plan.CreateOnly || !p.admits(at.zone, at.name) {
 		return false
@@ -318,27 +317,27 @@ func asksFor(objects []dns.Object, o dns.Object) bool {
 	})
 }
 
-// mentions reports whether a text is a part of a target or of an object.
+// mentions reports whether text is a part of a target or an object.
 func mentions(wanted, there []string, objects []dns.Object, text string) bool {
 	has := func(s string) bool { return strings.Contains(strings.ToLower(s), text) }
 	return slices.ContainsFunc(wanted, has) || slices.ContainsFunc(there, has) ||
 		slices.ContainsFunc(objects, func(o dns.Object) bool { return has(o.Kind + "/" + o.Namespace + "/" + o.Name) })
 }
 
-// selection has the first of some hits, in their order.
+// selection keeps the first matches in their order.
 type selection struct {
 	most int
 	hits []match
-	// last is the last of them as of the last time when they were sorted; nil before.
+	// last is the last match that was kept when they were sorted last; nil before.
 	last *match
 }
 
-// spare is how many more hits than needed a selection may have before it is sorted.
+// spare is how many extra matches a selection collects before it is sorted.
 const spare = 4096
 
 func (s *selection) add(found []match) {
 	for _, h := range found {
-		// Most names come after those that are there already.
+		// Most names sort behind those that are kept.
 		if s.last == nil || compareHits(h, *s.last) < 0 {
 			s.hits = append(s.hits, h)
 		}
@@ -362,7 +361,7 @@ func (s *selection) trim() {
 	s.hits = s.hits[:min(len(s.hits), s.most)]
 }
 
-// from returns the hits from an offset on.
+// from returns the matches from an offset on.
 func (s *selection) from(offset int) []match {
 	s.trim()
 	return s.hits[min(offset, len(s.hits)):]

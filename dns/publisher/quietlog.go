@@ -6,7 +6,8 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// mostLogged is how many lines of one kind are written at once at the level info or above. What is beyond that is counted.
+// mostLogged limits the lines of one kind in one pass at level info or above. Further lines are
+// only counted.
 const mostLogged = 20
 
 // allowance counts the lines of one kind in one pass.
@@ -18,7 +19,7 @@ func (a *allowance) more() bool {
 	return a.lines <= mostLogged
 }
 
-// end begins a new pass, and says how many lines were left out.
+// end starts a new pass, and logs how many lines were left out.
 func (a *allowance) end(log *slog.Logger, message string) {
 	if out := a.lines - mostLogged; out > 0 {
 		log.Warn(message, "leftOut", out)
@@ -26,7 +27,8 @@ func (a *allowance) end(log *slog.Logger, message string) {
 	a.lines = 0
 }
 
-// logChanges writes what was changed in a zone: a line for each change, or one line with their numbers if there are many.
+// logChanges logs the changes that were made in a zone: one line for each, or a summary if there
+// are many.
 func (p *Publisher) logChanges(z *zone, made []group) {
 	var all []dns.Change
 	for _, g := range made {

@@ -14,17 +14,18 @@ import (
 
 // wish is what objects ask for under a name.
 type wish struct {
-	// wanted are in the form in which the provider can have them, and left are those that it can't have.
+	// wanted are the record sets in the provider's form. left are those that the provider can't store.
 	wanted []plan.Candidate
 	left   []impossible
-	// granted are the namespaces whose objects count, refused are the others.
+	// granted are the namespaces whose objects count. refused are the others.
 	granted []string
 	refused []tenancy.Refusal
-	// until is when the name goes to another namespace, if the one that has it asks no more; zero if nothing waits for that.
+	// until is when the name goes to another namespace, because the holder doesn't ask for it any
+	// more; zero otherwise.
 	until time.Time
 }
 
-// sets returns the record sets that are wanted.
+// sets returns the wanted record sets.
 func (w *wish) sets() []*dns.RecordSet { return setsOf(w.wanted) }
 
 // setsOf returns the record sets of candidates.
@@ -36,7 +37,8 @@ func setsOf(candidates []plan.Candidate) []*dns.RecordSet {
 	return sets
 }
 
-// want returns what objects ask for under a name in a zone. Without a zone, the first one counts that holds the name.
+// want returns what objects ask for under a name in a zone. Without a zone, the first zone that
+// holds the name counts.
 func (p *Publisher) want(z *zone, name string) wish {
 	if p.NamePolicy != tenancy.Namespaced && p.MaxNames == 0 {
 		w := wish{}
@@ -58,8 +60,8 @@ func (p *Publisher) want(z *zone, name string) wish {
 	return w
 }
 
-// caseOf returns what is known about a name in a zone, for [tenancy.Decide]. The time is not zero if the namespace that has
-// the name asks for it no more: then the name goes to another one.
+// caseOf returns the input of [tenancy.Decide] for a name in a zone. The time isn't zero if the
+// holder doesn't ask for the name any more: the name then goes to another namespace.
 func (p *Publisher) caseOf(z *zone, name string) (c tenancy.Case, until time.Time) {
 	c = tenancy.Case{Asking: p.Desired.Namespaces(name), Limit: p.MaxNames}
 	if len(c.Asking) == 0 || z == nil {
@@ -84,10 +86,11 @@ func (p *Publisher) caseOf(z *zone, name string) (c tenancy.Case, until time.Tim
 	return c, until
 }
 
-// limitsNames reports whether the names of a namespace are counted. Without ownership nobody knows whose they are.
+// limitsNames reports whether the names of a namespace are counted, which needs ownership.
 func (p *Publisher) limitsNames() bool { return p.MaxNames > 0 && p.Rules.Owner != "" }
 
-// holderOf returns the namespace that has a name: in a zone, or else in another one that holds the name.
+// holderOf returns the namespace that has a name: in the given zone, else in another zone that
+// holds the name.
 func (p *Publisher) holderOf(z *zone, name string) (namespace string, held bool) {
 	if h := z.mirror.node(name).holder; h != nobody {
 		return h.Value(), true
@@ -100,7 +103,7 @@ func (p *Publisher) holderOf(z *zone, name string) (namespace string, held bool)
 	return "", false
 }
 
-// mayAsk reports whether objects of a namespace may ask for a name, although none is known that does.
+// mayAsk reports whether an unread or unresolved object of a namespace may ask for a name.
 func (p *Publisher) mayAsk(name, namespace string) bool {
 	if !p.complete() || p.Desired.UnresolvedIn(name, namespace) {
 		return true
@@ -113,8 +116,9 @@ func (p *Publisher) mayAsk(name, namespace string) bool {
 	return false
 }
 
-// passesAt returns when a name goes to another namespace, because the one that has it asks no more; zero for now. An object
-// that is replaced is gone for a moment, and must not lose its name in that.
+// passesAt returns when a name goes to another namespace, because the holder doesn't ask for it any
+// more; zero means now. An object that is replaced is gone for a moment, and must not lose its
+// name.
 func (p *Publisher) passesAt(z *zone, name string) time.Time {
 	if p.once != nil || p.DeletionDelay == 0 {
 		return time.Time{}
@@ -132,12 +136,12 @@ func (p *Publisher) passesAt(z *zone, name string) time.Time {
 	return time.Time{}
 }
 
-// describing is an owner that knows which names an ownership record of a name would be of.
+// describing is implemented by registries that know which names an ownership record could describe.
 type describing interface{ Describes(marker string) []string }
 
-// standsFor returns the name that a name stands for, if a namespace has that: the name of an ACME challenge belongs to the
-// name that it proves, and that of an ownership record to the name of its record set. Two names with one ownership record
-// belong together.
+// standsFor returns the name that a name belongs to, if a namespace has that one. The name of an
+// ACME challenge belongs to the name that it validates, and the name of an ownership record to that
+// of its record set. Two names with a common ownership record belong together.
 func (p *Publisher) standsFor(z *zone, name string) (other, namespace string) {
 	var candidates []string
 	if o, ok := p.Owner.(describing); ok && p.blocksMarker(name) {
@@ -154,7 +158,7 @@ func (p *Publisher) standsFor(z *zone, name string) (other, namespace string) {
 		if holder, held := p.holderOf(z, other); held {
 			return other, holder
 		}
-		// Of twins that nobody has, the first one in the alphabet counts: the wildcard.
+		// If no namespace has either twin, the first in alphabetical order counts: the wildcard.
 		if asking := p.Desired.Namespaces(other); len(asking) > 0 && (other != twin || other < name) {
 			return other, asking[0]
 		}
@@ -191,8 +195,8 @@ func (p *Publisher) touchDependents(name string) {
 	}
 }
 
-// holderIn returns the namespace of the object that the record sets of ours under a name have in their label resource. If
-// these differ, the first type counts.
+// holderIn returns the namespace in the label resource of our record sets under a name. If they
+// differ, the first type counts.
 func (p *Publisher) holderIn(sets []plan.Current) tenantID {
 	var first *dns.RecordSet
 	holder := nobody
@@ -208,7 +212,8 @@ func (p *Publisher) holderIn(sets []plan.Current) tenantID {
 	return holder
 }
 
-// relabelled has the ownership records written again that name an object of another namespace than the one that gets the name.
+// relabelled rewrites the ownership records that name an object of another namespace than the
+// holder.
 func (p *Publisher) relabelled(current []plan.Current, wanted []*dns.RecordSet) []plan.Current {
 	if p.NamePolicy != tenancy.Namespaced || p.Rules.Owner == "" {
 		return current
@@ -223,7 +228,7 @@ func (p *Publisher) relabelled(current []plan.Current, wanted []*dns.RecordSet) 
 	return current
 }
 
-// namespaceOf returns the namespace whose turn a name uses: the one that has it, or else the first one that asks.
+// namespaceOf returns the namespace whose turn a name uses: the holder, else the first that asks.
 func (p *Publisher) namespaceOf(z *zone, name string) string {
 	if h := z.mirror.node(name).holder; h != nobody {
 		return h.Value()
@@ -234,7 +239,7 @@ func (p *Publisher) namespaceOf(z *zone, name string) string {
 	return ""
 }
 
-// refusals collects, by object, the names that are refused in one pass.
+// refusals collects the refused names of one pass by object.
 type refusals map[dns.Object][]refusedName
 
 type refusedName struct {
@@ -242,7 +247,8 @@ type refusedName struct {
 	refusal tenancy.Refusal
 }
 
-// grant notes who got a name and who was refused, and collects what nobody has been told yet.
+// grant notes who got a name and who was refused, and collects the refusals that were not reported
+// yet.
 func (p *Publisher) grant(z *zone, name string, w wish, news refusals) {
 	held := z.mirror.node(name).holder != nobody
 	if p.limitsNames() {
@@ -270,7 +276,7 @@ func (p *Publisher) grant(z *zone, name string, w wish, news refusals) {
 	z.refused[name] = now
 }
 
-// sayRefusals says which names objects didn't get: one notice for each object.
+// sayRefusals reports the refused names: one notice per object.
 func (p *Publisher) sayRefusals(z *zone, news refusals) {
 	for o, names := range news {
 		first := names[0]
@@ -288,7 +294,8 @@ func (p *Publisher) sayRefusals(z *zone, news refusals) {
 	}
 }
 
-// tooMany says that a namespace has as many names as it may have: once, until it gets every name that it asks for.
+// tooMany reports that a namespace has reached its limit: once, until it gets all names that it
+// asks for.
 func (p *Publisher) tooMany(z *zone, name string, r tenancy.Refusal) {
 	message := "the name " + name + " is refused, and so is each further one: " + r.Message
 	p.Log.Warn("Refused names, because a namespace has too many", "zone", z.Name, "namespace", r.Namespace, "record", name, "limit", p.MaxNames)
@@ -298,7 +305,7 @@ func (p *Publisher) tooMany(z *zone, name string, r tenancy.Refusal) {
 	}
 }
 
-// readmit has names planned again that were refused because their namespaces had too many, as far as there is room now.
+// readmit plans the names again for which their namespaces have room now.
 func (p *Publisher) readmit(z *zone) {
 	if !p.limitsNames() {
 		return
@@ -308,7 +315,8 @@ func (p *Publisher) readmit(z *zone) {
 	}
 }
 
-// refusedSets returns which of the record sets of an object are granted, and why the others aren't. Without zones nobody knows.
+// refusedSets splits the record sets of an object into the granted ones and the refused ones with
+// their reasons. Without zones nothing is known.
 func (p *Publisher) refusedSets(origin desired.Origin, kept []*dns.RecordSet) (granted []*dns.RecordSet, dropped []desired.Drop) {
 	if p.zones == nil || p.NamePolicy != tenancy.Namespaced && p.MaxNames == 0 {
 		return kept, nil
@@ -338,7 +346,7 @@ func (p *Publisher) refusalOf(name, namespace string) (tenancy.Refusal, bool) {
 	return tenancy.Refusal{}, false
 }
 
-// settingOf returns the flag that decides about a refusal.
+// settingOf returns the flag behind a refusal.
 func settingOf(reason tenancy.Reason) string {
 	if reason == tenancy.TooMany {
 		return "--max-names-per-namespace"
@@ -346,7 +354,7 @@ func settingOf(reason tenancy.Reason) string {
 	return "--name-policy"
 }
 
-// impossibles returns what is refused under a name, for those who show records.
+// impossibles returns the refused record sets of a name, for inspections.
 func (p *Publisher) impossibles(name string, w wish) []impossible {
 	left := slices.Clone(w.left)
 	for _, r := range w.refused {
