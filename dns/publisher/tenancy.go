@@ -166,7 +166,8 @@ func (p *Publisher) standsFor(z *zone, name string) (other, namespace string) {
 	return "", ""
 }
 
-// blocksMarker reports whether objects ask for a record set under a name that would keep an ownership record from being there.
+// blocksMarker reports whether objects ask for a CNAME or TXT record set under a name, which can't
+// coexist with an ownership record.
 func (p *Publisher) blocksMarker(name string) bool {
 	for r := range p.Desired.Each(name) {
 		if r.Type == dns.TypeCNAME || r.Type == dns.TypeTXT {
@@ -176,7 +177,8 @@ func (p *Publisher) blocksMarker(name string) bool {
 	return false
 }
 
-// touchDependents has the names planned again that stand for another one, which may have changed hands.
+// touchDependents plans the names again that depend on the holder of another name, which may have
+// changed.
 func (p *Publisher) touchDependents(name string) {
 	if p.NamePolicy != tenancy.Namespaced {
 		return

@@ -7,9 +7,9 @@ import (
 	"github.com/signpostd/signpost/dns/owner"
 )
 
-// Listed implements [owner.Observer]. It decides about the claims of the zone, and writes those
-// that couldn't be written before. No change of the zone is being made, so that claims that are
-// still underway are those of changes with an unknown outcome.
+// Listed implements [owner.Observer]. It settles the claims of the zone, and writes those that
+// couldn't be written before. The zone isn't being changed, so a claim that is still underway has
+// an unknown outcome.
 func (o *Owner) Listed(ctx context.Context, l owner.Listing) {
 	if o.begin(ctx) != nil {
 		return
