@@ -18,7 +18,7 @@ import (
 	"github.com/signpostd/signpost/internal/sharedflags"
 )
 
-// The kinds of ownership for --registry.
+// Values of --registry.
 const (
 	registryTXT      = "txt"
 	registryNone     = "noop"
@@ -27,7 +27,7 @@ const (
 	registryAWSSD    = "aws-sd"
 )
 
-// Options are the settings of one publisher as the user gave them. Make them with [New].
+// Options are the settings of one publisher as the user gave them. [New] creates them.
 type Options struct {
 	// Name distinguishes the publishers of a configuration file.
 	Name string
@@ -74,7 +74,7 @@ type Options struct {
 	providerPlugins        []provider.Plugin
 	// own are the flags of the publisher, without those of the process.
 	own *pflag.FlagSet
-	// shared are settings that several sources, providers or registries have.
+	// shared are the common settings of several sources, providers or registries.
 	shared *sharedflags.Set
 }
 
@@ -143,8 +143,8 @@ func (o *Options) Flags(flags *pflag.FlagSet) {
 	flags.AddFlagSet(o.own)
 }
 
-// headings puts the flags that several plugins share under the heading of the provider whose name they
-// begin with, and the file of a secret beside the secret.
+// headings groups flags of several plugins under the provider whose name they begin with, and the
+// file of a secret with the secret.
 func (o *Options) headings() {
 	o.own.VisitAll(func(f *pflag.Flag) {
 		if flaggroup.Of(f) != "" {
@@ -163,7 +163,7 @@ func (o *Options) headings() {
 	})
 }
 
-// providerHeading returns what the flags of a provider are listed under.
+// providerHeading returns the heading of a provider's flags.
 func providerHeading(name string) string { return "Provider " + name }
 
 func (o *Options) selectorFlags(f *pflag.FlagSet) {
