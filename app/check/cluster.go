@@ -11,7 +11,7 @@ import (
 	"github.com/signpostd/signpost/internal/sanitize"
 )
 
-// unreachable is the check of an API server that nobody has named.
+// unreachable is the check without any configured API server.
 func (s Subject) unreachable(context.Context) []Result {
 	return []Result{{State: Unknown, Text: "nothing says where the API server is: " + reason(s.Unreachable), Hint: "name a kubeconfig with --kubeconfig, or another --context"}}
 }

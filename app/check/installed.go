@@ -20,13 +20,13 @@ import (
 )
 
 const (
-	// podLabel is the label of the pods of Signpost.
+	// podLabel is the label of Signpost's pods.
 	podLabel = "app.kubernetes.io/name=signpost"
-	// mostPods is how many pods are looked at, which is far more than anybody runs.
+	// mostPods limits the pods that are read, far above any installation.
 	mostPods = 100
 )
 
-// installed looks at the pods of Signpost, and at who leads.
+// installed checks the pods of Signpost and leader election.
 func (a asked) installed(ctx context.Context) []Result {
 	pods, results := a.pods(ctx)
 	for _, e := range a.elections() {
@@ -35,7 +35,7 @@ func (a asked) installed(ctx context.Context) []Result {
 	return results
 }
 
-// pods returns the pods of Signpost, and what is to be said of them.
+// pods returns the pods of Signpost, and results about them.
 func (a asked) pods(ctx context.Context) ([]corev1.Pod, []Result) {
 	where := "all namespaces"
 	options := metav1.ListOptions{LabelSelector: podLabel, Limit: mostPods}
@@ -87,13 +87,13 @@ func notReady(pod corev1.Pod) (why string, ok bool) {
 	return "it is " + sanitize.Name(cmp.Or(string(pod.Status.Phase), "new")), true
 }
 
-// election is one that a role takes part in.
+// election is a leader election that a role takes part in.
 type election struct {
 	section string
 	lease   settings.Leader
 }
 
-// elections returns those that the roles take part in.
+// elections returns the leader elections of the roles.
 func (a asked) elections() []election {
 	var all []election
 	if a.Config.DestinationWrites() && a.Config.Destination.Leader.Elect {
@@ -108,7 +108,7 @@ func (a asked) elections() []election {
 	return all
 }
 
-// leads says who leads by a Lease.
+// leads checks the holder of a Lease.
 func (a asked) leads(ctx context.Context, e election, pods []corev1.Pod) Result {
 	at := e.lease.ResourceNamespace + "/" + e.lease.ResourceName
 	lease, err := a.own.CoordinationV1().Leases(e.lease.ResourceNamespace).Get(ctx, e.lease.ResourceName, metav1.GetOptions{})
@@ -147,7 +147,7 @@ func (a asked) leads(ctx context.Context, e election, pods []corev1.Pod) Result 
 	}
 }
 
-// holderOf returns who holds a Lease, and since when it was not renewed; empty for nobody.
+// holderOf returns the holder of a Lease, and since when it has not been renewed; empty for none.
 func holderOf(lease *coordinationv1.Lease) (holder string, since time.Duration) {
 	if lease.Spec.HolderIdentity == nil || lease.Spec.RenewTime == nil || lease.Spec.LeaseDurationSeconds == nil {
 		return "", 0
@@ -159,8 +159,8 @@ func holderOf(lease *coordinationv1.Lease) (holder string, since time.Duration) 
 	return *lease.Spec.HolderIdentity, since
 }
 
-// unled finds publishers of the config for which nobody would publish, because somebody else leads for other
-// ones by the same Lease.
+// unled finds publishers of the config that aren't published, because another configuration leads
+// by the same Lease.
 func (a asked) unled(lease *coordinationv1.Lease, at string) (Result, bool) {
 	holder, _ := holderOf(lease)
 	leadsFor, known := leader.LeadsFor(lease)
@@ -192,8 +192,8 @@ func listed(names []string) string {
 	return strings.Join(shown, ", ")
 }
 
-// holds reports whether the holder of a Lease is one of the pods: its name is that of the host, with
-// more after an underscore.
+// holds reports whether the holder of a Lease is one of the pods: its name is the hostname, with a
+// suffix after an underscore.
 func holds(pods []corev1.Pod, holder string) bool {
 	host, _, _ := strings.Cut(holder, "_")
 	return slices.ContainsFunc(pods, func(p corev1.Pod) bool { return p.Name == host || (p.Spec.HostNetwork && p.Spec.NodeName == host) })

@@ -19,27 +19,27 @@ import (
 )
 
 const (
-	// manager is what the controller manager of Kubernetes calls itself as a writer and in its Lease.
+	// manager is the field manager and Lease name of Kubernetes' controller manager.
 	manager          = "kube-controller-manager"
 	managerNamespace = "kube-system"
-	// ourselves is what Signpost calls itself as a writer: see version.UserAgent.
+	// ourselves is the field manager of Signpost; see version.UserAgent.
 	ourselves = "signpost"
-	// mostSlices is how many objects of each kind are looked at.
+	// mostSlices limits the objects of each kind that are read.
 	mostSlices = 500
-	// recently is how long ago a write is that says that its writer still writes.
+	// recently is the age of a write up to which its writer counts as active.
 	recently = 10 * time.Minute
-	// offFlag is how its controllers are switched off.
+	// offFlag disables the conflicting controllers of the controller manager.
 	offFlag = "--controllers=*,-endpoints-controller,-endpointslice-controller,-endpointslice-mirroring-controller"
 	offHint = "make sure that it runs with " + offFlag
 )
 
-// theirs are the names that the controller manager has for controllers of ours.
+// theirs are the controller manager's names of our controllers.
 var theirs = map[controllers.Name]string{
 	controllers.Endpoints: "endpoints-controller", controllers.EndpointSlices: "endpointslice-controller", controllers.Mirroring: "endpointslice-mirroring-controller",
 }
 
-// writers finds out whether the controller manager of Kubernetes writes what our controllers are to
-// write. Two writers would undo each other's work.
+// writers checks whether Kubernetes' controller manager writes the same objects as our controllers.
+// Two writers would undo each other's work.
 func (a asked) writers(ctx context.Context) []Result {
 	names, err := a.Config.Controllers.Names()
 	if err != nil {
@@ -60,8 +60,8 @@ func (a asked) writers(ctx context.Context) []Result {
 	return []Result{a.managerWrites(ctx)}
 }
 
-// managerFlags reads which controllers run from the command line of the controller manager. It finds
-// none where that isn't a pod, as in clusters of cloud providers.
+// managerFlags reads the enabled controllers from the command line of the controller manager. It
+// finds none if that isn't a pod, as in clusters of cloud providers.
 func (a asked) managerFlags(ctx context.Context, contested []string) (Result, bool) {
 	list, err := a.own.CoreV1().Pods(managerNamespace).List(ctx, metav1.ListOptions{LabelSelector: "component=" + manager, Limit: mostPods})
 	if err != nil || len(list.Items) == 0 {
@@ -98,8 +98,8 @@ func managerList(pod corev1.Pod) []string {
 	return strings.Split(wanted, ",")
 }
 
-// managerRuns reports whether a list of controllers has one: the first mention counts, and then the
-// asterisk. The controller manager also takes names without "-controller".
+// managerRuns reports whether a list of controllers enables one: the first mention counts, then the
+// asterisk. The controller manager also accepts names without "-controller".
 func managerRuns(wanted []string, name string) bool {
 	alias := map[string]string{"endpoints-controller": "endpoint", "endpointslice-controller": "endpointslice", "endpointslice-mirroring-controller": "endpointslicemirroring"}[name]
 	for _, w := range wanted {
@@ -113,8 +113,8 @@ func managerRuns(wanted []string, name string) bool {
 	return slices.Contains(wanted, "*")
 }
 
-// managerWrites finds out from its Lease and from what it has written whether the controller manager
-// writes endpoints. One that runs alone may do without a Lease.
+// managerWrites checks by its Lease and its last writes whether the controller manager writes
+// endpoints. A single controller manager may have no Lease.
 func (a asked) managerWrites(ctx context.Context) Result {
 	leads, err := a.managerLeads(ctx)
 	var last written
@@ -151,14 +151,14 @@ func (a asked) managerLeads(ctx context.Context) (bool, error) {
 	return err == nil && lease.Spec.RenewTime != nil && time.Since(lease.Spec.RenewTime.Time) < time.Minute, err
 }
 
-// written is an object, and who wrote it when.
+// written is an object, and its last writer and time.
 type written struct {
 	by, name string
 	at       time.Time
 }
 
-// lastWrite returns the EndpointSlice that somebody else wrote last, of those that our controllers
-// write.
+// lastWrite returns the EndpointSlice, among those that our controllers write, that another writer
+// wrote last.
 func (a asked) lastWrite(ctx context.Context) (written, error) {
 	list, err := a.own.DiscoveryV1().EndpointSlices("").List(ctx, metav1.ListOptions{
 		LabelSelector: fmt.Sprintf("%s in (%s,%s)", discoveryv1.LabelManagedBy, endpointslices.ManagedBy, mirroring.ManagedBy), Limit: mostSlices,

@@ -15,14 +15,14 @@ import (
 )
 
 const (
-	// mostZones is how many zones of a provider are read: each may cost requests that are counted.
+	// mostZones limits the zones of a provider that are read, because requests may be metered.
 	mostZones = 20
-	// mostOwners is how many owners are named for one zone.
+	// mostOwners limits the owners that are listed for one zone.
 	mostOwners = 5
 )
 
-// zones returns a check of the provider of a publisher: whether it can be reached, takes the
-// credentials, and has the zones that are wanted.
+// zones returns a check of a publisher's provider: whether it can be reached, accepts the
+// credentials, and has the wanted zones.
 func (s Subject) zones(p *configure.Options) func(context.Context) []Result {
 	return func(ctx context.Context) []Result {
 		// Without a namespace, DNSRecords are in that of the process, which this one isn't.
@@ -52,7 +52,7 @@ func (s Subject) zones(p *configure.Options) func(context.Context) []Result {
 	}
 }
 
-// providerFailure returns what an error of a provider says: what is wrong, or that nobody knows.
+// providerFailure returns a provider's error as Failed or Unknown.
 func providerFailure(ctx context.Context, what string, err error) Result {
 	result := Result{State: Unknown, Text: fmt.Sprintf("%s: %s", what, reason(err))}
 	switch {
@@ -66,7 +66,7 @@ func providerFailure(ctx context.Context, what string, err error) Result {
 	return result
 }
 
-// zoneResults says what was found in a zone of a publisher with an owner.
+// zoneResults returns the results for a zone of a publisher with an owner.
 func zoneResults(ctx context.Context, owner string, z configure.ZoneSurvey) []Result {
 	name := "the zone " + sanitize.Name(z.Name)
 	if z.Name == "" {
@@ -118,7 +118,7 @@ func otherOwners(z configure.ZoneSurvey, own string) string {
 	return counted(others)
 }
 
-// counted lists names with their numbers.
+// counted lists names with their counts.
 func counted(numbers map[string]int) string {
 	var list []string
 	for _, id := range slices.Sorted(maps.Keys(numbers)) {

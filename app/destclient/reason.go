@@ -9,16 +9,15 @@ import (
 )
 
 const (
-	// lookTime is how long it may take to find out why there was no answer.
+	// lookTime limits the search for the cause of a missing response.
 	lookTime = 2 * time.Second
-	// mostReason is how many bytes of an answer about that are read, and mostLines how many lines of
-	// it are shown.
+	// mostReason limits the response about the cause in bytes, and mostLines its displayed lines.
 	mostReason = 4 << 10
 	mostLines  = 4
 )
 
 // NotReady asks an admin server whether its process is ready. It returns what the process waits
-// for, in a line; "" if it is ready, or if nobody answers as an admin server does.
+// for, in a line; "" if it is ready, or if there is no admin server.
 func NotReady(ctx context.Context, admin string) string {
 	code, text := look(ctx, admin, "/ready")
 	lines := strings.Split(strings.TrimSpace(text), "\n")
@@ -37,7 +36,7 @@ func isAdmin(ctx context.Context, addr string) bool {
 	return code == http.StatusOK && text == "pong\n"
 }
 
-// look returns what a server answers to a GET request; 0 if it doesn't answer.
+// look returns the response to a GET request; code 0 means none.
 func look(ctx context.Context, addr, path string) (code int, text string) {
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()

@@ -14,7 +14,7 @@ import (
 	"github.com/signpostd/signpost/internal/sanitize"
 )
 
-// follow follows a name from the filters to the servers.
+// follow traces a name from the filters to the servers.
 func (r *Role) follow(ctx context.Context, w *way, t publisher.Trace) {
 	name := sanitize.Name(t.Name)
 	switch {
@@ -54,7 +54,7 @@ func (r *Role) follow(ctx context.Context, w *way, t publisher.Trace) {
 	}
 }
 
-// unmanaged explains the record sets whose type isn't managed.
+// unmanaged explains the record sets of unmanaged types.
 func (w *way) unmanaged(t publisher.Trace) {
 	managed := map[string]bool{}
 	for _, recordType := range w.manner.Managed {
@@ -122,7 +122,7 @@ func (w *way) rows(t publisher.Trace, h publisher.Home) {
 		}
 		state, text := rowStep(row)
 		if row.State == publisher.RowNotOwned && len(t.Asks) == 0 {
-			// Somebody else wants it to be there.
+			// Another writer wants the record set.
 			state = inspect.StepWell
 		}
 		if row.State == publisher.RowConflict && w.ofOthers(row) {
@@ -136,8 +136,8 @@ func (w *way) rows(t publisher.Trace, h publisher.Home) {
 	}
 }
 
-// losers names the objects that don't get a record set because another one has the name. That is wrong
-// for the object that is asked about and for a name, and of another object worth knowing.
+// losers adds a step about the objects that lose a record set to another object. That is wrong for
+// the object or name of the query, and a note for other objects.
 func (w *way) losers(row publisher.Row) {
 	for _, l := range row.Losers[:min(len(row.Losers), maxLosers)] {
 		var ref inspect.ObjectRef
@@ -160,7 +160,7 @@ func (w *way) about(o inspect.ObjectRef) bool {
 	return w.object != nil && strings.EqualFold(w.object.Kind, o.Kind) && w.object.Namespace == o.Namespace && w.object.Name == o.Name
 }
 
-// ofOthers reports whether other objects than the one that the explanation is about ask for a record set.
+// ofOthers reports whether objects other than the subject ask for a record set.
 func (w *way) ofOthers(row publisher.Row) bool {
 	return w.object != nil && len(row.Objects) > 0 && !slices.ContainsFunc(row.Objects, func(o dns.Object) bool { return w.about(objectRef(o)) })
 }

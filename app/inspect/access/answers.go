@@ -6,13 +6,13 @@ import (
 	"github.com/signpostd/signpost/app/inspect"
 )
 
-// maxAnswers is how many answers are cached.
+// maxAnswers limits the cached decisions.
 const maxAnswers = 256
 
-// answer is what the API server said about a token, a verb and a path.
+// answer is a decision about a token, a verb and a path.
 type answer struct {
 	until time.Time
-	// refused is nil if the request may be made.
+	// refused is nil if the request is allowed.
 	refused *inspect.Refused
 }
 
@@ -27,7 +27,7 @@ func (a answer) err() error {
 	return a.refused
 }
 
-// answers are the cached answers.
+// answers is the cache of decisions.
 type answers map[question]answer
 
 func (c answers) get(q question, now time.Time) (answer, bool) {
@@ -35,8 +35,8 @@ func (c answers) get(q question, now time.Time) (answer, bool) {
 	return a, ok && now.Before(a.until)
 }
 
-// put caches an answer. When the cache is full, it drops the answers that are out of date, then the
-// refusals: only a client with a valid token can fill the cache with others.
+// put caches a decision. If the cache is full, it drops expired decisions, then refusals: only a
+// client with a valid token can fill the cache with others.
 func (c answers) put(q question, a answer, now time.Time) {
 	if len(c) >= maxAnswers {
 		c.drop(func(old answer) bool { return !now.Before(old.until) })

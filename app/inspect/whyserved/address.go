@@ -15,10 +15,10 @@ import (
 	"github.com/signpostd/signpost/destination"
 )
 
-// maxHolders is how many Services or workloads of one address are explained.
+// maxHolders limits the explained Services or workloads of one address.
 const maxHolders = 4
 
-// address goes the way back: from an address to what has it, and to the clients that were told.
+// address explains an address backwards: its owners, and the clients that were sent it.
 func (x *Explainer) address(ctx context.Context, a netip.AddrPort) []inspect.Step {
 	h := x.Catalog.Holders(a)
 	var steps []inspect.Step
@@ -33,7 +33,7 @@ func (x *Explainer) address(ctx context.Context, a netip.AddrPort) []inspect.Ste
 	return append(steps, x.holdingSteps(a, h.Slices)...)
 }
 
-// endpointSteps say who has an address that is no cluster IP.
+// endpointSteps explain an address that isn't a cluster IP.
 func (x *Explainer) endpointSteps(a netip.AddrPort, h *catalog.AddressHolders) []inspect.Step {
 	if a.Port() == 0 {
 		return x.holderSteps(a.Addr(), h)
@@ -82,7 +82,7 @@ func targetStep(a netip.AddrPort, t *catalog.Target, told *destination.ToldProfi
 	return s
 }
 
-// holderSteps say who has an address, whatever the port.
+// holderSteps say who has an address, for any port.
 func (x *Explainer) holderSteps(ip netip.Addr, h *catalog.AddressHolders) []inspect.Step {
 	steps := listed(ip, h.Workloads)
 	steps = append(steps, x.conflicts(ip, h.Workloads)...)
@@ -125,7 +125,7 @@ func listed(ip netip.Addr, holders []*catalog.Workload) []inspect.Step {
 	return steps
 }
 
-// hostLines say which pods have which host ports.
+// hostLines list the pods and their host ports.
 func hostLines(hosts []*catalog.Workload) []string {
 	var lines []string
 	for _, w := range hosts {
@@ -171,7 +171,7 @@ func holderStep(ip netip.Addr, w *catalog.Workload) inspect.Step {
 	}
 }
 
-// holdingSteps say which Services have the address in their slices, and who was told.
+// holdingSteps say which Services have the address in their slices, and which clients were sent it.
 func (x *Explainer) holdingSteps(a netip.AddrPort, held []*catalog.EndpointSlice) []inspect.Step {
 	var steps []inspect.Step
 	var services []catalog.ServiceKey

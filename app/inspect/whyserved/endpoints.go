@@ -14,7 +14,7 @@ import (
 	"github.com/signpostd/signpost/destination"
 )
 
-// sliceSteps say who has made slices, and what these have.
+// sliceSteps say which controllers wrote the slices, and their content.
 func sliceSteps(f *facts) []inspect.Step {
 	if f.service == nil {
 		return nil
@@ -83,7 +83,7 @@ func slicePorts(s *discoveryv1.EndpointSlice) string {
 	return "[" + strings.Join(all, " ") + "]"
 }
 
-// endpointSteps say for each port what becomes of the endpoints of the slices.
+// endpointSteps give for each port the outcome of the slices' endpoints.
 func endpointSteps(f *facts) []inspect.Step {
 	if len(f.known.Ports) == 0 {
 		return []inspect.Step{step("Endpoints", inspect.StepNote, "the Service declares no port, so it has endpoints for nothing but ports that a client chooses", f.ref())}
@@ -95,7 +95,7 @@ func endpointSteps(f *facts) []inspect.Step {
 	return steps
 }
 
-// fated are the endpoints of slices that no client is told of, by their fate.
+// fated are the endpoints of slices that no client gets, by outcome.
 type fated struct {
 	counts    map[catalog.Outcome]int
 	lines     map[catalog.Outcome][]string
@@ -133,7 +133,7 @@ func fatesOf(w *portWalk) fated {
 	return f
 }
 
-// addSome adds a text to a set that stays short.
+// addSome adds a text to a small set.
 func addSome(set []string, text string) []string {
 	if len(set) < maxShown && !slices.Contains(set, text) {
 		return append(set, text)
@@ -152,9 +152,9 @@ func endpointText(e catalog.WalkedEndpoint) string {
 	return text
 }
 
-// fateTexts say what is so of endpoints that are left out.
+// fateTexts describe endpoints that are left out.
 var fateTexts = map[catalog.Outcome]string{
-	// The walk ends before the place of the client and the encoding.
+	// The walk doesn't include the zone and node of the client, and the encoding.
 	catalog.Served:           "that can't be described to clients, or that no client is near enough to",
 	catalog.NotReadyOutcome:  "not ready",
 	catalog.WorkloadUnknown:  "of a workload that isn't known (yet, or no longer)",
@@ -167,7 +167,7 @@ var fateTexts = map[catalog.Outcome]string{
 	catalog.OfExternalName:   "of a Service of type ExternalName",
 }
 
-// endpointStep says what Get is told for a port. The verdict is the server's.
+// endpointStep says what Get returns for a port. The verdict is the server's.
 func endpointStep(f *facts, w *portWalk) inspect.Step {
 	left := fatesOf(w)
 	port := fmt.Sprintf("port %d", w.port.Port)
@@ -189,7 +189,7 @@ func endpointStep(f *facts, w *portWalk) inspect.Step {
 		s.State, s.Text = inspect.StepWrong, port+" has no endpoint that is served: "+left.cause(f, w)
 	}
 	if s.State == inspect.StepWrong && w.overridden() {
-		// The overrides are what counts.
+		// The overrides count.
 		s.State = inspect.StepNote
 	}
 	for _, e := range served[:min(len(served), maxShown)] {
@@ -207,7 +207,7 @@ func endpointStep(f *facts, w *portWalk) inspect.Step {
 	return s
 }
 
-// toldText is an endpoint as clients are told of it.
+// toldText is an endpoint as it is sent to clients.
 func toldText(e *destination.ToldEndpoint) string {
 	text := e.Addr.String()
 	if e.Target != nil {
@@ -248,7 +248,7 @@ func (x fated) cause(f *facts, w *portWalk) string {
 	}
 }
 
-// otherHostname says which hostnames there are instead of the one that is asked for.
+// otherHostname lists the existing hostnames instead of the requested one.
 func (x fated) otherHostname(f *facts) string {
 	if ip := catalog.DashedAddress(f.query.Hostname); ip.IsValid() {
 		return fmt.Sprintf("the name is that of an endpoint without a hostname at the address %s, and the Service has none there: the pod is gone or was replaced, or has a hostname", ip)

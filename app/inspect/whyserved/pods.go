@@ -97,7 +97,7 @@ func notReady(p *corev1.Pod) string {
 	return "its phase is " + phase(p)
 }
 
-// withMessage adds what somebody else gave as a reason to a text, which may be empty.
+// withMessage appends another program's reason to a text, which may be empty.
 func withMessage(text, reason, message string) string {
 	for _, part := range []string{reason, message} {
 		switch {
@@ -111,7 +111,8 @@ func withMessage(text, reason, message string) string {
 	return text
 }
 
-// containerNotReady says which container keeps a pod from being ready; empty if the status names none.
+// containerNotReady says which container keeps a pod from being ready; empty if the status names
+// none.
 func containerNotReady(p *corev1.Pod) string {
 	for _, all := range [][]corev1.ContainerStatus{p.Status.InitContainerStatuses, p.Status.ContainerStatuses} {
 		for i := range all {

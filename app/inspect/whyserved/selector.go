@@ -14,7 +14,7 @@ import (
 	"github.com/signpostd/signpost/internal/nearest"
 )
 
-// meant asks whether a similar name was meant; empty if there is none.
+// meant suggests a similar name; empty if there is none.
 func meant(name string, candidates []string) string {
 	if near, ok := likest(name, candidates); ok && near != name {
 		return ": did you mean " + near + "?"
@@ -22,7 +22,7 @@ func meant(name string, candidates []string) string {
 	return ": look at its name and namespace"
 }
 
-// likest returns the candidate that is most like a name. Letters in another order are like it, too.
+// likest returns the candidate that is most similar to a name, also with transposed letters.
 func likest(name string, candidates []string) (string, bool) {
 	if near, ok := nearest.Of(name, candidates); ok {
 		return near, true
@@ -36,7 +36,7 @@ func likest(name string, candidates []string) (string, bool) {
 	return "", false
 }
 
-// selectorSteps say which pods a Service selects, and how these are.
+// selectorSteps say which pods a Service selects, and their state.
 func selectorSteps(f *facts) []inspect.Step {
 	if f.service == nil {
 		return nil
@@ -72,7 +72,7 @@ func podCount(s some) string {
 	return s.count() + " pods"
 }
 
-// thePods names all that there are.
+// thePods names all pods.
 func thePods(s some) string {
 	if len(s.pods) == 1 && !s.more {
 		return "the only pod"
@@ -80,7 +80,7 @@ func thePods(s some) string {
 	return "the " + s.count() + " pods"
 }
 
-// noneOf names the pods of a namespace of which none has something.
+// noneOf names the pods of a namespace, none of which has a property.
 func noneOf(s some) string {
 	if len(s.pods) == 1 && !s.more {
 		return "no pod of the namespace"
@@ -88,13 +88,13 @@ func noneOf(s some) string {
 	return "none of the " + s.count() + " pods of the namespace"
 }
 
-// selectorText is a selector as kubectl writes it, not too long.
+// selectorText returns a selector in kubectl's notation, cut if it is long.
 func selectorText(selector map[string]string) string {
 	return short(labels.SelectorFromSet(selector).String())
 }
 
-// suggestion says what would match: the requirement that the most pods fail alone, and what they
-// have instead.
+// suggestion says what would match: the requirement that alone excludes the most pods, and their
+// value.
 func suggestion(selector map[string]string, nearby some) string {
 	instead := map[string]int{} // labels that pods have in the place of the one that they fail
 	for i := range nearby.pods {
@@ -113,8 +113,8 @@ func suggestion(selector map[string]string, nearby some) string {
 	return fmt.Sprintf("; %s %s: did you mean that?", count, short(best))
 }
 
-// nearMiss returns the label that a pod has in the place of the only requirement that it fails: one
-// with the same key, or with a similar key and the same value.
+// nearMiss returns the label of a pod for the only requirement that it fails: one with the same
+// key, or with a similar key and the same value.
 func nearMiss(selector, has map[string]string) (label string, ok bool) {
 	var failed []string
 	for key, value := range selector {
@@ -127,7 +127,7 @@ func nearMiss(selector, has map[string]string) (label string, ok bool) {
 	}
 	key := failed[0]
 	if got, there := has[key]; there {
-		// Pods with quite another value belong to another Service, unless all else is the same.
+		// Pods with a very different value belong to another Service, unless all else is equal.
 		_, similar := likest(selector[key], []string{got})
 		return key + "=" + got, len(selector) > 1 || similar
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/signpostd/signpost/destination"
 )
 
-// serviceSteps are the way from a Service to the streams of its clients.
+// serviceSteps lead from a Service to the streams of its clients.
 func serviceSteps(f *facts) []inspect.Step {
 	steps, end := objectSteps(f)
 	if end {
@@ -25,7 +25,7 @@ func serviceSteps(f *facts) []inspect.Step {
 		causes = append(selectorSteps(f), sliceSteps(f)...)
 	}
 	if allServed(f.walks) {
-		// What objects lack is worth knowing, and hurts nobody.
+		// The causes have no effect, so they are notes.
 		causes = lowered(causes)
 	}
 	steps = append(steps, causes...)
@@ -40,8 +40,7 @@ func (f *facts) ref() *inspect.ObjectRef {
 	return &inspect.ObjectRef{Kind: "Service", Namespace: f.query.Namespace, Name: f.query.Name}
 }
 
-// objectSteps say whether there is such a Service, and such a port. The end is true when nothing
-// follows.
+// objectSteps say whether the Service and the port exist. end is true if nothing follows.
 func objectSteps(f *facts) (steps []inspect.Step, end bool) {
 	name := f.query.Namespace + "/" + f.query.Name
 	switch {
@@ -110,7 +109,7 @@ func portSteps(f *facts) []inspect.Step {
 	return nil
 }
 
-// memberSteps are those of a remote or federated Service.
+// memberSteps are the steps of a remote or federated Service.
 func memberSteps(f *facts) []inspect.Step {
 	if len(f.walks) == 0 {
 		return nil
@@ -147,7 +146,7 @@ func memberSteps(f *facts) []inspect.Step {
 	return steps
 }
 
-// placeSteps say what makes answers depend on the place of the client.
+// placeSteps say why messages depend on the zone or node of the client.
 func placeSteps(f *facts) []inspect.Step {
 	if f.known.LocalTraffic {
 		return []inspect.Step{step("Place", inspect.StepNote, "internalTrafficPolicy is Local: a client is told only of endpoints on its own node", f.ref())}
@@ -204,7 +203,7 @@ func isAre(n int) string {
 	return "are"
 }
 
-// clientOf names a client as its token does. Whoever makes tokens chooses the names.
+// clientOf returns the client by its token, which is untrusted.
 func clientOf(namespace, pod, peer string) string {
 	if pod == "" && namespace == "" {
 		return peer
