@@ -40,13 +40,13 @@ func (x waitExplainer) Explain(_ context.Context, q inspect.Query) []inspect.Ste
 		steps = append(steps, waitStep(what, waits[what], ref))
 	}
 	if len(steps) == 0 {
-		// Whether it is right as a whole is for other steps to say.
+		// Other steps decide whether the Service is fine.
 		return []inspect.Step{{What: "Controllers", State: inspect.StepNote, Text: "the controllers have nothing left to write for the Service", Object: ref}}
 	}
 	return steps
 }
 
-// elsewhere says who writes, if this process doesn't.
+// elsewhere says which process writes, if this one doesn't.
 func (x waitExplainer) elsewhere(leader string, ref *inspect.ObjectRef) inspect.Step {
 	s := inspect.Step{What: "Controllers", Object: ref}
 	switch trouble, _ := x.leadership.trouble(); {
@@ -75,10 +75,10 @@ func waitStep(what string, wait reconcile.Wait, ref *inspect.ObjectRef) inspect.
 	return s
 }
 
-// seconds rounds up: a repair that waits is never said to be made in 0 s.
+// seconds rounds up, so that a waiting repair is never announced in 0 s.
 func seconds(d time.Duration) int { return max(1, int(math.Ceil(d.Seconds()))) }
 
-// repairReason says who has changed what is to be put right.
+// repairReason names the writer of an external change that is to be repaired.
 func repairReason(wait reconcile.Wait) string {
 	by := cmp.Or(wait.By, "somebody else")
 	if wait.Repairs == 0 {

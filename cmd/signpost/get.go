@@ -37,7 +37,7 @@ stream ends.`,
 	return cmd
 }
 
-// question is the flags of a command that asks a Destination server.
+// question holds the flags of a command that queries a Destination server.
 type question struct {
 	*client
 	domain  string
@@ -56,7 +56,7 @@ func (q *question) flags(cmd *cobra.Command) {
 	cmd.ValidArgsFunction = q.completeServices
 }
 
-// ask finds a server and asks it about the authority.
+// ask finds a server and queries the authority.
 func (q *question) ask(cmd *cobra.Command, authority string, f func(destclient.Options) error) error {
 	o := q.options
 	var err error
@@ -73,7 +73,7 @@ func (q *question) ask(cmd *cobra.Command, authority string, f func(destclient.O
 	return f(o)
 }
 
-// oneAuthority refuses all arguments of a command but a single authority.
+// oneAuthority accepts exactly one argument, an authority.
 func oneAuthority(cmd *cobra.Command, args []string) error {
 	const example = "such as web.emojivoto:80"
 	switch {

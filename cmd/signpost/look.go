@@ -16,7 +16,7 @@ import (
 	"github.com/signpostd/signpost/internal/nearest"
 )
 
-// adminTimeout is how long an admin server may take to answer.
+// adminTimeout limits a request to an admin server.
 const adminTimeout = 20 * time.Second
 
 func newAdminClient() *client {
@@ -87,7 +87,7 @@ SERVICE is one that clients ask for: svc/web with -n, shop/web or web.shop.`,
 	return cmd
 }
 
-// streamSubject sets the Service, the pod and the namespace to look for.
+// streamSubject sets the Service, the pod and the namespace of the filter.
 func (c *client) streamSubject(filter *inspectclient.StreamFilter, args []string) error {
 	filter.Namespace = c.given()
 	if filter.Pod != "" && !strings.Contains(filter.Pod, "/") {
@@ -139,7 +139,7 @@ ready), partly-served (some ports or places get none), no-ports, external-name, 
 	return cmd
 }
 
-// oneNamespace returns the namespace of the flag, unless all are asked for.
+// oneNamespace returns the namespace of the flag, or "" for all.
 func (c *client) oneNamespace(everywhere bool) string {
 	if everywhere {
 		return ""
@@ -170,7 +170,7 @@ do. Without -n it shows all namespaces.`,
 	return cmd
 }
 
-// outputZone is the format of records that is a master file.
+// outputZone is the format of records in master file syntax.
 const outputZone = "zone"
 
 func newRecordsCommand(s streams) *cobra.Command {
