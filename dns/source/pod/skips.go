@@ -6,7 +6,7 @@ import (
 	"github.com/signpostd/signpost/dns/source"
 )
 
-// sharedSkips are the reasons that many Pods have in common.
+// sharedSkips are reasons that many Pods share.
 type sharedSkips struct {
 	finished, ownNetwork, nameless *source.Skip
 }
@@ -25,7 +25,7 @@ func (s *pods) sharedSkips() sharedSkips {
 	}
 }
 
-// missing says which names of a Pod get no record. Nothing is true when it has no record at all.
+// missing says which names of a Pod have no record. nothing is true if it has no record at all.
 func (s *pods) missing(obj *pod, nothing bool) []source.Skip {
 	var list []source.Skip
 	add := func(names []string, without string) {

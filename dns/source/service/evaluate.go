@@ -34,8 +34,8 @@ func (s *services) evaluate(key source.Key) source.Result {
 	return result
 }
 
-// unread returns an error as long as a Service needs nodes that have not been read. Without the
-// right to read them, all other Services are published.
+// unread returns an error while a Service needs nodes that have not been read. Without the right to
+// read nodes, all other Services are published.
 func (s *services) unread(svc *service) error {
 	if s.nodes == nil || len(svc.nodeKeys()) == 0 {
 		return nil
@@ -48,24 +48,24 @@ type evaluation struct {
 	*services
 	svc    *service
 	origin source.Origin
-	// outside calls answerOutside once. The answer is the same for each name.
+	// outside calls answerOutside once, because the result is the same for each name.
 	outside  func() (answer, error)
 	problems []dns.Problem
-	// findings has which lists are too long.
+	// findings has the lists that are too long.
 	findings *source.Findings
 }
 
-// addresses returns those of a field of the Service that count.
+// addresses returns the addresses of a field, up to the limit.
 func (e *evaluation) addresses(field string, list []string) []string {
 	return source.Cut(e.findings, list, source.AddressLimit, field)
 }
 
-// names returns those of an annotation or a template that count.
+// names returns the names of an annotation or template, up to the limit.
 func (e *evaluation) names(of string, list []string) []string {
 	return source.Cut(e.findings, list, source.NameLimit, of)
 }
 
-// answer is what a Service has for one of its names. It doesn't depend on the name.
+// answer is the targets of a Service for one of its names. It doesn't depend on the name.
 type answer struct {
 	// targets are the targets of the name itself.
 	targets []string
@@ -115,7 +115,7 @@ func (e *evaluation) named() ([]*dns.RecordSet, error) {
 	return e.recordsOf(e.names("--fqdn-template", names))
 }
 
-// recordsOf returns the record sets of names that are used outside of the cluster.
+// recordsOf returns the record sets of names for clients outside of the cluster.
 func (e *evaluation) recordsOf(names []string) ([]*dns.RecordSet, error) {
 	if len(names) == 0 {
 		return nil, nil
@@ -128,8 +128,8 @@ func (e *evaluation) recordsOf(names []string) ([]*dns.RecordSet, error) {
 	return found, err
 }
 
-// answerOutside returns the answer for names of the annotation hostname and of templates. The
-// error is that it isn't known.
+// answerOutside returns the targets for names of the annotation hostname and of templates. The
+// error means that they aren't known.
 func (e *evaluation) answerOutside() (answer, error) {
 	svc := e.svc
 	if targets := svc.Annotations.Targets; len(targets) > 0 {
@@ -155,7 +155,7 @@ func (e *evaluation) answerOutside() (answer, error) {
 	return answer{}, nil
 }
 
-// answerInside returns the answer for names of the annotation internal-hostname.
+// answerInside returns the targets for names of the annotation internal-hostname.
 func (e *evaluation) answerInside() (answer, error) {
 	virtual := e.svc.of == corev1.ServiceTypeLoadBalancer || e.svc.of == corev1.ServiceTypeClusterIP && !e.svc.headless
 	if virtual && len(e.svc.Annotations.Targets) == 0 {
@@ -164,7 +164,7 @@ func (e *evaluation) answerInside() (answer, error) {
 	return e.outside()
 }
 
-// loadBalancer returns the addresses and names of a load balancer.
+// loadBalancer returns the addresses and hostnames of a load balancer.
 func (e *evaluation) loadBalancer() (answer, error) {
 	svc := e.svc
 	switch {
@@ -189,13 +189,13 @@ func (e *evaluation) loadBalancer() (answer, error) {
 
 const balancerField = "status.loadBalancer.ingress"
 
-// balancer returns the addresses of the load balancer, and then its names.
+// balancer returns the addresses of the load balancer, then its hostnames.
 func (e *evaluation) balancer() []string {
 	return e.addresses(balancerField, slices.Concat(e.svc.addresses, e.svc.hostnames))
 }
 
-// problem adds a problem of the Service. Problems with the same subject and reason are
-// reported once.
+// problem adds a problem of the Service. Problems with the same subject and reason are reported
+// once.
 func (e *evaluation) problem(subject, value, reason string) {
 	for _, p := range e.problems {
 		if p.Subject == subject && p.Reason == reason {
@@ -205,7 +205,7 @@ func (e *evaluation) problem(subject, value, reason string) {
 	e.problems = append(e.problems, dns.Problem{Object: e.origin.Object, Subject: subject, Value: value, Reason: reason})
 }
 
-// records returns the record sets of a name with this answer.
+// records returns the record sets of a name with these targets.
 func (a answer) records(o source.Origin, hostname string) []*dns.RecordSet {
 	hostname = strings.TrimSuffix(hostname, ".")
 	sets := o.Records(hostname, a.targets)

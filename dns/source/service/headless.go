@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// headless returns the answer of a headless Service: the addresses of its pods, for the name
-// itself and, for pods with a hostname, for a name below it. The error is that the pods have
-// not been read yet.
+// headless returns the targets of a headless Service: the addresses of its pods, for the name
+// itself and, for pods with a hostname, for a name below it. The error means that the pods have not
+// been read yet.
 func (e *evaluation) headless() (answer, error) {
 	if err := e.waiting.For(e.svc.Key, e.pods); err != nil {
 		return answer{}, err
@@ -30,7 +30,7 @@ func (e *evaluation) headless() (answer, error) {
 	return a, nil
 }
 
-// podIP is what is published of a pod by default.
+// podIP is the default address type of a pod.
 const podIP = "PodIP"
 
 // published returns which address of a pod is published: podIP, hostIP or nodeExternalIP.
@@ -90,8 +90,7 @@ func addressText(end *endpoint) string {
 	return end.address.String()
 }
 
-// externalAddresses returns the addresses at which a node is reached from outside of the
-// cluster.
+// externalAddresses returns the addresses of a node that are reachable from outside of the cluster.
 func (e *evaluation) externalAddresses(of string) []string {
 	if e.nodes == nil {
 		e.problem("the annotation endpoints-type", nodeExternalIP, "nodes are read only if --service-type-filter has NodePort; add it")
