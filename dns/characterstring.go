@@ -160,7 +160,7 @@ func Words(target string) ([]Word, error) {
 		inside := w.Raw
 		if w.Quoted {
 			if size < 2 || s[size-1] != '"' {
-				return nil, fmt.Errorf("%q lacks a quote at its end", s)
+				return nil, fmt.Errorf("%q has no closing quote", s)
 			}
 			inside = inside[1 : size-1]
 		}

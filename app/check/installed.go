@@ -114,9 +114,9 @@ func (a asked) leads(ctx context.Context, e election, pods []corev1.Pod) Result 
 	lease, err := a.own.CoordinationV1().Leases(e.lease.ResourceNamespace).Get(ctx, e.lease.ResourceName, metav1.GetOptions{})
 	switch {
 	case apierrors.IsForbidden(err):
-		return Result{State: Note, Text: fmt.Sprintf("who leads %s isn't known, because you may not get the Lease %s", e.section, at)}
+		return Result{State: Note, Text: fmt.Sprintf("the leader of %s is unknown, because you may not get the Lease %s", e.section, at)}
 	case err != nil && !apierrors.IsNotFound(err):
-		return Result{State: Unknown, Text: fmt.Sprintf("who leads %s by the Lease %s: %s", e.section, at, reason(err))}
+		return Result{State: Unknown, Text: fmt.Sprintf("the leader of %s by the Lease %s is unknown: %s", e.section, at, reason(err))}
 	}
 	if e.section == settings.DNSSection && err == nil {
 		if result, found := a.unled(lease, at); found {
@@ -129,9 +129,9 @@ func (a asked) leads(ctx context.Context, e election, pods []corev1.Pod) Result 
 	}
 	switch {
 	case holder == "" && len(pods) > 0:
-		return Result{State: Warning, Text: fmt.Sprintf("nobody leads %s by the Lease %s", e.section, at), Hint: "a pod takes it once it has read everything; /ready and the log of each say why it doesn't"}
+		return Result{State: Warning, Text: fmt.Sprintf("%s has no leader by the Lease %s", e.section, at), Hint: "a pod becomes the leader once its caches are filled; /ready and the log of each pod say why it doesn't"}
 	case holder == "":
-		return Result{State: OK, Text: fmt.Sprintf("nobody else leads %s by the Lease %s", e.section, at)}
+		return Result{State: OK, Text: fmt.Sprintf("%s has no other leader by the Lease %s", e.section, at)}
 	case holds(pods, holder):
 		return Result{State: OK, Text: fmt.Sprintf("%s leads %s by the Lease %s", sanitize.Name(holder), e.section, at)}
 	case len(pods) > 0:
@@ -173,7 +173,7 @@ func (a asked) unled(lease *coordinationv1.Lease, at string) (Result, bool) {
 	}
 	return Result{
 		State: Failed,
-		Text: fmt.Sprintf("nobody would publish for the publishers %s: %s leads by the Lease %s for other publishers or settings (%s)",
+		Text: fmt.Sprintf("nothing would be published for the publishers %s: %s leads by the Lease %s for other publishers or settings (%s)",
 			listed(unled), sanitize.Name(holder), at, listed(led)),
 		Hint: "if that is another installation, give this one a Lease of its own: dns.leaderElection.resourceName, or --leader-elect-resource-name; if it is this one, give it this config",
 	}, true

@@ -48,7 +48,7 @@ func (r *Report) Write(w io.Writer, format string, colors Colors) error {
 		_, err = w.Write(text)
 	}
 	if err != nil {
-		return fmt.Errorf("write what was found: %w", err)
+		return fmt.Errorf("write the report: %w", err)
 	}
 	return nil
 }

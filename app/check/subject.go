@@ -63,9 +63,9 @@ func (s Subject) clusterChecks() []Check {
 	}
 	checks = append(checks, Check{Group: "kinds", About: "the kinds of objects", AskAPI: true, Run: a.kinds})
 	if s.Config.RunsControllers {
-		checks = append(checks, Check{Group: "other writers", About: "who else writes endpoints", AskAPI: true, Run: a.writers})
+		checks = append(checks, Check{Group: "other writers", About: "other writers of endpoints", AskAPI: true, Run: a.writers})
 	}
-	return append(checks, Check{Group: "installation", About: "what is installed", AskAPI: true, Run: a.installed})
+	return append(checks, Check{Group: "installation", About: "the installation", AskAPI: true, Run: a.installed})
 }
 
 // asked is a subject with clients.

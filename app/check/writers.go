@@ -130,9 +130,9 @@ func (a asked) managerWrites(ctx context.Context) Result {
 	case apierrors.IsForbidden(err):
 		return Result{State: Note, Text: fmt.Sprintf("whether %s writes endpoints isn't known, because you may not get its Lease in %s or not list EndpointSlices", manager, managerNamespace), Hint: offHint}
 	case err != nil:
-		return Result{State: Unknown, Text: "who else writes endpoints: " + reason(err)}
+		return Result{State: Unknown, Text: "other writers of endpoints are unknown: " + reason(err)}
 	case last.at.IsZero():
-		return Result{State: OK, Text: "nobody else has written an EndpointSlice that is there and that Signpost would write"}
+		return Result{State: OK, Text: "no other program wrote an existing EndpointSlice that Signpost would write"}
 	case ago < recently:
 		return Result{State: Failed, Text: fmt.Sprintf("%s writes EndpointSlices: it wrote %s %v ago", last.by, last.name, ago), Hint: hint}
 	case leads && last.by == manager:

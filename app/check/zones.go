@@ -34,13 +34,13 @@ func (s Subject) zones(p *configure.Options) func(context.Context) []Result {
 		}
 		var results []Result
 		for _, filter := range survey.Missing {
-			results = append(results, Result{State: Failed, Text: fmt.Sprintf("the provider has no zone for %s", filter), Hint: "create the zone there, or look at the filter and at what these credentials may see"})
+			results = append(results, Result{State: Failed, Text: fmt.Sprintf("the provider has no zone for %s", filter), Hint: "create the zone there, or check the filter and the permissions of these credentials"})
 		}
 		if len(survey.Zones) == 0 && len(results) == 0 {
-			results = append(results, Result{State: Failed, Text: "the provider has no zones that these settings admit", Hint: "create a zone there, or look at --zone-id-filter and at what these credentials may see"})
+			results = append(results, Result{State: Failed, Text: "the provider has no zones that these settings admit", Hint: "create a zone there, or check --zone-id-filter and the permissions of these credentials"})
 		}
 		if survey.OwnersErr != nil {
-			results = append(results, Result{State: Unknown, Text: "who owns the records of these zones: " + reason(survey.OwnersErr), Hint: "--registry says where this is kept"})
+			results = append(results, Result{State: Unknown, Text: "the owners of these zones' records are unknown: " + reason(survey.OwnersErr), Hint: "--registry says where ownership is kept"})
 		}
 		for _, z := range survey.Zones {
 			results = append(results, zoneResults(ctx, survey.OwnerID, z)...)
@@ -61,7 +61,7 @@ func providerFailure(ctx context.Context, what string, err error) Result {
 	case ctx.Err() != nil:
 		result.Hint = "it may be slow or down: try again, with a longer --timeout"
 	default:
-		result.Hint = "look at its address, and at what is between here and there"
+		result.Hint = "check its address, and the network and firewalls on the way"
 	}
 	return result
 }
@@ -79,7 +79,7 @@ func zoneResults(ctx context.Context, owner string, z configure.ZoneSurvey) []Re
 	switch {
 	case !z.Read:
 		results = append(results, Result{State: OK, Text: name + " is there"}, Result{
-			State: Note, Text: "what is in " + name + " isn't known, so that nothing is deleted or taken over",
+			State: Note, Text: "the content of " + name + " is unknown, so nothing is deleted or taken over",
 			Hint: "have it transferred: --rfc2136-axfr",
 		})
 	case owner == "":
@@ -88,7 +88,7 @@ func zoneResults(ctx context.Context, owner string, z configure.ZoneSurvey) []Re
 		results = append(results, Result{State: OK, Text: fmt.Sprintf("%s can be read: %d record sets, %d of which %s owns", name, z.Records, z.Owners[owner], sanitize.Quote(owner))})
 	}
 	if others := otherOwners(z, owner); others != "" {
-		results = append(results, Result{State: Note, Text: fmt.Sprintf("%s has records of other owners: %s", name, others), Hint: "they stay as they are; to take over those of one, see --migrate-from-txt-owner"})
+		results = append(results, Result{State: Note, Text: fmt.Sprintf("%s has records of other owners: %s", name, others), Hint: "they stay unchanged; to take over those of one owner, see --migrate-from-txt-owner"})
 	}
 	if own := z.Owners[owner]; own > 0 {
 		results = append(results, Result{
@@ -99,7 +99,7 @@ func zoneResults(ctx context.Context, owner string, z configure.ZoneSurvey) []Re
 	if len(z.Instances) > 1 {
 		results = append(results, Result{
 			State: Failed, Text: fmt.Sprintf("%s has records of the owner %s by %d instances: %s: several processes or clusters have one owner ID", name, sanitize.Quote(owner), len(z.Instances), counted(z.Instances)),
-			Hint: "give each its own --txt-owner-id; if one took the place of the other, start it with the --instance of that one",
+			Hint: "give each its own --txt-owner-id; if one replaced the other, start it with the --instance of that one",
 		})
 	}
 	if z.ApexMarker != "" {

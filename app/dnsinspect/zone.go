@@ -33,7 +33,7 @@ func (r *Role) follow(ctx context.Context, w *way, t publisher.Trace) {
 	switch {
 	case !t.Leads:
 		_, leader := r.leadership()
-		w.add(whatZone, inspect.StepUnknown, nil, "what the zones have is known to the process that leads: "+(&inspect.NotLeading{Leader: leader}).Error())
+		w.add(whatZone, inspect.StepUnknown, nil, "only the leader knows the content of the zones: "+(&inspect.NotLeading{Leader: leader}).Error())
 		return
 	case !t.Listed && t.ListProblem != "":
 		w.add(whatZone, inspect.StepWrong, nil, "the zones of the provider can't be listed, and this is tried again: "+t.ListProblem)
@@ -192,7 +192,7 @@ func rowStep(row publisher.Row) (inspect.StepState, string) {
 	case publisher.RowNotOwned:
 		return inspect.StepNote, fmt.Sprintf("%s is in the zone (%s), and is not ours%s", what, targetsText(row.Targets), ownerText(row.Owner))
 	case publisher.RowUnwanted:
-		return inspect.StepWrong, what + " is in the zone and nobody asks for it: " + row.Message
+		return inspect.StepWrong, what + " is in the zone and no object asks for it: " + row.Message
 	case publisher.RowHeld:
 		return inspect.StepWrong, what + " is held: " + row.Message + retryText(row.Next)
 	case publisher.RowFailing:

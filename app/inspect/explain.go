@@ -93,7 +93,7 @@ func Conclude(subject string, steps []Step) Explanation {
 		// Notes are intended.
 		e.Verdict, e.Summary = VerdictWell, step.Text
 	} else {
-		e.Summary = "nothing is known about " + subject + " here: look at its name, and at the processes with the other roles"
+		e.Summary = "nothing is known about " + subject + " here: check the name, or query processes with other roles"
 	}
 	for i := len(steps) - 1; i >= 0; i-- {
 		if steps[i].State == StepWell {

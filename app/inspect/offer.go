@@ -78,7 +78,7 @@ type NotLeading struct {
 // Error implements error.
 func (e *NotLeading) Error() string {
 	if e.Leader == "" {
-		return "this process does not lead, and it isn't known who does: signpost status says why, and which replicas there are"
+		return "this process does not lead, and the leader is unknown: signpost status shows the replicas and the cause"
 	}
 	return "this process does not lead: ask the leader, " + e.Leader
 }

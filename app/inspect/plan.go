@@ -186,7 +186,7 @@ func (p *plans) show(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusServiceUnavailable, Failure{Error: budget.ErrNotPlanned.Error()})
 		return
 	case len(found) == 0:
-		fail(w, http.StatusNotFound, Failure{Error: fmt.Sprintf("no plan with the hash %.20q is held now: GET %s lists those that are", hash, PlanPath)})
+		fail(w, http.StatusNotFound, Failure{Error: fmt.Sprintf("no plan with the hash %.20q is held now: GET %s lists the held plans", hash, PlanPath)})
 		return
 	}
 	part, page, err := planPage(parameters, found[0].Changes)

@@ -95,7 +95,7 @@ func (c *Client) having(ctx context.Context, role string) ([]member, error) {
 func (c *Client) leading(all []member) []member {
 	leads := slices.DeleteFunc(slices.Clone(all), func(m member) bool { return !m.leads(dnsRole) })
 	if len(leads) == 0 {
-		c.note("nobody that was asked leads the role dns now: this is what standbys know")
+		c.note("no reachable process leads the role dns now: this is the state of standbys")
 		return all
 	}
 	return leads

@@ -61,7 +61,7 @@ func unplannedText(u inspect.Unplanned, now time.Time) string {
 	if u.Since == nil {
 		return fmt.Sprintf("Not planned yet: %s has just begun to lead. Ask again in some seconds.\n", whose)
 	}
-	return fmt.Sprintf("Not planned yet: %s has led for %s, and has not compared all zones with what objects ask for. Ask again in some seconds.\n",
+	return fmt.Sprintf("Not planned yet: %s has led for %s, and has not compared all zones with the wanted records yet. Try again in some seconds.\n",
 		whose, max(0, now.Sub(*u.Since)).Round(time.Second))
 }
 
@@ -236,7 +236,7 @@ func (c *Client) Approve(ctx context.Context, hash, publisher string, except []s
 			return output.Answer{Value: approval, Names: []string{"plan/" + hash}, Text: approvalText(approval)}, nil
 		}
 		if asRefusal(err) == nil && !errors.Is(err, errNoToken) {
-			err = fmt.Errorf("%w: the plan may be approved: see what is held still", err)
+			err = fmt.Errorf("%w: the plan may be approved already: check what is still held", err)
 		}
 		// Another process may know the plan, or have the publisher.
 		if !isRefusal(err, http.StatusNotFound) && !isRefusal(err, http.StatusBadRequest) {
@@ -277,7 +277,7 @@ func approvalText(a inspect.Approval) string {
 		text += fmt.Sprintf("left out, and still held under another hash: %d\n", a.Excepted)
 	}
 	if a.Gone > 0 {
-		text += fmt.Sprintf("not held any more, of those that the plan has shown: %d\n", a.Gone)
+		text += fmt.Sprintf("changes of the plan that are no longer held: %d\n", a.Gone)
 	}
-	return text + fmt.Sprintf("good until %s for what can't be made at once\n", a.Until.UTC().Format(time.RFC3339))
+	return text + fmt.Sprintf("valid until %s for changes that can't be made at once\n", a.Until.UTC().Format(time.RFC3339))
 }

@@ -72,7 +72,7 @@ func (f *Format) Set(text string) error {
 	case kind != JSONPath && kind != Columns:
 		return fmt.Errorf("must be one of %s, %s=TEMPLATE, %s=HEADER:PATH,…", strings.Join(f.allowed, ", "), JSONPath, Columns)
 	case !with || template == "":
-		return fmt.Errorf("what to print is missing, as in -o %s", example(kind))
+		return fmt.Errorf("the template is missing, as in -o %s", example(kind))
 	case kind == JSONPath:
 		if _, err := parsePath(template); err != nil {
 			return err

@@ -109,7 +109,7 @@ func Find(ctx context.Context, t Target) (*Found, error) {
 }
 
 func noneReached(notes []string) error {
-	errs := []error{errors.New("no process of signpost could be reached: name the address of a server with --addr, or see what is wrong")}
+	errs := []error{errors.New("no process of signpost could be reached: give the address of a server with --addr, or fix the cause")}
 	for _, note := range notes {
 		errs = append(errs, errors.New(note))
 	}

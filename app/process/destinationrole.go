@@ -141,7 +141,7 @@ func newDestinationWriter(in roleInput, o settings.Destination) (role, error) {
 		Actors: func(settled <-chan struct{}) []run.Actor {
 			return []run.Actor{{Name: "writer", Run: func(ctx context.Context) error {
 				if err := w.run(ctx, settled); err != nil && ctx.Err() == nil {
-					in.Log.Error("Writing EndpointSlices for ExternalWorkloads has ended; serving goes on", "err", err)
+					in.Log.Error("Stopped writing EndpointSlices for ExternalWorkloads; serving continues", "err", err)
 				}
 				<-ctx.Done()
 				return nil

@@ -285,7 +285,7 @@ func (r *dnsRole) upToDate(ctx context.Context) {
 	}
 	begin := upToDate{tables: r.tables(), limit: max(r.leaseDuration, upToDateLimit), log: r.log}
 	if err := begin.catchUp(ctx); err != nil && ctx.Err() == nil {
-		r.log.Warn("Some sources may be older than what the former leader has published; publishing begins all the same", "after", begin.limit, "err", err)
+		r.log.Warn("Sources may be older than the records of the former leader; publishing started anyway", "after", begin.limit, "err", err)
 	}
 }
 

@@ -48,14 +48,14 @@ func collectAfterHerds(ctx context.Context, log *slog.Logger, opened func() uint
 			switch comes := n-last >= herdStreams; {
 			case comes && calm.IsZero():
 				usual = setPercent(herdGarbage)
-				log.Debug("Many streams come; garbage is collected later", "streams", n-last)
+				log.Debug("Delaying garbage collection during a reconnect storm", "streams", n-last)
 				fallthrough
 			case comes:
 				calm = now.Add(herdCalm)
 			case !calm.IsZero() && !now.Before(calm):
 				setPercent(usual)
 				calm = time.Time{}
-				log.Debug("No more streams come; garbage is collected as usual")
+				log.Debug("The reconnect storm has ended; garbage is collected as usual")
 			}
 			last = n
 		}

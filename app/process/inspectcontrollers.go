@@ -55,7 +55,7 @@ func (x waitExplainer) elsewhere(leader string, ref *inspect.ObjectRef) inspect.
 	case trouble != "":
 		s.State, s.Text = inspect.StepWrong, "this process can't write Endpoints and slices, and doesn't know whether another one does: "+trouble
 	default:
-		s.State, s.Text = inspect.StepUnknown, "no process is known to write Endpoints and slices: nobody holds the Lease, or it has not been read yet"
+		s.State, s.Text = inspect.StepUnknown, "no process is known to write Endpoints and slices: the Lease has no holder, or has not been read yet"
 	}
 	return s
 }
@@ -80,9 +80,9 @@ func seconds(d time.Duration) int { return max(1, int(math.Ceil(d.Seconds()))) }
 
 // repairReason names the writer of an external change that is to be repaired.
 func repairReason(wait reconcile.Wait) string {
-	by := cmp.Or(wait.By, "somebody else")
+	by := cmp.Or(wait.By, "another program")
 	if wait.Repairs == 0 {
 		return by + " has changed them"
 	}
-	return fmt.Sprintf("%s keeps changing them (put right %d times so far): find out who that is, and stop one of the two", by, wait.Repairs)
+	return fmt.Sprintf("%s keeps changing them (repaired %d times so far): find that writer, and stop one of the two", by, wait.Repairs)
 }

@@ -121,7 +121,7 @@ func TestExplainWaits(t *testing.T) {
 		},
 		"somebody keeps changing": {
 			waits: waits{"Endpoints": {Since: since, Until: time.Now().Add(2500 * time.Millisecond), Repairs: 7}}, leads: leads, query: service,
-			want: "wrong: Endpoints of the Service are put right in 3 s, because somebody else keeps changing them (put right 7 times so far)",
+			want: "wrong: Endpoints of the Service are put right in 3 s, because another program keeps changing them (put right 7 times so far)",
 		},
 		"without the Lease": {
 			leads: someLeadership{failing: "leases is forbidden"}, query: service,

@@ -50,7 +50,7 @@ func limitMemory(log *slog.Logger, allowed func() (uint64, error)) (undo func())
 	}
 	limit := int64(float64(bytes) * heapShare)
 	before := debug.SetMemoryLimit(limit)
-	log.Info("The memory limit of the cgroup is taken into account", "bytes", bytes, "heap", limit)
+	log.Info("Limited the heap by the memory limit of the cgroup", "bytes", bytes, "heap", limit)
 	return func() { debug.SetMemoryLimit(before) }
 }
 

@@ -53,7 +53,7 @@ func RunDNS(ctx context.Context, c *settings.DNSFlags, flags *pflag.FlagSet, w i
 		}
 	}
 	if errors.Is(err, context.Canceled) {
-		return errors.New("interrupted before everything was published: run it again to go on")
+		return errors.New("interrupted before everything was published: run it again to continue")
 	}
 	return err
 }

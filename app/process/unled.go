@@ -34,13 +34,13 @@ type unled struct {
 // newUnled returns the comparison, with its metric registered.
 func newUnled(in roleInput, l *leadership, publishers []*configure.Options) (*unled, error) {
 	u := &unled{publishers: publishers, leadership: l, gauge: prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "signpost_dns_publishers_unled", Help: "Publishers of this process that the leader does not have, or has with other settings: nobody publishes for them.",
+		Name: "signpost_dns_publishers_unled", Help: "Publishers of this process that the leader does not have, or has with other settings: nothing is published for them.",
 	})}
 	if in.Registerer == nil {
 		return u, nil
 	}
 	if err := in.Registerer.Register(u.gauge); err != nil {
-		return nil, fmt.Errorf("register the metric of publishers that nobody leads: %w", err)
+		return nil, fmt.Errorf("register the metric of publishers without a leader: %w", err)
 	}
 	return u, nil
 }
@@ -59,7 +59,7 @@ func (u *unled) names() (names []string, sentence string) {
 	if len(names) == 0 {
 		return nil, ""
 	}
-	return names, fmt.Sprintf("nobody publishes for the publishers %s: %s has the Lease %s and leads for other publishers or settings (%s): give each installation a Lease of its own (--leader-elect-resource-name, or dns.leaderElection.resourceName in a config file), or the same settings",
+	return names, fmt.Sprintf("nothing is published for the publishers %s: %s has the Lease %s and leads for other publishers or settings (%s): give each installation a Lease of its own (--leader-elect-resource-name, or dns.leaderElection.resourceName in a config file), or the same settings",
 		few(names), sanitize.Name(leader), u.leadership.lease, few(led))
 }
 
@@ -102,7 +102,7 @@ func (u *unled) run(ctx context.Context, r *dnsRole) error {
 			since = time.Now()
 		case !told && time.Since(since) >= unledAfter:
 			told = true
-			r.log.Warn("Nobody publishes for some publishers of this process", "publishers", names, "lease", u.leadership.lease, "err", sentence)
+			r.log.Warn("Nothing is published for some publishers of this process", "publishers", names, "lease", u.leadership.lease, "err", sentence)
 			if u.tell != nil {
 				u.tell(publisher.ReasonUnled, sentence)
 			}

@@ -123,7 +123,7 @@ func (u *upToDate) catchUp(ctx context.Context) error {
 	defer cancel()
 	err := kube.CatchUp(bounded, u.tables...)
 	if took := time.Since(begun); err == nil && took > upToDateSoon {
-		u.log.Info("The tables are up to date now, and the work of the leader begins", "took", took)
+		u.log.Info("The caches are up to date; the leader's work starts", "took", took)
 	}
 	return err
 }

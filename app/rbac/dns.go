@@ -81,7 +81,7 @@ var sendEvents = Rule{Group: "events.k8s.io", Resource: "events", Verbs: []strin
 // readInstance is for the instance of a publisher.
 var readInstance = Rule{
 	Resource: "namespaces", Object: configure.InstanceNamespace, Verbs: []string{"get"},
-	Without: "records of another cluster that has the same owner ID can't be told from our own",
+	Without: "records of another cluster with the same owner ID can't be distinguished from our own",
 }
 
 // rulesFor returns the rules for a kind that a source of a publisher reads.

@@ -92,7 +92,7 @@ func newCheck(s streams) *checkCommand {
 func (c *checkCommand) addFlags(flags *pflag.FlagSet) {
 	flags.DurationVar(&c.wait, "wait", 0, "how long to repeat the checks until all is fit")
 	if flags.Lookup("timeout") == nil {
-		flags.DurationVar(&c.timeout, "timeout", c.timeout, "how long each check may take; what isn't known by then couldn't be found out")
+		flags.DurationVar(&c.timeout, "timeout", c.timeout, "how long each check may take; a check that takes longer is unknown")
 	}
 	flags.VarP(settings.Choice(&c.output, check.FormatTable, check.FormatShort, check.FormatJSON, check.FormatYAML), "output", "o", "`format`: table, short (without what is ok), json or yaml")
 	c.kube.Add(flags)
@@ -157,7 +157,7 @@ func newCheckDNS(s streams) *cobra.Command {
 		flags.Lookup(shown).Hidden = false
 	}
 	timeout := flags.Lookup("timeout")
-	timeout.Usage, timeout.DefValue = "how long each check may take; what isn't known by then couldn't be found out", checkTimeout.String()
+	timeout.Usage, timeout.DefValue = "how long each check may take; a check that takes longer is unknown", checkTimeout.String()
 	c.addFlags(flags)
 	return cmd
 }

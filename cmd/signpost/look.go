@@ -47,7 +47,7 @@ func newStreamsCommand(s streams) *cobra.Command {
 	var state string
 	cmd := &cobra.Command{
 		Use:   "streams [SERVICE]",
-		Short: "Show who is told about endpoints, and who lags behind",
+		Short: "Show the clients of the Destination API, and which lag behind",
 		Long: `Show the open calls of the Destination API in all processes: the client, what it asks
 for, and how far it is. SENT is the version of the answer that it was sent, and the
 newest one. A stream is

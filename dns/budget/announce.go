@@ -29,7 +29,7 @@ var (
 	// shown.
 	ErrPlanChanged = errors.New("the plan has changed since it was shown, so nothing was approved")
 	// ErrNothingLeft is the error of Approve if no change of the plan is held any more.
-	ErrNothingLeft = errors.New("nothing of this plan is held any more")
+	ErrNothingLeft = errors.New("no change of this plan is held any more")
 	// ErrNotInPlan is the error of Approve for an exception that isn't in the plan.
 	ErrNotInPlan = errors.New("the plan has nothing under this name that is still held")
 )

@@ -12,7 +12,7 @@ import (
 var ErrNotLeading = errors.New("this process does not lead")
 
 // ErrNotPlanned is the error of an approval before the leader has planned everything.
-var ErrNotPlanned = errors.New("not planned yet: this process began to lead a short time ago, and has not compared all zones with what objects ask for: try again in some seconds")
+var ErrNotPlanned = errors.New("not planned yet: this process became the leader a short time ago, and has not compared all zones with the wanted records: try again in some seconds")
 
 // ApprovalQueue passes held plans from a publisher to users, and approvals from users to the
 // publisher. [NewApprovalQueue] creates it.

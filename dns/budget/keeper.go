@@ -70,7 +70,7 @@ func (k *Keeper) Load(ctx context.Context) (*Loaded, error) {
 	}
 	text, err := k.store.Load(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("load what was deleted and approved before: %w", err)
+		return nil, fmt.Errorf("load the stored budgets and approvals: %w", err)
 	}
 	k.last, k.theirs = text, nil
 	return &Loaded{text}, nil
@@ -94,7 +94,7 @@ func (k *Keeper) Keep(ctx context.Context, s Snapshot) error {
 		return kept
 	})
 	if err != nil {
-		return fmt.Errorf("store what is deleted and approved: %w", err)
+		return fmt.Errorf("store budgets and approvals: %w", err)
 	}
 	k.last, k.number = kept, s.number
 	return nil

@@ -54,7 +54,7 @@ func (opened *Opened) Identify(ctx context.Context, client corev1client.Namespac
 	namespace, err := client.Namespaces().Get(ctx, InstanceNamespace, metav1.GetOptions{})
 	switch {
 	case apierrors.IsForbidden(err), apierrors.IsNotFound(err), err == nil && namespace.UID == "":
-		opened.log.Info("Processes with the same owner ID can't be told apart: this one may not read the namespace "+InstanceNamespace+"; give it the right, or an --instance", "err", err)
+		opened.log.Info("Processes with the same owner ID can't be distinguished: this one may not read the namespace "+InstanceNamespace+"; give it the right, or an --instance", "err", err)
 		return nil
 	case err != nil:
 		return fmt.Errorf("read the namespace %s to know the instance of this process: %w", InstanceNamespace, err)

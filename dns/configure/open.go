@@ -268,7 +268,7 @@ func (o *Options) OpenProvider(ctx context.Context, in Input) (provider.Provider
 func (o *Options) openDesired(log *slog.Logger, can provider.Capabilities, refuse func(*dns.RecordSet) error, within *tenancy.Domains) (*desired.Set, error) {
 	targets, problems := dns.NewTargetFilter(o.TargetNets, o.ExceptNets)
 	for _, p := range problems {
-		log.Error("Ignore a network", "flag", p.Subject, "value", p.Value, "err", p.Reason)
+		log.Error("Ignored a network", "flag", p.Subject, "value", p.Value, "err", p.Reason)
 	}
 	want, err := desired.New(desired.Options{
 		Sources: o.Sources, OneTTL: o.sourcesWith(func(p source.Plugin) bool { return p.OneTTL }), DefaultTargets: o.DefaultTargets, ForceDefaultTargets: o.ForceDefaultTargets,

@@ -74,7 +74,7 @@ func (t *transform) defaultTargets(sets []*dns.RecordSet) []*dns.RecordSet {
 			continue
 		}
 		if len(r.Targets) > 0 {
-			t.dropped(r, r.Targets, DropReplaced, "--force-default-targets", "--force-default-targets puts those of --default-targets in the place of these targets: set the flag to false to have these")
+			t.dropped(r, r.Targets, DropReplaced, "--force-default-targets", "--force-default-targets replaces these targets by those of --default-targets: set the flag to false to keep these")
 		}
 		defaults := dns.ForHostname(r.Name, dns.Hostname{
 			Targets: t.DefaultTargets, TTL: r.TTL, Properties: r.Properties, SetIdentifier: r.SetIdentifier, Objects: r.Objects,
@@ -150,7 +150,7 @@ func (t *transform) refused(r *dns.RecordSet) bool {
 	}
 	err := t.Refuse(r)
 	if err != nil {
-		t.dropped(r, r.Targets, DropRefused, "--registry", "nobody could own it: "+err.Error())
+		t.dropped(r, r.Targets, DropRefused, "--registry", "the registry can't own it: "+err.Error())
 		t.unresolve(r)
 		t.invalid(r, err)
 	}

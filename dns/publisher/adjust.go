@@ -146,7 +146,7 @@ func (p *Publisher) adjusted(z *zone, q question, answers []provider.Adjusted, e
 		return
 	}
 	p.throttles = 0
-	p.untroubled(&z.adjusting, "adjust what is wanted in zone "+z.Name)
+	p.untroubled(&z.adjusting, "adjust the wanted records of zone "+z.Name)
 	refused := map[string]bool{}
 	got := map[string][]plan.Candidate{}
 	for i, c := range q.candidates {
@@ -209,7 +209,7 @@ func (r refusal) Unwrap() error { return r.error }
 
 // unanswered delays the names of a query that failed. Other names don't wait.
 func (p *Publisher) unanswered(z *zone, q question, err error) {
-	p.troubled(&z.adjusting, "adjust what is wanted in zone "+z.Name, err)
+	p.troubled(&z.adjusting, "adjust the wanted records of zone "+z.Name, err)
 	for _, n := range q.names {
 		z.names.refuse(n, time.Now().Add(backoff(n.failures, p.Interval)), err.Error())
 	}
@@ -290,6 +290,6 @@ func (p *Publisher) throttle(err error) {
 	if until := time.Now().Add(pause); until.After(p.throttledUntil) {
 		p.throttledUntil = until
 		p.Metrics.registryErrors.Inc()
-		p.Log.Warn("The provider has too many requests; it is called again later", "after", pause, "err", err)
+		p.Log.Warn("The provider throttles requests; calling again later", "after", pause, "err", err)
 	}
 }

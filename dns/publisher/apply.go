@@ -134,7 +134,7 @@ func (p *Publisher) applyBatch(ctx context.Context, zones *zoneSet, z *zone, b *
 		return
 	}
 	if err := p.Owner.After(ctx, applied); err != nil && b.err == nil {
-		b.err = fmt.Errorf("tell the owner what was applied: %w", err)
+		b.err = fmt.Errorf("record the applied changes in the registry: %w", err)
 	}
 }
 

@@ -18,7 +18,7 @@ const storeTimeout = time.Minute
 type notStoredError struct{ cause error }
 
 func (e *notStoredError) Error() string {
-	return "what is spent of the budget can't be stored: " + e.cause.Error()
+	return "the spent budget can't be stored: " + e.cause.Error()
 }
 
 func (e *notStoredError) Unwrap() error { return e.cause }
@@ -170,7 +170,7 @@ func (p *Publisher) storeRefused() {
 // storeProblem describes an error of the store and its consequence.
 func (p *Publisher) storeProblem(err error) string {
 	if errors.Is(err, budget.ErrNoStore) {
-		return fmt.Sprintf("a restart forgets what was deleted and approved, so deletions in the first %v after a start need an approval until this works: %v", p.Budget.Window, err)
+		return fmt.Sprintf("a restart loses budgets and approvals, so deletions in the first %v after a start need an approval until this works: %v", p.Budget.Window, err)
 	}
 	return "deletions wait until this works: " + err.Error()
 }
@@ -263,7 +263,7 @@ func (p *Publisher) announceHold(plan budget.Plan) {
 		message += fmt.Sprintf(", and %d would get other targets", updates)
 	}
 	if !plan.UnknownUntil.IsZero() {
-		message += fmt.Sprintf(" (what was deleted before this start is not known, so nothing is deleted without approval until %s)", plan.UnknownUntil.UTC().Format(time.RFC3339))
+		message += fmt.Sprintf(" (earlier deletions are unknown after this start, so nothing is deleted without approval until %s)", plan.UnknownUntil.UTC().Format(time.RFC3339))
 	}
 	message += fmt.Sprintf(": to make these changes, run signpost approve %s, or start with --approve-plan=%[1]s; otherwise %s", plan.Hash, why)
 	p.Log.Error("Changes are held", "zone", plan.Zone.Name, "deletions", deletions, "updates", updates, "owned", plan.Owned, "plan", plan.Hash, "err", message)
@@ -285,7 +285,7 @@ func (p *Publisher) approve(r *budget.Request, now time.Time) {
 		r.Decide(a, err)
 		return
 	}
-	message := fmt.Sprintf("somebody has approved the plan %s of zone %s: %d deletions and %d updates, until %s; %d are left out", a.Plan, a.Zone.Name, a.Deletions, a.Updates, a.Until.UTC().Format(time.RFC3339), a.Excepted)
+	message := fmt.Sprintf("the plan %s of zone %s was approved: %d deletions and %d updates, until %s; %d are left out", a.Plan, a.Zone.Name, a.Deletions, a.Updates, a.Until.UTC().Format(time.RFC3339), a.Excepted)
 	p.Log.Warn("Approved", "zone", a.Zone.Name, "plan", a.Plan, "deletions", a.Deletions, "updates", a.Updates, "leftOut", a.Excepted, "until", a.Until)
 	p.Notify(Notice{Action: ActionApproved, Reason: ReasonApproved, Message: message})
 	snapshot, stored := p.accounts.book.Snapshot(now), !p.DryRun && !p.accounts.refused
@@ -310,7 +310,7 @@ func (p *Publisher) tellUnknown(z *zone) {
 		return
 	}
 	a.toldUnknown = true
-	p.Log.Warn("It isn't known what was deleted before this start, so deletions need an approval for a while", "zone", z.Name, "owned", z.mirror.owned, "until", until, "cause", p.unknownCause())
+	p.Log.Warn("Earlier deletions are unknown after this start; deletions need an approval for a while", "zone", z.Name, "owned", z.mirror.owned, "until", until, "cause", p.unknownCause())
 }
 
 // unknownCause says why earlier deletions are unknown.
@@ -318,7 +318,7 @@ func (p *Publisher) unknownCause() string {
 	if p.Store == nil {
 		return "budgets are not stored"
 	}
-	return "the stored budgets have nothing about the zone: this is the first start with its records, or somebody has emptied the ConfigMap"
+	return "the stored budgets have nothing about the zone: this is the first start with its records, or the ConfigMap was emptied"
 }
 
 // pay charges the budget for a batch, and returns the names with charged changes. Unless the store

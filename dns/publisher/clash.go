@@ -108,7 +108,7 @@ func (p *Publisher) shared(z *zone, r *dns.RecordSet) string {
 		return ""
 	}
 	return fmt.Sprintf("the zone's %s record %s has the same ownership record as %s, and nothing shows that Signpost made it, so it is left alone: "+
-		"delete it yourself if nobody needs it", r.Type, r.Name, twin)
+		"delete it yourself if it isn't needed", r.Type, r.Name, twin)
 }
 
 // overMarker returns why a CNAME can't be created: an ownership record has the same name, and no

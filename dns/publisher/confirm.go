@@ -38,7 +38,7 @@ func (p *Publisher) askWhether(z *zone) {
 		err := p.panics.Catch(atProvider, func() error { return p.Provider.(provider.Confirmer).Confirm(ctx, z.Zone) })
 		return func() {
 			if err != nil {
-				p.Log.Warn("Can't find out whether all servers of the provider answer with the changes, which it has accepted", "zone", z.Name, "names", len(z.confirming), "err", err)
+				p.Log.Warn("Can't confirm that all servers of the provider return the accepted changes", "zone", z.Name, "names", len(z.confirming), "err", err)
 			}
 			p.confirmed(z.confirming)
 			z.confirming = nil

@@ -88,7 +88,7 @@ func (p *Publisher) lossMessage(l plan.Loss) string {
 		reason = fmt.Sprintf("a %s record can't stand beside it: %s", l.Set.Type, reason)
 	}
 	if p.differInIdentifiers(l.Set) {
-		reason += " (the provider has no set identifiers, so that it can have one of these records only)"
+		reason += " (the provider doesn't support set identifiers, so it can have only one of these records)"
 	}
 	return reason
 }

@@ -299,7 +299,7 @@ func (p *Publisher) evaluationFailed(origin desired.Origin, result source.Result
 		if !p.Desired.Has(origin) {
 			p.unresolved[origin] = unresolved{message: message, pending: true}
 		}
-		p.Log.Debug("Wait for what an object refers to", "source", origin.Source, "namespace", origin.Namespace, "name", origin.Name, "err", result.Err)
+		p.Log.Debug("Waiting for a reference of an object", "source", origin.Source, "namespace", origin.Namespace, "name", origin.Name, "err", result.Err)
 		return
 	}
 	p.Metrics.sourceErrors.Inc()
@@ -310,7 +310,7 @@ func (p *Publisher) evaluationFailed(origin desired.Origin, result source.Result
 		}
 		p.unresolved[origin] = now
 	}
-	p.Log.Warn("Can't evaluate an object; its records stay as they are", "source", origin.Source, "namespace", origin.Namespace, "name", origin.Name, "err", result.Err)
+	p.Log.Warn("Can't evaluate an object; its records stay unchanged", "source", origin.Source, "namespace", origin.Namespace, "name", origin.Name, "err", result.Err)
 	objects := []dns.Object{{Source: origin.Source, Namespace: origin.Namespace, Name: origin.Name}}
 	for _, problem := range result.Problems {
 		objects[0] = problem.Object
@@ -334,7 +334,7 @@ func (p *Publisher) problem(origin desired.Origin, problem dns.Problem) {
 	p.Metrics.problems.Inc()
 	message := problem.Text(quote)
 	if p.faulty.more() {
-		p.Log.Warn("Ignore a part of an object that can't be used", "kind", problem.Object.Kind, "namespace", problem.Object.Namespace, "name", problem.Object.Name, "problem", message)
+		p.Log.Warn("Ignored a part of an object that can't be used", "kind", problem.Object.Kind, "namespace", problem.Object.Namespace, "name", problem.Object.Name, "problem", message)
 	}
 	p.tell(origin, Notice{Objects: []dns.Object{problem.Object}, Action: ActionFailed, Reason: cmp.Or(problem.Event, ReasonInvalid), Message: message})
 }
@@ -380,7 +380,7 @@ func (p *Publisher) held(c dns.Change, explained bool) string {
 			// The label names one object, but others may share the record set. An object that only
 			// waits for a reference is probably valid, so also the targets of a deleted object may be
 			// its.
-			return origin.Source + " " + origin.Namespace + "/" + origin.Name + " can't be evaluated, and may be what asks for it"
+			return origin.Source + " " + origin.Namespace + "/" + origin.Name + " can't be evaluated, and may ask for it"
 		}
 	}
 	return ""

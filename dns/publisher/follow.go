@@ -94,7 +94,7 @@ func (f *Follower) Next(ctx context.Context) (Changes, error) {
 		return true
 	})
 	if err != nil {
-		return Changes{}, fmt.Errorf("look at what has changed: %w", err)
+		return Changes{}, fmt.Errorf("list the changes: %w", err)
 	}
 	slices.SortFunc(c.Rows, func(a, b Row) int { return compareRowKeys(a.RowKey, b.RowKey) })
 	slices.SortFunc(c.Gone, compareRowKeys)

@@ -137,7 +137,7 @@ func (p *Publisher) setZones(zones []dns.Zone, filter dns.Filter) {
 		return
 	}
 	for _, z := range p.zones.idle() {
-		p.Log.Warn("A zone gets no records, because the registry can't tell its records from those of another zone with the same names: use --registry=txt, or choose one with a zone filter", "zone", z.Name, "id", z.ID)
+		p.Log.Warn("A zone gets no records, because the registry can't distinguish its records from those of another zone with the same names: use --registry=txt, or choose one with a zone filter", "zone", z.Name, "id", z.ID)
 	}
 	for _, z := range p.zones.all() {
 		if before.has(z) && related(dns.Canonical(z.Name), changed) {

@@ -127,7 +127,7 @@ func (p *Publisher) tellProblem(told *bool, problem string, z *zone) {
 		return
 	}
 	*told = true
-	p.Log.Warn("Records belong to somebody else", "zone", z.Name, "err", problem)
+	p.Log.Warn("Records belong to another owner", "zone", z.Name, "err", problem)
 	p.Notify(Notice{Action: ActionFailed, Reason: ReasonOtherOwner, Message: problem})
 }
 
@@ -139,7 +139,7 @@ func (p *Publisher) instancesProblem(z *zone) string {
 		return ""
 	}
 	return fmt.Sprintf("zone %s has %d record sets that another process with our owner ID %s has written (such as %s; this one is the instance %s), and that are neither changed nor deleted: "+
-		"give each process its own --txt-owner-id; if this one takes the place of the other one, start it with the --instance of that one",
+		"give each process its own --txt-owner-id; if this one replaces the other, start it with the --instance of the other",
 		z.Name, n, quote(p.Rules.Owner), z.others.example, quote(p.Rules.Instance))
 }
 
@@ -173,10 +173,10 @@ func (p *Publisher) notOurs(r *dns.RecordSet) string {
 	if !p.isOthers(r) {
 		return ""
 	}
-	text := "the zone has what is asked for, but it "
+	text := "the zone has the wanted record, but it "
 	switch who := ownerOf(r.Labels); {
 	case p.otherInstance(r) != "":
-		return text + "belongs to another process with our owner ID: " + who + ": it stays when the object is gone; give each process its own --txt-owner-id, or this one the --instance of the other one"
+		return text + "belongs to another process with our owner ID: " + who + ": it stays when the object is deleted; give each process its own --txt-owner-id, or this one the --instance of the other"
 	case who == "":
 		text += "has no ownership record that is ours to find"
 	default:

@@ -162,7 +162,7 @@ func (p *Publisher) delay(z *zone, n *nameState, changes []dns.Change) (now []dn
 	if p.once != nil || !time.Now().Before(until) {
 		return changes, time.Time{}
 	}
-	z.names.explain(n, ReasonDelayed, "nobody asks for it any more; it is deleted if that stays so")
+	z.names.explain(n, ReasonDelayed, "no object asks for it any more; it is deleted after the deletion delay")
 	return slices.DeleteFunc(slices.Clone(changes), func(c dns.Change) bool {
 		return slices.ContainsFunc(lost, func(l dns.Change) bool { return l.Old == c.Old })
 	}), until
@@ -180,7 +180,7 @@ func (p *Publisher) sayWhy(z *zone, n *nameState, gate, conflict string) {
 		z.names.explain(n, "", "")
 	}
 	if gate != "" {
-		p.Log.Debug("Hold back a change", "record", n.name, "reason", gate)
+		p.Log.Debug("Held a change", "record", n.name, "reason", gate)
 	}
 }
 
@@ -316,7 +316,7 @@ func obstacle(c plan.Conflict) string {
 	there := fmt.Sprintf("the zone's %s record %s", c.Current.Type, c.Current.Name)
 	switch foreign := c.ForeignOwner(); {
 	case c.Obstacle == plan.NotDeletable:
-		return there + " is in the way, and the policy forbids its deletion: delete it yourself, or give --policy=sync"
+		return there + " conflicts with it, and the policy forbids its deletion: delete it yourself, or set --policy=sync"
 	case foreign == "":
 		return there + " has no known owner and is left alone: delete it, or add an ownership record for it"
 	default:

@@ -332,7 +332,7 @@ func (p *Publisher) work(ctx context.Context, now time.Time) {
 	p.pollSources(ctx, now)
 	p.watchTables(now)
 	p.readObjects(now)
-	p.unzoned.end(p.Log, "Can't publish further records, whose names are in no zone either")
+	p.unzoned.end(p.Log, "Can't publish further records whose names are in no zone")
 	p.faulty.end(p.Log, "Ignore further parts of objects that can't be used")
 	// Most of these numbers result from planning, so they are taken last.
 	defer p.noteTroubles()

@@ -166,7 +166,7 @@ func (p *Publisher) sayRepeated(z *zone, n *nameState, g group) {
 		return
 	}
 	const message = "the same change was made three times, and is still needed: the provider doesn't keep it, or something else writes this name. " +
-		"It is tried less and less often: look at what the provider lists under the name"
+		"It is retried with growing delays: check what the provider lists under the name"
 	z.names.explain(n, ReasonError, message)
 	c := slices.Concat(g.changes, g.orphans)[0]
 	p.Log.Warn("A change has no effect; trying it less often", "zone", z.Name, "change", describe(c), "err", message)

@@ -127,6 +127,6 @@ func (p *Publisher) unknownBudgets() string {
 	if n > 1 {
 		where = fmt.Sprintf("%d zones, such as %s", n, first.Name)
 	}
-	return fmt.Sprintf("it isn't known what was deleted before this start in %s, so deletions need an approval until %s: %s",
+	return fmt.Sprintf("earlier deletions in %s are unknown after this start, so deletions need an approval until %s: %s",
 		where, first.ledger.UnknownUntil().UTC().Format(time.RFC3339), p.unknownCause())
 }

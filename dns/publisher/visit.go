@@ -11,7 +11,7 @@ import (
 const visitTime = time.Millisecond
 
 // ErrNotRunning is the error of inspections after Run has ended.
-var ErrNotRunning = errors.New("the publisher does not run any more")
+var ErrNotRunning = errors.New("the publisher has stopped")
 
 // ErrNotLeading is the error of inspections that need a publisher that leads.
 var ErrNotLeading = errors.New("this process does not lead, so it reads no zones")

@@ -48,10 +48,10 @@ func (x *Explainer) endpointSteps(a netip.AddrPort, h *catalog.AddressHolders) [
 	}
 	steps := listed(a.Addr(), h.Workloads)
 	if len(h.Workloads) > 0 {
-		return append(steps, step("Address", inspect.StepWrong, fmt.Sprintf("no workload has %s that runs and takes connections there, so clients are told the bare address, without an identity", a), nil))
+		return append(steps, step("Address", inspect.StepWrong, fmt.Sprintf("no running workload accepts connections at %s, so clients get the bare address, without an identity", a), nil))
 	}
 	if hosts := x.Catalog.Holders(netip.AddrPortFrom(a.Addr(), 0)).Hosts; len(hosts) > 0 {
-		s := step("Address", inspect.StepWrong, fmt.Sprintf("%s is the address of a node, and no running pod there has the host port %d: ask for one of those that pods have", a.Addr(), a.Port()), nil)
+		s := step("Address", inspect.StepWrong, fmt.Sprintf("%s is the address of a node, and no running pod there has the host port %d: use a host port that a pod declares", a.Addr(), a.Port()), nil)
 		s.More = hostLines(hosts)
 		return append(steps, s)
 	}
@@ -71,7 +71,7 @@ func targetStep(a netip.AddrPort, t *catalog.Target, told *destination.ToldProfi
 		s.More = append(s.More, fmt.Sprintf("the %s %s/%s has the address, too, and is not used: it is not ready, or older", short(r.Other.Qualifier), r.Other.Namespace, r.Other.Name))
 	}
 	for _, p := range told.LeftOut {
-		s.State, s.Text = inspect.StepWrong, fmt.Sprintf("%s; clients are told the bare address, because %s", s.Text, short(p.Reason))
+		s.State, s.Text = inspect.StepWrong, fmt.Sprintf("%s; clients get the bare address, because %s", s.Text, short(p.Reason))
 	}
 	if told.Wire.GetOpaqueProtocol() {
 		s.More = append(s.More, "the port is opaque")
@@ -306,7 +306,7 @@ func (x *Explainer) unselected(ctx context.Context, o *inspect.ObjectRef, has ma
 		}
 		if labels.SelectorFromSet(selector).Matches(labels.Set(has)) {
 			return []inspect.Step{step("Slices", inspect.StepWrong, fmt.Sprintf(
-				"the Service %s selects it, and no slice has it: look at who makes slices, the role controllers or kube-controller-manager", all[i].Name,
+				"the Service %s selects it, and no slice has it: check the controller that writes slices, the role controllers or kube-controller-manager", all[i].Name,
 			), o)}
 		}
 		if _, ok := nearMiss(selector, has); ok && near == "" {

@@ -27,7 +27,7 @@ func sliceSteps(f *facts) []inspect.Step {
 			return nil // an earlier step says why
 		}
 		return []inspect.Step{step("Slices", inspect.StepWrong,
-			"no EndpointSlice belongs to the Service, although its selector matches: whoever makes slices doesn't run, or fails; start the role controllers, or look at the log of kube-controller-manager", f.ref())}
+			"no EndpointSlice belongs to the Service, although its selector matches: the controller that writes slices doesn't run, or fails: start the role controllers, or check the log of kube-controller-manager", f.ref())}
 	}
 	ready, notReady := 0, 0
 	makers := map[string]int{}
@@ -36,7 +36,7 @@ func sliceSteps(f *facts) []inspect.Step {
 		s := &f.slices[i]
 		maker := s.Labels[discoveryv1.LabelManagedBy]
 		if maker == "" {
-			maker = "nobody who signs"
+			maker = "an unknown writer"
 		}
 		makers[short(maker)]++
 		own := 0
@@ -232,7 +232,7 @@ func (x fated) cause(f *facts, w *portWalk) string {
 	case f.query.Hostname != "" && x.counts[catalog.OtherHostname] > 0:
 		return x.otherHostname(f)
 	case all == 0:
-		return "the slices have none; an earlier step says why, or look at who makes the slices"
+		return "the slices have none: see the earlier steps, or check the controller that writes the slices"
 	case most == catalog.NotReadyOutcome:
 		return fmt.Sprintf("%s not ready: look at the readiness of the pods", withVerb(x.counts[most], "endpoint", "endpoints"))
 	case most == catalog.PortLacking && len(x.ports) == 0:
@@ -240,7 +240,7 @@ func (x fated) cause(f *facts, w *portWalk) string {
 	case most == catalog.PortLacking:
 		return fmt.Sprintf("the slices have the ports [%s], and none is named %q: compare the targetPort of the Service with the ports of the containers", strings.Join(x.ports, " "), w.port.Name)
 	case most == catalog.WorkloadUnknown, most == catalog.WorkloadReplaced:
-		return "the slices name pods that are gone or not known yet: look at who makes the slices, and whether this process reads pods"
+		return "the slices name pods that are deleted or not known yet: check the controller that writes the slices, and whether this process reads pods"
 	case most == catalog.FamilyOff:
 		return "all endpoints are IPv6, and IPv6 is off: set --enable-ipv6"
 	default:

@@ -29,7 +29,7 @@ func policySteps(f *facts) []inspect.Step {
 	if len(names) == 0 {
 		return nil
 	}
-	s := step("Network policy", inspect.StepNote, "NetworkPolicies apply to the pods: they decide which connections come about, and not which endpoints clients are told", nil)
+	s := step("Network policy", inspect.StepNote, "NetworkPolicies apply to the pods: they affect connections, not the endpoints that clients get", nil)
 	s.More = names
 	return append([]inspect.Step{s}, closedSteps(f)...)
 }

@@ -45,9 +45,9 @@ func selectorSteps(f *facts) []inspect.Step {
 	if len(selector) == 0 {
 		if f.slicesErr == nil && len(f.slices) == 0 {
 			return []inspect.Step{step("Selector", inspect.StepWrong,
-				"the Service has no selector, and nobody has made EndpointSlices for it: give it a selector in spec.selector, or make slices with its name in the label kubernetes.io/service-name", f.ref())}
+				"the Service has neither a selector nor EndpointSlices: give it a selector in spec.selector, or make slices with its name in the label kubernetes.io/service-name", f.ref())}
 		}
-		return []inspect.Step{step("Selector", inspect.StepNote, "the Service has no selector: its slices are made by somebody else", f.ref())}
+		return []inspect.Step{step("Selector", inspect.StepNote, "the Service has no selector: its slices are written by another program", f.ref())}
 	}
 	text := selectorText(selector)
 	switch {
@@ -59,7 +59,7 @@ func selectorSteps(f *facts) []inspect.Step {
 	case f.workloads > 0:
 		return []inspect.Step{step("Selector", inspect.StepWell, fmt.Sprintf("the selector %s matches %d ExternalWorkloads", text, f.workloads), f.ref())}
 	case len(f.nearby.pods) == 0:
-		return []inspect.Step{step("Selector", inspect.StepWrong, fmt.Sprintf("the selector %s matches no pod, and the namespace %s has no pods: create them, or look at what should", text, f.query.Namespace), f.ref())}
+		return []inspect.Step{step("Selector", inspect.StepWrong, fmt.Sprintf("the selector %s matches no pod, and the namespace %s has no pods: create them, or check the controller that should", text, f.query.Namespace), f.ref())}
 	default:
 		return []inspect.Step{step("Selector", inspect.StepWrong, fmt.Sprintf("the selector %s matches no pod%s", text, suggestion(selector, f.nearby)), f.ref())}
 	}

@@ -149,11 +149,11 @@ func memberSteps(f *facts) []inspect.Step {
 // placeSteps say why messages depend on the zone or node of the client.
 func placeSteps(f *facts) []inspect.Step {
 	if f.known.LocalTraffic {
-		return []inspect.Step{step("Place", inspect.StepNote, "internalTrafficPolicy is Local: a client is told only of endpoints on its own node", f.ref())}
+		return []inspect.Step{step("Place", inspect.StepNote, "internalTrafficPolicy is Local: a client only gets endpoints on its own node", f.ref())}
 	}
 	hinted := func(e *destination.ToldEndpoint) bool { return len(e.HintZones) > 0 }
 	if slices.ContainsFunc(f.walks, func(w portWalk) bool { return tells(&w.told, hinted) }) {
-		return []inspect.Step{step("Place", inspect.StepNote, "the slices have hints for zones: a client may be told only of the endpoints for its own zone", f.ref())}
+		return []inspect.Step{step("Place", inspect.StepNote, "the slices have hints for zones: a client may only get the endpoints for its own zone", f.ref())}
 	}
 	return nil
 }
@@ -162,7 +162,7 @@ func streamSteps(f *facts) []inspect.Step {
 	if f.allStreams == 0 {
 		return []inspect.Step{step("Streams", inspect.StepNote, "no client asks this process for the Service now", nil)}
 	}
-	s := step("Streams", inspect.StepWell, fmt.Sprintf("%s this process for the Service, and %s told of all that is known", clients(f.allStreams, "asks", "ask"), pluralClients(f.allStreams)), nil)
+	s := step("Streams", inspect.StepWell, fmt.Sprintf("%s this process for the Service, and %s sent the current state", clients(f.allStreams, "asks", "ask"), pluralClients(f.allStreams)), nil)
 	behind := 0
 	for i := range f.streams {
 		o := &f.streams[i]

@@ -35,9 +35,9 @@ func unserved(t *destination.Told) error {
 	empty := func(p destination.PlaceTold) bool { return len(p.Endpoints) == 0 }
 	switch at := slices.IndexFunc(t.Places, empty); {
 	case !slices.ContainsFunc(t.Places, func(p destination.PlaceTold) bool { return !empty(p) }):
-		return errors.New("no client is told of an endpoint")
+		return errors.New("no client gets an endpoint")
 	case at >= 0 && t.Kind != catalog.FilterNode:
-		return fmt.Errorf("clients %s are told of no endpoint", short(placeOf(t.Places[at].Filter)))
+		return fmt.Errorf("clients %s get no endpoint", short(placeOf(t.Places[at].Filter)))
 	default:
 		return nil
 	}
@@ -51,7 +51,7 @@ func placeOf(f catalog.Filter) string {
 	case f.Zone != "":
 		return "in the zone " + f.Zone
 	default:
-		return "whose place is not known"
+		return "whose zone and node are unknown"
 	}
 }
 

@@ -282,7 +282,7 @@ func TestCauses(t *testing.T) {
 		"no selector, no slices": {world: new(world).service("web", nil), query: web(80), verdict: inspect.VerdictWrong, summary: "the Service has no selector, and nobody has made EndpointSlices for it"},
 		"no selector, slices": {
 			world: new(world).service("web", nil).pod("web-1", "web").slice("web", "http", "web-1"), query: web(80),
-			verdict: inspect.VerdictWell, summary: "served by 1 endpoint", also: "its slices are made by somebody else",
+			verdict: inspect.VerdictWell, summary: "served by 1 endpoint", also: "its slices are written by another program",
 		},
 		"headless without hostnames": {
 			world:   new(world).service("web", app("web")).pod("web-1", "web").slice("web", "http", "web-1"),

@@ -104,6 +104,6 @@ func (o *Owner) failed(claim *Claim, c dns.Change, err error, made outcome) *Cla
 // report logs that claims couldn't be written. They are written again after the next listing.
 func (o *Owner) report(errs []error, keys []dns.Key) {
 	if err := wrap(errs, keys); err != nil {
-		o.Log.Warn("Can't write what is known of records; trying again at the next listing", "err", err)
+		o.Log.Warn("Can't write claims of records; retrying after the next listing", "err", err)
 	}
 }

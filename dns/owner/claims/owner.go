@@ -195,7 +195,7 @@ func (o *Owner) write(ctx context.Context, next []*Claim, keys []dns.Key) []erro
 		case r.Err != nil:
 			errs[i], e.stored, o.unsure = r.Err, writes[n].Was, true
 		case r.Later != nil:
-			o.Log.Warn("Can't write all that is known of a record; trying again at the next listing", "record", keys[i].Name, "type", keys[i].Type, "err", r.Later)
+			o.Log.Warn("Can't write the whole claim of a record; retrying after the next listing", "record", keys[i].Name, "type", keys[i].Type, "err", r.Later)
 		}
 		o.put(keys[i], e)
 	}

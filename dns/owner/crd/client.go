@@ -128,7 +128,7 @@ func (c client) overwrite(ctx context.Context, name string, p put) (*externaldns
 		}
 	}
 	if !slices.Contains(p.owners, live.Labels[externaldns.LabelOwner]) {
-		return nil, fmt.Errorf("%w, whose DNSRecord %s it is: use another name, or delete the object", claims.ErrTaken, name)
+		return nil, fmt.Errorf("%w (DNSRecord %s): use another name, or delete the object", claims.ErrTaken, name)
 	}
 	changed := live.DeepCopy()
 	if !fill(changed, p.claim) {

@@ -49,7 +49,7 @@ func (s *store) Read(ctx context.Context) (read map[dns.Key]*claims.Claim, fresh
 	}
 	for name, problem := range problems {
 		if s.problems[name] != problem {
-			s.log.Error("Can't read a DNSRecord: its record counts as nobody's", "object", s.namespace+"/"+name, "err", problem)
+			s.log.Error("Can't read a DNSRecord; its record counts as not owned", "object", s.namespace+"/"+name, "err", problem)
 		}
 	}
 	s.problems = problems

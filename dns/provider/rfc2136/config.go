@@ -108,7 +108,7 @@ func (c *Config) Open(_ context.Context, in provider.Input) (provider.Provider, 
 		return nil, err
 	}
 	if !c.AXFR && !in.CreateOnly {
-		in.Log.Warn("zones are not listed without --rfc2136-axfr: nothing will be updated or deleted")
+		in.Log.Warn("Zones are not listed without --rfc2136-axfr: nothing will be updated or deleted")
 	}
 	p := &Provider{
 		zones:   zones,

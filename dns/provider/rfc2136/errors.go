@@ -17,7 +17,7 @@ var errRefused = fmt.Errorf("%w: the server refuses it", provider.ErrCredentials
 // under a name, or that the listed one exists.
 var (
 	errThere = fmt.Errorf("%w: there is a record set that must not be there", provider.ErrStale)
-	errGone  = fmt.Errorf("%w: there is no such record set any more", provider.ErrStale)
+	errGone  = fmt.Errorf("%w: the record set doesn't exist any more", provider.ErrStale)
 )
 
 // codeError returns the provider error for a response code (RFC 2136 3.8). With codes about the

@@ -168,7 +168,7 @@ func (p *remote) call(ctx context.Context, m counters, e exchange) error {
 func isAdjust(u *url.URL) bool { return strings.HasSuffix(u.Path, "/"+adjustPath) }
 
 // errNamed is the error for a record set without a name or type.
-var errNamed = errors.New("it lacks a name or a type")
+var errNamed = errors.New("it has no name or no type")
 
 // tidy normalises a record set from a provider.
 func tidy(r *dns.RecordSet) error {
@@ -205,7 +205,7 @@ func (p *remote) warn(r *dns.RecordSet, err error) {
 		return
 	}
 	p.warned[text] = true
-	p.log.Warn("Ignore a record of the webhook provider that can't be used", "record", text, "err", err)
+	p.log.Warn("Ignored an unusable record of the webhook provider", "record", text, "err", err)
 }
 
 // sameSet reports whether two record sets are equal, regardless of their objects.

@@ -138,7 +138,7 @@ func (s *routes) trim(scope kube.Scope, obj *unstructured.Unstructured) (*route,
 // notValid is the reason of all IngressRoutes that Contour considers invalid.
 var notValid = &source.Skip{
 	Reason: source.SkipNotAccepted, Subject: "status.currentStatus",
-	Message: "it is not valid: see in status.description what Contour says about the IngressRoute",
+	Message: "Contour considers it invalid: see status.description of the IngressRoute",
 }
 
 // balancer is Contour's Service: the addresses of its load balancer, as targets.

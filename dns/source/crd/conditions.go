@@ -92,7 +92,7 @@ func (s *endpoints) newConditions() *conditions {
 	return &conditions{outcomes: s.outcomes, limiter: rate.NewLimiter(conditionsPerSecond, conditionsAtOnce), wrote: map[source.Key]wrote{}}
 }
 
-var errUnknownOutcome = errors.New("it isn't known yet what became of the object")
+var errUnknownOutcome = errors.New("the outcome of the object is not known yet")
 
 // wanted returns the conditions that an object should have; nil if it should keep the current ones.
 func (c *conditions) wanted(ctx context.Context, e *endpoint) ([]metav1.Condition, error) {

@@ -53,8 +53,8 @@ func (c *Config) Resources() []source.Resource {
 	// Open reports an invalid kind.
 	kind, _ := c.kind()
 	return []source.Resource{{Kind: kind, Plural: pluralOf(kind.Kind), Optional: true, More: []source.Right{
-		{Verbs: []string{"get"}, Why: "to report what became of each object"},
-		{Subresource: "status", Verbs: []string{"update"}, Why: "to report what became of each object"},
+		{Verbs: []string{"get"}, Why: "to report the outcome of each object"},
+		{Subresource: "status", Verbs: []string{"update"}, Why: "to report the outcome of each object"},
 	}}}
 }
 

@@ -59,7 +59,7 @@ func (s *pods) withoutNode(obj *pod) string {
 	case obj.node == "":
 		return "the Pod has no node yet, and the annotation hostname stands for the addresses of its node: wait until it is scheduled"
 	case s.nodes.Get("", obj.node) == nil:
-		return "there is no Node " + obj.node + ", whose addresses the annotation hostname stands for: wait until it is there"
+		return "there is no Node " + obj.node + ", whose addresses the annotation hostname stands for: wait until it exists"
 	default:
 		return "Node " + obj.node + " has no external address, and the annotation hostname stands for those: use the annotation internal-hostname for the address of the Pod"
 	}
