@@ -153,8 +153,8 @@ func (r *Report) ExitCode() int {
 	}
 }
 
-// longest limits a displayed error, because servers write parts of it.
-const longest = 400
+// maxReason limits a displayed error, because servers write parts of it.
+const maxReason = 400
 
 // reason returns an error on one line, without unprintable characters and with limited length.
 func reason(err error) string {
@@ -162,8 +162,8 @@ func reason(err error) string {
 		return "no answer in time"
 	}
 	text := strings.Join(strings.Fields(strings.ToValidUTF8(err.Error(), "?")), " ")
-	if len(text) > longest {
-		text = strings.ToValidUTF8(text[:longest], "") + "…"
+	if len(text) > maxReason {
+		text = strings.ToValidUTF8(text[:maxReason], "") + "…"
 	}
 	for _, r := range text {
 		if r < ' ' || r == 0x7f {

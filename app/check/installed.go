@@ -22,8 +22,8 @@ import (
 const (
 	// podLabel is the label of Signpost's pods.
 	podLabel = "app.kubernetes.io/name=signpost"
-	// mostPods limits the pods that are read, far above any installation.
-	mostPods = 100
+	// maxPods limits the pods that are read, far above any installation.
+	maxPods = 100
 )
 
 // installed checks the pods of Signpost and leader election.
@@ -38,7 +38,7 @@ func (a asked) installed(ctx context.Context) []Result {
 // pods returns the pods of Signpost, and results about them.
 func (a asked) pods(ctx context.Context) ([]corev1.Pod, []Result) {
 	where := "all namespaces"
-	options := metav1.ListOptions{LabelSelector: podLabel, Limit: mostPods}
+	options := metav1.ListOptions{LabelSelector: podLabel, Limit: maxPods}
 	list, err := a.own.CoreV1().Pods("").List(ctx, options)
 	if apierrors.IsForbidden(err) {
 		where = "the namespace " + a.Account.Namespace

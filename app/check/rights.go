@@ -44,7 +44,7 @@ func (a asked) rightsOf(needed rbac.Needed) func(context.Context) []Result {
 		asking.SetLimit(reviewsAtOnce)
 		for i, p := range places {
 			asking.Go(func() error {
-				lacking, err := a.lacking(ctx, p)
+				lacking, err := a.missingVerbs(ctx, p)
 				if len(lacking) > 0 {
 					lists[i] = []Result{a.denied(needed.Section, p, lacking)}
 				}
@@ -61,8 +61,8 @@ func (a asked) rightsOf(needed rbac.Needed) func(context.Context) []Result {
 	}
 }
 
-// lacking returns the verbs of a rule that are not allowed.
-func (a asked) lacking(ctx context.Context, p place) ([]string, error) {
+// missingVerbs returns the verbs of a rule that are not allowed.
+func (a asked) missingVerbs(ctx context.Context, p place) ([]string, error) {
 	resource, subresource, _ := strings.Cut(p.rule.Resource, "/")
 	var verbs []string
 	for _, verb := range p.rule.Verbs {

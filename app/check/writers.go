@@ -22,10 +22,10 @@ const (
 	// manager is the field manager and Lease name of Kubernetes' controller manager.
 	manager          = "kube-controller-manager"
 	managerNamespace = "kube-system"
-	// ourselves is the field manager of Signpost; see version.UserAgent.
-	ourselves = "signpost"
-	// mostSlices limits the objects of each kind that are read.
-	mostSlices = 500
+	// ownFieldManager is the field manager of Signpost; see version.UserAgent.
+	ownFieldManager = "signpost"
+	// maxSlices limits the objects of each kind that are read.
+	maxSlices = 500
 	// recently is the age of a write up to which its writer counts as active.
 	recently = 10 * time.Minute
 	// offFlag disables the conflicting controllers of the controller manager.
@@ -33,8 +33,8 @@ const (
 	offHint = "make sure that it runs with " + offFlag
 )
 
-// theirs are the controller manager's names of our controllers.
-var theirs = map[controllers.Name]string{
+// managerNames are the controller manager's names of our controllers.
+var managerNames = map[controllers.Name]string{
 	controllers.Endpoints: "endpoints-controller", controllers.EndpointSlices: "endpointslice-controller", controllers.Mirroring: "endpointslice-mirroring-controller",
 }
 
@@ -47,7 +47,7 @@ func (a asked) writers(ctx context.Context) []Result {
 	}
 	var contested []string
 	for _, n := range names {
-		if other := theirs[n]; other != "" {
+		if other := managerNames[n]; other != "" {
 			contested = append(contested, other)
 		}
 	}
@@ -63,7 +63,7 @@ func (a asked) writers(ctx context.Context) []Result {
 // managerFlags reads the enabled controllers from the command line of the controller manager. It
 // finds none if that isn't a pod, as in clusters of cloud providers.
 func (a asked) managerFlags(ctx context.Context, contested []string) (Result, bool) {
-	list, err := a.own.CoreV1().Pods(managerNamespace).List(ctx, metav1.ListOptions{LabelSelector: "component=" + manager, Limit: mostPods})
+	list, err := a.own.CoreV1().Pods(managerNamespace).List(ctx, metav1.ListOptions{LabelSelector: "component=" + manager, Limit: maxPods})
 	if err != nil || len(list.Items) == 0 {
 		return Result{}, false
 	}
@@ -161,7 +161,7 @@ type written struct {
 // wrote last.
 func (a asked) lastWrite(ctx context.Context) (written, error) {
 	list, err := a.own.DiscoveryV1().EndpointSlices("").List(ctx, metav1.ListOptions{
-		LabelSelector: fmt.Sprintf("%s in (%s,%s)", discoveryv1.LabelManagedBy, endpointslices.ManagedBy, mirroring.ManagedBy), Limit: mostSlices,
+		LabelSelector: fmt.Sprintf("%s in (%s,%s)", discoveryv1.LabelManagedBy, endpointslices.ManagedBy, mirroring.ManagedBy), Limit: maxSlices,
 	})
 	if err != nil {
 		return written{}, err
@@ -169,7 +169,7 @@ func (a asked) lastWrite(ctx context.Context) (written, error) {
 	var last written
 	for _, s := range list.Items {
 		for _, f := range s.ManagedFields {
-			if f.Manager != ourselves && f.Time != nil && f.Time.After(last.at) {
+			if f.Manager != ownFieldManager && f.Time != nil && f.Time.After(last.at) {
 				last = written{by: sanitize.Name(f.Manager), name: sanitize.Name(s.Namespace) + "/" + sanitize.Name(s.Name), at: f.Time.Time}
 			}
 		}

@@ -15,10 +15,10 @@ import (
 )
 
 const (
-	// mostZones limits the zones of a provider that are read, because requests may be metered.
-	mostZones = 20
-	// mostOwners limits the owners that are listed for one zone.
-	mostOwners = 5
+	// maxZones limits the zones of a provider that are read, because requests may be metered.
+	maxZones = 20
+	// maxOwners limits the owners that are listed for one zone.
+	maxOwners = 5
 )
 
 // zones returns a check of a publisher's provider: whether it can be reached, accepts the
@@ -28,7 +28,7 @@ func (s Subject) zones(p *configure.Options) func(context.Context) []Result {
 		// Without a namespace, DNSRecords are in that of the process, which this one isn't.
 		its := *p
 		its.Registry.CRDNamespace = cmp.Or(p.Registry.CRDNamespace, s.Account.Namespace)
-		survey, err := its.Survey(ctx, configure.Input{REST: s.Rights, Log: s.Log}, mostZones)
+		survey, err := its.Survey(ctx, configure.Input{REST: s.Rights, Log: s.Log}, maxZones)
 		if err != nil {
 			return []Result{providerFailure(ctx, strings.Join(p.Providers, ", "), err)}
 		}
@@ -124,8 +124,8 @@ func counted(numbers map[string]int) string {
 	for _, id := range slices.Sorted(maps.Keys(numbers)) {
 		list = append(list, fmt.Sprintf("%s (%d)", sanitize.Quote(id), numbers[id]))
 	}
-	if more := len(list) - mostOwners; more > 0 {
-		list = append(list[:mostOwners], fmt.Sprintf("and %d more", more))
+	if more := len(list) - maxOwners; more > 0 {
+		list = append(list[:maxOwners], fmt.Sprintf("and %d more", more))
 	}
 	return strings.Join(list, ", ")
 }

@@ -160,11 +160,11 @@ func TestProviderThatDoesNotAnswer(t *testing.T) {
 func TestManyZones(t *testing.T) {
 	t.Parallel()
 	args := []string{"--provider=inmemory", "--txt-prefix=%{record_type}-."}
-	for i := range mostZones + 5 {
+	for i := range maxZones + 5 {
 		args = append(args, fmt.Sprintf("--inmemory-zone=z%d.example.org", i))
 	}
 	lines, code := checkZones(t, testLimit, args...)
-	if code != 0 || len(lines) != mostZones+1 || lines[mostZones] != "note 5 more zones were not read" {
+	if code != 0 || len(lines) != maxZones+1 || lines[maxZones] != "note 5 more zones were not read" {
 		t.Errorf("exit code %d, %q", code, lines)
 	}
 }

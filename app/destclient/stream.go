@@ -28,8 +28,8 @@ var (
 // the first two either.
 var finalCodes = []codes.Code{codes.InvalidArgument, codes.FailedPrecondition, codes.Unimplemented}
 
-// reading is a stream that is being read.
-type reading[M any] struct {
+// openStream is a stream that is being read.
+type openStream[M any] struct {
 	// messages is closed at the end of the stream.
 	messages chan *M
 	// end says why the stream ended. It is set before messages is closed.
@@ -37,8 +37,8 @@ type reading[M any] struct {
 }
 
 // open starts a stream, which ends with ctx. It is read only as fast as its messages are taken.
-func (a *call[M]) open(ctx context.Context) *reading[M] {
-	s := &reading[M]{messages: make(chan *M)}
+func (a *call[M]) open(ctx context.Context) *openStream[M] {
+	s := &openStream[M]{messages: make(chan *M)}
 	go func() {
 		defer close(s.messages)
 		s.end = a.read(ctx, s.messages)
@@ -93,7 +93,7 @@ func (a *call[M]) once(ctx context.Context) error {
 }
 
 // collect passes the messages of the first response to the printer.
-func (a *call[M]) collect(s *reading[M]) error {
+func (a *call[M]) collect(s *openStream[M]) error {
 	quiet := time.NewTimer(math.MaxInt64)
 	defer quiet.Stop()
 	for n := 0; ; n++ {

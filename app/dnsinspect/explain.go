@@ -30,22 +30,22 @@ type way struct {
 	// object is the subject; nil for a name.
 	object *inspect.ObjectRef
 	steps  []inspect.Step
-	// leaves are the steps that say that the publisher's settings exclude a name.
-	leaves []leave
+	// exclusions are the steps that say that the publisher's settings exclude a name.
+	exclusions []exclusion
 	// takes are the names that the publisher writes into a zone. published are those of which all
 	// wanted records are published.
 	takes, published map[string]bool
 }
 
-// leave is the number of a step, and its canonical name.
-type leave struct {
+// exclusion is the number of a step, and its canonical name.
+type exclusion struct {
 	step int
 	name string
 }
 
-// leave adds a step that says that the publisher's settings exclude a name.
-func (w *way) leave(what string, object *inspect.ObjectRef, name, text string) {
-	w.leaves = append(w.leaves, leave{len(w.steps), dns.Canonical(name)})
+// addExclusion adds a step that says that the publisher's settings exclude a name.
+func (w *way) addExclusion(what string, object *inspect.ObjectRef, name, text string) {
+	w.exclusions = append(w.exclusions, exclusion{len(w.steps), dns.Canonical(name)})
 	w.add(what, inspect.StepWrong, object, text)
 }
 
@@ -77,7 +77,7 @@ func (r *Role) Explain(ctx context.Context, q inspect.Query) []inspect.Step {
 func joinWays(ways []*way) []inspect.Step {
 	var steps []inspect.Step
 	for _, w := range ways {
-		for _, l := range w.leaves {
+		for _, l := range w.exclusions {
 			if slices.ContainsFunc(ways, func(other *way) bool { return other.takes[l.name] }) {
 				w.steps[l.step].State = inspect.StepNote
 			}
@@ -111,7 +111,7 @@ func joinWays(ways []*way) []inspect.Step {
 
 // onlyRelevant drops the steps of publishers that have nothing to do with a name, if others have.
 func onlyRelevant(steps []inspect.Step) []inspect.Step {
-	isNobody := func(s inspect.Step) bool { return s.What == whatNobody }
+	isNobody := func(s inspect.Step) bool { return s.What == whatUnrequested }
 	if !slices.ContainsFunc(steps, func(s inspect.Step) bool { return !isNobody(s) && s.What != whatZone }) {
 		seen := false
 		return rename(slices.DeleteFunc(steps, func(s inspect.Step) bool {
@@ -128,7 +128,7 @@ func onlyRelevant(steps []inspect.Step) []inspect.Step {
 
 func rename(steps []inspect.Step) []inspect.Step {
 	for i := range steps {
-		if steps[i].What == whatNobody {
+		if steps[i].What == whatUnrequested {
 			steps[i].What = whatObject
 		}
 	}
@@ -139,8 +139,8 @@ func rename(steps []inspect.Step) []inspect.Step {
 const (
 	whatObject, whatAnnotation, whatFilter, whatSource = "Object", "Annotation", "Filter", "Source"
 	whatZone, whatRecord, whatServer                   = "Zone", "Record", "DNS server"
-	// whatNobody is the subject of the step about a name without objects, shown as one about objects.
-	whatNobody = "nobody"
+	// whatUnrequested is the subject of the step about a name without objects, shown as one about objects.
+	whatUnrequested = "nobody"
 )
 
 // add adds a step. If there are several publishers, it names the publisher.
@@ -164,7 +164,7 @@ func (r *Role) explainName(ctx context.Context, w *way, name string) {
 		return
 	}
 	if len(t.Asks) == 0 {
-		w.nobody(ctx, t)
+		w.unrequested(ctx, t)
 	}
 	for i, o := range t.Asks {
 		if i == maxObjectSteps {
@@ -195,8 +195,8 @@ func wantedLines(t publisher.Trace, place int) []string {
 	return lines
 }
 
-// nobody explains a name that no object asks for.
-func (w *way) nobody(ctx context.Context, t publisher.Trace) {
+// unrequested explains a name that no object asks for.
+func (w *way) unrequested(ctx context.Context, t publisher.Trace) {
 	missing, err := w.publisher.Missing(ctx, t.Name, maxMissing)
 	if err != nil {
 		w.failed(err)
@@ -205,7 +205,7 @@ func (w *way) nobody(ctx context.Context, t publisher.Trace) {
 	for _, e := range missing {
 		ref := objectRef(e.Object)
 		if e.Wants(t.Name) && len(e.Skipped) > 0 {
-			w.leave(whatFilter, &ref, t.Name, fmt.Sprintf("%s asks for %s, and is left out: %s", title(ref), sanitize.Name(t.Name), e.Skipped[0].Message))
+			w.addExclusion(whatFilter, &ref, t.Name, fmt.Sprintf("%s asks for %s, and is left out: %s", title(ref), sanitize.Name(t.Name), e.Skipped[0].Message))
 			continue
 		}
 		for _, s := range e.Skipped {
@@ -231,7 +231,7 @@ func (w *way) nobody(ctx context.Context, t publisher.Trace) {
 	if len(t.Unread) > 0 {
 		state = inspect.StepUnknown
 	}
-	w.add(whatNobody, state, nil, text)
+	w.add(whatUnrequested, state, nil, text)
 }
 
 // sibling lists similar names if an object asks for the parent of an unwanted name and for others

@@ -51,7 +51,7 @@ func (r *Role) explainEvaluated(ctx context.Context, w *way, ref inspect.ObjectR
 		}
 		if s.Reason == source.SkipFiltered && len(e.Wanted) > 0 {
 			for _, name := range e.Wanted {
-				w.leave(what, &ref, name, fmt.Sprintf("%s asks for %s, and is left out: %s", title(ref), sanitize.Name(name), s.Message))
+				w.addExclusion(what, &ref, name, fmt.Sprintf("%s asks for %s, and is left out: %s", title(ref), sanitize.Name(name), s.Message))
 			}
 			continue
 		}
@@ -106,7 +106,7 @@ func (w *way) dropped(ref inspect.ObjectRef, d desired.Drop) {
 		text = fmt.Sprintf("%s asks for the %s record %s, of which the targets %s are left out", title(ref), d.Type, sanitize.Name(d.Name), targetsText(d.Targets))
 	}
 	if left {
-		w.leave(what, &ref, d.Name, text+": "+d.Message)
+		w.addExclusion(what, &ref, d.Name, text+": "+d.Message)
 		return
 	}
 	w.add(what, state, &ref, text+": "+d.Message)

@@ -33,7 +33,7 @@ func (r *Role) askServers(ctx context.Context, w *way, t publisher.Trace, h publ
 	for _, a := range answers {
 		judged = append(judged, judge(h, a))
 	}
-	w.tellServers(t, judged)
+	w.addServerSteps(t, judged)
 }
 
 // typesOf returns the record types to query.
@@ -118,8 +118,8 @@ func answerText(a authority.Answer) string {
 	}
 }
 
-// tellServers adds a step for each different result of the servers for a type.
-func (w *way) tellServers(t publisher.Trace, judged []judgement) {
+// addServerSteps adds a step for each different result of the servers for a type.
+func (w *way) addServerSteps(t publisher.Trace, judged []judgement) {
 	for len(judged) > 0 {
 		one := judged[0]
 		var servers, types []string

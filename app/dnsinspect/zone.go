@@ -19,10 +19,10 @@ func (r *Role) follow(ctx context.Context, w *way, t publisher.Trace) {
 	name := sanitize.Name(t.Name)
 	switch {
 	case t.Excluded && len(t.Asks) > 0:
-		w.leave(whatFilter, nil, t.Name, fmt.Sprintf("the domain filter leaves %s out: add its domain to --domain-filter, or take it out of --exclude-domains", name))
+		w.addExclusion(whatFilter, nil, t.Name, fmt.Sprintf("the domain filter leaves %s out: add its domain to --domain-filter, or take it out of --exclude-domains", name))
 		return
 	case t.ProviderExcludes && len(t.Asks) > 0:
-		w.leave(whatFilter, nil, t.Name, name+" isn't published: "+desired.Unselected)
+		w.addExclusion(whatFilter, nil, t.Name, name+" isn't published: "+desired.Unselected)
 		return
 	}
 	w.unread(t)
@@ -79,7 +79,7 @@ func (w *way) noZone(t publisher.Trace) {
 	if t.More > 0 {
 		has += fmt.Sprintf(" and %d others", t.More)
 	}
-	w.leave(whatZone, nil, t.Name, fmt.Sprintf("no zone of the provider holds %s: create the zone, or change the zone filters; %s", sanitize.Name(t.Name), has))
+	w.addExclusion(whatZone, nil, t.Name, fmt.Sprintf("no zone of the provider holds %s: create the zone, or change the zone filters; %s", sanitize.Name(t.Name), has))
 }
 
 // zone explains the state of a zone.

@@ -76,7 +76,7 @@ func (s *Server) changes(w http.ResponseWriter, r *http.Request) {
 	ctx, end := context.WithCancel(r.Context())
 	defer end()
 	go s.admitAgain(r.WithContext(ctx), end)
-	tellChanges(w, l, eventsUntil{ctx.Done(), s.hub.stopped})
+	sendChanges(w, l, eventsUntil{ctx.Done(), s.hub.stopped})
 }
 
 // admitAgain checks the access of a listener periodically, until its context ends. It calls end if
@@ -135,8 +135,8 @@ func (h *hub) unlisten(l *listener) {
 // eventsUntil ends a stream of events: the client is gone, or the hub has stopped.
 type eventsUntil struct{ gone, stopped <-chan struct{} }
 
-// tellChanges writes events until the client is gone or too slow.
-func tellChanges(w http.ResponseWriter, l *listener, until eventsUntil) {
+// sendChanges writes events until the client is gone or too slow.
+func sendChanges(w http.ResponseWriter, l *listener, until eventsUntil) {
 	out := http.NewResponseController(w)
 	write := func(text []byte) bool {
 		// A writer without a deadline isn't a connection's.

@@ -127,7 +127,7 @@ func (s *Server) admit(r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if reason := foreignPage(r); reason != "" {
+	if reason := crossOriginPage(r); reason != "" {
 		return forbidden(reason)
 	}
 	if token == "" {
@@ -157,7 +157,7 @@ func (s *Server) admitWithoutToken(r *http.Request) error {
 	if s.config.Loopback == LoopbackUntrusted {
 		return forbidden("each request needs a token here, because --inspect-trust-loopback is false: send the token of an account that may get this path (Authorization: Bearer)")
 	}
-	if reason := foreignHost(r); reason != "" {
+	if reason := nonLocalHost(r); reason != "" {
 		return forbidden(reason + s.forward())
 	}
 	if !isRead(r) {
@@ -203,10 +203,10 @@ func clientAddress(r *http.Request) netip.Addr {
 	return from.Addr().Unmap()
 }
 
-// foreignHost says why a request isn't from this host to this host; "" if it is. Only the loopback
+// nonLocalHost says why a request isn't from this host to this host; "" if it is. Only the loopback
 // addresses 127.0.0.1 and ::1 count, because Istio's sidecar connects from 127.0.0.6 and passes on
 // requests of any pod, with any Host.
-func foreignHost(r *http.Request) string {
+func nonLocalHost(r *http.Request) string {
 	switch {
 	case !isThisHost(clientAddress(r)):
 		return "the request is not from this host (127.0.0.1 or ::1)"
@@ -221,8 +221,8 @@ var thisHost = [...]netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1}), netip.IPv
 
 func isThisHost(a netip.Addr) bool { return a == thisHost[0] || a == thisHost[1] }
 
-// foreignPage says why a request is from a web page of another origin; "" if it isn't.
-func foreignPage(r *http.Request) string {
+// crossOriginPage says why a request is from a web page of another origin; "" if it isn't.
+func crossOriginPage(r *http.Request) string {
 	if origins := r.Header.Values("Origin"); len(origins) > 0 {
 		origin, err := url.Parse(origins[0])
 		if err != nil || len(origins) > 1 || origin.Scheme != "http" || origin.Host != r.Host {

@@ -11,12 +11,12 @@ import (
 const (
 	// changesEvery is the interval of change events.
 	changesEvery = time.Second
-	// lookTime limits the comparison of a topic.
-	lookTime = 2 * time.Second
+	// compareTimeout limits the comparison of a topic.
+	compareTimeout = 2 * time.Second
 	// maxListeners limits the parallel listeners.
 	maxListeners = 8
-	// unread limits the events that wait for a listener. A slower listener is disconnected.
-	unread = 4
+	// maxUnread limits the events that wait for a listener. A slower listener is disconnected.
+	maxUnread = 4
 )
 
 // watch detects the changes of a topic since its last call.
@@ -63,7 +63,7 @@ func newHub(topics map[Topic]func() watch) *hub {
 
 func newListener(topics []Topic) *listener {
 	// A new listener gets an event for each topic at once.
-	return &listener{topics: topics, events: make(chan []byte, unread+len(topics)), joined: make(chan struct{})}
+	return &listener{topics: topics, events: make(chan []byte, maxUnread+len(topics)), joined: make(chan struct{})}
 }
 
 func (h *hub) run(ctx context.Context) error {
@@ -114,7 +114,7 @@ func (h *hub) add(ctx context.Context, l *listener) {
 // begin creates a watch of a topic, and returns the data for a new listener.
 func (h *hub) begin(ctx context.Context, topic Topic) any {
 	h.watches[topic] = h.topics[topic]()
-	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	ctx, cancel := context.WithTimeout(ctx, compareTimeout)
 	defer cancel()
 	return h.watches[topic].next(ctx)
 }
@@ -136,7 +136,7 @@ func (h *hub) look(ctx context.Context) {
 
 // tell sends the changes of a topic to its listeners.
 func (h *hub) tell(ctx context.Context, topic Topic) {
-	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	ctx, cancel := context.WithTimeout(ctx, compareTimeout)
 	defer cancel()
 	changed := h.watches[topic].next(ctx)
 	if changed == nil {

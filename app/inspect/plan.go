@@ -21,8 +21,8 @@ import (
 // answerTime limits the response of a publisher, which stores an approval first.
 const answerTime = 15 * time.Second
 
-// maxWhose limits the plans in an error.
-const maxWhose = 5
+// maxAmbiguousPlans limits the plans in an error.
+const maxAmbiguousPlans = 5
 
 // planParameters are the parameters of requests for plans.
 var planParameters = append([]string{"publisher"}, paged...)
@@ -210,7 +210,7 @@ func withHash(all []held, hash string) []held {
 // ambiguous returns the error for a hash of several plans.
 func ambiguous(found []held) error {
 	var whose []string
-	for _, h := range found[:min(len(found), maxWhose)] {
+	for _, h := range found[:min(len(found), maxAmbiguousPlans)] {
 		whose = append(whose, fmt.Sprintf("publisher %.60q of zone %.100q", h.publisher, h.Zone.Name))
 	}
 	return fmt.Errorf("%w: %s: name the publisher", budget.ErrAmbiguousPlan, strings.Join(whose, ", "))

@@ -20,8 +20,8 @@ type cluster struct {
 
 // Clusters returns the linked clusters of processes with the destination role.
 func (c *Client) Clusters(ctx context.Context) (output.Answer, error) {
-	members := c.unasked()
-	answers, err := askAll(c, members, "linked clusters", func(m *member) ([]linked.Status, error) {
+	members := c.unqueried()
+	answers, err := queryAll(c, members, "linked clusters", func(m *member) ([]linked.Status, error) {
 		var all []linked.Status
 		err := c.call(ctx, m.Process, linked.StatusPath, nil, nil, &all)
 		return all, err

@@ -26,7 +26,7 @@ func (c *Client) Explain(ctx context.Context, subject url.Values) (output.Answer
 	if err != nil {
 		return output.Answer{}, "", err
 	}
-	answers, err := askAll(c, c.withoutStandbys(members), "an explanation", func(m *member) (inspect.Explanation, error) {
+	answers, err := queryAll(c, c.withoutStandbys(members), "an explanation", func(m *member) (inspect.Explanation, error) {
 		var e inspect.Explanation
 		err := c.call(ctx, m.Process, inspect.ExplainPath, subject, nil, &e)
 		return e, err
@@ -72,7 +72,7 @@ func join(answers []from[inspect.Explanation]) inspect.Explanation {
 		if standsBy := anyLeads && a.has(dnsRole) && !a.leads(dnsRole); standsBy {
 			// The leader knows what is published.
 			a.value.Steps = slices.DeleteFunc(slices.Clone(a.value.Steps), func(s inspect.Step) bool { return s.Role == dnsRole })
-			if verdict = gravest(a.value.Steps); verdict != a.value.Verdict {
+			if verdict = worstVerdict(a.value.Steps); verdict != a.value.Verdict {
 				summary = ""
 			}
 		}
@@ -124,8 +124,8 @@ func gravity(v inspect.Verdict) int {
 	return slices.Index([]inspect.Verdict{inspect.VerdictWell, inspect.VerdictUnknown, inspect.VerdictWrong}, v)
 }
 
-// gravest returns the verdict of steps.
-func gravest(steps []inspect.Step) inspect.Verdict {
+// worstVerdict returns the verdict of steps.
+func worstVerdict(steps []inspect.Step) inspect.Verdict {
 	verdict := inspect.VerdictWell
 	for _, s := range steps {
 		switch {

@@ -124,9 +124,9 @@ type from[T any] struct {
 	value T
 }
 
-// askAll returns the responses of members. It fails if none responds. Other failures are noted,
+// queryAll returns the responses of members. It fails if none responds. Other failures are noted,
 // except those of processes without the required role.
-func askAll[T any](c *Client, members []member, question string, f func(*member) (T, error)) ([]from[T], error) {
+func queryAll[T any](c *Client, members []member, question string, f func(*member) (T, error)) ([]from[T], error) {
 	pointers := make([]*member, len(members))
 	for i := range members {
 		pointers[i] = &members[i]

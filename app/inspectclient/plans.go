@@ -95,7 +95,7 @@ func plansOf(leaders []from[held], publisher string) []from[inspect.Plan] {
 // leaders returns the leaders and their held plans. It fails if there is no leader.
 func (c *Client) leaders(ctx context.Context) ([]from[held], error) {
 	const question = "what is held"
-	answers, err := askAll(c, c.unasked(), question, func(m *member) (held, error) {
+	answers, err := queryAll(c, c.unqueried(), question, func(m *member) (held, error) {
 		var unplanned []inspect.Unplanned
 		plans, err := list(ctx, c, m, inspect.PlanPath, nil, func(l inspect.PlanList) ([]inspect.Plan, inspect.Page) {
 			unplanned = l.Unplanned
@@ -124,8 +124,8 @@ func (c *Client) leaders(ctx context.Context) ([]from[held], error) {
 	return leaders, nil
 }
 
-// unasked returns the processes as members without their status.
-func (c *Client) unasked() []member {
+// unqueried returns the processes as members without their status.
+func (c *Client) unqueried() []member {
 	members := make([]member, len(c.processes))
 	for i, p := range c.processes {
 		members[i].Process = p

@@ -19,7 +19,7 @@ func (c *Client) Problems(ctx context.Context, namespace, search string) (output
 		return output.Answer{}, err
 	}
 	query := queryOf("search", search)
-	answers, err := askAll(c, members, "problems", func(m *member) ([]inspect.Problem, error) {
+	answers, err := queryAll(c, members, "problems", func(m *member) ([]inspect.Problem, error) {
 		return list(ctx, c, m, inspect.ProblemsPath, query, func(l inspect.ProblemList) ([]inspect.Problem, inspect.Page) { return l.Problems, l.Page })
 	})
 	if err != nil {

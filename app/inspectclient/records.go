@@ -81,7 +81,7 @@ func (c *Client) records(ctx context.Context, filter RecordFilter) ([]inspect.Re
 		states[i] = string(s)
 	}
 	query := queryOf("publisher", filter.Publisher, "zone", filter.Zone, "search", filter.Search, "object", filter.Object, "state", strings.Join(states, ","))
-	answers, err := askAll(c, members, "records", func(m *member) ([]inspect.Record, error) {
+	answers, err := queryAll(c, members, "records", func(m *member) ([]inspect.Record, error) {
 		return list(ctx, c, m, inspect.RecordsPath, query, func(l inspect.RecordList) ([]inspect.Record, inspect.Page) { return l.Records, l.Page })
 	})
 	if err != nil {
@@ -285,7 +285,7 @@ func (c *Client) ZoneNames(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	answers, err := askAll(c, members, "zones", func(m *member) ([]inspect.Zone, error) {
+	answers, err := queryAll(c, members, "zones", func(m *member) ([]inspect.Zone, error) {
 		return list(ctx, c, m, inspect.ZonesPath, nil, func(l inspect.ZoneList) ([]inspect.Zone, inspect.Page) { return l.Zones, l.Page })
 	})
 	var names []string

@@ -57,7 +57,7 @@ func (c *Client) services(ctx context.Context, namespace, search string) (inspec
 		return merged, err
 	}
 	query := queryOf("namespace", namespace, "search", search)
-	answers, err := askAll(c, members, "services", func(m *member) ([]inspect.Service, error) {
+	answers, err := queryAll(c, members, "services", func(m *member) ([]inspect.Service, error) {
 		return list(ctx, c, m, inspect.ServicesPath, query, func(l inspect.ServiceList) ([]inspect.Service, inspect.Page) { return l.Services, l.Page })
 	})
 	if err != nil {

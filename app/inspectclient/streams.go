@@ -32,7 +32,7 @@ func (c *Client) Streams(ctx context.Context, filter StreamFilter) (output.Answe
 		return output.Answer{}, err
 	}
 	query := queryOf("service", filter.Service, "pod", filter.Pod, "node", filter.Node, "search", filter.Search, "state", string(filter.State))
-	answers, err := askAll(c, members, "streams", func(m *member) ([]inspect.Stream, error) {
+	answers, err := queryAll(c, members, "streams", func(m *member) ([]inspect.Stream, error) {
 		return list(ctx, c, m, inspect.StreamsPath, query, func(l inspect.StreamList) ([]inspect.Stream, inspect.Page) { return l.Streams, l.Page })
 	})
 	if err != nil {

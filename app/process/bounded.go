@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// mostAnswer limits a response to a write, in bytes: several times the API server's limit of an
+// maxWriteResponse limits a response to a write, in bytes: several times the API server's limit of an
 // object.
-const mostAnswer = 16 << 20
+const maxWriteResponse = 16 << 20
 
 // timeLimited limits the time of requests, including the response body. The timeout of an
 // http.Client needs two goroutines for each request. Responses to writes are also limited in size;
@@ -34,7 +34,7 @@ func (b *timeLimited) RoundTrip(request *http.Request) (*http.Response, error) {
 	}
 	left := int64(math.MaxInt64)
 	if request.Method != http.MethodGet {
-		left = mostAnswer
+		left = maxWriteResponse
 	}
 	response.Body = &boundedBody{response.Body, left, cancel}
 	return response, nil
@@ -51,7 +51,7 @@ type boundedBody struct {
 func (b *boundedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if b.left -= int64(n); b.left < 0 {
-		return 0, fmt.Errorf("the answer to a write is larger than %d bytes", mostAnswer)
+		return 0, fmt.Errorf("the answer to a write is larger than %d bytes", maxWriteResponse)
 	}
 	return n, err
 }

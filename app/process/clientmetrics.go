@@ -13,9 +13,9 @@ import (
 	"k8s.io/client-go/tools/metrics"
 )
 
-// mostHosts limits the values of the label host, because linked clusters may come and go with ever
+// maxHosts limits the values of the label host, because linked clusters may come and go with ever
 // new hosts.
-const mostHosts = 100
+const maxHosts = 100
 
 // other is the label of hosts beyond the limit, and of unknown values.
 const other = "other"
@@ -68,7 +68,7 @@ func (m *clientMetrics) host(name string) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if !m.hosts[name] {
-		if len(m.hosts) >= mostHosts {
+		if len(m.hosts) >= maxHosts {
 			return other
 		}
 		m.hosts[name] = true

@@ -10,30 +10,30 @@ import (
 )
 
 const (
-	// herdInterval is how often the opened streams are counted. herdStreams in that time are a
+	// stormInterval is how often the opened streams are counted. stormStreams in that time are a
 	// reconnect storm: the proxies of a replica that died.
-	herdInterval = 200 * time.Millisecond
-	herdStreams  = 100
-	// herdCalm is how long no storm must be seen before garbage is collected as usual again.
-	herdCalm = 2 * time.Second
-	// herdGarbage is the growth of the heap, in percent, before garbage is collected during a storm.
+	stormInterval = 200 * time.Millisecond
+	stormStreams  = 100
+	// stormCalm is how long no storm must be seen before garbage is collected as usual again.
+	stormCalm = 2 * time.Second
+	// stormGarbage is the growth of the heap, in percent, before garbage is collected during a storm.
 	// With more, the peak of 20,000 streams that reconnect beside 100,000 pods exceeds 1.2 GiB.
-	herdGarbage = 150
+	stormGarbage = 150
 )
 
 // mayCollectLater reports whether garbage collection may be delayed during a storm: there is a
-// memory limit, which the runtime keeps regardless of herdGarbage, and the user has not set GOGC.
+// memory limit, which the runtime keeps regardless of stormGarbage, and the user has not set GOGC.
 func mayCollectLater() bool {
 	_, set := os.LookupEnv("GOGC")
 	return !set && debug.SetMemoryLimit(-1) < math.MaxInt64
 }
 
-// collectAfterHerds delays garbage collection during a reconnect storm, until ctx ends (decision
+// delayCollection delays garbage collection during a reconnect storm, until ctx ends (decision
 // 0055). A collection takes all idle cores, and a storm would cause several of them, one for each
 // doubling of the heap; updates of all other streams would wait. opened returns the number of
 // streams opened so far. setPercent is debug.SetGCPercent.
-func collectAfterHerds(ctx context.Context, log *slog.Logger, opened func() uint64, setPercent func(int) int) error {
-	ticker := time.NewTicker(herdInterval)
+func delayCollection(ctx context.Context, log *slog.Logger, opened func() uint64, setPercent func(int) int) error {
+	ticker := time.NewTicker(stormInterval)
 	defer ticker.Stop()
 	last, usual, calm := opened(), 0, time.Time{} // calm is zero, unless garbage waits
 	for {
@@ -45,13 +45,13 @@ func collectAfterHerds(ctx context.Context, log *slog.Logger, opened func() uint
 			return nil
 		case now := <-ticker.C:
 			n := opened()
-			switch comes := n-last >= herdStreams; {
+			switch comes := n-last >= stormStreams; {
 			case comes && calm.IsZero():
-				usual = setPercent(herdGarbage)
+				usual = setPercent(stormGarbage)
 				log.Debug("Delaying garbage collection during a reconnect storm", "streams", n-last)
 				fallthrough
 			case comes:
-				calm = now.Add(herdCalm)
+				calm = now.Add(stormCalm)
 			case !calm.IsZero() && !now.Before(calm):
 				setPercent(usual)
 				calm = time.Time{}
@@ -62,12 +62,12 @@ func collectAfterHerds(ctx context.Context, log *slog.Logger, opened func() uint
 	}
 }
 
-// whileLimited is collectAfterHerds if collection may be delayed. Otherwise it waits for the end of
+// whileLimited is delayCollection if collection may be delayed. Otherwise it waits for the end of
 // ctx, because an actor that returns stops the process.
 func whileLimited(ctx context.Context, log *slog.Logger, opened func() uint64) error {
 	if !mayCollectLater() {
 		<-ctx.Done()
 		return nil
 	}
-	return collectAfterHerds(ctx, log, opened, debug.SetGCPercent)
+	return delayCollection(ctx, log, opened, debug.SetGCPercent)
 }

@@ -74,13 +74,13 @@ func why(resource string, state kube.State, reason kube.Reason, detail string) s
 		words = append(words, "give this process valid credentials, and restart it if they are in its kubeconfig (a token file is read again every minute)")
 	}
 	if detail != "" {
-		words = append(words, sanitize.CutTo(detail, mostDetail))
+		words = append(words, sanitize.CutTo(detail, maxDetail))
 	}
 	return strings.Join(words, ": ")
 }
 
-// mostDetail limits the API server's message in a line of /ready, in bytes.
-const mostDetail = 400
+// maxDetail limits the API server's message in a line of /ready, in bytes.
+const maxDetail = 400
 
 // readinessOfRoles returns the readiness of the roles themselves.
 func readinessOfRoles(roles []role) (ready bool, details []string) {

@@ -17,8 +17,8 @@ const (
 	// standDown is how long the process doesn't campaign then, long enough for a standby to take the
 	// Lease.
 	standDown = 30 * time.Second
-	// refusedLook is how often the leader checks its writes.
-	refusedLook = 5 * time.Second
+	// refusedCheckInterval is how often the leader checks its writes.
+	refusedCheckInterval = 5 * time.Second
 )
 
 // refusable is work under a Lease that ends if every write is refused, because this process may be
@@ -36,7 +36,7 @@ func (r *refusable) run(ctx context.Context) error {
 	defer cancel()
 	outcome := make(chan error, 1)
 	go func() { outcome <- r.lead(ctx) }()
-	look := time.NewTicker(refusedLook)
+	look := time.NewTicker(refusedCheckInterval)
 	defer look.Stop()
 	for {
 		select {

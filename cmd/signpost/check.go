@@ -49,14 +49,14 @@ type checkCommand struct {
 	streams    streams
 }
 
-// errUnfit and errUnsure mean that the printed report has failed or unknown results.
+// errUnfit and errUnknown mean that the printed report has failed or unknown results.
 var (
-	errUnfit  = errors.New("something is wrong")
-	errUnsure = errors.New("something couldn't be found out")
+	errUnfit   = errors.New("something is wrong")
+	errUnknown = errors.New("something couldn't be found out")
 )
 
-// exitUnsure is the exit code of `signpost check` and `signpost explain` if something is unknown.
-const exitUnsure = 2
+// exitUnknown is the exit code of `signpost check` and `signpost explain` if something is unknown.
+const exitUnknown = 2
 
 const (
 	// checkTimeout is the default time limit of a check.
@@ -206,7 +206,7 @@ func (c *checkCommand) run(ctx context.Context, config settings.Config) error {
 	case exitFailure:
 		return errUnfit
 	default:
-		return errUnsure
+		return errUnknown
 	}
 }
 

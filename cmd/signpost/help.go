@@ -36,8 +36,8 @@ var flagHeadings = []string{"Main", "Source", "Record", "Change", "Ownership", "
 const (
 	// plainWidth is the width of help that isn't written to a terminal.
 	plainWidth = 100
-	// leastWidth is the minimum width for wrapping.
-	leastWidth = 60
+	// minWidth is the minimum width for wrapping.
+	minWidth = 60
 )
 
 // width returns the maximum width of help for a writer.
@@ -50,7 +50,7 @@ func width(w io.Writer) int {
 	if err != nil || columns <= 0 {
 		return plainWidth
 	}
-	return max(columns, leastWidth)
+	return max(columns, minWidth)
 }
 
 // usage writes the usage of a command.

@@ -279,7 +279,7 @@ something is wrong, and 2 if that couldn't be found out.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			subject, err := inspectclient.Subject(args[0], c.namespace)
 			if err != nil {
-				return &coded{err, exitUnsure}
+				return &coded{err, exitUnknown}
 			}
 			verdict := inspect.VerdictUnknown
 			err = c.ask(cmd, s, func(ctx context.Context, l *inspectclient.Client) (a output.Answer, err error) {
@@ -288,11 +288,11 @@ something is wrong, and 2 if that couldn't be found out.`,
 			})
 			switch {
 			case err != nil:
-				return &coded{err, exitUnsure}
+				return &coded{err, exitUnknown}
 			case verdict == inspect.VerdictWrong:
 				return &coded{code: exitFailure}
 			case verdict != inspect.VerdictWell:
-				return &coded{code: exitUnsure}
+				return &coded{code: exitUnknown}
 			}
 			return nil
 		},

@@ -88,8 +88,8 @@ func executeAs(ctx context.Context, p program, args []string, to streams) int {
 		return own.code
 	case errors.Is(err, errUnfit):
 		return exitFailure
-	case errors.Is(err, errUnsure):
-		return exitUnsure
+	case errors.Is(err, errUnknown):
+		return exitUnknown
 	}
 	for line := range strings.Lines(err.Error()) {
 		fmt.Fprintln(s.err, "signpost:", strings.TrimSuffix(line, "\n"))

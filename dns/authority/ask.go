@@ -16,12 +16,12 @@ import (
 
 // Limits of one query.
 const (
-	// mostServers limits the servers that are queried, mostTypes the record types per server.
-	mostServers, mostTypes = 4, 6
+	// maxServers limits the servers that are queried, maxTypes the record types per server.
+	maxServers, maxTypes = 4, 6
 	// serverTime limits one response, findTime the search for the servers.
 	serverTime, findTime = 2 * time.Second, 3 * time.Second
-	// mostTargets limits the records of a response that are kept.
-	mostTargets = 100
+	// maxTargets limits the records of a response that are kept.
+	maxTargets = 100
 	// udpSize is the EDNS buffer size that works everywhere (DNS flag day 2020).
 	udpSize = 1232
 )
@@ -77,7 +77,7 @@ func (a *Asker) Servers(ctx context.Context, zone string) ([]string, error) {
 	}
 	var servers []string
 	var errs []error
-	for _, ns := range found[:min(len(found), mostServers)] {
+	for _, ns := range found[:min(len(found), maxServers)] {
 		addresses, err := resolver.LookupNetIP(ctx, "ip", ns.Host)
 		if err != nil || len(addresses) == 0 {
 			errs = append(errs, fmt.Errorf("look up the name server %s: %w", ns.Host, err))
@@ -96,7 +96,7 @@ func (a *Asker) Servers(ctx context.Context, zone string) ([]string, error) {
 // Ask queries at most four servers for at most six types of a name, all in parallel. The responses
 // are ordered by server, then by type.
 func (a *Asker) Ask(ctx context.Context, servers []string, name string, types []string) []Answer {
-	servers, types = servers[:min(len(servers), mostServers)], types[:min(len(types), mostTypes)]
+	servers, types = servers[:min(len(servers), maxServers)], types[:min(len(types), maxTypes)]
 	answers := make([]Answer, len(servers)*len(types))
 	var asking sync.WaitGroup
 	for i, server := range servers {
@@ -171,7 +171,7 @@ func (a *Answer) read(reply *mdns.Msg, name string, code uint16) {
 			a.Alias, a.TTL = targetOf(alias), rr.Header().Ttl
 			continue
 		}
-		if rr.Header().Rrtype == code && len(a.Targets) < mostTargets {
+		if rr.Header().Rrtype == code && len(a.Targets) < maxTargets {
 			a.Targets, a.TTL = append(a.Targets, targetOf(rr)), rr.Header().Ttl
 		}
 	}

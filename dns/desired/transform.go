@@ -14,9 +14,9 @@ type transform struct {
 	*settings
 	origin   Origin
 	problems []dns.Problem
-	// foreigners counts the record sets that the namespace of the object may not ask for. They share
+	// notAllowedCount counts the record sets that the namespace of the object may not ask for. They share
 	// one problem, so that an object with many names gets one Event.
-	foreigners int
+	notAllowedCount int
 	// unresolved are the names of record sets that can't be published, in any order.
 	unresolved []unresolved
 	// counts are the dropped record sets.
@@ -38,7 +38,7 @@ func (t *transform) run(asked []*dns.RecordSet) records {
 	sets := t.defaultTargets(normal(asked))
 	sets = t.deduplicated(t.valid(sets))
 	sets = t.filtered(t.withIPv4(sets))
-	sets = slices.DeleteFunc(sets, func(r *dns.RecordSet) bool { return t.foreign(r) || t.refused(r) })
+	sets = slices.DeleteFunc(sets, func(r *dns.RecordSet) bool { return t.notAllowed(r) || t.refused(r) })
 	for _, property := range t.OneName {
 		t.oneName(sets, property)
 	}

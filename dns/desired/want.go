@@ -16,7 +16,7 @@ func (s *Set) Want(name string) []*dns.RecordSet {
 
 // Asked is a record set that objects of one source ask for.
 type Asked struct {
-	Set *dns.RecordSet
+	Set    *dns.RecordSet
 	Source int
 }
 

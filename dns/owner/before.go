@@ -259,16 +259,20 @@ func (b *batch) text(m *marking, labels map[string]string) (string, error) {
 	return quote(sealed), nil
 }
 
+// ownershipTTL is the TTL of ownership TXT records in seconds; zero means the provider's default. A
+// record that also has texts of other owners keeps its TTL.
+const ownershipTTL = 0
+
 // with returns the ownership record of r with target as our only text. Texts of other owners in
 // old, the listed record, stay.
 func (b *batch) with(r *dns.RecordSet, name string, old *dns.RecordSet, target string) *dns.RecordSet {
 	marker := &dns.RecordSet{
-		Name: name, Type: dns.TypeTXT, SetIdentifier: r.SetIdentifier,
+		Name: name, Type: dns.TypeTXT, SetIdentifier: r.SetIdentifier, TTL: ownershipTTL,
 		Properties: slices.Clone(r.Properties),
 	}
 	if old != nil {
 		marker.Name = old.Name
-		marker.Targets = b.foreign(old)
+		marker.Targets = b.otherTexts(old)
 		if len(marker.Targets) > 0 {
 			marker.TTL = old.TTL
 		}
@@ -277,8 +281,8 @@ func (b *batch) with(r *dns.RecordSet, name string, old *dns.RecordSet, target s
 	return marker
 }
 
-// foreign returns the texts of an ownership record that aren't ours.
-func (t *TXT) foreign(r *dns.RecordSet) []string {
+// otherTexts returns the texts of an ownership record that aren't ours.
+func (t *TXT) otherTexts(r *dns.RecordSet) []string {
 	var texts []string
 	for _, target := range r.Targets {
 		if labels, _ := t.parse(target); labels == nil || !t.mine(labels) {
@@ -292,13 +296,13 @@ func (t *TXT) foreign(r *dns.RecordSet) []string {
 // another record set needs.
 func (b *batch) unmark(i int) {
 	r := b.changes[i].Old
-	for _, s := range b.everything(dns.Canonical(r.Name), r.Type) {
+	for _, s := range b.allFormats(dns.Canonical(r.Name), r.Type) {
 		m := b.read(b.lookup, s.name, r.SetIdentifier)
-		if m.own == 0 || !b.names.tells(s.name, b.names.plain(dns.Canonical(r.Name)), s.recordType) || b.relied(b.lookup, s.name, r.SetIdentifier) {
+		if m.own == 0 || !b.names.mayDescribe(s.name, b.names.plain(dns.Canonical(r.Name)), s.recordType) || b.relied(b.lookup, s.name, r.SetIdentifier) {
 			continue
 		}
 		var rest *dns.RecordSet
-		if texts := b.foreign(m.set); len(texts) > 0 {
+		if texts := b.otherTexts(m.set); len(texts) > 0 {
 			rest = m.set.Clone()
 			rest.Targets = texts
 		}

@@ -28,9 +28,9 @@ var typeWords = [...]struct{ recordType, word string }{
 	{dns.TypeDNAME, "dname"},
 }
 
-// subject is what an ownership record describes according to its name. The type is empty in the
+// described is what an ownership record describes according to its name. The type is empty in the
 // format without a type.
-type subject struct{ name, recordType string }
+type described struct{ name, recordType string }
 
 // pattern makes the name of an ownership record from that of a record set: lead goes before its
 // first label, trail directly after it.
@@ -145,24 +145,24 @@ func (n *names) marker(name, recordType string) string {
 	return ""
 }
 
-// told appends the names of the ownership records that contain the type of a record set, the
+// withType appends the names of the ownership records that contain the type of a record set, the
 // current format first.
-func (n *names) told(to []subject, name, recordType string) []subject {
+func (n *names) withType(to []described, name, recordType string) []described {
 	if m := n.marker(name, recordType); m != "" {
-		to = append(to, subject{name: m, recordType: recordType})
+		to = append(to, described{name: m, recordType: recordType})
 	}
 	if p, ok := n.typed[recordType]; ok {
 		if m := p.of(n.plain(name)); valid(m) {
-			to = append(to, subject{name: m, recordType: recordType})
+			to = append(to, described{name: m, recordType: recordType})
 		}
 	}
 	return to
 }
 
-// untold appends the name of the ownership record without a type.
-func (n *names) untold(to []subject, name string) []subject {
+// withoutType appends the name of the ownership record without a type.
+func (n *names) withoutType(to []described, name string) []described {
 	if m := n.untyped.of(n.plain(name)); valid(m) {
-		to = append(to, subject{name: m})
+		to = append(to, described{name: m})
 	}
 	return to
 }
@@ -191,13 +191,13 @@ func (n *names) twin(name string) string {
 
 // subjects returns what an ownership record with this name may describe. There are several if two
 // types lead to the same name, or if there is a wildcard.
-func (n *names) subjects(marker string) []subject {
+func (n *names) subjects(marker string) []described {
 	if n.prefix != "" && n.suffix != "" {
 		return nil
 	}
-	found := n.tellers(nil, marker, n.current)
+	found := n.describedWithType(nil, marker, n.current)
 	if len(found) == 0 && n.templated {
-		found = n.tellers(nil, marker, n.typed)
+		found = n.describedWithType(nil, marker, n.typed)
 	}
 	if len(found) == 0 {
 		found = n.describe(nil, n.untyped.strip(marker), "")
@@ -205,30 +205,30 @@ func (n *names) subjects(marker string) []subject {
 	return found
 }
 
-// tellers appends what an ownership record may describe in a format that contains the type.
-func (n *names) tellers(to []subject, marker string, patterns map[string]pattern) []subject {
+// describedWithType appends what an ownership record may describe in a format that contains the type.
+func (n *names) describedWithType(to []described, marker string, patterns map[string]pattern) []described {
 	for _, t := range typeWords {
 		to = n.describe(to, patterns[t.recordType].strip(marker), t.recordType)
 	}
 	return to
 }
 
-func (n *names) describe(to []subject, name, recordType string) []subject {
+func (n *names) describe(to []described, name, recordType string) []described {
 	if name == "" || n.plain(name) != name {
 		// With a replacement, no ownership record has an asterisk in its name.
 		return to
 	}
-	to = append(to, subject{name: name, recordType: recordType})
+	to = append(to, described{name: name, recordType: recordType})
 	if twin := n.twin(name); twin != "" {
-		to = append(to, subject{name: twin, recordType: recordType})
+		to = append(to, described{name: twin, recordType: recordType})
 	}
 	return to
 }
 
-// tells reports whether an ownership record may describe a record set of a name and type. The type
+// mayDescribe reports whether an ownership record may describe a record set of a name and type. The type
 // is empty for the format without a type.
-func (n *names) tells(marker, name, recordType string) bool {
-	return slices.Contains(n.subjects(marker), subject{name: name, recordType: recordType})
+func (n *names) mayDescribe(marker, name, recordType string) bool {
+	return slices.Contains(n.subjects(marker), described{name: name, recordType: recordType})
 }
 
 // valid reports whether all labels of a name have a valid length.

@@ -240,7 +240,7 @@ func (t *TXT) find(zone Lookup, name string, r *dns.RecordSet) marking {
 		if h.name == current {
 			continue
 		}
-		if m := t.read(zone, h.name, r.SetIdentifier); m.labels != nil && t.names.tells(h.name, t.names.plain(name), h.recordType) {
+		if m := t.read(zone, h.name, r.SetIdentifier); m.labels != nil && t.names.mayDescribe(h.name, t.names.plain(name), h.recordType) {
 			return m
 		}
 	}
@@ -249,27 +249,27 @@ func (t *TXT) find(zone Lookup, name string, r *dns.RecordSet) marking {
 
 // historic returns the names and types of the ownership records that older versions wrote for a
 // record set, in order of precedence.
-func (t *TXT) historic(name string, r *dns.RecordSet) []subject {
-	found := t.names.told(nil, name, r.Type)
+func (t *TXT) historic(name string, r *dns.RecordSet) []described {
+	found := t.names.withType(nil, name, r.Type)
 	if aliased(r) {
 		// Older versions wrote the ownership records of aliases as for CNAMEs.
-		found = t.names.told(found, name, dns.TypeCNAME)
+		found = t.names.withType(found, name, dns.TypeCNAME)
 	}
 	if r.Type != dns.TypeAAAA {
 		// The format without a type is older than support for AAAA.
-		found = t.names.untold(found, name)
+		found = t.names.withoutType(found, name)
 	}
 	return found
 }
 
-// everything returns the names of all ownership records that may have been written for a record set
+// allFormats returns the names of all ownership records that may have been written for a record set
 // of a name and type, with any properties.
-func (t *TXT) everything(name, recordType string) []subject {
-	found := t.names.told(nil, name, recordType)
+func (t *TXT) allFormats(name, recordType string) []described {
+	found := t.names.withType(nil, name, recordType)
 	if recordType == dns.TypeA {
-		found = t.names.told(found, name, dns.TypeCNAME)
+		found = t.names.withType(found, name, dns.TypeCNAME)
 	}
-	return t.names.untold(found, name)
+	return t.names.withoutType(found, name)
 }
 
 func aliased(r *dns.RecordSet) bool {

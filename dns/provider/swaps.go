@@ -12,8 +12,8 @@ import (
 const (
 	FirstSwapPause   = time.Minute
 	LongestSwapPause = time.Hour
-	// mostSwaps limits the remembered names.
-	mostSwaps = 1000
+	// maxSwaps limits the remembered names.
+	maxSwaps = 1000
 )
 
 // Swaps remembers the type changes that a server has refused, for a provider that has to delete the
@@ -51,7 +51,7 @@ func (s *Swaps) Refused(name string, reason error, now time.Time) {
 
 // evict removes the name whose pause ends first, if there are too many.
 func (s *Swaps) evict() {
-	if len(s.byName) < mostSwaps {
+	if len(s.byName) < maxSwaps {
 		return
 	}
 	first := ""

@@ -16,23 +16,23 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 )
 
-// impossible is a wanted record set that the provider can't store, with the reason.
-type impossible struct {
+// unsupportedSet is a wanted record set that the provider can't store, with the reason.
+type unsupportedSet struct {
 	set    *dns.RecordSet
 	reason string
 }
 
-// able splits the wanted record sets into those that the provider can store, in the form in which
+// splitSupported splits the wanted record sets into those that the provider can store, in the form in which
 // it stores them, and those that it can't.
-func (p *Publisher) able(asked []desired.Asked) ([]plan.Candidate, []impossible) {
+func (p *Publisher) splitSupported(asked []desired.Asked) ([]plan.Candidate, []unsupportedSet) {
 	c := p.capabilities
-	var left []impossible
+	var left []unsupportedSet
 	able := make([]plan.Candidate, 0, len(asked))
 	for _, a := range asked {
 		r := a.Set
 		if c.Types != nil && !slices.Contains(c.Types, r.Type) {
 			if p.Rules.Manages(r.Type) {
-				left = append(left, impossible{r, fmt.Sprintf("the provider has no records of the type %s: it has %s", r.Type, strings.Join(c.Types, ", "))})
+				left = append(left, unsupportedSet{r, fmt.Sprintf("the provider has no records of the type %s: it has %s", r.Type, strings.Join(c.Types, ", "))})
 			}
 			continue
 		}
@@ -77,8 +77,8 @@ func (p *Publisher) holders(z *zone, name string) string {
 	return strings.Join(list, "\n")
 }
 
-// question is a query to a [provider.Adjuster]: the wanted record sets of some names.
-type question struct {
+// adjustQuery is a query to a [provider.Adjuster]: the wanted record sets of some names.
+type adjustQuery struct {
 	names      []*nameState
 	holders    []string
 	candidates []plan.Candidate
@@ -91,7 +91,7 @@ func (p *Publisher) adjust(z *zone) {
 	if !ok {
 		return
 	}
-	var q question
+	var q adjustQuery
 	news := refusals{}
 	for _, n := range z.names.next(min(p.namesAtATime(), z.batch.most(p.batchSize))) {
 		w := p.want(z, n.name)
@@ -103,19 +103,19 @@ func (p *Publisher) adjust(z *zone) {
 		q.candidates = append(q.candidates, w.wanted...)
 		z.names.ask(n)
 	}
-	p.sayRefusals(z, news)
+	p.reportRefusals(z, news)
 	if len(q.names) == 0 {
 		return
 	}
 	z.busy = true
 	p.startWrite(adjustTimeout, func(ctx context.Context) func() {
-		answers, err := p.ask(ctx, adjuster, z.Zone, setsOf(q.candidates))
+		answers, err := p.callAdjuster(ctx, adjuster, z.Zone, setsOf(q.candidates))
 		return func() { p.adjusted(z, q, answers, err) }
 	})
 }
 
-// ask calls the adjuster and returns one response for each record set.
-func (p *Publisher) ask(ctx context.Context, adjuster provider.Adjuster, zone dns.Zone, sets []*dns.RecordSet) ([]provider.Adjusted, error) {
+// callAdjuster calls the adjuster and returns one response for each record set.
+func (p *Publisher) callAdjuster(ctx context.Context, adjuster provider.Adjuster, zone dns.Zone, sets []*dns.RecordSet) ([]provider.Adjusted, error) {
 	if len(sets) == 0 {
 		return nil, nil
 	}
@@ -132,7 +132,7 @@ func (p *Publisher) ask(ctx context.Context, adjuster provider.Adjuster, zone dn
 // adjusted is called in the loop with the responses. A name that was touched meanwhile is still
 // planned with its response and then queried again: a name that is touched all the time would never
 // have a current response.
-func (p *Publisher) adjusted(z *zone, q question, answers []provider.Adjusted, err error) {
+func (p *Publisher) adjusted(z *zone, q adjustQuery, answers []provider.Adjusted, err error) {
 	z.busy = false
 	switch {
 	case errors.Is(err, provider.ErrThrottled):
@@ -142,7 +142,7 @@ func (p *Publisher) adjusted(z *zone, q question, answers []provider.Adjusted, e
 		p.throttle(err)
 		return
 	case err != nil:
-		p.unanswered(z, q, err)
+		p.adjustFailed(z, q, err)
 		return
 	}
 	p.throttles = 0
@@ -207,8 +207,8 @@ type refusal struct{ error }
 
 func (r refusal) Unwrap() error { return r.error }
 
-// unanswered delays the names of a query that failed. Other names don't wait.
-func (p *Publisher) unanswered(z *zone, q question, err error) {
+// adjustFailed delays the names of a query that failed. Other names don't wait.
+func (p *Publisher) adjustFailed(z *zone, q adjustQuery, err error) {
 	p.troubled(&z.adjusting, "adjust the wanted records of zone "+z.Name, err)
 	for _, n := range q.names {
 		z.names.refuse(n, time.Now().Add(backoff(n.failures, p.Interval)), err.Error())
@@ -216,10 +216,10 @@ func (p *Publisher) unanswered(z *zone, q question, err error) {
 	p.measure(z)
 }
 
-// adjustMarkers replaces the ownership records of a batch by what the provider stores for them, so
+// adjustOwnership replaces the ownership records of a batch by what the provider stores for them, so
 // that the mirror agrees with the next listing. If an ownership record is refused, its name isn't
 // changed.
-func (p *Publisher) adjustMarkers(ctx context.Context, b *batch) error {
+func (p *Publisher) adjustOwnership(ctx context.Context, b *batch) error {
 	adjuster, ok := p.Provider.(provider.Adjuster)
 	if !ok {
 		return nil
@@ -232,7 +232,7 @@ func (p *Publisher) adjustMarkers(ctx context.Context, b *batch) error {
 				places, sets = append(places, i), append(sets, c.New)
 			}
 		}
-		answers, err := p.ask(ctx, adjuster, part.zone.Zone, sets)
+		answers, err := p.callAdjuster(ctx, adjuster, part.zone.Zone, sets)
 		if err != nil {
 			return fmt.Errorf("adjust ownership records: %w", err)
 		}
@@ -241,20 +241,20 @@ func (p *Publisher) adjustMarkers(ctx context.Context, b *batch) error {
 			if answer.Err != nil {
 				b.errs[name] = cmp.Or(b.errs[name], fmt.Errorf("the ownership record %s: %w", sets[n].Name, answer.Err))
 			}
-			part.changes[places[n]].New = adjustedMarker(sets[n], answer.Sets)
+			part.changes[places[n]].New = adjustedOwnership(sets[n], answer.Sets)
 		}
 	}
 	for i := range b.parts {
-		b.parts[i].leave(b.errs)
+		b.parts[i].dropFailed(b.errs)
 	}
 	b.parts = slices.DeleteFunc(b.parts, func(p part) bool { return len(p.changes) == 0 })
 	return nil
 }
 
-// adjustedMarker returns what the provider stores for an ownership record. If the response has
+// adjustedOwnership returns what the provider stores for an ownership record. If the response has
 // none, the record is assumed to be stored unchanged, because webhook programs may not expect
 // ownership records in AdjustEndpoints.
-func adjustedMarker(marker *dns.RecordSet, sets []*dns.RecordSet) *dns.RecordSet {
+func adjustedOwnership(marker *dns.RecordSet, sets []*dns.RecordSet) *dns.RecordSet {
 	i := slices.IndexFunc(sets, func(r *dns.RecordSet) bool { return r.Key() == marker.Key() })
 	if i < 0 {
 		return marker
@@ -264,8 +264,8 @@ func adjustedMarker(marker *dns.RecordSet, sets []*dns.RecordSet) *dns.RecordSet
 	return &stored
 }
 
-// leave removes the changes of names that have failed already.
-func (p *part) leave(errs map[string]error) {
+// dropFailed removes the changes of names that have failed already.
+func (p *part) dropFailed(errs map[string]error) {
 	var changes []dns.Change
 	var names []string
 	for i, name := range p.names {

@@ -14,9 +14,9 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 )
 
-// suspects is how many names in a row may fail alone and without a reason. Each is taken to be the
+// maxSuspects is how many names in a row may fail alone and without a reason. Each is taken to be the
 // cause of its own failure, so that other names needn't wait. After that, the provider is.
-const suspects = 3
+const maxSuspects = 3
 
 // errRefused is the error of changes that the registry refuses. The registry itself reports the
 // reason.
@@ -59,13 +59,13 @@ func (p *Publisher) apply(z *zone) {
 	}
 	z.busy = true
 	zones := p.zones
-	counted := p.pay(z, groups)
+	counted := p.chargeBudget(z, groups)
 	snapshot := p.accounts.book.Snapshot(time.Now())
 	p.startWrite(cmp.Or(p.capabilities.BatchTime, applyTimeout), func(ctx context.Context) func() {
 		begun := time.Now()
 		b := &batch{groups: groups, errs: map[string]error{}}
 		if b.err = p.MayWrite(); b.err == nil {
-			p.secure(ctx, snapshot, b, counted)
+			p.storeCharges(ctx, snapshot, b, counted)
 			p.applyBatch(ctx, zones, z, b)
 		}
 		known, took := p.knownAnew(), time.Since(begun)
@@ -117,7 +117,7 @@ func (p *Publisher) applyBatch(ctx context.Context, zones *zoneSet, z *zone, b *
 	}
 	b.refused = refused
 	p.divide(zones, z, b, send)
-	if b.err = p.adjustMarkers(ctx, b); b.err != nil {
+	if b.err = p.adjustOwnership(ctx, b); b.err != nil {
 		return
 	}
 	for i := range b.parts {
@@ -194,7 +194,7 @@ func (p *Publisher) applied(z *zone, b *batch) {
 		}
 	}
 	if b.err != nil && !settledOutcome(b.err) {
-		p.doubt(z, b)
+		p.outcomeUnknown(z, b)
 	}
 	left := p.conclude(z, b)
 	switch {
@@ -226,7 +226,7 @@ func (p *Publisher) applied(z *zone, b *batch) {
 func (p *Publisher) failed(z *zone, b *batch, left []group) {
 	operation := "apply changes in zone " + z.Name
 	switch {
-	case !b.byProvider, errors.Is(b.err, provider.ErrCredentials), z.blamed >= suspects:
+	case !b.byProvider, errors.Is(b.err, provider.ErrCredentials), z.blamed >= maxSuspects:
 		again(z, left)
 		p.troubled(&z.writing, operation, b.err)
 	case len(b.groups) > 1:
@@ -250,12 +250,12 @@ func settledOutcome(err error) bool {
 	return false
 }
 
-// doubt handles an unknown outcome: the zones are read again before anything else. The next batch
+// outcomeUnknown handles an unknown outcome: the zones are read again before anything else. The next batch
 // is smaller, because a single record may make the provider fail.
-func (p *Publisher) doubt(z *zone, b *batch) {
-	z.mistrust()
+func (p *Publisher) outcomeUnknown(z *zone, b *batch) {
+	z.requireRead()
 	for _, part := range b.parts {
-		part.zone.mistrust()
+		part.zone.requireRead()
 	}
 	made := b.made()
 	for _, g := range b.groups {
@@ -314,7 +314,7 @@ func (p *Publisher) conclude(z *zone, b *batch) (left []group) {
 			z.names.attempt(n, g, made)
 			z.names.tried(n, time.Now())
 			if errors.Is(err, provider.ErrStale) {
-				z.mistrust()
+				z.requireRead()
 				if z.names.outdated(n) {
 					z.names.retry(n)
 					continue
@@ -375,9 +375,9 @@ func (p *Publisher) halve(z *zone, b *batch, left []group) {
 // From the second time on the batch is halved, because the conflict never shows in listings: one
 // name must not stop the others.
 func (p *Publisher) stale(z *zone, b *batch, left []group) {
-	z.mistrust()
+	z.requireRead()
 	for _, part := range b.parts {
-		part.zone.mistrust()
+		part.zone.requireRead()
 	}
 	made := b.made()
 	for _, g := range left {

@@ -64,8 +64,8 @@ func (a *accounts) settled() bool {
 	return !a.storing && (a.err != nil || !a.loading && a.stored == a.book.Number())
 }
 
-// remember loads the budgets from the store, or stores their changes.
-func (p *Publisher) remember(now time.Time) {
+// syncBudgets loads the budgets from the store, or stores their changes.
+func (p *Publisher) syncBudgets(now time.Time) {
 	a := &p.accounts
 	switch {
 	case a.storing || now.Before(a.retryAt):
@@ -79,7 +79,7 @@ func (p *Publisher) remember(now time.Time) {
 	case a.stored != a.book.Number():
 		snapshot, number := a.book.Snapshot(now), a.book.Number()
 		p.startStoring(func(ctx context.Context) func() {
-			err := p.keep(ctx, snapshot)
+			err := p.storeSnapshot(ctx, snapshot)
 			return func() { p.kept(number, err) }
 		})
 	}
@@ -91,8 +91,8 @@ func (p *Publisher) startStoring(job func(context.Context) func()) {
 	p.startInTerm(storeTimeout, job)
 }
 
-// keep stores a snapshot. It may be called outside of the loop.
-func (p *Publisher) keep(ctx context.Context, s budget.Snapshot) error {
+// storeSnapshot stores a snapshot. It may be called outside of the loop.
+func (p *Publisher) storeSnapshot(ctx context.Context, s budget.Snapshot) error {
 	if err := p.MayWrite(); err != nil {
 		return err
 	}
@@ -184,8 +184,8 @@ func (p *Publisher) storeWorks() {
 	p.Metrics.storeFailed.Set(0)
 }
 
-// ration holds the changes of a zone that exceed its budget.
-func (p *Publisher) ration(z *zone, now time.Time) {
+// holdOverBudget holds the changes of a zone that exceed its budget.
+func (p *Publisher) holdOverBudget(z *zone, now time.Time) {
 	different := z.ledger.Decide(now, z.mirror.owned)
 	p.tellUnknown(z)
 	if !different {
@@ -196,10 +196,10 @@ func (p *Publisher) ration(z *zone, now time.Time) {
 	}
 	p.Approvals.Show(p.accounts.book.Held())
 	for name := range z.ledger.Counted() {
-		p.rationName(z, z.names.all[name])
+		p.holdNameOverBudget(z, z.names.all[name])
 	}
 	for _, name := range z.ledger.Freed() {
-		p.rationName(z, z.names.all[name])
+		p.holdNameOverBudget(z, z.names.all[name])
 	}
 	p.completed(z)
 	p.measure(z)
@@ -229,15 +229,15 @@ func (p *Publisher) planned() bool {
 		return false
 	}
 	for _, z := range p.zones.all() {
-		if !z.hopeless() && (!z.known || z.names.count(dirty, asking) > 0) {
+		if !z.failedOnce() && (!z.known || z.names.count(dirty, asking) > 0) {
 			return false
 		}
 	}
 	return true
 }
 
-// rationName holds the changes of a name that the budget doesn't permit.
-func (p *Publisher) rationName(z *zone, n *nameState) {
+// holdNameOverBudget holds the changes of a name that the budget doesn't permit.
+func (p *Publisher) holdNameOverBudget(z *zone, n *nameState) {
 	if n == nil || n.phase != planned && n.phase != held {
 		return
 	}
@@ -291,7 +291,7 @@ func (p *Publisher) approve(r *budget.Request, now time.Time) {
 	snapshot, stored := p.accounts.book.Snapshot(now), !p.DryRun && !p.accounts.refused
 	p.startInTerm(storeTimeout, func(ctx context.Context) func() {
 		if stored {
-			if err := p.keep(ctx, snapshot); err != nil {
+			if err := p.storeSnapshot(ctx, snapshot); err != nil {
 				err = fmt.Errorf("the plan %s is approved, but that isn't stored yet: %w", a.Plan, err)
 				r.Decide(a, err)
 				return func() {}
@@ -321,9 +321,9 @@ func (p *Publisher) unknownCause() string {
 	return "the stored budgets have nothing about the zone: this is the first start with its records, or the ConfigMap was emptied"
 }
 
-// pay charges the budget for a batch, and returns the names with charged changes. Unless the store
+// chargeBudget charges the budget for a batch, and returns the names with charged changes. Unless the store
 // refuses requests, the charge must be stored before the changes are made.
-func (p *Publisher) pay(z *zone, groups []group) map[string]bool {
+func (p *Publisher) chargeBudget(z *zone, groups []group) map[string]bool {
 	counted := map[string]bool{}
 	now := time.Now()
 	for _, g := range groups {
@@ -337,13 +337,13 @@ func (p *Publisher) pay(z *zone, groups []group) map[string]bool {
 	return counted
 }
 
-// secure stores the charge of a batch. If that fails, the names with charged changes get an error
+// storeCharges stores the charge of a batch. If that fails, the names with charged changes get an error
 // and leave the batch.
-func (p *Publisher) secure(ctx context.Context, s budget.Snapshot, b *batch, counted map[string]bool) {
+func (p *Publisher) storeCharges(ctx context.Context, s budget.Snapshot, b *batch, counted map[string]bool) {
 	if len(counted) == 0 {
 		return
 	}
-	if err := p.keep(ctx, s); err != nil {
+	if err := p.storeSnapshot(ctx, s); err != nil {
 		for name := range counted {
 			b.errs[name] = &notStoredError{err}
 		}

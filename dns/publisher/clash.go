@@ -10,17 +10,17 @@ import (
 	"github.com/signpostd/signpost/dns/plan"
 )
 
-// clash says why another name blocks the changes of a name.
-type clash struct {
+// nameConflict says why another name blocks the changes of a name.
+type nameConflict struct {
 	message string
 	// record is what can't be changed. objects are notified.
 	record  *dns.RecordSet
 	objects []dns.Object
 }
 
-// clash returns the conflict of a name's changes with records under other names. The zero value
+// findNameConflict returns the conflict of a name's changes with records under other names. The zero value
 // means none.
-func (p *Publisher) clash(z *zone, n *nameState, changes []dns.Change) clash {
+func (p *Publisher) findNameConflict(z *zone, n *nameState, changes []dns.Change) nameConflict {
 	for _, c := range changes {
 		message, objects := "", c.RecordSet().Objects
 		switch {
@@ -29,21 +29,21 @@ func (p *Publisher) clash(z *zone, n *nameState, changes []dns.Change) clash {
 				objects = p.objectsOfName(p.twin(n.name))
 			}
 		case c.New.Type == dns.TypeCNAME:
-			message = p.overMarker(z, c)
+			message = p.cnameOverOwnership(z, c)
 			if path := p.loop(z, n.name, c.New.Targets[0]); message == "" && path != nil {
 				message = "the CNAMEs " + strings.Join(path, " → ") + " are a loop, which resolvers answer with SERVFAIL (RFC 1034, 3.6.2): change the target of one of them"
 			}
 		}
 		if message != "" {
-			return clash{message, c.RecordSet(), objects}
+			return nameConflict{message, c.RecordSet(), objects}
 		}
 	}
-	return clash{}
+	return nameConflict{}
 }
 
-// yield leaves a name unchanged because of another name, and reports that. No event says when the
+// deferToOther leaves a name unchanged because of another name, and reports that. No event says when the
 // conflict ends, so the name is planned again after an interval.
-func (p *Publisher) yield(z *zone, n *nameState, c clash, out plan.Outcome) {
+func (p *Publisher) deferToOther(z *zone, n *nameState, c nameConflict, out plan.Outcome) {
 	p.Metrics.conflicts(z, n.name, out.Conflicts, p.Rules.Owner)
 	if n.reason != ReasonConflict || n.message != c.message {
 		p.Log.Warn("Can't publish a record", "record", n.name, "zone", z.Name, "err", c.message)
@@ -62,14 +62,14 @@ func (p *Publisher) objectsOfName(name string) []dns.Object {
 	return objects
 }
 
-// twinning is implemented by registries whose ownership records may fit two names.
-type twinning interface {
+// sharedRecordOwner is implemented by registries whose ownership records may fit two names.
+type sharedRecordOwner interface {
 	// Twin returns the other name that has the same ownership records as a canonical name, or "".
 	Twin(name string) string
 }
 
 func (p *Publisher) twin(name string) string {
-	if o, ok := p.Owner.(twinning); ok {
+	if o, ok := p.Owner.(sharedRecordOwner); ok {
 		return o.Twin(name)
 	}
 	return ""
@@ -111,10 +111,10 @@ func (p *Publisher) shared(z *zone, r *dns.RecordSet) string {
 		"delete it yourself if it isn't needed", r.Type, r.Name, twin)
 }
 
-// overMarker returns why a CNAME can't be created: an ownership record has the same name, and no
+// cnameOverOwnership returns why a CNAME can't be created: an ownership record has the same name, and no
 // record may stand beside a CNAME. It returns "" if there is no such conflict.
-func (p *Publisher) overMarker(z *zone, c dns.Change) string {
-	o, ok := p.Owner.(marking)
+func (p *Publisher) cnameOverOwnership(z *zone, c dns.Change) string {
+	o, ok := p.Owner.(ownershipNamer)
 	if !ok || c.Old != nil {
 		return ""
 	}
@@ -141,13 +141,13 @@ func (p *Publisher) overMarker(z *zone, c dns.Change) string {
 	return ""
 }
 
-// mostAliases limits how many CNAMEs are followed to find a loop. Resolvers follow fewer.
-const mostAliases = 16
+// maxAliases limits how many CNAMEs are followed to find a loop. Resolvers follow fewer.
+const maxAliases = 16
 
 // loop returns the names of the loop that a CNAME would close, with name at both ends, or nil.
 func (p *Publisher) loop(z *zone, name, target string) []string {
 	path := []string{name}
-	for at := dns.Canonical(target); len(path) <= mostAliases; {
+	for at := dns.Canonical(target); len(path) <= maxAliases; {
 		path = append(path, at)
 		by, next := p.alias(z, at)
 		switch {

@@ -10,26 +10,26 @@ import (
 const (
 	// confirmTimeout limits how long servers may take to return a change.
 	confirmTimeout = 10 * time.Minute
-	// mostUnconfirmed limits how many names of a zone may wait for confirmation. Further names are
+	// maxUnconfirmed limits how many names of a zone may wait for confirmation. Further names are
 	// reported as published without it.
-	mostUnconfirmed = 10_000
+	maxUnconfirmed = 10_000
 )
 
 // confirm reports that the changes of some names are in force as soon as the provider confirms it.
 // Neither other changes of the zone nor a run that ends wait for the confirmation.
 func (p *Publisher) confirm(z *zone, made []group) {
 	_, confirms := p.Provider.(provider.Confirmer)
-	if !confirms || p.once != nil || len(z.made)+len(made) > mostUnconfirmed {
+	if !confirms || p.once != nil || len(z.made)+len(made) > maxUnconfirmed {
 		p.confirmed(made)
 		return
 	}
 	z.made = append(z.made, made...)
-	p.askWhether(z)
+	p.startConfirm(z)
 }
 
-// askWhether asks the provider whether the changes of a zone are in force, unless such a call is
+// startConfirm asks the provider whether the changes of a zone are in force, unless such a call is
 // running.
-func (p *Publisher) askWhether(z *zone) {
+func (p *Publisher) startConfirm(z *zone) {
 	if len(z.confirming) > 0 || len(z.made) == 0 {
 		return
 	}
@@ -42,7 +42,7 @@ func (p *Publisher) askWhether(z *zone) {
 			}
 			p.confirmed(z.confirming)
 			z.confirming = nil
-			p.askWhether(z)
+			p.startConfirm(z)
 		}
 	})
 }

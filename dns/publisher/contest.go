@@ -17,12 +17,12 @@ func idOf(r *dns.RecordSet) candidateID {
 	return candidateID{r.Type, r.SetIdentifier, r.Labels[dns.LabelResource], strings.Join(r.Targets, " ")}
 }
 
-// mostLost limits how many losing candidates of a name are notified.
-const mostLost = 64
+// maxLost limits how many losing candidates of a name are notified.
+const maxLost = 64
 
-// sayLost records which candidates of a name lose to others, and notifies their objects when that
+// reportLost records which candidates of a name lose to others, and notifies their objects when that
 // changes.
-func (p *Publisher) sayLost(z *zone, n *nameState, wanted []plan.Candidate, out plan.Outcome) {
+func (p *Publisher) reportLost(z *zone, n *nameState, wanted []plan.Candidate, out plan.Outcome) {
 	var lost map[candidateID]string
 	var refused map[candidateID]error
 	for _, w := range wanted {
@@ -30,17 +30,17 @@ func (p *Publisher) sayLost(z *zone, n *nameState, wanted []plan.Candidate, out 
 			refused = put(refused, idOf(w.Set), w.Err)
 		}
 	}
-	for _, l := range out.Lost[:min(len(out.Lost), mostLost)] {
+	for _, l := range out.Lost[:min(len(out.Lost), maxLost)] {
 		// A newcomer that wins becomes the holder, which is no change.
 		id, to := idOf(l.Set), winnerOf(l)
 		if lost = put(lost, id, to); n.lost[id] != to {
-			p.sayFailed(z, l.Set, ReasonConflict, p.lossMessage(l))
+			p.reportFailed(z, l.Set, ReasonConflict, p.lossMessage(l))
 		}
 	}
 	if p.DryRun && len(out.Changes) > 0 {
 		// No further plan reports these.
 		for _, w := range out.Refused {
-			p.sayFailed(z, w.Set, ReasonError, w.Err.Error())
+			p.reportFailed(z, w.Set, ReasonError, w.Err.Error())
 		}
 	}
 	z.names.contest(n, lost, refused)
@@ -54,8 +54,8 @@ func put[V any](m map[candidateID]V, id candidateID, value V) map[candidateID]V 
 	return m
 }
 
-// sayFailed notifies the objects of a record set why it isn't published.
-func (p *Publisher) sayFailed(z *zone, r *dns.RecordSet, reason, message string) {
+// reportFailed notifies the objects of a record set why it isn't published.
+func (p *Publisher) reportFailed(z *zone, r *dns.RecordSet, reason, message string) {
 	p.Log.Warn("Can't publish a record", "record", r.Name, "type", r.Type, "zone", z.Name, "object", r.Labels[dns.LabelResource], "err", message)
 	p.Notify(Notice{Objects: r.Objects, Record: r, Action: ActionFailed, Reason: reason, Message: message})
 }
@@ -143,7 +143,7 @@ type RowLoser struct {
 }
 
 // decided splits the candidates of a name into those that are published and those that lose.
-func (p *Publisher) decided(at place, wanted []plan.Candidate) (chosen []plan.Candidate, lost []plan.Loss) {
+func (p *Publisher) decided(at nameInZone, wanted []plan.Candidate) (chosen []plan.Candidate, lost []plan.Loss) {
 	if at.zone == nil {
 		return plan.Choose(nil, wanted, &p.Rules)
 	}

@@ -22,14 +22,14 @@ func (p *Publisher) divide(zones *zoneSet, z *zone, b *batch, send []dns.Change)
 		parts[in].changes = append(parts[in].changes, c)
 		parts[in].names = append(parts[in].names, name)
 	}
-	send = markersFirst(send)
+	send = ownershipFirst(send)
 	zoneless := map[string]bool{}
 	creates := map[string]bool{}
 	name := ""
 	for _, c := range send {
 		name = groupOf(c, name)
 		creates[name] = creates[name] || (c.Old == nil && !isMarker(c))
-		zoneless[name] = zoneless[name] || (isMarker(c) && !canMark(zones, z, c.RecordSet().Key().Name))
+		zoneless[name] = zoneless[name] || (isMarker(c) && !canOwn(zones, z, c.RecordSet().Key().Name))
 	}
 	for _, c := range send {
 		name = groupOf(c, name)
@@ -77,8 +77,8 @@ func isMarker(c dns.Change) bool {
 	return marker
 }
 
-// markersFirst moves new ownership records before the record sets that they describe.
-func markersFirst(changes []dns.Change) []dns.Change {
+// ownershipFirst moves new ownership records before the record sets that they describe.
+func ownershipFirst(changes []dns.Change) []dns.Change {
 	ordered := make([]dns.Change, 0, len(changes))
 	for i := 0; i < len(changes); i++ {
 		at := len(ordered)

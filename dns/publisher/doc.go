@@ -5,9 +5,9 @@
 //
 // A [Publisher] keeps a copy of each zone, the mirror. A change of an object takes this way:
 //
-//   1. The object is evaluated again.
-//   2. The names that it asks for are planned against the mirrors of the zones that hold them.
-//   3. The changes are applied, and the mirrors are updated.
+//  1. The object is evaluated again.
+//  2. The names that it asks for are planned against the mirrors of the zones that hold them.
+//  3. The changes are applied, and the mirrors are updated.
 //
 // A single change is handled at once, further ones after at most a tenth of a second. Every
 // interval each zone is listed again, and the names that differ from the mirror are planned.

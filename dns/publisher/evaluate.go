@@ -100,7 +100,7 @@ const departureDelay = 5 * time.Second
 // departs reports whether an object of an optional kind has just gone, so that its records stay for
 // now. It records the time.
 func (p *Publisher) departs(i int, origin desired.Origin, records []*dns.RecordSet) bool {
-	if len(records) > 0 || !p.Desired.Has(origin) || !lackable(p.Sources[i].Source) {
+	if len(records) > 0 || !p.Desired.Has(origin) || !hasOptionalKind(p.Sources[i].Source) {
 		delete(p.departing, origin)
 		return false
 	}
@@ -110,8 +110,8 @@ func (p *Publisher) departs(i int, origin desired.Origin, records []*dns.RecordS
 	return true
 }
 
-// lackable reports whether a source reads an optional kind.
-func lackable(s source.Source) bool {
+// hasOptionalKind reports whether a source reads an optional kind.
+func hasOptionalKind(s source.Source) bool {
 	return slices.ContainsFunc(s.Tables, func(t kube.AnyTable) bool { return !t.Status().Required })
 }
 
@@ -187,7 +187,7 @@ func (p *Publisher) polled(i int, records []*dns.RecordSet, err error) {
 // sourceRead notes that a source can be read.
 func (p *Publisher) sourceRead(s *sourceState, name string) {
 	if s.err != nil {
-		p.untold.drop(desired.Origin{Source: name})
+		p.pendingNotices.drop(desired.Origin{Source: name})
 		p.Log.Info("Source is read again", "source", name)
 		s.err = nil
 	}
@@ -252,7 +252,7 @@ func (p *Publisher) evaluate(cost int) {
 func (p *Publisher) evaluateObject(i int, key source.Key) (records int) {
 	src := p.Sources[i]
 	origin := desired.Origin{Source: src.Name, Kind: key.Kind, Namespace: key.Namespace, Name: key.Name}
-	p.untold.drop(origin)
+	p.pendingNotices.drop(origin)
 	result := p.evaluated(&src, key)
 	for _, problem := range result.Problems {
 		p.problem(origin, problem)

@@ -9,9 +9,9 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// mostFollowed limits the names that a [Follower] remembers. After more, the next Changes is a
+// maxFollowed limits the names that a [Follower] remembers. After more, the next Changes is a
 // reset.
-const mostFollowed = 1000
+const maxFollowed = 1000
 
 // Follower collects the names that change, for one watcher. [Publisher.Follow] creates it. Next and
 // Close are for one goroutine.
@@ -21,12 +21,12 @@ type Follower struct {
 	closed    atomic.Bool
 	// The loop owns the fields below. names has the record sets that the zone had under each name
 	// before its first change. reset is true if everything may have changed.
-	names map[place][]dns.Key
+	names map[nameInZone][]dns.Key
 	reset bool
 }
 
-// place is a name in a zone. The zone is nil for an unzoned name.
-type place struct {
+// nameInZone is a name in a zone. The zone is nil for an unzoned name.
+type nameInZone struct {
 	zone *zone
 	name string
 }
@@ -45,7 +45,7 @@ type Changes struct {
 
 // Follow returns a follower of the names that change from now on.
 func (p *Publisher) Follow(ctx context.Context) (*Follower, error) {
-	f := &Follower{publisher: p, wake: make(chan struct{}, 1), names: map[place][]dns.Key{}}
+	f := &Follower{publisher: p, wake: make(chan struct{}, 1), names: map[nameInZone][]dns.Key{}}
 	err := p.visit(ctx, func() {
 		if p.followers == nil {
 			p.followers = map[*Follower]struct{}{}
@@ -67,11 +67,11 @@ func (f *Follower) Close() { f.closed.Store(true) }
 // Next returns the changes since the last call. It doesn't wait.
 func (f *Follower) Next(ctx context.Context) (Changes, error) {
 	var c Changes
-	var places []place
-	var had map[place][]dns.Key
+	var places []nameInZone
+	var had map[nameInZone][]dns.Key
 	err := f.publisher.visit(ctx, func() {
 		c.Reset = f.reset
-		had, f.names, f.reset = f.names, map[place][]dns.Key{}, false
+		had, f.names, f.reset = f.names, map[nameInZone][]dns.Key{}, false
 	})
 	if err != nil || c.Reset {
 		return c, err
@@ -103,7 +103,7 @@ func (f *Follower) Next(ctx context.Context) (Changes, error) {
 
 // gone returns the record sets of a name that may have been shown and don't exist now: those that
 // the zone had, and one of each type that objects can ask for.
-func (p *Publisher) gone(at place, had []dns.Key, now []Row) []RowKey {
+func (p *Publisher) gone(at nameInZone, had []dns.Key, now []Row) []RowKey {
 	for _, recordType := range p.Rules.Managed {
 		had = append(had, dns.Key{Name: at.name, Type: recordType})
 	}
@@ -124,15 +124,15 @@ func (p *Publisher) changedAt(z *zone, name string) {
 			delete(p.followers, f)
 			continue
 		}
-		f.note(place{z, name})
+		f.note(nameInZone{z, name})
 	}
 }
 
-func (f *Follower) note(at place) {
+func (f *Follower) note(at nameInZone) {
 	if _, known := f.names[at]; known || f.reset {
 		return
 	}
-	if len(f.names) == mostFollowed {
+	if len(f.names) == maxFollowed {
 		f.everything()
 		return
 	}
@@ -154,7 +154,7 @@ func (p *Publisher) unsettle() {
 }
 
 func (f *Follower) everything() {
-	f.names, f.reset = map[place][]dns.Key{}, true
+	f.names, f.reset = map[nameInZone][]dns.Key{}, true
 	f.rouse()
 }
 

@@ -49,7 +49,7 @@ func (p *Publisher) Rows(ctx context.Context, f RowFilter, offset, limit int) (R
 	var found []match
 	for more := true; more; {
 		found = found[:0]
-		err := w.visit(ctx, func(at place) {
+		err := w.visit(ctx, func(at nameInZone) {
 			p.filterRows(at, f, func(h match) { page.Total++; found = append(found, h) })
 		})
 		if more = err == nil && !w.done; err != nil {
@@ -62,14 +62,14 @@ func (p *Publisher) Rows(ctx context.Context, f RowFilter, offset, limit int) (R
 		if len(chosen) == 0 {
 			return false
 		}
-		at := chosen[0].place
+		at := chosen[0].nameInZone
 		for _, r := range p.rowsAt(at) {
-			if len(chosen) > 0 && chosen[0].place == at && r.Key == chosen[0].key {
+			if len(chosen) > 0 && chosen[0].nameInZone == at && r.Key == chosen[0].key {
 				page.Rows, chosen = append(page.Rows, r), chosen[1:]
 			}
 		}
 		// The row has been deleted meanwhile.
-		for len(chosen) > 0 && chosen[0].place == at {
+		for len(chosen) > 0 && chosen[0].nameInZone == at {
 			chosen = chosen[1:]
 		}
 		return true
@@ -94,13 +94,13 @@ func (p *Publisher) RowsOf(ctx context.Context, names []string) ([]Row, error) {
 }
 
 // placesOf returns a canonical name in each zone that holds it, or without a zone if none does.
-func (p *Publisher) placesOf(name string) []place {
-	var places []place
+func (p *Publisher) placesOf(name string) []nameInZone {
+	var places []nameInZone
 	for _, z := range p.zones.holders(name) {
-		places = append(places, place{z, name})
+		places = append(places, nameInZone{z, name})
 	}
 	if len(places) == 0 {
-		return []place{{nil, name}}
+		return []nameInZone{{nil, name}}
 	}
 	return places
 }
@@ -109,7 +109,7 @@ func (p *Publisher) placesOf(name string) []place {
 type walk struct {
 	publisher *Publisher
 	term      *term
-	next      func() ([]place, bool)
+	next      func() ([]nameInZone, bool)
 	stop      func()
 	done      bool
 }
@@ -128,7 +128,7 @@ func (p *Publisher) newWalk(ctx context.Context) (*walk, error) {
 }
 
 // visit calls look with some names. It sets done after the last ones.
-func (w *walk) visit(ctx context.Context, look func(place)) error {
+func (w *walk) visit(ctx context.Context, look func(nameInZone)) error {
 	lost := false
 	err := w.publisher.visit(ctx, func() {
 		if lost = w.publisher.term != w.term; lost {
@@ -163,10 +163,10 @@ func (p *Publisher) unzonedNames() iter.Seq[string] {
 
 // places returns all names that may have a row, in chunks. A name that a zone lacks has a state and
 // is included. A map may change between two steps of the iteration: new names may be left out.
-func (p *Publisher) places() iter.Seq[[]place] {
-	return func(yield func([]place) bool) {
-		some := make([]place, 0, visitBatch)
-		add := func(at place) bool {
+func (p *Publisher) places() iter.Seq[[]nameInZone] {
+	return func(yield func([]nameInZone) bool) {
+		some := make([]nameInZone, 0, visitBatch)
+		add := func(at nameInZone) bool {
 			if some = append(some, at); len(some) < visitBatch {
 				return true
 			}
@@ -176,18 +176,18 @@ func (p *Publisher) places() iter.Seq[[]place] {
 		}
 		for _, z := range p.zones.sorted() {
 			for name, n := range z.mirror.names {
-				if (n.plain > 0 || z.names.all[name] != nil) && !add(place{z, name}) {
+				if (n.plain > 0 || z.names.all[name] != nil) && !add(nameInZone{z, name}) {
 					return
 				}
 			}
 			for name := range z.names.all {
-				if z.mirror.names[name] == nil && !add(place{z, name}) {
+				if z.mirror.names[name] == nil && !add(nameInZone{z, name}) {
 					return
 				}
 			}
 		}
 		for name := range p.unzonedNames() {
-			if !add(place{nil, name}) {
+			if !add(nameInZone{nil, name}) {
 				return
 			}
 		}
@@ -197,13 +197,13 @@ func (p *Publisher) places() iter.Seq[[]place] {
 
 // match is a row that passes a filter.
 type match struct {
-	place
+	nameInZone
 	key   dns.Key
 	state RowState
 }
 
 // filterRows calls found with the rows of a name that pass a filter.
-func (p *Publisher) filterRows(at place, f RowFilter, found func(match)) {
+func (p *Publisher) filterRows(at nameInZone, f RowFilter, found func(match)) {
 	if f.Zone != "" && (at.zone == nil || dns.Canonical(at.zone.Name) != f.Zone) {
 		return
 	}
@@ -211,14 +211,14 @@ func (p *Publisher) filterRows(at place, f RowFilter, found func(match)) {
 		return
 	}
 	named := f.Search == "" || strings.Contains(at.name, f.Search)
-	if f.Object == nil && p.siftSettled(at, f, named, found) {
+	if f.Object == nil && p.filterSettledRows(at, f, named, found) {
 		return
 	}
-	p.siftRows(at, f, named, found)
+	p.filterNameRows(at, f, named, found)
 }
 
-// siftRows filters the rows of any name. named is true if the name itself matches the search.
-func (p *Publisher) siftRows(at place, f RowFilter, named bool, found func(match)) {
+// filterNameRows filters the rows of any name. named is true if the name itself matches the search.
+func (p *Publisher) filterNameRows(at nameInZone, f RowFilter, named bool, found func(match)) {
 	for _, r := range p.rowsAt(at) {
 		if f.admits(r.State) && (f.Object == nil || r.askedBy(*f.Object)) && (named || mentions(r.Wanted, r.Targets, r.Objects, f.Search)) {
 			found(match{at, r.Key, r.State})
@@ -226,9 +226,9 @@ func (p *Publisher) siftRows(at place, f RowFilter, named bool, found func(match
 	}
 }
 
-// siftSettled is the fast path of siftRows for settled names without a problem. It builds no rows,
+// filterSettledRows is the fast path of filterNameRows for settled names without a problem. It builds no rows,
 // because the rows of 100,000 names take 260 MB and seconds. It returns false for other names.
-func (p *Publisher) siftSettled(at place, f RowFilter, named bool, found func(match)) bool {
+func (p *Publisher) filterSettledRows(at nameInZone, f RowFilter, named bool, found func(match)) bool {
 	if at.zone == nil || !at.zone.known || at.zone.names.all[at.name] != nil {
 		return false
 	}
@@ -248,7 +248,7 @@ func (p *Publisher) siftSettled(at place, f RowFilter, named bool, found func(ma
 		return true
 	}
 	for _, r := range n.raw {
-		if !p.isMarker(r) && (named || p.askedMentions(at.name, r, f.Search)) {
+		if !p.isOwnershipRecord(r) && (named || p.askedMentions(at.name, r, f.Search)) {
 			found(match{at, r.Key(), state})
 		}
 	}
@@ -275,12 +275,12 @@ func sameKind(a, b *dns.RecordSet) bool {
 }
 
 // settledAsAsked reports whether a settled name has exactly the wanted record sets.
-func (p *Publisher) settledAsAsked(at place, n *node) bool {
+func (p *Publisher) settledAsAsked(at nameInZone, n *node) bool {
 	if n.owned != n.plain || n.plain == 0 || p.Rules.Policy == plan.CreateOnly || !p.admits(at.zone, at.name) {
 		return false
 	}
 	for _, r := range n.raw {
-		if p.isMarker(r) {
+		if p.isOwnershipRecord(r) {
 			continue
 		}
 		wanted := false
@@ -352,7 +352,7 @@ func (s *selection) add(found []match) {
 }
 
 func compareHits(a, b match) int {
-	return compareRowKeys(rowKey(a.place, a.key), rowKey(b.place, b.key))
+	return compareRowKeys(rowKey(a.nameInZone, a.key), rowKey(b.nameInZone, b.key))
 }
 
 func (s *selection) trim() {

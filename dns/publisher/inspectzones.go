@@ -22,7 +22,7 @@ type ZoneRow struct {
 
 // ZoneRows returns the zones by name, and the number of unzoned rows in each state. The error is
 // that of [Publisher.Rows].
-func (p *Publisher) ZoneRows(ctx context.Context) (zones []ZoneRow, homeless map[RowState]int, err error) {
+func (p *Publisher) ZoneRows(ctx context.Context) (zones []ZoneRow, unzoned map[RowState]int, err error) {
 	w, err := p.newWalk(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -30,7 +30,7 @@ func (p *Publisher) ZoneRows(ctx context.Context) (zones []ZoneRow, homeless map
 	defer w.stop()
 	counts := map[*zone]map[RowState]int{}
 	for !w.done {
-		err := w.visit(ctx, func(at place) {
+		err := w.visit(ctx, func(at nameInZone) {
 			if counts[at.zone] == nil {
 				counts[at.zone] = map[RowState]int{}
 			}

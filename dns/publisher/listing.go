@@ -301,7 +301,7 @@ func (p *Publisher) refresh(z *zone, before map[string][]*dns.RecordSet) {
 		for described, m := range p.described(gone, come) {
 			for _, holder := range p.zones.holders(described) {
 				if p.zones.owningZone(holder, name) == z {
-					holder.mirror.mark(described, m.gone, m.come)
+					holder.mirror.setOwnership(described, m.gone, m.come)
 					affected[place{holder, described}] = struct{}{}
 				}
 			}
@@ -341,7 +341,7 @@ func (p *Publisher) concerns(z *zone, name string) bool {
 		return false
 	}
 	n := z.mirror.node(name)
-	return n.owned > 0 || len(n.markers) > 0 || z.names.all[name] != nil || len(p.Desired.Asks(name)) > 0
+	return n.owned > 0 || len(n.ownership) > 0 || z.names.all[name] != nil || len(p.Desired.Asks(name)) > 0
 }
 
 // current returns the record sets of a zone under a name, without ownership records, with the
@@ -350,7 +350,7 @@ func (p *Publisher) current(z *zone, name string) []plan.Current {
 	raw := z.mirror.lookup(name)
 	current := make([]plan.Current, 0, len(raw))
 	for _, r := range raw {
-		if p.isMarker(r) {
+		if p.isOwnershipRecord(r) {
 			continue
 		}
 		labels, heal := p.Owner.Labels(p.zones.lookup(z), r)
@@ -363,7 +363,7 @@ func (p *Publisher) current(z *zone, name string) []plan.Current {
 func (p *Publisher) plain(z *zone, name string) int32 {
 	plain := int32(0)
 	for _, r := range z.mirror.lookup(name) {
-		if !p.isMarker(r) {
+		if !p.isOwnershipRecord(r) {
 			plain++
 		}
 	}
@@ -388,7 +388,7 @@ func (p *Publisher) owned(z *zone, name string) (owned int32, holder tenantID) {
 // tally adds record sets to the counters of a zone, or subtracts them.
 func (p *Publisher) tally(z *zone, sets []*dns.RecordSet, sign int) {
 	for _, r := range sets {
-		if !p.isMarker(r) {
+		if !p.isOwnershipRecord(r) {
 			z.mirror.records[r.Type] += sign
 		}
 	}
@@ -411,12 +411,12 @@ func (p *Publisher) relabel(names []string) {
 	}
 }
 
-// markers are the ownership records of a name that were removed and added.
-type markers struct{ gone, come []*dns.RecordSet }
+// ownershipChange are the ownership records of a name that were removed and added.
+type ownershipChange struct{ gone, come []*dns.RecordSet }
 
 // described returns the names that the given ownership records describe, with these records.
-func (p *Publisher) described(gone, come []*dns.RecordSet) map[string]markers {
-	found := map[string]markers{}
+func (p *Publisher) described(gone, come []*dns.RecordSet) map[string]ownershipChange {
+	found := map[string]ownershipChange{}
 	for _, r := range gone {
 		names, _ := p.Owner.Mark(r)
 		for _, name := range names {

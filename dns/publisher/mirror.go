@@ -37,8 +37,8 @@ type mirror struct {
 type node struct {
 	// raw is the listing of the provider.
 	raw []*dns.RecordSet
-	// markers are the ownership records that describe this name, whatever their own names are.
-	markers []*dns.RecordSet
+	// ownership are the ownership records that describe this name, whatever their own names are.
+	ownership []*dns.RecordSet
 	// plain counts the record sets without ownership records, owned those of them that are ours, and
 	// others those with our owner ID and another instance.
 	plain, owned, others int32
@@ -203,7 +203,7 @@ func (m *mirror) set(name string, n node) {
 	m.changed(name)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if len(n.raw) == 0 && len(n.markers) == 0 && n.owned == 0 && n.others == 0 {
+	if len(n.raw) == 0 && len(n.ownership) == 0 && n.owned == 0 && n.others == 0 {
 		delete(m.names, name)
 		return
 	}
@@ -219,16 +219,16 @@ func (m *mirror) clear() {
 	m.listed = weak.Pointer[*dns.RecordSet]{}
 }
 
-// mark replaces ownership records that describe a name.
-func (m *mirror) mark(describes string, gone, come []*dns.RecordSet) {
+// setOwnership replaces ownership records that describe a name.
+func (m *mirror) setOwnership(describes string, gone, come []*dns.RecordSet) {
 	n := m.node(describes)
-	markers := make([]*dns.RecordSet, 0, len(n.markers)+len(come))
-	for _, r := range n.markers {
+	markers := make([]*dns.RecordSet, 0, len(n.ownership)+len(come))
+	for _, r := range n.ownership {
 		if !slices.Contains(gone, r) && !slices.Contains(come, r) {
 			markers = append(markers, r)
 		}
 	}
-	n.markers = append(markers, come...)
+	n.ownership = append(markers, come...)
 	m.set(describes, n)
 }
 

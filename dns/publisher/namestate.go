@@ -91,8 +91,8 @@ func (n *nameState) due() group {
 	return n.plan
 }
 
-// mostUnseen limits the remembered record sets of a name that listings don't show.
-const mostUnseen = 16
+// maxUnseen limits the remembered record sets of a name that listings don't show.
+const maxUnseen = 16
 
 // miss adds to the record sets that may be ours although the last listing doesn't show them.
 func (n *nameState) miss(sets []*dns.RecordSet) {
@@ -101,5 +101,5 @@ func (n *nameState) miss(sets []*dns.RecordSet) {
 			n.unseen = append(n.unseen, r)
 		}
 	}
-	n.unseen = n.unseen[max(0, len(n.unseen)-mostUnseen):]
+	n.unseen = n.unseen[max(0, len(n.unseen)-maxUnseen):]
 }

@@ -119,7 +119,7 @@ func (o *onceState) idle(p *Publisher) bool {
 		}
 	}
 	for _, z := range p.zones.all() {
-		if z.busy || !z.hopeless() && !z.done() {
+		if z.busy || !z.failedOnce() && !z.done() {
 			return false
 		}
 	}
@@ -134,7 +134,7 @@ func (o *onceState) late(p *Publisher) {
 	}
 	for _, z := range p.zones.sorted() {
 		switch {
-		case z.hopeless():
+		case z.failedOnce():
 		case !z.known:
 			o.fail(fmt.Errorf("list zone %s: the provider has not answered within %s", z.Name, o.limit))
 		case !z.done():
@@ -176,14 +176,14 @@ func (p *Publisher) unread(i int) error {
 	return fmt.Errorf("its objects were not read within %s", p.once.limit)
 }
 
-// hopeless reports whether the zone has an error after which Once doesn't try again.
-func (z *zone) hopeless() bool {
+// failedOnce reports whether the zone has an error after which Once doesn't try again.
+func (z *zone) failedOnce() bool {
 	return z.reading.err != nil || z.writing.err != nil || z.adjusting.err != nil
 }
 
 // done reports whether nothing is left to do in the zone, and nothing failed.
 func (z *zone) done() bool {
-	return z.known && !z.busy && !z.hopeless() && z.names.count(dirty, asking, planned, applying) == 0
+	return z.known && !z.busy && !z.failedOnce() && z.names.count(dirty, asking, planned, applying) == 0
 }
 
 func (z *zone) plan() ZonePlan {

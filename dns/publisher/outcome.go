@@ -73,12 +73,12 @@ func accepted(e Explanation) source.Verdict {
 	return source.Verdict{Reason: reason, Message: joined(problems)}
 }
 
-// mostSaid limits the problems in a message.
-const mostSaid = 3
+// maxProblemsShown limits the problems in a message.
+const maxProblemsShown = 3
 
 func joined(problems []string) string {
-	text := strings.Join(problems[:min(len(problems), mostSaid)], "; ")
-	if more := len(problems) - mostSaid; more > 0 {
+	text := strings.Join(problems[:min(len(problems), maxProblemsShown)], "; ")
+	if more := len(problems) - maxProblemsShown; more > 0 {
 		text += fmt.Sprintf("; and %d more", more)
 	}
 	return text
@@ -96,8 +96,8 @@ var outcomeOf = []struct {
 	{RowPending, source.OutcomePending},
 }
 
-// mostOutcomeNames limits the names of an object whose rows are read.
-const mostOutcomeNames = 100
+// maxOutcomeNames limits the names of an object whose rows are read.
+const maxOutcomeNames = 100
 
 // programmed says whether the zones have every record that an object asks for. Names that the
 // settings exclude don't count, because they aren't accepted.
@@ -134,7 +134,7 @@ func (p *Publisher) programmed(origin desired.Origin, e Explanation) source.Verd
 
 func (p *Publisher) namesToProgram(origin desired.Origin) []string {
 	names := p.Desired.NamesOf(origin)
-	return names[:min(len(names), mostOutcomeNames)]
+	return names[:min(len(names), maxOutcomeNames)]
 }
 
 func orPending(message string) string {
@@ -184,7 +184,7 @@ func (o outcomes) Follow(ctx context.Context, changed func([]source.Key)) error 
 // loop.
 func (f *Follower) takeAskers(sourceName string) (keys []source.Key, reset bool) {
 	names, reset := f.names, f.reset
-	f.names, f.reset = map[place][]dns.Key{}, false
+	f.names, f.reset = map[nameInZone][]dns.Key{}, false
 	seen := map[source.Key]bool{}
 	for at := range names {
 		for _, o := range f.publisher.Desired.Asks(at.name) {

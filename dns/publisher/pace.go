@@ -6,8 +6,8 @@ const (
 	// batchTime is how long a batch should take. A change of another namespace waits for the running
 	// batch.
 	batchTime = 100 * time.Millisecond
-	// leastBatch is the minimum size of a batch, in changes.
-	leastBatch = 50
+	// minBatch is the minimum size of a batch, in changes.
+	minBatch = 50
 )
 
 // batchPace adapts the size of batches to the time that they take. Its zero value has no limit of
@@ -25,20 +25,20 @@ func (b *batchPace) most(provider int) int {
 // adapt notes how long a batch took. The size at most doubles with each batch.
 func (b *batchPace) adapt(changes int, took time.Duration) {
 	switch {
-	case took <= batchTime && b.size == 0, changes < leastBatch:
+	case took <= batchTime && b.size == 0, changes < minBatch:
 		// The time says nothing about larger batches.
 	case took <= batchTime/2:
 		if b.size *= 2; b.size > defaultBatch {
 			b.size = 0
 		}
 	case took > batchTime:
-		b.size = max(leastBatch, int(int64(changes)*int64(batchTime)/int64(took)))
+		b.size = max(minBatch, int(int64(changes)*int64(batchTime)/int64(took)))
 	}
 }
 
-// mostAtATime limits how many new names are planned, or queried at the provider, at a time. The
+// maxAtATime limits how many new names are planned, or queried at the provider, at a time. The
 // loop does other things in between, and namespaces take turns.
-const mostAtATime = 1000
+const maxAtATime = 1000
 
 // metered reports whether calls of the provider are limited or counted. Batches are then as large
 // as possible.
@@ -50,7 +50,7 @@ func (p *Publisher) metered() bool {
 // of a metered provider.
 func (p *Publisher) namesAtATime() int {
 	if p.metered() {
-		return max(mostAtATime, p.batchSize)
+		return max(maxAtATime, p.batchSize)
 	}
-	return mostAtATime
+	return maxAtATime
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 )
 
-// stillMarked returns the deletions of a name's ownership records that have not been made yet.
-func (p *Publisher) stillMarked(z *zone, n *nameState) []dns.Change {
+// pendingUnmarks returns the deletions of a name's ownership records that have not been made yet.
+func (p *Publisher) pendingUnmarks(z *zone, n *nameState) []dns.Change {
 	var left []dns.Change
 	for _, c := range n.disowned {
 		key := c.Old.Key()
@@ -34,9 +34,9 @@ func (p *Publisher) admits(z *zone, name string) bool {
 	return p.Domains.Match(name) && p.zones.admits(name) && p.zones.holds(z, name)
 }
 
-// sayUnselected logs, once for each zone, that names aren't published to it because the provider's
+// logUnselected logs, once for each zone, that names aren't published to it because the provider's
 // filter excludes them. With several publishers that may be intended.
-func (p *Publisher) sayUnselected(z *zone, name string, wanted []*dns.RecordSet) {
+func (p *Publisher) logUnselected(z *zone, name string, wanted []*dns.RecordSet) {
 	if z.saidUnselected || len(wanted) == 0 || !p.Domains.Match(name) || !p.zones.holds(z, name) || p.zones.admits(name) {
 		return
 	}
@@ -54,7 +54,7 @@ func (p *Publisher) planDirty(z *zone) {
 		w := p.want(z, n.name)
 		switch {
 		case !p.admits(z, n.name):
-			p.sayUnselected(z, n.name, w.sets())
+			p.logUnselected(z, n.name, w.sets())
 			p.Metrics.conflicts(z, n.name, nil, p.Rules.Owner)
 			p.grant(z, n.name, wish{}, news)
 			z.others.drop(n.name)
@@ -73,7 +73,7 @@ func (p *Publisher) planDirty(z *zone) {
 		p.grant(z, n.name, w, news)
 		p.planName(z, n, w)
 	}
-	p.sayRefusals(z, news)
+	p.reportRefusals(z, news)
 	p.logPlanned(z, names)
 	p.readmit(z)
 	p.measure(z)
@@ -81,7 +81,7 @@ func (p *Publisher) planDirty(z *zone) {
 
 // planName plans one name.
 func (p *Publisher) planName(z *zone, n *nameState, w wish) {
-	if unmark := p.stillMarked(z, n); len(unmark) > 0 {
+	if unmark := p.pendingUnmarks(z, n); len(unmark) > 0 {
 		z.names.planned(n, group{name: n.name, orphans: unmark})
 		return
 	}
@@ -93,8 +93,8 @@ func (p *Publisher) planName(z *zone, n *nameState, w wish) {
 	p.noteUnowned(z, n.name, current, w.sets())
 	out := plan.Name(current, w.wanted, &p.Rules)
 	out.Changes = p.withoutVoid(z, current, out.Changes)
-	if clash := p.clash(z, n, out.Changes); clash.message != "" {
-		p.yield(z, n, clash, out)
+	if clash := p.findNameConflict(z, n, out.Changes); clash.message != "" {
+		p.deferToOther(z, n, clash, out)
 		return
 	}
 	explained, reason := z.mirror.node(n.name).explained, ""
@@ -106,15 +106,15 @@ func (p *Publisher) planName(z *zone, n *nameState, w wish) {
 	if reason == "" && p.complete() && !slices.ContainsFunc(out.Changes, loses) {
 		z.mirror.explain(n.name)
 	}
-	if err := p.unmarkable(z, out.Changes); err != nil {
+	if err := p.unownable(z, out.Changes); err != nil {
 		p.postpone(z, n, group{name: n.name, changes: out.Changes}, err)
 		return
 	}
 	if len(out.Changes)+len(out.Refused) == 0 {
 		z.names.settle(n)
 	}
-	p.sayWhy(z, n, reason, p.conflict(z, n, w.left, out))
-	p.sayLost(z, n, w.wanted, out)
+	p.setReason(z, n, reason, p.conflict(z, n, w.left, out))
+	p.reportLost(z, n, w.wanted, out)
 	if reason != "" {
 		z.names.hold(n)
 		return
@@ -168,9 +168,9 @@ func (p *Publisher) delay(z *zone, n *nameState, changes []dns.Change) (now []dn
 	}), until
 }
 
-// sayWhy sets why a name isn't as wanted. A conflict takes precedence over a hold. An error stays
+// setReason sets why a name isn't as wanted. A conflict takes precedence over a hold. An error stays
 // until a change succeeds.
-func (p *Publisher) sayWhy(z *zone, n *nameState, gate, conflict string) {
+func (p *Publisher) setReason(z *zone, n *nameState, gate, conflict string) {
 	switch {
 	case conflict != "":
 		z.names.explain(n, ReasonConflict, conflict)
@@ -184,16 +184,16 @@ func (p *Publisher) sayWhy(z *zone, n *nameState, gate, conflict string) {
 	}
 }
 
-// marking is implemented by registries that know the name of an ownership record in advance.
-type marking interface {
+// ownershipNamer is implemented by registries that know the name of an ownership record in advance.
+type ownershipNamer interface {
 	// MarkerName returns the name of the ownership record of a record set, or "" if it has none.
 	MarkerName(name, recordType string) string
 }
 
-// unmarkable returns an error if a record set is to be created whose ownership record the provider
+// unownable returns an error if a record set is to be created whose ownership record the provider
 // can't have.
-func (p *Publisher) unmarkable(z *zone, changes []dns.Change) error {
-	o, ok := p.Owner.(marking)
+func (p *Publisher) unownable(z *zone, changes []dns.Change) error {
+	o, ok := p.Owner.(ownershipNamer)
 	if !ok {
 		return nil
 	}
@@ -201,7 +201,7 @@ func (p *Publisher) unmarkable(z *zone, changes []dns.Change) error {
 		if c.Old != nil {
 			continue
 		}
-		if marker := o.MarkerName(c.New.Name, c.New.Type); marker != "" && !canMark(p.zones, z, dns.Canonical(marker)) {
+		if marker := o.MarkerName(c.New.Name, c.New.Type); marker != "" && !canOwn(p.zones, z, dns.Canonical(marker)) {
 			return outside(marker)
 		}
 	}
@@ -215,7 +215,7 @@ func (p *Publisher) unmarkable(z *zone, changes []dns.Change) error {
 //     the format without a type beside the apex of a zone.
 //   - The ownership record is shared with another name, and names an object that asks for that one.
 func (p *Publisher) withoutVoid(z *zone, current []plan.Current, changes []dns.Change) []dns.Change {
-	o, ok := p.Owner.(marking)
+	o, ok := p.Owner.(ownershipNamer)
 	if !ok {
 		return changes
 	}
@@ -224,7 +224,7 @@ func (p *Publisher) withoutVoid(z *zone, current []plan.Current, changes []dns.C
 			return false
 		}
 		marker := o.MarkerName(c.New.Name, c.New.Type)
-		return marker == "" || !canMark(p.zones, z, dns.Canonical(marker)) || p.namesTwin(z, current, c)
+		return marker == "" || !canOwn(p.zones, z, dns.Canonical(marker)) || p.namesTwin(z, current, c)
 	}
 	if !slices.ContainsFunc(changes, void) {
 		return changes
@@ -232,13 +232,13 @@ func (p *Publisher) withoutVoid(z *zone, current []plan.Current, changes []dns.C
 	return slices.DeleteFunc(slices.Clone(changes), void)
 }
 
-// canMark reports whether the provider can have an ownership record of a zone under a name.
-func canMark(zones *zoneSet, z *zone, marker string) bool {
+// canOwn reports whether the provider can have an ownership record of a zone under a name.
+func canOwn(zones *zoneSet, z *zone, marker string) bool {
 	return zones.owningZone(z, marker) != nil && zones.admits(marker)
 }
 
-// collector is implemented by registries in the zones that recognise orphaned ownership records.
-type collector interface {
+// orphanFinder is implemented by registries in the zones that recognise orphaned ownership records.
+type orphanFinder interface {
 	// Orphan reports whether an ownership record is ours and describes no existing record set.
 	Orphan(zone func(name string) []*dns.RecordSet, marker *dns.RecordSet) bool
 	// Unmark returns the deletions of our ownership records of a record set.
@@ -251,7 +251,7 @@ type collector interface {
 // ownership record never exists without its record set. Even so, an earlier process may have sent
 // both to a server that was late to apply them.
 func (p *Publisher) disown(z *zone) {
-	c, ok := p.Owner.(collector)
+	c, ok := p.Owner.(orphanFinder)
 	_, atomic := p.Provider.(provider.Atomic)
 	for name, n := range z.names.all {
 		if len(n.attempts) == 0 {
@@ -278,8 +278,8 @@ const orphanListings = 2
 // using the name. It returns none if something is about to be created under the name.
 func (p *Publisher) orphans(z *zone, n *nameState, out plan.Outcome) []dns.Change {
 	var changes []dns.Change
-	if c, ok := p.Owner.(collector); ok && len(out.Changes) == 0 && p.Rules.Policy == plan.Sync && p.complete() {
-		for _, marker := range z.mirror.node(n.name).markers {
+	if c, ok := p.Owner.(orphanFinder); ok && len(out.Changes) == 0 && p.Rules.Policy == plan.Sync && p.complete() {
+		for _, marker := range z.mirror.node(n.name).ownership {
 			if c.Orphan(p.zones.lookup(z), marker) {
 				changes = append(changes, dns.Change{Old: marker})
 			}
@@ -293,7 +293,7 @@ func (p *Publisher) orphans(z *zone, n *nameState, out plan.Outcome) []dns.Chang
 
 // conflict returns what blocks a name in the zone, or what the provider can't store. It reports the
 // conflict when the message changes.
-func (p *Publisher) conflict(z *zone, n *nameState, left []impossible, out plan.Outcome) string {
+func (p *Publisher) conflict(z *zone, n *nameState, left []unsupportedSet, out plan.Outcome) string {
 	p.Metrics.conflicts(z, n.name, out.Conflicts, p.Rules.Owner)
 	message := ""
 	var about []*dns.RecordSet

@@ -81,8 +81,8 @@ type Publisher struct {
 	calls          int
 	throttledUntil time.Time
 	throttles      int
-	// untold are notices from before the term.
-	untold untold
+	// pendingNotices are notices from before the term.
+	pendingNotices pendingNotices
 
 	// instance is the last argument of SetInstance.
 	instance atomic.Pointer[string]
@@ -128,7 +128,7 @@ func New(c Config) (*Publisher, error) {
 	}
 	can := c.Provider.Capabilities()
 	batchSize := cmp.Or(stricter(can.BatchSize, c.Limits.BatchSize), defaultBatch)
-	if _, marks := c.Owner.(marking); marks {
+	if _, marks := c.Owner.(ownershipNamer); marks {
 		// Each change of a record set may come with a change of its ownership record.
 		batchSize = max(batchSize/2, 1)
 	}
@@ -233,7 +233,7 @@ func (p *Publisher) begin(t term) {
 	p.zoneList = zoneList{}
 	p.zoneless = p.newZoneless()
 	p.accounts.beginTerm(time.Now())
-	p.untold.tell(p.Notify)
+	p.pendingNotices.tell(p.Notify)
 }
 
 func (p *Publisher) end() {
@@ -350,7 +350,7 @@ func (p *Publisher) work(ctx context.Context, now time.Time) {
 	for _, z := range p.zones.all() {
 		p.step(z, now)
 	}
-	p.remember(now)
+	p.syncBudgets(now)
 	if _, unplanned := p.Approvals.Unplanned(); unplanned && p.planned() {
 		p.Approvals.Planned()
 	}

@@ -6,9 +6,9 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// mostLogged limits the lines of one kind in one pass at level info or above. Further lines are
+// maxLogged limits the lines of one kind in one pass at level info or above. Further lines are
 // only counted.
-const mostLogged = 20
+const maxLogged = 20
 
 // allowance counts the lines of one kind in one pass.
 type allowance struct{ lines int }
@@ -16,12 +16,12 @@ type allowance struct{ lines int }
 // more reports whether a further line may be written.
 func (a *allowance) more() bool {
 	a.lines++
-	return a.lines <= mostLogged
+	return a.lines <= maxLogged
 }
 
 // end starts a new pass, and logs how many lines were left out.
 func (a *allowance) end(log *slog.Logger, message string) {
-	if out := a.lines - mostLogged; out > 0 {
+	if out := a.lines - maxLogged; out > 0 {
 		log.Warn(message, "leftOut", out)
 	}
 	a.lines = 0
@@ -35,7 +35,7 @@ func (p *Publisher) logChanges(z *zone, made []group) {
 		all = append(all, g.changes...)
 	}
 	level := slog.LevelInfo
-	if len(all) > mostLogged {
+	if len(all) > maxLogged {
 		o := count(all)
 		p.Log.Info("Changed records", "zone", z.Name, "created", o.created, "updated", o.updated, "deleted", o.deleted)
 		level = slog.LevelDebug

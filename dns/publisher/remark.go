@@ -14,7 +14,7 @@ import (
 // must delete it first, and the record set would have no ownership record until it is deleted
 // itself.
 func (p *Publisher) remark(z *zone, current []plan.Current, changes []dns.Change) []dns.Change {
-	_, marks := p.Owner.(marking)
+	_, marks := p.Owner.(ownershipNamer)
 	comes := slices.ContainsFunc(changes, func(c dns.Change) bool { return c.Old == nil && c.New.Type == dns.TypeCNAME })
 	if !marks || !p.capabilities.Stepwise || !comes || p.DryRun {
 		// A dry run shows the final changes only.
@@ -33,7 +33,7 @@ func (p *Publisher) remark(z *zone, current []plan.Current, changes []dns.Change
 		return nil
 	}
 	for _, c := range send {
-		if !canMark(p.zones, z, c.RecordSet().Key().Name) {
+		if !canOwn(p.zones, z, c.RecordSet().Key().Name) {
 			return nil
 		}
 	}

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// mostRepeats is how often the same plan of a name is tried without an extra delay. Once is usual.
+// maxRepeats is how often the same plan of a name is tried without an extra delay. Once is usual.
 // Twice happens if another writer writes at the same moment.
-const mostRepeats = 3
+const maxRepeats = 3
 
 // trial counts how often in a row the same plan of a name was tried without a listing that shows
 // the planned state. It is separate from [nameState], because every written name has one until the
@@ -100,15 +100,15 @@ func (s *names) setTrial(name string, t trial) {
 }
 
 // repeating reports whether the same plan of a name was tried too often.
-func (s *names) repeating(name string) bool { return s.trials[name].times >= mostRepeats }
+func (s *names) repeating(name string) bool { return s.trials[name].times >= maxRepeats }
 
 // repeats reports whether a plan was tried too often, and until when it has to wait.
 func (s *names) repeats(g group, most time.Duration) (until time.Time, repeats bool) {
 	t := s.trials[g.name]
-	if t.times < mostRepeats || g.size() == 0 || t.plan != g.digest() {
+	if t.times < maxRepeats || g.size() == 0 || t.plan != g.digest() {
 		return time.Time{}, false
 	}
-	return t.last.Add(backoff(t.times-mostRepeats, most)), true
+	return t.last.Add(backoff(t.times-maxRepeats, most)), true
 }
 
 // tell notes that the repetition of a name's plan is reported. It reports whether it wasn't before.
@@ -150,7 +150,7 @@ func (p *Publisher) pauses(z *zone, n *nameState, g group) bool {
 		return false
 	}
 	if z.names.tell(n.name) {
-		p.sayRepeated(z, n, g)
+		p.reportRepeated(z, n, g)
 	}
 	if p.once == nil && !time.Now().Before(until) {
 		return false
@@ -159,9 +159,9 @@ func (p *Publisher) pauses(z *zone, n *nameState, g group) bool {
 	return true
 }
 
-// sayRepeated reports that the plan of a name has no effect, unless the error of the last try was
+// reportRepeated reports that the plan of a name has no effect, unless the error of the last try was
 // reported.
-func (p *Publisher) sayRepeated(z *zone, n *nameState, g group) {
+func (p *Publisher) reportRepeated(z *zone, n *nameState, g group) {
 	if n.reason == ReasonError && n.message != "" {
 		return
 	}

@@ -62,7 +62,7 @@ type Row struct {
 	Next time.Time
 }
 
-func rowKey(at place, k dns.Key) RowKey {
+func rowKey(at nameInZone, k dns.Key) RowKey {
 	if at.zone == nil {
 		return RowKey{Key: k}
 	}
@@ -80,7 +80,7 @@ func compareRowKeys(a, b RowKey) int {
 type pair struct{ wanted, there *dns.RecordSet }
 
 // rowsAt returns the rows of a name, by type and set identifier. It is called in the loop.
-func (p *Publisher) rowsAt(at place) []Row {
+func (p *Publisher) rowsAt(at nameInZone) []Row {
 	pairs, refused, lost := p.pairs(at)
 	rows := make([]Row, 0, len(pairs)+len(refused))
 	for k, both := range pairs {
@@ -93,7 +93,7 @@ func (p *Publisher) rowsAt(at place) []Row {
 			rows = append(rows, conflictRow(at, r.set, r.reason))
 		}
 	}
-	for _, l := range lost[:min(len(lost), mostLost)] {
+	for _, l := range lost[:min(len(lost), maxLost)] {
 		rows = p.addLoser(at, rows, l)
 	}
 	slices.SortFunc(rows, func(a, b Row) int { return compareRowKeys(a.RowKey, b.RowKey) })
@@ -101,14 +101,14 @@ func (p *Publisher) rowsAt(at place) []Row {
 }
 
 // conflictRow returns the row of a record set that loses to another.
-func conflictRow(at place, r *dns.RecordSet, message string) Row {
+func conflictRow(at nameInZone, r *dns.RecordSet, message string) Row {
 	row := newRow(rowKey(at, r.Key()), pair{wanted: r})
 	row.State, row.Message = RowConflict, message
 	return row
 }
 
 // addLoser adds a losing candidate to the row of its key, or adds a row.
-func (p *Publisher) addLoser(at place, rows []Row, l plan.Loss) []Row {
+func (p *Publisher) addLoser(at nameInZone, rows []Row, l plan.Loss) []Row {
 	message := p.lossMessage(l)
 	key := rowKey(at, l.Set.Key())
 	i := slices.IndexFunc(rows, func(r Row) bool { return r.RowKey == key })
@@ -121,10 +121,10 @@ func (p *Publisher) addLoser(at place, rows []Row, l plan.Loss) []Row {
 
 // pairs returns, by key, the wanted record sets of a name and those of its zone. It also returns
 // those that the provider can't store, and those that lose to others.
-func (p *Publisher) pairs(at place) (map[dns.Key]pair, []impossible, []plan.Loss) {
+func (p *Publisher) pairs(at nameInZone) (map[dns.Key]pair, []unsupportedSet, []plan.Loss) {
 	pairs := map[dns.Key]pair{}
 	var wanted []plan.Candidate
-	var refused []impossible
+	var refused []unsupportedSet
 	switch {
 	case !p.Domains.Match(at.name):
 	case at.zone == nil:
@@ -162,10 +162,10 @@ func newRow(key RowKey, both pair) Row {
 }
 
 // judge sets the state and the message of a record set.
-func (p *Publisher) judge(at place, both pair, row *Row) {
+func (p *Publisher) judge(at nameInZone, both pair, row *Row) {
 	switch {
 	case at.zone == nil:
-		p.judgeHomeless(at.name, row)
+		p.judgeUnzoned(at.name, row)
 	case both.wanted == nil && !p.ours(both.there):
 		if row.State = RowNotOwned; p.otherInstance(both.there) != "" {
 			row.Message = "another process with our owner ID has written it: " + ownerOf(both.there.Labels) + ", and this one is the instance " + quote(p.Rules.Instance)
@@ -197,8 +197,8 @@ func (p *Publisher) asIs(z *zone, both pair) bool {
 		p.Rules.Owns(both.there) && p.Rules.Policy != plan.CreateOnly
 }
 
-// judgeHomeless is judge for an unzoned name.
-func (p *Publisher) judgeHomeless(name string, row *Row) {
+// judgeUnzoned is judge for an unzoned name.
+func (p *Publisher) judgeUnzoned(name string, row *Row) {
 	if n := p.zoneless.all[name]; n != nil && p.zones != nil {
 		row.State, row.Message = RowNoZone, n.message
 		return

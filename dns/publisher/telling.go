@@ -15,18 +15,18 @@ import (
 	"github.com/signpostd/signpost/internal/tracing"
 )
 
-// mostUntold limits the notices that are kept for the next term.
-const mostUntold = 1000
+// maxPendingNotices limits the notices that are kept for the next term.
+const maxPendingNotices = 1000
 
-// untold are the notices of a standby. A standby evaluates all objects too, but only the leader
+// pendingNotices are the notices of a standby. A standby evaluates all objects too, but only the leader
 // sends Events. When it takes over, it sends the notices that still apply.
-type untold struct {
+type pendingNotices struct {
 	of map[desired.Origin][]Notice
 	n  int
 }
 
-func (u *untold) keep(origin desired.Origin, n Notice) {
-	if u.n == mostUntold {
+func (u *pendingNotices) keep(origin desired.Origin, n Notice) {
+	if u.n == maxPendingNotices {
 		return
 	}
 	if u.of == nil {
@@ -37,19 +37,19 @@ func (u *untold) keep(origin desired.Origin, n Notice) {
 }
 
 // drop removes the notices about an object that is being evaluated again.
-func (u *untold) drop(origin desired.Origin) {
+func (u *pendingNotices) drop(origin desired.Origin) {
 	u.n -= len(u.of[origin])
 	delete(u.of, origin)
 }
 
 // tell sends all notices, in the order of the objects.
-func (u *untold) tell(notify func(Notice)) {
+func (u *pendingNotices) tell(notify func(Notice)) {
 	for _, origin := range slices.SortedFunc(maps.Keys(u.of), compareOrigins) {
 		for _, n := range u.of[origin] {
 			notify(n)
 		}
 	}
-	*u = untold{}
+	*u = pendingNotices{}
 }
 
 func compareOrigins(a, b desired.Origin) int {
@@ -59,7 +59,7 @@ func compareOrigins(a, b desired.Origin) int {
 // tell sends a notice about an object, or keeps it until there is a term.
 func (p *Publisher) tell(origin desired.Origin, n Notice) {
 	if p.term == nil {
-		p.untold.keep(origin, n)
+		p.pendingNotices.keep(origin, n)
 		return
 	}
 	p.Notify(n)

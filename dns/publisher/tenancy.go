@@ -16,7 +16,7 @@ import (
 type wish struct {
 	// wanted are the record sets in the provider's form. left are those that the provider can't store.
 	wanted []plan.Candidate
-	left   []impossible
+	left   []unsupportedSet
 	// granted are the namespaces whose objects count. refused are the others.
 	granted []string
 	refused []tenancy.Refusal
@@ -42,7 +42,7 @@ func setsOf(candidates []plan.Candidate) []*dns.RecordSet {
 func (p *Publisher) want(z *zone, name string) wish {
 	if p.NamePolicy != tenancy.Namespaced && p.MaxNames == 0 {
 		w := wish{}
-		w.wanted, w.left = p.able(p.Desired.Candidates(name, p.rank(z, name)))
+		w.wanted, w.left = p.splitSupported(p.Desired.Candidates(name, p.rank(z, name)))
 		return w
 	}
 	if z == nil {
@@ -53,7 +53,7 @@ func (p *Publisher) want(z *zone, name string) wish {
 	c, until := p.caseOf(z, name)
 	d := tenancy.Decide(p.NamePolicy, c)
 	w := wish{granted: d.Granted, refused: d.Refused}
-	w.wanted, w.left = p.able(p.Desired.CandidatesOf(name, p.rank(z, name), d.Granted...))
+	w.wanted, w.left = p.splitSupported(p.Desired.CandidatesOf(name, p.rank(z, name), d.Granted...))
 	if len(d.Granted) == 0 && len(c.Asking) > 0 {
 		w.until = until
 	}
@@ -136,15 +136,15 @@ func (p *Publisher) passesAt(z *zone, name string) time.Time {
 	return time.Time{}
 }
 
-// describing is implemented by registries that know which names an ownership record could describe.
-type describing interface{ Describes(marker string) []string }
+// ownershipDescriber is implemented by registries that know which names an ownership record could describe.
+type ownershipDescriber interface{ Describes(marker string) []string }
 
 // standsFor returns the name that a name belongs to, if a namespace has that one. The name of an
 // ACME challenge belongs to the name that it validates, and the name of an ownership record to that
 // of its record set. Two names with a common ownership record belong together.
 func (p *Publisher) standsFor(z *zone, name string) (other, namespace string) {
 	var candidates []string
-	if o, ok := p.Owner.(describing); ok && p.blocksMarker(name) {
+	if o, ok := p.Owner.(ownershipDescriber); ok && p.blocksOwnership(name) {
 		candidates = o.Describes(name)
 	}
 	if challenged := tenancy.ChallengedBy(name); challenged != "" {
@@ -166,9 +166,9 @@ func (p *Publisher) standsFor(z *zone, name string) (other, namespace string) {
 	return "", ""
 }
 
-// blocksMarker reports whether objects ask for a CNAME or TXT record set under a name, which can't
+// blocksOwnership reports whether objects ask for a CNAME or TXT record set under a name, which can't
 // coexist with an ownership record.
-func (p *Publisher) blocksMarker(name string) bool {
+func (p *Publisher) blocksOwnership(name string) bool {
 	for r := range p.Desired.Each(name) {
 		if r.Type == dns.TypeCNAME || r.Type == dns.TypeTXT {
 			return true
@@ -190,7 +190,7 @@ func (p *Publisher) touchDependents(name string) {
 	}
 	again(tenancy.ChallengeOf(name))
 	again(p.twin(name))
-	if o, ok := p.Owner.(marking); ok {
+	if o, ok := p.Owner.(ownershipNamer); ok {
 		for _, recordType := range p.Rules.Managed {
 			again(dns.Canonical(o.MarkerName(name, recordType)))
 		}
@@ -278,20 +278,20 @@ func (p *Publisher) grant(z *zone, name string, w wish, news refusals) {
 	z.refused[name] = now
 }
 
-// sayRefusals reports the refused names: one notice per object.
-func (p *Publisher) sayRefusals(z *zone, news refusals) {
+// reportRefusals reports the refused names: one notice per object.
+func (p *Publisher) reportRefusals(z *zone, news refusals) {
 	for o, names := range news {
 		first := names[0]
 		message := fmt.Sprintf("the name %s is refused: %s", first.set.Name, first.refusal.Message)
 		if more := len(names) - 1; more > 0 {
 			message += fmt.Sprintf("; and %d other names of the object", more)
 		}
-		if len(news) <= mostLogged {
+		if len(news) <= maxLogged {
 			p.Log.Warn("Refused names", "zone", z.Name, "kind", o.Kind, "namespace", o.Namespace, "name", o.Name, "names", len(names), "err", message)
 		}
 		p.Notify(Notice{Objects: []dns.Object{o}, Record: first.set, Action: ActionFailed, Reason: string(first.refusal.Reason), Message: message})
 	}
-	if len(news) > mostLogged {
+	if len(news) > maxLogged {
 		p.Log.Warn("Refused names of many objects", "zone", z.Name, "objects", len(news))
 	}
 }
@@ -357,11 +357,11 @@ func settingOf(reason tenancy.Reason) string {
 }
 
 // impossibles returns the refused record sets of a name, for inspections.
-func (p *Publisher) impossibles(name string, w wish) []impossible {
+func (p *Publisher) impossibles(name string, w wish) []unsupportedSet {
 	left := slices.Clone(w.left)
 	for _, r := range w.refused {
 		for _, set := range p.Desired.WantOf(name, r.Namespace) {
-			left = append(left, impossible{set, strings.TrimSpace(r.Message)})
+			left = append(left, unsupportedSet{set, strings.TrimSpace(r.Message)})
 		}
 	}
 	return left

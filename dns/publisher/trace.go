@@ -11,8 +11,8 @@ import (
 	"github.com/signpostd/signpost/dns/tenancy"
 )
 
-// mostZonesTraced limits the zones that a [Trace] lists if none holds its name.
-const mostZonesTraced = 20
+// maxZonesTraced limits the zones that a [Trace] lists if none holds its name.
+const maxZonesTraced = 20
 
 // Trace is the way of a name from the objects that ask for it to its zones.
 type Trace struct {
@@ -97,7 +97,7 @@ func (p *Publisher) followName(t *Trace) {
 		return
 	}
 	for _, z := range p.zones.sorted() {
-		if len(t.Zones) == mostZonesTraced {
+		if len(t.Zones) == maxZonesTraced {
 			t.More++
 			continue
 		}
@@ -123,7 +123,7 @@ func (p *Publisher) waitsFor(i int) string {
 }
 
 func (p *Publisher) home(z *zone, name string) Home {
-	h := Home{Zone: z.Zone, Apex: dns.Canonical(z.Name) == name, Phase: settled.String(), Read: z.readAt, Rows: p.rowsAt(place{z, name})}
+	h := Home{Zone: z.Zone, Apex: dns.Canonical(z.Name) == name, Phase: settled.String(), Read: z.readAt, Rows: p.rowsAt(nameInZone{z, name})}
 	if n := z.names.all[name]; n != nil {
 		h.Phase = n.phase.String()
 	}

@@ -99,8 +99,8 @@ func (p *Publisher) newZoneless() *names {
 	return made
 }
 
-// mistrust has the zone read again before anything else.
-func (z *zone) mistrust() {
+// requireRead has the zone read again before anything else.
+func (z *zone) requireRead() {
 	z.known = false
 	z.doubts++
 }
@@ -108,7 +108,7 @@ func (z *zone) mistrust() {
 // reset is called when the zone holds other names than before: it is read as if for the first time.
 // Running calls continue.
 func (z *zone) reset() {
-	z.mistrust()
+	z.requireRead()
 	z.listed = false
 	z.mirror.clear()
 	z.shares, z.refused = newShares(z.shares.limit), refusedBy{}
@@ -163,7 +163,7 @@ func (p *Publisher) step(z *zone, now time.Time) {
 	if z.names.count(dirty) > 0 {
 		p.planDirty(z)
 	}
-	p.ration(z, now)
+	p.holdOverBudget(z, now)
 	if z.fresh && z.names.count(dirty, asking) == 0 {
 		z.fresh = false
 		p.completed(z)
@@ -208,7 +208,7 @@ func (p *Publisher) verify() {
 		}
 		wanted := p.Desired.Want(name)
 		for _, r := range raw {
-			if slices.ContainsFunc(wanted, func(w *dns.RecordSet) bool { return w.Type == r.Type }) && !p.isMarker(r) {
+			if slices.ContainsFunc(wanted, func(w *dns.RecordSet) bool { return w.Type == r.Type }) && !p.isOwnershipRecord(r) {
 				there[r.Type]++
 			}
 		}
@@ -216,8 +216,8 @@ func (p *Publisher) verify() {
 	p.Metrics.verified(there)
 }
 
-// isMarker reports whether a record set is an ownership record of the registry in use.
-func (p *Publisher) isMarker(r *dns.RecordSet) bool {
+// isOwnershipRecord reports whether a record set is an ownership record of the registry in use.
+func (p *Publisher) isOwnershipRecord(r *dns.RecordSet) bool {
 	_, marker := p.Owner.Mark(r)
 	return marker
 }

@@ -74,7 +74,7 @@ func (s Settings) ReadAnnotations(all map[string]string) *Annotations {
 	}
 	slices.Sort(strangers)
 	for _, key := range strangers {
-		read.remarkStranger(key, &s)
+		read.remarkUnknownPrefix(key, &s)
 	}
 	slices.SortFunc(read.Properties, func(a, b dns.Property) int { return strings.Compare(a.Name, b.Name) })
 	return read

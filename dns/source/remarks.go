@@ -90,8 +90,8 @@ func (r *Annotations) remarkKey(a annotation, s *Settings) {
 	r.remark(Skip{SkipUnknownAnnotation, keyText(a.key), "nothing reads this annotation: " + suggestion(a.name, s)})
 }
 
-// remarkStranger reports an annotation whose prefix is nearly ours.
-func (r *Annotations) remarkStranger(key string, s *Settings) {
+// remarkUnknownPrefix reports an annotation whose prefix is nearly ours.
+func (r *Annotations) remarkUnknownPrefix(key string, s *Settings) {
 	prefix, name, _ := strings.Cut(key, "/")
 	meant := strings.Join(s.Prefixes, " or ")
 	if slices.Contains(DefaultPrefixes, prefix+"/") {

@@ -125,12 +125,12 @@ type Labels func(namespace string) (labels.Set, bool)
 type Domains struct {
 	rules  []given
 	labels Labels
-	// isMarker reports whether a name has the form of an ownership record.
-	isMarker func(name string) bool
+	// isOwnershipName reports whether a name has the form of an ownership record.
+	isOwnershipName func(name string) bool
 }
 
 // NewDomains returns the domains of rules, or nil if there is no rule. namespaceLabels may be nil
-// if no rule has a selector. isMarker reports whether a name has the form of an ownership record;
+// if no rule has a selector. isOwnershipName reports whether a name has the form of an ownership record;
 // nil means that there are none.
 func NewDomains(rules []Rule, namespaceLabels Labels, isMarker func(name string) bool) (*Domains, error) {
 	if len(rules) == 0 {
@@ -142,7 +142,7 @@ func NewDomains(rules []Rule, namespaceLabels Labels, isMarker func(name string)
 	if isMarker == nil {
 		isMarker = func(string) bool { return false }
 	}
-	d := &Domains{labels: namespaceLabels, isMarker: isMarker}
+	d := &Domains{labels: namespaceLabels, isOwnershipName: isMarker}
 	for _, r := range rules {
 		r.Domains = slices.Clone(r.Domains)
 		if err := r.check(); err != nil {
@@ -230,7 +230,7 @@ func (d *Domains) special(name, recordType string) string {
 		return "a wildcard"
 	case strings.HasPrefix(name, acmeChallenge):
 		return "a name that begins with _acme-challenge"
-	case (recordType == dns.TypeCNAME || recordType == dns.TypeTXT) && d.isMarker(name):
+	case (recordType == dns.TypeCNAME || recordType == dns.TypeTXT) && d.isOwnershipName(name):
 		// Record sets of other types can't be ownership records.
 		return "a name of the form of an ownership record"
 	}

@@ -72,17 +72,17 @@ type Reviewer struct {
 	asking singleflight.Group
 
 	mu      sync.Mutex
-	answers answers
+	answers decisionCache
 	// self is the user name of this process; empty until it is known.
 	self string
 }
 
-// question is a hash of a token, a verb and a path.
-type question [sha256.Size]byte
+// reviewKey is a hash of a token, a verb and a path.
+type reviewKey [sha256.Size]byte
 
 // New returns a reviewer with a client of the API server.
 func New(client kubernetes.Interface) *Reviewer {
-	return &Reviewer{client: client, budget: newBudget(), answers: answers{}}
+	return &Reviewer{client: client, budget: newBudget(), answers: decisionCache{}}
 }
 
 // Allow implements [inspect.Access].
@@ -90,7 +90,7 @@ func (r *Reviewer) Allow(ctx context.Context, a inspect.Attempt) error {
 	if len(a.Token) > maxToken {
 		return &inspect.Refused{Reason: fmt.Sprintf("the token has %d bytes: it may have %d", len(a.Token), maxToken)}
 	}
-	q := question(sha256.Sum256([]byte(a.Verb + " " + a.Path + "\n" + a.Token)))
+	q := reviewKey(sha256.Sum256([]byte(a.Verb + " " + a.Path + "\n" + a.Token)))
 	if known, ok := r.known(q); ok {
 		return known.err()
 	}
@@ -103,7 +103,7 @@ func (r *Reviewer) Allow(ctx context.Context, a inspect.Attempt) error {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reviewTime)
 		defer cancel()
 		if err := r.budget.wait(ctx, who); err != nil {
-			return answer{}, err
+			return decision{}, err
 		}
 		reviewed, err := r.review(ctx, a)
 		if err == nil {
@@ -118,7 +118,7 @@ func (r *Reviewer) Allow(ctx context.Context, a inspect.Attempt) error {
 		if result.Err != nil {
 			return result.Err
 		}
-		answered := result.Val.(answer)
+		answered := result.Val.(decision)
 		if answered.refused == nil {
 			r.budget.allowed(who)
 		}
@@ -126,20 +126,20 @@ func (r *Reviewer) Allow(ctx context.Context, a inspect.Attempt) error {
 	}
 }
 
-func (r *Reviewer) known(q question) (answer, bool) {
+func (r *Reviewer) known(q reviewKey) (decision, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.answers.get(q, time.Now())
 }
 
-func (r *Reviewer) remember(q question, a answer) {
+func (r *Reviewer) remember(q reviewKey, a decision) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.answers.put(q, a, time.Now())
 }
 
 // review asks the API server for the owner of the token and whether it is allowed.
-func (r *Reviewer) review(ctx context.Context, a inspect.Attempt) (answer, error) {
+func (r *Reviewer) review(ctx context.Context, a inspect.Attempt) (decision, error) {
 	spec := authenticationv1.TokenReviewSpec{Token: a.Token}
 	approval := approvalAudience(a)
 	if approval != "" {
@@ -147,7 +147,7 @@ func (r *Reviewer) review(ctx context.Context, a inspect.Attempt) (answer, error
 	}
 	who, err := r.client.AuthenticationV1().TokenReviews().Create(ctx, &authenticationv1.TokenReview{Spec: spec}, metav1.CreateOptions{})
 	if err != nil {
-		return answer{}, lacking("tokenreviews.authentication.k8s.io", err)
+		return decision{}, lacking("tokenreviews.authentication.k8s.io", err)
 	}
 	// An API server without support for audiences returns none.
 	if !who.Status.Authenticated || approval != "" && !slices.Contains(who.Status.Audiences, approval) {
@@ -155,7 +155,7 @@ func (r *Reviewer) review(ctx context.Context, a inspect.Attempt) (answer, error
 	}
 	user := who.Status.User
 	if approval != "" && user.Username == r.ownName(ctx) {
-		return answer{until: time.Now().Add(allowedFor)}, nil
+		return decision{until: time.Now().Add(allowedFor)}, nil
 	}
 	extra := map[string]authorizationv1.ExtraValue{}
 	for k, v := range user.Extra {
@@ -168,13 +168,13 @@ func (r *Reviewer) review(ctx context.Context, a inspect.Attempt) (answer, error
 		},
 	}, metav1.CreateOptions{})
 	if err != nil {
-		return answer{}, lacking("subjectaccessreviews.authorization.k8s.io", err)
+		return decision{}, lacking("subjectaccessreviews.authorization.k8s.io", err)
 	}
 	if !may.Status.Allowed {
 		return refused(fmt.Sprintf("%s may not %s %s: bind it to a role with nonResourceURLs [%q] and verbs [%q]",
 			sanitize.Quote(user.Username), a.Verb, sanitize.Quote(a.Path), Prefix+inspect.Root+"/*", a.Verb)), nil
 	}
-	return answer{until: time.Now().Add(allowedFor)}, nil
+	return decision{until: time.Now().Add(allowedFor)}, nil
 }
 
 // approvalAudience returns the audience for the attempted approval, if the token claims it;

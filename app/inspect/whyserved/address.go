@@ -220,7 +220,7 @@ func (x *Explainer) holdingStep(a netip.AddrPort, key catalog.ServiceKey) inspec
 				for _, e := range s.Endpoints {
 					if isIt(e.Addr) {
 						left++
-						lines = addSome(lines, fmt.Sprintf("for port %d it is left out: %s, in the slice %s", w.port.Port, fateTexts[e.Outcome], s.Slice.Name))
+						lines = addSome(lines, fmt.Sprintf("for port %d it is left out: %s, in the slice %s", w.port.Port, outcomeTexts[e.Outcome], s.Slice.Name))
 					}
 				}
 			}

@@ -95,16 +95,16 @@ func endpointSteps(f *facts) []inspect.Step {
 	return steps
 }
 
-// fated are the endpoints of slices that no client gets, by outcome.
-type fated struct {
+// unservedEndpoints are the endpoints of slices that no client gets, by outcome.
+type unservedEndpoints struct {
 	counts    map[catalog.Outcome]int
 	lines     map[catalog.Outcome][]string
 	hostnames []string
 	ports     []string
 }
 
-func fatesOf(w *portWalk) fated {
-	f := fated{counts: map[catalog.Outcome]int{}, lines: map[catalog.Outcome][]string{}}
+func fatesOf(w *portWalk) unservedEndpoints {
+	f := unservedEndpoints{counts: map[catalog.Outcome]int{}, lines: map[catalog.Outcome][]string{}}
 	told := map[netip.AddrPort]bool{}
 	for _, e := range endpointsOf(&w.told) {
 		told[e.Addr] = true
@@ -152,8 +152,8 @@ func endpointText(e catalog.WalkedEndpoint) string {
 	return text
 }
 
-// fateTexts describe endpoints that are left out.
-var fateTexts = map[catalog.Outcome]string{
+// outcomeTexts describe endpoints that are left out.
+var outcomeTexts = map[catalog.Outcome]string{
 	// The walk doesn't include the zone and node of the client, and the encoding.
 	catalog.Served:           "that can't be described to clients, or that no client is near enough to",
 	catalog.NotReadyOutcome:  "not ready",
@@ -193,13 +193,13 @@ func endpointStep(f *facts, w *portWalk) inspect.Step {
 		s.State = inspect.StepNote
 	}
 	for _, e := range served[:min(len(served), maxShown)] {
-		s.More = append(s.More, toldText(&e))
+		s.More = append(s.More, servedText(&e))
 	}
 	if n := len(served) - len(s.More); n > 0 {
 		s.More = append(s.More, fmt.Sprintf("and %d more", n))
 	}
 	for _, fate := range slices.Sorted(maps.Keys(left.counts)) {
-		s.More = append(s.More, fmt.Sprintf("left out are %d %s, such as %s", left.counts[fate], fateTexts[fate], left.lines[fate][0]))
+		s.More = append(s.More, fmt.Sprintf("left out are %d %s, such as %s", left.counts[fate], outcomeTexts[fate], left.lines[fate][0]))
 	}
 	for _, reason := range leftOut(&w.told) {
 		s.More = append(s.More, "left out is the "+reason)
@@ -207,8 +207,8 @@ func endpointStep(f *facts, w *portWalk) inspect.Step {
 	return s
 }
 
-// toldText is an endpoint as it is sent to clients.
-func toldText(e *destination.ToldEndpoint) string {
+// servedText is an endpoint as it is sent to clients.
+func servedText(e *destination.ToldEndpoint) string {
 	text := e.Addr.String()
 	if e.Target != nil {
 		text += fmt.Sprintf(" (%s %s)", e.Target.Key.Kind, e.Target.Key.Name)
@@ -217,7 +217,7 @@ func toldText(e *destination.ToldEndpoint) string {
 }
 
 // cause says why no endpoint is served, and what to do.
-func (x fated) cause(f *facts, w *portWalk) string {
+func (x unservedEndpoints) cause(f *facts, w *portWalk) string {
 	if reasons := leftOut(&w.told); len(reasons) > 0 {
 		return "left out is the " + reasons[0]
 	}
@@ -244,17 +244,17 @@ func (x fated) cause(f *facts, w *portWalk) string {
 	case most == catalog.FamilyOff:
 		return "all endpoints are IPv6, and IPv6 is off: set --enable-ipv6"
 	default:
-		return "all endpoints are " + fateTexts[most]
+		return "all endpoints are " + outcomeTexts[most]
 	}
 }
 
 // otherHostname lists the existing hostnames instead of the requested one.
-func (x fated) otherHostname(f *facts) string {
+func (x unservedEndpoints) otherHostname(f *facts) string {
 	if ip := catalog.DashedAddress(f.query.Hostname); ip.IsValid() {
 		return fmt.Sprintf("the name is that of an endpoint without a hostname at the address %s, and the Service has none there: the pod is gone or was replaced, or has a hostname", ip)
 	}
 	if len(x.hostnames) == 0 {
 		return fmt.Sprintf("no pod has a hostname: set spec.hostname and spec.subdomain: %s in the pods, or serviceName: %[1]s in their StatefulSet", f.query.Name)
 	}
-	return fmt.Sprintf("the pods have the hostnames [%s]%s", strings.Join(x.hostnames, " "), meant(f.query.Hostname, x.hostnames))
+	return fmt.Sprintf("the pods have the hostnames [%s]%s", strings.Join(x.hostnames, " "), suggestSimilar(f.query.Hostname, x.hostnames))
 }

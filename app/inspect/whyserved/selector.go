@@ -14,16 +14,16 @@ import (
 	"github.com/signpostd/signpost/internal/nearest"
 )
 
-// meant suggests a similar name; empty if there is none.
-func meant(name string, candidates []string) string {
-	if near, ok := likest(name, candidates); ok && near != name {
+// suggestSimilar suggests a similar name; empty if there is none.
+func suggestSimilar(name string, candidates []string) string {
+	if near, ok := mostSimilar(name, candidates); ok && near != name {
 		return ": did you mean " + near + "?"
 	}
 	return ": look at its name and namespace"
 }
 
-// likest returns the candidate that is most similar to a name, also with transposed letters.
-func likest(name string, candidates []string) (string, bool) {
+// mostSimilar returns the candidate that is most similar to a name, also with transposed letters.
+func mostSimilar(name string, candidates []string) (string, bool) {
 	if near, ok := nearest.Of(name, candidates); ok {
 		return near, true
 	}
@@ -128,7 +128,7 @@ func nearMiss(selector, has map[string]string) (label string, ok bool) {
 	key := failed[0]
 	if got, there := has[key]; there {
 		// Pods with a very different value belong to another Service, unless all else is equal.
-		_, similar := likest(selector[key], []string{got})
+		_, similar := mostSimilar(selector[key], []string{got})
 		return key + "=" + got, len(selector) > 1 || similar
 	}
 	for _, other := range slices.Sorted(maps.Keys(has)) {
@@ -171,7 +171,7 @@ func targetPortStep(f *facts, p corev1.ServicePort) (inspect.Step, bool) {
 	}
 	text := fmt.Sprintf("the port %s has the targetPort %q, and no container of %s has a port of that name", portName(p), short(name), thePods(f.matched))
 	slices.Sort(have)
-	switch near, ok := likest(name, have); {
+	switch near, ok := mostSimilar(name, have); {
 	case len(have) == 0:
 		text += ": name a port in the containers, or give targetPort as a number"
 	case ok:

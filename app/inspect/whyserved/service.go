@@ -31,7 +31,7 @@ func serviceSteps(f *facts) []inspect.Step {
 	steps = append(steps, causes...)
 	steps = append(steps, endpointSteps(f)...)
 	steps = append(steps, profileSteps(f)...)
-	steps = append(steps, placeSteps(f)...)
+	steps = append(steps, locationSteps(f)...)
 	steps = append(steps, policySteps(f)...)
 	return append(steps, streamSteps(f)...)
 }
@@ -45,7 +45,7 @@ func objectSteps(f *facts) (steps []inspect.Step, end bool) {
 	name := f.query.Namespace + "/" + f.query.Name
 	switch {
 	case f.service == nil && f.serviceErr == nil:
-		return []inspect.Step{step("Service", inspect.StepWrong, "there is no Service "+name+meant(f.query.Name, f.names), f.ref())}, true
+		return []inspect.Step{step("Service", inspect.StepWrong, "there is no Service "+name+suggestSimilar(f.query.Name, f.names), f.ref())}, true
 	case f.serviceErr != nil:
 		steps = append(steps, unknown("Service", f.serviceErr))
 	}
@@ -146,8 +146,8 @@ func memberSteps(f *facts) []inspect.Step {
 	return steps
 }
 
-// placeSteps say why messages depend on the zone or node of the client.
-func placeSteps(f *facts) []inspect.Step {
+// locationSteps say why messages depend on the zone or node of the client.
+func locationSteps(f *facts) []inspect.Step {
 	if f.known.LocalTraffic {
 		return []inspect.Step{step("Place", inspect.StepNote, "internalTrafficPolicy is Local: a client only gets endpoints on its own node", f.ref())}
 	}

@@ -37,14 +37,14 @@ func unserved(t *destination.Told) error {
 	case !slices.ContainsFunc(t.Places, func(p destination.PlaceTold) bool { return !empty(p) }):
 		return errors.New("no client gets an endpoint")
 	case at >= 0 && t.Kind != catalog.FilterNode:
-		return fmt.Errorf("clients %s get no endpoint", short(placeOf(t.Places[at].Filter)))
+		return fmt.Errorf("clients %s get no endpoint", short(locationOf(t.Places[at].Filter)))
 	default:
 		return nil
 	}
 }
 
-// placeOf describes the clients of a response by zone and node.
-func placeOf(f catalog.Filter) string {
+// locationOf describes the clients of a response by zone and node.
+func locationOf(f catalog.Filter) string {
 	switch {
 	case f.Node != "":
 		return "on the node " + f.Node

@@ -21,7 +21,7 @@ func (o *Owner) After(ctx context.Context, applied []dns.Change) error {
 	for _, c := range applied {
 		key := c.RecordSet().Key()
 		_, known := o.entries[key]
-		if isMarker(c) || c.New == nil && !known {
+		if isOwnershipRecord(c) || c.New == nil && !known {
 			continue
 		}
 		delete(o.before, key)
@@ -35,8 +35,8 @@ func (o *Owner) After(ctx context.Context, applied []dns.Change) error {
 	return wrap(o.write(ctx, next, keys), keys)
 }
 
-// isMarker reports whether a change is that of an ownership record, which has no claim.
-func isMarker(c dns.Change) bool {
+// isOwnershipRecord reports whether a change is that of an ownership record, which has no claim.
+func isOwnershipRecord(c dns.Change) bool {
 	_, marker := c.RecordSet().Labels[dns.LabelOwnedRecord]
 	return marker
 }
@@ -63,7 +63,7 @@ func (o *Owner) Failed(ctx context.Context, changes []dns.Change, cause error) {
 	for i, c := range changes {
 		made, err := verdict(cause, i, len(changes))
 		key := c.RecordSet().Key()
-		if e, there := o.entries[key]; err != nil && there && e.claim != nil && !isMarker(c) {
+		if e, there := o.entries[key]; err != nil && there && e.claim != nil && !isOwnershipRecord(c) {
 			next, keys = append(next, o.failed(e.claim, c, err, made)), append(keys, key)
 		}
 	}

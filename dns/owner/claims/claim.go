@@ -91,9 +91,9 @@ type Claim struct {
 	missed int
 }
 
-// mostPrints limits the changes with an unknown outcome that a claim remembers. Each is followed by
+// maxPrints limits the changes with an unknown outcome that a claim remembers. Each is followed by
 // a listing, so more than one is rare.
-const mostPrints = 4
+const maxPrints = 4
 
 // collectedAfter is how many listings in a row must miss the record set of a claim before it is
 // removed. One isn't enough, because some providers list changes late.
@@ -267,11 +267,11 @@ func withPrint(prints []Print, p Print) []Print {
 		return prints
 	}
 	all := append(slices.Clip(prints), p)
-	return all[max(0, len(all)-mostPrints):]
+	return all[max(0, len(all)-maxPrints):]
 }
 
-// sameAnswer reports whether two claims decide the same for all record sets; nil means none.
-func (c *Claim) sameAnswer(other *Claim) bool {
+// sameDecision reports whether two claims decide the same for all record sets; nil means none.
+func (c *Claim) sameDecision(other *Claim) bool {
 	if c == nil || other == nil {
 		return c == other
 	}

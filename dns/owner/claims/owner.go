@@ -158,7 +158,7 @@ func (o *Owner) put(key dns.Key, e entry) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	was, known := o.entries[key]
-	if !was.claim.sameAnswer(e.claim) {
+	if !was.claim.sameDecision(e.claim) {
 		o.changed[key.Name] = struct{}{}
 	}
 	switch {

@@ -85,14 +85,14 @@ func (a *attempt) somewhere(ctx context.Context) error {
 		switch {
 		case err == nil:
 			return nil
-		case reached && !a.nobodyIsLetIn() || ctx.Err() != nil:
+		case reached && !a.credentialsRefused() || ctx.Err() != nil:
 			return fmt.Errorf("%s: %w", server, err)
 		case !reached:
 			unreachable = append(unreachable, fmt.Errorf("%s: %w", server, err))
 		}
 	}
-	if a.nobodyIsLetIn() {
-		if a.allRefused() && p.letIn(ctx, a.zone) {
+	if a.credentialsRefused() {
+		if a.allRefused() && p.acceptsCredentials(ctx, a.zone) {
 			a.blameNames()
 		}
 		return nil
@@ -115,9 +115,9 @@ func (a *attempt) blameNames() {
 	}
 }
 
-// letIn reports whether a server that responds accepts the credentials for reading: for a transfer,
+// acceptsCredentials reports whether a server that responds accepts the credentials for reading: for a transfer,
 // or without transfers for a query.
-func (p *Provider) letIn(ctx context.Context, z *zone) bool {
+func (p *Provider) acceptsCredentials(ctx context.Context, z *zone) bool {
 	for _, server := range p.servers.order(&p.listing, time.Now()) {
 		s, err := p.dialer.list(ctx, server)
 		if err != nil {
@@ -136,8 +136,8 @@ func (p *Provider) letIn(ctx context.Context, z *zone) bool {
 // errEnough ends a transfer of which only the beginning matters.
 var errEnough = errors.New("nothing more is needed")
 
-// nobodyIsLetIn reports whether everything was refused because of the credentials.
-func (a *attempt) nobodyIsLetIn() bool {
+// credentialsRefused reports whether everything was refused because of the credentials.
+func (a *attempt) credentialsRefused() bool {
 	return !slices.ContainsFunc(a.groups, func(g *group) bool {
 		return !errors.Is(a.outcomes[g.edits[0].index], provider.ErrCredentials)
 	})
@@ -162,7 +162,7 @@ func (a *attempt) at(ctx context.Context, server string) (reached bool, err erro
 		}
 		first = end
 	}
-	if a.nobodyIsLetIn() {
+	if a.credentialsRefused() {
 		return true, a.outcomes[a.groups[0].edits[0].index]
 	}
 	return true, nil

@@ -108,13 +108,13 @@ func (p *Provider) groups(z *zone, changes []dns.Change) []*group {
 	}
 	all = slices.DeleteFunc(all, func(g *group) bool { return len(g.edits) == 0 })
 	for _, g := range all {
-		g.err = cmp.Or(g.err, g.company())
+		g.err = cmp.Or(g.err, g.cnameConflict())
 	}
 	return all
 }
 
-// company returns an error if a CNAME would coexist with another record set.
-func (g *group) company() error {
+// cnameConflict returns an error if a CNAME would coexist with another record set.
+func (g *group) cnameConflict() error {
 	made := map[string]uint16{}
 	for _, e := range g.edits {
 		if e.new == nil {

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// questions limits the requests of one Adjust. Finding one record set among n takes 2·log₂(n).
-	questions = 64
+	// maxRequests limits the requests of one Adjust. Finding one record set among n takes 2·log₂(n).
+	maxRequests = 64
 	// fewSets is up to how many record sets are blamed themselves if a program fails for each of them.
 	fewSets = 8
 )
@@ -41,7 +41,7 @@ func (p *remote) Adjust(ctx context.Context, _ dns.Zone, wanted []*dns.RecordSet
 	if len(asked) == 0 {
 		return answers, nil
 	}
-	s := search{ask: p.adjust, left: questions, answers: make([]provider.Adjusted, len(asked))}
+	s := search{ask: p.adjust, left: maxRequests, answers: make([]provider.Adjusted, len(asked))}
 	if err := s.run(ctx, asked); err != nil {
 		return nil, fmt.Errorf("have the webhook provider adjust %d record sets: %w", len(asked), err)
 	}
@@ -153,10 +153,10 @@ func (s *search) take(wanted, adjusted []*dns.RecordSet, answers []provider.Adju
 	}
 }
 
-// places finds the wanted record set of an adjusted one: by key, by name and type, or by name. If
+// wantedIndex finds the wanted record set of an adjusted one: by key, by name and type, or by name. If
 // several objects ask for one key with different content, their label decides. A program that drops
 // labels has to keep the order.
-type places map[origin][]int
+type wantedIndex map[origin][]int
 
 // origin is what an adjusted record set still has of the wanted one.
 type origin struct {
@@ -165,8 +165,8 @@ type origin struct {
 	labelled bool
 }
 
-func newPlaces(wanted []*dns.RecordSet) places {
-	found := places{}
+func newPlaces(wanted []*dns.RecordSet) wantedIndex {
+	found := wantedIndex{}
 	for i, r := range wanted {
 		for _, o := range originsOf(r) {
 			found[o] = append(found[o], i)
@@ -194,7 +194,7 @@ func originsOf(r *dns.RecordSet) []origin {
 	return origins
 }
 
-func (p places) find(r *dns.RecordSet) (int, bool) {
+func (p wantedIndex) find(r *dns.RecordSet) (int, bool) {
 	for _, o := range originsOf(r) {
 		list := p[o]
 		if len(list) == 0 {

@@ -8,11 +8,11 @@ import (
 // headless returns the targets of a headless Service: the addresses of its pods, for the name
 // itself and, for pods with a hostname, for a name below it. The error means that the pods have not
 // been read yet.
-func (e *evaluation) headless() (answer, error) {
+func (e *evaluation) headless() (nameTargets, error) {
 	if err := e.waiting.For(e.svc.Key, e.pods); err != nil {
-		return answer{}, err
+		return nameTargets{}, err
 	}
-	a := answer{below: map[string][]string{}}
+	a := nameTargets{below: map[string][]string{}}
 	list := e.slices.ByIndex(byService, e.svc.Key.String())
 	slices.SortFunc(list, func(a, b *slice) int { return strings.Compare(a.name, b.name) })
 	for _, sl := range list {
@@ -46,7 +46,7 @@ func (e *evaluation) published() string {
 }
 
 // addEndpoint adds the targets of an endpoint, if it is published.
-func (e *evaluation) addEndpoint(a *answer, sl *slice, end *endpoint) {
+func (e *evaluation) addEndpoint(a *nameTargets, sl *slice, end *endpoint) {
 	if end.notReady && !e.svc.notReady && !e.config.PublishNotReady {
 		return
 	}

@@ -72,7 +72,7 @@ func protocolOf(port corev1.ServicePort) string {
 }
 
 // srv returns the record sets for the ports of a Service on the nodes, one per protocol (RFC 2782).
-func (a answer) srv(o source.Origin, hostname string) []*dns.RecordSet {
+func (a nameTargets) srv(o source.Origin, hostname string) []*dns.RecordSet {
 	var protocols []string
 	targets := map[string][]string{}
 	for _, port := range a.ports {

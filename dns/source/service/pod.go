@@ -43,7 +43,7 @@ type podExtra struct {
 
 func (s *services) trimPod(scope kube.Scope, obj *corev1.Pod) (*pod, []kube.Problem) {
 	finished := obj.Status.Phase == corev1.PodSucceeded || obj.Status.Phase == corev1.PodFailed
-	if finished || s.elsewhere(obj.Namespace) {
+	if finished || s.excludedNamespace(obj.Namespace) {
 		return nothing, nil
 	}
 	kept := &pod{
@@ -89,8 +89,8 @@ func (p *pod) rest() podExtra {
 // nothing is shared by all pods without any kept field.
 var nothing = &pod{}
 
-// elsewhere reports whether a namespace is excluded.
-func (s *services) elsewhere(namespace string) bool {
+// excludedNamespace reports whether a namespace is excluded.
+func (s *services) excludedNamespace(namespace string) bool {
 	return !s.settings.Includes(namespace)
 }
 

@@ -46,7 +46,7 @@ func (e *evaluation) missing(nothing bool) []source.Skip {
 		list = appendMissing(list, names[0], e.outside, e.withoutOutside)
 	}
 	if names := e.svc.Annotations.InternalHostnames; annotated && len(names) > 0 {
-		list = appendMissing(list, names[0], e.answerInside, e.withoutInside)
+		list = appendMissing(list, names[0], e.targetsInside, e.withoutInside)
 	}
 	if !nothing || len(list) > 0 {
 		return list
@@ -61,7 +61,7 @@ func (e *evaluation) missing(nothing bool) []source.Skip {
 }
 
 // appendMissing appends the skip of a name without targets.
-func appendMissing(list []source.Skip, name string, get func() (answer, error), without func(string) source.Skip) []source.Skip {
+func appendMissing(list []source.Skip, name string, get func() (nameTargets, error), without func(string) source.Skip) []source.Skip {
 	a, err := get()
 	if err != nil || len(a.targets)+len(a.below)+len(a.ports) > 0 {
 		return list
