@@ -1,6 +1,5 @@
 // Package dns has the types of the records that Signpost publishes: [RecordSet], [Zone] and
-// [Change],
-// the comparison of names and targets, and the filters of names, targets and zones.
+// [Change], the comparison of names and targets, and the filters of names, targets and zones.
 //
 // All DNS packages exchange these types: the sources (dns/source) make record sets from objects,
 // dns/plan compares them with a zone, dns/owner decides which process may change a name, the
@@ -10,6 +9,5 @@
 // # Concurrency
 //
 // All types are plain values. A record set that was passed on is never changed; to change one, make
-// a
-// [RecordSet.Clone]. Filters and finders may be used from any goroutine.
+// a [RecordSet.Clone]. Filters and finders may be used from any goroutine.
 package dns

@@ -8,8 +8,7 @@ import (
 
 // Merge merges record sets with the same name, type, set identifier and TTL (spec/dns.md §1.8). The
 // merged record set has the union of the targets, sorted, and of the objects. Everything else is
-// that
-// of the first one, in the order of the label resource, then of the list.
+// that of the first one, in the order of the label resource, then of the list.
 //
 // CNAME and DNAME record sets may have one target only. They are merged only if their first targets
 // are equal, and dropped if they have none. Aliases are not merged with record sets that have

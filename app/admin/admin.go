@@ -7,14 +7,12 @@
 //	/debug/pprof/  the profiles of net/http/pprof, with [Config.PProf] only
 //
 // It also serves the paths of [Config.Handlers]; other paths are 404. The paths and the first line
-// of
-// each body are those of Linkerd's controllers (spec/destination.md §1.4), so that probes need no
-// change. Further lines say what is missing and why.
+// of each body are those of Linkerd's controllers (spec/destination.md §1.4), so that probes need
+// no change. Further lines say what is missing and why.
 //
 // Package process creates one [Server] with [New], and runs it from the start of the process,
-// before
-// the caches are filled. The inspection API has servers of its own, created with [NewBare], which
-// serve nothing but its handlers.
+// before the caches are filled. The inspection API has servers of its own, created with [NewBare],
+// which serve nothing but its handlers.
 //
 // Connections are limited, in total and per host (connections.go). A handler that panics fails its
 // request only (recover.go).

@@ -2,9 +2,8 @@
 // docs/inspection.md documents the paths for users, and the constants of this package for programs.
 //
 // The roles of a process pass an [Offer] each. Package process creates a [Server] from them;
-// package
-// inspectclient and the web page are its clients. The server filters and pages, and keeps no state
-// between requests except that of listeners.
+// package inspectclient and the web page are its clients. The server filters and pages, and keeps
+// no state between requests except that of listeners.
 //
 // The server listens on all interfaces, so requests are authorised (guard.go):
 //
@@ -14,13 +13,11 @@
 //   - A client on the loopback interface, such as `kubectl port-forward`, may read, unless
 //     [Config.Loopback] says otherwise.
 //   - Requests of web pages are on the loopback interface too, by DNS rebinding or forms. So the
-//     names
-//     in Host and Origin are checked as well.
+//     names in Host and Origin are checked as well.
 //
 // # Concurrency
 //
 // Handlers are called from any goroutine, in a limited number, and call the offers. Only while
-// there
-// are listeners, the goroutine of [Server.Run] compares the offers with their former state once a
-// second.
+// there are listeners, the goroutine of [Server.Run] compares the offers with their former state
+// once a second.
 package inspect

@@ -33,8 +33,8 @@ type PlanList struct {
 	// Total is the number of plans. Next is the offset of the next page; 0 if this is the last.
 	Total int `json:"total"`
 	Next  int `json:"next,omitempty"`
-	// Unplanned are the publishers that have not planned everything yet, because this process leads
-	// since a short time.
+	// Unplanned are the publishers that have not planned everything yet, because this process
+	// became the leader a short time ago.
 	Unplanned []Unplanned `json:"unplanned,omitempty"`
 }
 

@@ -1,6 +1,5 @@
 // Package kubectlflags adds kubectl's connection flags to a command: kubeconfig, context, namespace
-// and
-// user. Names, meanings and defaults are those of kubectl.
+// and user. Names, meanings and defaults are those of kubectl.
 //
 // A command creates [Flags] with [New], adds them with [Flags.Add] and, after parsing, calls
 // [Flags.RESTConfig] and [Flags.Namespace].

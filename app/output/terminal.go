@@ -12,10 +12,8 @@ import (
 
 // Terminal is a writer for terminals and CI logs. It replaces characters that control a terminal or
 // change the text's order by escapes such as \u001b: control characters, except tabs and line
-// breaks,
-// and characters of the class Cf, such as those for bidirectional text. JSON has such characters
-// only
-// in strings, where the escape is equivalent, so JSON stays valid.
+// breaks, and characters of the class Cf, such as those for bidirectional text. JSON has such
+// characters only in strings, where the escape is equivalent, so JSON stays valid.
 //
 // Each command writes through a Terminal. Output that isn't text goes to [Raw].
 type Terminal struct {

@@ -1,12 +1,10 @@
 // Command signpost is an endpoint control plane for Kubernetes: it publishes where each Service
-// runs, to
-// Linkerd proxies over gRPC, into Endpoints and EndpointSlices, and into DNS.
+// runs, to Linkerd proxies over gRPC, into Endpoints and EndpointSlices, and into DNS.
 //
 // This package is the command line. Every command is a file of its own that returns a
-// *cobra.Command;
-// root.go has their common parts. A command that replaces a program accepts the flags of that
-// program:
-// with one dash or two for Linkerd's, with --no- before them for those of ExternalDNS.
+// *cobra.Command; root.go has their common parts. A command that replaces a program accepts the
+// flags of that program: with one dash or two for Linkerd's, with --no- before them for those of
+// ExternalDNS.
 //
 //   - run, destination, controllers and dns run roles (package process) with the flags of package
 //     settings.
@@ -14,17 +12,14 @@
 //   - The commands that query processes use package inspectclient, with the flags in client.go.
 //
 // The exit code is 0 for success, 1 for a failure, and 2 for a mistake in a flag, an argument or
-// the
-// config file. Two commands differ. For `signpost plan`, 2 means that something would be changed,
-// and
-// every failure is 1. For `signpost explain`, 1 means that something is wrong, and 2 that this is
-// unknown. docs/cli.md has the table.
+// the config file. Two commands differ. For `signpost plan`, 2 means that something would be
+// changed, and every failure is 1. For `signpost explain`, 1 means that something is wrong, and 2
+// that this is unknown. docs/cli.md has the table.
 //
 // # Concurrency
 //
 // Commands run in the main goroutine, under a context that ends with the first SIGINT or SIGTERM;
-// the
-// second one ends the process at once.
+// the second one ends the process at once.
 package main
 
 import (

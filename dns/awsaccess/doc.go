@@ -1,6 +1,6 @@
 // Package awsaccess configures the clients of Amazon Web Services: profile, role, region, retries
-// and
-// request rate. Other settings come from the environment and the shared configuration files of AWS.
+// and request rate. Other settings come from the environment and the shared configuration files of
+// AWS.
 //
 // The providers aws and awssd and the DynamoDB registry use it, so that the flags --aws-profile,
 // --aws-assume-role and --aws-api-retries mean the same for all.

@@ -7,15 +7,13 @@
 //  1. Note, for each planned name, with all of its changes, or nil if there are none. Nil ends
 //     approvals, so Note isn't for a name that is only planned again.
 //  2. Decide, after names were planned, and Permitted for the names in Counted. All other changes
-//     are
-//     held. If Announce returns a plan, it is shown to users.
+//     are held. If Announce returns a plan, it is shown to users.
 //  3. Spend for each name of a batch, and then [Keeper.Keep] with a [Snapshot] before it calls the
 //     provider. So a process that dies can't spend the same budget twice.
 //  4. Complete, when everything has been read and planned.
 //
 // Requests of users reach the loop through an [ApprovalQueue]. Package configmap stores snapshots
-// in
-// the cluster.
+// in the cluster.
 //
 // # Concurrency
 //

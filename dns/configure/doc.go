@@ -1,11 +1,9 @@
 // Package configure creates publishers from the user's settings: the flags of ExternalDNS
-// (spec/dns.md
-// §12), their environment variables, or a section of a configuration file with the same names.
-// Package process calls it once for each publisher.
+// (spec/dns.md §12), their environment variables, or a section of a configuration file with the
+// same names. Package process calls it once for each publisher.
 //
 // [Options] are the settings of one publisher. Flags of one kind of source or provider come from
-// its
-// plugin. [Options.Open] creates the sources, the registry, the provider and the
+// its plugin. [Options.Open] creates the sources, the registry, the provider and the
 // [publisher.Publisher].
 //
 // # Concurrency

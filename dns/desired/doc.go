@@ -12,8 +12,7 @@
 // sorts first determines TTL and properties. Sources are ordered as in --source.
 //
 // If a record set can't be published, its name is not free: an edit with a bad target must not
-// delete
-// the good record. [Set.Unresolved] tells the publisher.
+// delete the good record. [Set.Unresolved] tells the publisher.
 //
 // # Concurrency
 //

@@ -1,6 +1,5 @@
 // Package events sends Kubernetes Events about records to the objects that ask for them, in the
-// form
-// of ExternalDNS (spec/dns.md §11): events.k8s.io/v1, one Event per object.
+// form of ExternalDNS (spec/dns.md §11): events.k8s.io/v1, one Event per object.
 //
 // A repeated Event increases the count of the existing one, also across processes (package
 // eventsink). A problem is reported again only after some minutes.

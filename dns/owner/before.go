@@ -11,16 +11,14 @@ import (
 )
 
 // Before implements [Owner]. It decides by the ownership records in the zone, not by the labels of
-// the
-// changes.
+// the changes.
 //
 //   - It refuses to update or delete a record set that isn't ours.
 //   - It refuses to create a record set whose ownership record can't be written, because another
 //     owner's ownership text or a CNAME has the name of the ownership record. Then it also refuses
 //     the deletion of what the record set was to replace.
 //   - A record set of the old owner may be updated, which makes it ours. It can't be deleted,
-//     because
-//     it may belong to somebody else who had that owner ID.
+//     because it may belong to somebody else who had that owner ID.
 //
 // The reasons are passed to [TXTOptions].Problems.
 //

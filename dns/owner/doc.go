@@ -7,8 +7,7 @@
 //   - Package claims and its stores keep it outside of the zones.
 //
 // Package publisher asks an owner for the labels of the records in its mirror of a zone, and calls
-// it
-// with changes before and after they are applied. An owner decides by the current content of the
+// it with changes before and after they are applied. An owner decides by the current content of the
 // zone, not by earlier plans.
 //
 // # Concurrency

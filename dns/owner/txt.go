@@ -39,9 +39,8 @@ type TXTOptions struct {
 // from the other. All methods may be called from any goroutine.
 //
 // An ownership record may have several texts, of several owners or without any relation to
-// ownership.
-// Only our own texts are ever changed or deleted. The others are kept in the record that replaces
-// it.
+// ownership. Only our own texts are ever changed or deleted. The others are kept in the record that
+// replaces it.
 type TXT struct {
 	id, oldID, instance string
 	names               *names
@@ -137,9 +136,8 @@ func (t *TXT) Mark(r *dns.RecordSet) (describes []string, marker bool) {
 }
 
 // Labels implements [Owner]. The labels are those of the ownership record in the current format,
-// else
-// of one in a historic format (spec/dns.md §4.2.4, §4.2.6). A record set of the old owner has that
-// owner in its labels; the plan makes it ours if an object asks for it.
+// else of one in a historic format (spec/dns.md §4.2.4, §4.2.6). A record set of the old owner has
+// that owner in its labels; the plan makes it ours if an object asks for it.
 //
 // heal is true for one of our record sets, of a managed type, that has no ownership record in the
 // current format, or whose ownership record has several texts of ours or of the old owner. It is

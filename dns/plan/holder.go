@@ -9,13 +9,11 @@ import (
 
 // The rule who gets a record set (docs/dns/tenancy.md, "Who gets a name"):
 //
-//  1. The holder keeps it: the object in the label resource of the zone's record set, as long as
-//     it asks for the record set. A record set without the label belongs to the object that asks
-//     for
+//  1. The holder keeps it: the object in the label resource of the zone's record set, as long as it
+//     asks for the record set. A record set without the label belongs to the object that asks for
 //     the targets that the zone has.
 //  2. If the holder doesn't ask for it any more, objects that ask only for targets that the zone
-//     has
-//     come first, then objects that hold another record set of the name.
+//     has come first, then objects that hold another record set of the name.
 //  3. Among newcomers: A and AAAA before CNAME, the least targets, the order of the sources,
 //     namespace and name.
 //

@@ -10,12 +10,10 @@ import (
 
 // Unchanged compares Old of changes with the current record sets under their names, in the form of
 // Records. It returns an error for each change: nil, or one that wraps [ErrStale] and says what
-// exists
-// instead. Record sets are equal if their targets are. errs is nil if nothing has changed.
+// exists instead. Record sets are equal if their targets are. errs is nil if nothing has changed.
 //
 // The changes of one subject ([dns.Change.Subject]) fail together, so that no ownership record is
-// made
-// for another writer's record set.
+// made for another writer's record set.
 func Unchanged(changes []dns.Change, now []*dns.RecordSet) (errs []error) {
 	there := make(map[dns.Key]*dns.RecordSet, len(now))
 	for _, r := range now {

@@ -12,19 +12,13 @@
 // A single change is handled at once, further ones after at most a tenth of a second. Every
 // interval each zone is listed again, and the names that differ from the mirror are planned.
 //
-// Failures:
+// If an error leaves open what was applied, the zone is read before it is written again. If the
+// provider rejects a batch, it is halved until the rejected record is alone: that one backs off, and
+// the others are applied.
 //
-//   - If an error leaves open what was applied, the zone is read before it is written again.
-//   - If the provider rejects a batch, the batch is halved until the rejected record is alone. That
-//     record backs off, and the others are applied.
-//
-// Safety:
-//
-//   - Nothing is planned before every source was evaluated once (look.go).
-//   - Nothing is deleted while a source isn't completely read, nor for an object that can't be
-//     evaluated.
-//   - If more is to be deleted than package budget allows, all of that is held until it is approved
-//     or wanted again.
+// Nothing is planned before every source was evaluated once (look.go). Nothing is deleted while a
+// source isn't completely read, nor for an object that can't be evaluated. Deletions beyond the
+// limits of package budget are held until they are approved or the records are wanted again.
 //
 // A name has one state in each zone that holds it, unless there is nothing to do or to report about
 // it. The table of phases and events is in names.go, and only the methods there change a state.
@@ -34,7 +28,7 @@
 //
 // The goroutine of Run owns all state. Sources call Changed from any goroutine. Run starts
 // goroutines that call the provider and the registry, one at a time for each zone. They read
-// mirrors
-// under a lock; a job that lists a zone also compares the listing with its mirror. Inspections may
-// be started from any goroutine and read the state in the loop, a millisecond at a time.
+// mirrors under a lock; a job that lists a zone also compares the listing with its mirror.
+// Inspections may be started from any goroutine and read the state in the loop, a millisecond at a
+// time.
 package publisher

@@ -38,8 +38,7 @@ import (
 //     current one.
 //   - differ: the zone has changed.
 //   - repeat: a plan was tried three times without effect ([names].repeats). Whatever moves the
-//     name,
-//     the same plan isn't tried again before its time.
+//     name, the same plan isn't tried again before its time.
 type phase int
 
 const (

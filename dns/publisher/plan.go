@@ -211,8 +211,7 @@ func (p *Publisher) unownable(z *zone, changes []dns.Change) error {
 // withoutVoid leaves out changes of ownership alone that would have no effect and be planned again:
 //
 //   - The ownership record can't be written. The record set keeps the one that it has, such as one
-//     in
-//     the format without a type beside the apex of a zone.
+//     in the format without a type beside the apex of a zone.
 //   - The ownership record is shared with another name, and names an object that asks for that one.
 func (p *Publisher) withoutVoid(z *zone, current []plan.Current, changes []dns.Change) []dns.Change {
 	o, ok := p.Owner.(ownershipNamer)

@@ -1,7 +1,6 @@
 // Package source defines what a [Source] of records is, and has the common parts of all sources:
 // settings, annotations, and templates. Package publisher calls the sources, which package
-// configure
-// opens.
+// configure opens.
 //
 // A source makes record sets from the objects of its own kinds, and may read objects that those
 // depend on. Each source is a package below this one, listed in dns/plugins. It reads objects from

@@ -49,8 +49,7 @@ func Keys[T any, P Keyed[T]](table *kube.Table[T]) func() []Key {
 //
 // A source indexes its own objects by their dependencies. The table of the other kind has a handler
 // that looks up this index by the key of the object, before and after the change. Both tables
-// change
-// before their handlers run, so the evaluation after the later change sees both.
+// change before their handlers run, so the evaluation after the later change sees both.
 func NotifyAll[T any, P Keyed[T]](changed func(Key), objects []*T) {
 	for _, value := range objects {
 		if o := P(value).object(); o.Selected {

@@ -8,11 +8,9 @@
 //	POST /records          changes
 //
 // The protocol has no zones: listings of all zones are joined, and a change goes to the zone with
-// the
-// longest name that contains it. The status is 400 for a request that can't be read or has the
-// wrong
-// method, 413 for a body that is too large, and 500 with the text of the error if the provider
-// fails. If some changes fail, the others are made.
+// the longest name that contains it. The status is 400 for a request that can't be read or has the
+// wrong method, 413 for a body that is too large, and 500 with the text of the error if the
+// provider fails. If some changes fail, the others are made.
 //
 // # Concurrency
 //

@@ -1,8 +1,6 @@
 // Package access authorises requests of the inspection API: it asks the API server whose token it
-// is
-// (TokenReview), and whether a role lets its owner use a path (SubjectAccessReview). Package
-// process
-// creates a [Reviewer] in a cluster, and passes it to app/inspect.
+// is (TokenReview), and whether a role lets its owner use a path (SubjectAccessReview). Package
+// process creates a [Reviewer] in a cluster, and passes it to app/inspect.
 //
 // A role that allows all reads has this rule:
 //
@@ -13,10 +11,8 @@
 // because the default role system:discovery allows /api/*.
 //
 // One kind of token needs no role: a token of this process' service account, created for the
-// approval
-// of one plan ([inspect.ApproveAudience]). Whoever may create tokens of that account may do
-// everything
-// that this process may do.
+// approval of one plan ([inspect.ApproveAudience]). Whoever may create tokens of that account may
+// do everything that this process may do.
 //
 // Responses are cached for a short time and in a limited number, and requests to the API server are
 // rate-limited, so that neither many requests nor many wrong tokens overload it. A flood of wrong
@@ -27,8 +23,7 @@
 // # Concurrency
 //
 // Allow may be called from any goroutine. Concurrent requests with the same token and path share
-// one
-// review.
+// one review.
 package access
 
 import (

@@ -16,8 +16,7 @@ import (
 // applied.
 //
 // For record sets that are taken over from TXT records, it returns the deletions of those records
-// if
-// that is configured.
+// if that is configured.
 func (o *Owner) Before(ctx context.Context, zone owner.Lookup, changes []dns.Change) (apply, refused []dns.Change, err error) {
 	if err := o.begin(ctx); err != nil {
 		return nil, nil, err

@@ -7,8 +7,7 @@
 //  1. Before the provider is called, it is intended.
 //  2. After the provider has written the record set, it is confirmed. If the provider certainly
 //     hasn't, the claim is refuted: it becomes what it was before, which may be nothing.
-//  3. If the outcome is unknown, it stays intended, and the next listing decides: a record set
-//     with
+//  3. If the outcome is unknown, it stays intended, and the next listing decides: a record set with
 //     the intended targets is ours, any other isn't.
 //  4. If two listings in a row miss the record set, the claim is removed.
 //

@@ -1,7 +1,6 @@
 // Package crd keeps claims of record sets as objects of the kind DNSRecord in the cluster, so the
 // zones need no ownership records (spec/dns.md §4.5). Package configure calls [New], whose result
-// is
-// an Owner of package claims.
+// is an Owner of package claims.
 //
 // The condition Ready of an object is the state of its record: about to be written (False,
 // Accepted), written (True, Programmed), or failed (False, Failed). ExternalDNS takes the ready

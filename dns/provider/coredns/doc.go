@@ -9,8 +9,7 @@
 // A PTR record has the key of its name without a further label. The further label is a hash of the
 // target, where ExternalDNS uses a random one, so that writing a record again writes the same keys.
 // Texts have entries of their own, because CoreDNS doesn't return a CNAME whose entry has a text.
-// If
-// another writer has put both into one entry, a change separates them.
+// If another writer has put both into one entry, a change separates them.
 //
 // All state is in etcd. A change reads the entries under its name, and ends with a transaction that
 // fails if they have changed since. If they differ from the listing, the change is stale. The

@@ -8,11 +8,9 @@
 // listed or wanted, a change is refused, so that nothing unseen is overwritten.
 //
 // A change that only some providers have made is unfinished. Until the process ends, its record set
-// is
-// listed with the property [Unfinished], so that the publisher plans it again until all have it or
-// none does. After a restart in that state, records of single providers stay. To handle each
-// provider
-// separately, run a publisher for each instead.
+// is listed with the property [Unfinished], so that the publisher plans it again until all have it
+// or none does. After a restart in that state, records of single providers stay. To handle each
+// provider separately, run a publisher for each instead.
 //
 // # Concurrency
 //

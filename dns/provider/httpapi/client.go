@@ -30,8 +30,7 @@ type Options struct {
 }
 
 // NewClient returns a client whose connections are closed when ctx ends. It is for the requests of
-// a
-// provider, or for a vendor's SDK, as its client or with its Transport:
+// a provider, or for a vendor's SDK, as its client or with its Transport:
 //
 //   - Servers are reached through the proxies of the environment, with the files of in.TLS.
 //   - in.Wrap sees each request last, to count, time or trace it.

@@ -21,12 +21,10 @@ const (
 )
 
 // Adjust implements provider.Adjuster. The protocol has one response for a whole list, so the list
-// is
-// halved until the record set is isolated that the program refuses, or fails for.
+// is halved until the record set is isolated that the program refuses, or fails for.
 //
 // Ownership records are left out. ExternalDNS sends them to programs only when they are applied, so
-// a
-// program may not expect them here, and each request takes time.
+// a program may not expect them here, and each request takes time.
 func (p *remote) Adjust(ctx context.Context, _ dns.Zone, wanted []*dns.RecordSet) ([]provider.Adjusted, error) {
 	answers := make([]provider.Adjusted, len(wanted))
 	var asked []*dns.RecordSet

@@ -1,6 +1,5 @@
 // Package connector is the source "connector": records from a user's server over TCP (spec/dns.md
-// §6.9).
-// dns/plugins lists it.
+// §6.9). dns/plugins lists it.
 //
 // At each verification of records, the source connects to the server and reads one value in the
 // encoding of encoding/gob: a slice of structs with the fields DNSName, Targets, RecordType,
@@ -8,8 +7,7 @@
 // value.
 //
 // If the server is unreachable or silent, or sends too much or something else, that is an error,
-// and
-// the previous records stay.
+// and the previous records stay.
 //
 // # Concurrency
 //

@@ -1,8 +1,6 @@
 // Package contouringressroute is the source "contour-ingressroute": records for the virtual hosts
-// of
-// contour.heptio.com/v1beta1 IngressRoute objects, the predecessors of HTTPProxies (spec/dns.md
-// §6.7).
-// dns/plugins lists it.
+// of contour.heptio.com/v1beta1 IngressRoute objects, the predecessors of HTTPProxies (spec/dns.md
+// §6.7). dns/plugins lists it.
 //
 // The names are spec.virtualhost.fqdn and those of the annotation hostname, of objects that Contour
 // considers valid. The targets are the addresses of Contour's Service (--contour-load-balancer), or

@@ -1,7 +1,6 @@
 // Package externalworkload is the source "externalworkload": records for workload.linkerd.io
 // ExternalWorkloads, machines outside of the cluster that are part of its mesh. ExternalDNS has no
-// such
-// source. dns/plugins lists it.
+// such source. dns/plugins lists it.
 //
 // The names are those of the annotation hostname, or of templates. The targets are the addresses in
 // spec.workloadIPs, or those of the annotation target. The label resource is

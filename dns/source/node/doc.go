@@ -2,9 +2,9 @@
 // lists it.
 //
 // The name is that of the Node, unless a template gives others. The targets are the external
-// addresses
-// of the Node, or the internal ones if it has no other, or those of the annotation target. A Node
-// without an address has a problem. --namespace doesn't apply, because Nodes have no namespace.
+// addresses of the Node, or the internal ones if it has no other, or those of the annotation
+// target. A Node without an address has a problem. --namespace doesn't apply, because Nodes have no
+// namespace.
 //
 // # Concurrency
 //

@@ -13,16 +13,13 @@ const ruleLimit = 64 << 10
 var matchers = []string{"host", "hostheader", "hostsni"}
 
 // hostsOf returns the names that a rule matches, in order: the values of the matchers Host,
-// HostHeader and
-// HostSNI. A rule is written as in
+// HostHeader and HostSNI. A rule is written as in
 //
 //	Host(`a.example.org`, `b.example.org`) && !PathPrefix("/internal")
 //
 // Negated names, as in !Host(`a`) or !(Host(`a`) || Host(`b`)), are left out, and so is *, which
-// stands
-// for all names. fault says what can't be parsed, or is empty. With a fault, the names found so far
-// are
-// returned too.
+// stands for all names. fault says what can't be parsed, or is empty. With a fault, the names found
+// so far are returned too.
 func hostsOf(rule string) (hosts []string, fault string) {
 	if len(rule) > ruleLimit {
 		return nil, "longer than " + strconv.Itoa(ruleLimit) + " bytes, so it isn't read: divide it into several rules"
