@@ -226,8 +226,9 @@ func (p *Publisher) filterNameRows(at nameInZone, f RowFilter, named bool, found
 	}
 }
 
-// filterSettledRows is the fast path of filterNameRows for settled names without a problem. It builds no rows,
-// because the rows of 100,000 names take 260 MB and seconds. It returns false for other names.
+// filterSettledRows is the fast path of filterNameRows for settled names without a problem. It
+// builds no rows, because the rows of 100,000 names take 260 MB and seconds. It returns false for
+// other names.
 func (p *Publisher) filterSettledRows(at nameInZone, f RowFilter, named bool, found func(match)) bool {
 	if at.zone == nil || !at.zone.known || at.zone.names.all[at.name] != nil {
 		return false

@@ -237,11 +237,11 @@ func (d *Domains) special(name, recordType string) string {
 	return ""
 }
 
-// acmeChallenge begins the name at which a certificate authority looks for the proof that somebody has the rest of the name
-// (RFC 8555, 8.4).
+// acmeChallenge is the prefix of the name at which a certificate authority looks for the proof of
+// control over the rest of the name (RFC 8555, 8.4).
 const acmeChallenge = "_acme-challenge."
 
-// ChallengedBy returns the name that a name has the ACME challenge of, or "".
+// ChallengedBy returns the name whose ACME challenge has the given name, or "".
 func ChallengedBy(name string) string {
 	rest, found := strings.CutPrefix(name, acmeChallenge)
 	if !found {

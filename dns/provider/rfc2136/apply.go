@@ -115,8 +115,8 @@ func (a *attempt) blameNames() {
 	}
 }
 
-// acceptsCredentials reports whether a server that responds accepts the credentials for reading: for a transfer,
-// or without transfers for a query.
+// acceptsCredentials reports whether a server that responds accepts the credentials for reading:
+// for a transfer, or without transfers for a query.
 func (p *Provider) acceptsCredentials(ctx context.Context, z *zone) bool {
 	for _, server := range p.servers.order(&p.listing, time.Now()) {
 		s, err := p.dialer.list(ctx, server)
