@@ -10,11 +10,9 @@
 //  3. The changes are applied, and the mirrors are updated.
 //
 // A single change is handled at once, further ones after at most a tenth of a second. Every
-// interval each zone is listed again, and the names that differ from the mirror are planned.
-//
-// If an error leaves open what was applied, the zone is read before it is written again. If the
-// provider rejects a batch, it is halved until the rejected record is alone: that one backs off, and
-// the others are applied.
+// interval each zone is listed again, and the names that differ from the mirror are planned. If an
+// error leaves open what was applied, the zone is listed before it is written again. A rejected batch
+// is halved until the rejected record is alone: that one backs off, and the others are applied.
 //
 // Nothing is planned before every source was evaluated once (look.go). Nothing is deleted while a
 // source isn't completely read, nor for an object that can't be evaluated. Deletions beyond the
@@ -27,8 +25,7 @@
 // # Concurrency
 //
 // The goroutine of Run owns all state. Sources call Changed from any goroutine. Run starts
-// goroutines that call the provider and the registry, one at a time for each zone. They read
-// mirrors under a lock; a job that lists a zone also compares the listing with its mirror.
-// Inspections may be started from any goroutine and read the state in the loop, a millisecond at a
-// time.
+// goroutines that call the provider and the registry, one at a time for each zone. They read mirrors
+// under a lock; a job that lists a zone also compares the listing with its mirror. Inspections may
+// start in any goroutine and read the state in the loop, a millisecond at a time.
 package publisher
