@@ -64,7 +64,7 @@ func waitStep(what string, wait reconcile.Wait, ref *inspect.ObjectRef) inspect.
 	s := inspect.Step{What: "Controllers", State: inspect.StepWrong, Object: ref}
 	since := time.Since(wait.Since).Round(time.Second)
 	if !wait.Until.IsZero() {
-		s.Text = fmt.Sprintf("%s of the Service are put right in %d s, because %s", what, seconds(time.Until(wait.Until)), repairReason(wait))
+		s.Text = fmt.Sprintf("%s of the Service are repaired in %d s, because %s", what, seconds(time.Until(wait.Until)), repairReason(wait))
 		return s
 	}
 	if wait.Reason == "" {
