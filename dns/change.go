@@ -1,6 +1,6 @@
 package dns
 
-// Change is one step from what a zone has to what it should have: a record set is created (Old
+// Change is one step from the current to the wanted state of a zone: a record set is created (Old
 // is nil), deleted (New is nil), or replaced by one with the same key.
 type Change struct {
 	// Old is the record set as the provider listed it.
@@ -16,8 +16,8 @@ func (c Change) RecordSet() *RecordSet {
 	return c.Old
 }
 
-// Subject returns the canonical name that the change is about: the name of its record set, or
-// for an ownership record the name of the record set that it describes ([LabelOwnedRecord]).
+// Subject returns the canonical name that the change is about: the name of its record set, or, for
+// an ownership record, the name of the record set that it describes ([LabelOwnedRecord]).
 func (c Change) Subject() string {
 	r := c.RecordSet()
 	if owned := Canonical(r.Labels[LabelOwnedRecord]); owned != "" {
@@ -26,22 +26,22 @@ func (c Change) Subject() string {
 	return Canonical(r.Name)
 }
 
-// Problem says that a part of what an object asks for is impossible. The rest of what the
-// object asks for is published.
+// Problem is a part of an object that can't be published. The rest of the object is.
 type Problem struct {
 	Object Object
-	// Subject is where the fault is: an annotation, a field, a flag.
+	// Subject is the faulty annotation, field or flag.
 	Subject string
 	// Value is the faulty value.
 	Value string
-	// Reason says what is wrong with it and what is allowed, without a full stop.
+	// Reason says what is wrong and what is allowed, without a full stop.
 	Reason string
-	// Event is the reason of the Event about it; empty for the one of values that can't be used.
+	// Event is the reason of its Event; empty means the default for invalid values.
 	Event string
 }
 
-// Text returns the problem as a sentence without a full stop: the subject, its value as quote writes it,
-// and the reason. Without a value, such as for a list that is too long, the sentence has none.
+// Text returns the problem as a sentence without a full stop: the subject, its value as formatted
+// by quote, and the reason. Without a value, such as for a list that is too long, the value is left
+// out.
 func (p Problem) Text(quote func(string) string) string {
 	switch {
 	case p.Subject == "":

@@ -3,8 +3,8 @@ package dns
 import "fmt"
 
 // ChangeLists are changes in the JSON form of ExternalDNS (spec/dns.md §3.8). UpdateOld and
-// UpdateNew have the same length, and entries with the same index belong together. The case of
-// keys doesn't matter when they are read.
+// UpdateNew have the same length, and entries with the same index belong together. Keys are read
+// case-insensitively.
 type ChangeLists struct {
 	Create    []*RecordSet `json:"create,omitempty"`
 	UpdateOld []*RecordSet `json:"updateOld,omitempty"`
@@ -30,8 +30,8 @@ func Lists(changes []Change) ChangeLists {
 }
 
 // Changes returns the changes of the lists in an order in which they can be made: deletions,
-// updates, creations. It fails when the lists of updates have different lengths, or when a
-// record set is null.
+// updates, creations. It fails if the lists of updates have different lengths, or if a record set
+// is null.
 func (l ChangeLists) Changes() ([]Change, error) {
 	if len(l.UpdateOld) != len(l.UpdateNew) {
 		return nil, fmt.Errorf("read changes: updateOld has %d record sets and updateNew has %d: send lists of the same length",

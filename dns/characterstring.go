@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// MaxString is how many bytes a character-string may have (RFC 1035, 3.3).
+// MaxString is the maximum size of a character-string in bytes (RFC 1035, 3.3).
 const MaxString = 255
 
-// SplitString cuts a text into the character-strings that hold it: all but the last one have
-// [MaxString] bytes. An empty text is one empty character-string.
+// SplitString splits a text into character-strings: all but the last one have [MaxString] bytes. An
+// empty text is one empty character-string.
 func SplitString(text string) []string {
 	parts := make([]string, 0, 1+len(text)/MaxString)
 	for len(text) > MaxString {
@@ -19,7 +19,8 @@ func SplitString(text string) []string {
 	return append(parts, text)
 }
 
-// QuotedTexts returns the texts of a TXT target that is a list of quoted strings; ok is false if it is none.
+// QuotedTexts returns the texts of a TXT target that is a list of quoted strings. ok is false for
+// other targets.
 func QuotedTexts(target string) (texts []string, ok bool) {
 	words, err := Words(target)
 	if err != nil || len(words) == 0 {
@@ -34,8 +35,8 @@ func QuotedTexts(target string) (texts []string, ok bool) {
 	return texts, true
 }
 
-// TextStrings returns the character-strings of a TXT target: its quoted strings, or else the target as it
-// is, each cut by [SplitString].
+// TextStrings returns the character-strings of a TXT target: its quoted strings, or else the whole
+// target, each split by [SplitString].
 func TextStrings(target string) []string {
 	texts, ok := QuotedTexts(strings.TrimSpace(target))
 	if !ok {
@@ -57,8 +58,8 @@ func QuoteText(target string) string {
 	return strings.Join(parts, " ")
 }
 
-// TextTarget returns character-strings as a TXT target, each in quotes. Those that were only split for
-// their length are joined again: one of [MaxString] bytes continues in the next one.
+// TextTarget returns character-strings as a TXT target, each in quotes. Strings that were split for
+// their length are joined: one of [MaxString] bytes continues in the next one.
 func TextTarget(parts []string) string {
 	var joined []string
 	full := false
@@ -76,10 +77,10 @@ func TextTarget(parts []string) string {
 	return strings.Join(joined, " ")
 }
 
-// QuoteString returns a text in quotes, escaped as a zone file has it (RFC 1035, 5.1).
+// QuoteString returns a text in quotes, escaped as in a zone file (RFC 1035, 5.1).
 func QuoteString(text string) string { return `"` + EscapeString(text) + `"` }
 
-// EscapeString returns a text as it stands between quotes in a zone file (RFC 1035, 5.1).
+// EscapeString returns a text as it is written between quotes in a zone file (RFC 1035, 5.1).
 func EscapeString(text string) string {
 	var b strings.Builder
 	b.Grow(len(text))
@@ -97,8 +98,8 @@ func EscapeString(text string) string {
 	return b.String()
 }
 
-// UnescapeString undoes [EscapeString]. It also accepts escapes that EscapeString doesn't
-// write, such as \a and \065.
+// UnescapeString is the inverse of [EscapeString]. It also accepts escapes that EscapeString
+// doesn't write, such as \a and \065.
 func UnescapeString(escaped string) (string, error) {
 	if !strings.Contains(escaped, `\`) {
 		return escaped, nil
@@ -119,7 +120,7 @@ func UnescapeString(escaped string) (string, error) {
 	return string(text), nil
 }
 
-// unescapeByte reads the escape that follows a backslash, and returns how long it is.
+// unescapeByte reads the escape after a backslash, and returns its length.
 func unescapeByte(s string) (octet byte, size int, err error) {
 	switch {
 	case s == "":
@@ -140,7 +141,7 @@ func unescapeByte(s string) (octet byte, size int, err error) {
 	return byte(n), 3, nil
 }
 
-// Word is one of the parts, separated by blanks, of which a target consists.
+// Word is a blank-separated part of a target.
 type Word struct {
 	// Text is the word without quotes and escapes.
 	Text string
@@ -159,7 +160,7 @@ func Words(target string) ([]Word, error) {
 		inside := w.Raw
 		if w.Quoted {
 			if size < 2 || s[size-1] != '"' {
-				return nil, fmt.Errorf("%q lacks a quote at its end", s)
+				return nil, fmt.Errorf("%q has no closing quote", s)
 			}
 			inside = inside[1 : size-1]
 		}
@@ -175,8 +176,8 @@ func Words(target string) ([]Word, error) {
 	return words, nil
 }
 
-// wordSize returns the size of the word that s begins with. If its quote is never closed, the
-// size is 1: that of the quote alone.
+// wordSize returns the size of the first word of s. If its quote isn't closed, the size is 1: the
+// quote alone.
 func wordSize(s string) int {
 	quoted, start := s[0] == '"', 0
 	if quoted {

@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// InvalidError says why a record set can't be published.
+// InvalidError is the error for a record set that can't be published.
 type InvalidError struct {
 	// Name and Type are those of the record set.
 	Name, Type string
-	// Subject is what is wrong: "name", "type", "targets", "target" or "property alias".
+	// Subject is the faulty part: "name", "type", "targets", "target" or "property alias".
 	Subject string
 	// Value is the faulty value.
 	Value string
@@ -25,12 +25,12 @@ func (e *InvalidError) Error() string {
 	return fmt.Sprintf("invalid %s record set %q: %s %q: %s", e.Type, e.Name, e.Subject, e.Value, e.Reason)
 }
 
-// Check returns nil if a record set in the form of [RecordSet.Normal] can be published
-// (spec/dns.md §1.9, §17). Otherwise it returns an [InvalidError] for the first fault: a bad
-// name, no targets, or a target that doesn't fit the type.
+// Check returns an [InvalidError] for the first fault of a record set in the form of
+// [RecordSet.Normal]: a bad name, no targets, or a target that doesn't fit the type. It returns nil
+// if the record set can be published (spec/dns.md §1.9, §17).
 func (r *RecordSet) Check() error { return r.CheckWith("") }
 
-// CheckWith is Check for a provider whose names can have some of [EscapedCharacters], too.
+// CheckWith is Check for a provider that also supports some of [EscapedCharacters] in names.
 func (r *RecordSet) CheckWith(characters string) error {
 	if err := CheckNameWith(r.Name, characters); err != nil {
 		return r.invalid("name", r.Name, err.Error())
@@ -103,7 +103,7 @@ func (r *RecordSet) checkAddress(target string) string {
 	}
 }
 
-// checkFields checks a target that consists of some 16-bit numbers and a host.
+// checkFields checks a target that consists of 16-bit numbers and a host.
 func checkFields(target string, numbers []string) string {
 	fields := strings.Fields(target)
 	if len(fields) != len(numbers)+1 {
@@ -117,7 +117,7 @@ func checkFields(target string, numbers []string) string {
 	}
 	host := fields[len(numbers)]
 	if host == "." {
-		// A host of "." says that there is no such service (RFC 2782, RFC 7505).
+		// The host "." says that there is no such service (RFC 2782, RFC 7505).
 		return ""
 	}
 	return checkHost(host)

@@ -5,32 +5,32 @@ import (
 	"strings"
 )
 
-// Declaration is what a provider says of its properties: how their names begin, and which
-// annotations of objects become properties.
+// Declaration declares the properties of a provider: the prefix of their names, and the annotations
+// that become properties.
 type Declaration struct {
-	// Prefix is what the names of all its properties begin with, such as "aws/".
+	// Prefix is the prefix of the names of all its properties, such as "aws/".
 	Prefix      string
 	Annotations []Annotation
-	// NamedByKey is true where ExternalDNS names the properties by the whole keys of their
-	// annotations, with the prefix of the key. So the webhook protocol, DNSEndpoints and servers
-	// of the connector name them, too.
+	// NamedByKey is true if ExternalDNS names the properties by the full keys of their annotations.
+	// These names are then used in the webhook protocol, in DNSEndpoints and by servers of the
+	// connector.
 	NamedByKey bool
 }
 
-// Annotation is an annotation that becomes a property. A * at the end of both names stands
-// for any text that isn't empty.
+// Annotation is an annotation that becomes a property. A * at the end of both names stands for any
+// text that isn't empty.
 type Annotation struct {
-	// Name is the name without the prefix of the key, such as "aws-weight".
+	// Name is the key without its prefix, such as "aws-weight".
 	Name string
-	// Property is the name of the property, which begins with the prefix of its declaration.
+	// Property is the name of the property, with the prefix of its declaration.
 	Property string
 }
 
-// Declarations are those of several providers. They must not be changed.
+// Declarations are the declarations of several providers. They must not be changed.
 type Declarations []Declaration
 
-// Property returns the name of the property that an annotation becomes; ok is false if it
-// becomes none. The name of the annotation lacks the prefix of the key.
+// Property returns the property for an annotation, whose name is given without the prefix of the
+// key. ok is false if there is none.
 func (d Declarations) Property(annotation string) (property string, ok bool) {
 	for _, declared := range d {
 		for _, a := range declared.Annotations {
@@ -42,10 +42,9 @@ func (d Declarations) Property(annotation string) (property string, ok bool) {
 	return "", false
 }
 
-// Ours returns properties under our names that other programs may have named as ExternalDNS
-// does. Prefixes are those of the keys of annotations, the first one counting most: if a property is
-// there with several prefixes, the order of the properties doesn't matter. One under our name
-// counts more than any of them.
+// Ours renames properties from the names that ExternalDNS gives them to ours. prefixes are those of
+// annotation keys, in order of precedence: if a property has several names, the first prefix
+// counts, and our own name counts most.
 func (d Declarations) Ours(properties []Property, prefixes []string) []Property {
 	rank := func(name string) (string, int) {
 		for i, prefix := range prefixes {
@@ -84,8 +83,8 @@ func (d Declarations) Ours(properties []Property, prefixes []string) []Property 
 	return kept
 }
 
-// Theirs returns properties under the names that ExternalDNS has for them. Prefix is that of
-// the keys of annotations.
+// Theirs renames properties from our names to those of ExternalDNS. prefix is that of annotation
+// keys.
 func (d Declarations) Theirs(properties []Property, prefix string) []Property {
 	return renamedAll(properties, func(name string) (string, bool) {
 		for _, declared := range d.byKey() {
@@ -99,7 +98,7 @@ func (d Declarations) Theirs(properties []Property, prefix string) []Property {
 	})
 }
 
-// byKey returns the declarations whose properties have other names at ExternalDNS.
+// byKey returns the declarations whose properties have other names in ExternalDNS.
 func (d Declarations) byKey() Declarations {
 	return slices.DeleteFunc(slices.Clone(d), func(declared Declaration) bool { return !declared.NamedByKey })
 }
@@ -114,8 +113,8 @@ func renamed(name, from, to string) (string, bool) {
 	return strings.TrimSuffix(to, "*") + rest, ok && rest != ""
 }
 
-// renamedAll returns properties with the names that a function returns, where it has others.
-// It returns its argument if there are none.
+// renamedAll renames properties for which rename returns a name. If there are none, it returns its
+// argument.
 func renamedAll(properties []Property, rename func(string) (string, bool)) []Property {
 	list := properties
 	for i, p := range properties {

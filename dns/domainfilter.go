@@ -10,25 +10,24 @@ import (
 )
 
 // DomainFilter is the [Filter] that users configure and webhook providers negotiate: lists of
-// domains, or regular expressions. A nil filter, and the zero value, pass every name.
+// domains, or regular expressions. A nil filter, and the zero value, select every name.
 type DomainFilter struct {
 	include, exclude domainList
 	// If one of these is set, the lists are empty.
 	regexInclude, regexExclude *regexp.Regexp
 }
 
-// NewDomainFilter returns a filter that passes the names that are in one of the domains to
-// include and in none of the domains to exclude. Without domains to include, every name is
-// included. A domain contains its own name and all names below it; a domain that begins with a
-// dot contains only the names below it (spec/dns.md §2.1). Empty domains are ignored.
+// NewDomainFilter returns a filter that selects the names in one of the included domains and in
+// none of the excluded ones. If include is empty, every name is included. A domain contains its own
+// name and all names below it. A domain that begins with a dot contains only the names below it
+// (spec/dns.md §2.1). Empty domains are ignored.
 func NewDomainFilter(include, exclude []string) *DomainFilter {
 	return &DomainFilter{include: newDomainList(include), exclude: newDomainList(exclude)}
 }
 
-// NewRegexFilter returns a filter that passes the names that match the regular expression
-// (RE2) include and don't match exclude. An empty include matches every name, an empty exclude
-// none. The expressions see names in Unicode and in lower case. It is enough that they match a
-// part of the name (spec/dns.md §2.2).
+// NewRegexFilter returns a filter that selects the names that match the regular expression (RE2)
+// include and don't match exclude. An empty include matches every name, an empty exclude none.
+// Names are matched in Unicode and lower case. A partial match is enough (spec/dns.md §2.2).
 func NewRegexFilter(include, exclude string) (*DomainFilter, error) {
 	var f DomainFilter
 	var err error
@@ -52,7 +51,7 @@ func compile(key, pattern string) (*regexp.Regexp, error) {
 	return re, nil
 }
 
-// DomainFilterConfig is a [DomainFilter] as it is configured, and its JSON form.
+// DomainFilterConfig is the configuration of a [DomainFilter], and its JSON form.
 type DomainFilterConfig struct {
 	Include      []string `json:"include,omitempty"`
 	Exclude      []string `json:"exclude,omitempty"`
@@ -60,7 +59,7 @@ type DomainFilterConfig struct {
 	RegexExclude string   `json:"regexExclude,omitempty"`
 }
 
-// Filter returns the filter. The lists are ignored when there is a regular expression.
+// Filter returns the filter. If there is a regular expression, the lists are ignored.
 func (c DomainFilterConfig) Filter() (*DomainFilter, error) {
 	if c.RegexInclude != "" || c.RegexExclude != "" {
 		return NewRegexFilter(c.RegexInclude, c.RegexExclude)
@@ -91,7 +90,7 @@ func (f *DomainFilter) Match(name string) bool {
 	return (len(f.include.names) == 0 || f.include.match(name)) && !f.exclude.match(name)
 }
 
-// Rejecter returns the flag because of which a name doesn't pass; empty if it passes.
+// Rejecter returns the flag that excludes a name; empty if the name is selected.
 func (f *DomainFilter) Rejecter(name string) string {
 	switch {
 	case f.Match(name):
@@ -107,10 +106,9 @@ func (f *DomainFilter) Rejecter(name string) string {
 	}
 }
 
-// MatchParent reports whether a zone has to be looked at because a wanted domain may be
-// delegated from it (spec/dns.md §2.3): the zone isn't excluded, and it is above one of the
-// domains to include, or there are none. Regular expressions, and domains that begin with a
-// dot, are not considered.
+// MatchParent reports whether a zone must be read because a wanted domain may be delegated from it
+// (spec/dns.md §2.3): the zone isn't excluded, and it is above an included domain, or no domain is
+// given. Regular expressions, and domains that begin with a dot, are not considered.
 func (f *DomainFilter) MatchParent(zone string) bool {
 	if f == nil || f.isRegex() {
 		return true
@@ -122,8 +120,8 @@ func (f *DomainFilter) MatchParent(zone string) bool {
 	return len(f.include.names) == 0 || f.include.above(zone)
 }
 
-// MarshalJSON implements [json.Marshaler] (spec/dns.md §2.5). It returns {} for a nil filter;
-// [json.Marshal] doesn't call it for a nil pointer, and writes null.
+// MarshalJSON implements [json.Marshaler] (spec/dns.md §2.5). For a nil filter it returns {}, but
+// [json.Marshal] doesn't call it for a nil pointer and writes null.
 func (f *DomainFilter) MarshalJSON() ([]byte, error) {
 	var c DomainFilterConfig
 	if f != nil {
@@ -141,8 +139,8 @@ func patternOf(re *regexp.Regexp) string {
 }
 
 // UnmarshalJSON implements [json.Unmarshaler]. It also accepts a list "filters", a form that
-// ExternalDNS documents but doesn't use. It returns an error for lists beside regular
-// expressions, and for expressions that don't compile.
+// ExternalDNS documents but doesn't use. Lists beside regular expressions, and invalid expressions,
+// are errors.
 func (f *DomainFilter) UnmarshalJSON(data []byte) error {
 	var c struct {
 		DomainFilterConfig
@@ -163,19 +161,18 @@ func (f *DomainFilter) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// domainList is a list of domains.
 type domainList struct {
 	// names are in Unicode and sorted, without duplicates.
 	names []string
 	tree  suffixTree[inDomain]
 }
 
-// inDomain says how a name of the tree is contained in a list.
+// inDomain says how a list contains a name of the tree.
 type inDomain struct {
-	// whole is true when the list has the domain with all names below it; below is true when
-	// it has only those below it.
+	// whole is true if the list has the domain with all names below it, below if it has only the names
+	// below it.
 	whole, below bool
-	// above is true when a domain that the list has as a whole is below this name.
+	// above is true if a whole domain of the list is below this name.
 	above bool
 }
 
@@ -217,7 +214,7 @@ func (l *domainList) match(name string) bool {
 	return false
 }
 
-// above reports whether a domain that the list has as a whole is below a canonical name.
+// above reports whether a whole domain of the list is below a canonical name.
 func (l *domainList) above(name string) bool {
 	node, rest := &l.tree, name
 	for node != nil && rest != "" {

@@ -1,13 +1,13 @@
 package dns
 
-// Filter says which names are to be managed.
+// Filter selects the names to manage.
 type Filter interface {
-	// Match reports whether a name passes. The name may end with a dot.
+	// Match reports whether a name is selected. The name may end with a dot.
 	Match(name string) bool
 }
 
-// MatchAll returns a filter that passes the names that pass all of the given filters
-// (spec/dns.md §2.4). Nil filters are ignored. Without filters, every name passes.
+// MatchAll returns a filter that selects the names that all given filters select (spec/dns.md
+// §2.4). Nil filters are ignored. Without filters, every name is selected.
 func MatchAll(filters ...Filter) Filter {
 	all := make(allOf, 0, len(filters))
 	for _, f := range filters {

@@ -1,11 +1,12 @@
 package dns
 
-// LabelInstance is the label that says which process, of all that have the owner ID, has written the
-// ownership record: that of another cluster has another one. ExternalDNS keeps the label and ignores it.
+// LabelInstance is the label with the instance that has written the ownership record, among all
+// processes with the owner ID. Each cluster is an instance. ExternalDNS keeps the label and ignores
+// it.
 const LabelInstance = "instance"
 
-// OtherInstance returns the instance in the labels of a record set if it is another one than ours. It is
-// empty if there is none in the labels, or if our own isn't known: then nobody can tell.
+// OtherInstance returns the instance in labels if it isn't ours. It is empty if labels have none,
+// or if ours is unknown.
 func OtherInstance(labels map[string]string, ours string) string {
 	if its := labels[LabelInstance]; ours != "" && its != ours {
 		return its

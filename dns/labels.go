@@ -14,13 +14,13 @@ var reservedLabels = map[string]bool{
 	LabelOwner: true, LabelResource: true, LabelOwnedRecord: true, LabelDescription: true, LabelNonce: true, LabelInstance: true,
 }
 
-// IsReservedLabel reports whether a label has a fixed meaning, so that neither an object nor a
-// provider may set it.
+// IsReservedLabel reports whether a label has a fixed meaning. Neither objects nor providers may
+// set it.
 func IsReservedLabel(key string) bool { return reservedLabels[key] }
 
-// CheckLabel returns nil if a label of a record set can be written into an ownership text, so that every
-// reader gets it back as it is, however a server presents the text (RFC 1035, 5.1). Otherwise the
-// error says what is allowed.
+// CheckLabel returns an error, with the allowed values, if a label can't be written into an
+// ownership text so that every reader gets it back unchanged, however a server presents the text
+// (RFC 1035, 5.1).
 func CheckLabel(key, value string) error {
 	if key == "" || strings.ContainsFunc(key, func(r rune) bool { return !plain(r) || r == ' ' || r == '=' }) {
 		return errors.New("the name of a label has printable ASCII characters without blanks, commas, quotes, backslashes and equals signs")
@@ -31,6 +31,5 @@ func CheckLabel(key, value string) error {
 	return nil
 }
 
-// plain reports whether a character means itself in an ownership text, and needs no escape in a TXT
-// record.
+// plain reports whether a character needs no escape in an ownership text or a TXT record.
 func plain(r rune) bool { return r >= ' ' && r <= '~' && r != ',' && r != '"' && r != '\\' }

@@ -6,20 +6,19 @@ import (
 	"strings"
 )
 
-// Merge merges record sets that agree in name, type, set identifier and TTL (spec/dns.md
-// §1.8). The merged record set has all their targets and all their objects, each once; the
-// targets are sorted. Everything else is that of the first one, in the order of the label
-// resource and then of the list.
+// Merge merges record sets with the same name, type, set identifier and TTL (spec/dns.md §1.8). The
+// merged record set has the union of the targets, sorted, and of the objects. Everything else is
+// that of the first one, in the order of the label resource, then of the list.
 //
-// CNAME and DNAME record sets may have one target only. They are merged only if their first
-// targets are equal, and left out if they have none. Aliases are not merged with record sets
-// that have addresses as targets. The result is sorted by name, type, set identifier and
-// label. Merge doesn't change its argument.
+// CNAME and DNAME record sets may have one target only. They are merged only if their first targets
+// are equal, and dropped if they have none. Aliases are not merged with record sets that have
+// addresses as targets. The result is sorted by name, type, set identifier and label. Merge doesn't
+// change its argument.
 func Merge(sets []*RecordSet) []*RecordSet { return MergeBy(sets, nil) }
 
-// MergeBy is Merge with another order: of the record sets that are merged, the one with the least
-// rank is the first one, and then the one with the least label resource. So the label, the TTL and
-// the properties are those of the object that has the record. Nil gives all the same rank.
+// MergeBy is Merge with another order: first is the record set with the least rank, then the one
+// with the least label resource. So the label, the TTL and the properties are those of the object
+// that has the record. Nil gives all the same rank.
 func MergeBy(sets []*RecordSet, rank func(*RecordSet) int) []*RecordSet {
 	sorted := SortForMerge(sets, rank)
 	groups := make(map[mergeKey]int, len(sorted))
@@ -52,15 +51,14 @@ type mergeKey struct {
 	Key
 	ttl    int64
 	target string
-	// alias is true for record sets whose targets may be names: these can't stand beside
-	// addresses.
+	// alias is true for record sets whose targets may be names, which can't be mixed with addresses.
 	alias bool
 }
 
 // oneTarget reports whether record sets of a type may have one target only.
 func oneTarget(recordType string) bool { return recordType == TypeCNAME || recordType == TypeDNAME }
 
-// SortForMerge returns record sets in the order in which [MergeBy] takes them.
+// SortForMerge returns record sets in the order of [MergeBy].
 func SortForMerge(sets []*RecordSet, rank func(*RecordSet) int) []*RecordSet {
 	var ranks map[*RecordSet]int
 	if rank != nil {
@@ -110,8 +108,8 @@ func mergeTargets(group []*RecordSet) []string {
 	return UniqueSorted(targets)
 }
 
-// JoinObjects returns the objects of several lists in their order, each once. It doesn't
-// change the lists, but may return one of them.
+// JoinObjects returns the union of lists of objects, in order. It doesn't change the lists, but may
+// return one of them.
 func JoinObjects(lists ...[]Object) []Object {
 	var joined []Object
 	var seen map[Object]struct{}

@@ -10,31 +10,30 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// The greatest lengths of a name and of one of its labels, in bytes. The name is measured
-// without a dot at its end (RFC 1035, 2.3.4).
+// Maximum lengths of a name and of a label, in bytes. A name is measured without its final dot (RFC
+// 1035, 2.3.4).
 const (
 	MaxName  = 253
 	MaxLabel = 63
 )
 
-// acePrefix begins an internationalised label in its ASCII form (RFC 5890, 2.3.2.1).
+// acePrefix is the prefix of an internationalised label in its ASCII form (RFC 5890, 2.3.2.1).
 const acePrefix = "xn--"
 
 // lookup is the IDNA profile of spec/dns.md §1.10. It accepts underscores and asterisks.
 var lookup = idna.New(idna.MapForLookup(), idna.Transitional(true), idna.StrictDomainName(false))
 
-// ToASCII returns a name with its internationalised labels in their ASCII form, in which they
-// are looked up (spec/dns.md §1.10). It fails for a name that has no such form.
+// ToASCII returns a name with its internationalised labels in ASCII form, as in queries
+// (spec/dns.md §1.10). It fails for a name without such a form.
 func ToASCII(name string) (string, error) { return lookup.ToASCII(name) }
 
-// Canonical returns the form of a name in which two spellings of it are equal: in lower case,
-// with internationalised labels in ASCII, without spaces around it and without a dot at its
-// end (spec/dns.md §1.10). An invalid name is only converted to lower case; [CheckName] says
-// what is wrong with it. Canonical doesn't allocate if there is nothing to remove but a dot
-// and spaces.
+// Canonical returns the canonical form of a name: lower case, internationalised labels in ASCII,
+// without surrounding spaces and without a final dot (spec/dns.md §1.10). An invalid name is only
+// converted to lower case; [CheckName] says what is wrong with it. If only a dot and spaces have to
+// be removed, Canonical doesn't allocate.
 func Canonical(name string) string {
 	name = strings.TrimSpace(name)
-	// Applying Canonical to the result must not change it again.
+	// Canonical must be idempotent.
 	if cut := strings.TrimSuffix(name, "."); cut == "" || !endsInSpaceOrDot(cut) {
 		name = cut
 	}
@@ -58,14 +57,13 @@ var fullStops = strings.NewReplacer("。", ".", "．", ".", "｡", ".")
 
 func canonicalIDN(name string) string {
 	if !utf8.ValidString(name) {
-		// IDNA would map all wrong bytes to one character, so that different names became
-		// equal.
+		// IDNA would map all invalid bytes to one character, so that different names became equal.
 		return lowerASCII(name)
 	}
 	if ascii, err := ToASCII(name); err == nil {
 		return strings.TrimSuffix(ascii, ".")
 	}
-	// A label that can't be converted must not keep the others from being converted.
+	// A label that can't be converted must not prevent the conversion of others.
 	labels := strings.Split(strings.TrimSuffix(fullStops.Replace(name), "."), ".")
 	for i, label := range labels {
 		labels[i] = strings.ToLower(label)
@@ -84,7 +82,7 @@ func endsInSpaceOrDot(s string) bool {
 	return r == '.' || unicode.IsSpace(r)
 }
 
-// lowerASCII converts the letters A to Z to lower case and leaves all other bytes alone.
+// lowerASCII converts the letters A to Z to lower case and keeps all other bytes.
 func lowerASCII(s string) string {
 	b := []byte(s)
 	for i, c := range b {
@@ -104,8 +102,8 @@ func isASCII(s string) bool {
 	return true
 }
 
-// Unicode returns the form of a name that people read: canonical, but with internationalised
-// labels in Unicode. A label stays in ASCII if its Unicode form would not lead back to it.
+// Unicode returns the form of a name for users: canonical, with internationalised labels in
+// Unicode. If its Unicode form isn't converted back to the same label, a label stays in ASCII.
 func Unicode(name string) string {
 	name = Canonical(name)
 	if !strings.Contains(name, acePrefix) {
@@ -123,16 +121,15 @@ func Unicode(name string) string {
 	return strings.Join(labels, ".")
 }
 
-// CheckName returns an error unless a name in the form of [Canonical] can be published: labels
-// of 1 to [MaxLabel] bytes, at most [MaxName] bytes in all, and only printable ASCII
-// characters that need no escape in a zone file. The error says what is wrong, but doesn't
-// repeat the name.
+// CheckName returns an error, without the name, unless a canonical name can be published: labels of
+// 1 to [MaxLabel] bytes, at most [MaxName] bytes in all, and only printable ASCII characters that
+// need no escape in a zone file.
 func CheckName(name string) error { return CheckNameWith(name, "") }
 
 // EscapedCharacters are the printable ASCII characters that need an escape in a zone file (RFC 1035, 5.1).
 const EscapedCharacters = `"$();@\,`
 
-// CheckNameWith is [CheckName] for a provider that can have names with some of [EscapedCharacters], too.
+// CheckNameWith is [CheckName] for a provider that also supports some of [EscapedCharacters].
 func CheckNameWith(name, characters string) error {
 	if err := checkLengths(name); err != nil {
 		return err
@@ -145,7 +142,8 @@ func CheckNameWith(name, characters string) error {
 	return nil
 }
 
-// CanBeName reports whether a zone can have a name: its labels are neither empty nor too long. It may have any characters.
+// CanBeName reports whether a zone can have a name: its labels are neither empty nor too long. Any
+// characters are allowed.
 func CanBeName(name string) bool { return checkLengths(name) == nil }
 
 func checkLengths(name string) error {
@@ -171,8 +169,8 @@ func inName(c rune) bool {
 	return c > ' ' && c < 0x7f && !strings.ContainsRune(EscapedCharacters, c)
 }
 
-// ParentDomain returns a name without its first label. It returns the name itself if that has
-// two labels or fewer.
+// ParentDomain returns a name without its first label. A name with at most two labels is returned
+// unchanged.
 func ParentDomain(name string) string {
 	_, parent, _ := strings.Cut(name, ".")
 	if !strings.Contains(parent, ".") {

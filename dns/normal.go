@@ -7,10 +7,9 @@ import (
 )
 
 // Normal returns r in the form in which record sets are compared and published. The name is
-// canonical, and so in ASCII; the type is in upper case; the TTL isn't negative. Targets have
-// no dot at their end; names among them are canonical, and addresses have their canonical
-// spelling. In targets of TXT, NAPTR and SRV records only internationalised names change.
-// Normal returns r itself if there is nothing to change.
+// canonical, the type in upper case, and the TTL not negative. Targets have no final dot; names
+// among them are canonical, and addresses have their canonical spelling. In targets of TXT, NAPTR
+// and SRV records only internationalised names change. If nothing changes, Normal returns r itself.
 func (r *RecordSet) Normal() *RecordSet {
 	n := *r
 	n.Name = Canonical(r.Name)
@@ -42,7 +41,7 @@ func normalTarget(recordType, target string) string {
 	case TypeMX:
 		target = asciiHost(strings.TrimSpace(target))
 		if strings.HasSuffix(target, " .") {
-			// A target of "." says that the domain accepts no mail (RFC 7505).
+			// The target "." says that the domain accepts no mail (RFC 7505).
 			return target
 		}
 		return strings.TrimSuffix(target, ".")
@@ -55,7 +54,7 @@ func normalTarget(recordType, target string) string {
 	}
 }
 
-// asciiHost converts the last field of a target, which is a host name, to ASCII.
+// asciiHost converts the last field of a target, a host name, to ASCII.
 func asciiHost(target string) string {
 	if isASCII(target) {
 		return target
@@ -68,8 +67,7 @@ func asciiHost(target string) string {
 	return target[:i] + host
 }
 
-// normalAddress returns an address in its canonical spelling. It returns anything else
-// unchanged.
+// normalAddress returns an address in its canonical spelling, and anything else unchanged.
 func normalAddress(target string) string {
 	addr, err := netip.ParseAddr(target)
 	if err != nil {
@@ -82,22 +80,21 @@ func normalAddress(target string) string {
 	return target
 }
 
-// Hostname says what a host name is to get: targets of any type, and what its record sets have
-// in common.
+// Hostname describes the record sets of a host name: targets of any type, and common fields.
 type Hostname struct {
 	Targets []string
-	// TTL is in seconds; zero is none.
+	// TTL is in seconds; zero means none.
 	TTL           int64
 	Properties    []Property
 	SetIdentifier string
-	// Resource is the value of [LabelResource]; empty is none.
+	// Resource is the value of [LabelResource]; empty means none.
 	Resource string
 	Objects  []Object
 }
 
-// ForHostname returns the record sets that give a name these targets: up to three, for A, AAAA
-// and CNAME in this order, each with the targets of its type in their order (spec/dns.md
-// §1.3). They are in the form of [RecordSet.Normal], but not checked.
+// ForHostname returns up to three record sets of a name, for A, AAAA and CNAME in this order, each
+// with the targets of its type in their order (spec/dns.md §1.3). They are in the form of
+// [RecordSet.Normal], but not checked.
 func ForHostname(name string, h Hostname) []*RecordSet {
 	var sets []*RecordSet
 	for _, recordType := range []string{TypeA, TypeAAAA, TypeCNAME} {

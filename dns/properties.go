@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// Alias is the value of the property alias: whether the provider answers queries for addresses
-// of the name with those of its target, and for which types of addresses (spec/dns.md §1.6).
+// Alias is the value of the property alias. It says whether the provider resolves the target for
+// address queries of the name, and for which types of addresses (spec/dns.md §1.6).
 type Alias string
 
-// The values of the property alias. Any other value counts as [AliasNone].
+// Values of the property alias. Any other value counts as [AliasNone].
 const (
 	AliasNone  Alias = ""
 	AliasTrue  Alias = "true"
@@ -31,8 +31,7 @@ func (a Alias) For(recordType string) bool {
 	}
 }
 
-// Alias returns the value of the property alias. It is [AliasNone] if the value is unknown or
-// missing.
+// Alias returns the value of the property alias, or [AliasNone] if it is unknown or missing.
 func (r *RecordSet) Alias() Alias {
 	value, _ := r.Property(PropertyAlias)
 	switch a := Alias(value); a {
@@ -43,15 +42,14 @@ func (r *RecordSet) Alias() Alias {
 	}
 }
 
-// BoolProperty reports whether the value of a property is "true", and whether there is the
-// property at all.
+// BoolProperty reports whether the value of a property is "true", and whether the property exists.
 func (r *RecordSet) BoolProperty(name string) (value, ok bool) {
 	text, ok := r.Property(name)
 	return text == "true", ok
 }
 
-// SetProperty sets a property; if the record set has it already, the property keeps its place.
-// It changes r, which nobody else may use yet, but it makes a new slice of properties.
+// SetProperty sets a property. An existing property keeps its position. It changes r, which must
+// not be shared yet, but makes a new slice of properties.
 func (r *RecordSet) SetProperty(name, value string) {
 	properties := slices.Clone(r.Properties)
 	for i, p := range properties {
@@ -73,8 +71,8 @@ func (r *RecordSet) DeleteProperty(name string) {
 	}
 }
 
-// SameProperties reports whether two lists hold the same properties in any order. Each list
-// must have a name only once.
+// SameProperties reports whether two lists have the same properties in any order. Each list must
+// have a name only once.
 func SameProperties(a, b []Property) bool {
 	if len(a) != len(b) {
 		return false
@@ -90,10 +88,9 @@ func SameProperties(a, b []Property) bool {
 	return true
 }
 
-// RetainProperties returns the properties that concern a provider: those without a slash in
-// their names, and those whose names begin with one of the prefixes that the provider reads.
-// The empty prefix keeps them all. The result is sorted by name. The argument isn't changed; it
-// is returned itself if it is equal to the result.
+// RetainProperties returns the properties of a provider: those without a slash in their names, and
+// those with one of the prefixes that the provider reads. The empty prefix keeps all. The result is
+// sorted by name. The argument isn't changed, and is returned if it equals the result.
 func RetainProperties(properties []Property, prefixes []string) []Property {
 	foreign := func(p Property) bool {
 		return strings.Contains(p.Name, "/") && !slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(p.Name, prefix) })

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// The types of record sets that Signpost knows. In this order, the parts of an ownership
-// record's name are compared with types (spec/dns.md §4.2.3).
+// Record types that Signpost knows. The parts of an ownership record's name are compared with types
+// in this order (spec/dns.md §4.2.3).
 const (
 	TypeA     = "A"
 	TypeAAAA  = "AAAA"
@@ -20,32 +20,30 @@ const (
 	TypeDNAME = "DNAME"
 )
 
-// The labels with a fixed meaning (spec/dns.md §1.7).
+// Labels with a fixed meaning (spec/dns.md §1.7).
 const (
-	// LabelOwner is the ID of the owner who manages the record set.
+	// LabelOwner is the ID of the record set's owner.
 	LabelOwner = "owner"
-	// LabelResource is the object that the record set comes from, such as
-	// service/default/shop.
+	// LabelResource is the object of the record set, such as service/default/shop.
 	LabelResource = "resource"
-	// LabelOwnedRecord is on ownership records: the name of the record set that they describe.
-	// It is never written into a zone.
+	// LabelOwnedRecord is on ownership records: the name of the record set that they describe. It is
+	// never written into a zone.
 	LabelOwnedRecord = "ownedRecord"
-	// LabelDescription is the description of the service of AWS Cloud Map that the record set is
-	// in: an ownership text, if it is managed (spec/dns.md §4.4). Unlike other labels, the
-	// provider stores and lists it.
+	// LabelDescription is the description of the AWS Cloud Map service of the record set. If it is
+	// managed, that is an ownership text (spec/dns.md §4.4). Unlike other labels, the provider stores
+	// and lists it.
 	LabelDescription = "aws-sd-description"
 )
 
-// The properties that are not a provider's own (spec/dns.md §1.6).
+// Properties that are not specific to a provider (spec/dns.md §1.6).
 const (
-	// PropertyAlias says whether a name is an alias of its target at the provider.
+	// PropertyAlias says whether the provider resolves the target of the name itself.
 	PropertyAlias = "alias"
 	// PropertyRecordType asks for a further record set: "ptr".
 	PropertyRecordType = "record-type"
 )
 
-// StoredLabels returns those of some labels that a provider may store: [LabelDescription], or
-// none.
+// StoredLabels returns the labels that a provider may store: [LabelDescription], or none.
 func StoredLabels(labels map[string]string) map[string]string {
 	if text, described := labels[LabelDescription]; described {
 		return map[string]string{LabelDescription: text}
@@ -53,43 +51,42 @@ func StoredLabels(labels map[string]string) map[string]string {
 	return nil
 }
 
-// RecordSet is all records of one name and type (RFC 9499, "RRset"). If it has a set
-// identifier, it is only the part of these records that has the same one. Its JSON form is
-// that of an ExternalDNS endpoint (spec/dns.md §1.1).
+// RecordSet is all records of one name and type (RFC 9499, "RRset"). With a set identifier, it is
+// only the part of them with that identifier. Its JSON form is that of an ExternalDNS endpoint
+// (spec/dns.md §1.1).
 type RecordSet struct {
-	// Name is the owner name, without a dot at its end.
+	// Name is the owner name, without a final dot.
 	Name string `json:"dnsName,omitempty"`
-	// Targets are the values in their presentation form.
+	// Targets are the values in presentation format.
 	Targets []string `json:"targets,omitempty"`
 	// Type is in upper case, such as AAAA.
 	Type string `json:"recordType,omitempty"`
-	// SetIdentifier distinguishes record sets of one name and type, at providers that have
-	// routing policies.
+	// SetIdentifier distinguishes record sets of one name and type, at providers with routing
+	// policies.
 	SetIdentifier string `json:"setIdentifier,omitempty"`
-	// TTL is in seconds; zero or less means that none is asked for.
+	// TTL is in seconds; zero or less means none.
 	TTL int64 `json:"recordTTL,omitempty"`
-	// Labels is what the owner keeps about the record set, such as [LabelOwner]. It may be
-	// nil.
+	// Labels are kept by the registry, such as [LabelOwner]. They may be nil.
 	Labels map[string]string `json:"labels,omitempty"`
 	// Properties are settings for the provider. Each name occurs once.
 	Properties []Property `json:"providerSpecific,omitempty"`
 	// Objects are the Kubernetes objects that ask for the record set.
 	Objects []Object `json:"-"`
-	// Invalid is true if the source knows that the record set can't be published, and has said
-	// why. It stands for the fact that an object asks for the name.
+	// Invalid is true if the record set can't be published, and the source has reported why. It keeps
+	// the name, because an object asks for it.
 	Invalid bool `json:"-"`
 }
 
-// Property is a setting of a record set that only its provider understands.
+// Property is a setting of a record set for its provider.
 type Property struct {
 	Name  string `json:"name,omitempty"`
 	Value string `json:"value,omitempty"`
 }
 
-// Object is the Kubernetes object that a record set comes from.
+// Object is the Kubernetes object of a record set.
 type Object struct {
 	APIVersion, Kind, Namespace, Name, UID string
-	// Source is the name of the source that read it.
+	// Source is the name of the source that reads it.
 	Source string
 }
 
@@ -103,7 +100,7 @@ func (r *RecordSet) Key() Key {
 	return Key{Name: Canonical(r.Name), Type: r.Type, SetIdentifier: r.SetIdentifier}
 }
 
-// Clone returns a copy that shares nothing with r. The labels of the copy are not nil.
+// Clone returns a deep copy. Its labels are not nil.
 func (r *RecordSet) Clone() *RecordSet {
 	c := *r
 	c.Targets = slices.Clone(r.Targets)
@@ -116,7 +113,7 @@ func (r *RecordSet) Clone() *RecordSet {
 	return &c
 }
 
-// Property returns the value of a property, and whether there is one.
+// Property returns the value of a property, and whether it exists.
 func (r *RecordSet) Property(name string) (string, bool) {
 	for _, p := range r.Properties {
 		if p.Name == name {

@@ -6,15 +6,14 @@ import (
 	"strings"
 )
 
-// The zones in which the names of PTR records are, for IPv4 (RFC 1035, 3.5) and IPv6 (RFC
-// 3596, 2.5).
+// Zones of the names of PTR records, for IPv4 (RFC 1035, 3.5) and IPv6 (RFC 3596, 2.5).
 const (
 	reverse4 = "in-addr.arpa"
 	reverse6 = "ip6.arpa"
 )
 
-// ReverseName returns the name of the PTR record of an address, without a dot at its end. An
-// IPv4 address in IPv6 notation counts as IPv4.
+// ReverseName returns the name of the PTR record of an address, without a final dot. An IPv4-mapped
+// IPv6 address counts as IPv4.
 func ReverseName(addr netip.Addr) string {
 	addr = addr.Unmap()
 	octets := addr.AsSlice()

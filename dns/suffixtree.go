@@ -2,15 +2,15 @@ package dns
 
 import "strings"
 
-// suffixTree keeps values by canonical name. It finds the values of a name and of all domains
-// that contain it in as many steps as the name has labels. The zero value is empty. Once it is
-// filled, it may be read from any goroutine.
+// suffixTree maps canonical names to values. It finds the values of a name and of all domains that
+// contain it in as many steps as the name has labels. The zero value is empty. Once it is filled,
+// it may be read from any goroutine.
 type suffixTree[T any] struct {
 	children map[string]*suffixTree[T]
 	value    T
 }
 
-// path returns the nodes from the root to a name. It adds those that are missing.
+// path returns the nodes from the root to a name. It adds missing ones.
 func (t *suffixTree[T]) path(name string) []*suffixTree[T] {
 	nodes := []*suffixTree[T]{t}
 	for name != "" {
@@ -29,8 +29,8 @@ func (t *suffixTree[T]) path(name string) []*suffixTree[T] {
 	return nodes
 }
 
-// step goes one label further towards a name, and returns the labels that are left. The node
-// is nil where the tree or the name ends.
+// step goes one label further towards a name, and returns the remaining labels. The node is nil
+// where the tree or the name ends.
 func (t *suffixTree[T]) step(name string) (node *suffixTree[T], rest string) {
 	if name == "" {
 		return nil, ""

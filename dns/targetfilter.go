@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// TargetFilter says which targets are published, by the networks that contain them
-// (spec/dns.md §2.6). A nil filter, and the zero value, pass every target.
+// TargetFilter selects targets by the networks that contain them (spec/dns.md §2.6). A nil filter,
+// and the zero value, select every target.
 type TargetFilter struct {
 	include, exclude []netip.Prefix
 }
 
-// NewTargetFilter returns a filter that passes the targets that are in one of the networks to
-// include and in none of the networks to exclude. Without networks to include, every target is
-// included. A text that isn't a network is left out and returned as a problem.
+// NewTargetFilter returns a filter that selects the targets in one of the included networks and in
+// none of the excluded ones. If include is empty, every target is included. An invalid network is
+// ignored and returned as a problem.
 func NewTargetFilter(include, exclude []string) (*TargetFilter, []Problem) {
 	var f TargetFilter
 	var problems, more []Problem
@@ -36,7 +36,7 @@ func parseNetworks(flag string, values []string) (networks []netip.Prefix, probl
 	return networks, problems
 }
 
-// parseNetwork parses a network or a single address. IPv4 in IPv6 notation becomes IPv4.
+// parseNetwork parses a network or a single address. An IPv4-mapped IPv6 address becomes IPv4.
 func parseNetwork(cidr string) (netip.Prefix, error) {
 	if !strings.Contains(cidr, "/") {
 		addr, err := netip.ParseAddr(cidr)
@@ -60,7 +60,7 @@ func parseNetwork(cidr string) (netip.Prefix, error) {
 // Configured reports whether the filter can reject a target at all.
 func (f *TargetFilter) Configured() bool { return f != nil && len(f.include)+len(f.exclude) > 0 }
 
-// Match reports whether a target passes. A name is in no network.
+// Match reports whether a target is selected. A name is in no network.
 func (f *TargetFilter) Match(target string) bool {
 	if !f.Configured() {
 		return true
@@ -74,7 +74,7 @@ func (f *TargetFilter) Match(target string) bool {
 	return (len(f.include) == 0 || slices.ContainsFunc(f.include, holds)) && !slices.ContainsFunc(f.exclude, holds)
 }
 
-// Rejecter returns the flag because of which a target doesn't pass; empty if it passes.
+// Rejecter returns the flag that excludes a target; empty if the target is selected.
 func (f *TargetFilter) Rejecter(target string) string {
 	if f.Match(target) {
 		return ""
@@ -85,8 +85,8 @@ func (f *TargetFilter) Rejecter(target string) string {
 	return "--exclude-target-net"
 }
 
-// Keep returns the targets that pass. It doesn't change its argument, and returns it itself if
-// all targets pass.
+// Keep returns the selected targets. It doesn't change its argument, and returns it if all targets
+// are selected.
 func (f *TargetFilter) Keep(targets []string) []string {
 	if !f.Configured() {
 		return targets

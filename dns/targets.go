@@ -7,9 +7,8 @@ import (
 	"strings"
 )
 
-// TypeOfTarget returns the type of record set that a target belongs in: A for an IPv4 address,
-// AAAA for an IPv6 address, also for an IPv4 address in IPv6 notation, and CNAME for anything
-// else.
+// TypeOfTarget returns the record type of a target: A for an IPv4 address, AAAA for an IPv6
+// address, including an IPv4-mapped one, and CNAME for anything else.
 func TypeOfTarget(target string) string {
 	addr, err := netip.ParseAddr(target)
 	switch {
@@ -22,8 +21,8 @@ func TypeOfTarget(target string) string {
 	}
 }
 
-// SameTargets reports whether two lists hold the same targets in any order. Names are compared
-// without regard to case, and addresses by value.
+// SameTargets reports whether two lists have the same targets in any order. Names are compared
+// case-insensitively, and addresses by value.
 func SameTargets(a, b []string) bool {
 	if len(a) != len(b) {
 		return false
@@ -35,7 +34,7 @@ func SameTargets(a, b []string) bool {
 		key := func(t string) string { return strings.ToLower(sortKey(t)) }
 		return slices.Equal(sortedKeys(a, key), sortedKeys(b, key))
 	}
-	// Each target of a takes one of b. Since equality is transitive, any equal one will do.
+	// Each target of a takes one of b. Equality is transitive, so any equal one will do.
 	var taken [pairwise]bool
 next:
 	for _, t := range a {
@@ -50,8 +49,7 @@ next:
 	return true
 }
 
-// pairwise is up to how many targets each one is compared with each other, which needs no
-// memory.
+// pairwise is up to how many targets are compared pairwise, which needs no memory.
 const pairwise = 16
 
 func sortedKeys(targets []string, key func(string) string) []string {
@@ -80,8 +78,8 @@ func SameTarget(a, b string) bool {
 	return err == nil && x == y
 }
 
-// sortKey returns the text by which a target is sorted: the canonical spelling of an address,
-// and a name in lower case.
+// sortKey returns the text by which a target is sorted: an address in canonical spelling, or a name
+// in lower case.
 func sortKey(target string) string {
 	if !strings.Contains(target, ":") {
 		return strings.ToLower(target)
@@ -92,7 +90,7 @@ func sortKey(target string) string {
 	return strings.ToLower(target)
 }
 
-// CountCommon returns how many targets of a list another one has, too.
+// CountCommon returns how many targets of a list are also in another one.
 func CountCommon(of, in []string) (count int) {
 	keys := make(map[string]struct{}, len(in))
 	for _, t := range in {
@@ -106,9 +104,9 @@ func CountCommon(of, in []string) (count int) {
 	return count
 }
 
-// Less orders lists of targets. A shorter list is less. Lists of the same length are sorted,
-// and the first difference decides: addresses come before names, addresses are ordered by
-// value, and names by their letters (spec/dns.md §1.4).
+// Less orders lists of targets. A shorter list is less. Lists of the same length are sorted, and
+// the first difference decides: addresses come before names, addresses are ordered by value, and
+// names alphabetically (spec/dns.md §1.4).
 func Less(a, b []string) bool {
 	if len(a) != len(b) {
 		return len(a) < len(b)
@@ -122,7 +120,7 @@ func Less(a, b []string) bool {
 	return false
 }
 
-// sortedTargets returns targets sorted. It doesn't copy them if they are sorted already.
+// sortedTargets returns targets sorted, without a copy if they are sorted already.
 func sortedTargets(targets []string) []string {
 	byKey := func(a, b string) int { return cmp.Compare(sortKey(a), sortKey(b)) }
 	if slices.IsSortedFunc(targets, byKey) {
@@ -146,8 +144,8 @@ func compareTargets(a, b string) int {
 	}
 }
 
-// UniqueSorted returns targets sorted by their letters and without duplicates. It doesn't
-// change the argument, and returns it itself if it is in that form already.
+// UniqueSorted returns targets sorted alphabetically and without duplicates. It doesn't change its
+// argument, and returns it if it is in that form already.
 func UniqueSorted(targets []string) []string {
 	for i := 1; i < len(targets); i++ {
 		if targets[i-1] >= targets[i] {

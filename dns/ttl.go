@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// ParseTTL parses the value of the annotation ttl: a whole number of seconds, or a duration
-// such as 1h30m, of which fractions of a second are dropped. The result is from 1 to
-// 2147483647 seconds (RFC 2181, 8), or 0 together with an error.
+// ParseTTL parses the value of the annotation ttl: a whole number of seconds, or a duration such as
+// 1h30m, rounded down to seconds. The result is from 1 to 2147483647 seconds (RFC 2181, 8), or 0
+// with an error.
 func ParseTTL(value string) (int64, error) {
 	value = strings.TrimSpace(value)
 	seconds, err := strconv.ParseInt(value, 10, 64)

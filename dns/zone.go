@@ -1,16 +1,15 @@
 package dns
 
-// Zone is a part of the name space that a provider serves.
+// Zone is a zone of a provider.
 type Zone struct {
-	// ID is how the provider identifies the zone.
+	// ID is the provider's identifier of the zone.
 	ID string
-	// Name is the name of the zone's apex, without a dot at its end. It is empty for the root,
-	// and for a provider that has no zones.
+	// Name is the apex name, without a final dot. It is empty for the root, and for a provider without
+	// zones.
 	Name string
 	// Private is true for a zone that only some networks can query.
 	Private bool
-	// Version differs after records of the zone have changed, if the provider can tell that
-	// from the list of its zones: such as a number of records. It is empty if it can't, and no part
-	// of what identifies a zone.
+	// Version changes with the records of the zone, if the list of zones has such a value, such as the
+	// number of records. Otherwise it is empty. It doesn't identify the zone.
 	Version string
 }

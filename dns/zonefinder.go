@@ -2,14 +2,13 @@ package dns
 
 import "strings"
 
-// ZoneFinder finds the zone that a name belongs in. Make one with [NewZoneFinder].
+// ZoneFinder finds the zone of a name. [NewZoneFinder] creates it.
 type ZoneFinder struct {
 	// zones has the zones by canonical name.
 	zones map[string][]Zone
 }
 
-// NewZoneFinder returns a finder for some zones. A zone with an empty name contains every
-// name.
+// NewZoneFinder returns a finder for zones. A zone with an empty name contains every name.
 func NewZoneFinder(zones []Zone) *ZoneFinder {
 	f := &ZoneFinder{zones: make(map[string][]Zone, len(zones))}
 	for _, z := range zones {
@@ -19,9 +18,9 @@ func NewZoneFinder(zones []Zone) *ZoneFinder {
 	return f
 }
 
-// Find returns the zone of a name: of the zones that contain it, the one with the longest
-// name. If several zones have this name, Find returns the first one (spec/dns.md §2.8). It
-// reports false if no zone contains the name.
+// Find returns the zone of a name: the one with the longest name that contains it. If several zones
+// have that name, Find returns the first one (spec/dns.md §2.8). It returns false if no zone
+// contains the name.
 func (f *ZoneFinder) Find(name string) (Zone, bool) {
 	if zones := f.FindAll(name); len(zones) > 0 {
 		return zones[0], true
@@ -29,15 +28,14 @@ func (f *ZoneFinder) Find(name string) (Zone, bool) {
 	return Zone{}, false
 }
 
-// FindAll returns all zones that have the name that Find looks for, such as a public and a
-// private one, in the order in which they were given. The slice must not be changed.
+// FindAll returns all zones with the name that Find would return, such as a public and a private
+// one, in the given order. The slice must not be changed.
 func (f *ZoneFinder) FindAll(name string) []Zone {
 	found, _ := ClosestZone(f.zones, name)
 	return found
 }
 
-// ClosestZone does what [ZoneFinder.Find] does for callers that keep something of their own
-// about each zone. The map has that by the canonical names of the zones.
+// ClosestZone is [ZoneFinder.Find] for a map of the caller's own values, by canonical zone name.
 func ClosestZone[Z any](zones map[string]Z, name string) (Z, bool) {
 	for at := Canonical(name); ; _, at, _ = strings.Cut(at, ".") {
 		if zone, ok := zones[at]; ok || at == "" {

@@ -1,21 +1,21 @@
-// Package admin is the HTTP server for operators and probes: metrics, readiness,
-// liveness and, when asked for, profiles.
+// Package admin is the HTTP server for operators and probes: metrics, readiness, liveness and,
+// optionally, profiles.
 //
-//	/metrics       what the Gatherer has, for Prometheus
+//	/metrics       the metrics of the Gatherer, for Prometheus
 //	/ready         200 "ok" or 500 "not ready", then one line per detail
 //	/ping          200 "pong" as long as the process lives
 //	/debug/pprof/  the profiles of net/http/pprof, with [Config.PProf] only
 //
-// and the paths of [Config.Handlers]; other paths are 404. The paths and the first line of each
-// body are those of Linkerd's controllers (spec/destination.md §1.4), so that probes need no
-// change. The lines below it say what is missing and why.
+// It also serves the paths of [Config.Handlers]; other paths are 404. The paths and the first line
+// of each body are those of Linkerd's controllers (spec/destination.md §1.4), so that probes need
+// no change. Further lines say what is missing and why.
 //
-// Package process makes one [Server] with [New], and runs it from the start of the process on,
-// before anything is synchronised. The inspection API has servers of its own, made with [NewBare],
+// Package process creates one [Server] with [New], and runs it from the start of the process,
+// before the caches are filled. The inspection API has servers of its own, created with [NewBare],
 // which serve nothing but its handlers.
 //
-// Connections are limited in number, in total and for each host (connections.go). A handler that
-// panics costs its request (recover.go).
+// Connections are limited, in total and per host (connections.go). A handler that panics fails its
+// request only (recover.go).
 //
 // # Concurrency
 //
@@ -36,61 +36,59 @@ import (
 	"github.com/signpostd/signpost/internal/panics"
 )
 
-// What a client of the admin server may ask for, so that the server works while somebody asks for
-// too much.
+// Limits per client, so that the server stays responsive if a client asks for too much.
 const (
 	readHeaderTimeout = 15 * time.Second
-	// writeTimeout is how long an answer may take, except for profiles, which take as long as the
-	// client wants.
+	// writeTimeout limits a response, except for profiles, whose duration the client chooses.
 	writeTimeout = 30 * time.Second
-	// idleTimeout is longer than the interval of probes and of pages that ask for lists. Prometheus
-	// connects again for each scrape if its interval is longer.
+	// idleTimeout is longer than the interval of probes and of pages that poll lists. If its scrape
+	// interval is longer, Prometheus reconnects for each scrape.
 	idleTimeout = 30 * time.Second
-	// maxHeaderBytes bounds the headers of a request. net/http adds 4 kB.
+	// maxHeaderBytes limits the headers of a request. net/http adds 4 kB.
 	maxHeaderBytes = 16 << 10
-	// maxScrapes is how many requests for /metrics are answered at a time; others get 503. It is
-	// enough for several Prometheus servers.
+	// maxScrapes limits parallel requests for /metrics; others get 503. Several Prometheus servers are
+	// possible.
 	maxScrapes = 8
-	// stopTimeout is how long the server waits for running requests when it is told to stop.
-	// It doesn't wait for a profile of 30 s.
+	// stopTimeout limits running requests after the server was told to stop. Profiles of 30 s are cut
+	// off.
 	stopTimeout = 2 * time.Second
 )
 
-// Config says what a [Server] serves, and where.
+// Config configures a [Server].
 type Config struct {
-	// Listener is where the server listens; the server closes it.
+	// Listener is the server's listener, which the server closes.
 	Listener net.Listener
-	// Gatherer has the metrics; Registerer takes those of the metrics handler itself and
+	// Gatherer has the metrics. Registerer registers the metrics of the metrics handler itself, and
 	// may be nil.
 	Gatherer   prometheus.Gatherer
 	Registerer prometheus.Registerer
-	// Ready says whether the process is ready. The details are lines that say what it waits
-	// for or does without. Ready has to be quick. Nil means always ready.
+	// Ready reports whether the process is ready. The details are lines that say what it waits for or
+	// does without. Ready must be fast. Nil means always ready.
 	Ready func() (ready bool, details []string)
-	// Reasons are shown instead of the details to clients for whom MayRead returns false. A nil
-	// MayRead lets everybody read the details.
+	// Reasons replace the details for clients for whom MayRead returns false. A nil MayRead shows the
+	// details to everybody.
 	Reasons func() []string
 	MayRead func(*http.Request) bool
-	// Handlers serve more paths, which must not be those of the package.
+	// Handlers serve further paths, which must not be those of the package.
 	Handlers map[string]http.Handler
-	// PProf serves the profiles.
+	// PProf enables the profiles.
 	PProf bool
-	// Log takes the errors of the HTTP server; nil drops them.
+	// Log receives the errors of the HTTP server; nil drops them.
 	Log *slog.Logger
-	// Panics counts the panics of handlers, for all servers of a process. Nil stands for one of
-	// this server.
+	// Panics counts the panics of handlers, for all servers of a process. Nil creates one for this
+	// server.
 	Panics *panics.Reporter
 	// ConnContext is that of [http.Server]; it may be nil.
 	ConnContext func(context.Context, net.Conn) context.Context
 }
 
-// Server is an admin server. Make one with [New].
+// Server is an admin server. [New] creates it.
 type Server struct {
 	config  Config
 	handler http.Handler
 }
 
-// New returns a server, which doesn't serve yet. It fails when the Registerer refuses a metric.
+// New returns a server, which Run starts. It fails if the Registerer refuses a metric.
 func New(c Config) (*Server, error) { return newServer(c, newHandler) }
 
 // NewBare returns a server for the Handlers of a config and, if it has a Ready, for /ready.
@@ -113,8 +111,8 @@ func newServer(c Config, newHandler func(Config) (http.Handler, error)) (*Server
 	return &Server{config: c, handler: h}, nil
 }
 
-// Run serves until ctx ends, then stops within a few seconds. It returns an error
-// when it can't serve.
+// Run serves until ctx ends, then stops within a few seconds. It returns an error if it can't
+// serve.
 func (s *Server) Run(ctx context.Context) error {
 	server := &http.Server{
 		Handler:           s.handler,
@@ -140,12 +138,12 @@ func (s *Server) Run(ctx context.Context) error {
 	return fmt.Errorf("serve admin requests on %s: %w", s.config.Listener.Addr(), err)
 }
 
-// stop lets running requests end, and cuts off those that don't.
+// stop waits for running requests up to a limit, then cuts them off.
 func stop(ctx context.Context, server *http.Server) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
 	defer cancel()
 	if server.Shutdown(ctx) != nil {
-		// The connections that are left are closed; there is nobody to tell.
+		// The remaining connections are closed, and nothing can be done about an error.
 		_ = server.Close()
 	}
 }

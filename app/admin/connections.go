@@ -7,17 +7,16 @@ import (
 )
 
 const (
-	// maxConnections is how many connections a server has, and maxConnectionsPerHost how many of them
-	// may come from one host.
+	// maxConnections limits the connections of a server, and maxConnectionsPerHost those from one
+	// host.
 	maxConnections, maxConnectionsPerHost = 512, 128
-	// hostBits is how much of an IPv6 address names a host, which may choose the rest.
+	// hostBits is the prefix of an IPv6 address that identifies a host, which may choose the rest.
 	hostBits = 64
 )
 
-// limitConnections returns a listener that accepts a bounded number of connections. A connection of
-// a host that has too many is closed. When the server has too many, the host with the most of them
-// loses its oldest one to a host with fewer, so that no client can shut out the probes of the
-// kubelet.
+// limitConnections returns a listener with a limited number of connections. If a host has too many,
+// its new connection is closed. If the server has too many, the host with the most loses its oldest
+// one to a host with fewer, so that no client can lock out the kubelet's probes.
 func limitConnections(l net.Listener) net.Listener {
 	return &limitedListener{Listener: l, hosts: map[netip.Prefix][]*limitedConn{}}
 }
@@ -49,7 +48,7 @@ func (l *limitedListener) Accept() (net.Conn, error) {
 	}
 }
 
-// hostOf returns what connections are counted by. Addresses that aren't of IP are one host.
+// hostOf returns the key by which connections are counted. All non-IP addresses are one host.
 func hostOf(a net.Addr) netip.Prefix {
 	from, err := netip.ParseAddrPort(a.String())
 	if err != nil {
@@ -65,7 +64,7 @@ func hostOf(a net.Addr) netip.Prefix {
 	return host
 }
 
-// admit counts a connection, if it may stay. The victim, if there is one, has to be closed.
+// admit counts a connection, if it may stay. The victim, if any, has to be closed.
 func (l *limitedListener) admit(c *limitedConn) (victim *limitedConn, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -83,7 +82,7 @@ func (l *limitedListener) admit(c *limitedConn) (victim *limitedConn, ok bool) {
 	return victim, true
 }
 
-// ofGreediest returns the oldest connection of the host that has the most.
+// ofGreediest returns the oldest connection of the host with the most.
 func (l *limitedListener) ofGreediest() *limitedConn {
 	var most []*limitedConn
 	for _, conns := range l.hosts {
@@ -94,7 +93,7 @@ func (l *limitedListener) ofGreediest() *limitedConn {
 	return most[0]
 }
 
-// forget no longer counts a connection. It may be called again.
+// forget uncounts a connection. It is idempotent.
 func (l *limitedListener) forget(c *limitedConn) {
 	conns := l.hosts[c.host]
 	for i, other := range conns {

@@ -12,8 +12,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// newHandler returns a multiplexer of its own. Importing net/http/pprof registers the profiles on
-// the default one, which must not be reachable.
+// newHandler returns its own multiplexer, because importing net/http/pprof registers the profiles
+// on the default one, which must not be reachable.
 func newHandler(c Config) (http.Handler, error) {
 	metrics, err := metricsHandler(c)
 	if err != nil {
@@ -56,17 +56,17 @@ func bareHandler(c Config) *http.ServeMux {
 	return mux
 }
 
-// inTime cuts off clients that read their answer too slowly. They would hold one of the few
-// answers of /metrics.
+// inTime cuts off clients that read too slowly, because they would occupy one of the few slots of
+// /metrics.
 func inTime(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		// A writer that can't be cut off is not that of a connection.
+		// A writer without a deadline isn't a connection's.
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTimeout))
 		next.ServeHTTP(w, r)
 	})
 }
 
-// inAnyTime takes the limit away that an earlier request on the same connection has set.
+// inAnyTime removes the deadline that an earlier request on the same connection has set.
 func inAnyTime(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Time{}) // as above
@@ -74,8 +74,8 @@ func inAnyTime(next http.Handler) http.Handler {
 	})
 }
 
-// Metrics returns a handler of /metrics for few clients, without metrics of its own. One broken collector
-// doesn't hide the metrics of the others.
+// Metrics returns a handler of /metrics for few clients, without metrics of its own. A broken
+// collector doesn't hide the metrics of others.
 func Metrics(gatherer prometheus.Gatherer) http.Handler {
 	return promhttp.HandlerFor(gatherer, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError, MaxRequestsInFlight: maxScrapes})
 }
@@ -91,7 +91,7 @@ func metricsHandler(c Config) (h http.Handler, err error) {
 	if gatherer == nil {
 		gatherer = prometheus.NewRegistry()
 	}
-	// One broken collector must not hide the metrics of the others.
+	// A broken collector must not hide the metrics of others.
 	h = promhttp.HandlerFor(gatherer, promhttp.HandlerOpts{Registry: c.Registerer, ErrorHandling: promhttp.ContinueOnError, MaxRequestsInFlight: maxScrapes})
 	if c.Registerer != nil {
 		h = promhttp.InstrumentMetricHandler(c.Registerer, h)

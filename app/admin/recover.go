@@ -9,8 +9,8 @@ import (
 	"github.com/signpostd/signpost/internal/panics"
 )
 
-// NewPanics returns what counts and logs the panics of handlers. All servers of a process share one.
-// The registerer may be nil. NewPanics fails when the registerer refuses the metric.
+// NewPanics returns the reporter that counts and logs the panics of handlers, for all servers of a
+// process. The registerer may be nil. NewPanics fails if the registerer refuses the metric.
 func NewPanics(registerer prometheus.Registerer, log *slog.Logger) (*panics.Reporter, error) {
 	count := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "http_server_panics_total",
@@ -24,8 +24,8 @@ func NewPanics(registerer prometheus.Registerer, log *slog.Logger) (*panics.Repo
 	return panics.New(log, count), nil
 }
 
-// recovering answers a request whose handler panics with 500, and counts it for the path, which is a
-// pattern of ours. If a part of an answer is sent already, the connection is closed.
+// recovering responds with 500 if a handler panics, and counts that for path, which is a pattern of
+// ours. If a part of a response was sent already, the connection is closed.
 func recovering(reporter *panics.Reporter, path string, next http.Handler) http.Handler {
 	reporter.Expect(path)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -41,7 +41,7 @@ func recovering(reporter *panics.Reporter, path string, next http.Handler) http.
 	})
 }
 
-// tracked is a writer that knows whether an answer was begun.
+// tracked is a writer that knows whether the response was started.
 type tracked struct {
 	http.ResponseWriter
 	begun bool

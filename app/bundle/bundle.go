@@ -17,41 +17,41 @@ import (
 	"github.com/signpostd/signpost/app/output"
 )
 
-// The limits of a bundle. What is beyond is cut, and the file errors.txt says so.
+// Limits of a bundle. Larger content is cut, and errors.txt says so.
 const (
-	// maxFile is the most bytes of a file, and maxTotal of all.
+	// maxFile limits a file and maxTotal all files, in bytes.
 	maxFile  = 16 << 20
 	maxTotal = 128 << 20
-	// maxLog is the most bytes of the log of a container, and maxLines the most lines.
+	// maxLog and maxLines limit the log of a container, in bytes and lines.
 	maxLog   = 4 << 20
 	maxLines = 20000
-	// maxEvents is how many Events of a namespace are kept.
+	// maxEvents limits the Events of a namespace.
 	maxEvents = 500
-	// maxName is the longest name of a file.
+	// maxName limits the name of a file.
 	maxName = 200
 )
 
-// Source is where the contents of a bundle come from.
+// Source is the input of a bundle.
 type Source struct {
-	// Look asks the processes.
+	// Look queries the processes.
 	Look *inspectclient.Client
 	// API is a client of the API server, and Pods are those of Signpost. Without pods nothing is read
 	// from the API server.
 	API  kubernetes.Interface
 	Pods []*corev1.Pod
-	// Secrets are the names of flags with secrets.
+	// Secrets are the names of secret flags.
 	Secrets []string
 	Now     time.Time
 }
 
-// Summary is what a bundle has.
+// Summary describes a written bundle.
 type Summary struct {
 	Files  []string `json:"files"`
 	Errors []string `json:"errors"`
 }
 
-// Write writes a bundle as a compressed tar file. What can't be had is listed in it, in errors.txt; an
-// error is returned if nothing could be had, or if the file can't be written.
+// Write writes a bundle as a compressed tar file. Failed parts are listed in errors.txt. An error
+// is returned only if everything failed, or if the file can't be written.
 func Write(ctx context.Context, w io.Writer, s Source) (Summary, error) {
 	files := append(s.Look.Everything(ctx), s.cluster(ctx)...)
 	masks := newMasks(s.Secrets, s.Pods)
@@ -92,7 +92,7 @@ func (a *archive) fail(format string, args ...any) {
 	a.summary.Errors = append(a.summary.Errors, string(text[:min(len(text), most)]))
 }
 
-// add adds a file, without secrets and no longer than the limits.
+// add adds a file, with secrets masked and cut to the limits.
 func (a *archive) add(name string, text []byte) error {
 	name = fileName(name)
 	if room := min(maxFile, maxTotal-a.total); len(text) > room {
@@ -112,7 +112,7 @@ func (a *archive) add(name string, text []byte) error {
 	return nil
 }
 
-// fileName returns a name that leads nowhere else. Names of processes may be what others say.
+// fileName returns a name without path elements. The names of processes are untrusted.
 func fileName(name string) string {
 	name = strings.Map(func(r rune) rune {
 		if r == '/' || r == '.' || r == '-' || r == '_' || (r >= '0' && r <= '9') || (r >= 'a' && r <= 'z') || (r >= 'A' && r <= 'Z') {

@@ -13,8 +13,8 @@ import (
 	"github.com/signpostd/signpost/app/inspectclient"
 )
 
-// cluster returns what the API server knows of the pods: themselves, their logs, and the Leases and
-// Events of their namespaces.
+// cluster reads from the API server the pods, their logs, and the Leases and Events of their
+// namespaces.
 func (s *Source) cluster(ctx context.Context) []inspectclient.File {
 	if s.API == nil || len(s.Pods) == 0 {
 		return nil

@@ -1,12 +1,7 @@
-// Package bundle collects what somebody needs who looks for the cause of a problem elsewhere, as a
-// tar file: what all processes of Signpost say, their metrics and settings, and their pods, logs,
-// Leases and Events. It has no secrets: those that can be told are masked, and text that looks like
-// one is, too.
-//
-// The command bundle calls [Write].
-//
-// bundle.go has the file and its limits, cluster.go what is read from the API server, and redact.go
-// what is masked.
+// Package bundle collects diagnostics into a tar file for somebody who looks for a problem's cause
+// elsewhere: the inspection API of all processes of Signpost, their metrics and settings, and their
+// pods, logs, Leases and Events. Known secrets are masked, and so is text that looks like one. The
+// command bundle calls [Write].
 //
 // # Concurrency
 //

@@ -5,17 +5,17 @@ import (
 	"regexp"
 )
 
-// mask stands for a secret.
+// mask replaces a secret.
 const mask = "***"
 
-// secretWords are what names of secrets have in them.
+// secretWords are parts of secrets' names.
 const secretWords = `secret|token|passw|passphrase|pwd|api[-_]?key|aes[-_]?key|account[-_]?key|access[-_]?key|private[-_]?key|shared[-_]?key|` +
 	`key[-_]?data|[-_]key\b|credential|signature|authorization|cookie|connection[-_]?string|[-_]dsn\b|hmac|tsig`
 
-// secretName is a name of a secret.
+// secretName matches the name of a secret.
 var secretName = regexp.MustCompile(`(?i)` + secretWords + `|\bpass\b|\bdsn\b|\bsig\b|\bkey\b`)
 
-// secretTexts are forms of text that are secrets, whatever their name is.
+// secretTexts match secrets by their format.
 var secretTexts = []*regexp.Regexp{
 	regexp.MustCompile(`(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)`),
 	regexp.MustCompile(`LS0tLS1CRUdJTi[A-Za-z0-9+/=_-]*`), // PEM in base64
@@ -24,16 +24,16 @@ var secretTexts = []*regexp.Regexp{
 	regexp.MustCompile(`\b(?:gh[a-z]_|github_pat_|glpat-|xox[a-z]-|sk_live_|hvs\.|AIza|ya29\.|dop_v1_)[A-Za-z0-9_.-]{10,}`),
 }
 
-// secretRests are forms of text whose rest after the first group is a secret.
+// secretRests match text whose rest after the first group is a secret.
 var secretRests = []*regexp.Regexp{
-	// The user and the password of a URL may have any characters, also those that should be escaped.
+	// User and password of a URL may have any characters, even unescaped ones.
 	regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.-]*://)[^\s"'<>\\]*@`),
 	regexp.MustCompile(`((?i:authorization)\\*["']?\s*[:=]\s*\\*["'\[]?)[^\r\n"'\\\]]+`),
 	regexp.MustCompile(`(\b(?i:bearer|basic|negotiate|digest|ntlm)\s+)[A-Za-z0-9+/=._~-]{8,}`),
 }
 
-// named finds a name of a secret and what is between it and the value. The groups are the name with
-// the quotes that it may have, and what separates it.
+// named matches a secret's name and what separates it from the value. The groups are the name with
+// its quotes, and the separator.
 var named = []*regexp.Regexp{
 	// password: x, "api_key": "x", \"api_key\":\"x\", password = x, password => x, X-Api-Key: x
 	regexp.MustCompile(`(?i)((?:[\w.-]*(?:` + secretWords + `)[\w.-]*|\b(?:pass|dsn|sig|key))\\*["']?)([ \t]*(?::=|=>|=|:)[ \t]*)`),
@@ -43,15 +43,15 @@ var named = []*regexp.Regexp{
 	regexp.MustCompile(`\b((?:secret|password|passphrase|token))([ \t]+)\\*["']`),
 }
 
-// harmlessName is what comes after names of things that only belong to a secret.
+// harmlessName matches suffixes of names that only refer to a secret.
 var harmlessName = regexp.MustCompile(`(?i)(?:file|path|dir|name|ref|refs|seconds|duration|enabled|total|reviews|expiration|volumes?|mounts?)\\*["']?$`)
 
-// harmlessValue is a value that is no secret.
+// harmlessValue matches values that are no secrets.
 var harmlessValue = regexp.MustCompile(`^(?:true|false|null|nil|none|yes|no|[0-9]{1,5}|\**)$`)
 
 func isHarmlessValue(value string) bool { return harmlessValue.MatchString(value) }
 
-// maskForms masks what looks like a secret.
+// maskForms masks text that looks like a secret.
 func maskForms(text []byte) []byte {
 	for _, form := range secretTexts {
 		text = form.ReplaceAll(text, []byte(mask))
@@ -82,13 +82,13 @@ func maskNamed(text []byte, form *regexp.Regexp) []byte {
 		quote := closingQuote(name)
 		value := valueAt(text, from, quote != nil, text[done+at[4]:from])
 		if harmlessName.Match(name) || harmlessValue.Match(text[value.from:value.to]) {
-			// The value may have names in it.
+			// The value may contain names.
 			out.Write(text[done:from])
 			done = from
 			continue
 		}
 		out.Write(text[done:value.from])
-		// In JSON a number and a list become texts, so that it stays JSON.
+		// In JSON a number and a list become strings, so that the JSON stays valid.
 		if before := text[value.from-1]; before == '"' || before == '\'' {
 			quote = nil
 		}
@@ -101,8 +101,7 @@ func maskNamed(text []byte, form *regexp.Regexp) []byte {
 	return out.Bytes()
 }
 
-// closingQuote returns the quote at the end of a name, with the backslashes before it; nil if it has
-// none.
+// closingQuote returns the quote at the end of a name, with its backslashes, or nil.
 func closingQuote(name []byte) []byte {
 	end := len(name) - 1
 	if end < 0 || name[end] != '"' && name[end] != '\'' {
@@ -117,8 +116,8 @@ func closingQuote(name []byte) []byte {
 // span is a part of a text.
 type span struct{ from, to int }
 
-// valueAt returns where the value is that begins at from, behind a name and a separator. An object has
-// no value of its own.
+// valueAt returns the value at from, behind a name and a separator. An object has no value of its
+// own.
 func valueAt(text []byte, from int, quotedName bool, separator []byte) span {
 	at := from
 	for at < len(text) && text[at] == '\\' {
@@ -145,8 +144,8 @@ func valueAt(text []byte, from int, quotedName bool, separator []byte) span {
 	}
 }
 
-// quotedEnd returns where a quoted text ends: at its quote with as many backslashes before it as
-// the opening one has. Quotes inside have more. A text that isn't closed ends with its line.
+// quotedEnd returns the end of a quoted text: its quote with as many backslashes as the opening
+// one. Nested quotes have more. An unclosed text ends with its line.
 func quotedEnd(text []byte, from int, quote byte, level int) int {
 	backslashes := 0
 	for i := from; i < len(text); i++ {
@@ -173,10 +172,10 @@ func untilAny(text []byte, from int, chars string) int {
 	return len(text)
 }
 
-// stringEnd is the end of a text in JSON.
+// stringEnd matches the end of a JSON string.
 var stringEnd = regexp.MustCompile(`\\*"[ \t]*[,}\]]`)
 
-// restEnd returns where the line ends, or the text in JSON that the line is in.
+// restEnd returns the end of the line, or of the JSON string that contains it.
 func restEnd(text []byte, from int) int {
 	end := untilAny(text, from, "\r\n")
 	if at := stringEnd.FindIndex(text[from:end]); at != nil {
@@ -185,8 +184,8 @@ func restEnd(text []byte, from int) int {
 	return end
 }
 
-// blockEnd returns where a block of YAML ends that begins at from: at the first line that isn't
-// indented more than the line of its name.
+// blockEnd returns the end of a YAML block that begins at from: the first line that isn't indented
+// more than the line of its name.
 func blockEnd(text []byte, from int) int {
 	line := text[bytes.LastIndexByte(text[:from], '\n')+1:]
 	indent := len(line) - len(bytes.TrimLeft(line, " "))

@@ -9,16 +9,16 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// shortest is the least number of bytes of a secret that is looked for everywhere: shorter ones are
-// parts of words.
+// shortest is the minimum length of a secret that is searched for everywhere, because shorter ones
+// are parts of words.
 const shortest = 6
 
-// masks replaces secrets.
+// masks replaces known secrets.
 type masks struct{ values [][]byte }
 
-// newMasks finds the secrets that pods have in their arguments and variables: the values of flags that
-// are known to have a secret or whose name says it, and the values of all variables but those that
-// are known to be harmless.
+// newMasks collects the secrets in the arguments and variables of pods: the values of flags that
+// are secret or whose name says so, and the values of all variables except those known to be
+// harmless.
 func newMasks(flags []string, pods []*corev1.Pod) *masks {
 	m := &masks{}
 	for _, pod := range pods {
@@ -33,7 +33,7 @@ func newMasks(flags []string, pods []*corev1.Pod) *masks {
 			}
 		}
 	}
-	// The longest first: one may be a part of another.
+	// Longest first, because one may be a part of another.
 	slices.SortFunc(m.values, func(a, b []byte) int { return len(b) - len(a) })
 	return m
 }
@@ -44,13 +44,13 @@ func (m *masks) add(value string) {
 	}
 }
 
-// harmlessVariable has the names of variables whose values are no secrets. They would be masked in all
-// files otherwise, where somebody looks for the name of a pod or a path.
+// harmlessVariable matches variables whose values are no secrets. Masking them would hide pod names
+// and paths in all files.
 var harmlessVariable = regexp.MustCompile(`^(?:KUBERNETES_.*|(?:POD|NODE|HOST|CLUSTER|CONTAINER)_?(?:NAME|NAMESPACE|IP|IPS|UID)?|HOSTNAME|NAMESPACE|SERVICE_ACCOUNT(?:_NAME)?|` +
 	`GO[A-Z]+|PATH|HOME|USER|SHELL|PWD|TERM|TMPDIR|TZ|LANG|LC_.*|SSL_CERT_(?:DIR|FILE)|LOG_(?:LEVEL|FORMAT)|AWS_(?:DEFAULT_)?REGION|AWS_ROLE_ARN|AWS_PROFILE|.*_FILE|.*_PATH|.*_DIR)$`)
 
-// isHarmlessVariable reports whether a variable is known to have no secret. Those of ExternalDNS are
-// flags.
+// isHarmlessVariable reports whether a variable is known not to be secret. Variables of ExternalDNS
+// are flags.
 func isHarmlessVariable(name, value string, flags []string) bool {
 	if isHarmlessValue(value) {
 		return true
@@ -61,7 +61,7 @@ func isHarmlessVariable(name, value string, flags []string) bool {
 	return harmlessVariable.MatchString(name)
 }
 
-// isSecret reports whether a flag or a variable has a secret. Names of files don't.
+// isSecret reports whether a flag or a variable is secret. Names of files aren't.
 func isSecret(name string, flags []string) bool {
 	flag := strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(name, "EXTERNAL_DNS_"), "_", "-"))
 	if strings.HasSuffix(flag, "-file") {
@@ -70,7 +70,7 @@ func isSecret(name string, flags []string) bool {
 	return slices.Contains(flags, flag) || secretName.MatchString(name)
 }
 
-// secretArguments returns the values of flags with secrets.
+// secretArguments returns the values of secret flags.
 func secretArguments(arguments, flags []string) []string {
 	var values []string
 	for i, argument := range arguments {
@@ -86,7 +86,7 @@ func secretArguments(arguments, flags []string) []string {
 	return values
 }
 
-// mask returns the text without secrets: without those of the pods, and without what looks like one.
+// mask returns the text with the secrets of the pods, and text that looks like a secret, masked.
 func (m *masks) mask(text []byte) []byte {
 	for _, value := range m.values {
 		text = bytes.ReplaceAll(text, value, []byte(mask))
@@ -103,7 +103,7 @@ func containers(pod *corev1.Pod) []corev1.Container {
 }
 
 // masked returns a pod without the values of variables, and without annotations, which may repeat
-// all of these. Arguments are masked in the text.
+// them. Arguments are masked in the text.
 func masked(pod *corev1.Pod) *corev1.Pod {
 	pod = pod.DeepCopy()
 	pod.ManagedFields, pod.Annotations = nil, nil

@@ -11,41 +11,41 @@ import (
 	"github.com/signpostd/signpost/internal/sanitize"
 )
 
-// State is what a result says of what it is about.
+// State is the severity of a result.
 type State string
 
-// The states, from good to bad. A report with Failed has the exit code 1, one with Unknown has 2
-// unless it has Failed, and any other has 0.
+// States, from good to bad. The exit code of a report is 1 with any Failed, else 2 with any
+// Unknown, else 0.
 const (
-	// OK is for what is as it has to be.
+	// OK is for correct results.
 	OK State = "ok"
-	// Note is for what is worth knowing, and nothing is wrong with.
+	// Note is for information that is no problem.
 	Note State = "note"
-	// Warning is for what works in part, or may harm later.
+	// Warning is for something that works partly, or may do harm later.
 	Warning State = "warning"
-	// Unknown is for what couldn't be found out.
+	// Unknown is for a check that couldn't be completed.
 	Unknown State = "unknown"
-	// Failed is for what is wrong.
+	// Failed is for a problem.
 	Failed State = "failed"
 )
 
-// Result is one thing that was found.
+// Result is one finding.
 type Result struct {
 	State State `json:"state"`
-	// Text is one sentence without a full stop, and Hint says what to do; it may be empty.
+	// Text is one sentence without a full stop. Hint says what to do, and may be empty.
 	Text string `json:"text"`
 	Hint string `json:"hint,omitempty"`
 }
 
-// Check finds something out.
+// Check is one check.
 type Check struct {
 	// Group is the heading of its results. Checks of one group follow each other.
 	Group string
-	// About says, for a message, what is looked at, such as "the rights of dns".
+	// About describes the check in messages, such as "the rights of dns".
 	About string
-	// AskAPI is true for a check that asks the API server. It isn't run where that can't be reached.
+	// AskAPI is true if the check needs the API server. It is skipped if that is unreachable.
 	AskAPI bool
-	// Run returns what was found. It must return soon after its context has ended.
+	// Run returns the findings. It must return soon after its context has ended.
 	Run func(context.Context) []Result
 }
 
@@ -55,13 +55,13 @@ type Group struct {
 	Results []Result `json:"results"`
 }
 
-// Report is what a list of checks has found.
+// Report is the result of checks.
 type Report struct {
 	Groups []Group `json:"groups"`
 }
 
-// Run runs checks at the same time, each for at most the limit. The first check says whether the API
-// server can be reached: those that ask it wait for it, and are not run if it isn't OK.
+// Run runs checks in parallel, each with a time limit. The first check tests the connection to the
+// API server: those that need it wait for it, and are skipped if it isn't OK.
 func Run(ctx context.Context, checks []Check, limit time.Duration) Report {
 	found := make([][]Result, len(checks))
 	reachable := make(chan struct{})
@@ -90,7 +90,7 @@ func Run(ctx context.Context, checks []Check, limit time.Duration) Report {
 	return report
 }
 
-// runOne runs a check. One that doesn't return in time is left behind, and what it finds is dropped.
+// runOne runs a check. If it doesn't return in time, its result is dropped.
 func runOne(ctx context.Context, c Check, limit time.Duration) []Result {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -101,7 +101,7 @@ func runOne(ctx context.Context, c Check, limit time.Duration) []Result {
 		return found
 	case <-ctx.Done():
 	}
-	// It has been told to end, and may do so with something to say.
+	// The check was cancelled, and may still return a result.
 	patience := time.NewTimer(time.Second)
 	defer patience.Stop()
 	select {
@@ -127,7 +127,7 @@ func (r *Report) add(group string, results []Result) {
 	r.Groups = append(r.Groups, Group{Name: group, Results: results})
 }
 
-// Count returns how many results have a state.
+// Count returns the number of results with a state.
 func (r *Report) Count(state State) int {
 	n := 0
 	for _, g := range r.Groups {
@@ -140,8 +140,8 @@ func (r *Report) Count(state State) int {
 	return n
 }
 
-// ExitCode returns 0 if everything is fit to run, 1 if something is wrong, and 2 if something
-// couldn't be found out.
+// ExitCode returns 0 if nothing is wrong, 1 if something is, and 2 if a check couldn't be
+// completed.
 func (r *Report) ExitCode() int {
 	switch {
 	case r.Count(Failed) > 0:
@@ -153,17 +153,17 @@ func (r *Report) ExitCode() int {
 	}
 }
 
-// longest is the most of an error that is shown: servers write some of it.
-const longest = 400
+// maxReason limits a displayed error, because servers write parts of it.
+const maxReason = 400
 
-// reason returns an error in one line, without what can't be printed and with a limited length.
+// reason returns an error on one line, without unprintable characters and with limited length.
 func reason(err error) string {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return "no answer in time"
 	}
 	text := strings.Join(strings.Fields(strings.ToValidUTF8(err.Error(), "?")), " ")
-	if len(text) > longest {
-		text = strings.ToValidUTF8(text[:longest], "") + "…"
+	if len(text) > maxReason {
+		text = strings.ToValidUTF8(text[:maxReason], "") + "…"
 	}
 	for _, r := range text {
 		if r < ' ' || r == 0x7f {

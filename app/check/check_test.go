@@ -120,7 +120,7 @@ func TestReason(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"a\nb\x1b[31mc", strings.Repeat("x", 10000), "\xff\xfe", "a\u0085b"} {
 		got := reason(errors.New(text))
-		if len(got) > 2*longest || strings.ContainsAny(got, "\n\x1b") || !utf8.ValidString(got) {
+		if len(got) > 2*maxReason || strings.ContainsAny(got, "\n\x1b") || !utf8.ValidString(got) {
 			t.Errorf("reason(%.20q) = %q", text, got)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/signpostd/signpost/internal/sanitize"
 )
 
-// unreachable is the check of an API server that nobody has named.
+// unreachable is the check without any configured API server.
 func (s Subject) unreachable(context.Context) []Result {
 	return []Result{{State: Unknown, Text: "nothing says where the API server is: " + reason(s.Unreachable), Hint: "name a kubeconfig with --kubeconfig, or another --context"}}
 }
@@ -27,9 +27,9 @@ func (a asked) reach(ctx context.Context) []Result {
 	case apierrors.IsForbidden(err):
 		return []Result{{State: OK, Text: fmt.Sprintf("the API server %s answers", host)}}
 	case err != nil:
-		return []Result{{State: Unknown, Text: fmt.Sprintf("the API server %s can't be reached: %s", host, reason(err)), Hint: "look at the address in the kubeconfig, and at what is between here and there"}}
+		return []Result{{State: Unknown, Text: fmt.Sprintf("the API server %s can't be reached: %s", host, reason(err)), Hint: "check the address in the kubeconfig, and the network and firewalls on the way"}}
 	case json.Unmarshal(text, &info) != nil || info.GitVersion == "":
-		return []Result{{State: Unknown, Text: fmt.Sprintf("what answers at %s is no API server", host), Hint: "look at the address in the kubeconfig"}}
+		return []Result{{State: Unknown, Text: fmt.Sprintf("the server at %s is not an API server", host), Hint: "check the address in the kubeconfig"}}
 	default:
 		return []Result{{State: OK, Text: fmt.Sprintf("the API server %s answers: %s", host, sanitize.Name(info.GitVersion))}}
 	}

@@ -210,10 +210,10 @@ func TestInstalled(t *testing.T) {
 	at := namespace + "/signpost-controllers"
 	eventually(t, s, "installation", []string{
 		"note no pod of Signpost runs yet: none in all namespaces has the label app.kubernetes.io/name=signpost",
-		"ok nobody else leads controllers by the Lease " + at,
+		"ok controllers has no other leader by the Lease " + at,
 	})
 	api.Apply(t, pod("one", label, "", `{phase: Running, conditions: [{type: Ready, status: "True"}]}`), namespace)
-	eventually(t, s, "installation", []string{"ok 1 of 1 pods of Signpost are ready", "warning nobody leads controllers by the Lease " + at})
+	eventually(t, s, "installation", []string{"ok 1 of 1 pods of Signpost are ready", "warning controllers has no leader by the Lease " + at})
 	lease(t, api.Cluster, namespace, "signpost-controllers", "one_abc", 0)
 	api.Apply(t, pod("two", label, "", `{phase: Pending, conditions: [{type: Ready, status: "False"}], containerStatuses: [{name: main, image: none, imageID: "", ready: false, restartCount: 3, state: {waiting: {reason: CrashLoopBackOff}}}]}`), namespace)
 	eventually(t, s, "installation", []string{
@@ -241,7 +241,7 @@ func TestLeases(t *testing.T) {
 		want string
 	}{
 		"held":    {want: "note old_1 leads dns by the Lease AT, and renewed it "},
-		"expired": {ago: time.Hour, want: "ok nobody else leads dns by the Lease AT"},
+		"expired": {ago: time.Hour, want: "ok dns has no other leader by the Lease AT"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -263,7 +263,7 @@ func TestWriters(t *testing.T) {
 	api := kubetest.StartOwn(t, kubetest.Options{})
 	namespace := api.Namespace(t)
 	s := subjectOf(api.Config, wholeConfig(t, namespace, settings.ControllersSection), types.NamespacedName{Namespace: namespace, Name: "signpost"})
-	const nobody = "ok nobody else has written an EndpointSlice that is there and that Signpost would write"
+	const nobody = "ok no other program wrote an existing EndpointSlice that Signpost would write"
 	eventually(t, s, "other writers", []string{nobody})
 	lease(t, api.Cluster, "kube-system", "kube-controller-manager", "host_1", 0)
 	slices := api.Client.DiscoveryV1().EndpointSlices(namespace)

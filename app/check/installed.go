@@ -20,13 +20,13 @@ import (
 )
 
 const (
-	// podLabel is the label of the pods of Signpost.
+	// podLabel is the label of Signpost's pods.
 	podLabel = "app.kubernetes.io/name=signpost"
-	// mostPods is how many pods are looked at, which is far more than anybody runs.
-	mostPods = 100
+	// maxPods limits the pods that are read, far above any installation.
+	maxPods = 100
 )
 
-// installed looks at the pods of Signpost, and at who leads.
+// installed checks the pods of Signpost and leader election.
 func (a asked) installed(ctx context.Context) []Result {
 	pods, results := a.pods(ctx)
 	for _, e := range a.elections() {
@@ -35,10 +35,10 @@ func (a asked) installed(ctx context.Context) []Result {
 	return results
 }
 
-// pods returns the pods of Signpost, and what is to be said of them.
+// pods returns the pods of Signpost, and results about them.
 func (a asked) pods(ctx context.Context) ([]corev1.Pod, []Result) {
 	where := "all namespaces"
-	options := metav1.ListOptions{LabelSelector: podLabel, Limit: mostPods}
+	options := metav1.ListOptions{LabelSelector: podLabel, Limit: maxPods}
 	list, err := a.own.CoreV1().Pods("").List(ctx, options)
 	if apierrors.IsForbidden(err) {
 		where = "the namespace " + a.Account.Namespace
@@ -87,13 +87,13 @@ func notReady(pod corev1.Pod) (why string, ok bool) {
 	return "it is " + sanitize.Name(cmp.Or(string(pod.Status.Phase), "new")), true
 }
 
-// election is one that a role takes part in.
+// election is a leader election that a role takes part in.
 type election struct {
 	section string
 	lease   settings.Leader
 }
 
-// elections returns those that the roles take part in.
+// elections returns the leader elections of the roles.
 func (a asked) elections() []election {
 	var all []election
 	if a.Config.DestinationWrites() && a.Config.Destination.Leader.Elect {
@@ -108,15 +108,15 @@ func (a asked) elections() []election {
 	return all
 }
 
-// leads says who leads by a Lease.
+// leads checks the holder of a Lease.
 func (a asked) leads(ctx context.Context, e election, pods []corev1.Pod) Result {
 	at := e.lease.ResourceNamespace + "/" + e.lease.ResourceName
 	lease, err := a.own.CoordinationV1().Leases(e.lease.ResourceNamespace).Get(ctx, e.lease.ResourceName, metav1.GetOptions{})
 	switch {
 	case apierrors.IsForbidden(err):
-		return Result{State: Note, Text: fmt.Sprintf("who leads %s isn't known, because you may not get the Lease %s", e.section, at)}
+		return Result{State: Note, Text: fmt.Sprintf("the leader of %s is unknown, because you may not get the Lease %s", e.section, at)}
 	case err != nil && !apierrors.IsNotFound(err):
-		return Result{State: Unknown, Text: fmt.Sprintf("who leads %s by the Lease %s: %s", e.section, at, reason(err))}
+		return Result{State: Unknown, Text: fmt.Sprintf("the leader of %s by the Lease %s is unknown: %s", e.section, at, reason(err))}
 	}
 	if e.section == settings.DNSSection && err == nil {
 		if result, found := a.unled(lease, at); found {
@@ -129,9 +129,9 @@ func (a asked) leads(ctx context.Context, e election, pods []corev1.Pod) Result 
 	}
 	switch {
 	case holder == "" && len(pods) > 0:
-		return Result{State: Warning, Text: fmt.Sprintf("nobody leads %s by the Lease %s", e.section, at), Hint: "a pod takes it once it has read everything; /ready and the log of each say why it doesn't"}
+		return Result{State: Warning, Text: fmt.Sprintf("%s has no leader by the Lease %s", e.section, at), Hint: "a pod becomes the leader once its caches are filled; /ready and the log of each pod say why it doesn't"}
 	case holder == "":
-		return Result{State: OK, Text: fmt.Sprintf("nobody else leads %s by the Lease %s", e.section, at)}
+		return Result{State: OK, Text: fmt.Sprintf("%s has no other leader by the Lease %s", e.section, at)}
 	case holds(pods, holder):
 		return Result{State: OK, Text: fmt.Sprintf("%s leads %s by the Lease %s", sanitize.Name(holder), e.section, at)}
 	case len(pods) > 0:
@@ -147,7 +147,7 @@ func (a asked) leads(ctx context.Context, e election, pods []corev1.Pod) Result 
 	}
 }
 
-// holderOf returns who holds a Lease, and since when it was not renewed; empty for nobody.
+// holderOf returns the holder of a Lease, and since when it has not been renewed; empty for none.
 func holderOf(lease *coordinationv1.Lease) (holder string, since time.Duration) {
 	if lease.Spec.HolderIdentity == nil || lease.Spec.RenewTime == nil || lease.Spec.LeaseDurationSeconds == nil {
 		return "", 0
@@ -159,8 +159,8 @@ func holderOf(lease *coordinationv1.Lease) (holder string, since time.Duration) 
 	return *lease.Spec.HolderIdentity, since
 }
 
-// unled finds publishers of the config for which nobody would publish, because somebody else leads for other
-// ones by the same Lease.
+// unled finds publishers of the config that aren't published, because another configuration leads
+// by the same Lease.
 func (a asked) unled(lease *coordinationv1.Lease, at string) (Result, bool) {
 	holder, _ := holderOf(lease)
 	leadsFor, known := leader.LeadsFor(lease)
@@ -173,7 +173,7 @@ func (a asked) unled(lease *coordinationv1.Lease, at string) (Result, bool) {
 	}
 	return Result{
 		State: Failed,
-		Text: fmt.Sprintf("nobody would publish for the publishers %s: %s leads by the Lease %s for other publishers or settings (%s)",
+		Text: fmt.Sprintf("nothing would be published for the publishers %s: %s leads by the Lease %s for other publishers or settings (%s)",
 			listed(unled), sanitize.Name(holder), at, listed(led)),
 		Hint: "if that is another installation, give this one a Lease of its own: dns.leaderElection.resourceName, or --leader-elect-resource-name; if it is this one, give it this config",
 	}, true
@@ -192,8 +192,8 @@ func listed(names []string) string {
 	return strings.Join(shown, ", ")
 }
 
-// holds reports whether the holder of a Lease is one of the pods: its name is that of the host, with
-// more after an underscore.
+// holds reports whether the holder of a Lease is one of the pods: its name is the hostname, with a
+// suffix after an underscore.
 func holds(pods []corev1.Pod, holder string) bool {
 	host, _, _ := strings.Cut(holder, "_")
 	return slices.ContainsFunc(pods, func(p corev1.Pod) bool { return p.Name == host || (p.Spec.HostNetwork && p.Spec.NodeName == host) })

@@ -17,16 +17,16 @@ import (
 	"github.com/signpostd/signpost/kube/kinds"
 )
 
-// kind is a kind of objects that something reads.
+// kind is a kind of objects that a role reads.
 type kind struct {
 	schema.GroupVersionResource
-	// readers are who reads it. asked is true if one of them was asked for by name, or can't do
-	// without.
+	// readers are the tables and sources that read it. asked is true if one was configured explicitly,
+	// or requires it.
 	readers []string
 	asked   bool
 }
 
-// readKinds returns the kinds that the tables and the sources of the roles read, each once.
+// readKinds returns the kinds that the tables and sources of the roles read, each once.
 func (a asked) readKinds() []*kind {
 	var all []*kind
 	add := func(r schema.GroupVersionResource, reader string, asked bool) {
@@ -60,7 +60,7 @@ func (a asked) readKinds() []*kind {
 	if a.Config.RunsDNS {
 		for _, p := range a.Config.DNS.Publishers {
 			for _, read := range p.Reads() {
-				// Whoever names a source wants its records.
+				// A configured source is wanted.
 				add(read.Kind.GroupVersion().WithResource(read.Plural), "--source="+read.Source, true)
 			}
 			if p.OwnsByObjects() {
@@ -71,7 +71,7 @@ func (a asked) readKinds() []*kind {
 	return all
 }
 
-// kinds finds out which of the kinds that are read the cluster has.
+// kinds checks which of the required kinds the cluster has.
 func (a asked) kinds(ctx context.Context) []Result {
 	read := a.readKinds()
 	served := map[schema.GroupVersion]map[string]bool{}
@@ -102,7 +102,7 @@ func (a asked) kinds(ctx context.Context) []Result {
 	return results
 }
 
-// missing says what a kind that the cluster lacks means.
+// missing describes the consequences of a missing kind.
 func (a asked) missing(ctx context.Context, k *kind) (Result, error) {
 	versions, err := a.versions(ctx, k.Group)
 	if err != nil {
@@ -131,7 +131,7 @@ func (a asked) missing(ctx context.Context, k *kind) (Result, error) {
 	return result, nil
 }
 
-// othersThatServe returns the versions, of those that the cluster has of a group, in which it has a kind that is read in another one.
+// othersThatServe returns the other versions of a group in which the cluster has a missing kind.
 func (a asked) othersThatServe(ctx context.Context, k *kind, versions []string) (others []string, err error) {
 	for _, version := range versions {
 		names, err := a.served(ctx, schema.GroupVersion{Group: k.Group, Version: version})
@@ -145,8 +145,7 @@ func (a asked) othersThatServe(ctx context.Context, k *kind, versions []string) 
 	return others, nil
 }
 
-// served returns the names of the resources of a group and version; none if there is no such
-// version.
+// served returns the resources of a group and version; none if there is no such version.
 func (a asked) served(ctx context.Context, gv schema.GroupVersion) (map[string]bool, error) {
 	path := "/apis/" + gv.String()
 	if gv.Group == "" {
@@ -163,7 +162,7 @@ func (a asked) served(ctx context.Context, gv schema.GroupVersion) (map[string]b
 	return names, nil
 }
 
-// versions returns the versions of a group that the API server has, the preferred one first.
+// versions returns the versions of a group in the API server, the preferred one first.
 func (a asked) versions(ctx context.Context, group string) ([]string, error) {
 	var served metav1.APIGroup
 	if err := a.get(ctx, "/apis/"+group, &served); err != nil {
@@ -176,7 +175,8 @@ func (a asked) versions(ctx context.Context, group string) ([]string, error) {
 	return versions, nil
 }
 
-// get reads a document of the API server into a value, which stays as it is if there is none.
+// get reads a document of the API server into a value, which stays unchanged if the document is
+// missing.
 func (a asked) get(ctx context.Context, path string, into any) error {
 	text, err := a.own.Discovery().RESTClient().Get().AbsPath(path).SetHeader("Accept", "application/json").Do(ctx).Raw()
 	if apierrors.IsNotFound(err) {

@@ -11,11 +11,11 @@ import (
 	"github.com/signpostd/signpost/app/output"
 )
 
-// The formats of a report.
+// Formats of a report.
 const (
-	// FormatTable has everything, under headings.
+	// FormatTable shows all results, with headings.
 	FormatTable = "table"
-	// FormatShort has only what isn't OK.
+	// FormatShort shows only results that aren't OK.
 	FormatShort = "short"
 	FormatJSON  = "json"
 	FormatYAML  = "yaml"
@@ -24,7 +24,6 @@ const (
 // Colors says whether a report is colored.
 type Colors int
 
-// The choices of colors.
 const (
 	NoColors Colors = iota
 	ANSIColors
@@ -49,7 +48,7 @@ func (r *Report) Write(w io.Writer, format string, colors Colors) error {
 		_, err = w.Write(text)
 	}
 	if err != nil {
-		return fmt.Errorf("write what was found: %w", err)
+		return fmt.Errorf("write the report: %w", err)
 	}
 	return nil
 }
@@ -57,7 +56,7 @@ func (r *Report) Write(w io.Writer, format string, colors Colors) error {
 // document is a report in JSON and YAML. Later versions may add fields, but never rename or remove
 // any.
 type document struct {
-	// Result is "fit", "failed" or "unknown", as the exit code.
+	// Result is "fit", "failed" or "unknown", like the exit code.
 	Result string  `json:"result"`
 	Groups []Group `json:"groups"`
 }
@@ -76,7 +75,7 @@ func (c Colors) paint(state State, text string) string {
 	return "\x1b[" + shades[state] + "m" + text + "\x1b[0m"
 }
 
-// table returns a report for people to read.
+// table returns a report for users.
 func (r *Report) table(format string, colors Colors) string {
 	var b strings.Builder
 	for _, g := range r.Groups {
@@ -90,7 +89,7 @@ func (r *Report) table(format string, colors Colors) string {
 				fmt.Fprintln(&b, output.Clean(g.Name))
 			}
 			fmt.Fprintf(&b, "  %s  %s\n", colors.paint(result.State, fmt.Sprintf("%-7s", result.State)), output.Escape(result.Text))
-			// What is to be done for several results is said once, after them.
+			// A hint for several results is printed once, after them.
 			if last := i+1 == len(g.Results); result.Hint != "" && (last || g.Results[i+1].Hint != result.Hint) {
 				fmt.Fprintf(&b, "           %s\n", output.Escape(result.Hint))
 			}

@@ -16,19 +16,19 @@ import (
 	"github.com/signpostd/signpost/app/settings"
 )
 
-// reviewsAtOnce is how many access reviews are under way at a time.
+// reviewsAtOnce limits parallel access reviews.
 const reviewsAtOnce = 8
 
-// needed are the rights that the roles need.
+// needed returns the rights that the roles need.
 func (a asked) needed() []rbac.Needed { return rbac.All(a.Config, a.Account) }
 
-// place is a rule of a role: what may be done where.
+// place is a rule of a role: verbs in a namespace.
 type place struct {
 	role rbac.Role
 	rule rbac.Rule
 }
 
-// rightsOf returns a check that asks for each of some rights.
+// rightsOf returns a check of the given rights.
 func (a asked) rightsOf(needed rbac.Needed) func(context.Context) []Result {
 	var places []place
 	verbs := 0
@@ -44,7 +44,7 @@ func (a asked) rightsOf(needed rbac.Needed) func(context.Context) []Result {
 		asking.SetLimit(reviewsAtOnce)
 		for i, p := range places {
 			asking.Go(func() error {
-				lacking, err := a.lacking(ctx, p)
+				lacking, err := a.missingVerbs(ctx, p)
 				if len(lacking) > 0 {
 					lists[i] = []Result{a.denied(needed.Section, p, lacking)}
 				}
@@ -61,8 +61,8 @@ func (a asked) rightsOf(needed rbac.Needed) func(context.Context) []Result {
 	}
 }
 
-// lacking returns the verbs of a rule that are not allowed.
-func (a asked) lacking(ctx context.Context, p place) ([]string, error) {
+// missingVerbs returns the verbs of a rule that are not allowed.
+func (a asked) missingVerbs(ctx context.Context, p place) ([]string, error) {
 	resource, subresource, _ := strings.Cut(p.rule.Resource, "/")
 	var verbs []string
 	for _, verb := range p.rule.Verbs {
@@ -81,7 +81,7 @@ func (a asked) lacking(ctx context.Context, p place) ([]string, error) {
 	return verbs, nil
 }
 
-// denied says which verbs of a rule are not allowed, and what that means.
+// denied describes denied verbs of a rule, and the consequence.
 func (a asked) denied(section string, p place, verbs []string) Result {
 	what := schema.GroupResource{Group: p.rule.Group, Resource: p.rule.Resource}.String()
 	if p.rule.Object != "" {
@@ -98,7 +98,7 @@ func (a asked) denied(section string, p place, verbs []string) Result {
 	}
 	result.Hint = fmt.Sprintf("apply deploy/rbac/%s.yaml, and bind its role %s as its comment says", section, p.role.Name)
 	if section == settings.DNSSection {
-		// That file is for the usual names of objects.
+		// That file is for the default names of objects.
 		result.Hint = fmt.Sprintf("apply what signpost rbac prints for the same flags or the same config file, with --service-account=%s/%s", a.Account.Namespace, a.Account.Name)
 	}
 	return result

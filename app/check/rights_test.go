@@ -55,7 +55,7 @@ func TestOwnersThatCanNotBeRead(t *testing.T) {
 	account := types.NamespacedName{Namespace: api.Namespace(t), Name: "nobody"}
 	config := dnsConfig(t, "--source=fake", "--provider=inmemory", "--inmemory-zone=example.org", "--policy=sync", "--registry=crd")
 	lines := group(Run(context.Background(), Checks(subjectOf(api.Config, config, account)), testLimit), "zones")
-	if len(lines) != 2 || !strings.HasPrefix(lines[0], "unknown who owns the records of these zones: ") || !strings.Contains(lines[0], `in the namespace "`+account.Namespace+`"`) ||
+	if len(lines) != 2 || !strings.HasPrefix(lines[0], "unknown the owners of these zones' records are unknown: ") || !strings.Contains(lines[0], `in the namespace "`+account.Namespace+`"`) ||
 		!strings.HasPrefix(lines[1], "ok the zone example.org can be read") {
 		t.Errorf("got %q", lines)
 	}

@@ -11,24 +11,23 @@ import (
 	"github.com/signpostd/signpost/app/settings"
 )
 
-// Subject is what is to be checked, and how it is looked at.
+// Subject is what is to be checked, and with which connections.
 type Subject struct {
-	// Config has the roles, and what they are to do.
+	// Config has the roles and their settings.
 	Config settings.Config
-	// Rights says where the API server is, and as whom to ask for rights: the service account of
-	// Signpost, or the user. Own is the same as the user, for looking at what Signpost itself doesn't
-	// need to see.
+	// Rights is a connection as Signpost's service account, or as the user, for access reviews. Own is
+	// a connection as the user, for reading what Signpost itself doesn't need to read.
 	Rights, Own *rest.Config
-	// Unreachable is why there is neither; nil if there are.
+	// Unreachable says why both are missing, or is nil.
 	Unreachable error
-	// As names in a message whose rights they are, such as "system:serviceaccount:dns:publisher".
+	// As names the account of the rights in messages, such as "system:serviceaccount:dns:publisher".
 	As string
-	// Account is the service account of Signpost. Its namespace is where Signpost runs or will.
+	// Account is the service account of Signpost, in the namespace where Signpost runs or will run.
 	Account types.NamespacedName
 	Log     *slog.Logger
 }
 
-// Checks returns the checks for a subject. The API server is the first one.
+// Checks returns the checks for a subject. The first is that of the API server.
 func Checks(s Subject) []Check {
 	var checks []Check
 	if s.Config.NeedsCluster() {
@@ -64,9 +63,9 @@ func (s Subject) clusterChecks() []Check {
 	}
 	checks = append(checks, Check{Group: "kinds", About: "the kinds of objects", AskAPI: true, Run: a.kinds})
 	if s.Config.RunsControllers {
-		checks = append(checks, Check{Group: "other writers", About: "who else writes endpoints", AskAPI: true, Run: a.writers})
+		checks = append(checks, Check{Group: "other writers", About: "other writers of endpoints", AskAPI: true, Run: a.writers})
 	}
-	return append(checks, Check{Group: "installation", About: "what is installed", AskAPI: true, Run: a.installed})
+	return append(checks, Check{Group: "installation", About: "the installation", AskAPI: true, Run: a.installed})
 }
 
 // asked is a subject with clients.
@@ -75,11 +74,11 @@ type asked struct {
 	rights, own *kubernetes.Clientset
 }
 
-// client returns a client without limits of its own: there are some dozens of small requests.
+// client returns a client without rate limits, because only some dozens of small requests are sent.
 func client(cfg *rest.Config) (*kubernetes.Clientset, error) {
 	cfg = rest.CopyConfig(cfg)
 	cfg.QPS, cfg.Burst, cfg.RateLimiter = -1, 0, nil
-	// The API server warns that Endpoints are deprecated; nobody can act on that.
+	// The API server warns that Endpoints are deprecated, which is of no use here.
 	cfg.WarningHandler, cfg.WarningHandlerWithContext = rest.NoWarnings{}, nil
 	return kubernetes.NewForConfig(cfg)
 }

@@ -19,27 +19,27 @@ import (
 )
 
 const (
-	// manager is what the controller manager of Kubernetes calls itself as a writer and in its Lease.
+	// manager is the field manager and Lease name of Kubernetes' controller manager.
 	manager          = "kube-controller-manager"
 	managerNamespace = "kube-system"
-	// ourselves is what Signpost calls itself as a writer: see version.UserAgent.
-	ourselves = "signpost"
-	// mostSlices is how many objects of each kind are looked at.
-	mostSlices = 500
-	// recently is how long ago a write is that says that its writer still writes.
+	// ownFieldManager is the field manager of Signpost; see version.UserAgent.
+	ownFieldManager = "signpost"
+	// maxSlices limits the objects of each kind that are read.
+	maxSlices = 500
+	// recently is the age of a write up to which its writer counts as active.
 	recently = 10 * time.Minute
-	// offFlag is how its controllers are switched off.
+	// offFlag disables the conflicting controllers of the controller manager.
 	offFlag = "--controllers=*,-endpoints-controller,-endpointslice-controller,-endpointslice-mirroring-controller"
 	offHint = "make sure that it runs with " + offFlag
 )
 
-// theirs are the names that the controller manager has for controllers of ours.
-var theirs = map[controllers.Name]string{
+// managerNames are the controller manager's names of our controllers.
+var managerNames = map[controllers.Name]string{
 	controllers.Endpoints: "endpoints-controller", controllers.EndpointSlices: "endpointslice-controller", controllers.Mirroring: "endpointslice-mirroring-controller",
 }
 
-// writers finds out whether the controller manager of Kubernetes writes what our controllers are to
-// write. Two writers would undo each other's work.
+// writers checks whether Kubernetes' controller manager writes the same objects as our controllers.
+// Two writers would undo each other's work.
 func (a asked) writers(ctx context.Context) []Result {
 	names, err := a.Config.Controllers.Names()
 	if err != nil {
@@ -47,7 +47,7 @@ func (a asked) writers(ctx context.Context) []Result {
 	}
 	var contested []string
 	for _, n := range names {
-		if other := theirs[n]; other != "" {
+		if other := managerNames[n]; other != "" {
 			contested = append(contested, other)
 		}
 	}
@@ -60,10 +60,10 @@ func (a asked) writers(ctx context.Context) []Result {
 	return []Result{a.managerWrites(ctx)}
 }
 
-// managerFlags reads which controllers run from the command line of the controller manager. It finds
-// none where that isn't a pod, as in clusters of cloud providers.
+// managerFlags reads the enabled controllers from the command line of the controller manager. It
+// finds none if that isn't a pod, as in clusters of cloud providers.
 func (a asked) managerFlags(ctx context.Context, contested []string) (Result, bool) {
-	list, err := a.own.CoreV1().Pods(managerNamespace).List(ctx, metav1.ListOptions{LabelSelector: "component=" + manager, Limit: mostPods})
+	list, err := a.own.CoreV1().Pods(managerNamespace).List(ctx, metav1.ListOptions{LabelSelector: "component=" + manager, Limit: maxPods})
 	if err != nil || len(list.Items) == 0 {
 		return Result{}, false
 	}
@@ -98,8 +98,8 @@ func managerList(pod corev1.Pod) []string {
 	return strings.Split(wanted, ",")
 }
 
-// managerRuns reports whether a list of controllers has one: the first mention counts, and then the
-// asterisk. The controller manager also takes names without "-controller".
+// managerRuns reports whether a list of controllers enables one: the first mention counts, then the
+// asterisk. The controller manager also accepts names without "-controller".
 func managerRuns(wanted []string, name string) bool {
 	alias := map[string]string{"endpoints-controller": "endpoint", "endpointslice-controller": "endpointslice", "endpointslice-mirroring-controller": "endpointslicemirroring"}[name]
 	for _, w := range wanted {
@@ -113,8 +113,8 @@ func managerRuns(wanted []string, name string) bool {
 	return slices.Contains(wanted, "*")
 }
 
-// managerWrites finds out from its Lease and from what it has written whether the controller manager
-// writes endpoints. One that runs alone may do without a Lease.
+// managerWrites checks by its Lease and its last writes whether the controller manager writes
+// endpoints. A single controller manager may have no Lease.
 func (a asked) managerWrites(ctx context.Context) Result {
 	leads, err := a.managerLeads(ctx)
 	var last written
@@ -130,9 +130,9 @@ func (a asked) managerWrites(ctx context.Context) Result {
 	case apierrors.IsForbidden(err):
 		return Result{State: Note, Text: fmt.Sprintf("whether %s writes endpoints isn't known, because you may not get its Lease in %s or not list EndpointSlices", manager, managerNamespace), Hint: offHint}
 	case err != nil:
-		return Result{State: Unknown, Text: "who else writes endpoints: " + reason(err)}
+		return Result{State: Unknown, Text: "other writers of endpoints are unknown: " + reason(err)}
 	case last.at.IsZero():
-		return Result{State: OK, Text: "nobody else has written an EndpointSlice that is there and that Signpost would write"}
+		return Result{State: OK, Text: "no other program wrote an existing EndpointSlice that Signpost would write"}
 	case ago < recently:
 		return Result{State: Failed, Text: fmt.Sprintf("%s writes EndpointSlices: it wrote %s %v ago", last.by, last.name, ago), Hint: hint}
 	case leads && last.by == manager:
@@ -151,17 +151,17 @@ func (a asked) managerLeads(ctx context.Context) (bool, error) {
 	return err == nil && lease.Spec.RenewTime != nil && time.Since(lease.Spec.RenewTime.Time) < time.Minute, err
 }
 
-// written is an object, and who wrote it when.
+// written is an object, and its last writer and time.
 type written struct {
 	by, name string
 	at       time.Time
 }
 
-// lastWrite returns the EndpointSlice that somebody else wrote last, of those that our controllers
-// write.
+// lastWrite returns the EndpointSlice, among those that our controllers write, that another writer
+// wrote last.
 func (a asked) lastWrite(ctx context.Context) (written, error) {
 	list, err := a.own.DiscoveryV1().EndpointSlices("").List(ctx, metav1.ListOptions{
-		LabelSelector: fmt.Sprintf("%s in (%s,%s)", discoveryv1.LabelManagedBy, endpointslices.ManagedBy, mirroring.ManagedBy), Limit: mostSlices,
+		LabelSelector: fmt.Sprintf("%s in (%s,%s)", discoveryv1.LabelManagedBy, endpointslices.ManagedBy, mirroring.ManagedBy), Limit: maxSlices,
 	})
 	if err != nil {
 		return written{}, err
@@ -169,7 +169,7 @@ func (a asked) lastWrite(ctx context.Context) (written, error) {
 	var last written
 	for _, s := range list.Items {
 		for _, f := range s.ManagedFields {
-			if f.Manager != ourselves && f.Time != nil && f.Time.After(last.at) {
+			if f.Manager != ownFieldManager && f.Time != nil && f.Time.After(last.at) {
 				last = written{by: sanitize.Name(f.Manager), name: sanitize.Name(s.Namespace) + "/" + sanitize.Name(s.Name), at: f.Time.Time}
 			}
 		}

@@ -15,32 +15,32 @@ import (
 )
 
 const (
-	// mostZones is how many zones of a provider are read: each may cost requests that are counted.
-	mostZones = 20
-	// mostOwners is how many owners are named for one zone.
-	mostOwners = 5
+	// maxZones limits the zones of a provider that are read, because requests may be metered.
+	maxZones = 20
+	// maxOwners limits the owners that are listed for one zone.
+	maxOwners = 5
 )
 
-// zones returns a check of the provider of a publisher: whether it can be reached, takes the
-// credentials, and has the zones that are wanted.
+// zones returns a check of a publisher's provider: whether it can be reached, accepts the
+// credentials, and has the wanted zones.
 func (s Subject) zones(p *configure.Options) func(context.Context) []Result {
 	return func(ctx context.Context) []Result {
 		// Without a namespace, DNSRecords are in that of the process, which this one isn't.
 		its := *p
 		its.Registry.CRDNamespace = cmp.Or(p.Registry.CRDNamespace, s.Account.Namespace)
-		survey, err := its.Survey(ctx, configure.Input{REST: s.Rights, Log: s.Log}, mostZones)
+		survey, err := its.Survey(ctx, configure.Input{REST: s.Rights, Log: s.Log}, maxZones)
 		if err != nil {
 			return []Result{providerFailure(ctx, strings.Join(p.Providers, ", "), err)}
 		}
 		var results []Result
 		for _, filter := range survey.Missing {
-			results = append(results, Result{State: Failed, Text: fmt.Sprintf("the provider has no zone for %s", filter), Hint: "create the zone there, or look at the filter and at what these credentials may see"})
+			results = append(results, Result{State: Failed, Text: fmt.Sprintf("the provider has no zone for %s", filter), Hint: "create the zone there, or check the filter and the permissions of these credentials"})
 		}
 		if len(survey.Zones) == 0 && len(results) == 0 {
-			results = append(results, Result{State: Failed, Text: "the provider has no zones that these settings admit", Hint: "create a zone there, or look at --zone-id-filter and at what these credentials may see"})
+			results = append(results, Result{State: Failed, Text: "the provider has no zones that these settings admit", Hint: "create a zone there, or check --zone-id-filter and the permissions of these credentials"})
 		}
 		if survey.OwnersErr != nil {
-			results = append(results, Result{State: Unknown, Text: "who owns the records of these zones: " + reason(survey.OwnersErr), Hint: "--registry says where this is kept"})
+			results = append(results, Result{State: Unknown, Text: "the owners of these zones' records are unknown: " + reason(survey.OwnersErr), Hint: "--registry says where ownership is kept"})
 		}
 		for _, z := range survey.Zones {
 			results = append(results, zoneResults(ctx, survey.OwnerID, z)...)
@@ -52,7 +52,7 @@ func (s Subject) zones(p *configure.Options) func(context.Context) []Result {
 	}
 }
 
-// providerFailure returns what an error of a provider says: what is wrong, or that nobody knows.
+// providerFailure returns a provider's error as Failed or Unknown.
 func providerFailure(ctx context.Context, what string, err error) Result {
 	result := Result{State: Unknown, Text: fmt.Sprintf("%s: %s", what, reason(err))}
 	switch {
@@ -61,12 +61,12 @@ func providerFailure(ctx context.Context, what string, err error) Result {
 	case ctx.Err() != nil:
 		result.Hint = "it may be slow or down: try again, with a longer --timeout"
 	default:
-		result.Hint = "look at its address, and at what is between here and there"
+		result.Hint = "check its address, and the network and firewalls on the way"
 	}
 	return result
 }
 
-// zoneResults says what was found in a zone of a publisher with an owner.
+// zoneResults returns the results for a zone of a publisher with an owner.
 func zoneResults(ctx context.Context, owner string, z configure.ZoneSurvey) []Result {
 	name := "the zone " + sanitize.Name(z.Name)
 	if z.Name == "" {
@@ -79,7 +79,7 @@ func zoneResults(ctx context.Context, owner string, z configure.ZoneSurvey) []Re
 	switch {
 	case !z.Read:
 		results = append(results, Result{State: OK, Text: name + " is there"}, Result{
-			State: Note, Text: "what is in " + name + " isn't known, so that nothing is deleted or taken over",
+			State: Note, Text: "the content of " + name + " is unknown, so nothing is deleted or taken over",
 			Hint: "have it transferred: --rfc2136-axfr",
 		})
 	case owner == "":
@@ -88,7 +88,7 @@ func zoneResults(ctx context.Context, owner string, z configure.ZoneSurvey) []Re
 		results = append(results, Result{State: OK, Text: fmt.Sprintf("%s can be read: %d record sets, %d of which %s owns", name, z.Records, z.Owners[owner], sanitize.Quote(owner))})
 	}
 	if others := otherOwners(z, owner); others != "" {
-		results = append(results, Result{State: Note, Text: fmt.Sprintf("%s has records of other owners: %s", name, others), Hint: "they stay as they are; to take over those of one, see --migrate-from-txt-owner"})
+		results = append(results, Result{State: Note, Text: fmt.Sprintf("%s has records of other owners: %s", name, others), Hint: "they stay unchanged; to take over those of one owner, see --migrate-from-txt-owner"})
 	}
 	if own := z.Owners[owner]; own > 0 {
 		results = append(results, Result{
@@ -99,7 +99,7 @@ func zoneResults(ctx context.Context, owner string, z configure.ZoneSurvey) []Re
 	if len(z.Instances) > 1 {
 		results = append(results, Result{
 			State: Failed, Text: fmt.Sprintf("%s has records of the owner %s by %d instances: %s: several processes or clusters have one owner ID", name, sanitize.Quote(owner), len(z.Instances), counted(z.Instances)),
-			Hint: "give each its own --txt-owner-id; if one took the place of the other, start it with the --instance of that one",
+			Hint: "give each its own --txt-owner-id; if one replaced the other, start it with the --instance of that one",
 		})
 	}
 	if z.ApexMarker != "" {
@@ -118,14 +118,14 @@ func otherOwners(z configure.ZoneSurvey, own string) string {
 	return counted(others)
 }
 
-// counted lists names with their numbers.
+// counted lists names with their counts.
 func counted(numbers map[string]int) string {
 	var list []string
 	for _, id := range slices.Sorted(maps.Keys(numbers)) {
 		list = append(list, fmt.Sprintf("%s (%d)", sanitize.Quote(id), numbers[id]))
 	}
-	if more := len(list) - mostOwners; more > 0 {
-		list = append(list[:mostOwners], fmt.Sprintf("and %d more", more))
+	if more := len(list) - maxOwners; more > 0 {
+		list = append(list[:maxOwners], fmt.Sprintf("and %d more", more))
 	}
 	return strings.Join(list, ", ")
 }

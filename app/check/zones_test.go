@@ -95,7 +95,7 @@ func TestZonesOfBIND(t *testing.T) {
 		"wrong secret, without a transfer": {args: []string{zone, key, "--rfc2136-tsig-secret=" + otherSecret}, want: []string{"failed the zone example.org: ask for the SOA of example.org.: ADDR: credentials not accepted: the signature is wrong (BADSIG)"}, code: 1},
 		"no such zone":                     {args: []string{"--rfc2136-zone=example.net", key, secret, axfr}, want: []string{"failed the zone example.net: list zone example.net.: ADDR: transfer: credentials not accepted: the server is not authoritative for the zone"}, code: 1},
 		"no such zone, without a transfer": {args: []string{"--rfc2136-zone=example.net", key, secret}, want: []string{"failed the zone example.net: ask for the SOA of example.net.: ADDR: "}, code: 1},
-		"without a transfer":               {args: []string{zone, key, secret, "--txt-prefix=%{record_type}-."}, want: []string{"ok the zone example.org is there", "note what is in the zone example.org isn't known"}},
+		"without a transfer":               {args: []string{zone, key, secret, "--txt-prefix=%{record_type}-."}, want: []string{"ok the zone example.org is there", "note the content of the zone example.org is unknown, so nothing is deleted or taken over"}},
 		"filter without a zone":            {args: []string{zone, key, secret, axfr, "--txt-prefix=%{record_type}-.", "--domain-filter=example.org", "--domain-filter=shop.example.com"}, want: []string{"failed the provider has no zone for --domain-filter=shop.example.com", "ok the zone example.org can be read"}, code: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -160,11 +160,11 @@ func TestProviderThatDoesNotAnswer(t *testing.T) {
 func TestManyZones(t *testing.T) {
 	t.Parallel()
 	args := []string{"--provider=inmemory", "--txt-prefix=%{record_type}-."}
-	for i := range mostZones + 5 {
+	for i := range maxZones + 5 {
 		args = append(args, fmt.Sprintf("--inmemory-zone=z%d.example.org", i))
 	}
 	lines, code := checkZones(t, testLimit, args...)
-	if code != 0 || len(lines) != mostZones+1 || lines[mostZones] != "note 5 more zones were not read" {
+	if code != 0 || len(lines) != maxZones+1 || lines[maxZones] != "note 5 more zones were not read" {
 		t.Errorf("exit code %d, %q", code, lines)
 	}
 }

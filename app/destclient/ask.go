@@ -17,24 +17,24 @@ import (
 // clock is the layout of times in tables.
 const clock = "15:04:05.000"
 
-// Options are the argument and the flags of a command that asks a Destination server.
+// Options are the argument and flags of a command that queries a Destination server.
 type Options struct {
-	// Authority is what a proxy asks for.
+	// Authority is the authority of a proxy's request.
 	Authority, Addr, Token string
-	// Output says how messages are printed; with OutputProto they are JSON as protobuf has it.
+	// Output is the format of messages; OutputProto is protobuf's JSON.
 	Output  output.Format
 	Watch   bool
 	Timeout time.Duration
-	// Waiting says what the server waits for, if it isn't ready. It is asked when no answer comes;
-	// nil if nobody knows.
+	// Waiting says what a server that isn't ready waits for. It is called if no response comes; nil if
+	// unknown.
 	Waiting func(context.Context) string
 }
 
-// OutputProto is the format of messages that is as protobuf has JSON, with addresses as numbers.
+// OutputProto is the format of protobuf's JSON, with addresses as numbers.
 const OutputProto = "protojson"
 
-// connect returns a connection, which the caller closes. It goes to the server directly, as
-// those of Linkerd's proxies do, and takes answers of any size.
+// connect returns a connection, which the caller closes. Like those of Linkerd's proxies, it uses
+// no proxy, and accepts responses of any size.
 func (o *Options) connect() (*grpc.ClientConn, error) {
 	if o.Timeout <= 0 {
 		return nil, settings.Usagef("--timeout=%v: must be more than 0s", o.Timeout)
@@ -49,7 +49,7 @@ func (o *Options) connect() (*grpc.ClientConn, error) {
 	return conn, nil
 }
 
-// call asks one method of a server about one authority. The answer is a stream of Ms.
+// call is a call of one method for one authority. The response is a stream of Ms.
 type call[M any] struct {
 	Options
 	// command is the name of the command, for errors.
@@ -57,16 +57,14 @@ type call[M any] struct {
 	call    func(context.Context, *pb.GetDestination, ...grpc.CallOption) (grpc.ServerStreamingClient[M], error)
 	printer printer[M]
 	err     io.Writer
-	// quiet is for a first answer that may have several messages: it is complete when no
-	// message has come for this long. If quiet is zero, the answer is a single message.
+	// quiet is for a first response of several messages: it is complete when no message has come for
+	// this long. If quiet is zero, the response is a single message.
 	quiet time.Duration
-	// backoff returns how long to wait, after a number of failures in a row, before asking
-	// again.
+	// backoff returns the delay after a number of failures in a row.
 	backoff func(failures int) time.Duration
 }
 
-// printer prints the messages of streams in the form that was asked for. Only one goroutine
-// calls it.
+// printer prints the messages of streams. Only one goroutine calls it.
 type printer[M any] interface {
 	// restart is called before the first message of each watched stream.
 	restart()

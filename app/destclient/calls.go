@@ -8,8 +8,7 @@ import (
 	pb "github.com/linkerd/linkerd2-proxy-api/go/destination"
 )
 
-// Get asks for the endpoints of an authority and prints them to out; it prints errors that don't
-// end it to errOut.
+// Get prints the endpoints of an authority to out, and errors that don't end it to errOut.
 func Get(ctx context.Context, o Options, out, errOut io.Writer) error {
 	conn, err := o.connect()
 	if err != nil {
@@ -28,7 +27,7 @@ func Get(ctx context.Context, o Options, out, errOut io.Writer) error {
 	return a.run(ctx)
 }
 
-// Profile does the same for the profile of an authority.
+// Profile prints the profile of an authority in the same way.
 func Profile(ctx context.Context, o Options, out, errOut io.Writer) error {
 	conn, err := o.connect()
 	if err != nil {

@@ -1,11 +1,6 @@
-// Package destclient asks a running server what it knows, and prints the answer. [Get] and [Profile]
-// ask a Destination server, Signpost's or Linkerd's, for endpoints and for a profile. The commands
-// of the same names call these functions. Package inspectclient asks admin servers.
-//
-// Read calls.go first, then ask.go and stream.go, which ask once or follow an answer as it
-// changes. endpointset.go keeps endpoints, and getprint.go and getrow.go print them.
-// profileprint.go, profiletext.go, profilematch.go and profilechange.go print profiles, and
-// json.go prints both as JSON. reason.go finds out why there is no answer.
+// Package destclient is the client of Destination servers, Signpost's or Linkerd's. The commands
+// get and profile call [Get] and [Profile], which print endpoints and profiles, once or as they
+// change. Package inspectclient is the client of admin servers.
 //
 // # Concurrency
 //

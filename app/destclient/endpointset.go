@@ -20,8 +20,8 @@ const (
 	changed mark = "~"
 )
 
-// change is what a message does to one endpoint. In a removal, endpoint is what was removed;
-// nil if nothing was there.
+// change is the effect of a message on one endpoint. In a removal, endpoint is the removed one; nil
+// if there was none.
 type change struct {
 	mark     mark
 	addr     netip.AddrPort
@@ -30,18 +30,17 @@ type change struct {
 	count int
 }
 
-// endpointSet is what the client of a stream knows. A client of a new stream has the zero
-// value.
+// endpointSet is the state of a stream's client. The zero value is that of a new stream.
 type endpointSet struct {
 	endpoints map[netip.AddrPort]*pb.WeightedAddr
 	// none is the last message if that was a no_endpoints; otherwise nil.
 	none *pb.NoEndpoints
-	// initial is true until the stream has brought a message. If its first message is an
-	// add, that replaces what earlier streams have brought.
+	// initial is true until the first message of a stream. If that is an add, it replaces the state of
+	// earlier streams.
 	initial bool
 }
 
-// apply changes the set as a proxy does (spec/destination.md §B), and says how.
+// apply changes the set as a proxy does (spec/destination.md §B), and returns the changes.
 func (s *endpointSet) apply(u *pb.Update) []change {
 	if s.endpoints == nil {
 		s.endpoints = map[netip.AddrPort]*pb.WeightedAddr{}
@@ -115,7 +114,7 @@ func (s *endpointSet) sorted() []netip.AddrPort {
 	return addrs
 }
 
-// AddrPort returns the address in a message. It is not valid if the message has no IP.
+// AddrPort returns the address in a message. It is invalid if the message has no IP.
 func AddrPort(a *netpb.TcpAddress) netip.AddrPort {
 	return netip.AddrPortFrom(ip(a.GetIp()), uint16(a.GetPort()))
 }
@@ -131,7 +130,7 @@ func ip(a *netpb.IPAddress) netip.Addr {
 	return netip.Addr{}
 }
 
-// updateAddrs returns the addresses in a message, in their order.
+// updateAddrs returns the addresses in a message, in order.
 func updateAddrs(u *pb.Update) []string {
 	names := []string{}
 	for _, e := range u.GetAdd().GetAddrs() {

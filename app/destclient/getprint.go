@@ -67,7 +67,7 @@ type changePrinter struct {
 	out io.Writer
 	now func() time.Time
 	set endpointSet
-	// begun is true once the header is printed.
+	// begun is true after the header was printed.
 	begun bool
 }
 

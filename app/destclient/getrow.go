@@ -14,8 +14,8 @@ import (
 // rowHeader names the columns of a row.
 var rowHeader = [...]string{"ADDRESS", "WEIGHT", "WORKLOAD", "ZONE", "LOCALITY", "IDENTITY", "HINT"}
 
-// rowWidths are the widths of the columns when rows are printed one by one. With them, most
-// rows line up. The last column has no width.
+// rowWidths are the widths of the columns if rows are printed one by one. Most rows fit. The last
+// column has no width.
 var rowWidths = [len(rowHeader)]int{21, 6, 36, 12, 8, 24}
 
 // row is one endpoint as text.
@@ -36,8 +36,8 @@ func newRow(addr netip.AddrPort, e *pb.WeightedAddr) row {
 	}
 }
 
-// columns returns the cells in the order of rowHeader, with dashes for empty ones. Their text is that
-// of the server.
+// columns returns the cells in the order of rowHeader, with dashes for empty ones. Their text is
+// untrusted.
 func (r row) columns() []string {
 	cells := []string{r.address, r.weight, r.workload, r.zone, r.locality, r.identity, r.hint}
 	for i := range cells {
@@ -46,7 +46,7 @@ func (r row) columns() []string {
 	return cells
 }
 
-// pad lays out columns in fixed widths.
+// pad formats columns with fixed widths.
 func pad(columns []string) string {
 	var text strings.Builder
 	for i, c := range columns {
@@ -65,8 +65,8 @@ func workload(labels map[string]string) string {
 	return ""
 }
 
-// identity returns the name of an identity. That of a Kubernetes service account is shortened
-// to the account and its namespace.
+// identity returns the name of an identity. That of a Kubernetes service account is shortened to
+// the account and its namespace.
 func identity(t *pb.TlsIdentity) string {
 	name := t.GetDnsLikeIdentity().GetName()
 	if who, _, ok := strings.Cut(name, ".serviceaccount.identity."); ok {
@@ -75,8 +75,7 @@ func identity(t *pb.TlsIdentity) string {
 	return cmp.Or(name, t.GetUriLikeIdentity().GetUri())
 }
 
-// hint says which protocol the client may use, and the authority to ask for if it is not the
-// one that the client knows.
+// hint returns the protocol hint, and the authority override if there is one.
 func hint(e *pb.WeightedAddr) string {
 	var words []string
 	h := e.GetProtocolHint()

@@ -18,7 +18,7 @@ import (
 // line is a message, an update or a profile, as one value.
 type line struct {
 	Time time.Time `json:"time"`
-	// Addresses are those in the message.
+	// Addresses are the addresses in the message.
 	Addresses []string        `json:"addresses"`
 	Update    json.RawMessage `json:"update,omitempty"`
 	Profile   json.RawMessage `json:"profile,omitempty"`
@@ -35,7 +35,7 @@ func (p lines) restart() {}
 
 func (p lines) done() error { return nil }
 
-// print prints the value, after it has set the time, and the field to the message.
+// print sets the time, and field to the message, and prints the value.
 func (p lines) print(l *line, field *json.RawMessage, m proto.Message) error {
 	text, err := protojson.Marshal(m)
 	if err != nil {
@@ -58,8 +58,8 @@ func (p lines) print(l *line, field *json.RawMessage, m proto.Message) error {
 	return output.Print(p.out, p.format, output.Answer{Value: l, Names: l.Addresses})
 }
 
-// readable returns a message in JSON with addresses as people write them. Protobuf has numbers for
-// them.
+// readable returns a message in JSON with addresses in their usual notation. Protobuf has numbers
+// for them.
 func readable(message []byte) ([]byte, error) {
 	d := json.NewDecoder(bytes.NewReader(message))
 	d.UseNumber()
@@ -71,7 +71,7 @@ func readable(message []byte) ([]byte, error) {
 }
 
 // withAddresses returns the value with each IPAddress of the API as text. They are the only objects
-// that have nothing but a field ipv4 or ipv6.
+// with no other field than ipv4 or ipv6.
 func withAddresses(value any) any {
 	switch v := value.(type) {
 	case []any:

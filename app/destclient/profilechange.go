@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// profileChanges says what is different from one profile to the next.
+// profileChanges describes the differences between two profiles.
 func profileChanges(from, to profileText) []string {
 	switch {
 	case to.empty:
@@ -31,8 +31,8 @@ func becomes(from, to string) string {
 	return cmp.Or(from, "none") + " -> " + cmp.Or(to, "none")
 }
 
-// tableChanges says which rows came and went, and which cells of the others changed. Two rows
-// are the same row if they have the same key.
+// tableChanges describes which rows were added and removed, and which cells of others have changed.
+// Rows are matched by key.
 func tableChanges(from, to profileTable) []string {
 	var changes []string
 	old, new := from.keyed(), to.keyed()
@@ -66,7 +66,7 @@ func (t profileTable) cellChanges(from, to []string) []string {
 	return cells
 }
 
-// rowKey identifies a row: its first cell, and how many rows before it have the same one.
+// rowKey identifies a row by its first cell, and by how many rows before it have the same one.
 type rowKey struct {
 	name   string
 	before int
@@ -90,7 +90,7 @@ func (t profileTable) keyed() keyedRows {
 	return k
 }
 
-// inBoth returns the keys of first that second also has, in their order.
+// inBoth returns the keys of first that second also has, in order.
 func inBoth(first, second keyedRows) []rowKey {
 	return slices.DeleteFunc(slices.Clone(first.order), func(k rowKey) bool { return second.rows[k] == nil })
 }

@@ -9,12 +9,11 @@ import (
 	httppb "github.com/linkerd/linkerd2-proxy-api/go/http_types"
 )
 
-// condition is a condition on requests or responses that can be written as text. It has
-// methods (GET), paths (~/cart/.*, a regular expression) and statuses (500-599), with & for
-// and, | for or, ! for not, and parentheses where they are needed.
+// condition is a condition on requests or responses as text. It has methods (GET), paths
+// (~/cart/.*, a regular expression) and statuses (500-599), with & for and, | for or, ! for not,
+// and parentheses.
 type condition struct {
-	// operator is & or |, which join the parts; !, which negates the only part; or empty for
-	// a text.
+	// operator is & or |, which join the parts; !, which negates the only part; or empty for a text.
 	operator string
 	parts    []condition
 	text     string
@@ -101,7 +100,7 @@ func methodName(m *httppb.HttpMethod) string {
 	return m.GetRegistered().String()
 }
 
-// pathText quotes a regular expression that could be taken for more than one condition.
+// pathText quotes a regular expression that is ambiguous in a condition.
 func pathText(regex string) string {
 	if regex == "" || strings.Contains(regex, " ") {
 		return strconv.Quote(regex)
@@ -109,7 +108,7 @@ func pathText(regex string) string {
 	return printable(regex)
 }
 
-// statuses returns a range; an end that is 0 is open.
+// statuses returns a range; an end of 0 is open.
 func statuses(r *pb.HttpStatusRange) string {
 	low, high := r.GetMin(), r.GetMax()
 	switch {

@@ -20,18 +20,16 @@ func newProfilePrinter(o Options, w io.Writer, now func() time.Time) printer[pb.
 	return &profilePrinter{out: w, now: now, watch: o.Watch}
 }
 
-// profilePrinter prints profiles as text. If they are watched, it adds the time and what has
-// changed.
+// profilePrinter prints profiles as text. In a watch, it adds the time and the changes.
 type profilePrinter struct {
 	out   io.Writer
 	now   func() time.Time
 	watch bool
-	// last is the profile before; nil if there is none.
+	// last is the previous profile; nil if there is none.
 	last *pb.DestinationProfile
 }
 
-// restart does nothing: a profile is compared with the one before, also with that of an
-// earlier stream.
+// restart does nothing, because a profile is also compared with that of an earlier stream.
 func (p *profilePrinter) restart() {}
 
 func (p *profilePrinter) message(m *pb.DestinationProfile) error {
@@ -45,7 +43,7 @@ func (p *profilePrinter) message(m *pb.DestinationProfile) error {
 	return err
 }
 
-// news returns the text about a watched profile.
+// news returns the text for a changed profile.
 func (p *profilePrinter) news(m *pb.DestinationProfile, text profileText) string {
 	at := p.now().Format(clock)
 	switch {

@@ -16,8 +16,8 @@ import (
 	"github.com/signpostd/signpost/app/output"
 )
 
-// profileText is a profile as text. All profiles have the same fields and tables in the same
-// order, so that two profiles can be compared.
+// profileText is a profile as text. All profiles have the same fields and tables in the same order,
+// so that they can be compared.
 type profileText struct {
 	empty  bool
 	fields []profileField
@@ -29,10 +29,10 @@ type profileField struct {
 	name, value string
 }
 
-// profileTable is a list of a profile, such as its routes. The first cell of a row names the
-// item. No cell is empty.
+// profileTable is a list of a profile, such as its routes. The first cell of a row names the item.
+// No cell is empty.
 type profileTable struct {
-	// one and many are the words for one row and for several.
+	// one and many are the singular and plural of a row.
 	one, many string
 	header    []string
 	rows      [][]string
@@ -93,7 +93,7 @@ func (t profileText) render(prefix string) string {
 	return text.String()
 }
 
-// cleaned returns cells without what a terminal would take for a command. They are text of the server.
+// cleaned returns cells without terminal control sequences, because they are untrusted.
 func cleaned(row []string) []string {
 	cells := make([]string, len(row))
 	for i, cell := range row {
@@ -140,8 +140,7 @@ func duration(d *durationpb.Duration) string {
 	}
 }
 
-// referenceText names an object: its kind, namespace and name, and the section or the port if
-// there is one.
+// referenceText returns kind, namespace and name of an object, and its section or port.
 func referenceText(m *metapb.Metadata) string {
 	if name := m.GetDefault(); name != "" {
 		return "default " + name
@@ -169,7 +168,7 @@ func yesOrNo(b bool) string {
 
 func dash(cell string) string { return cmp.Or(cell, "-") }
 
-// printable quotes a text that would spoil the layout or upset the terminal.
+// printable quotes a text that would break the layout or control the terminal.
 func printable(s string) string {
 	if strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		return strconv.Quote(s)

@@ -9,37 +9,36 @@ import (
 )
 
 const (
-	// lookTime is how long it may take to find out why there was no answer.
-	lookTime = 2 * time.Second
-	// mostReason is how many bytes of an answer about that are read, and mostLines how many lines of
-	// it are shown.
-	mostReason = 4 << 10
-	mostLines  = 4
+	// reasonTimeout limits the search for the cause of a missing response.
+	reasonTimeout = 2 * time.Second
+	// maxReason limits the response about the cause in bytes, and maxReasonLines its displayed lines.
+	maxReason      = 4 << 10
+	maxReasonLines = 4
 )
 
 // NotReady asks an admin server whether its process is ready. It returns what the process waits
-// for, in a line; "" if it is ready, or if nobody answers as an admin server does.
+// for, in a line; "" if it is ready, or if there is no admin server.
 func NotReady(ctx context.Context, admin string) string {
-	code, text := look(ctx, admin, "/ready")
+	code, text := getText(ctx, admin, "/ready")
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	if code != http.StatusInternalServerError || lines[0] != "not ready" {
 		return ""
 	}
-	if lines = lines[1:]; len(lines) > mostLines {
-		lines = append(lines[:mostLines], "…")
+	if lines = lines[1:]; len(lines) > maxReasonLines {
+		lines = append(lines[:maxReasonLines], "…")
 	}
 	return oneLine(strings.Join(lines, "; "))
 }
 
 // isAdmin reports whether an admin server listens on an address.
 func isAdmin(ctx context.Context, addr string) bool {
-	code, text := look(ctx, addr, "/ping")
+	code, text := getText(ctx, addr, "/ping")
 	return code == http.StatusOK && text == "pong\n"
 }
 
-// look returns what a server answers to a GET request; 0 if it doesn't answer.
-func look(ctx context.Context, addr, path string) (code int, text string) {
-	ctx, cancel := context.WithTimeout(ctx, lookTime)
+// getText returns the response to a GET request; code 0 means none.
+func getText(ctx context.Context, addr, path string) (code int, text string) {
+	ctx, cancel := context.WithTimeout(ctx, reasonTimeout)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+addr+path, http.NoBody)
 	if err != nil {
@@ -54,7 +53,7 @@ func look(ctx context.Context, addr, path string) (code int, text string) {
 		return 0, ""
 	}
 	defer response.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(response.Body, mostReason))
+	body, err := io.ReadAll(io.LimitReader(response.Body, maxReason))
 	if err != nil {
 		return 0, ""
 	}

@@ -18,28 +18,27 @@ import (
 )
 
 var (
-	// errEnded says that the server ended the stream without an error.
+	// errEnded: the server ended the stream without an error.
 	errEnded = errors.New("the server ended the stream")
-	// errOutput says that printing failed.
+	// errOutput: printing failed.
 	errOutput = errors.New("can't write the output")
 )
 
-// finalCodes are the codes of answers that won't change when the question is repeated.
-// Linkerd's proxies don't repeat it after the first two either.
+// finalCodes are the codes of errors that a retry won't change. Linkerd's proxies don't retry after
+// the first two either.
 var finalCodes = []codes.Code{codes.InvalidArgument, codes.FailedPrecondition, codes.Unimplemented}
 
-// reading is a stream that is being read.
-type reading[M any] struct {
+// openStream is a stream that is being read.
+type openStream[M any] struct {
 	// messages is closed at the end of the stream.
 	messages chan *M
 	// end says why the stream ended. It is set before messages is closed.
 	end error
 }
 
-// open starts a stream, which ends with ctx. It is read only as fast as its messages are
-// taken.
-func (a *call[M]) open(ctx context.Context) *reading[M] {
-	s := &reading[M]{messages: make(chan *M)}
+// open starts a stream, which ends with ctx. It is read only as fast as its messages are taken.
+func (a *call[M]) open(ctx context.Context) *openStream[M] {
+	s := &openStream[M]{messages: make(chan *M)}
 	go func() {
 		defer close(s.messages)
 		s.end = a.read(ctx, s.messages)
@@ -66,10 +65,10 @@ func (a *call[M]) read(ctx context.Context, messages chan<- *M) error {
 	return err
 }
 
-// once prints the first answer.
+// once prints the first response.
 func (a *call[M]) once(ctx context.Context) error {
-	// The server isn't told the deadline. Linkerd's controller ends a stream with OK then, which
-	// may arrive before our own clock says that it is time.
+	// The deadline isn't sent to the server, because Linkerd's controller would then end the stream
+	// with OK, possibly before our own timer expires.
 	limited, cancel := context.WithCancelCause(ctx)
 	timer := time.AfterFunc(a.Timeout, func() { cancel(context.DeadlineExceeded) })
 	defer timer.Stop()
@@ -93,8 +92,8 @@ func (a *call[M]) once(ctx context.Context) error {
 	return nil
 }
 
-// collect passes the messages of the first answer to the printer.
-func (a *call[M]) collect(s *reading[M]) error {
+// collect passes the messages of the first response to the printer.
+func (a *call[M]) collect(s *openStream[M]) error {
 	quiet := time.NewTimer(math.MaxInt64)
 	defer quiet.Stop()
 	for n := 0; ; n++ {
@@ -160,7 +159,7 @@ func (a *call[M]) follow(ctx context.Context) (int, error) {
 	return n, s.end
 }
 
-// print makes an errOutput of an error of the printer.
+// print wraps an error of the printer in errOutput.
 func (a *call[M]) print(err error) error {
 	if err == nil {
 		return nil
@@ -168,7 +167,7 @@ func (a *call[M]) print(err error) error {
 	return fmt.Errorf("%w: %w", errOutput, err)
 }
 
-// explain returns an error of one line that names the question.
+// explain returns a one-line error with the query.
 func (a *call[M]) explain(ctx context.Context, err error) error {
 	st, isStatus := status.FromError(err)
 	reason := oneLine(err.Error())
@@ -186,7 +185,7 @@ func (a *call[M]) explain(ctx context.Context, err error) error {
 	return fmt.Errorf("%s %s from %s: %s", a.command, a.Authority, a.Addr, reason)
 }
 
-// waiting says what the server waits for or, if that isn't known, what else to do.
+// waiting says what the server waits for or, if that is unknown, what else to do.
 func (a *call[M]) waiting(ctx context.Context, otherwise string) string {
 	if a.Waiting != nil {
 		if what := a.Waiting(context.WithoutCancel(ctx)); what != "" {
@@ -196,5 +195,5 @@ func (a *call[M]) waiting(ctx context.Context, otherwise string) string {
 	return otherwise
 }
 
-// oneLine returns a text of the server on one line, without what a terminal would take for a command.
+// oneLine returns an untrusted text on one line, without terminal control sequences.
 func oneLine(s string) string { return output.Clean(s) }

@@ -9,23 +9,23 @@ import (
 )
 
 const (
-	// idleTime is after how long without a question nobody follows the publishers any more.
+	// idleTime is how long after the last query publishers are still followed.
 	idleTime = 30 * time.Second
-	// maxKept is how many changes are kept for those who ask with an older mark.
+	// maxKept limits the changes that are kept for clients with an older mark.
 	maxKept = 2000
 )
 
-// changes follows the publishers while somebody asks for changes.
+// changes follows the publishers while clients query changes.
 type changes struct {
 	followers []*publisher.Follower
 	idle      *time.Timer
-	// kept are the last changes, each with its number; mark is that of the last one. A question
-	// about changes from before floor is answered by Reset.
+	// kept are the last changes with their numbers. mark is that of the last one. A query from before
+	// floor gets Reset.
 	kept        []change
 	mark, floor uint64
 }
 
-// change is a record that has changed, or is gone.
+// change is a changed or deleted record.
 type change struct {
 	number uint64
 	id     string
@@ -49,7 +49,7 @@ func (r *Role) RecordChanges(ctx context.Context, since uint64, limit int) (insp
 	for i, f := range c.followers {
 		more, err := f.Next(ctx)
 		if err != nil {
-			// What it had is lost.
+			// The state of the follower is lost.
 			c.end()
 			return inspect.Delta[inspect.Record]{}, 0, r.asError(err)
 		}
@@ -58,7 +58,7 @@ func (r *Role) RecordChanges(ctx context.Context, since uint64, limit int) (insp
 	return c.since(since, limit), c.mark, nil
 }
 
-// follow begins to follow. Marks from before mean nothing any more.
+// follow starts to follow. Earlier marks become invalid.
 func (c *changes) follow(ctx context.Context, publishers []Publisher) error {
 	for _, p := range publishers {
 		f, err := p.Follow(ctx)
@@ -85,7 +85,7 @@ func (c *changes) end() {
 	c.reset()
 }
 
-// stopLater has following end when nobody asks for some time.
+// stopLater stops following after idleTime without a query.
 func (c *changes) stopLater(r *Role) {
 	if c.idle != nil {
 		c.idle.Stop()
@@ -117,7 +117,7 @@ func (c *changes) add(name string, more publisher.Changes) {
 	}
 }
 
-// since returns the changes after a mark: of each record the last one.
+// since returns the changes after a mark, for each record the last one.
 func (c *changes) since(mark uint64, limit int) inspect.Delta[inspect.Record] {
 	var d inspect.Delta[inspect.Record]
 	if mark == 0 {

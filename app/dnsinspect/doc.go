@@ -1,12 +1,9 @@
-// Package dnsinspect shows the role dns to the inspection API: its records and zones, what has
-// changed of them, and why a name isn't there.
+// Package dnsinspect serves the role dns in the inspection API: records, zones, their changes, and
+// explanations of missing names. Package process creates a [Role] from the publishers and passes it
+// to package inspect.
 //
-// Package process makes a [Role] of the publishers of a process, and offers it to package inspect.
-// It asks the publishers (dns/publisher), which answer between two steps of their work, and for an
-// explanation also the servers of the zone (dns/authority). Nothing is kept while nobody looks.
-//
-// Read it in this order: role.go, records.go, changes.go, explain.go, object.go, zone.go,
-// servers.go.
+// A Role queries the publishers (dns/publisher), which respond between two steps of their loop, and
+// for explanations also the servers of the zone (dns/authority). It keeps no state without clients.
 //
 // # Concurrency
 //

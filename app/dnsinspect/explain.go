@@ -17,9 +17,9 @@ import (
 )
 
 const (
-	// maxNames is how many names of an object are followed to their zones.
+	// maxNames limits the names of an object that are traced to their zones.
 	maxNames = 5
-	// maxMissing is how many objects are named that would ask for a name.
+	// maxMissing limits the listed objects that would ask for a name.
 	maxMissing = 3
 )
 
@@ -27,30 +27,30 @@ const (
 type way struct {
 	publisher Publisher
 	manner    publisher.Decider
-	// object is what is asked about; nil for a name.
+	// object is the subject; nil for a name.
 	object *inspect.ObjectRef
 	steps  []inspect.Step
-	// leaves are the steps that say that the publisher leaves a name to others: its settings exclude it.
-	leaves []leave
-	// takes are the names that the publisher puts into a zone, and published those of which it has
-	// published all that is asked for.
+	// exclusions are the steps that say that the publisher's settings exclude a name.
+	exclusions []exclusion
+	// takes are the names that the publisher writes into a zone. published are those of which all
+	// wanted records are published.
 	takes, published map[string]bool
 }
 
-// leave is the number of a step, and the canonical name that it is about.
-type leave struct {
+// exclusion is the number of a step, and its canonical name.
+type exclusion struct {
 	step int
 	name string
 }
 
-// leave adds a step that says that the publisher leaves a name to others.
-func (w *way) leave(what string, object *inspect.ObjectRef, name, text string) {
-	w.leaves = append(w.leaves, leave{len(w.steps), dns.Canonical(name)})
+// addExclusion adds a step that says that the publisher's settings exclude a name.
+func (w *way) addExclusion(what string, object *inspect.ObjectRef, name, text string) {
+	w.exclusions = append(w.exclusions, exclusion{len(w.steps), dns.Canonical(name)})
 	w.add(what, inspect.StepWrong, object, text)
 }
 
-// Explain implements [inspect.Explainer]. A name is followed from the objects that ask for it to
-// the servers of its zone, an object from the sources that read it.
+// Explain implements [inspect.Explainer]. A name is traced from its objects to the servers of its
+// zone, an object from its sources.
 func (r *Role) Explain(ctx context.Context, q inspect.Query) []inspect.Step {
 	var ways []*way
 	for _, p := range r.publishers {
@@ -72,12 +72,12 @@ func (r *Role) Explain(ctx context.Context, q inspect.Query) []inspect.Step {
 	return onlyRelevant(steps)
 }
 
-// joinWays joins what publishers say. That one leaves a name to others is wrong only if no other one
+// joinWays joins the steps of publishers. An excluded name is wrong only if no other publisher
 // takes it.
 func joinWays(ways []*way) []inspect.Step {
 	var steps []inspect.Step
 	for _, w := range ways {
-		for _, l := range w.leaves {
+		for _, l := range w.exclusions {
 			if slices.ContainsFunc(ways, func(other *way) bool { return other.takes[l.name] }) {
 				w.steps[l.step].State = inspect.StepNote
 			}
@@ -90,7 +90,7 @@ func joinWays(ways []*way) []inspect.Step {
 	if len(ways) < 2 {
 		return steps
 	}
-	// The last step is the summary when all is as it should be.
+	// If nothing is wrong, the last step is the summary.
 	by := map[string][]string{}
 	for _, w := range ways {
 		for name, all := range w.published {
@@ -109,9 +109,9 @@ func joinWays(ways []*way) []inspect.Step {
 	return steps
 }
 
-// onlyRelevant leaves out what publishers say that have nothing to do with a name, if others have.
+// onlyRelevant drops the steps of publishers that have nothing to do with a name, if others have.
 func onlyRelevant(steps []inspect.Step) []inspect.Step {
-	isNobody := func(s inspect.Step) bool { return s.What == whatNobody }
+	isNobody := func(s inspect.Step) bool { return s.What == whatUnrequested }
 	if !slices.ContainsFunc(steps, func(s inspect.Step) bool { return !isNobody(s) && s.What != whatZone }) {
 		seen := false
 		return rename(slices.DeleteFunc(steps, func(s inspect.Step) bool {
@@ -128,22 +128,22 @@ func onlyRelevant(steps []inspect.Step) []inspect.Step {
 
 func rename(steps []inspect.Step) []inspect.Step {
 	for i := range steps {
-		if steps[i].What == whatNobody {
+		if steps[i].What == whatUnrequested {
 			steps[i].What = whatObject
 		}
 	}
 	return steps
 }
 
-// What steps are about.
+// Subjects of steps.
 const (
 	whatObject, whatAnnotation, whatFilter, whatSource = "Object", "Annotation", "Filter", "Source"
 	whatZone, whatRecord, whatServer                   = "Zone", "Record", "DNS server"
-	// whatNobody is for the step that says that nobody asks, which is shown as one about objects.
-	whatNobody = "nobody"
+	// whatUnrequested is the subject of the step about a name without objects, shown as one about objects.
+	whatUnrequested = "nobody"
 )
 
-// add adds a step. With several publishers it says which one is meant.
+// add adds a step. If there are several publishers, it names the publisher.
 func (w *way) add(what string, state inspect.StepState, object *inspect.ObjectRef, text string, more ...string) {
 	if w.publisher.Name != "" {
 		text = "publisher " + w.publisher.Name + ": " + text
@@ -151,12 +151,12 @@ func (w *way) add(what string, state inspect.StepState, object *inspect.ObjectRe
 	w.steps = append(w.steps, inspect.Step{What: what, State: state, Object: object, Text: text, More: more})
 }
 
-// failed adds a step about a publisher that doesn't answer.
+// failed adds a step about a publisher that doesn't respond.
 func (w *way) failed(err error) {
 	w.add(whatSource, inspect.StepUnknown, nil, "the publisher can't be asked: "+err.Error()+": try again")
 }
 
-// explainName follows a name.
+// explainName traces a name.
 func (r *Role) explainName(ctx context.Context, w *way, name string) {
 	t, err := w.publisher.Trace(ctx, name)
 	if err != nil {
@@ -164,7 +164,7 @@ func (r *Role) explainName(ctx context.Context, w *way, name string) {
 		return
 	}
 	if len(t.Asks) == 0 {
-		w.nobody(ctx, t)
+		w.unrequested(ctx, t)
 	}
 	for i, o := range t.Asks {
 		if i == maxObjectSteps {
@@ -181,7 +181,7 @@ func (r *Role) explainName(ctx context.Context, w *way, name string) {
 	r.follow(ctx, w, t)
 }
 
-// maxObjectSteps is how many objects that ask for a name are named.
+// maxObjectSteps limits the listed objects of a name.
 const maxObjectSteps = 10
 
 func wantedLines(t publisher.Trace, place int) []string {
@@ -195,8 +195,8 @@ func wantedLines(t publisher.Trace, place int) []string {
 	return lines
 }
 
-// nobody explains a name that no object asks for.
-func (w *way) nobody(ctx context.Context, t publisher.Trace) {
+// unrequested explains a name that no object asks for.
+func (w *way) unrequested(ctx context.Context, t publisher.Trace) {
 	missing, err := w.publisher.Missing(ctx, t.Name, maxMissing)
 	if err != nil {
 		w.failed(err)
@@ -205,7 +205,7 @@ func (w *way) nobody(ctx context.Context, t publisher.Trace) {
 	for _, e := range missing {
 		ref := objectRef(e.Object)
 		if e.Wants(t.Name) && len(e.Skipped) > 0 {
-			w.leave(whatFilter, &ref, t.Name, fmt.Sprintf("%s asks for %s, and is left out: %s", title(ref), sanitize.Name(t.Name), e.Skipped[0].Message))
+			w.addExclusion(whatFilter, &ref, t.Name, fmt.Sprintf("%s asks for %s, and is left out: %s", title(ref), sanitize.Name(t.Name), e.Skipped[0].Message))
 			continue
 		}
 		for _, s := range e.Skipped {
@@ -231,11 +231,11 @@ func (w *way) nobody(ctx context.Context, t publisher.Trace) {
 	if len(t.Unread) > 0 {
 		state = inspect.StepUnknown
 	}
-	w.add(whatNobody, state, nil, text)
+	w.add(whatUnrequested, state, nil, text)
 }
 
-// sibling says which names there are beside the one that nobody asks for, if an object asks for its
-// parent and others below: a headless Service has a name for each of its pods that has a hostname.
+// sibling lists similar names if an object asks for the parent of an unwanted name and for others
+// below it: a headless Service has a name for each pod with a hostname.
 func (w *way) sibling(ctx context.Context, name string) bool {
 	label, parent, _ := strings.Cut(name, ".")
 	t, err := w.publisher.Trace(ctx, parent)
@@ -268,7 +268,7 @@ func (w *way) sibling(ctx context.Context, name string) bool {
 	return true
 }
 
-// hasRows reports whether a zone has something that answers for the name.
+// hasRows reports whether a zone has a record for the name.
 func hasRows(t publisher.Trace) bool {
 	return slices.ContainsFunc(t.Homes, func(h publisher.Home) bool { return len(h.Rows) > 0 || h.Wildcard != "" })
 }
@@ -302,7 +302,7 @@ func title(o inspect.ObjectRef) string {
 	return o.Kind + " " + o.Namespace + "/" + o.Name
 }
 
-// maxTargetsShown is how many targets a sentence has.
+// maxTargetsShown limits the targets in a sentence.
 const maxTargetsShown = 6
 
 // targetsText returns targets for a sentence.

@@ -59,7 +59,7 @@ func TestJudge(t *testing.T) {
 // Servers that say the same are one step, and those that differ say so.
 func TestTellServers(t *testing.T) {
 	w := &way{}
-	w.tellServers(publisher.Trace{Name: "www.example.test"}, []judgement{
+	w.addServerSteps(publisher.Trace{Name: "www.example.test"}, []judgement{
 		{Answer: authority.Answer{Server: "a", Type: "A", Code: "NOERROR"}, state: inspect.StepWell, text: "it answers as published", ttl: 60},
 		{Answer: authority.Answer{Server: "b", Type: "A", Code: "NOERROR"}, state: inspect.StepWrong, text: "it answers with nothing"},
 		{Answer: authority.Answer{Server: "c", Type: "A", Code: "NOERROR"}, state: inspect.StepWell, text: "it answers as published", ttl: 60},

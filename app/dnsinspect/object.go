@@ -14,7 +14,7 @@ import (
 	"github.com/signpostd/signpost/internal/sanitize"
 )
 
-// explainObject follows an object. It says nothing about one that no source of the publisher reads.
+// explainObject traces an object. It adds nothing for one that no source of the publisher reads.
 func (r *Role) explainObject(ctx context.Context, w *way, ref inspect.ObjectRef) {
 	seen, err := w.publisher.Explain(ctx, publisher.Question{About: about(ref)})
 	if err != nil {
@@ -27,7 +27,7 @@ func (r *Role) explainObject(ctx context.Context, w *way, ref inspect.ObjectRef)
 	}
 }
 
-// about returns which keys are those of an object.
+// about returns a selection of the keys of an object.
 func about(ref inspect.ObjectRef) func(source string, key source.Key) bool {
 	return func(_ string, key source.Key) bool {
 		kind, _, _ := strings.Cut(key.Kind, ".")
@@ -51,7 +51,7 @@ func (r *Role) explainEvaluated(ctx context.Context, w *way, ref inspect.ObjectR
 		}
 		if s.Reason == source.SkipFiltered && len(e.Wanted) > 0 {
 			for _, name := range e.Wanted {
-				w.leave(what, &ref, name, fmt.Sprintf("%s asks for %s, and is left out: %s", title(ref), sanitize.Name(name), s.Message))
+				w.addExclusion(what, &ref, name, fmt.Sprintf("%s asks for %s, and is left out: %s", title(ref), sanitize.Name(name), s.Message))
 			}
 			continue
 		}
@@ -76,8 +76,8 @@ func (r *Role) explainEvaluated(ctx context.Context, w *way, ref inspect.ObjectR
 	}
 }
 
-// namesOf returns the canonical names that an object asks for, those that are in no zone and those of
-// types that aren't managed too.
+// namesOf returns the canonical names that an object asks for, including unzoned ones and those of
+// unmanaged types.
 func namesOf(e publisher.Explanation) []string {
 	var names []string
 	for _, set := range e.Records {
@@ -87,7 +87,7 @@ func namesOf(e publisher.Explanation) []string {
 	return slices.Compact(names)
 }
 
-// dropped says that a part of what an object asks for is left out.
+// dropped adds a step about a part of an object that isn't published.
 func (w *way) dropped(ref inspect.ObjectRef, d desired.Drop) {
 	what, state := whatFilter, inspect.StepWrong
 	left := false
@@ -106,14 +106,13 @@ func (w *way) dropped(ref inspect.ObjectRef, d desired.Drop) {
 		text = fmt.Sprintf("%s asks for the %s record %s, of which the targets %s are left out", title(ref), d.Type, sanitize.Name(d.Name), targetsText(d.Targets))
 	}
 	if left {
-		w.leave(what, &ref, d.Name, text+": "+d.Message)
+		w.addExclusion(what, &ref, d.Name, text+": "+d.Message)
 		return
 	}
 	w.add(what, state, &ref, text+": "+d.Message)
 }
 
-// skipStep returns what a skip is about, and how bad it is. What is as somebody has said is only
-// worth knowing.
+// skipStep returns the subject and severity of a skip. An intended skip is only a note.
 func skipStep(s source.Skip) (what string, state inspect.StepState) {
 	switch s.Reason {
 	case source.SkipFiltered:
@@ -130,8 +129,8 @@ func skipStep(s source.Skip) (what string, state inspect.StepState) {
 	return whatObject, inspect.StepWrong
 }
 
-// unknownObject is what is said of an object that no source has. Only if a source reads its kind, that is
-// wrong: for others, other roles say what is so.
+// unknownObject returns the step for an object that no source has. That is wrong only if a source
+// reads its kind; otherwise other roles may explain it.
 func (r *Role) unknownObject(o inspect.ObjectRef) inspect.Step {
 	var sources []string
 	reads := false

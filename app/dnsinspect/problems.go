@@ -7,11 +7,11 @@ import (
 	"github.com/signpostd/signpost/internal/sanitize"
 )
 
-// defaultPublisher stands for the only publisher, which has no name.
+// defaultPublisher is the name of an unnamed publisher.
 const defaultPublisher = "dns"
 
-// Problems returns what is wrong with publishers as a whole and with their zones. Each is a problem of an
-// object of the kind Publisher, which isn't one of Kubernetes.
+// Problems returns the problems of publishers and their zones. Each is a problem of an object of
+// the kind Publisher, which isn't a Kubernetes kind.
 func Problems(publishers []Publisher) []inspect.Problem {
 	var all []inspect.Problem
 	for _, p := range publishers {

@@ -11,10 +11,10 @@ import (
 )
 
 const (
-	// maxTargets and maxObjects are how many of them a record shows.
+	// maxTargets and maxObjects limit those of a displayed record.
 	maxTargets, maxObjects = 50, 20
-	// countFor is for how long the numbers of the zones are good at least. They are good for longer
-	// where counting takes long, so that counting takes at most a fiftieth of the time.
+	// countFor is the minimum age of cached counts of the zones. If counting is slow, they are kept
+	// longer, so that it takes at most a fiftieth (countShare) of the time.
 	countFor, countShare = time.Second, 50
 )
 
@@ -77,7 +77,7 @@ func recordOf(publisher string, row publisher.Row) inspect.Record {
 	return record
 }
 
-// maxLosers is how many objects of a record are named that don't get it.
+// maxLosers limits the listed objects that lose a record.
 const maxLosers = 16
 
 func objectRefs(objects []dns.Object) (refs []inspect.ObjectRef) {
@@ -87,13 +87,13 @@ func objectRefs(objects []dns.Object) (refs []inspect.ObjectRef) {
 	return refs
 }
 
-// recordID identifies a record in the process. None of its parts has a space, but the identifier of
-// a set may, which comes last.
+// recordID identifies a record in the process. Only the set identifier, which comes last, may
+// contain a space.
 func recordID(publisher string, k publisher.RowKey) string {
 	return strings.Join([]string{publisher, k.Zone, k.ZoneID, k.Name, k.Type, k.SetIdentifier}, " ")
 }
 
-// groupOf returns the group of an API version; empty for the core.
+// groupOf returns the group of an API version; empty for the core group.
 func groupOf(apiVersion string) string {
 	group, _, found := strings.Cut(apiVersion, "/")
 	if !found {
@@ -102,8 +102,7 @@ func groupOf(apiVersion string) string {
 	return group
 }
 
-// Zones implements [inspect.ZonesOf]. Names that are in no zone are counted under a zone without a
-// name.
+// Zones implements [inspect.ZonesOf]. Unzoned names are counted under a zone without a name.
 func (r *Role) Zones(ctx context.Context) ([]inspect.Zone, error) {
 	if err := r.mustLead(); err != nil {
 		return nil, err

@@ -13,26 +13,25 @@ import (
 	"github.com/signpostd/signpost/dns/publisher"
 )
 
-// Publisher is a publisher with what it is asked about its servers.
+// Publisher is a publisher with the data for queries of its servers.
 type Publisher struct {
-	// Name is empty for the only one.
+	// Name is empty for an unnamed publisher.
 	Name string
 	*publisher.Publisher
-	// Servers are the addresses, with ports, of the servers that answer with its records; nil for
-	// those that its zones name.
+	// Servers are the addresses and ports of the name servers; nil means those of the NS records.
 	Servers []string
-	// Kinds are the kinds of the objects for which its sources make records, such as Service.
+	// Kinds are the kinds of the objects that its sources make records for, such as Service.
 	Kinds []string
 }
 
-// Role is the role dns, for package inspect. Make it with [New].
+// Role is the role dns, for package inspect. [New] creates it.
 type Role struct {
 	publishers []Publisher
 	leadership inspect.Leadership
 	asker      authority.Asker
 
 	mu sync.Mutex
-	// counted are the zones as they were counted at a time, which took some time.
+	// counted are the cached zones with their counts.
 	counted   []inspect.Zone
 	countedAt time.Time
 	took      time.Duration
@@ -46,7 +45,7 @@ var (
 	_ inspect.Explainer     = (*Role)(nil)
 )
 
-// New returns a role. Leadership says whether this process leads.
+// New returns a role. leadership says whether this process leads.
 func New(publishers []Publisher, leadership inspect.Leadership) *Role {
 	sorted := slices.SortedStableFunc(slices.Values(publishers), func(a, b Publisher) int { return cmp.Compare(a.Name, b.Name) })
 	return &Role{publishers: sorted, leadership: leadership}
@@ -60,7 +59,7 @@ func (r *Role) mustLead() error {
 	return nil
 }
 
-// asError returns the error for package inspect of one of a publisher.
+// asError converts an error of a publisher to one of package inspect.
 func (r *Role) asError(err error) error {
 	if errors.Is(err, publisher.ErrNotLeading) {
 		_, leader := r.leadership()

@@ -82,7 +82,7 @@ func TestExplainOnStandby(t *testing.T) {
 	role := dnsinspect.New([]dnsinspect.Publisher{{Publisher: s.opened.Publisher}}, func() (bool, string) { return false, "pod-1" })
 	kubetest.Eventually(t, 20*time.Second, func() error {
 		e := inspect.Conclude("www.example.test", role.Explain(t.Context(), inspect.Query{Name: "web.example.test"}))
-		const want = "what the zones have is known to the process that leads: this process does not lead: ask the leader, pod-1"
+		const want = "only the leader knows the content of the zones: this process does not lead: ask the leader, pod-1"
 		if e.Verdict != inspect.VerdictUnknown || e.Summary != want || len(e.Steps) != 2 {
 			return fmt.Errorf("%+v", e)
 		}

@@ -14,7 +14,7 @@ import (
 	"github.com/signpostd/signpost/internal/sanitize"
 )
 
-// askServers asks the servers of a zone what they answer under a name.
+// askServers queries the servers of a zone for a name.
 func (r *Role) askServers(ctx context.Context, w *way, t publisher.Trace, h publisher.Home) {
 	if h.Private {
 		w.add(whatServer, inspect.StepUnknown, nil, "the zone is private, so its servers are not asked: ask them from a network that may")
@@ -33,10 +33,10 @@ func (r *Role) askServers(ctx context.Context, w *way, t publisher.Trace, h publ
 	for _, a := range answers {
 		judged = append(judged, judge(h, a))
 	}
-	w.tellServers(t, judged)
+	w.addServerSteps(t, judged)
 }
 
-// typesOf returns the types to ask for.
+// typesOf returns the record types to query.
 func typesOf(h publisher.Home) []string {
 	var types []string
 	for _, row := range h.Rows {
@@ -50,7 +50,7 @@ func typesOf(h publisher.Home) []string {
 	return types
 }
 
-// judgement is what is to be said of an answer. TTL is how long a resolver may have an old answer.
+// judgement is the assessment of a response. ttl is how long resolvers may cache an old response.
 type judgement struct {
 	authority.Answer
 	state inspect.StepState
@@ -58,7 +58,7 @@ type judgement struct {
 	ttl   uint32
 }
 
-// judge compares an answer with what the zone should have. It is a pure function.
+// judge compares a response with what the zone should have. It is a pure function.
 func judge(h publisher.Home, a authority.Answer) judgement {
 	j := judgement{Answer: a, state: inspect.StepNote, ttl: a.TTL}
 	row, published := rowOf(h, a.Type)
@@ -96,8 +96,8 @@ func rowOf(h publisher.Home, recordType string) (publisher.Row, bool) {
 	return h.Rows[i], h.Rows[i].State == publisher.RowPublished
 }
 
-// plain reports whether a server answers with the targets of a record set as they are: one of
-// addresses that has names is an alias.
+// plain reports whether a server returns the targets of a record set unchanged: a record set of
+// addresses with names as targets is an alias.
 func plain(row publisher.Row) bool {
 	if row.Type != dns.TypeA && row.Type != dns.TypeAAAA {
 		return true
@@ -118,14 +118,14 @@ func answerText(a authority.Answer) string {
 	}
 }
 
-// tellServers adds a step for each different thing that the servers say about a type.
-func (w *way) tellServers(t publisher.Trace, judged []judgement) {
+// addServerSteps adds a step for each different result of the servers for a type.
+func (w *way) addServerSteps(t publisher.Trace, judged []judgement) {
 	for len(judged) > 0 {
 		one := judged[0]
 		var servers, types []string
 		differ := false
 		judged = slices.DeleteFunc(judged, func(j judgement) bool {
-			// What is so for the whole name is said once.
+			// A result for the whole name is added once.
 			same := j.text == one.text && (j.Type == one.Type || j.Err != nil || j.Code != "NOERROR")
 			differ = differ || j.Type == one.Type && j.state != one.state
 			if same && !slices.Contains(servers, j.Server) {

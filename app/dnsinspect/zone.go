@@ -14,15 +14,15 @@ import (
 	"github.com/signpostd/signpost/internal/sanitize"
 )
 
-// follow follows a name from the filters to the servers.
+// follow traces a name from the filters to the servers.
 func (r *Role) follow(ctx context.Context, w *way, t publisher.Trace) {
 	name := sanitize.Name(t.Name)
 	switch {
 	case t.Excluded && len(t.Asks) > 0:
-		w.leave(whatFilter, nil, t.Name, fmt.Sprintf("the domain filter leaves %s out: add its domain to --domain-filter, or take it out of --exclude-domains", name))
+		w.addExclusion(whatFilter, nil, t.Name, fmt.Sprintf("the domain filter leaves %s out: add its domain to --domain-filter, or take it out of --exclude-domains", name))
 		return
 	case t.ProviderExcludes && len(t.Asks) > 0:
-		w.leave(whatFilter, nil, t.Name, name+" isn't published: "+desired.Unselected)
+		w.addExclusion(whatFilter, nil, t.Name, name+" isn't published: "+desired.Unselected)
 		return
 	}
 	w.unread(t)
@@ -33,7 +33,7 @@ func (r *Role) follow(ctx context.Context, w *way, t publisher.Trace) {
 	switch {
 	case !t.Leads:
 		_, leader := r.leadership()
-		w.add(whatZone, inspect.StepUnknown, nil, "what the zones have is known to the process that leads: "+(&inspect.NotLeading{Leader: leader}).Error())
+		w.add(whatZone, inspect.StepUnknown, nil, "only the leader knows the content of the zones: "+(&inspect.NotLeading{Leader: leader}).Error())
 		return
 	case !t.Listed && t.ListProblem != "":
 		w.add(whatZone, inspect.StepWrong, nil, "the zones of the provider can't be listed, and this is tried again: "+t.ListProblem)
@@ -54,7 +54,7 @@ func (r *Role) follow(ctx context.Context, w *way, t publisher.Trace) {
 	}
 }
 
-// unmanaged explains the record sets whose type isn't managed.
+// unmanaged explains the record sets of unmanaged types.
 func (w *way) unmanaged(t publisher.Trace) {
 	managed := map[string]bool{}
 	for _, recordType := range w.manner.Managed {
@@ -79,7 +79,7 @@ func (w *way) noZone(t publisher.Trace) {
 	if t.More > 0 {
 		has += fmt.Sprintf(" and %d others", t.More)
 	}
-	w.leave(whatZone, nil, t.Name, fmt.Sprintf("no zone of the provider holds %s: create the zone, or change the zone filters; %s", sanitize.Name(t.Name), has))
+	w.addExclusion(whatZone, nil, t.Name, fmt.Sprintf("no zone of the provider holds %s: create the zone, or change the zone filters; %s", sanitize.Name(t.Name), has))
 }
 
 // zone explains the state of a zone.
@@ -122,7 +122,7 @@ func (w *way) rows(t publisher.Trace, h publisher.Home) {
 		}
 		state, text := rowStep(row)
 		if row.State == publisher.RowNotOwned && len(t.Asks) == 0 {
-			// Somebody else wants it to be there.
+			// Another writer wants the record set.
 			state = inspect.StepWell
 		}
 		if row.State == publisher.RowConflict && w.ofOthers(row) {
@@ -136,8 +136,8 @@ func (w *way) rows(t publisher.Trace, h publisher.Home) {
 	}
 }
 
-// losers names the objects that don't get a record set because another one has the name. That is wrong
-// for the object that is asked about and for a name, and of another object worth knowing.
+// losers adds a step about the objects that lose a record set to another object. That is wrong for
+// the object or name of the query, and a note for other objects.
 func (w *way) losers(row publisher.Row) {
 	for _, l := range row.Losers[:min(len(row.Losers), maxLosers)] {
 		var ref inspect.ObjectRef
@@ -160,7 +160,7 @@ func (w *way) about(o inspect.ObjectRef) bool {
 	return w.object != nil && strings.EqualFold(w.object.Kind, o.Kind) && w.object.Namespace == o.Namespace && w.object.Name == o.Name
 }
 
-// ofOthers reports whether other objects than the one that the explanation is about ask for a record set.
+// ofOthers reports whether objects other than the subject ask for a record set.
 func (w *way) ofOthers(row publisher.Row) bool {
 	return w.object != nil && len(row.Objects) > 0 && !slices.ContainsFunc(row.Objects, func(o dns.Object) bool { return w.about(objectRef(o)) })
 }
@@ -192,7 +192,7 @@ func rowStep(row publisher.Row) (inspect.StepState, string) {
 	case publisher.RowNotOwned:
 		return inspect.StepNote, fmt.Sprintf("%s is in the zone (%s), and is not ours%s", what, targetsText(row.Targets), ownerText(row.Owner))
 	case publisher.RowUnwanted:
-		return inspect.StepWrong, what + " is in the zone and nobody asks for it: " + row.Message
+		return inspect.StepWrong, what + " is in the zone and no object asks for it: " + row.Message
 	case publisher.RowHeld:
 		return inspect.StepWrong, what + " is held: " + row.Message + retryText(row.Next)
 	case publisher.RowFailing:

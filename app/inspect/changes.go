@@ -10,22 +10,22 @@ import (
 )
 
 const (
-	// heartbeat is how often a listener gets a comment when there is nothing else, so that both
-	// ends notice when the other one is gone.
+	// heartbeat is how often a comment is sent on an idle stream, so that both ends notice a lost
+	// connection.
 	heartbeat = 15 * time.Second
-	// eventTime is how long a listener may take to read an event.
+	// eventTime limits the time to write an event.
 	eventTime = 10 * time.Second
-	// admitAgain is how often the access of a listener is checked again, so that a token that was
-	// revoked ends the stream. An answer of [Access] may be cached for less than that.
+	// admitAgain is how often the access of a listener is checked again, so that revoking a token ends
+	// the stream. Decisions of [Access] must be cached for less.
 	admitAgain = 30 * time.Second
-	// maxUnchecked is how many checks in a row may fail, because the API server can't be asked, before
+	// maxUnchecked is how many checks in a row may fail, because the API server is unreachable, before
 	// a stream is ended.
 	maxUnchecked = 3
-	// joinTime is how long it may take until a listener is heard.
+	// joinTime limits the time until a listener is registered.
 	joinTime = 10 * time.Second
 )
 
-// listenerGuard lets those listen who may.
+// listenerGuard authorises listeners.
 func (s *Server) listenerGuard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := s.admit(r); err != nil {
@@ -42,7 +42,7 @@ func (s *Server) listenerGuard(next http.Handler) http.Handler {
 	})
 }
 
-// changes answers [ChangesPath].
+// changes serves [ChangesPath].
 func (s *Server) changes(w http.ResponseWriter, r *http.Request) {
 	p, err := parseParameters(r.URL.RawQuery, []string{"topics"})
 	if err != nil {
@@ -76,11 +76,11 @@ func (s *Server) changes(w http.ResponseWriter, r *http.Request) {
 	ctx, end := context.WithCancel(r.Context())
 	defer end()
 	go s.admitAgain(r.WithContext(ctx), end)
-	tellChanges(w, l, eventsUntil{ctx.Done(), s.hub.stopped})
+	sendChanges(w, l, eventsUntil{ctx.Done(), s.hub.stopped})
 }
 
-// admitAgain checks the access of a listener from time to time, until its context ends. It calls end
-// when the access is refused, or can't be checked for long.
+// admitAgain checks the access of a listener periodically, until its context ends. It calls end if
+// the access is refused, or can't be checked for long.
 func (s *Server) admitAgain(r *http.Request, end func()) {
 	tick := time.NewTicker(admitAgain)
 	defer tick.Stop()
@@ -104,7 +104,7 @@ func (s *Server) admitAgain(r *http.Request, end func()) {
 	end()
 }
 
-// listen adds a listener. It returns false when nobody will tell it anything.
+// listen adds a listener. It returns false if the hub has stopped.
 func (h *hub) listen(gone <-chan struct{}, topics []Topic) (*listener, bool) {
 	l := newListener(topics)
 	limit := time.NewTimer(joinTime)
@@ -132,14 +132,14 @@ func (h *hub) unlisten(l *listener) {
 	}
 }
 
-// eventsUntil is when events end: when the client is gone, or when nobody tells any more.
+// eventsUntil ends a stream of events: the client is gone, or the hub has stopped.
 type eventsUntil struct{ gone, stopped <-chan struct{} }
 
-// tellChanges writes events until the client is gone or doesn't read them.
-func tellChanges(w http.ResponseWriter, l *listener, until eventsUntil) {
+// sendChanges writes events until the client is gone or too slow.
+func sendChanges(w http.ResponseWriter, l *listener, until eventsUntil) {
 	out := http.NewResponseController(w)
 	write := func(text []byte) bool {
-		// A writer that has no deadline is not that of a connection.
+		// A writer without a deadline isn't a connection's.
 		_ = out.SetWriteDeadline(time.Now().Add(eventTime))
 		_, err := w.Write(text)
 		return err == nil && out.Flush() == nil

@@ -6,13 +6,13 @@ import (
 	"net/netip"
 )
 
-// maxSteps and maxMore bound an explanation, whatever the roles find.
+// maxSteps and maxMore limit an explanation.
 const (
 	maxSteps = 200
 	maxMore  = 20
 )
 
-// Explain joins what the roles know about a subject.
+// Explain joins the steps of the roles about a subject.
 func (s *Server) Explain(ctx context.Context, q Query) Explanation {
 	steps := []Step{}
 	for _, o := range s.config.Offers {
@@ -29,8 +29,8 @@ func (s *Server) Explain(ctx context.Context, q Query) Explanation {
 	return Conclude(q.String(), append(steps, s.problemSteps(q)...))
 }
 
-// problemSteps are the known problems of the object that a query is about, and of the ServiceProfile of a
-// Service. They are notes, because it isn't known whether the object was corrected since.
+// problemSteps returns the known problems of the object of a query, and of a Service's
+// ServiceProfile. They are notes, because the object may have been corrected since.
 func (s *Server) problemSteps(q Query) []Step {
 	var steps []Step
 	for _, p := range s.allProblems() {
@@ -60,7 +60,7 @@ func (q *Query) concerns(o *ObjectRef, domain string) bool {
 	}
 }
 
-// servingRole returns the role that has Services, to which most problems of objects are known; empty if the
+// servingRole returns the role with Services, which knows most problems of objects; empty if the
 // process lacks it.
 func (s *Server) servingRole() string {
 	for i := range s.config.Offers {
@@ -71,9 +71,8 @@ func (s *Server) servingRole() string {
 	return ""
 }
 
-// Conclude makes an explanation of steps. The verdict is that of the worst step, and the summary
-// the first step that has it: what is wrong early on the way is why something is wrong later. It
-// is a pure function.
+// Conclude makes an explanation of steps. The verdict is that of the worst step, and the summary is
+// the first step with it, because an early problem causes later ones. It is a pure function.
 func Conclude(subject string, steps []Step) Explanation {
 	e := Explanation{Subject: subject, Verdict: VerdictUnknown, Steps: make([]Step, 0, min(len(steps), maxSteps))}
 	for _, step := range steps[:min(len(steps), maxSteps)] {
@@ -91,10 +90,10 @@ func Conclude(subject string, steps []Step) Explanation {
 		return e
 	}
 	if step := firstStep(steps, StepNote); step != nil {
-		// What is only worth knowing is as somebody wants it.
+		// Notes are intended.
 		e.Verdict, e.Summary = VerdictWell, step.Text
 	} else {
-		e.Summary = "nothing is known about " + subject + " here: look at its name, and at the processes with the other roles"
+		e.Summary = "nothing is known about " + subject + " here: check the name, or query processes with other roles"
 	}
 	for i := len(steps) - 1; i >= 0; i-- {
 		if steps[i].State == StepWell {
@@ -142,7 +141,7 @@ func (q *ServiceQuery) String() string {
 	return text
 }
 
-// title is KIND NAMESPACE/NAME, or KIND NAME.
+// title returns KIND NAMESPACE/NAME, or KIND NAME.
 func (o *ObjectRef) title() string {
 	if o.Namespace == "" {
 		return o.Kind + " " + o.Name

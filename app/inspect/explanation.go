@@ -1,54 +1,51 @@
 package inspect
 
-// Verdict is what an explanation ends in. They are ordered: a later one counts more than an
-// earlier one.
+// Verdict is the result of an explanation. Later constants outrank earlier ones.
 type Verdict string
 
-// The verdicts.
 const (
-	// VerdictWell: what was asked about is as objects ask for.
+	// VerdictWell: the subject is served or published as wanted.
 	VerdictWell Verdict = "well"
-	// VerdictUnknown: it couldn't be found out.
+	// VerdictUnknown: the explanation couldn't be completed.
 	VerdictUnknown Verdict = "unknown"
-	// VerdictWrong: something is wrong, and is named.
+	// VerdictWrong: there is a problem, which is named.
 	VerdictWrong Verdict = "wrong"
 )
 
-// StepState is what one step of an explanation found.
+// StepState is the result of one step.
 type StepState string
 
-// The states of a step.
 const (
 	StepWell StepState = "well"
-	// StepNote is worth knowing, and not wrong.
+	// StepNote is information that is no problem.
 	StepNote    StepState = "note"
 	StepUnknown StepState = "unknown"
 	StepWrong   StepState = "wrong"
 )
 
-// Explanation says why something is served or published, or isn't.
+// Explanation says why something is or isn't served or published.
 type Explanation struct {
-	// Subject is what was asked about, such as "Service shop/web" or "www.example.org".
+	// Subject is the subject of the query, such as "Service shop/web" or "www.example.org".
 	Subject string  `json:"subject"`
 	Verdict Verdict `json:"verdict"`
-	// Summary is one sentence: what is so, and what to change if it is wrong.
+	// Summary is one sentence: the state, and what to change if it is wrong.
 	Summary string `json:"summary"`
-	// Steps are the way from the object to the client, or back, in this order.
+	// Steps lead from the object to the client, or back.
 	Steps []Step `json:"steps"`
 }
 
-// Step is one step of the way.
+// Step is one step of an explanation.
 type Step struct {
-	// Process and Role say who knows it; clients that ask several processes set Process.
+	// Process and Role are the origin of the step. Clients that query several processes set Process.
 	Process string `json:"process,omitempty"`
 	Role    string `json:"role"`
-	// What is the part of the way in a word or two, such as "Selector", "Zone" or "DNS server".
+	// What is the subject of the step in a word or two, such as "Selector", "Zone" or "DNS server".
 	What  string    `json:"what"`
 	State StepState `json:"state"`
-	// Text is a sentence: what was found and, if that is wrong, what to do.
+	// Text is a sentence: the finding and, if it is wrong, what to do.
 	Text string `json:"text"`
-	// Object is the object that it is about.
+	// Object is the object of the step.
 	Object *ObjectRef `json:"object,omitempty"`
-	// More are lines below it, at most 20, such as endpoints or streams.
+	// More are details, at most 20 lines, such as endpoints or streams.
 	More []string `json:"more,omitempty"`
 }

@@ -7,7 +7,7 @@ import (
 	"net/http"
 )
 
-// refusal is the error of a request that gets another answer than 200.
+// refusal is the error of a request with another status than 200.
 type refusal struct {
 	code int
 	Failure
@@ -15,12 +15,12 @@ type refusal struct {
 
 func (r *refusal) Error() string { return r.Failure.Error }
 
-// badRequest returns the error of a request that can't be understood.
+// badRequest returns the error of a malformed request.
 func badRequest(format string, args ...any) error {
 	return &refusal{http.StatusBadRequest, Failure{Error: fmt.Sprintf(format, args...)}}
 }
 
-// refuse answers a request that failed.
+// refuse responds to a failed request.
 func refuse(w http.ResponseWriter, err error) {
 	var known *refusal
 	var elsewhere *NotLeading

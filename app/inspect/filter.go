@@ -7,18 +7,18 @@ import (
 	"strings"
 )
 
-// The states that can be asked for.
+// States that can be queried.
 var (
 	streamStates = []StreamState{StreamSynced, StreamBehind, StreamStale}
 	recordStates = []RecordState{RecordPublished, RecordPending, RecordHeld, RecordConflict, RecordNoZone, RecordFailing, RecordForeign, RecordUnwanted}
 )
 
-// contains reports whether one of the texts has a part, which is in lower case.
+// contains reports whether one of the texts contains part, which is in lower case.
 func contains(part string, texts ...string) bool {
 	return part == "" || slices.ContainsFunc(texts, func(s string) bool { return strings.Contains(strings.ToLower(s), part) })
 }
 
-// streamFilter says which streams are wanted. What is empty doesn't count.
+// streamFilter selects streams. Empty fields select all.
 type streamFilter struct {
 	service        string
 	namespace, pod string
@@ -53,19 +53,19 @@ func compareStreams(a, b Stream) int {
 		cmp.Compare(a.Peer, b.Peer), cmp.Compare(a.ID, b.ID))
 }
 
-// RecordFilter says which records are wanted. What is empty doesn't count.
+// RecordFilter selects records. Empty fields select all.
 type RecordFilter struct {
 	Publisher, Zone string
 	States          []RecordState
 	// Search is a part of the name, a target or an object, in lower case.
 	Search string
-	// Object is one of those that ask for the record.
+	// Object asks for the record.
 	Object *ObjectRef
 	// Offset and Limit are the page: 0 ≤ Offset, and 0 < Limit ≤ PageSize.
 	Offset, Limit int
 }
 
-// Match reports whether a record passes the filter. The page doesn't matter.
+// Match reports whether a record passes the filter, regardless of the page.
 func (f *RecordFilter) Match(r *Record) bool {
 	if f.Publisher != "" && r.Publisher != f.Publisher || f.Zone != "" && r.Zone != f.Zone ||
 		len(f.States) > 0 && !slices.Contains(f.States, r.State) {
@@ -78,7 +78,7 @@ func (f *RecordFilter) Match(r *Record) bool {
 		slices.ContainsFunc(r.Objects, func(o ObjectRef) bool { return contains(f.Search, o.String()) })
 }
 
-// Page returns the page of the records that pass the filter. It copies no others. The records are
+// Page returns the page of the records that pass the filter, and copies no others. The records are
 // sorted.
 func (f *RecordFilter) Page(all iter.Seq[*Record]) RecordList {
 	list := RecordList{Records: []Record{}}
@@ -97,8 +97,8 @@ func (f *RecordFilter) Page(all iter.Seq[*Record]) RecordList {
 	return list
 }
 
-// names reports whether both name one object. Kinds are compared without their case, and a group
-// only if it is given.
+// names reports whether both name the same object. Kinds are compared case-insensitively, and a
+// group only if it is given.
 func (o *ObjectRef) names(other ObjectRef) bool {
 	return strings.EqualFold(o.Kind, other.Kind) && o.Namespace == other.Namespace && o.Name == other.Name &&
 		(o.Group == "" || o.Group == other.Group) && o.Cluster == other.Cluster

@@ -14,67 +14,67 @@ import (
 )
 
 const (
-	// readsAtATime and writesAtATime are how many requests are answered at a time. Others get 503.
+	// readsAtATime and writesAtATime limit the parallel requests. Others get 503.
 	readsAtATime, writesAtATime = 16, 4
-	// bodyTime is how long a client may take to send a body.
+	// bodyTime limits the time to read a body.
 	bodyTime = 10 * time.Second
-	// accessTime is how long it may take to find out what a token allows.
+	// accessTime limits the authorisation of a token.
 	accessTime = 5 * time.Second
 )
 
-// Access decides which requests a token allows.
+// Access authorises requests with a token.
 type Access interface {
-	// Allow returns nil if the request may be made, and otherwise the reason, which is shown to
-	// the client. The error is a [*Refused] unless the token could not be checked.
+	// Allow returns nil if the request is allowed, else the reason, which is shown to the client. The
+	// error is a [*Refused] unless the token could not be checked.
 	Allow(ctx context.Context, a Attempt) error
 }
 
 // Attempt is a request with a token.
 type Attempt struct {
 	Token string
-	// Verb is the method in lower case, such as "get", and Path is the path of the request.
+	// Verb is the method in lower case, such as "get". Path is the path of the request.
 	Verb, Path string
-	// From is the address of the client. It is invalid if the address is unknown.
+	// From is the address of the client; invalid if unknown.
 	From netip.Addr
 }
 
-// ApproveAudience returns the audience of a token that is only good for the approval of one plan. The
-// hash must be one ([ValidHash]).
+// ApproveAudience returns the audience of a token that is only valid for the approval of one plan.
+// The hash must be valid ([ValidHash]).
 func ApproveAudience(hash string) string { return "signpost.dev/approve/" + hash }
 
 // Loopback says whether a request from this host needs a token.
 type Loopback string
 
-// The settings of [Config.Loopback]. The zero value is LoopbackTrusted.
+// Values of [Config.Loopback]. The zero value is LoopbackTrusted.
 const (
 	LoopbackTrusted   Loopback = "trusted"
 	LoopbackUntrusted Loopback = "untrusted"
 )
 
-// sameUser is the key of a context value that [WithSameUser] sets.
+// sameUser is the context key of [WithSameUser].
 type sameUser struct{}
 
-// WithSameUser returns a context for the requests of a connection whose other end was proved to run
-// as the user of this process, in its container. Such a client could read and change the memory of
+// WithSameUser returns a context for the requests of a connection whose client was proved to run as
+// the user of this process, in its container. Such a client could read and change the memory of
 // this process, so its requests need no token.
 func WithSameUser(ctx context.Context) context.Context {
 	return context.WithValue(ctx, sameUser{}, true)
 }
 
-// Refused is why a token isn't enough, in a sentence.
+// Refused says, in a sentence, why a token isn't sufficient.
 type Refused struct{ Reason string }
 
 // Error implements error.
 func (r *Refused) Error() string { return r.Reason }
 
-// Guard lets those have something else who may have the inspection API, such as the page.
+// Guard authorises requests for another handler, such as the web page, as for the inspection API.
 func (s *Server) Guard(next http.Handler) http.Handler { return s.guard(next) }
 
-// guard answers requests that nobody may make by 403, and lets few others in at a time.
+// guard responds with 403 to forbidden requests, and limits the parallel others.
 func (s *Server) guard(next http.Handler) http.Handler {
 	reads, writes := make(chan struct{}, readsAtATime), make(chan struct{}, writesAtATime)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		// A reader that has no deadline is not that of a connection.
+		// A reader without a deadline isn't a connection's.
 		body := http.NewResponseController(w)
 		if err := s.admit(r); err != nil {
 			_ = body.SetReadDeadline(time.Now()) // nobody waits for the rest of the request
@@ -102,7 +102,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 // isRead reports whether a request changes nothing.
 func isRead(r *http.Request) bool { return r.Method == http.MethodGet || r.Method == http.MethodHead }
 
-// verbOf returns the verb that a role must allow: HEAD is a GET without the body.
+// verbOf returns the verb that a role must allow: HEAD counts as GET.
 func verbOf(r *http.Request) string {
 	if isRead(r) {
 		return "get"
@@ -110,24 +110,24 @@ func verbOf(r *http.Request) string {
 	return strings.ToLower(r.Method)
 }
 
-// MayRead reports whether the client of a request may read the inspection API. The path of the
-// request doesn't matter.
+// MayRead reports whether the client of a request may read the inspection API, regardless of the
+// path.
 func (s *Server) MayRead(r *http.Request) bool {
 	read := r.Clone(r.Context())
 	read.Method, read.URL = http.MethodGet, &url.URL{Path: StatusPath}
 	return s.admit(read) == nil
 }
 
-// admit returns nil if a request is allowed, and otherwise the reason. A request needs a token that
-// allows it, with two exceptions: a client that was proved to run as our user may do everything, and
-// a client on the loopback interface may read, unless that is turned off. A request from a web page
-// of another origin is refused in any case.
+// admit returns nil if a request is allowed, else the reason. A request needs a token that allows
+// it, with two exceptions: a client that was proved to run as our user may do everything, and a
+// client on the loopback interface may read, unless that is disabled. A request from a web page of
+// another origin is always refused.
 func (s *Server) admit(r *http.Request) error {
 	token, err := bearer(r)
 	if err != nil {
 		return err
 	}
-	if reason := foreignPage(r); reason != "" {
+	if reason := crossOriginPage(r); reason != "" {
 		return forbidden(reason)
 	}
 	if token == "" {
@@ -157,12 +157,12 @@ func (s *Server) admitWithoutToken(r *http.Request) error {
 	if s.config.Loopback == LoopbackUntrusted {
 		return forbidden("each request needs a token here, because --inspect-trust-loopback is false: send the token of an account that may get this path (Authorization: Bearer)")
 	}
-	if reason := foreignHost(r); reason != "" {
+	if reason := nonLocalHost(r); reason != "" {
 		return forbidden(reason + s.forward())
 	}
 	if !isRead(r) {
-		// A forwarded port and a proxy beside the process look alike, and the proxy may pass on
-		// requests of the whole network.
+		// A forwarded port can't be told from a proxy beside the process, which may pass on requests
+		// of the whole network.
 		return forbidden("a request that changes something needs a token, also from this host: use `signpost approve`, which makes one, or run it in the pod with kubectl exec")
 	}
 	return nil
@@ -172,7 +172,7 @@ func forbidden(reason string) error {
 	return &refusal{http.StatusForbidden, Failure{Error: reason}}
 }
 
-// forward says what to do with a request that is not from here.
+// forward says how to use a request that doesn't come from this host.
 func (s *Server) forward() string {
 	const forward = ": forward the port, with kubectl port-forward, and use localhost"
 	if s.config.Access == nil {
@@ -194,7 +194,7 @@ func bearer(r *http.Request) (string, error) {
 	return token, nil
 }
 
-// clientAddress returns the address of the client, which is invalid if it is unknown.
+// clientAddress returns the address of the client; invalid if unknown.
 func clientAddress(r *http.Request) netip.Addr {
 	from, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {
@@ -203,10 +203,10 @@ func clientAddress(r *http.Request) netip.Addr {
 	return from.Addr().Unmap()
 }
 
-// foreignHost says why a request is not from this host to this host; "" if it is. Of the loopback
-// addresses only 127.0.0.1 and ::1 count: the sidecar of Istio connects from 127.0.0.6 and passes
-// on what any pod sends, with any Host.
-func foreignHost(r *http.Request) string {
+// nonLocalHost says why a request isn't from this host to this host; "" if it is. Only the loopback
+// addresses 127.0.0.1 and ::1 count, because Istio's sidecar connects from 127.0.0.6 and passes on
+// requests of any pod, with any Host.
+func nonLocalHost(r *http.Request) string {
 	switch {
 	case !isThisHost(clientAddress(r)):
 		return "the request is not from this host (127.0.0.1 or ::1)"
@@ -221,15 +221,15 @@ var thisHost = [...]netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1}), netip.IPv
 
 func isThisHost(a netip.Addr) bool { return a == thisHost[0] || a == thisHost[1] }
 
-// foreignPage says why a request is from a web page of somebody else; "" if it isn't.
-func foreignPage(r *http.Request) string {
+// crossOriginPage says why a request is from a web page of another origin; "" if it isn't.
+func crossOriginPage(r *http.Request) string {
 	if origins := r.Header.Values("Origin"); len(origins) > 0 {
 		origin, err := url.Parse(origins[0])
 		if err != nil || len(origins) > 1 || origin.Scheme != "http" || origin.Host != r.Host {
 			return "the request is from a web page of another origin"
 		}
 	}
-	// Browsers send this one also where they send no Origin.
+	// Browsers send this header also where they send no Origin.
 	if site := r.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" && site != "none" {
 		return "the request is from a web page of another site"
 	}
@@ -257,7 +257,7 @@ func reply(w http.ResponseWriter, code int, value any) {
 	answerHeaders(w.Header())
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
-	// It fails only if the client went away.
+	// Encode only fails if the client is gone.
 	_ = json.NewEncoder(w).Encode(value)
 }
 

@@ -9,27 +9,27 @@ import (
 )
 
 const (
-	// changesEvery is how often listeners are told of changes.
+	// changesEvery is the interval of change events.
 	changesEvery = time.Second
-	// lookTime is how long it may take to find out what has changed of a topic.
-	lookTime = 2 * time.Second
-	// maxListeners is how many may listen at a time.
+	// compareTimeout limits the comparison of a topic.
+	compareTimeout = 2 * time.Second
+	// maxListeners limits the parallel listeners.
 	maxListeners = 8
-	// unread is how many events may wait for a listener. One that is further behind is cut off.
-	unread = 4
+	// maxUnread limits the events that wait for a listener. A slower listener is disconnected.
+	maxUnread = 4
 )
 
-// watch finds out what has changed of a topic since it was asked last.
+// watch detects the changes of a topic since its last call.
 type watch interface {
-	// next returns the data of an event; nil if nothing has changed. The first call returns what a
-	// new listener is told, which may be nil.
+	// next returns the data of an event; nil if nothing has changed. The first call returns the data
+	// for a new listener, which may be nil.
 	next(ctx context.Context) any
 }
 
-// hub tells listeners of changes. Its goroutine, that of run, owns everything but the channels. It
-// looks at nothing while nobody listens.
+// hub sends changes to listeners. The goroutine of run owns everything but the channels. Without
+// listeners it reads nothing.
 type hub struct {
-	// topics make a watch for each topic that the process has.
+	// topics create a watch for each topic of the process.
 	topics map[Topic]func() watch
 	places chan struct{}
 	join   chan *listener
@@ -41,12 +41,12 @@ type hub struct {
 	watches   map[Topic]watch
 }
 
-// listener is who listens to some topics.
+// listener is a subscriber of topics.
 type listener struct {
 	topics []Topic
-	// events are ready to be written. The channel is closed when the listener is too slow.
+	// events are ready to be written. The channel is closed if the listener is too slow.
 	events chan []byte
-	// joined is closed when the first look at the topics was taken.
+	// joined is closed when the listener is registered.
 	joined chan struct{}
 }
 
@@ -62,8 +62,8 @@ func newHub(topics map[Topic]func() watch) *hub {
 }
 
 func newListener(topics []Topic) *listener {
-	// A new listener is told of each topic at once.
-	return &listener{topics: topics, events: make(chan []byte, unread+len(topics)), joined: make(chan struct{})}
+	// A new listener gets an event for each topic at once.
+	return &listener{topics: topics, events: make(chan []byte, maxUnread+len(topics)), joined: make(chan struct{})}
 }
 
 func (h *hub) run(ctx context.Context) error {
@@ -91,14 +91,14 @@ func (h *hub) run(ctx context.Context) error {
 	}
 }
 
-// add begins to watch the topics of a listener. What others have not been told of yet is told now,
-// so that one look counts for all.
+// add starts to watch the topics of a listener. Pending changes are sent to the others now, so that
+// one comparison serves all.
 func (h *hub) add(ctx context.Context, l *listener) {
 	for _, topic := range l.topics {
 		if h.watches[topic] != nil {
 			h.tell(ctx, topic)
 			if topic == TopicStatus {
-				// The others know it.
+				// Others have that state already.
 				h.send(l, event(topic, h.begin(ctx, topic)))
 			}
 			continue
@@ -111,10 +111,10 @@ func (h *hub) add(ctx context.Context, l *listener) {
 	close(l.joined)
 }
 
-// begin makes a watch of a topic, and returns what a new listener is told.
+// begin creates a watch of a topic, and returns the data for a new listener.
 func (h *hub) begin(ctx context.Context, topic Topic) any {
 	h.watches[topic] = h.topics[topic]()
-	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	ctx, cancel := context.WithTimeout(ctx, compareTimeout)
 	defer cancel()
 	return h.watches[topic].next(ctx)
 }
@@ -134,9 +134,9 @@ func (h *hub) look(ctx context.Context) {
 	}
 }
 
-// tell tells the listeners of a topic what has changed.
+// tell sends the changes of a topic to its listeners.
 func (h *hub) tell(ctx context.Context, topic Topic) {
-	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	ctx, cancel := context.WithTimeout(ctx, compareTimeout)
 	defer cancel()
 	changed := h.watches[topic].next(ctx)
 	if changed == nil {
@@ -150,7 +150,7 @@ func (h *hub) tell(ctx context.Context, topic Topic) {
 	}
 }
 
-// send gives an event to a listener, or cuts it off if it has too many unread ones.
+// send sends an event to a listener, or disconnects it if it has too many unread ones.
 func (h *hub) send(l *listener, text []byte) {
 	select {
 	case l.events <- text:
@@ -160,11 +160,11 @@ func (h *hub) send(l *listener, text []byte) {
 	}
 }
 
-// event is an event as the HTML standard has it (9.2.6). JSON has no line breaks.
+// event returns a server-sent event (HTML standard, 9.2.6). JSON has no line breaks.
 func event(topic Topic, data any) []byte {
 	text, err := json.Marshal(data)
 	if err != nil {
-		// The messages are values that can be encoded.
+		// The messages can always be encoded.
 		text = []byte("{}")
 	}
 	return fmt.Appendf(nil, "event: %s\ndata: %s\n\n", topic, text)

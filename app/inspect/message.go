@@ -2,10 +2,10 @@ package inspect
 
 import "time"
 
-// PlanPath is where plans are. [ApprovePath] belongs to it.
+// PlanPath is the path of plans. See also [ApprovePath].
 const PlanPath = Root + "/plan"
 
-// ApprovePath returns where a plan is approved. The hash must be one ([ValidHash]).
+// ApprovePath returns the path of a plan's approval. The hash must be valid ([ValidHash]).
 func ApprovePath(hash string) string { return PlanPath + "/" + hash + "/approve" }
 
 // ValidHash reports whether a text can be the hash of a plan.
@@ -18,53 +18,53 @@ func ValidHash(hash string) bool {
 	return len(hash) == 16
 }
 
-// What may be in a request and an answer.
+// Limits of requests and responses.
 const (
-	// PageSize is the most plans, or changes of a plan, in an answer.
+	// PageSize limits the plans, or changes of a plan, in a response.
 	PageSize = 500
-	// MaxExcept is the most names that an approval may leave out, and MaxBody the most bytes that
-	// say so.
+	// MaxExcept limits the names that an approval may leave out, and MaxBody its body in bytes.
 	MaxExcept = 2000
 	MaxBody   = 512 << 10
 )
 
-// PlanList is the answer about what is held.
+// PlanList is the response with the held plans.
 type PlanList struct {
 	Plans []Plan `json:"plans"`
-	// Total is how many plans there are, Next the offset of the next page; 0 if this is the last.
+	// Total is the number of plans. Next is the offset of the next page; 0 if this is the last.
 	Total int `json:"total"`
 	Next  int `json:"next,omitempty"`
 	// Unplanned are the publishers that have not planned everything yet, because this process
-	// began to lead a short time ago.
+	// became the leader a short time ago.
 	Unplanned []Unplanned `json:"unplanned,omitempty"`
 }
 
 // Unplanned is a publisher that has not planned everything yet.
 type Unplanned struct {
 	Publisher string `json:"publisher,omitempty"`
-	// Since is when it began to plan, nil if it waits for its sources.
+	// Since is when planning began, nil if the publisher waits for its sources.
 	Since *time.Time `json:"since,omitempty"`
 }
 
-// Plan is what is held in a zone.
+// Plan is the held changes of a zone.
 type Plan struct {
 	// Publisher is the name of the publisher, if it has one.
 	Publisher string `json:"publisher,omitempty"`
 	Zone      string `json:"zone"`
 	ZoneID    string `json:"zoneId,omitempty"`
 	Hash      string `json:"hash"`
-	// At is when the plan was announced, Owned how many record sets of ours the zone had then.
+	// At is when the plan was announced. Owned is the number of our record sets in the zone at that
+	// time.
 	At        time.Time `json:"at"`
 	Owned     int       `json:"owned"`
 	Deletions int       `json:"deletions"`
 	Updates   int       `json:"updates"`
-	// Changes are a page of the changes, in the answer about one plan only. Next is as in
+	// Changes are a page of the changes, in the response about one plan only. Next is as in
 	// [PlanList].
 	Changes []Change `json:"changes,omitempty"`
 	Next    int      `json:"next,omitempty"`
 }
 
-// Change is a change that is held. NewTargets are empty for a deletion.
+// Change is a held change. NewTargets are empty for a deletion.
 type Change struct {
 	Action        string   `json:"action"`
 	Name          string   `json:"name"`
@@ -74,30 +74,30 @@ type Change struct {
 	NewTargets    []string `json:"newTargets,omitempty"`
 }
 
-// ApproveRequest is the body of a request for approval.
+// ApproveRequest is the body of an approval.
 type ApproveRequest struct {
 	// Except are names whose changes are left out.
 	Except []string `json:"except,omitempty"`
 }
 
-// Approval is the answer to it.
+// Approval is the response to an approval.
 type Approval struct {
 	Publisher string `json:"publisher,omitempty"`
 	Zone      string `json:"zone"`
 	Hash      string `json:"hash"`
 	Deletions int    `json:"deletions"`
 	Updates   int    `json:"updates"`
-	// Excepted are how many changes of the plan were left out.
+	// Excepted is the number of changes of the plan that were left out.
 	Excepted int `json:"excepted"`
-	// Gone are how many changes of the plan are not held any more.
+	// Gone is the number of changes of the plan that are no longer held.
 	Gone int `json:"gone,omitempty"`
-	// Until is when the approval ends for what could not be made.
+	// Until is when the approval expires for changes that could not be made.
 	Until time.Time `json:"until"`
 }
 
-// Failure is the answer to a request that failed.
+// Failure is the response to a failed request.
 type Failure struct {
 	Error string `json:"error"`
-	// Leader is who leads, if this process doesn't and that is known.
+	// Leader is the leader, if this process doesn't lead and the leader is known.
 	Leader string `json:"leader,omitempty"`
 }

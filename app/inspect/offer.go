@@ -5,8 +5,8 @@ import (
 	"net/netip"
 )
 
-// Offer is what a role offers for inspection. What is nil, the role doesn't have. All of it is
-// called from any goroutine, and has to return soon after the context ends.
+// Offer is what a role offers for inspection; nil fields are not offered. All methods are called
+// from any goroutine, and must return soon after the context ends.
 type Offer struct {
 	// Role is its name, as in a config.
 	Role     string
@@ -15,32 +15,31 @@ type Offer struct {
 	Records  RecordsOf
 	Zones    ZonesOf
 	Explains Explainer
-	// Publishers are those whose plans are served, and Leadership says whether this process makes
-	// them.
+	// Publishers are those whose plans are served. Leadership says whether this process leads.
 	Publishers []Publisher
 	Leadership Leadership
 }
 
-// StreamsOf has the open calls of a process.
+// StreamsOf provides the open calls of a process.
 type StreamsOf interface {
-	// Streams returns all of them, in any order. The caller may change the slice.
+	// Streams returns all open calls, in any order. The caller may change the slice.
 	Streams() []Stream
-	// CountStreams returns how many there are, and how many of them are behind: they lack an
-	// answer for more than a second. It is cheap.
+	// CountStreams returns the number of open calls, and of those that are behind: they have waited
+	// for a response for more than a second. It is cheap.
 	CountStreams() (open, behind int)
 }
 
-// ServicesOf has the Services that are served.
+// ServicesOf provides the Services that are served.
 type ServicesOf interface {
 	// Services returns a page of the Services that pass the filter, sorted by namespace and name.
 	Services(f ServiceFilter) ServiceList
-	// CountServices returns how many there are. It is cheap.
+	// CountServices returns the number of Services. It is cheap.
 	CountServices() int
-	// HasService reports whether there is one of this name.
+	// HasService reports whether a Service exists.
 	HasService(namespace, name string) bool
 }
 
-// ServiceFilter says which Services are wanted.
+// ServiceFilter selects Services.
 type ServiceFilter struct {
 	// Namespace is empty for all. Search is a part of NAMESPACE/NAME, in lower case.
 	Namespace, Search string
@@ -48,61 +47,61 @@ type ServiceFilter struct {
 	Offset, Limit int
 }
 
-// RecordsOf has the records of publishers.
+// RecordsOf provides the records of publishers.
 type RecordsOf interface {
 	// Records returns a page of the records that pass the filter, sorted by publisher, zone, name
 	// and type. The error is a [*NotLeading] if another process knows them.
 	Records(ctx context.Context, f RecordFilter) (RecordList, error)
 }
 
-// RecordChanges is what a [RecordsOf] may have in addition: it knows what has changed. Of one that
-// lacks it, [ChangesPath] says only that something did.
+// RecordChanges is optional for a [RecordsOf]. Without it, [ChangesPath] only says that something
+// has changed.
 type RecordChanges interface {
-	// RecordChanges returns what has changed since a mark, and the next mark. Of more changes than
-	// limit it says Reset. With the mark 0 it returns a mark only.
+	// RecordChanges returns the changes since a mark, and the next mark. If there are more than limit,
+	// it returns Reset. For the mark 0 it returns a mark only.
 	RecordChanges(ctx context.Context, since uint64, limit int) (changes Delta[Record], mark uint64, err error)
 }
 
-// ZonesOf has the zones of publishers.
+// ZonesOf provides the zones of publishers.
 type ZonesOf interface {
-	// Zones returns all of them, sorted by publisher and name. The error is a [*NotLeading] if
-	// another process knows them.
+	// Zones returns all zones, sorted by publisher and name. The error is a [*NotLeading] if another
+	// process knows them.
 	Zones(ctx context.Context) ([]Zone, error)
 }
 
-// NotLeading is the error of a process that doesn't know something because it doesn't lead.
+// NotLeading is the error of a process that lacks data because it doesn't lead.
 type NotLeading struct {
-	// Leader is who does; empty if that isn't known.
+	// Leader is the leader; empty if unknown.
 	Leader string
 }
 
 // Error implements error.
 func (e *NotLeading) Error() string {
 	if e.Leader == "" {
-		return "this process does not lead, and it isn't known who does: signpost status says why, and which replicas there are"
+		return "this process does not lead, and the leader is unknown: signpost status shows the replicas and the cause"
 	}
 	return "this process does not lead: ask the leader, " + e.Leader
 }
 
-// Explainer says why something is so.
+// Explainer explains the state of a subject.
 type Explainer interface {
-	// Explain returns the steps of the way that it knows, in the order of the way, or none if it
-	// has nothing to say about the subject. [Step.Role] is set by the caller if it is empty.
+	// Explain returns the steps that it knows, in order, or none. If [Step.Role] is empty, the caller
+	// sets it.
 	Explain(ctx context.Context, q Query) []Step
 }
 
-// Query is what an explanation is about: exactly one of its fields is set.
+// Query is the subject of an explanation: exactly one field is set.
 type Query struct {
 	Service *ServiceQuery
 	// Address is an IP address, and a port or 0.
 	Address netip.AddrPort
-	// Name is a DNS name in lower case, without the dot at its end.
+	// Name is a DNS name in lower case, without a final dot.
 	Name string
-	// Object is any other object. Its Kind is spelled as in Kubernetes, if we know it.
+	// Object is any other object. The Kind of known kinds is spelled as in Kubernetes.
 	Object *ObjectRef
 }
 
-// ServiceQuery asks about a Service.
+// ServiceQuery is a query about a Service.
 type ServiceQuery struct {
 	Namespace, Name string
 	// Port is 0 for all. Hostname is that of one endpoint; empty for all.

@@ -7,20 +7,20 @@ import (
 	"strings"
 )
 
-// maxOffset is the greatest offset of a page. No list has as many items, and offset + limit stays far
-// below the greatest int.
+// maxOffset limits the offset of a page. No list has as many items, and offset + limit can't
+// overflow.
 const maxOffset = 1_000_000_000
 
-// maxParameter is the most bytes of a parameter. No name, URL of a Service or search is longer.
+// maxParameter limits a parameter in bytes. No name, URL of a Service or search is longer.
 const maxParameter = 512
 
 // parameters are those of a request, each of them once.
 type parameters map[string]string
 
-// paged are the parameters that each list has.
+// paged are the parameters of every list.
 var paged = []string{"offset", "limit"}
 
-// parseParameters reads the query of a URL, in which only these parameters may be.
+// parseParameters parses the query of a URL, in which only the allowed parameters may occur.
 func parseParameters(raw string, allowed []string) (parameters, error) {
 	values, err := url.ParseQuery(raw)
 	if err != nil {
@@ -48,7 +48,7 @@ func allowedText(allowed []string) string {
 	return "allowed are " + strings.Join(allowed, ", ")
 }
 
-// page returns the page that is asked for.
+// page returns the requested page.
 func (p parameters) page() (offset, limit int, err error) {
 	limit = PageSize
 	if text := p["offset"]; text != "" {
@@ -64,7 +64,7 @@ func (p parameters) page() (offset, limit int, err error) {
 	return offset, limit, nil
 }
 
-// Window returns one page of a list, and where the next one begins.
+// Window returns one page of a list, and the offset of the next one.
 func Window[T any](all []T, offset, limit int) ([]T, Page) {
 	from := min(offset, len(all))
 	to := min(from+limit, len(all))
@@ -75,7 +75,7 @@ func Window[T any](all []T, offset, limit int) ([]T, Page) {
 	return all[from:to:to], page
 }
 
-// namespaced reads a parameter NAMESPACE/NAME; it is empty if it isn't there.
+// namespaced parses a parameter NAMESPACE/NAME; empty if it is missing.
 func (p parameters) namespaced(parameter string) (namespace, name string, err error) {
 	text := p[parameter]
 	if text == "" {
@@ -88,7 +88,7 @@ func (p parameters) namespaced(parameter string) (namespace, name string, err er
 	return namespace, name, nil
 }
 
-// choices reads a parameter with values of a fixed list, separated by commas.
+// choices parses a comma-separated parameter with values of a fixed list.
 func choices[S ~string](p parameters, parameter string, allowed []S) ([]S, error) {
 	if p[parameter] == "" {
 		return nil, nil

@@ -18,35 +18,34 @@ import (
 	"github.com/signpostd/signpost/dns/budget"
 )
 
-// answerTime is how long a publisher may take to answer. It stores an approval before.
+// answerTime limits the response of a publisher, which stores an approval first.
 const answerTime = 15 * time.Second
 
-// maxWhose is how many plans an error names.
-const maxWhose = 5
+// maxAmbiguousPlans limits the plans in an error.
+const maxAmbiguousPlans = 5
 
 // planParameters are the parameters of requests for plans.
 var planParameters = append([]string{"publisher"}, paged...)
 
-// maxTargets is how many targets of a record set are shown.
+// maxTargets limits the displayed targets of a record set.
 const maxTargets = 50
 
 // Publisher is a publisher whose plans are served.
 type Publisher struct {
-	// Name is empty for the only one.
+	// Name is empty for an unnamed publisher.
 	Name string
-	// Desk is where its plans are.
+	// Desk has its held plans.
 	Desk ApprovalQueue
 }
 
-// ApprovalQueue is what is used of a [budget.ApprovalQueue].
+// ApprovalQueue is the used part of [budget.ApprovalQueue].
 type ApprovalQueue interface {
 	Plans() []budget.Plan
 	Unplanned() (since time.Time, unplanned bool)
 	Approve(ctx context.Context, hash string, except []string) (budget.Approval, error)
 }
 
-// Leadership says whether this process leads. If not, leader is who does, or empty if that isn't
-// known.
+// Leadership reports whether this process leads. If not, leader is the leader, or empty if unknown.
 type Leadership func() (leads bool, leader string)
 
 // plans serves the plans of publishers.
@@ -63,7 +62,7 @@ func (p *plans) handler() http.Handler {
 	return p.onlyLeader(mux)
 }
 
-// onlyLeader answers 409 in a process that doesn't lead: it plans nothing.
+// onlyLeader responds with 409 in a process that doesn't lead, because it has no plans.
 func (p *plans) onlyLeader(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if leads, leader := p.leadership(); !leads {
@@ -96,8 +95,7 @@ func heldBy(publishers []Publisher) []held {
 	return all
 }
 
-// of returns the publishers that a request is about: the one that its parameter "publisher" names,
-// or all of them.
+// of returns the publishers of a request: that of its parameter "publisher", or all.
 func (p *plans) of(parameters parameters) ([]Publisher, error) {
 	name, given := parameters["publisher"]
 	if !given {
@@ -151,7 +149,7 @@ func (p *plans) list(w http.ResponseWriter, r *http.Request) {
 	reply(w, http.StatusOK, list)
 }
 
-// planPage returns the page of a list that is asked for.
+// planPage returns the requested page of a list.
 func planPage[T any](p parameters, all []T) ([]T, Page, error) {
 	offset, limit, err := p.page()
 	if err != nil {
@@ -188,7 +186,7 @@ func (p *plans) show(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusServiceUnavailable, Failure{Error: budget.ErrNotPlanned.Error()})
 		return
 	case len(found) == 0:
-		fail(w, http.StatusNotFound, Failure{Error: fmt.Sprintf("no plan with the hash %.20q is held now: GET %s lists those that are", hash, PlanPath)})
+		fail(w, http.StatusNotFound, Failure{Error: fmt.Sprintf("no plan with the hash %.20q is held now: GET %s lists the held plans", hash, PlanPath)})
 		return
 	}
 	part, page, err := planPage(parameters, found[0].Changes)
@@ -204,15 +202,15 @@ func (p *plans) show(w http.ResponseWriter, r *http.Request) {
 	reply(w, http.StatusOK, answer)
 }
 
-// withHash returns the plans that have a hash.
+// withHash returns the plans with a hash.
 func withHash(all []held, hash string) []held {
 	return slices.DeleteFunc(all, func(h held) bool { return h.Hash != hash })
 }
 
-// ambiguous is the error of a hash that several plans have.
+// ambiguous returns the error for a hash of several plans.
 func ambiguous(found []held) error {
 	var whose []string
-	for _, h := range found[:min(len(found), maxWhose)] {
+	for _, h := range found[:min(len(found), maxAmbiguousPlans)] {
 		whose = append(whose, fmt.Sprintf("publisher %.60q of zone %.100q", h.publisher, h.Zone.Name))
 	}
 	return fmt.Errorf("%w: %s: name the publisher", budget.ErrAmbiguousPlan, strings.Join(whose, ", "))
@@ -227,7 +225,7 @@ func changeOf(c dns.Change) Change {
 	return shown
 }
 
-// few returns the first targets of many, and how many there are.
+// few returns the first targets, and a note with the number of others.
 func few(targets []string) []string {
 	if len(targets) <= maxTargets {
 		return targets
@@ -274,7 +272,7 @@ func (p *plans) approve(w http.ResponseWriter, r *http.Request) {
 		case errors.Is(err, budget.ErrNotLeading):
 			leads, leader := p.leadership()
 			if leads {
-				// It has the Lease, and waits for its sources.
+				// The process has the Lease, and waits for its sources.
 				notPlanned = true
 				continue
 			}
@@ -301,8 +299,8 @@ func (p *plans) approve(w http.ResponseWriter, r *http.Request) {
 	fail(w, http.StatusNotFound, Failure{Error: message})
 }
 
-// exceptions returns the names in the body of a request for approval. The type of the body must be
-// given: a form of a web page can't have it.
+// exceptions returns the names in the body of an approval. The content type is required, because a
+// form of a web page can't have it.
 func exceptions(r *http.Request) (names []string, code int, err error) {
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
 		return nil, http.StatusUnsupportedMediaType, errors.New("Content-Type must be application/json")

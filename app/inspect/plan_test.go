@@ -291,13 +291,13 @@ func TestErrors(t *testing.T) {
 		leader string
 	}{
 		"a follower":              {leads: follower, code: 409, text: "signpost-1_x", leader: "signpost-1_x"},
-		"nobody leads":            {leads: unknown, code: 409, text: "isn't known"},
+		"nobody leads":            {leads: unknown, code: 409, text: "is unknown"},
 		"has just lost the lease": {leads: losing(), err: budget.ErrNotLeading, code: 409, text: "does not lead"},
 		"waits for its sources":   {leads: leading, err: budget.ErrNotLeading, code: 503, text: "not planned yet"},
 		"not planned yet":         {leads: leading, err: budget.ErrNotPlanned, code: 503, text: "try again in some seconds"},
 		"has changed":             {leads: leading, err: fmt.Errorf("%w: held is now: x", budget.ErrPlanChanged), code: 422, text: "held is now: x"},
 		"several zones":           {leads: leading, err: budget.ErrAmbiguousPlan, code: 422, text: "nothing was approved"},
-		"nothing left":            {leads: leading, err: budget.ErrNothingLeft, code: 422, text: "nothing of this plan"},
+		"nothing left":            {leads: leading, err: budget.ErrNothingLeft, code: 422, text: "no change of this plan"},
 		"not in the plan":         {leads: leading, err: fmt.Errorf("%w: x", budget.ErrNotInPlan), code: 422, text: "under this name"},
 		"unknown":                 {leads: leading, err: budget.ErrUnknownPlan, code: 404, text: "such as " + hash},
 		"doesn't answer":          {leads: leading, err: fmt.Errorf("approve: %w", context.DeadlineExceeded), code: 503, text: "approve"},

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// kinds are the spellings of the kinds that people type, in lower case.
+// kinds are the spellings of kinds that users type, in lower case.
 var kinds = map[string]string{
 	"svc": "Service", "service": "Service", "services": "Service",
 	"po": "Pod", "pod": "Pod", "pods": "Pod",
@@ -24,16 +24,16 @@ var kinds = map[string]string{
 	"httproute": "HTTPRoute", "grpcroute": "GRPCRoute", "tlsroute": "TLSRoute", "tcproute": "TCPRoute", "udproute": "UDPRoute",
 }
 
-// clusterWide are the kinds of them whose objects have no namespace.
+// clusterWide are the cluster-scoped ones of them.
 var clusterWide = map[string]bool{"Node": true}
 
-// maxLabel and maxName bound the names of objects and of DNS.
+// maxLabel and maxName limit names of objects and of DNS.
 const (
 	maxLabel = 63
 	maxName  = 253
 )
 
-// query reads what an explanation is asked for.
+// query parses the query of an explanation.
 func (s *Server) query(p parameters) (Query, error) {
 	var given []string
 	for _, name := range []string{"service", "address", "name", "object", "q"} {
@@ -81,7 +81,7 @@ func (s *Server) isService(namespace, name string) bool {
 	return ok && source.HasService(namespace, name)
 }
 
-// parseServiceQuery reads NAMESPACE/NAME or NAMESPACE/NAME:PORT.
+// parseServiceQuery parses NAMESPACE/NAME or NAMESPACE/NAME:PORT.
 func parseServiceQuery(text string) (Query, error) {
 	bare, port, ok := cutPort(text)
 	namespace, name, slash := strings.Cut(bare, "/")
@@ -91,7 +91,7 @@ func parseServiceQuery(text string) (Query, error) {
 	return Query{Service: &ServiceQuery{Namespace: namespace, Name: name, Port: port}}, nil
 }
 
-// parseObject reads KIND/NAMESPACE/NAME or KIND/NAME. The name of the parameter is for the error.
+// parseObject parses KIND/NAMESPACE/NAME or KIND/NAME. The name of the parameter is for the error.
 func parseObject(parameter, text string) (*ObjectRef, error) {
 	parts := strings.Split(text, "/")
 	if len(parts) < 2 || len(parts) > 3 || !isKind(parts[0]) {
@@ -107,7 +107,7 @@ func parseObject(parameter, text string) (*ObjectRef, error) {
 	return o, nil
 }
 
-// objectQuery asks about an object. One that is a Service is asked about as such.
+// objectQuery returns the query about an object; a Service has its own kind of query.
 func objectQuery(o *ObjectRef, port uint16) Query {
 	if o.Kind == "Service" && o.Namespace != "" {
 		return Query{Service: &ServiceQuery{Namespace: o.Namespace, Name: o.Name, Port: port}}
@@ -122,17 +122,17 @@ func kindOf(text string) string {
 	return text
 }
 
-// typed reads what somebody types into a box.
+// typed parses free text of a search box.
 type typed struct {
 	domain string
-	// namespace is that of objects that are named without one; empty for "default".
+	// namespace is the default namespace; empty means "default".
 	namespace string
 	isService func(namespace, name string) bool
 }
 
-// parse understands, in this order: URLs, IP and IP:PORT, KIND/NAMESPACE/NAME, svc/NAME,
-// NAMESPACE/NAME, names of Services in DNS, NAME.NAMESPACE:PORT, HOSTNAME.SERVICE:PORT in the namespace,
-// and DNS names. Text of two words may end in -n NAMESPACE.
+// parse recognises, in this order: URLs, IP and IP:PORT, KIND/NAMESPACE/NAME, svc/NAME,
+// NAMESPACE/NAME, names of Services in DNS, NAME.NAMESPACE:PORT, HOSTNAME.SERVICE:PORT in the
+// namespace, and DNS names. Text of two words may end with -n NAMESPACE.
 func (t typed) parse(text string) (Query, error) {
 	text = strings.TrimSpace(text)
 	words := strings.Fields(text)
@@ -173,7 +173,7 @@ func hostOfURL(u *url.URL) string {
 	return net.JoinHostPort(u.Hostname(), port)
 }
 
-// path reads text with slashes.
+// path parses text with slashes.
 func (t typed) path(text string) (Query, error) {
 	bare, port, ok := cutPort(text)
 	parts := strings.Split(bare, "/")
@@ -201,7 +201,7 @@ func (t typed) defaultNamespace() string {
 	return t.namespace
 }
 
-// host reads HOST or HOST:PORT.
+// host parses HOST or HOST:PORT.
 func (t typed) host(text string) (Query, error) {
 	if a, ok := parseAddress(text); ok {
 		return Query{Address: a}, nil
@@ -228,10 +228,10 @@ func (t typed) host(text string) (Query, error) {
 	}
 }
 
-// isWebPort reports whether a host has the port of HTTPS, with which people rather mean a DNS name.
+// isWebPort reports whether a host has the port of HTTPS, which suggests a DNS name.
 func isWebPort(host string) bool { return strings.HasSuffix(host, ":443") }
 
-// service reads [HOSTNAME.]NAME.NAMESPACE.svc[.DOMAIN]; nil for any other name.
+// service parses [HOSTNAME.]NAME.NAMESPACE.svc[.DOMAIN]; nil for any other name.
 func (t typed) service(name string) *ServiceQuery {
 	name = strings.TrimSuffix(name, "."+strings.ToLower(t.domain))
 	before, ok := strings.CutSuffix(name, ".svc")
@@ -249,7 +249,7 @@ func (t typed) service(name string) *ServiceQuery {
 	}
 }
 
-// parseAddress reads IP, [IP] or IP:PORT. An IPv4 address may be written as an IPv6 address.
+// parseAddress parses IP, [IP] or IP:PORT. An IPv4 address may be written as an IPv6 address.
 func parseAddress(text string) (netip.AddrPort, bool) {
 	bare := text
 	if inner, ok := strings.CutPrefix(text, "["); ok && strings.HasSuffix(inner, "]") {
@@ -265,8 +265,8 @@ func parseAddress(text string) (netip.AddrPort, bool) {
 	return netip.AddrPortFrom(a.Addr().Unmap(), a.Port()), true
 }
 
-// cutPort takes a port from the end of a text, 0 if there is none. It returns false for what can't
-// be a port.
+// cutPort splits a port from the end of a text, 0 if there is none. It returns false for an invalid
+// port.
 func cutPort(text string) (bare string, port uint16, ok bool) {
 	at := strings.LastIndexByte(text, ':')
 	if at < 0 {
@@ -276,8 +276,8 @@ func cutPort(text string) (bare string, port uint16, ok bool) {
 	return text[:at], uint16(n), err == nil && n > 0
 }
 
-// dnsName returns the normal form of a DNS name. Its labels may have an underscore or be a star, as
-// those of records.
+// dnsName returns the canonical form of a DNS name. As in records, labels may have an underscore or
+// be a star.
 func dnsName(text string) (string, bool) {
 	name := strings.ToLower(strings.TrimSuffix(text, "."))
 	if name == "" || len(name) > maxName {
@@ -295,19 +295,20 @@ func notInName(r rune) bool {
 	return r != '-' && r != '_' && r != '*' && (r < '0' || r > '9') && (r < 'a' || r > 'z')
 }
 
-// isLabel reports whether a text can be the name of a namespace or of a Service.
+// isLabel reports whether a text can be the name of a namespace or a Service.
 func isLabel(text string) bool {
 	return text != "" && len(text) <= maxLabel && !strings.ContainsFunc(text, func(r rune) bool { return notInName(r) || r == '*' || r == '_' })
 }
 
-// isObjectName reports whether a text can be the name of an object: some have capitals or colons.
+// isObjectName reports whether a text can be the name of an object, some of which have capitals or
+// colons.
 func isObjectName(text string) bool {
 	return text != "" && len(text) <= maxName && !strings.ContainsFunc(text, func(r rune) bool {
 		return r != '.' && r != ':' && (r < 'A' || r > 'Z') && (notInName(r) || r == '*')
 	})
 }
 
-// isKind reports whether a text can be the kind of an object, or a scheme.
+// isKind reports whether a text can be a kind, or a URL scheme.
 func isKind(text string) bool {
 	return text != "" && len(text) <= maxLabel && !strings.ContainsFunc(text, func(r rune) bool {
 		return (r < 'A' || r > 'Z') && (r < 'a' || r > 'z') && (r < '0' || r > '9')

@@ -2,71 +2,70 @@ package inspect
 
 import "time"
 
-// RecordState says where a record is on its way into a zone.
+// RecordState is the publishing state of a record.
 type RecordState string
 
-// The states of a record.
+// States of a record.
 const (
-	// RecordPublished: the zone has what objects ask for.
+	// RecordPublished: the zone has the wanted record.
 	RecordPublished RecordState = "published"
-	// RecordPending: it is being planned or written.
+	// RecordPending: the record is being planned or written.
 	RecordPending RecordState = "pending"
-	// RecordHeld: it waits for approval, or until more is known.
+	// RecordHeld: the change waits for approval or for unread sources.
 	RecordHeld RecordState = "held"
-	// RecordConflict: the name has records of another owner, or of nobody known.
+	// RecordConflict: the name has records of another or unknown owner.
 	RecordConflict RecordState = "conflict"
 	// RecordNoZone: no zone of the provider holds the name.
 	RecordNoZone RecordState = "no-zone"
-	// RecordFailing: the provider refuses it, or can't be reached.
+	// RecordFailing: the provider refuses the record or is unreachable.
 	RecordFailing RecordState = "failing"
-	// RecordForeign: the zone has it, it isn't ours, and nobody asks for it.
+	// RecordForeign: the zone has the record, it isn't ours, and no object asks for it.
 	RecordForeign RecordState = "foreign"
-	// RecordUnwanted: it is ours, nobody asks for it, and the policy or a filter keeps it.
+	// RecordUnwanted: the record is ours, no object asks for it, and the policy or a filter keeps it.
 	RecordUnwanted RecordState = "unwanted"
 )
 
-// Record is a record set: what objects ask for, what the zone has, and why these differ.
+// Record is a record set: what objects ask for, what the zone has, and why the two differ.
 type Record struct {
-	// ID is unique in the process and lasts as long as the record.
+	// ID is unique in the process and constant for the record.
 	ID        string `json:"id"`
 	Process   string `json:"process,omitempty"`
 	Publisher string `json:"publisher,omitempty"`
-	// Zone is empty for a name that is in no zone.
+	// Zone is empty for an unzoned name.
 	Zone          string      `json:"zone,omitempty"`
 	ZoneID        string      `json:"zoneId,omitempty"`
 	Name          string      `json:"name"`
 	Type          string      `json:"type"`
 	SetIdentifier string      `json:"setIdentifier,omitempty"`
 	State         RecordState `json:"state"`
-	// Wanted are the targets that objects ask for, Targets those that the zone has. They are in
-	// the form of master files, at most 50 of each; Truncated says that there are more.
+	// Wanted are the targets that objects ask for, Targets those of the zone, in master file format
+	// and at most 50 each. Truncated says that there are more.
 	Wanted    []string `json:"wanted,omitempty"`
 	Targets   []string `json:"targets,omitempty"`
 	Truncated bool     `json:"truncated,omitempty"`
 	TTL       int64    `json:"ttl,omitempty"`
-	// Owner is who owns what the zone has; empty for nobody known.
+	// Owner is the owner of the zone's record set; empty if unknown.
 	Owner string `json:"owner,omitempty"`
-	// Objects are those that ask for it.
+	// Objects ask for the record and get it.
 	Objects []ObjectRef `json:"objects,omitempty"`
-	// Losers are objects that ask for it and don't get it, because another object has the name: at
-	// most 16.
+	// Losers are objects, at most 16, that lose the record to another object.
 	Losers []RecordLoser `json:"losers,omitempty"`
 	// Message says why the zone doesn't have what is wanted, and what to do; empty if it does.
 	Message string `json:"message,omitempty"`
-	// Next is when it is tried again, if that is known.
+	// Next is the time of the next attempt, if known.
 	Next *time.Time `json:"next,omitempty"`
 }
 
-// RecordLoser is objects that ask for a record set that another object has.
+// RecordLoser is objects that lose a record set to another object.
 type RecordLoser struct {
 	Objects []ObjectRef `json:"objects"`
-	// Wanted are the targets that they ask for.
+	// Wanted are their wanted targets.
 	Wanted []string `json:"wanted"`
 	// Message says which object has the name, and what to do.
 	Message string `json:"message"`
 }
 
-// RecordList is the answer of [RecordsPath], sorted by publisher, zone, name and type.
+// RecordList is the response of [RecordsPath], sorted by publisher, zone, name and type.
 type RecordList struct {
 	Records []Record `json:"records"`
 	Page
@@ -78,15 +77,15 @@ type Zone struct {
 	Name      string              `json:"name"`
 	ID        string              `json:"id,omitempty"`
 	Records   map[RecordState]int `json:"records"`
-	// Read is when the zone was read last; nil if it never was. Problem says why it can't be read or
+	// Read is when the zone was last read; nil means never. Problem says why it can't be read or
 	// written.
 	Read    *time.Time `json:"read,omitempty"`
 	Problem string     `json:"problem,omitempty"`
-	// Held is the hash of what waits for approval.
+	// Held is the hash of the changes that wait for approval.
 	Held string `json:"held,omitempty"`
 }
 
-// ZoneList is the answer of [ZonesPath], sorted by publisher and name.
+// ZoneList is the response of [ZonesPath], sorted by publisher and name.
 type ZoneList struct {
 	Zones []Zone `json:"zones"`
 	Page

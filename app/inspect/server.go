@@ -11,50 +11,49 @@ import (
 	"time"
 )
 
-// Config says what a [Server] serves.
+// Config configures a [Server].
 type Config struct {
-	// Offers are those of the roles, in the order in which their steps are explained.
+	// Offers are those of the roles, in the order of their steps.
 	Offers []Offer
 	// Status returns the status without its counts. It is cheap.
 	Status func() Status
-	// Problems returns what can't be used of objects, the newest first; nil without any.
+	// Problems returns the parts of objects that can't be used, newest first; nil if there are none.
 	Problems func() []Problem
 	// Settings are those of the process as a config file in JSON, without secrets; nil for none.
 	Settings json.RawMessage
-	// ClusterDomain is the end of names of Services; empty for cluster.local.
+	// ClusterDomain is the suffix of Services' names; empty means cluster.local.
 	ClusterDomain string
-	// Access decides about requests with a token; nil refuses them.
+	// Access authorises requests with a token; nil refuses them.
 	Access Access
 	// Loopback says whether requests from this host need a token.
 	Loopback Loopback
 }
 
-// Server serves the inspection API. Make it with [New].
+// Server serves the inspection API. [New] creates it.
 type Server struct {
 	config    Config
 	endpoints []endpoint
-	// explaining has a place for each explanation that is made.
+	// explaining is a semaphore for explanations.
 	explaining chan struct{}
 	hub        *hub
 }
 
-// endpoint is what answers GET for a path.
+// endpoint handles GET for a path.
 type endpoint struct {
 	path string
-	// parameters are those that are allowed.
+	// parameters are the allowed ones.
 	parameters []string
 	answer     func(ctx context.Context, p parameters) (any, error)
 }
 
 const (
-	// listTime is how long a list may take, and explainTime an explanation, which may ask other
-	// servers.
+	// listTime limits a list, and explainTime an explanation, which may query other servers.
 	listTime, explainTime = 10 * time.Second, 20 * time.Second
-	// explainsAtATime is how many explanations are made at a time.
+	// explainsAtATime limits the parallel explanations.
 	explainsAtATime = 4
 )
 
-// New returns a server for what the roles offer. [Server.Run] has to run for changes to be told.
+// New returns a server for the offers of the roles. Changes are sent while [Server.Run] runs.
 func New(c Config) *Server {
 	if c.ClusterDomain == "" {
 		c.ClusterDomain = "cluster.local"
@@ -74,7 +73,7 @@ func New(c Config) *Server {
 	return s
 }
 
-// Handlers returns the handlers of all paths, by their patterns.
+// Handlers returns the handlers of all paths, by pattern.
 func (s *Server) Handlers() map[string]http.Handler {
 	mux := http.NewServeMux()
 	var paths []string
@@ -90,10 +89,10 @@ func (s *Server) Handlers() map[string]http.Handler {
 	return map[string]http.Handler{Root + "/": lists, Root: lists, ChangesPath: s.listenerGuard(http.HandlerFunc(s.changes))}
 }
 
-// Run tells listeners of changes until the context ends.
+// Run sends changes to listeners until the context ends.
 func (s *Server) Run(ctx context.Context) error { return s.hub.run(ctx) }
 
-// notFound says what there is instead.
+// notFound responds with the existing paths.
 func notFound(w http.ResponseWriter, r *http.Request, paths []string) {
 	if slices.Contains(paths, r.URL.Path) {
 		w.Header().Set("Allow", http.MethodGet)
@@ -123,7 +122,7 @@ func (e *endpoint) serve(w http.ResponseWriter, r *http.Request) {
 	reply(w, http.StatusOK, answer)
 }
 
-// lacking is the error of a process without the role that has something.
+// lacking is the error of a process without the required role.
 func (s *Server) lacking(what, role string) error {
 	var have []string
 	for _, o := range s.config.Offers {
@@ -138,7 +137,7 @@ func (s *Server) lacking(what, role string) error {
 	return &refusal{http.StatusNotFound, Failure{Error: fmt.Sprintf("this process has no %s: the role %s has them, and this process %s", what, role, running)}}
 }
 
-// first returns the first offer that has something.
+// first returns the first offer of a part.
 func first[T comparable](s *Server, part func(*Offer) T) (found T, ok bool) {
 	var none T
 	for i := range s.config.Offers {
@@ -263,7 +262,7 @@ func (s *Server) settings(context.Context, parameters) (any, error) {
 
 func (s *Server) status(ctx context.Context, _ parameters) (any, error) { return s.Status(ctx), nil }
 
-// Status returns the status with its counts. What isn't known in time is left out.
+// Status returns the status with its counts. Counts that aren't known in time are left out.
 func (s *Server) Status(ctx context.Context) Status {
 	var status Status
 	if s.config.Status != nil {
@@ -297,7 +296,7 @@ func (s *Server) counts(ctx context.Context) Counts {
 	return c
 }
 
-// countRecords returns the numbers of all zones together; nil if they aren't known.
+// countRecords returns the counts of all zones together; nil if unknown.
 func countRecords(ctx context.Context, source ZonesOf) map[RecordState]int {
 	zones, err := source.Zones(ctx)
 	if err != nil {
@@ -312,7 +311,7 @@ func countRecords(ctx context.Context, source ZonesOf) map[RecordState]int {
 	return all
 }
 
-// plansOffer returns the offer that has plans.
+// plansOffer returns the offer with plans.
 func (s *Server) plansOffer() (*Offer, bool) {
 	for i := range s.config.Offers {
 		if o := &s.config.Offers[i]; o.Leadership != nil {
@@ -322,7 +321,7 @@ func (s *Server) plansOffer() (*Offer, bool) {
 	return nil, false
 }
 
-// heldPlans returns the plans that are held, if this process knows.
+// heldPlans returns the held plans, if this process knows them.
 func (s *Server) heldPlans() ([]held, bool) {
 	o, ok := s.plansOffer()
 	if !ok {
@@ -342,7 +341,7 @@ func (s *Server) plans() http.Handler {
 	return (&plans{o.Publishers, o.Leadership}).handler()
 }
 
-// explain answers [ExplainPath].
+// explain serves [ExplainPath].
 func (s *Server) explain(ctx context.Context, p parameters) (any, error) {
 	q, err := s.query(p)
 	if err != nil {

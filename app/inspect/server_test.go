@@ -355,7 +355,7 @@ func TestConclude(t *testing.T) {
 		verdict Verdict
 		summary string
 	}{
-		"nothing":             {nil, VerdictUnknown, "nothing is known about x here: look at its name, and at the processes with the other roles"},
+		"nothing":             {nil, VerdictUnknown, "nothing is known about x here: check the name, or query processes with other roles"},
 		"a note only":         {[]Step{step(StepNote, "a"), step(StepNote, "b")}, VerdictWell, "a"},
 		"well":                {[]Step{step(StepWell, "a"), step(StepWell, "b"), step(StepNote, "c")}, VerdictWell, "b"},
 		"the first wrong one": {[]Step{step(StepWell, "a"), step(StepUnknown, "b"), step(StepWrong, "c"), step(StepWrong, "d"), step(StepWell, "e")}, VerdictWrong, "c"},

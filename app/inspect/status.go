@@ -2,12 +2,11 @@ package inspect
 
 import "time"
 
-// Root is where all paths of the inspection API begin.
+// Root is the prefix of all paths of the inspection API.
 const Root = "/api/v1alpha1"
 
-// The paths of what can be asked with GET. Lists take the parameters offset and limit, at most
-// [PageSize], and those that are named here. A process that doesn't have the role concerned
-// answers 404 with a [Failure].
+// Paths for GET. Lists have the parameters offset and limit, at most [PageSize], and those that are
+// named here. A process without the required role responds with 404 and a [Failure].
 const (
 	// StatusPath has a [Status]: the process as a whole.
 	StatusPath = Root + "/status"
@@ -15,64 +14,64 @@ const (
 	// (NAMESPACE/NAME), pod (NAMESPACE/NAME), node, state (a [StreamState]), search (a part of
 	// any of these texts).
 	StreamsPath = Root + "/streams"
-	// ServicesPath has a [ServiceList]: what is served. Parameters: namespace, search.
+	// ServicesPath has a [ServiceList]: the served Services. Parameters: namespace, search.
 	ServicesPath = Root + "/services"
-	// RecordsPath has a [RecordList]: the names that a publisher has something to do with.
-	// Parameters: publisher, zone, state (a [RecordState]; several with commas), search (a part of
-	// a name, a target or an object), object (KIND/NAMESPACE/NAME).
+	// RecordsPath has a [RecordList]: the records of publishers. Parameters: publisher, zone, state (a
+	// [RecordState]; several with commas), search (a part of a name, a target or an object), object
+	// (KIND/NAMESPACE/NAME).
 	RecordsPath = Root + "/records"
 	// ZonesPath has a [ZoneList]: the zones of the publishers.
 	ZonesPath = Root + "/zones"
 	// ProblemsPath has a [ProblemList]: parts of objects that can't be used. Parameters: search.
 	ProblemsPath = Root + "/problems"
-	// ExplainPath has an [Explanation]. It has exactly one of the parameters service
-	// (NAMESPACE/NAME, with port), address (IP or IP:PORT), name (a DNS name) and object
-	// (KIND/NAMESPACE/NAME, or KIND/NAME), or q, which is any of them as somebody types it.
+	// ExplainPath has an [Explanation]. It has exactly one of the parameters service (NAMESPACE/NAME,
+	// with port), address (IP or IP:PORT), name (a DNS name) and object (KIND/NAMESPACE/NAME, or
+	// KIND/NAME), or q, which is any of them as free text.
 	ExplainPath = Root + "/explain"
-	// ConfigPath has the settings of the process as a config file in JSON, with defaults, and
-	// without secrets.
+	// ConfigPath has the settings of the process as a config file in JSON, with defaults, without
+	// secrets.
 	ConfigPath = Root + "/config"
-	// ChangesPath is a stream of server-sent events (the HTML standard, 9.2), each with a
-	// [Delta] of a topic. Parameters: topics, with commas.
+	// ChangesPath is a stream of server-sent events (HTML standard, 9.2), each with a [Delta] of a
+	// topic. Parameters: topics, separated by commas.
 	ChangesPath = Root + "/changes"
 )
 
-// Status is the process as a whole.
+// Status is the state of a process.
 type Status struct {
 	Version string `json:"version"`
-	// Process is the name of the pod, or of the host and the process; Roles are those that it runs.
+	// Process is the name of the pod, or of the host and the process. Roles are those that it runs.
 	Process string    `json:"process"`
 	Roles   []string  `json:"roles"`
 	Started time.Time `json:"started"`
 	Ready   bool      `json:"ready"`
 	// Details are the lines of /ready.
 	Details []string `json:"details,omitempty"`
-	// Leading says for each role that needs a Lease who has it.
+	// Leading is the leader election of each role that needs a Lease.
 	Leading []Leading `json:"leading,omitempty"`
-	// Tables are the kinds of objects that are read.
+	// Tables are the informer caches.
 	Tables []Table `json:"tables,omitempty"`
 	// Clusters are the linked clusters.
 	Clusters []Cluster `json:"clusters,omitempty"`
-	// Counts are the numbers that a page shows first.
+	// Counts are the numbers on the overview page.
 	Counts Counts `json:"counts"`
 }
 
-// Leading is who has a Lease.
+// Leading is the state of a leader election.
 type Leading struct {
 	Role  string `json:"role"`
 	Lease string `json:"lease"`
-	// Leads is true if this process has it. Leader is who has it; empty if that isn't known.
+	// Leads is true if this process has the Lease. Leader is the holder; empty if unknown.
 	Leads  bool       `json:"leads"`
 	Leader string     `json:"leader,omitempty"`
 	Since  *time.Time `json:"since,omitempty"`
 	// Trouble says why requests for the Lease fail; empty if they don't.
 	Trouble string `json:"trouble,omitempty"`
 	// Unled are publishers of this process that the leader doesn't have, or has with other settings:
-	// nobody publishes for them.
+	// nothing is published for them.
 	Unled []string `json:"unled,omitempty"`
 }
 
-// Table is a kind of objects that is read.
+// Table is the informer cache of a kind.
 type Table struct {
 	Kind  string `json:"kind"`
 	Group string `json:"group,omitempty"`
@@ -98,53 +97,53 @@ type Cluster struct {
 	Reason      string    `json:"reason,omitempty"`
 }
 
-// Counts are how many there are. What the process has nothing to do with is nil.
+// Counts are numbers of items. Those that don't apply to the process are nil.
 type Counts struct {
 	Services *int `json:"services,omitempty"`
-	// Streams are the open calls, and StreamsBehind those of them that lack an answer for more
+	// Streams are the open calls. StreamsBehind are those that have waited for a response for more
 	// than a second.
 	Streams       *int `json:"streams,omitempty"`
 	StreamsBehind *int `json:"streamsBehind,omitempty"`
-	// Records are the names of each state.
+	// Records are the numbers of names in each state.
 	Records map[RecordState]int `json:"records,omitempty"`
-	// HeldPlans wait for approval.
+	// HeldPlans is the number of plans that wait for approval.
 	HeldPlans *int `json:"heldPlans,omitempty"`
 	Problems  *int `json:"problems,omitempty"`
 }
 
-// Page is part of each list.
+// Page is a part of each list.
 type Page struct {
-	// Total is how many items pass the filters, Next the offset of the next page; 0 if this is the
-	// last.
+	// Total is the number of items that pass the filters. Next is the offset of the next page; 0 if
+	// this is the last.
 	Total int `json:"total"`
 	Next  int `json:"next,omitempty"`
 }
 
 // Problem is a part of an object that can't be used.
 type Problem struct {
-	// ID is unique in the process and lasts as long as the problem.
+	// ID is unique in the process and constant for the problem.
 	ID     string    `json:"id,omitempty"`
 	Object ObjectRef `json:"object"`
-	// Field is the field or the annotation, Value what it has, Reason why that can't be used and
-	// what to do.
+	// Field is the field or annotation, Value its value, and Reason why that can't be used and what to
+	// do.
 	Field  string    `json:"field,omitempty"`
 	Value  string    `json:"value,omitempty"`
 	Reason string    `json:"reason"`
 	Since  time.Time `json:"since"`
-	// Last is when it was met last. Whether the object was mended since isn't known.
+	// Last is when the problem was last seen. The object may have been fixed since.
 	Last *time.Time `json:"last,omitempty"`
 }
 
-// ProblemList is the answer of [ProblemsPath].
+// ProblemList is the response of [ProblemsPath].
 type ProblemList struct {
 	Problems []Problem `json:"problems"`
 	Page
 }
 
-// ObjectRef names a Kubernetes object.
+// ObjectRef refers to a Kubernetes object.
 type ObjectRef struct {
 	Kind string `json:"kind"`
-	// Group is the API group; empty for the core.
+	// Group is the API group; empty for the core group.
 	Group     string `json:"group,omitempty"`
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name"`
@@ -152,26 +151,26 @@ type ObjectRef struct {
 	Cluster string `json:"cluster,omitempty"`
 }
 
-// A Topic is what changes are told of.
+// A Topic is a subject of changes.
 type Topic string
 
-// The topics of [ChangesPath].
+// Topics of [ChangesPath].
 const (
 	// TopicStatus: the whole [Status], when it has changed.
 	TopicStatus Topic = "status"
-	// TopicStreams, TopicRecords, TopicPlans and TopicProblems: items that have changed or gone.
+	// TopicStreams, TopicRecords, TopicPlans and TopicProblems: changed and deleted items.
 	TopicStreams  Topic = "streams"
 	TopicRecords  Topic = "records"
 	TopicPlans    Topic = "plans"
 	TopicProblems Topic = "problems"
 )
 
-// Delta is the data of an event of [ChangesPath]. The name of the event is its topic. Changes of
-// a second are told together.
+// Delta is the data of an event of [ChangesPath]. The name of the event is its topic. The changes
+// of a second are one event.
 type Delta[T any] struct {
-	// Changed are new or changed items, Gone the IDs of those that are gone.
+	// Changed are new or changed items, Gone the IDs of deleted ones.
 	Changed []T      `json:"changed,omitempty"`
 	Gone    []string `json:"gone,omitempty"`
-	// Reset says that there were too many changes to tell: read the list again.
+	// Reset says that there were too many changes: read the list again.
 	Reset bool `json:"reset,omitempty"`
 }

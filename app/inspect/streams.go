@@ -5,76 +5,77 @@ import (
 	"time"
 )
 
-// StreamState says how far a stream is.
+// StreamState is the progress of a stream.
 type StreamState string
 
-// The states of a stream.
+// States of a stream.
 const (
-	// StreamSynced: the client was sent all that is known.
+	// StreamSynced: the client was sent the current state.
 	StreamSynced StreamState = "synced"
-	// StreamBehind: the client doesn't read as fast as there is something to send.
+	// StreamBehind: the client reads slower than there are messages to send.
 	StreamBehind StreamState = "behind"
-	// StreamStale: the client has all that the process knows, and the process can't see changes
-	// of the cluster concerned at the moment.
+	// StreamStale: the client has the state that the process knows, but the process can't see changes
+	// of the cluster now.
 	StreamStale StreamState = "stale"
 )
 
 // Stream is an open call of the Destination API.
 type Stream struct {
-	// ID is unique in the process, and lasts as long as the call.
+	// ID is unique in the process, and constant for the call.
 	ID string `json:"id"`
-	// Process is where the call is; clients that ask several processes set it.
+	// Process is the process with the call. Clients that query several processes set it.
 	Process string `json:"process,omitempty"`
-	// Method is Get or GetProfile. Target is the authority that was asked for, in its normal form.
+	// Method is Get or GetProfile. Target is the requested authority in its canonical form.
 	Method string `json:"method"`
 	Target string `json:"target"`
 	// Service is NAMESPACE/NAME; empty for a profile of an address.
 	Service string `json:"service,omitempty"`
-	// Peer is the address of the client. Pod, Namespace and Node are what its token says.
+	// Peer is the address of the client. Pod, Namespace and Node come from its token.
 	Peer      string `json:"peer,omitempty"`
 	Pod       string `json:"pod,omitempty"`
 	Namespace string `json:"namespace,omitempty"`
 	Node      string `json:"node,omitempty"`
-	// View says which clients have the same answers: all, those of a zone, or those of a node.
+	// View says which clients get the same messages: all, those of a zone, or those of a node.
 	View  string      `json:"view,omitempty"`
 	State StreamState `json:"state"`
-	// Endpoints are how many the last answer has. Sent is its version, and Current the newest
-	// one; versions count the answers of a view.
+	// Endpoints is the number of endpoints in the last message. Sent is its version, and Current the
+	// newest one; versions are per view.
 	Endpoints int    `json:"endpoints"`
 	Sent      uint64 `json:"sent"`
 	Current   uint64 `json:"current"`
-	// LagSeconds is for how long the answer that is being sent has been known.
+	// LagSeconds is the age of the state that is being sent.
 	LagSeconds float64   `json:"lagSeconds"`
 	Opened     time.Time `json:"opened"`
 }
 
-// StreamList is the answer of [StreamsPath], sorted by target and then by client.
+// StreamList is the response of [StreamsPath], sorted by target, then by client.
 type StreamList struct {
 	Streams []Stream `json:"streams"`
 	Page
 }
 
-// ServiceState says whether clients of a Service are told of endpoints, as the explanation of the Service does.
+// ServiceState says whether clients of a Service get endpoints, consistent with the explanation of
+// the Service.
 type ServiceState string
 
-// The states of Services, the worst first.
+// States of Services, worst first.
 const (
-	// ServiceUnserved: there are ready endpoints, and clients of no port are told of one, such as when the targetPort
-	// is wrong.
+	// ServiceUnserved: there are ready endpoints, but clients get none for any port, such as when the
+	// targetPort is wrong.
 	ServiceUnserved ServiceState = "unserved"
 	// ServiceEmpty: there is no ready endpoint.
 	ServiceEmpty ServiceState = "no-endpoints"
-	// ServicePartly: clients of some ports, or in some places, are told of no endpoint.
+	// ServicePartly: clients of some ports, or in some zones or nodes, get no endpoint.
 	ServicePartly ServiceState = "partly-served"
-	// ServicePortless: it declares no port for TCP, so that there is nothing to serve.
+	// ServicePortless: the Service declares no TCP port, so there is nothing to serve.
 	ServicePortless ServiceState = "no-ports"
-	// ServiceExternal: it is of type ExternalName, which proxies don't ask for.
+	// ServiceExternal: the Service is of type ExternalName, which proxies don't ask for.
 	ServiceExternal ServiceState = "external-name"
-	// ServiceServed: clients of each port are told of endpoints.
+	// ServiceServed: clients of each port get endpoints.
 	ServiceServed ServiceState = "served"
 )
 
-// Severity returns the position of the state, the worst first. What is no state is the least bad.
+// Severity returns the position of the state, worst first. An unknown state is last.
 func (s ServiceState) Severity() int {
 	all := []ServiceState{ServiceUnserved, ServiceEmpty, ServicePartly, ServicePortless, ServiceExternal, ServiceServed}
 	if i := slices.Index(all, s); i >= 0 {
@@ -90,16 +91,16 @@ type Service struct {
 	State     ServiceState `json:"state"`
 	// Ports are the declared ones, such as "http:80".
 	Ports []string `json:"ports"`
-	// Ready are the endpoints that are served, NotReady those that the slices have beside these.
+	// Ready is the number of served endpoints, NotReady that of the slices' other endpoints.
 	Ready    int `json:"ready"`
 	NotReady int `json:"notReady"`
 	Streams  int `json:"streams"`
-	// Remote is the cluster that a remote Service is in; Federated is true for the union of several.
+	// Remote is the cluster of a remote Service. Federated is true for the union of several.
 	Remote    string `json:"remote,omitempty"`
 	Federated bool   `json:"federated,omitempty"`
 }
 
-// ServiceList is the answer of [ServicesPath], sorted by namespace and name.
+// ServiceList is the response of [ServicesPath], sorted by namespace and name.
 type ServiceList struct {
 	Services []Service `json:"services"`
 	Page

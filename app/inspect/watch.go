@@ -7,10 +7,10 @@ import (
 	"reflect"
 )
 
-// maxChanges is how many items an event has. When more have changed it says Reset.
+// maxChanges limits the items of an event. If more have changed, the event is a Reset.
 const maxChanges = 500
 
-// topics returns how to watch the topics that this process has.
+// topics returns the watches of this process' topics.
 func (s *Server) topics() map[Topic]func() watch {
 	all := map[Topic]func() watch{
 		TopicStatus: func() watch { return &statusWatch{status: s.Status} },
@@ -38,14 +38,14 @@ func (s *Server) topics() map[Topic]func() watch {
 
 func reflectEqual[T any](a, b *T) bool { return reflect.DeepEqual(a, b) }
 
-// sameProblem compares problems without when they were met last.
+// sameProblem compares problems except for the time.
 func sameProblem(a, b *Problem) bool {
 	x, y := *a, *b
 	x.Last, y.Last = nil, nil
 	return x == y
 }
 
-// sameStream compares streams without what time alone changes.
+// sameStream compares streams except for values that change with time alone.
 func sameStream(a, b *Stream) bool {
 	x, y := *a, *b
 	x.LagSeconds, y.LagSeconds = 0, 0
@@ -61,7 +61,7 @@ func (s *Server) planSummaries() []Plan {
 	return list
 }
 
-// statusWatch tells the whole status when it has changed.
+// statusWatch returns the whole status when it has changed.
 type statusWatch struct {
 	status func(context.Context) Status
 	last   []byte
@@ -77,7 +77,7 @@ func (w *statusWatch) next(ctx context.Context) any {
 	return json.RawMessage(text)
 }
 
-// listWatch compares a list with what it was.
+// listWatch compares a list with its former state.
 type listWatch[T any] struct {
 	list func() []T
 	id   func(*T) string
@@ -121,7 +121,7 @@ func (d Delta[T]) bounded() any {
 	}
 }
 
-// recordsWatch asks for changes, or sees from the numbers of the zones that there are some.
+// recordsWatch queries changes, or detects them by the counts of the zones.
 func (s *Server) recordsWatch(source RecordsOf) watch {
 	if changes, ok := source.(RecordChanges); ok {
 		return &recordsWatch{source: changes}
@@ -139,7 +139,7 @@ type recordsWatch struct {
 func (w *recordsWatch) next(ctx context.Context) any {
 	d, mark, err := w.source.RecordChanges(ctx, w.mark, maxChanges)
 	if err != nil {
-		// They are told when it succeeds.
+		// Changes are sent when the query succeeds.
 		return nil
 	}
 	w.mark = mark

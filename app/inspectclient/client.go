@@ -21,36 +21,36 @@ import (
 )
 
 const (
-	// maxAnswer is the most bytes of an answer that are read.
+	// maxAnswer limits a response in bytes.
 	maxAnswer = 16 << 20
-	// maxRefusal is how many bytes of an answer are kept that isn't what was asked for.
+	// maxRefusal limits the kept part of an unexpected response, in bytes.
 	maxRefusal = 64 << 10
-	// greetingTimeout is how long a server may take to say which protocol it speaks, after a request failed.
+	// greetingTimeout limits how long a server may take to show its protocol, after a request failed.
 	greetingTimeout = time.Second
-	// maxNotes is how many notes are written.
+	// maxNotes limits the notes that are written.
 	maxNotes = 20
 )
 
-// Client asks processes.
+// Client queries processes.
 type Client struct {
 	processes []portforward.Process
 	timeout   time.Duration
 	notes     io.Writer
 	mu        sync.Mutex
 	noted     int
-	// tooMany makes the note that a list is too long once.
+	// tooMany writes the note about a truncated list once.
 	tooMany sync.Once
 	http    *http.Client
-	// token makes a token for an audience, to be sent to a process in a pod.
+	// token creates a token for an audience, to be sent to a process in a pod.
 	token func(ctx context.Context, p portforward.Process, audience string) (string, error)
 }
 
-// New returns a client of what was found. Each request may take as long as the timeout. The notes of
-// what was found, and what some of the processes can't answer, are written to notes.
+// New returns a client of the found processes. The timeout limits each request. Notes are written
+// about processes that can't be reached or can't respond.
 func New(found *portforward.Found, timeout time.Duration, notes io.Writer) *Client {
 	c := &Client{
 		processes: found.Processes, timeout: timeout, notes: notes, token: found.Token,
-		// Connections go to the servers directly. An answer elsewhere would be that of somebody else.
+		// Connections use no proxy, which would respond in place of the server.
 		http: &http.Client{
 			Transport:     &http.Transport{DisableKeepAlives: true, DialContext: dialer(found.Processes)},
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -62,8 +62,8 @@ func New(found *portforward.Found, timeout time.Duration, notes io.Writer) *Clie
 	return c
 }
 
-// dialer returns how to connect to processes. One on this host, whose address was given, is asked over
-// the socket for its own user if there is one, because it needs no token there.
+// dialer returns how to connect to processes. If a process on this host has a socket for its own
+// user, that is used, because it needs no token.
 func dialer(processes []portforward.Process) func(ctx context.Context, network, addr string) (net.Conn, error) {
 	given := map[string]int{}
 	for _, p := range processes {
@@ -98,16 +98,16 @@ func (c *Client) note(format string, args ...any) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.noted++; c.noted <= maxNotes {
-		// Nobody can be told of an error.
+		// Errors of writing notes are ignored.
 		_, _ = fmt.Fprintf(c.notes, "signpost: note: %s\n", output.Clean(fmt.Sprintf(format, args...)))
 	}
 }
 
-// refusal is an answer that isn't what was asked for.
+// refusal is an unexpected response.
 type refusal struct {
 	code    int
 	failure inspect.Failure
-	// text is the answer as it is.
+	// text is the whole response.
 	text []byte
 }
 
@@ -119,7 +119,7 @@ func (r *refusal) Error() string {
 	return fmt.Sprintf("the answer is %d %s: is that the admin server of a signpost of this version?", r.code, http.StatusText(r.code))
 }
 
-// asRefusal returns the answer that an error is; nil if it is none.
+// asRefusal returns the response that an error wraps, or nil.
 func asRefusal(err error) *refusal {
 	if r := new(refusal); errors.As(err, &r) {
 		return r
@@ -127,18 +127,18 @@ func asRefusal(err error) *refusal {
 	return nil
 }
 
-// isRefusal reports whether an error is an answer with the code.
+// isRefusal reports whether an error is a response with the code.
 func isRefusal(err error, code int) bool {
 	r := asRefusal(err)
 	return r != nil && r.code == code
 }
 
-// call sends a request to a process and reads the answer into result. A body makes it a POST.
+// call sends a request to a process and decodes the response into result. With a body it is a POST.
 func (c *Client) call(ctx context.Context, p portforward.Process, path string, query url.Values, body, result any) error {
 	return c.callWithToken(ctx, p, "", path, query, body, result)
 }
 
-// callWithToken is as call, and sends a token if there is one.
+// callWithToken is call with a token, if there is one.
 func (c *Client) callWithToken(ctx context.Context, p portforward.Process, token, path string, query url.Values, body, result any) error {
 	text, err := c.raw(ctx, p, token, path, query, body)
 	if err != nil {
@@ -150,7 +150,7 @@ func (c *Client) callWithToken(ctx context.Context, p portforward.Process, token
 	return nil
 }
 
-// raw is as call, and returns the text of the answer.
+// raw is call that returns the text of the response.
 func (c *Client) raw(ctx context.Context, p portforward.Process, token, path string, query url.Values, body any) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
@@ -172,7 +172,7 @@ func (c *Client) raw(ctx context.Context, p portforward.Process, token, path str
 		return nil, fmt.Errorf("read the answer of %s: %w", path, err)
 	case response.StatusCode != http.StatusOK:
 		r := &refusal{code: response.StatusCode, text: text[:min(len(text), maxRefusal)]}
-		// What isn't JSON says nothing that can be shown.
+		// A response that isn't JSON can't be shown.
 		_ = json.Unmarshal(text, &r.failure)
 		return nil, r
 	case len(text) > maxAnswer:
@@ -201,7 +201,7 @@ func newRequest(ctx context.Context, p portforward.Process, path string, query u
 	return request, nil
 }
 
-// explain says what to do about an error of a connection.
+// explain adds what to do to an error of a connection.
 func explain(ctx context.Context, p portforward.Process, err error) error {
 	var inner *url.Error
 	if errors.As(err, &inner) {
@@ -220,9 +220,9 @@ func explain(ctx context.Context, p portforward.Process, err error) error {
 	return err
 }
 
-// speaksHTTP2 reports whether what listens at the address greets with a SETTINGS frame, the first that a server
-// of HTTP/2 sends (RFC 9113 §3.4 and RFC 9113 §4.1). What an HTTP/1.1 client makes of such a greeting depends on when it
-// comes, so the error of a request doesn't say.
+// speaksHTTP2 reports whether the server at an address greets with a SETTINGS frame, the first
+// frame of an HTTP/2 server (RFC 9113 §3.4 and RFC 9113 §4.1). The error of an HTTP/1.1 client for
+// such a greeting depends on timing, so it isn't used.
 func speaksHTTP2(ctx context.Context, addr string) bool {
 	ctx, cancel := context.WithTimeout(ctx, greetingTimeout)
 	defer cancel()
@@ -231,7 +231,7 @@ func speaksHTTP2(ctx context.Context, addr string) bool {
 		return false
 	}
 	defer conn.Close()
-	// A connection without a deadline is a closed one, and reading says so too.
+	// Without a deadline the connection is closed, and the read fails too.
 	_ = conn.SetReadDeadline(time.Now().Add(greetingTimeout))
 	const frameHeader, settings = 9, 4
 	var header [frameHeader]byte

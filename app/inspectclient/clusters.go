@@ -12,16 +12,16 @@ import (
 	"github.com/signpostd/signpost/kube/linked"
 )
 
-// cluster is a linked cluster as one process knows it. Of several processes, each says its own.
+// cluster is a linked cluster according to one process.
 type cluster struct {
 	linked.Status
 	Process string `json:"process,omitempty"`
 }
 
-// Clusters returns the clusters that processes with the destination role are linked with.
+// Clusters returns the linked clusters of processes with the destination role.
 func (c *Client) Clusters(ctx context.Context) (output.Answer, error) {
-	members := c.unasked()
-	answers, err := askAll(c, members, "linked clusters", func(m *member) ([]linked.Status, error) {
+	members := c.unqueried()
+	answers, err := queryAll(c, members, "linked clusters", func(m *member) ([]linked.Status, error) {
 		var all []linked.Status
 		err := c.call(ctx, m.Process, linked.StatusPath, nil, nil, &all)
 		return all, err

@@ -1,16 +1,11 @@
-// Package inspectclient asks all processes of Signpost at once over the inspection API (package inspect), and
-// makes one answer of theirs: lists are merged and sorted, explanations are joined, and of several
-// replicas that could publish records the leader counts.
+// Package inspectclient is the client of the inspection API (package inspect). It queries all
+// processes of Signpost in parallel and merges the responses: lists are merged and sorted,
+// explanations are joined, and for records the leader counts.
 //
-// Commands reach the processes with package portforward, make a [Client] of them, and print the
-// [output.Answer] of its methods. What one process can't answer is a note and not the end, as long as
-// another one answers.
-//
-// Read client.go first, which asks one process, and merge.go, which asks all. streams.go,
-// services.go, records.go, zonefile.go, problems.go, status.go, clusters.go and plans.go are a
-// question each. subject.go reads what somebody wants explained, and explain.go joins explanations.
+// Commands find the processes with package portforward, create a [Client], and print the
+// [output.Answer] of its methods. If one process fails but another responds, the failure is a note.
 //
 // # Concurrency
 //
-// A Client belongs to the goroutine of its command. It asks the processes at the same time.
+// A Client belongs to the goroutine of its command. It queries the processes in parallel.
 package inspectclient

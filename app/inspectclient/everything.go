@@ -9,21 +9,21 @@ import (
 	"github.com/signpostd/signpost/app/output"
 )
 
-// File is an answer to be kept.
+// File is a response to be stored.
 type File struct {
 	Name string
 	Text []byte
-	// Err says why there is no text, or not all of it.
+	// Err says why the text is missing or incomplete.
 	Err error
 }
 
-// processPaths are what each process is asked for on its own.
+// processPaths are the paths that each process is queried for separately.
 var processPaths = []struct{ path, name string }{
 	{"/ready", "ready.txt"}, {"/metrics", "metrics.txt"}, {inspect.StatusPath, "status.json"}, {inspect.ConfigPath, "config.json"},
 }
 
-// Everything returns what processes can say: lists of all of them together, and what each is asked for
-// alone in a folder with its name. Files that could not be had are among them, with the error.
+// Everything returns everything that processes provide: merged lists, and the separate responses in
+// a folder per process. Failed files are included, with their error.
 func (c *Client) Everything(ctx context.Context) []File {
 	var all []File
 	for _, list := range []struct {

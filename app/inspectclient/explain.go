@@ -13,20 +13,20 @@ import (
 	"github.com/signpostd/signpost/app/output"
 )
 
-// maxMore is how many lines below a step are shown: those of all processes together.
+// maxMore limits the lines below a step, of all processes together.
 const maxMore = 40
 
 // roleOrder is the order of the steps: from the object to the client, then into DNS.
 var roleOrder = []string{"controllers", destinationRole, dnsRole}
 
-// Explain returns why something is served or published, or isn't: what each role says, joined. The
-// verdict is the gravest one.
+// Explain explains why something is or isn't served or published, with the joined steps of all
+// roles. The worst verdict counts.
 func (c *Client) Explain(ctx context.Context, subject url.Values) (output.Answer, inspect.Verdict, error) {
 	members, err := c.members(ctx)
 	if err != nil {
 		return output.Answer{}, "", err
 	}
-	answers, err := askAll(c, c.withoutStandbys(members), "an explanation", func(m *member) (inspect.Explanation, error) {
+	answers, err := queryAll(c, c.withoutStandbys(members), "an explanation", func(m *member) (inspect.Explanation, error) {
 		var e inspect.Explanation
 		err := c.call(ctx, m.Process, inspect.ExplainPath, subject, nil, &e)
 		return e, err
@@ -41,8 +41,8 @@ func (c *Client) Explain(ctx context.Context, subject url.Values) (output.Answer
 	return output.Answer{Value: joined, Names: []string{joined.Subject}, Text: explanationText(joined, len(answers))}, joined.Verdict, nil
 }
 
-// withoutStandbys leaves out the processes that have nothing but the role dns, and don't lead it,
-// while another one does.
+// withoutStandbys drops the processes that only have the role dns and don't lead, if another one
+// leads.
 func (c *Client) withoutStandbys(members []member) []member {
 	standby := func(m member) bool { return len(m.status.Roles) == 1 && m.has(dnsRole) && !m.leads(dnsRole) }
 	if !slices.ContainsFunc(members, func(m member) bool { return m.has(dnsRole) && m.leads(dnsRole) }) {
@@ -51,7 +51,7 @@ func (c *Client) withoutStandbys(members []member) []member {
 	return slices.DeleteFunc(slices.Clone(members), standby)
 }
 
-// withSteps leaves out the processes that know nothing of the subject, while another one does.
+// withSteps drops the processes without steps, if another one has some.
 func withSteps(answers []from[inspect.Explanation]) []from[inspect.Explanation] {
 	knows := func(a from[inspect.Explanation]) bool { return len(a.value.Steps) > 0 }
 	if !slices.ContainsFunc(answers, knows) {
@@ -60,7 +60,7 @@ func withSteps(answers []from[inspect.Explanation]) []from[inspect.Explanation] 
 	return slices.DeleteFunc(slices.Clone(answers), func(a from[inspect.Explanation]) bool { return !knows(a) })
 }
 
-// join makes one explanation of those of several processes.
+// join joins the explanations of several processes.
 func join(answers []from[inspect.Explanation]) inspect.Explanation {
 	var all inspect.Explanation
 	anyLeads := slices.ContainsFunc(answers, func(a from[inspect.Explanation]) bool { return a.has(dnsRole) && a.leads(dnsRole) })
@@ -70,9 +70,9 @@ func join(answers []from[inspect.Explanation]) inspect.Explanation {
 		all.Subject = cmp.Or(all.Subject, a.value.Subject)
 		verdict, summary := a.value.Verdict, a.value.Summary
 		if standsBy := anyLeads && a.has(dnsRole) && !a.leads(dnsRole); standsBy {
-			// The leader says what is published.
+			// The leader knows what is published.
 			a.value.Steps = slices.DeleteFunc(slices.Clone(a.value.Steps), func(s inspect.Step) bool { return s.Role == dnsRole })
-			if verdict = gravest(a.value.Steps); verdict != a.value.Verdict {
+			if verdict = worstVerdict(a.value.Steps); verdict != a.value.Verdict {
 				summary = ""
 			}
 		}
@@ -92,8 +92,7 @@ func join(answers []from[inspect.Explanation]) inspect.Explanation {
 	return all
 }
 
-// addSteps adds the steps of one process. A step that another process has found, too, is the same
-// one.
+// addSteps adds the steps of one process. Equal steps of several processes are merged.
 func addSteps(all *inspect.Explanation, at map[string]int, a from[inspect.Explanation]) {
 	for _, s := range a.value.Steps {
 		key := strings.Join([]string{s.Role, s.What, string(s.State), s.Text}, "\x00")
@@ -125,8 +124,8 @@ func gravity(v inspect.Verdict) int {
 	return slices.Index([]inspect.Verdict{inspect.VerdictWell, inspect.VerdictUnknown, inspect.VerdictWrong}, v)
 }
 
-// gravest returns the verdict that steps lead to.
-func gravest(steps []inspect.Step) inspect.Verdict {
+// worstVerdict returns the verdict of steps.
+func worstVerdict(steps []inspect.Step) inspect.Verdict {
 	verdict := inspect.VerdictWell
 	for _, s := range steps {
 		switch {
@@ -139,11 +138,11 @@ func gravest(steps []inspect.Step) inspect.Verdict {
 	return verdict
 }
 
-// marks are what stands before a step.
+// marks are the prefixes of steps.
 var marks = map[inspect.StepState]string{inspect.StepWell: "ok", inspect.StepNote: "note", inspect.StepUnknown: "unknown", inspect.StepWrong: "WRONG"}
 
 // explanationText returns the steps, and the summary as the last line. With several processes, each
-// step says which of them have found it.
+// step names those that have found it.
 func explanationText(e inspect.Explanation, answered int) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s\n", output.Clean(e.Subject))

@@ -231,7 +231,7 @@ www.example.org  A      published  192.0.2.1,192.0.2.2,192.0.2.3 + 1 more  defau
 
 	c, notes = newClient(t, standby)
 	a, _, err = c.Records(t.Context(), RecordFilter{})
-	if err != nil || len(a.Table.Rows) != 1 || !strings.Contains(notes.String(), "nobody that was asked leads the role dns") {
+	if err != nil || len(a.Table.Rows) != 1 || !strings.Contains(notes.String(), "no reachable process leads the role dns") {
 		t.Errorf("%v, %v, notes %s", err, a.Table.Rows, notes)
 	}
 }

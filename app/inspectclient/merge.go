@@ -14,22 +14,22 @@ import (
 	"github.com/signpostd/signpost/app/portforward"
 )
 
-// The roles, as a [inspect.Status] names them.
+// Roles, as in [inspect.Status].
 const (
 	destinationRole = "destination"
 	dnsRole         = "dns"
 )
 
-// maxPages is how many pages of a list of one process are read.
+// maxPages limits the pages of a list that are read from one process.
 const maxPages = 100
 
-// member is a process that has said what it is.
+// member is a process with its status.
 type member struct {
 	portforward.Process
 	status inspect.Status
 }
 
-// name is that of the pod or, without one, what the process calls itself.
+// name returns the name of the pod, else the process' own name.
 func (m *member) name() string {
 	if m.Pod == nil && m.status.Process != "" {
 		return m.status.Process
@@ -39,7 +39,7 @@ func (m *member) name() string {
 
 func (m *member) has(role string) bool { return slices.Contains(m.status.Roles, role) }
 
-// leads reports whether the process does the work of a role. Without an election each one does.
+// leads reports whether the process leads a role. Without an election every process does.
 func (m *member) leads(role string) bool {
 	for _, l := range m.status.Leading {
 		if l.Role == role {
@@ -49,7 +49,7 @@ func (m *member) leads(role string) bool {
 	return true
 }
 
-// members asks all processes what they are. It fails if none says it.
+// members queries the status of all processes. It fails if none responds.
 func (c *Client) members(ctx context.Context) ([]member, error) {
 	answers := each(c.processes, func(p portforward.Process) (member, error) {
 		m := member{Process: p}
@@ -74,8 +74,8 @@ func (c *Client) members(ctx context.Context) ([]member, error) {
 	return all, nil
 }
 
-// having returns the members that have a role. For the role dns these are the ones that lead; if
-// none does, a note says so and all are returned.
+// having returns the members with a role. For the role dns only leaders are returned; if there is
+// none, a note is written and all are returned.
 func (c *Client) having(ctx context.Context, role string) ([]member, error) {
 	all, err := c.members(ctx)
 	if err != nil {
@@ -91,23 +91,23 @@ func (c *Client) having(ctx context.Context, role string) ([]member, error) {
 	return all, nil
 }
 
-// leading returns those that lead the role dns.
+// leading returns the leaders of the role dns.
 func (c *Client) leading(all []member) []member {
 	leads := slices.DeleteFunc(slices.Clone(all), func(m member) bool { return !m.leads(dnsRole) })
 	if len(leads) == 0 {
-		c.note("nobody that was asked leads the role dns now: this is what standbys know")
+		c.note("no reachable process leads the role dns now: this is the state of standbys")
 		return all
 	}
 	return leads
 }
 
-// result is what one process answered.
+// result is the response of one process.
 type result[T any] struct {
 	value T
 	err   error
 }
 
-// each calls f for all values at the same time.
+// each calls f for all values in parallel.
 func each[V, T any](values []V, f func(V) (T, error)) []result[T] {
 	results := make([]result[T], len(values))
 	var group sync.WaitGroup
@@ -118,15 +118,15 @@ func each[V, T any](values []V, f func(V) (T, error)) []result[T] {
 	return results
 }
 
-// from is what one member answered.
+// from is the response of one member.
 type from[T any] struct {
 	*member
 	value T
 }
 
-// askAll returns what members answer. It fails if none does. The others are noted, but for those
-// that have nothing to do with the question.
-func askAll[T any](c *Client, members []member, question string, f func(*member) (T, error)) ([]from[T], error) {
+// queryAll returns the responses of members. It fails if none responds. Other failures are noted,
+// except those of processes without the required role.
+func queryAll[T any](c *Client, members []member, question string, f func(*member) (T, error)) ([]from[T], error) {
 	pointers := make([]*member, len(members))
 	for i := range members {
 		pointers[i] = &members[i]

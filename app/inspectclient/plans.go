@@ -15,8 +15,7 @@ import (
 	"github.com/signpostd/signpost/app/portforward"
 )
 
-// Plans returns what is held by the processes that lead, for one publisher or, if its name is empty,
-// for all.
+// Plans returns the held plans of the leaders, for one publisher or, if its name is empty, for all.
 func (c *Client) Plans(ctx context.Context, publisher string) (output.Answer, error) {
 	leaders, err := c.leaders(ctx)
 	if err != nil {
@@ -53,7 +52,7 @@ func (c *Client) Plans(ctx context.Context, publisher string) (output.Answer, er
 	return a, nil
 }
 
-// unplannedText says that what a publisher holds isn't known yet.
+// unplannedText says that a publisher's held plans aren't known yet.
 func unplannedText(u inspect.Unplanned, now time.Time) string {
 	whose := "the publisher"
 	if u.Publisher != "" {
@@ -62,7 +61,7 @@ func unplannedText(u inspect.Unplanned, now time.Time) string {
 	if u.Since == nil {
 		return fmt.Sprintf("Not planned yet: %s has just begun to lead. Ask again in some seconds.\n", whose)
 	}
-	return fmt.Sprintf("Not planned yet: %s has led for %s, and has not compared all zones with what objects ask for. Ask again in some seconds.\n",
+	return fmt.Sprintf("Not planned yet: %s has led for %s, and has not compared all zones with the wanted records yet. Try again in some seconds.\n",
 		whose, max(0, now.Sub(*u.Since)).Round(time.Second))
 }
 
@@ -73,7 +72,7 @@ func zoneName(zone string) string {
 	return zone
 }
 
-// held is what a process holds. If it doesn't lead, standby says so.
+// held is the held plans of a process. standby is set if it doesn't lead.
 type held struct {
 	plans     []inspect.Plan
 	unplanned []inspect.Unplanned
@@ -93,10 +92,10 @@ func plansOf(leaders []from[held], publisher string) []from[inspect.Plan] {
 	return all
 }
 
-// leaders returns the processes that lead, and what they hold. That nobody does is an error.
+// leaders returns the leaders and their held plans. It fails if there is no leader.
 func (c *Client) leaders(ctx context.Context) ([]from[held], error) {
 	const question = "what is held"
-	answers, err := askAll(c, c.unasked(), question, func(m *member) (held, error) {
+	answers, err := queryAll(c, c.unqueried(), question, func(m *member) (held, error) {
 		var unplanned []inspect.Unplanned
 		plans, err := list(ctx, c, m, inspect.PlanPath, nil, func(l inspect.PlanList) ([]inspect.Plan, inspect.Page) {
 			unplanned = l.Unplanned
@@ -125,8 +124,8 @@ func (c *Client) leaders(ctx context.Context) ([]from[held], error) {
 	return leaders, nil
 }
 
-// unasked returns the processes as members, without having asked for their status.
-func (c *Client) unasked() []member {
+// unqueried returns the processes as members without their status.
+func (c *Client) unqueried() []member {
 	members := make([]member, len(c.processes))
 	for i, p := range c.processes {
 		members[i].Process = p
@@ -134,7 +133,7 @@ func (c *Client) unasked() []member {
 	return members
 }
 
-// Plan returns the changes of a plan. A publisher is only needed if several plans have the hash.
+// Plan returns the changes of a plan. publisher is only needed if several plans have the hash.
 func (c *Client) Plan(ctx context.Context, hash, publisher string) (output.Answer, error) {
 	leaders, err := c.leaders(ctx)
 	if err != nil {
@@ -193,7 +192,7 @@ func withHash(all []from[inspect.Plan], hash string) []from[inspect.Plan] {
 	return slices.DeleteFunc(slices.Clone(all), func(p from[inspect.Plan]) bool { return p.value.Hash != hash })
 }
 
-// ambiguous is the error of a hash that several plans have: nobody can know which one is meant.
+// ambiguous returns the error for a hash of several plans.
 func ambiguous(holders []from[inspect.Plan], hash string) error {
 	var whose []string
 	for _, h := range holders[:min(len(holders), 5)] {
@@ -210,10 +209,10 @@ func ofPublisher(name string) string {
 	return fmt.Sprintf(" of the publisher %q", name)
 }
 
-// Approve has the process that holds a plan make its changes, without those of some names. A process
-// may know plans that it no longer lists, because further names have joined them; then each one that
-// leads is told, until one knows the plan. A hash that several plans have approves nothing, unless the
-// publisher is named.
+// Approve asks the process that holds a plan to make its changes, except those of some names. A
+// process may know plans that it no longer lists, because further names have joined them. Then all
+// leaders are asked until one knows the plan. If several plans have the hash, nothing is approved
+// unless the publisher is named.
 func (c *Client) Approve(ctx context.Context, hash, publisher string, except []string) (output.Answer, error) {
 	leaders, err := c.leaders(ctx)
 	if err != nil {
@@ -237,7 +236,7 @@ func (c *Client) Approve(ctx context.Context, hash, publisher string, except []s
 			return output.Answer{Value: approval, Names: []string{"plan/" + hash}, Text: approvalText(approval)}, nil
 		}
 		if asRefusal(err) == nil && !errors.Is(err, errNoToken) {
-			err = fmt.Errorf("%w: the plan may be approved: see what is held still", err)
+			err = fmt.Errorf("%w: the plan may be approved already: check what is still held", err)
 		}
 		// Another process may know the plan, or have the publisher.
 		if !isRefusal(err, http.StatusNotFound) && !isRefusal(err, http.StatusBadRequest) {
@@ -250,7 +249,7 @@ func (c *Client) Approve(ctx context.Context, hash, publisher string, except []s
 // errNoToken is the error of an approval that was not attempted.
 var errNoToken = errors.New("no token for the approval")
 
-// approve approves a plan at one process. A process in a pod gets a token that is good for nothing
+// approve approves a plan at one process. A process in a pod gets a token that is valid for nothing
 // else.
 func (c *Client) approve(ctx context.Context, p portforward.Process, hash, publisher string, except []string) (approval inspect.Approval, err error) {
 	var token string
@@ -271,14 +270,14 @@ func inPod(err error, p portforward.Process, hash string) error {
 	return fmt.Errorf("%w; without a token: kubectl exec -n %s %s -- signpost approve %s", err, p.Pod.Namespace, p.Pod.Name, hash)
 }
 
-// approvalText says what was approved. A zone may have any name.
+// approvalText describes an approval. The name of a zone is untrusted.
 func approvalText(a inspect.Approval) string {
 	text := fmt.Sprintf("approved in the zone %s%s: deletions %d, updates %d\n", output.Clean(zoneName(a.Zone)), ofPublisher(a.Publisher), a.Deletions, a.Updates)
 	if a.Excepted > 0 {
 		text += fmt.Sprintf("left out, and still held under another hash: %d\n", a.Excepted)
 	}
 	if a.Gone > 0 {
-		text += fmt.Sprintf("not held any more, of those that the plan has shown: %d\n", a.Gone)
+		text += fmt.Sprintf("changes of the plan that are no longer held: %d\n", a.Gone)
 	}
-	return text + fmt.Sprintf("good until %s for what can't be made at once\n", a.Until.UTC().Format(time.RFC3339))
+	return text + fmt.Sprintf("valid until %s for changes that can't be made at once\n", a.Until.UTC().Format(time.RFC3339))
 }

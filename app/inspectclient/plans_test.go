@@ -48,7 +48,7 @@ func TestApprove(t *testing.T) {
 		t.Errorf("%v, approved %q", err, approved)
 	}
 	want := "approved in the zone shop.test: deletions 1100, updates 0\nleft out, and still held under another hash: 2\n" +
-		"good until 2026-01-02T03:04:05Z for what can't be made at once\n"
+		"valid until 2026-01-02T03:04:05Z for changes that can't be made at once\n"
 	check(t, "approval", printed(t, "table", a), want)
 	if notes.Len() > 0 {
 		t.Errorf("notes %s", notes)

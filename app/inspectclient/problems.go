@@ -11,15 +11,15 @@ import (
 	"github.com/signpostd/signpost/app/output"
 )
 
-// Problems returns the parts of objects that can't be used. What several processes say of the same
-// part is one problem. An empty namespace is all of them.
+// Problems returns the parts of objects that can't be used. Equal problems of several processes are
+// merged. An empty namespace means all.
 func (c *Client) Problems(ctx context.Context, namespace, search string) (output.Answer, error) {
 	members, err := c.members(ctx)
 	if err != nil {
 		return output.Answer{}, err
 	}
 	query := queryOf("search", search)
-	answers, err := askAll(c, members, "problems", func(m *member) ([]inspect.Problem, error) {
+	answers, err := queryAll(c, members, "problems", func(m *member) ([]inspect.Problem, error) {
 		return list(ctx, c, m, inspect.ProblemsPath, query, func(l inspect.ProblemList) ([]inspect.Problem, inspect.Page) { return l.Problems, l.Page })
 	})
 	if err != nil {

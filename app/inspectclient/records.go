@@ -12,7 +12,7 @@ import (
 	"github.com/signpostd/signpost/app/output"
 )
 
-// RecordFilter says which records are shown. Empty fields filter nothing.
+// RecordFilter selects records. Empty fields select all.
 type RecordFilter struct {
 	Publisher, Zone, Search string
 	// Object is KIND/NAMESPACE/NAME.
@@ -20,15 +20,15 @@ type RecordFilter struct {
 	States []inspect.RecordState
 }
 
-// RecordStates returns all states of records, in the order of their way into a zone.
+// RecordStates returns all states of records, in the order of publishing.
 func RecordStates() []inspect.RecordState {
 	return []inspect.RecordState{
 		inspect.RecordPublished, inspect.RecordPending, inspect.RecordHeld, inspect.RecordConflict, inspect.RecordNoZone, inspect.RecordFailing, inspect.RecordForeign,
 	}
 }
 
-// Records returns the records that the leaders know. If no zone has the name [RecordFilter.Zone], that
-// is taken as the name of records.
+// Records returns the records of the leaders. If no zone has the name [RecordFilter.Zone], it is
+// used as the name of records.
 func (c *Client) Records(ctx context.Context, filter RecordFilter) (output.Answer, []inspect.Record, error) {
 	all, err := c.records(ctx, filter)
 	if err != nil {
@@ -57,7 +57,7 @@ func (c *Client) Records(ctx context.Context, filter RecordFilter) (output.Answe
 	return a, all, nil
 }
 
-// zonesText says which zones there are.
+// zonesText lists the existing zones.
 func zonesText(zones []string) string {
 	const most = 10
 	switch n := len(zones); {
@@ -81,7 +81,7 @@ func (c *Client) records(ctx context.Context, filter RecordFilter) ([]inspect.Re
 		states[i] = string(s)
 	}
 	query := queryOf("publisher", filter.Publisher, "zone", filter.Zone, "search", filter.Search, "object", filter.Object, "state", strings.Join(states, ","))
-	answers, err := askAll(c, members, "records", func(m *member) ([]inspect.Record, error) {
+	answers, err := queryAll(c, members, "records", func(m *member) ([]inspect.Record, error) {
 		return list(ctx, c, m, inspect.RecordsPath, query, func(l inspect.RecordList) ([]inspect.Record, inspect.Page) { return l.Records, l.Page })
 	})
 	if err != nil {
@@ -107,7 +107,7 @@ type recordColumn struct {
 	text func(inspect.Record) string
 }
 
-// recordColumns returns the columns. Those that tell records of one name apart come early if they do.
+// recordColumns returns the columns. Those that distinguish records of one name come early.
 func recordColumns(d difference, now time.Time) []recordColumn {
 	wide := func(name string, text func(inspect.Record) string) recordColumn {
 		return recordColumn{output.Column{Name: name, Only: output.WideOnly}, text}
@@ -150,7 +150,7 @@ func recordColumns(d difference, now time.Time) []recordColumn {
 	return append(columns, later...)
 }
 
-// difference says what tells the records of an answer apart, beside their names and types.
+// difference says which properties, beside name and type, distinguish the records of a response.
 type difference struct{ publishers, zoneIDs, processes bool }
 
 func differenceOf(all []inspect.Record) difference {
@@ -168,7 +168,7 @@ func differenceOf(all []inspect.Record) difference {
 	return d
 }
 
-// name returns what a record is called with -o name. No other record of the answer has the name.
+// name returns the name of a record for -o name, which is unique in the response.
 func (d difference) name(r inspect.Record) string {
 	parts := []string{"record"}
 	if d.processes {
@@ -221,7 +221,7 @@ func recordAnswer(records []inspect.Record, now time.Time) output.Answer {
 	return a
 }
 
-// message says what is wrong with a record, or which object doesn't get it.
+// message says what is wrong with a record, or which object loses it.
 func message(r inspect.Record) string {
 	if r.Message != "" || len(r.Losers) == 0 {
 		return r.Message
@@ -233,7 +233,7 @@ func message(r inspect.Record) string {
 	return text
 }
 
-// some returns the first of many texts, and how many more there are.
+// some returns the first texts, and the number of others.
 func some(all []string) string {
 	const shown = 3
 	if len(all) <= shown {
@@ -253,7 +253,7 @@ func firstObject(all []inspect.ObjectRef) string {
 	}
 }
 
-// sentence returns a text that is shown whole, but for what nobody would read.
+// sentence returns a text in full, up to a generous limit.
 func sentence(text string) string {
 	const most = 400
 	if runes := []rune(text); len(runes) > most {
@@ -279,13 +279,13 @@ func until(then *time.Time, now time.Time) string {
 	return "now"
 }
 
-// ZoneNames returns the names of the zones that the leader knows.
+// ZoneNames returns the zones of the leader.
 func (c *Client) ZoneNames(ctx context.Context) ([]string, error) {
 	members, err := c.having(ctx, dnsRole)
 	if err != nil {
 		return nil, err
 	}
-	answers, err := askAll(c, members, "zones", func(m *member) ([]inspect.Zone, error) {
+	answers, err := queryAll(c, members, "zones", func(m *member) ([]inspect.Zone, error) {
 		return list(ctx, c, m, inspect.ZonesPath, nil, func(l inspect.ZoneList) ([]inspect.Zone, inspect.Page) { return l.Zones, l.Page })
 	})
 	var names []string

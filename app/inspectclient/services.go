@@ -12,9 +12,9 @@ import (
 	"github.com/signpostd/signpost/app/output"
 )
 
-// Services returns what is served, the worst first; an empty namespace is all of them. Streams are those of all
-// processes. Where these differ in how many endpoints a Service has, a note says so and the fewest
-// are shown, as is the worst state.
+// Services returns the served Services, worst first; an empty namespace means all. Streams are
+// those of all processes. If processes disagree about the endpoints of a Service, the lowest number
+// and the worst state are returned, with a note.
 func (c *Client) Services(ctx context.Context, namespace, search string) (output.Answer, error) {
 	all, err := c.services(ctx, namespace, search)
 	if err != nil {
@@ -57,7 +57,7 @@ func (c *Client) services(ctx context.Context, namespace, search string) (inspec
 		return merged, err
 	}
 	query := queryOf("namespace", namespace, "search", search)
-	answers, err := askAll(c, members, "services", func(m *member) ([]inspect.Service, error) {
+	answers, err := queryAll(c, members, "services", func(m *member) ([]inspect.Service, error) {
 		return list(ctx, c, m, inspect.ServicesPath, query, func(l inspect.ServiceList) ([]inspect.Service, inspect.Page) { return l.Services, l.Page })
 	})
 	if err != nil {
@@ -91,7 +91,7 @@ func (c *Client) services(ctx context.Context, namespace, search string) (inspec
 	return merged, nil
 }
 
-// objectText returns a text for an object, such as Service shop/web.
+// objectText returns an object as text, such as Service shop/web.
 func objectText(o inspect.ObjectRef) string {
 	name := o.Name
 	if o.Namespace != "" {

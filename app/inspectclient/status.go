@@ -11,12 +11,12 @@ import (
 	"github.com/signpostd/signpost/app/output"
 )
 
-// StatusList is what `signpost status -o json` prints.
+// StatusList is the output of `signpost status -o json`.
 type StatusList struct {
 	Processes []inspect.Status `json:"processes"`
 }
 
-// Status returns how all processes are.
+// Status returns the status of all processes.
 func (c *Client) Status(ctx context.Context) (output.Answer, error) {
 	members, err := c.members(ctx)
 	if err != nil {
@@ -69,7 +69,7 @@ func readiness(s inspect.Status) string {
 	return "NO"
 }
 
-// leads returns the roles whose Lease the process has, and for those that it doesn't have a dash.
+// leads returns the roles whose Lease the process has, with a dash for each other one.
 func leads(s inspect.Status) string {
 	var roles []string
 	for _, l := range s.Leading {
@@ -87,7 +87,7 @@ func number(n *int) string {
 	return strconv.Itoa(*n)
 }
 
-// records returns how many names are published, and how many objects ask for that are not.
+// records returns the number of published names, and of wanted names that aren't published.
 func records(counts map[inspect.RecordState]int) (published, not string) {
 	if counts == nil {
 		return "", ""
@@ -101,7 +101,7 @@ func records(counts map[inspect.RecordState]int) (published, not string) {
 	return strconv.Itoa(counts[inspect.RecordPublished]), strconv.Itoa(sum)
 }
 
-// details returns lines about what a process waits for, or can't see.
+// details returns what a process waits for or can't read.
 func details(s inspect.Status) string {
 	const most = 20
 	var lines []string

@@ -16,7 +16,7 @@ import (
 	"github.com/signpostd/signpost/app/output"
 )
 
-// StreamFilter says which streams are shown. Empty fields filter nothing.
+// StreamFilter selects streams. Empty fields select all.
 type StreamFilter struct {
 	// Service and Pod are NAMESPACE/NAME.
 	Service, Pod, Node, Search string
@@ -32,7 +32,7 @@ func (c *Client) Streams(ctx context.Context, filter StreamFilter) (output.Answe
 		return output.Answer{}, err
 	}
 	query := queryOf("service", filter.Service, "pod", filter.Pod, "node", filter.Node, "search", filter.Search, "state", string(filter.State))
-	answers, err := askAll(c, members, "streams", func(m *member) ([]inspect.Stream, error) {
+	answers, err := queryAll(c, members, "streams", func(m *member) ([]inspect.Stream, error) {
 		return list(ctx, c, m, inspect.StreamsPath, query, func(l inspect.StreamList) ([]inspect.Stream, inspect.Page) { return l.Streams, l.Page })
 	})
 	if err != nil {
@@ -54,7 +54,7 @@ func (c *Client) Streams(ctx context.Context, filter StreamFilter) (output.Answe
 	return streamAnswer(all, time.Now()), nil
 }
 
-// queryOf makes a query of names and values, without the empty ones.
+// queryOf returns a query of names and values, without empty ones.
 func queryOf(pairs ...string) url.Values {
 	query := url.Values{}
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -65,7 +65,7 @@ func queryOf(pairs ...string) url.Values {
 	return query
 }
 
-// client is what is known of who has made a call.
+// client describes the client of a call.
 func client(s inspect.Stream) string {
 	switch {
 	case s.Pod == "":
@@ -111,7 +111,7 @@ func streamAnswer(all inspect.StreamList, now time.Time) output.Answer {
 	return a
 }
 
-// seconds returns a short text for a number of seconds.
+// seconds returns a number of seconds as short text.
 func seconds(s float64) string {
 	if s <= 0 {
 		return ""
@@ -119,7 +119,7 @@ func seconds(s float64) string {
 	return (time.Duration(s*1000) * time.Millisecond).Round(100 * time.Millisecond).String()
 }
 
-// age returns how long ago something was, as kubectl does.
+// age returns the age of a time, as kubectl does.
 func age(then, now time.Time) string {
 	if then.IsZero() {
 		return ""

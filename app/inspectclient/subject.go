@@ -12,11 +12,10 @@ import (
 	"github.com/signpostd/signpost/app/settings"
 )
 
-// maxSubject is how many bytes of what somebody wants explained are looked at: more than any
-// name and URL has that is meant.
+// maxSubject limits the text of a query in bytes, far above any name and URL.
 const maxSubject = 2048
 
-// kinds are the kinds that people write in short, or in the plural.
+// kinds are abbreviations and plurals of kinds.
 var kinds = map[string]string{
 	"svc": "Service", "ing": "Ingress", "ingresses": "Ingress", "po": "Pod", "no": "Node", "ep": "Endpoints", "endpoints": "Endpoints",
 	"deploy": "Deployment", "deployment": "Deployment", "sts": "StatefulSet", "statefulset": "StatefulSet", "ds": "DaemonSet", "daemonset": "DaemonSet",
@@ -27,13 +26,12 @@ var kinds = map[string]string{
 	"server": "Server", "namespace": "Namespace", "ns": "Namespace", "secret": "Secret",
 }
 
-// withoutNamespace are kinds whose objects are in no namespace.
+// withoutNamespace are cluster-scoped kinds.
 var withoutNamespace = []string{"Node", "Namespace", "CustomResourceDefinition"}
 
-// Subject returns the parameters of a request to explain something, as people write it: a Service
-// (svc/web, shop/web, web.shop:80), another object (Ingress/web), an IP address with or without a
-// port, a DNS name, or a URL. The namespace, which is asked for only when it matters, is that of names
-// without one.
+// Subject returns the parameters of an explanation for free text: a Service (svc/web, shop/web,
+// web.shop:80), another object (Ingress/web), an IP address with or without a port, a DNS name, or
+// a URL. namespace returns the default namespace, and is called only if it is needed.
 func Subject(text string, namespace func() (string, error)) (url.Values, error) {
 	text = strings.TrimSpace(text)
 	switch {
@@ -57,7 +55,7 @@ func Subject(text string, namespace func() (string, error)) (url.Values, error) 
 	return host(text, namespace)
 }
 
-// addressOf returns an IP address or one with a port in its normal form; "" if the text is neither.
+// addressOf returns an IP address, with or without a port, in canonical form; "" for other text.
 func addressOf(text string) string {
 	if a, err := netip.ParseAddrPort(text); err == nil {
 		return netip.AddrPortFrom(a.Addr().Unmap(), a.Port()).String()
@@ -68,7 +66,7 @@ func addressOf(text string) string {
 	return ""
 }
 
-// object reads KIND/NAME, NAMESPACE/NAME and KIND/NAMESPACE/NAME; a Service may have a port.
+// object parses KIND/NAME, NAMESPACE/NAME and KIND/NAMESPACE/NAME; a Service may have a port.
 func object(text string, namespace func() (string, error)) (url.Values, error) {
 	parts := strings.Split(text, "/")
 	if len(parts) > 3 || slices.Contains(parts, "") {
@@ -95,7 +93,7 @@ func object(text string, namespace func() (string, error)) (url.Values, error) {
 	return url.Values{"object": {kind + "/" + in + "/" + name}}, nil
 }
 
-// kindOf returns the kind that a word stands for. Words that begin with a capital letter are kinds.
+// kindOf returns the kind that a word stands for. Words with a capital first letter are kinds.
 func kindOf(word string) (kind string, known bool) {
 	lower := strings.ToLower(word)
 	lower, _, _ = strings.Cut(lower, ".") // a group may follow
@@ -107,7 +105,7 @@ func kindOf(word string) (kind string, known bool) {
 	return word, word != strings.ToLower(word)
 }
 
-// service returns the parameters for a Service whose name may be followed by a port.
+// service returns the parameters for a Service, with an optional port.
 func service(namespace, name string) (url.Values, error) {
 	name, port, with := strings.Cut(name, ":")
 	if !with {
@@ -119,8 +117,8 @@ func service(namespace, name string) (url.Values, error) {
 	return url.Values{"service": {namespace + "/" + name + ":" + port}}, nil
 }
 
-// host reads the name of a Service, as proxies ask for it, or a DNS name, each with or without a
-// port. What may be either is left to the server.
+// host parses the name of a Service, as in proxies' requests, or a DNS name, with or without a
+// port. The server decides about ambiguous ones.
 func host(text string, namespace func() (string, error)) (url.Values, error) {
 	if address := addressOf(text); address != "" {
 		return url.Values{"address": {address}}, nil
@@ -140,7 +138,7 @@ func host(text string, namespace func() (string, error)) (url.Values, error) {
 		}
 		return service(in, name+port)
 	case len(labels) > 3 && labels[3] == "svc":
-		// The name of a pod of a Service, if the server has that domain.
+		// The name may be that of a Service's pod, if the server has that domain.
 		return url.Values{"q": {text}}, nil
 	case len(labels) == 2 && with && port != webPort:
 		return serviceOrPod(text, namespace)
@@ -152,10 +150,11 @@ func host(text string, namespace func() (string, error)) (url.Values, error) {
 	return url.Values{"name": {strings.TrimSuffix(name, ".")}}, nil
 }
 
-// webPort is the port with which servers take a name of two parts rather for one of DNS.
+// webPort is the port with which servers take a name of two parts for a DNS name.
 const webPort = ":443"
 
-// serviceOrPod has the server tell NAME.NAMESPACE:PORT from HOSTNAME.SERVICE:PORT in a namespace.
+// serviceOrPod lets the server distinguish NAME.NAMESPACE:PORT from HOSTNAME.SERVICE:PORT in a
+// namespace.
 func serviceOrPod(text string, namespace func() (string, error)) (url.Values, error) {
 	query := url.Values{"q": {text}}
 	if in, err := namespace(); err == nil && in != "" {
@@ -164,8 +163,8 @@ func serviceOrPod(text string, namespace func() (string, error)) (url.Values, er
 	return query, nil
 }
 
-// ServiceIn returns the Service that the parameters of a subject are about, as NAMESPACE/NAME; empty if
-// they are about something else.
+// ServiceIn returns the Service in the parameters of a subject, as NAMESPACE/NAME; empty for other
+// subjects.
 func ServiceIn(subject url.Values) string {
 	if name, _, _ := strings.Cut(subject.Get("service"), ":"); name != "" {
 		return name
@@ -181,8 +180,8 @@ func ServiceIn(subject url.Values) string {
 	}
 }
 
-// Authority returns what a proxy would ask for: the full name of the Service that people write in
-// short, such as web.shop:80 or svc/web. Anything else is returned as it is.
+// Authority returns the authority that a proxy would use for a Service in short form, such as
+// web.shop:80 or svc/web. Other text is returned unchanged.
 func Authority(text, domain string, namespace func() (string, error)) (string, error) {
 	text = strings.TrimSpace(text)
 	if addressOf(text) != "" {

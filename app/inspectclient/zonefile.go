@@ -12,9 +12,8 @@ import (
 	"github.com/signpostd/signpost/app/output"
 )
 
-// ZoneFile returns what zones have as a master file (RFC 1035, section 5): one after the other if
-// there are several. A record that has no form in a master file, or none that can be read back, is a
-// comment.
+// ZoneFile returns the records of zones in master file format (RFC 1035, section 5), one zone after
+// the other. A record that can't be written, or not be read back, is a comment.
 func ZoneFile(records []inspect.Record) string {
 	var text strings.Builder
 	zone := ""
@@ -36,8 +35,8 @@ func ZoneFile(records []inspect.Record) string {
 	return text.String()
 }
 
-// OneZone returns an error unless all records that zones have are in one zone: a name server would read
-// the records of several zones as those of one.
+// OneZone returns an error unless all published records are in one zone, because a name server
+// would read the records of several zones as one.
 func OneZone(records []inspect.Record) error {
 	type zone struct{ process, publisher, name, id string }
 	var zones []string
@@ -65,7 +64,7 @@ func OneZone(records []inspect.Record) error {
 	return fmt.Errorf("a master file has one zone, and these records are in %d: %s: %s", len(seen), strings.Join(zones, ", "), advice)
 }
 
-// inZones returns the records that a zone has, each zone together.
+// inZones returns the published records, grouped by zone.
 func inZones(records []inspect.Record) []inspect.Record {
 	found := slices.DeleteFunc(slices.Clone(records), func(r inspect.Record) bool { return len(r.Targets) == 0 })
 	slices.SortStableFunc(found, func(a, b inspect.Record) int {
@@ -86,8 +85,8 @@ func comment(format string, args ...any) string {
 	return "; " + output.Clean(fmt.Sprintf(format, args...)) + "\n"
 }
 
-// zoneLine returns the line of a record. Only what can be read back is not a comment: a target comes
-// from whoever wrote it.
+// zoneLine returns the line of a record. Targets are untrusted, so a target that can't be read back
+// becomes a comment.
 func zoneLine(r inspect.Record, target string) string {
 	line := fmt.Sprintf("%s\t%d\tIN\t%s\t%s", dns.Fqdn(r.Name), max(r.TTL, 0), r.Type, target)
 	if r.SetIdentifier != "" {

@@ -1,8 +1,7 @@
-// Package kubectlflags adds kubectl's flags to a command that asks an API server: which
-// kubeconfig, context and namespace, and as whom. Their names, meanings and defaults are those of
-// kubectl, so that whoever knows one knows the other.
+// Package kubectlflags adds kubectl's connection flags to a command: kubeconfig, context, namespace
+// and user. Names, meanings and defaults are those of kubectl.
 //
-// A command makes [Flags] with [New], adds them with [Flags.Add] and, once they are parsed, calls
+// A command creates [Flags] with [New], adds them with [Flags.Add] and, after parsing, calls
 // [Flags.RESTConfig] and [Flags.Namespace].
 //
 // # Concurrency
@@ -26,16 +25,16 @@ import (
 type Flags struct {
 	source   kube.ConfigSource
 	fallback string
-	// added is where they were added.
+	// added is the set that they were added to.
 	added *pflag.FlagSet
 }
 
-// New returns flags that nobody has set.
+// New returns unset flags.
 func New() *Flags { return &Flags{} }
 
-// Add adds --kubeconfig, --context, --cluster, --user, --as, --as-uid, --as-group and
-// --namespace (-n). It leaves out those whose name the command has already given to another flag;
-// of these it uses only --kubeconfig.
+// Add adds --kubeconfig, --context, --cluster, --user, --as, --as-uid, --as-group and --namespace
+// (-n), except those whose name the command already uses for another flag. Of these it only uses
+// --kubeconfig.
 func (f *Flags) Add(flags *pflag.FlagSet) {
 	f.added = flags
 	own := pflag.NewFlagSet("kubectl", pflag.ContinueOnError)
@@ -60,10 +59,10 @@ func (f *Flags) Add(flags *pflag.FlagSet) {
 	})
 }
 
-// Default names the kubeconfig that counts if no flag names one. An empty path is no name.
+// Default sets the kubeconfig that is used if no flag names one. An empty path is ignored.
 func (f *Flags) Default(path string) { f.fallback = path }
 
-// Source returns where the configuration is, as the flags say.
+// Source returns the configuration source of the flags.
 func (f *Flags) Source() kube.ConfigSource {
 	source := f.source
 	if flag := f.added.Lookup("kubeconfig"); flag != nil {
@@ -72,21 +71,20 @@ func (f *Flags) Source() kube.ConfigSource {
 	return source
 }
 
-// RESTConfig returns how to reach the API server, and as whom. The API server is told the name of
-// the command. The error names the kubeconfig that is missing or wrong.
+// RESTConfig returns the connection to the API server, with the command in the User-Agent. The
+// error names the kubeconfig that is missing or invalid.
 func (f *Flags) RESTConfig(command string) (*rest.Config, error) {
 	return f.Source().Load(version.UserAgent(command))
 }
 
-// Namespace returns the namespace to look in: that of the flag or, without it, of the context or of
-// the pod; "default" if there is none.
+// Namespace returns the namespace of the flag, else of the context or of the pod, else "default".
 func (f *Flags) Namespace() (string, error) { return f.Source().Namespace() }
 
-// As returns the user to act as, empty for that of the kubeconfig.
+// As returns the impersonated user; empty for that of the kubeconfig.
 func (f *Flags) As() string { return f.source.Overrides.AuthInfo.Impersonate }
 
-// ServiceAccount returns the namespace and the name of the service account to act as. It finds
-// none if --as names another user, or nobody.
+// ServiceAccount returns the impersonated service account. ok is false if --as names another user,
+// or none.
 func (f *Flags) ServiceAccount() (namespace, name string, ok bool) {
 	account, ok := strings.CutPrefix(f.As(), "system:serviceaccount:")
 	if !ok {

@@ -13,32 +13,32 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// The formats that every command has.
+// Formats of every command.
 const (
 	Table = "table"
 	Wide  = "wide"
 	JSON  = "json"
 	YAML  = "yaml"
 	Name  = "name"
-	// JSONPath and Columns are followed by an equals sign and what to print.
+	// JSONPath and Columns are followed by an equals sign and a template.
 	JSONPath = "jsonpath"
 	Columns  = "custom-columns"
 )
 
 // Format is the value of the flag --output. The zero value is a table.
 type Format struct {
-	// Kind is a format, and Template what follows its equals sign.
+	// Kind is a format, and Template the text after its equals sign.
 	Kind, Template string
 	allowed        []string
 }
 
-// AddFlag adds the flag --output (-o). More are formats that only this command has.
+// AddFlag adds the flag --output (-o). more are additional formats of this command.
 func (f *Format) AddFlag(cmd *cobra.Command, more ...string) {
 	f.allowed = append([]string{Table, Wide, JSON, YAML, Name}, more...)
 	all := strings.Join(slices.Concat(f.allowed, []string{JSONPath + "=TEMPLATE", Columns + "=HEADER:PATH,…"}), ", ")
 	cmd.Flags().VarP(f, "output", "o", "`format`: "+all)
 	values := slices.Concat(f.allowed, []string{JSONPath + "=", Columns + "="})
-	// It fails for flags that don't exist only.
+	// It only fails for a flag that doesn't exist.
 	_ = cmd.RegisterFlagCompletionFunc("output", func(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
 		offered := slices.DeleteFunc(slices.Clone(values), func(v string) bool { return !strings.HasPrefix(v, begun) })
 		return offered, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
@@ -62,7 +62,7 @@ func (f *Format) String() string {
 // Type implements pflag.Value.
 func (f *Format) Type() string { return "string" }
 
-// Set implements pflag.Value. It refuses templates that mean nothing.
+// Set implements pflag.Value. It refuses invalid templates.
 func (f *Format) Set(text string) error {
 	kind, template, with := strings.Cut(text, "=")
 	switch {
@@ -72,7 +72,7 @@ func (f *Format) Set(text string) error {
 	case kind != JSONPath && kind != Columns:
 		return fmt.Errorf("must be one of %s, %s=TEMPLATE, %s=HEADER:PATH,…", strings.Join(f.allowed, ", "), JSONPath, Columns)
 	case !with || template == "":
-		return fmt.Errorf("what to print is missing, as in -o %s", example(kind))
+		return fmt.Errorf("the template is missing, as in -o %s", example(kind))
 	case kind == JSONPath:
 		if _, err := parsePath(template); err != nil {
 			return err
@@ -93,24 +93,23 @@ func example(kind string) string {
 	return "custom-columns=NAME:.name,STATE:.state"
 }
 
-// IsTable reports whether a table for people is wanted.
+// IsTable reports whether the format is a table.
 func (f *Format) IsTable() bool { return f.Kind == "" || f.Kind == Table || f.Kind == Wide }
 
-// Answer is what is printed.
+// Answer is the result of a command.
 type Answer struct {
-	// Value becomes JSON or YAML. It may be JSON itself, as a [json.RawMessage].
+	// Value is printed as JSON or YAML. It may be JSON itself, as a [json.RawMessage].
 	Value any
-	// Items are what custom columns have rows for; nil for Value as the only one.
+	// Items are the rows of custom columns; nil means Value as the only row.
 	Items []any
-	// Names are for the format name.
+	// Names are printed by the format name.
 	Names []string
-	// Table is for people. Text is printed instead of a table that has no rows, and below one that
-	// has.
+	// Table is printed by default. Text replaces a table without rows, and follows one with rows.
 	Table TableData
 	Text  string
 }
 
-// Print prints an answer.
+// Print prints an answer in a format.
 func Print(w io.Writer, f Format, a Answer) error {
 	text, err := render(f, a)
 	if err != nil {
@@ -131,7 +130,7 @@ func render(f Format, a Answer) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		// The escapes mean the same, and YAML refuses some characters without.
+		// The escapes are equivalent, and YAML refuses some characters without them.
 		return yaml.JSONToYAML(escaped(text))
 	case Name:
 		var text strings.Builder

@@ -92,7 +92,7 @@ func parse(format string) (output.Format, error) {
 func TestFormats(t *testing.T) {
 	t.Parallel()
 	for format, want := range map[string]string{
-		"zone": "", "jsonpath": "what to print is missing", "custom-columns=": "what to print is missing", "custom-columns=A": `"A" is no HEADER:PATH`,
+		"zone": "", "jsonpath": "the template is missing", "custom-columns=": "the template is missing", "custom-columns=A": `"A" is no HEADER:PATH`,
 		"jsonpath={.a": "JSONPath", "xml": "must be one of table, wide, json, yaml, name, zone, jsonpath=TEMPLATE", "custom-columns=A:{.b": "JSONPath",
 	} {
 		f, err := parse(format)

@@ -10,8 +10,8 @@ import (
 	"k8s.io/client-go/util/jsonpath"
 )
 
-// parsePath returns a JSONPath as kubectl understands it. Braces and a leading dot may be left out
-// of a single path.
+// parsePath parses a JSONPath in kubectl's syntax. A single path needs no braces and no leading
+// dot.
 func parsePath(template string) (*jsonpath.JSONPath, error) {
 	if !strings.Contains(template, "{") {
 		template = "{." + strings.TrimPrefix(template, ".") + "}"
@@ -94,14 +94,14 @@ func renderColumns(template string, a Answer) ([]byte, error) {
 	return []byte(table.render(false)), nil
 }
 
-// generic returns the value as JSON has it, so that paths have the names of fields there.
+// generic returns the JSON form of a value, whose field names paths use.
 func generic(value any) (any, error) {
 	text, err := json.Marshal(value)
 	if err != nil {
 		return nil, fmt.Errorf("write the output as JSON: %w", err)
 	}
 	var plain any
-	// Whole numbers stay such.
+	// Integers must not become floats.
 	if err := utiljson.Unmarshal(text, &plain); err != nil {
 		return nil, fmt.Errorf("read the output as JSON: %w", err)
 	}

@@ -5,7 +5,7 @@ import (
 	"text/tabwriter"
 )
 
-// maxCell is how many characters of a cell are shown. Wide tables show longer ones.
+// maxCell limits a cell in characters; wide tables show longer ones.
 const (
 	maxCell     = 80
 	maxWideCell = 500
@@ -21,23 +21,22 @@ type TableData struct {
 // Column is a column of a table.
 type Column struct {
 	Name string
-	// Only says in which tables it is.
+	// Only says which tables have the column.
 	Only Width
-	// Whole says that its cells are not cut, because they are sentences.
+	// Whole disables cutting, for cells that are sentences.
 	Whole bool
 }
 
-// Width is the kind of table that a column is in.
+// Width says which tables have a column.
 type Width int
 
-// The kinds.
 const (
-	// Always is each table, WideOnly only a wide one.
+	// Always means every table, WideOnly only wide ones.
 	Always Width = iota
 	WideOnly
 )
 
-// render returns the text; an empty one for a table without rows.
+// render returns the text, which is empty for a table without rows.
 func (t *TableData) render(wide bool) string {
 	if len(t.Rows) == 0 {
 		return ""

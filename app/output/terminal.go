@@ -10,14 +10,12 @@ import (
 	"unicode/utf8"
 )
 
-// Terminal is a writer for terminals and the logs of CI. It writes characters that such a program
-// would take for a command, or that change the order of others, as escapes such as \u001b: control
-// characters, but for tabs and line breaks, and characters of the class Cf, such as those for
-// bidirectional text. JSON has no such characters outside of its strings, where the escape means the
-// same, so JSON stays what it was.
+// Terminal is a writer for terminals and CI logs. It replaces characters that control a terminal or
+// change the text's order by escapes such as \u001b: control characters, except tabs and line
+// breaks, and characters of the class Cf, such as those for bidirectional text. JSON has such
+// characters only in strings, where the escape is equivalent, so JSON stays valid.
 //
-// Each command writes through a Terminal, whatever it prints. The output of a program that is no
-// text goes to [Raw].
+// Each command writes through a Terminal. Output that isn't text goes to [Raw].
 type Terminal struct {
 	mu  sync.Mutex
 	out io.Writer
@@ -25,11 +23,11 @@ type Terminal struct {
 	rest []byte
 }
 
-// NewTerminal returns a writer to out.
+// NewTerminal returns a Terminal that writes to out.
 func NewTerminal(out io.Writer) *Terminal { return &Terminal{out: out} }
 
-// Raw returns what a Terminal writes to, and any other writer itself. It is for files that are no
-// text, and for text that was escaped with [Escape] and has colors of ours.
+// Raw returns the writer below a Terminal, and any other writer itself. It is for files that aren't
+// text, and for text that was escaped with [Escape] and then coloured.
 func Raw(w io.Writer) io.Writer {
 	if t, ok := w.(*Terminal); ok {
 		return t.out
@@ -53,7 +51,7 @@ func (t *Terminal) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// Close writes what is left of a character. It doesn't close what the Terminal writes to.
+// Close writes an incomplete character. It doesn't close the writer below.
 func (t *Terminal) Close() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -66,7 +64,7 @@ func (t *Terminal) Close() error {
 	return err
 }
 
-// cutOff returns how many bytes at the end are the beginning of a character.
+// cutOff returns how many bytes at the end are an incomplete character.
 func cutOff(text []byte) int {
 	for n := 1; n < utf8.UTFMax && n <= len(text); n++ {
 		if b := text[len(text)-n]; utf8.RuneStart(b) {
@@ -103,8 +101,8 @@ func escaped(text []byte) []byte {
 	return out
 }
 
-// isShown reports whether a terminal shows a character, and no more. Text that isn't UTF-8 is escaped,
-// because terminals differ in what they make of it.
+// isShown reports whether a terminal only shows a character. Invalid UTF-8 is escaped, because
+// terminals treat it differently.
 func isShown(r rune) bool {
 	switch {
 	case r == '\n' || r == '\t' || r >= ' ' && r < 0x7f:
@@ -115,7 +113,7 @@ func isShown(r rune) bool {
 	return !unicode.IsControl(r) && !unicode.Is(unicode.Cf, r) && r != '\u2028' && r != '\u2029'
 }
 
-// appendEscape appends an escape as in JSON, where a character beyond the basic plane is two.
+// appendEscape appends an escape as in JSON, where a character beyond the basic plane has two.
 func appendEscape(out []byte, r rune) []byte {
 	if r > 0xffff {
 		r -= 0x10000
@@ -124,6 +122,6 @@ func appendEscape(out []byte, r rune) []byte {
 	return fmt.Appendf(out, `\u%04x`, r)
 }
 
-// Clean returns a text on one line, with escapes for what a terminal would take for a command. Line
-// breaks in it are blanks.
+// Clean returns a text on one line, with escapes for characters that control a terminal. Line
+// breaks become blanks.
 func Clean(text string) string { return Escape(strings.Join(strings.Fields(text), " ")) }

@@ -1,15 +1,10 @@
-// Package portforward finds the processes of Signpost that a command asks, and makes their ports
-// reachable: those of one address, or those of all pods that a selector finds, forwarded as
-// `kubectl port-forward` does.
-//
-// Package inspectclient asks the admin servers, and package destclient a Destination server; commands call [Find]
-// with a [Target] for both, and [Found.Close] at their end.
-//
-// reach.go has what callers see, pods.go finds pods and their ports, and forward.go forwards a
-// port.
+// Package portforward finds the processes of Signpost for a command, and makes their ports
+// reachable: one address, or all pods of a selector, forwarded as `kubectl port-forward` does.
+// Commands call [Find] with a [Target] and pass the result to package inspectclient or destclient;
+// at their end they call [Found.Close].
 //
 // # Concurrency
 //
-// All ports are forwarded at the same time. What [Find] returns may be used by any goroutine until
-// it is closed, once.
+// All ports are forwarded in parallel. The result of [Find] may be used by any goroutine until it
+// is closed, once.
 package portforward

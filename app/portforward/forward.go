@@ -21,18 +21,18 @@ import (
 type forward struct {
 	addr string
 	stop chan struct{}
-	// done gets why it has ended.
+	// done receives the cause when the forwarding has ended.
 	done chan error
 }
 
-// close ends it, and waits until it has ended.
+// close ends the forwarding and waits for its end.
 func (f *forward) close() {
 	close(f.stop)
 	<-f.done
 }
 
-// startForward forwards a free port of the loopback address to a port of the pod. It waits no
-// longer than ctx until the port can be used; afterwards it goes on until it is closed.
+// startForward forwards a free loopback port to a port of the pod. ctx limits only the wait for the
+// connection; afterwards the forwarding lasts until it is closed.
 func startForward(ctx context.Context, cfg *rest.Config, pod *corev1.Pod, port int) (*forward, error) {
 	dialer, err := newDialer(cfg, pod)
 	if err != nil {
@@ -59,7 +59,7 @@ func startForward(ctx context.Context, cfg *rest.Config, pod *corev1.Pod, port i
 	return f, nil
 }
 
-// explain says what to do about an error that is about rights.
+// explain adds what to do to an error about rights.
 func explain(err error) error {
 	if text := err.Error(); strings.Contains(text, "forbidden") {
 		return errors.New(strings.TrimSpace(text) + ": the right to create pods/portforward is needed")
@@ -67,8 +67,8 @@ func explain(err error) error {
 	return err
 }
 
-// newDialer returns what connects to the pod through the API server: over a WebSocket or, with API
-// servers before 1.31 and through proxies that allow none, over SPDY, as kubectl does.
+// newDialer returns a dialer to the pod through the API server, as in kubectl: over a WebSocket or,
+// with API servers before 1.31 and through proxies without WebSockets, over SPDY.
 func newDialer(cfg *rest.Config, pod *corev1.Pod) (httpstream.Dialer, error) {
 	target, err := targetOf(cfg, pod)
 	if err != nil {
@@ -88,7 +88,7 @@ func newDialer(cfg *rest.Config, pod *corev1.Pod) (httpstream.Dialer, error) {
 	}), nil
 }
 
-// boundedDialer ends the waiting with a context, which the dialers of client-go don't take.
+// boundedDialer adds a context to client-go's dialers.
 type boundedDialer struct {
 	//nolint:containedctx // The interface of dialers has none.
 	ctx  context.Context
@@ -120,7 +120,7 @@ func (d *boundedDialer) Dial(protocols ...string) (httpstream.Connection, string
 	}
 }
 
-// targetOf returns the URL that forwards ports of a pod.
+// targetOf returns the URL for forwarding ports of a pod.
 func targetOf(cfg *rest.Config, pod *corev1.Pod) (*url.URL, error) {
 	shallow := rest.CopyConfig(cfg)
 	shallow.APIPath, shallow.GroupVersion = "/api", &corev1.SchemeGroupVersion

@@ -17,15 +17,14 @@ import (
 	"github.com/signpostd/signpost/app/settings"
 )
 
-// The ports that the servers have by default: AdminPort that of a process of several roles, and
-// DNSAdminPort that of `signpost dns`.
+// Default ports: AdminPort for a process of several roles, and DNSAdminPort for `signpost dns`.
 const (
 	destinationPort = 8086
 	AdminPort       = 9996
 	DNSAdminPort    = 7979
 )
 
-// pods returns the running pods of the target, those that are ready first, and notes about others.
+// pods returns the running pods of the target, ready ones first, and notes about others.
 func (t *Target) pods(ctx context.Context, cfg *rest.Config) (running []corev1.Pod, notes []string, err error) {
 	if _, err := labels.Parse(t.Selector); err != nil {
 		return nil, nil, settings.Usagef("--selector=%s: %w", t.Selector, err)
@@ -112,8 +111,9 @@ func (t *Target) port(pod *corev1.Pod) int {
 	return fallback
 }
 
-// ours returns the containers that may run signpost: of several, those that are named as ours or
-// as the one that it replaces, because the others have ports with the same names.
+// ours returns the containers that may run Signpost. If there are several, only those named
+// signpost or after the replaced controller count, because sidecars may declare the same port
+// names.
 func ours(all []corev1.Container) []corev1.Container {
 	var named []corev1.Container
 	for i := range all {
@@ -127,8 +127,8 @@ func ours(all []corev1.Container) []corev1.Container {
 	return all
 }
 
-// runsDNS reports whether a container runs the command dns, whose admin server has a port of its
-// own.
+// runsDNS reports whether a container runs the command dns, whose admin server has a different
+// port.
 func runsDNS(c corev1.Container) bool {
 	if c.Name == "external-dns" {
 		return true

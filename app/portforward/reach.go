@@ -14,77 +14,74 @@ import (
 	"github.com/signpostd/signpost/app/settings"
 )
 
-// DefaultSelector finds the pods that our manifests make.
+// DefaultSelector selects the pods of our manifests.
 const DefaultSelector = "app.kubernetes.io/name=signpost"
 
-// maxProcesses is how many pods are asked at most.
+// maxProcesses limits the queried pods.
 const maxProcesses = 32
 
 // Server is one of the servers of a process.
 type Server string
 
-// The servers.
 const (
-	// Admin serves the inspection API, on a port of its own (named inspect) or beside the metrics.
+	// Admin serves the inspection API, on its own port (named inspect) or beside the metrics.
 	Admin Server = "admin"
 	// Destination serves the Destination API over gRPC.
 	Destination Server = "destination"
 )
 
-// Target says which processes to reach, and which of their servers.
+// Target selects processes, and one of their servers.
 type Target struct {
 	Server Server
-	// Addr is HOST:PORT of one server. If it is empty, pods are looked for.
+	// Addr is HOST:PORT of one server. If it is empty, pods are searched.
 	Addr string
-	// Config says how to reach the API server.
+	// Config returns the connection to the API server.
 	Config func() (*rest.Config, error)
-	// Selector and Namespace say which pods; an empty Namespace is all of them.
+	// Selector and Namespace select the pods; an empty Namespace means all.
 	Selector, Namespace string
-	// Pod is the name of the only one to reach; empty for all.
+	// Pod is the name of the only pod; empty means all.
 	Pod string
-	// Port is that of the server in each pod; 0 for the one that the pod declares or, failing that,
-	// the default.
+	// Port is the port of the server in each pod; 0 means the declared port, else the default.
 	Port int
-	// First stops after one pod that can be reached: for questions that any replica answers.
+	// First stops after one reachable pod, for queries that any replica can answer.
 	First Amount
-	// Timeout is how long the looking and forwarding may take.
+	// Timeout limits the search and forwarding.
 	Timeout time.Duration
 }
 
-// Amount says how many processes are reached.
+// Amount says how many processes are needed.
 type Amount int
 
-// The amounts.
 const (
 	All Amount = iota
 	One
 )
 
-// Process is a process that can be reached.
+// Process is a reachable process.
 type Process struct {
-	// Name is that of the pod, or the address that was given.
+	// Name is the name of the pod, or the given address.
 	Name string
-	// Addr is HOST:PORT of the server, on this host if the port was forwarded.
+	// Addr is HOST:PORT of the server, on this host if the port is forwarded.
 	Addr string
 	// Pod is nil if an address was given.
 	Pod *corev1.Pod
 }
 
-// Found is what was found.
+// Found is the result of [Find].
 type Found struct {
 	Processes []Process
-	// Notes say which pods could not be reached, and why.
+	// Notes say which pods are unreachable, and why.
 	Notes []string
 	stop  func()
-	// config says how to reach the API server; nil if an address was given.
+	// config is the connection to the API server; nil if an address was given.
 	config *rest.Config
 }
 
 // Close ends the forwarding of ports.
 func (f *Found) Close() { f.stop() }
 
-// Find reaches the processes of the target. It fails if there is none; of pods that can't be
-// reached while others can, it returns notes.
+// Find finds and connects the processes of the target. It fails if there is none. If only some pods
+// are unreachable, these are notes.
 func Find(ctx context.Context, t Target) (*Found, error) {
 	if t.Addr != "" {
 		if _, _, err := net.SplitHostPort(t.Addr); err != nil {
@@ -112,14 +109,14 @@ func Find(ctx context.Context, t Target) (*Found, error) {
 }
 
 func noneReached(notes []string) error {
-	errs := []error{errors.New("no process of signpost could be reached: name the address of a server with --addr, or see what is wrong")}
+	errs := []error{errors.New("no process of signpost could be reached: give the address of a server with --addr, or fix the cause")}
 	for _, note := range notes {
 		errs = append(errs, errors.New(note))
 	}
 	return errors.Join(errs...)
 }
 
-// forwardAll forwards a port of each pod, and puts what came of it into f.
+// forwardAll forwards a port of each pod, and adds the results to f.
 func (t *Target) forwardAll(ctx context.Context, cfg *rest.Config, pods []corev1.Pod, f *Found) {
 	type result struct {
 		forward *forward
@@ -163,7 +160,7 @@ func (t *Target) forwardAll(ctx context.Context, cfg *rest.Config, pods []corev1
 	}
 }
 
-// nameOf returns the name of a pod, with its namespace if pods of several were found.
+// nameOf returns the name of a pod, with its namespace if the pods are in several.
 func nameOf(pod *corev1.Pod, all []corev1.Pod) string {
 	for i := range all {
 		if all[i].Namespace != pod.Namespace {

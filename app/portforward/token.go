@@ -12,12 +12,12 @@ import (
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 )
 
-// tokenSeconds is how long a token is valid: the least that the API server allows.
+// tokenSeconds is the lifetime of a token: the minimum that the API server allows.
 const tokenSeconds = 600
 
-// Token returns a token of the service account of a pod, for one audience. Such a token is worthless
-// for the API server and for everything else, so it may be sent to a pod that only looks like one of
-// Signpost. The user needs the right to create serviceaccounts/token in the namespace of the pod.
+// Token returns a token of a pod's service account, for one audience. Such a token is invalid for
+// the API server and everything else, so it may be sent to a pod that only pretends to be Signpost.
+// The user needs the right to create serviceaccounts/token in the namespace of the pod.
 func (f *Found) Token(ctx context.Context, p Process, audience string) (string, error) {
 	if p.Pod == nil || f.config == nil {
 		return "", errors.New("there is no pod whose service account could get a token")

@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// mostAnswer is the size in bytes of the largest answer to a write: several times what the API
-// server stores of an object.
-const mostAnswer = 16 << 20
+// maxWriteResponse limits a response to a write, in bytes: several times the API server's limit of an
+// object.
+const maxWriteResponse = 16 << 20
 
-// timeLimited ends requests that take longer than the limit, until the end of the answer. The
-// timeout of an http.Client does the same, but needs two goroutines for each request. Answers to
-// writes have a limit of size, too; those to reads can be lists.
+// timeLimited limits the time of requests, including the response body. The timeout of an
+// http.Client needs two goroutines for each request. Responses to writes are also limited in size;
+// those to reads can be lists.
 type timeLimited struct {
 	next  http.RoundTripper
 	limit time.Duration
@@ -34,13 +34,13 @@ func (b *timeLimited) RoundTrip(request *http.Request) (*http.Response, error) {
 	}
 	left := int64(math.MaxInt64)
 	if request.Method != http.MethodGet {
-		left = mostAnswer
+		left = maxWriteResponse
 	}
 	response.Body = &boundedBody{response.Body, left, cancel}
 	return response, nil
 }
 
-// boundedBody is the body of an answer. The request ends when it is closed.
+// boundedBody is the body of a response. Closing it ends the request.
 type boundedBody struct {
 	io.ReadCloser
 	left int64
@@ -51,7 +51,7 @@ type boundedBody struct {
 func (b *boundedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if b.left -= int64(n); b.left < 0 {
-		return 0, fmt.Errorf("the answer to a write is larger than %d bytes", mostAnswer)
+		return 0, fmt.Errorf("the answer to a write is larger than %d bytes", maxWriteResponse)
 	}
 	return n, err
 }

@@ -9,12 +9,12 @@ import (
 	"github.com/signpostd/signpost/internal/version"
 )
 
-// registerBuild exports which program this is: a metric that every process has.
+// registerBuild exports the version of the program, a metric of every process.
 func registerBuild(r prometheus.Registerer) error {
 	return registerInfo(r, "signpost_build_info", "The program: always 1.")
 }
 
-// registerReady exports what /ready answers, so that an alert needs no metric of anybody else.
+// registerReady exports the result of /ready, so that an alert needs no other program's metric.
 func registerReady(r prometheus.Registerer, ready func() (bool, []string)) error {
 	gauge := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "signpost_ready", Help: "1 while /ready answers that the process is ready, 0 otherwise."}, func() float64 {
 		if is, _ := ready(); is {
@@ -28,8 +28,7 @@ func registerReady(r prometheus.Registerer, ready func() (bool, []string)) error
 	return nil
 }
 
-// registerDNSBuild exports the metric of ExternalDNS about its build, for this program
-// (spec/dns.md §10).
+// registerDNSBuild exports the build metric of ExternalDNS for this program (spec/dns.md §10).
 func registerDNSBuild(r prometheus.Registerer) error {
 	return registerInfo(r, "external_dns_build_info", "The program, as ExternalDNS calls the metric: always 1.")
 }

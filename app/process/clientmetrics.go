@@ -13,14 +13,15 @@ import (
 	"k8s.io/client-go/tools/metrics"
 )
 
-// mostHosts bounds the label host. Linked clusters may come and go under ever other hosts.
-const mostHosts = 100
+// maxHosts limits the values of the label host, because linked clusters may come and go with ever
+// new hosts.
+const maxHosts = 100
 
-// other is the label of what has no label of its own.
+// other is the label of hosts beyond the limit, and of unknown values.
 const other = "other"
 
-// clientMetrics are what client-go tells of all requests of the process to API servers. client-go
-// takes one observer in the life of a process, so there is one for all registries.
+// clientMetrics observes all requests of the process to API servers. client-go accepts one observer
+// per process, so all registries share it.
 type clientMetrics struct {
 	requests *prometheus.CounterVec
 	duration *prometheus.HistogramVec
@@ -29,7 +30,7 @@ type clientMetrics struct {
 	hosts map[string]bool
 }
 
-// requestsToAPIServers is the observer that client-go has.
+// requestsToAPIServers is client-go's observer.
 var requestsToAPIServers = sync.OnceValue(func() *clientMetrics {
 	m := newClientMetrics()
 	metrics.Register(metrics.RegisterOpts{RequestResult: results{m}, RequestLatency: latencies{m}})
@@ -67,7 +68,7 @@ func (m *clientMetrics) host(name string) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if !m.hosts[name] {
-		if len(m.hosts) >= mostHosts {
+		if len(m.hosts) >= maxHosts {
 			return other
 		}
 		m.hosts[name] = true
@@ -85,7 +86,7 @@ func method(name string) string {
 	}
 }
 
-// code returns the label of a status code, which may be client-go's word for no answer.
+// code returns the label of a status code, which may be client-go's word for no response.
 func code(text string) string {
 	if n, err := strconv.Atoi(text); err == nil && http.StatusText(n) == "" {
 		return other

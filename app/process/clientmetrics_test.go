@@ -13,19 +13,19 @@ import (
 // there are.
 func TestClientMetricsAreBounded(t *testing.T) {
 	m := newClientMetrics()
-	for i := range 3 * mostHosts {
+	for i := range 3 * maxHosts {
 		host := fmt.Sprintf("h%d:6443", i)
 		results{m}.Increment(t.Context(), fmt.Sprint(i), "GET", host)
 		results{m}.Increment(t.Context(), "<error>", fmt.Sprint("METHOD", i), "h0:6443")
 		latencies{m}.Observe(t.Context(), "LIST", url.URL{Host: host}, time.Second)
 	}
-	if n := testutil.CollectAndCount(m.duration); n != mostHosts+1 {
-		t.Errorf("%d series of durations, want %d", n, mostHosts+1)
+	if n := testutil.CollectAndCount(m.duration); n != maxHosts+1 {
+		t.Errorf("%d series of durations, want %d", n, maxHosts+1)
 	}
-	if n := testutil.CollectAndCount(m.requests); n > 2*mostHosts {
+	if n := testutil.CollectAndCount(m.requests); n > 2*maxHosts {
 		t.Errorf("%d series of requests", n)
 	}
-	if n := testutil.ToFloat64(m.requests.WithLabelValues("<error>", other, "h0:6443")); n != 3*mostHosts {
-		t.Errorf("%v requests without an answer, want %d", n, 3*mostHosts)
+	if n := testutil.ToFloat64(m.requests.WithLabelValues("<error>", other, "h0:6443")); n != 3*maxHosts {
+		t.Errorf("%v requests without an answer, want %d", n, 3*maxHosts)
 	}
 }

@@ -15,33 +15,33 @@ import (
 )
 
 const (
-	// requestTimeout bounds the requests that write.
+	// requestTimeout limits writes.
 	requestTimeout = 10 * time.Second
-	// dialTimeout bounds the time to connect, as for the tables.
+	// dialTimeout limits the time to connect, as for the tables.
 	dialTimeout = 4 * time.Second
 	// eventRate and eventBurst limit the Events, so that they delay nothing else.
 	eventRate, eventBurst = 10, 50
 )
 
-// clientConfig says how to talk to the API server.
+// clientConfig configures a client of the API server.
 type clientConfig struct {
-	// timeout bounds each request; zero is no bound.
+	// timeout limits each request; zero means no limit.
 	timeout time.Duration
-	// qps and burst limit the requests. If qps is zero, there is no limit. If burst is zero,
-	// it is what qps allows within a second.
+	// qps and burst limit the rate of requests. A qps of zero means no limit. A burst of zero means
+	// the requests of one second.
 	qps   float64
 	burst int
 	// wrap wraps the connections; it may be nil.
 	wrap func(http.RoundTripper) http.RoundTripper
 }
 
-// connections are those of all clients that were made with it.
+// connections are those of all clients that were created with it.
 type connections struct {
 	transports []http.RoundTripper
 }
 
-// client returns a client with connections of its own, so that other requests of the
-// process can't delay it.
+// client returns a client with its own connections, so that other requests of the process can't
+// delay it.
 func (c *connections) client(base *rest.Config, o clientConfig) (*kubernetes.Clientset, error) {
 	return makeClient(c, o.restConfig(base), kubernetes.NewForConfigAndClient)
 }
@@ -60,7 +60,7 @@ func makeClient[C any](c *connections, cfg *rest.Config, build func(*rest.Config
 	}
 	httpClient, err := rest.HTTPClientFor(cfg)
 	if err == nil {
-		// A write that is redirected would become a GET, and look as if it had been done.
+		// A redirected write would become a GET, and seem to succeed.
 		httpClient.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 		c.transports = append(c.transports, httpClient.Transport)
 		client, err = build(cfg, httpClient)
@@ -81,8 +81,8 @@ func (o clientConfig) restConfig(base *rest.Config) *rest.Config {
 	cfg := rest.CopyConfig(base)
 	cfg.ContentType, cfg.AcceptContentTypes = runtime.ContentTypeProtobuf, runtime.ContentTypeProtobuf+","+runtime.ContentTypeJSON
 	cfg.Timeout = 0
-	// Without HTTP/2, a few short requests at a time cost a fifth less CPU, and a dead
-	// connection holds up only one of them.
+	// Without HTTP/2, a few short requests in parallel cost a fifth less CPU, and a dead connection
+	// blocks only one of them.
 	cfg.NextProtos = []string{"http/1.1"}
 	cfg.RateLimiter, cfg.QPS, cfg.Burst = nil, -1, 0
 	if o.qps > 0 {
@@ -91,7 +91,7 @@ func (o clientConfig) restConfig(base *rest.Config) *rest.Config {
 	if o.qps > 0 && o.burst == 0 {
 		cfg.Burst = int(min(math.Ceil(o.qps), math.MaxInt32))
 	}
-	// The API server warns that Endpoints are deprecated; nobody can act on that.
+	// The API server warns that Endpoints are deprecated, which is of no use here.
 	cfg.WarningHandler, cfg.WarningHandlerWithContext = rest.NoWarnings{}, nil
 	if cfg.Dial == nil && cfg.Transport == nil {
 		cfg.Dial = (&net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}).DialContext

@@ -120,7 +120,7 @@ func TestOddAnswersToWrites(t *testing.T) {
 			t.Error("the redirect was followed")
 		case large.Load():
 			w.Header().Set("Content-Type", runtime.ContentTypeJSON)
-			_, _ = w.Write(make([]byte, mostAnswer+1))
+			_, _ = w.Write(make([]byte, maxWriteResponse+1))
 		default:
 			http.Redirect(w, r, "/elsewhere", http.StatusFound)
 		}

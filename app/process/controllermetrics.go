@@ -8,9 +8,8 @@ import (
 	slicemetrics "k8s.io/endpointslice/metrics"
 )
 
-// registerLibraryMetrics registers the metrics of the library that the controller
-// endpointslices uses. They are global variables of the library, which counts nothing until
-// they are registered.
+// registerLibraryMetrics registers the metrics of the library behind the controller endpointslices.
+// They are global variables, and count only after they are registered.
 func registerLibraryMetrics(r prometheus.Registerer) error {
 	for _, m := range []metrics.Registerable{
 		slicemetrics.EndpointsAddedPerSync, slicemetrics.EndpointsRemovedPerSync, slicemetrics.EndpointsDesired,

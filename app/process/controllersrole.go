@@ -11,7 +11,7 @@ import (
 	"github.com/signpostd/signpost/internal/run"
 )
 
-// newControllersRole makes the role that writes Endpoints and EndpointSlices.
+// newControllersRole creates the role that writes Endpoints and EndpointSlices.
 func newControllersRole(in roleInput, o settings.Controllers) (role, error) {
 	names, err := o.Names()
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/signpostd/signpost/kube/linked"
 )
 
-// newDestinationRole makes the role that serves the Destination API from a catalog.
+// newDestinationRole creates the role that serves the Destination API from a catalog.
 func newDestinationRole(in roleInput, o settings.Destination) (role, error) {
 	config, err := destinationConfig(&o, in.Report)
 	if err != nil {
@@ -81,7 +81,7 @@ func newDestinationRole(in roleInput, o settings.Destination) (role, error) {
 	}, nil
 }
 
-// destinationConfig returns the settings that answers depend on.
+// destinationConfig returns the settings that responses depend on.
 func destinationConfig(o *settings.Destination, report objectmeta.Report) (destination.Config, error) {
 	http2, err := settings.ParseHTTP2Params(o.MeshedHTTP2ClientParams)
 	return destination.Config{
@@ -99,13 +99,12 @@ func destinationConfig(o *settings.Destination, report objectmeta.Report) (desti
 	}, err
 }
 
-// linksWait is how long serving our own cluster may wait for the links to others. An API
-// server that can't return Secrets must not hold up everything else.
+// linksWait limits how long serving our own cluster waits for the links to others, because an API
+// server that can't return Secrets must not block everything else.
 const linksWait = 5 * time.Second
 
-// markSynced tells the catalog when it has everything: when the tables are filled and the
-// links are known. Then it waits for the end of ctx, because an actor that returns stops the
-// process.
+// markSynced tells the catalog when it is complete: when the tables are filled and the links are
+// known. Then it waits for the end of ctx, because an actor that returns stops the process.
 func markSynced(ctx context.Context, known *catalog.Catalog, settled, links <-chan struct{}) error {
 	select {
 	case <-settled:
@@ -125,7 +124,7 @@ func markSynced(ctx context.Context, known *catalog.Catalog, settled, links <-ch
 	return nil
 }
 
-// newDestinationWriter makes the part of the destination role that writes EndpointSlices for
+// newDestinationWriter creates the part of the destination role that writes EndpointSlices for
 // ExternalWorkloads, as Linkerd's controller does (spec/destination.md §8).
 func newDestinationWriter(in roleInput, o settings.Destination) (role, error) {
 	w, err := newWriter(in, writerConfig{
@@ -142,7 +141,7 @@ func newDestinationWriter(in roleInput, o settings.Destination) (role, error) {
 		Actors: func(settled <-chan struct{}) []run.Actor {
 			return []run.Actor{{Name: "writer", Run: func(ctx context.Context) error {
 				if err := w.run(ctx, settled); err != nil && ctx.Err() == nil {
-					in.Log.Error("Writing EndpointSlices for ExternalWorkloads has ended; serving goes on", "err", err)
+					in.Log.Error("Stopped writing EndpointSlices for ExternalWorkloads; serving continues", "err", err)
 				}
 				<-ctx.Done()
 				return nil

@@ -26,8 +26,8 @@ import (
 	"github.com/signpostd/signpost/kube"
 )
 
-// settleTime is how long publishers wait for the tables to be filled. Then they begin with
-// what there is: one source that can't be read must not hold up the others.
+// settleTime limits how long publishers wait for the tables to be filled, because one unreadable
+// source must not block the others.
 const settleTime = 10 * time.Second
 
 // dnsRole is the publishers of the process.
@@ -41,16 +41,17 @@ type dnsRole struct {
 	log           *slog.Logger
 	// objects writes the status of objects; nil without a cluster.
 	objects dynamic.Interface
-	// unled says which publishers have nobody who publishes for them. former is the Lease of earlier
-	// versions; nil if it is that of the leadership.
+	// unled detects publishers that the leader doesn't run. former is the Lease of earlier versions;
+	// nil if it is that of the leadership.
 	unled  *unled
 	former *formerLease
-	// namespaces say which cluster this is; nil without a cluster.
+	// namespaces identify the cluster; nil without one.
 	namespaces corev1client.NamespacesGetter
 	close      func()
 }
 
-// newDNSRole makes the role that publishes records. What it opens stays open until ctx ends.
+// newDNSRole creates the role that publishes records. Everything that it opens stays open until ctx
+// ends.
 func newDNSRole(ctx context.Context, in roleInput, o settings.DNS) (*dnsRole, error) {
 	if o.Leader.Elect && in.REST == nil {
 		return nil, settings.Usagef("--leader-elect: a Lease needs a cluster: name one with --kubeconfig, or leave out --leader-elect")
@@ -108,7 +109,7 @@ func newDNSRole(ctx context.Context, in roleInput, o settings.DNS) (*dnsRole, er
 	return r, nil
 }
 
-// openSender makes the sender of Events.
+// openSender creates the sender of Events.
 func openSender(in roleInput, made *connections) (*events.Sender, error) {
 	client, err := made.client(in.REST, clientConfig{timeout: requestTimeout})
 	if err != nil {
@@ -117,7 +118,7 @@ func openSender(in roleInput, made *connections) (*events.Sender, error) {
 	return events.New(events.Config{Client: client.EventsV1(), Process: thisPod(), Log: in.Log, Registerer: in.Registerer})
 }
 
-// notify returns a function that takes the notices of a publisher; nil without a cluster.
+// notify returns the function for the notices of a publisher; nil without a cluster.
 func (r *dnsRole) notify(p *configure.Options) func(publisher.Notice) {
 	if r.sender == nil {
 		return nil
@@ -125,8 +126,7 @@ func (r *dnsRole) notify(p *configure.Options) func(publisher.Notice) {
 	return r.sender.For(events.Options{Reasons: p.EventsEmit, DryRun: p.DryRun})
 }
 
-// thisPod is the pod of this process, as its environment says; the zero Object if it
-// doesn't.
+// thisPod returns the pod of this process from its environment; the zero Object if unknown.
 func thisPod() dns.Object {
 	name, namespace := os.Getenv("POD_NAME"), os.Getenv("POD_NAMESPACE")
 	if name == "" || namespace == "" {
@@ -135,7 +135,7 @@ func thisPod() dns.Object {
 	return dns.Object{APIVersion: "v1", Kind: "Pod", Namespace: namespace, Name: name}
 }
 
-// tables are those of all sources.
+// tables returns the tables of all sources.
 func (r *dnsRole) tables() (all []kube.AnyTable) {
 	for _, o := range r.opened {
 		all = append(all, o.Tables...)
@@ -156,7 +156,7 @@ func (r *dnsRole) role() role {
 	}
 }
 
-// tell sends Events about this process as the publishers send theirs; nil without a cluster.
+// tell sends Events about this process like those of the publishers; nil without a cluster.
 func (r *dnsRole) tell() tell {
 	if r.sender == nil {
 		return nil
@@ -167,15 +167,16 @@ func (r *dnsRole) tell() tell {
 	}
 }
 
-// leading says who leads, and which publishers nobody leads, for the status.
+// leading returns the leader, and the publishers that it doesn't run, for the status.
 func (r *dnsRole) leading() inspect.Leading {
 	l := r.leadership.leading(settings.DNSSection)
 	l.Unled, _ = r.unled.names()
 	return l
 }
 
-// details are lines for /ready. A standby whose publishers nobody leads stays ready all the same: a rollout
-// that adds a publisher would wait for it, and the old leader for the rollout.
+// details returns lines for /ready. A standby stays ready even if the leader lacks its publishers:
+// otherwise a rollout that adds a publisher would wait for the standby, and the old leader for the
+// rollout.
 func (r *dnsRole) details() []string {
 	lines := r.leadership.details()
 	if _, sentence := r.unled.names(); sentence != "" {
@@ -206,7 +207,7 @@ func (r *dnsRole) publishers() []dnsinspect.Publisher {
 	return publishers
 }
 
-// offer is what can be inspected of the role.
+// offer returns the role's part of the inspection API.
 func (r *dnsRole) offer() inspect.Offer {
 	shown := dnsinspect.New(r.publishers(), r.leadership.leads)
 	return inspect.Offer{Publishers: r.desks, Leadership: r.leadership.leads, Records: shown, Zones: shown, Explains: shown}
@@ -247,8 +248,9 @@ func (r *dnsRole) lead(ctx context.Context, settled <-chan struct{}) error {
 // identifyAgain is the time between two attempts of identify.
 const identifyAgain = 5 * time.Second
 
-// identify tells the publishers their instance, and tries until that is known, because before that a
-// publisher would take the records of others for its own. It reports false when ctx ends before.
+// identify sets the instance of the publishers, and retries until it is known, because without it a
+// publisher would take the records of other instances for its own. It returns false if ctx ends
+// before.
 func (r *dnsRole) identify(ctx context.Context) bool {
 	for failed := false; ; failed = true {
 		err := r.identifyOnce(ctx)
@@ -275,14 +277,15 @@ func (r *dnsRole) identifyOnce(ctx context.Context) error {
 	return nil
 }
 
-// upToDate returns when the tables of all sources are up to date, or when it has taken too long: one source that can't be read must not hold up the others.
+// upToDate returns when the tables of all sources are up to date, or after a limit, because one
+// unreadable source must not block the others.
 func (r *dnsRole) upToDate(ctx context.Context) {
 	if r.leadership.elector == nil {
 		return
 	}
 	begin := upToDate{tables: r.tables(), limit: max(r.leaseDuration, upToDateLimit), log: r.log}
 	if err := begin.catchUp(ctx); err != nil && ctx.Err() == nil {
-		r.log.Warn("Some sources may be older than what the former leader has published; publishing begins all the same", "after", begin.limit, "err", err)
+		r.log.Warn("Sources may be older than the records of the former leader; publishing started anyway", "after", begin.limit, "err", err)
 	}
 }
 

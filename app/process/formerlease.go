@@ -18,27 +18,28 @@ import (
 const (
 	// formerLeaseEvery is how often the former Lease is read.
 	formerLeaseEvery = 5 * time.Second
-	// formerLeaseWait is how long a leader stands down for an earlier version that leads.
+	// formerLeaseWait is how long a leader stands down for a leader of an earlier version.
 	formerLeaseWait = 15 * time.Second
 )
 
-// errEarlierVersion is why a process stands down during a rollback.
+// errEarlierVersion is the cause of standing down during a rollback.
 var errEarlierVersion = errors.New("a process of an earlier version of this Deployment leads")
 
-// formerLease is the Lease by which earlier versions of this Deployment have led. Their pods may still run,
-// or run again, while a rollout lasts: then this process must not write.
+// formerLease is the Lease of earlier versions of this Deployment. During a rollout or rollback
+// their pods may still run, or run again: this process must not write then.
 type formerLease struct {
 	name string
-	// host is that of this process: the name of its pod.
+	// host is the hostname of this process: the name of its pod.
 	host string
 	get  func(context.Context) (*coordinationv1.Lease, error)
 	log  *slog.Logger
 }
 
-// podOfDeployment is the name of a pod of a Deployment. Its first group is the name of the Deployment.
+// podOfDeployment matches the name of a Deployment's pod. Its first group is the name of the
+// Deployment.
 var podOfDeployment = regexp.MustCompile(`^(.+)-[a-z0-9]{1,10}-[a-z0-9]{5}$`)
 
-// deploymentOf returns the Deployment of a pod, by its name; empty if it isn't one.
+// deploymentOf returns the Deployment of a pod, by its name; empty if it has none.
 func deploymentOf(host string) string {
 	if parts := podOfDeployment.FindStringSubmatch(host); parts != nil {
 		return parts[1]
@@ -46,12 +47,13 @@ func deploymentOf(host string) string {
 	return ""
 }
 
-// holder returns the process of this Deployment that holds the former Lease; empty if there is none.
+// holder returns the process of this Deployment that holds the former Lease; empty if there is
+// none.
 func (f *formerLease) holder(ctx context.Context) (string, error) {
 	lease, err := f.get(ctx)
 	switch {
 	case apierrors.IsNotFound(err), apierrors.IsForbidden(err):
-		// Without the right, nobody has said that earlier versions used another Lease.
+		// Without the right to read it, no earlier version is expected.
 		return "", nil
 	case err != nil:
 		return "", fmt.Errorf("read the former Lease %s: %w", f.name, err)
@@ -60,7 +62,7 @@ func (f *formerLease) holder(ctx context.Context) (string, error) {
 	if spec.HolderIdentity == nil || spec.RenewTime == nil || spec.LeaseDurationSeconds == nil {
 		return "", nil
 	}
-	// Clocks differ, so it counts for twice as long.
+	// Clocks differ, so the Lease counts for twice its duration.
 	if time.Since(spec.RenewTime.Time) > 2*time.Duration(*spec.LeaseDurationSeconds)*time.Second {
 		return "", nil
 	}
@@ -98,7 +100,7 @@ func (f *formerLease) watch(ctx context.Context) error {
 		if err := pause(ctx, formerLeaseEvery); err != nil {
 			return nil
 		}
-		// If the Lease can't be read, a rollback isn't known to have happened.
+		// If the Lease can't be read, no rollback is assumed.
 		if holder, err := f.holder(ctx); err == nil && holder != "" {
 			return &leader.StandDown{For: formerLeaseWait, Reason: fmt.Errorf("%w: %s, by the Lease %s", errEarlierVersion, holder, f.name)}
 		}

@@ -15,12 +15,12 @@ import (
 	"github.com/signpostd/signpost/internal/run"
 )
 
-// readBuffer is how much of a connection is read at once. Requests are shorter. The default of
-// grpc-go is 32 kB, which is most of what the connection of a proxy at rest costs.
+// readBuffer is the read buffer of a connection. Requests are shorter. The default of grpc-go is 32
+// kB, which is most of the memory of an idle proxy's connection.
 const readBuffer = 4 << 10
 
-// newGRPCActor makes the gRPC server of a process, with the metrics of
-// spec/destination.md §7.3. They count what the interceptors of roles refuse, too.
+// newGRPCActor creates the gRPC server of a process, with the metrics of spec/destination.md §7.3.
+// They include calls that interceptors of roles refuse.
 func newGRPCActor(p process, s serving, l net.Listener) run.Actor {
 	metrics := grpcmetrics.New(s.registry)
 	recoverer := grpcrecover.New(grpcrecover.Config{Registerer: s.registry, Log: s.log, Panicked: s.panicked})
@@ -37,14 +37,12 @@ func newGRPCActor(p process, s serving, l net.Listener) run.Actor {
 	for _, wrap := range p.Listeners {
 		l = wrap(l)
 	}
-	// The streams get half of the grace period, and what has to happen after their end the
-	// other half.
+	// Streams get half of the grace period, and the work after their end the other half.
 	serve := func(ctx context.Context) error { return serveGRPC(ctx, server, l, s.options.ShutdownGrace/2) }
 	return run.Actor{Name: "gRPC server", Run: serve}
 }
 
-// serveGRPC serves until ctx ends. Streams that haven't ended by themselves within the grace
-// period after that are cut off.
+// serveGRPC serves until ctx ends. Streams that haven't ended within the grace period are cut off.
 func serveGRPC(ctx context.Context, server *grpc.Server, l net.Listener, grace time.Duration) error {
 	stopped := make(chan struct{})
 	unhook := context.AfterFunc(ctx, func() {
@@ -65,14 +63,14 @@ func serveGRPC(ctx context.Context, server *grpc.Server, l net.Listener, grace t
 	return nil
 }
 
-// service is what a gRPC server serves.
+// service is a service of a gRPC server.
 type service struct {
 	description    *grpc.ServiceDesc
 	implementation any
 }
 
-// services collects what roles register before there is a gRPC server. A gRPC server would
-// end the process when a name is registered twice.
+// services collects the services of roles before there is a gRPC server, which would end the
+// process if a name is registered twice.
 type services []service
 
 // RegisterService implements grpc.ServiceRegistrar.

@@ -10,31 +10,30 @@ import (
 )
 
 const (
-	// herdInterval is how often the streams that were opened are counted, and herdStreams how many
-	// of them in that time are a herd: the proxies of a replica that died.
-	herdInterval = 200 * time.Millisecond
-	herdStreams  = 100
-	// herdCalm is how long no herd has come when garbage is collected as usual again.
-	herdCalm = 2 * time.Second
-	// herdGarbage is by how many percent the heap may grow while a herd comes before garbage is
-	// collected. With more, the peak of 20,000 streams that come beside 100,000 pods exceeds 1.2 GiB.
-	herdGarbage = 150
+	// stormInterval is how often the opened streams are counted. stormStreams in that time are a
+	// reconnect storm: the proxies of a replica that died.
+	stormInterval = 200 * time.Millisecond
+	stormStreams  = 100
+	// stormCalm is how long no storm must be seen before garbage is collected as usual again.
+	stormCalm = 2 * time.Second
+	// stormGarbage is the growth of the heap, in percent, before garbage is collected during a storm.
+	// With more, the peak of 20,000 streams that reconnect beside 100,000 pods exceeds 1.2 GiB.
+	stormGarbage = 150
 )
 
-// mayCollectLater reports whether garbage may wait while a herd comes: if there is a limit of
-// memory, which the runtime keeps whatever herdGarbage says, and if the user has not said how
-// often to collect.
+// mayCollectLater reports whether garbage collection may be delayed during a storm: there is a
+// memory limit, which the runtime keeps regardless of stormGarbage, and the user has not set GOGC.
 func mayCollectLater() bool {
 	_, set := os.LookupEnv("GOGC")
 	return !set && debug.SetMemoryLimit(-1) < math.MaxInt64
 }
 
-// collectAfterHerds lets garbage wait while many streams are opened, until ctx ends (decision
-// 0055). A collection takes all cores that are idle, and a herd would cause several of them, one
-// for each doubling of the heap; updates of all other streams would wait for a core. The function
-// opened returns how many streams were opened so far, and setPercent is debug.SetGCPercent.
-func collectAfterHerds(ctx context.Context, log *slog.Logger, opened func() uint64, setPercent func(int) int) error {
-	ticker := time.NewTicker(herdInterval)
+// delayCollection delays garbage collection during a reconnect storm, until ctx ends (decision
+// 0055). A collection takes all idle cores, and a storm would cause several of them, one for each
+// doubling of the heap; updates of all other streams would wait. opened returns the number of
+// streams opened so far. setPercent is debug.SetGCPercent.
+func delayCollection(ctx context.Context, log *slog.Logger, opened func() uint64, setPercent func(int) int) error {
+	ticker := time.NewTicker(stormInterval)
 	defer ticker.Stop()
 	last, usual, calm := opened(), 0, time.Time{} // calm is zero, unless garbage waits
 	for {
@@ -46,29 +45,29 @@ func collectAfterHerds(ctx context.Context, log *slog.Logger, opened func() uint
 			return nil
 		case now := <-ticker.C:
 			n := opened()
-			switch comes := n-last >= herdStreams; {
+			switch comes := n-last >= stormStreams; {
 			case comes && calm.IsZero():
-				usual = setPercent(herdGarbage)
-				log.Debug("Many streams come; garbage is collected later", "streams", n-last)
+				usual = setPercent(stormGarbage)
+				log.Debug("Delaying garbage collection during a reconnect storm", "streams", n-last)
 				fallthrough
 			case comes:
-				calm = now.Add(herdCalm)
+				calm = now.Add(stormCalm)
 			case !calm.IsZero() && !now.Before(calm):
 				setPercent(usual)
 				calm = time.Time{}
-				log.Debug("No more streams come; garbage is collected as usual")
+				log.Debug("The reconnect storm has ended; garbage is collected as usual")
 			}
 			last = n
 		}
 	}
 }
 
-// whileLimited is collectAfterHerds if garbage may wait, and else waits for the end of ctx, because
-// an actor that returns stops the process.
+// whileLimited is delayCollection if collection may be delayed. Otherwise it waits for the end of
+// ctx, because an actor that returns stops the process.
 func whileLimited(ctx context.Context, log *slog.Logger, opened func() uint64) error {
 	if !mayCollectLater() {
 		<-ctx.Done()
 		return nil
 	}
-	return collectAfterHerds(ctx, log, opened, debug.SetGCPercent)
+	return delayCollection(ctx, log, opened, debug.SetGCPercent)
 }

@@ -23,10 +23,10 @@ func TestGarbageWaitsForHerds(t *testing.T) {
 		// want is what the percentage was set to, and then how often the intervals had passed.
 		want [][2]int
 	}{
-		"one by one":     {[]uint64{herdStreams - 1, 5, herdStreams - 1}, nil},
-		"a herd":         {[]uint64{0, herdStreams, 500, 500}, [][2]int{{herdGarbage, 2}, {usual, 4 + 10}}},
-		"two herds":      {[]uint64{500, 0, 0, 500}, [][2]int{{herdGarbage, 1}, {usual, 4 + 10}}},
-		"herds far away": {append(append([]uint64{500}, make([]uint64, 12)...), 500), [][2]int{{herdGarbage, 1}, {usual, 11}, {herdGarbage, 14}, {usual, 24}}},
+		"one by one":     {[]uint64{stormStreams - 1, 5, stormStreams - 1}, nil},
+		"a herd":         {[]uint64{0, stormStreams, 500, 500}, [][2]int{{stormGarbage, 2}, {usual, 4 + 10}}},
+		"two herds":      {[]uint64{500, 0, 0, 500}, [][2]int{{stormGarbage, 1}, {usual, 4 + 10}}},
+		"herds far away": {append(append([]uint64{500}, make([]uint64, 12)...), 500), [][2]int{{stormGarbage, 1}, {usual, 11}, {stormGarbage, 14}, {usual, 24}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -36,19 +36,19 @@ func TestGarbageWaitsForHerds(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				ended := make(chan error, 1)
 				go func() {
-					ended <- collectAfterHerds(ctx, slog.New(slog.DiscardHandler), opened.Load, func(n int) int {
-						got = append(got, [2]int{n, int(time.Since(begun) / herdInterval)})
+					ended <- delayCollection(ctx, slog.New(slog.DiscardHandler), opened.Load, func(n int) int {
+						got = append(got, [2]int{n, int(time.Since(begun) / stormInterval)})
 						before := percent
 						percent = n
 						return before
 					})
 				}()
-				time.Sleep(herdInterval / 2) // of the bubble's clock: the streams come between two counts
+				time.Sleep(stormInterval / 2) // of the bubble's clock: the streams come between two counts
 				for _, n := range test.steps {
 					opened.Add(n)
-					time.Sleep(herdInterval)
+					time.Sleep(stormInterval)
 				}
-				time.Sleep(2 * herdCalm)
+				time.Sleep(2 * stormCalm)
 				cancel()
 				if err := <-ended; err != nil || !slices.Equal(got, test.want) || percent != usual {
 					t.Errorf("set %v, want %v; in the end %d %%; error %v", got, test.want, percent, err)
@@ -67,14 +67,14 @@ func TestGarbageAtTheEndOfTheProcess(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() {
-			ended <- collectAfterHerds(ctx, slog.New(slog.DiscardHandler), opened.Load, func(n int) int {
+			ended <- delayCollection(ctx, slog.New(slog.DiscardHandler), opened.Load, func(n int) int {
 				return int(percent.Swap(int64(n)))
 			})
 		}()
-		time.Sleep(herdInterval / 2) // of the bubble's clock: the streams come between two counts
-		opened.Add(herdStreams)
-		time.Sleep(herdInterval)
-		if got := percent.Load(); got != herdGarbage {
+		time.Sleep(stormInterval / 2) // of the bubble's clock: the streams come between two counts
+		opened.Add(stormStreams)
+		time.Sleep(stormInterval)
+		if got := percent.Load(); got != stormGarbage {
 			t.Errorf("%d %% while the herd comes", got)
 		}
 		cancel()

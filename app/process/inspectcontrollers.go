@@ -40,13 +40,13 @@ func (x waitExplainer) Explain(_ context.Context, q inspect.Query) []inspect.Ste
 		steps = append(steps, waitStep(what, waits[what], ref))
 	}
 	if len(steps) == 0 {
-		// Whether it is right as a whole is for other steps to say.
+		// Other steps decide whether the Service is fine.
 		return []inspect.Step{{What: "Controllers", State: inspect.StepNote, Text: "the controllers have nothing left to write for the Service", Object: ref}}
 	}
 	return steps
 }
 
-// elsewhere says who writes, if this process doesn't.
+// elsewhere says which process writes, if this one doesn't.
 func (x waitExplainer) elsewhere(leader string, ref *inspect.ObjectRef) inspect.Step {
 	s := inspect.Step{What: "Controllers", Object: ref}
 	switch trouble, _ := x.leadership.trouble(); {
@@ -55,7 +55,7 @@ func (x waitExplainer) elsewhere(leader string, ref *inspect.ObjectRef) inspect.
 	case trouble != "":
 		s.State, s.Text = inspect.StepWrong, "this process can't write Endpoints and slices, and doesn't know whether another one does: "+trouble
 	default:
-		s.State, s.Text = inspect.StepUnknown, "no process is known to write Endpoints and slices: nobody holds the Lease, or it has not been read yet"
+		s.State, s.Text = inspect.StepUnknown, "no process is known to write Endpoints and slices: the Lease has no holder, or has not been read yet"
 	}
 	return s
 }
@@ -64,7 +64,7 @@ func waitStep(what string, wait reconcile.Wait, ref *inspect.ObjectRef) inspect.
 	s := inspect.Step{What: "Controllers", State: inspect.StepWrong, Object: ref}
 	since := time.Since(wait.Since).Round(time.Second)
 	if !wait.Until.IsZero() {
-		s.Text = fmt.Sprintf("%s of the Service are put right in %d s, because %s", what, seconds(time.Until(wait.Until)), repairReason(wait))
+		s.Text = fmt.Sprintf("%s of the Service are repaired in %d s, because %s", what, seconds(time.Until(wait.Until)), repairReason(wait))
 		return s
 	}
 	if wait.Reason == "" {
@@ -75,14 +75,14 @@ func waitStep(what string, wait reconcile.Wait, ref *inspect.ObjectRef) inspect.
 	return s
 }
 
-// seconds rounds up: a repair that waits is never said to be made in 0 s.
+// seconds rounds up, so that a waiting repair is never announced in 0 s.
 func seconds(d time.Duration) int { return max(1, int(math.Ceil(d.Seconds()))) }
 
-// repairReason says who has changed what is to be put right.
+// repairReason names the writer of an external change that is to be repaired.
 func repairReason(wait reconcile.Wait) string {
-	by := cmp.Or(wait.By, "somebody else")
+	by := cmp.Or(wait.By, "another program")
 	if wait.Repairs == 0 {
 		return by + " has changed them"
 	}
-	return fmt.Sprintf("%s keeps changing them (put right %d times so far): find out who that is, and stop one of the two", by, wait.Repairs)
+	return fmt.Sprintf("%s keeps changing them (repaired %d times so far): find that writer, and stop one of the two", by, wait.Repairs)
 }

@@ -16,33 +16,33 @@ import (
 )
 
 const (
-	// behindFor is how long a stream may lack an answer before it is counted as behind.
+	// behindFor is how long a stream may wait for a message before it counts as behind.
 	behindFor = time.Second
-	// silentFor is how long changes of our own cluster may be missed before streams count as
-	// stale. Gaps between two watches are shorter.
+	// silentFor is how long changes of our own cluster may be missed before streams count as stale.
+	// Gaps between two watches are shorter.
 	silentFor = 5 * time.Second
-	// lookRate and lookBurst limit the requests with which explanations look at objects.
+	// lookRate and lookBurst limit the requests of explanations.
 	lookRate, lookBurst = 10, 20
 )
 
-// inspectedDestination is what can be inspected of the destination role. It implements
-// [inspect.StreamsOf] and [inspect.ServicesOf].
+// inspectedDestination is the inspection of the destination role. It implements [inspect.StreamsOf]
+// and [inspect.ServicesOf].
 type inspectedDestination struct {
 	server *destination.Server
 	known  *catalog.Catalog
-	// stateOf returns the state of a Service that has so many ready endpoints.
+	// stateOf returns the state of a Service with so many ready endpoints.
 	stateOf func(s *catalog.Service, ready int) inspect.ServiceState
 	links   func() []linked.Status
 	// secrets is the condition of the Secrets that link clusters.
 	secrets func() kube.TableStatus
-	// tables are those of our own cluster; nil until the process is put together.
+	// tables are those of our own cluster; nil until the process is complete.
 	tables atomic.Pointer[func() []kube.TableStatus]
 }
 
-// useTables takes the condition of our own cluster.
+// useTables sets the condition of our own cluster.
 func (d *inspectedDestination) useTables(status func() []kube.TableStatus) { d.tables.Store(&status) }
 
-// staleClusters are those whose changes can't be seen now.
+// staleClusters returns the clusters whose changes can't be seen now.
 func (d *inspectedDestination) staleClusters() map[string]bool {
 	stale := map[string]bool{}
 	for _, l := range d.links() {
@@ -112,7 +112,7 @@ func (d *inspectedDestination) Streams() []inspect.Stream {
 	return list
 }
 
-// isStale reports whether the answers about a Service come from one of these clusters. The Service
+// isStale reports whether the endpoints of a Service come from one of these clusters. The Service
 // itself is in our own.
 func (d *inspectedDestination) isStale(key catalog.ServiceKey, clusters map[string]bool) bool {
 	if clusters[catalog.LocalCluster] {

@@ -21,8 +21,8 @@ import (
 	"github.com/signpostd/signpost/kube/linked"
 )
 
-// inspected makes the status of the process, from which /ready is rendered too, and takes what the
-// roles offer for inspection. The cluster is nil for roles that read no objects.
+// inspected creates the status of the process, which /ready uses too, and collects the offers of
+// the roles. The cluster is nil for roles that read no objects.
 func (p *process) inspected(roles []role, cluster *kube.Cluster) {
 	status := inspect.Status{Version: version.Version, Process: processName(), Started: time.Now()}
 	for _, r := range roles {
@@ -32,7 +32,7 @@ func (p *process) inspected(roles []role, cluster *kube.Cluster) {
 		offer := r.Offer
 		offer.Role = r.Name
 		if r.Name == settings.ControllersSection {
-			// On the way from an object to a client, what is written comes before what is served.
+			// On the way from an object to a client, writing comes before serving.
 			p.Inspection.Offers = slices.Insert(p.Inspection.Offers, 0, offer)
 		} else {
 			p.Inspection.Offers = append(p.Inspection.Offers, offer)
@@ -51,8 +51,8 @@ func (p *process) inspected(roles []role, cluster *kube.Cluster) {
 	p.Reasons = func() []string { return reasonsOf(cluster, roles) }
 }
 
-// openInspection makes the client with which tokens of requests are checked. Without a cluster there
-// is nobody to ask.
+// openInspection creates the client that checks the tokens of requests. Without a cluster there is
+// none.
 func (p *process) openInspection(in roleInput) error {
 	if in.REST == nil {
 		return nil
@@ -71,7 +71,7 @@ func (p *process) openInspection(in roleInput) error {
 	return nil
 }
 
-// statusNow completes a status with what changes.
+// statusNow adds the changing parts to a status.
 func statusNow(s inspect.Status, roles []role, cluster *kube.Cluster) inspect.Status {
 	s.Ready, s.Details = readiness(cluster, roles)
 	for _, r := range roles {
@@ -94,7 +94,7 @@ func statusNow(s inspect.Status, roles []role, cluster *kube.Cluster) inspect.St
 	return s
 }
 
-// processName is the name of the pod, if the environment says so, or of the host and the process.
+// processName returns the name of the pod, if the environment has it, or the host and the process.
 func processName() string {
 	if pod := os.Getenv("POD_NAME"); pod != "" {
 		return pod
@@ -119,7 +119,7 @@ func settingsJSON(c settings.Config) (json.RawMessage, error) {
 	return converted, nil
 }
 
-// roleProblems returns what is wrong with roles as a whole.
+// roleProblems returns the problems of roles as a whole.
 func roleProblems(roles []role) (all []inspect.Problem) {
 	for _, r := range roles {
 		if r.Problems != nil {

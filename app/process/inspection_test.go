@@ -117,11 +117,11 @@ func TestExplainWaits(t *testing.T) {
 		"held back":     {waits: waits{"Endpoints": {Since: since}}, leads: leads, query: service, want: "wrong: Endpoints of the Service have been held back"},
 		"somebody has changed": {
 			waits: waits{"Endpoints": {Since: since, Until: time.Now().Add(2500 * time.Millisecond), By: "kubectl-edit"}}, leads: leads, query: service,
-			want: "wrong: Endpoints of the Service are put right in 3 s, because kubectl-edit has changed them",
+			want: "wrong: Endpoints of the Service are repaired in 3 s, because kubectl-edit has changed them",
 		},
 		"somebody keeps changing": {
 			waits: waits{"Endpoints": {Since: since, Until: time.Now().Add(2500 * time.Millisecond), Repairs: 7}}, leads: leads, query: service,
-			want: "wrong: Endpoints of the Service are put right in 3 s, because somebody else keeps changing them (put right 7 times so far)",
+			want: "wrong: Endpoints of the Service are repaired in 3 s, because another program keeps changing them (repaired 7 times so far)",
 		},
 		"without the Lease": {
 			leads: someLeadership{failing: "leases is forbidden"}, query: service,

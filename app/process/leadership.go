@@ -14,21 +14,21 @@ import (
 	"github.com/signpostd/signpost/internal/leader"
 )
 
-// leadership is the part that this process takes in a leader election.
+// leadership is this process' part in a leader election.
 type leadership struct {
-	// elector is nil without an election: then this process leads.
+	// elector is nil without an election: this process then leads.
 	elector *leader.Elector
 	// fence lets requests through only while this process leads.
 	fence *leader.Fence
-	// lease is the namespace and the name of the Lease.
+	// lease is the namespace and name of the Lease.
 	lease string
 	// leases is the client of the election; nil without one.
 	leases coordinationv1client.LeasesGetter
 }
 
-// newLeadership returns a leadership that doesn't campaign yet. The identity is what the
-// process is called in the Lease; if it is empty, the process gets a unique one.
-// It says in the Lease what the process leads for, unless that is empty.
+// newLeadership returns a leadership that doesn't campaign yet. identity is the process' identity
+// in the Lease; if it is empty, a unique one is created. leadsFor, unless empty, is written into
+// the Lease.
 func newLeadership(in roleInput, made *connections, o settings.Leader, identity, leadsFor string) (*leadership, error) {
 	l := &leadership{fence: leader.Unfenced(), lease: o.ResourceNamespace + "/" + o.ResourceName}
 	if !o.Elect {
@@ -66,7 +66,7 @@ func (l *leadership) run(ctx context.Context, lead func(context.Context) error) 
 	return l.elector.Run(ctx, lead)
 }
 
-// leads reports whether this process leads and, if not, who does, as far as that is known.
+// leads reports whether this process leads and, if not, the leader if known.
 func (l *leadership) leads() (leads bool, leader string) {
 	if l.elector == nil || l.fence.Check() == nil {
 		return true, ""
@@ -77,7 +77,7 @@ func (l *leadership) leads() (leads bool, leader string) {
 	return false, leader
 }
 
-// leading says who leads, for the status.
+// leading returns the state of the election for the status.
 func (l *leadership) leading(roleName string) inspect.Leading {
 	leads, leader := l.leads()
 	answer := inspect.Leading{Role: roleName, Lease: l.lease, Leads: leads, Leader: leader}
@@ -95,7 +95,7 @@ func (l *leadership) leading(roleName string) inspect.Leading {
 	return answer
 }
 
-// trouble says why requests for the Lease fail, and since when; it is empty if they don't.
+// trouble says why requests for the Lease fail, and since when; empty if they don't.
 func (l *leadership) trouble() (sentence string, since time.Time) {
 	if l.elector == nil {
 		return "", time.Time{}
@@ -107,7 +107,7 @@ func (l *leadership) trouble() (sentence string, since time.Time) {
 	return fmt.Sprintf("requests for the Lease %s have failed for %v: %v", l.lease, time.Since(since).Round(time.Second), err), since
 }
 
-// problems says, for a list of problems, what is wrong with the election.
+// problems returns the problems of the election.
 func (l *leadership) problems() []inspect.Problem {
 	sentence, since := l.trouble()
 	if sentence == "" {
@@ -119,7 +119,7 @@ func (l *leadership) problems() []inspect.Problem {
 	}}
 }
 
-// details says, for /ready, who leads, and why requests for the Lease fail.
+// details returns the leader, and why requests for the Lease fail, for /ready.
 func (l *leadership) details() []string {
 	lines := []string{l.leaderLine()}
 	if sentence, _ := l.trouble(); sentence != "" {

@@ -33,7 +33,7 @@ type links struct {
 
 var _ linked.Events = (*links)(nil)
 
-// newLinks makes the links of the options, which lack what all roles have in common.
+// newLinks creates the links for options, and adds the common parts of all roles.
 func newLinks(in roleInput, o linked.Options) (*links, error) {
 	l := &links{made: &connections{}, log: in.Log}
 	var err error
@@ -64,7 +64,7 @@ func (l *links) Event(object runtime.Object, eventType, reason, message string) 
 	}
 }
 
-// memberField is how the fields begin that name a member of a federated Service.
+// memberField is the prefix of fields that name a member of a federated Service.
 const memberField = "metadata.annotations[multicluster.linkerd.io/remote-discovery]["
 
 // report sends an Event about a problem with the members of a federated Service.
@@ -81,7 +81,7 @@ func (l *links) handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		w.Header().Set("X-Content-Type-Options", "nosniff")
-		// It fails only if the client went away.
+		// Encode only fails if the client is gone.
 		_ = json.NewEncoder(w).Encode(l.set.Status())
 	})
 }

@@ -14,13 +14,13 @@ import (
 	"github.com/signpostd/signpost/app/settings"
 )
 
-// writerGarbage is by how many percent the heap of a process that writes may grow before garbage
-// is collected; the runtime's default is 100. Most of what is read at the start is kept, so that
-// collections find little.
+// writerGarbage is the growth of a writer's heap, in percent, before garbage is collected; the
+// runtime's default is 100. Most objects that are read at the start are kept, so collections free
+// little.
 const writerGarbage = 200
 
-// collectLess lets the heap of a process that writes grow more. GOGC in the environment overrides
-// it. The function that it returns restores what was there before.
+// collectLess lets a writer's heap grow more. GOGC in the environment overrides it. undo restores
+// the former setting.
 func collectLess(c settings.Config) (undo func()) {
 	if _, set := os.LookupEnv("GOGC"); set || !c.RunsControllers {
 		return func() {}
@@ -29,14 +29,13 @@ func collectLess(c settings.Config) (undo func()) {
 	return func() { debug.SetGCPercent(before) }
 }
 
-// heapShare is how much of the memory that the process may have is for the Go runtime. The rest
-// is for what the runtime doesn't count, and for being late.
+// heapShare is the Go runtime's share of the memory limit. The rest is for memory that the runtime
+// doesn't count, and for its delay.
 const heapShare = 0.9
 
-// limitMemory tells the runtime how much memory there is, by what the function allowed returns:
-// the limit of the cgroup. Near it garbage is collected more often, so that filling the tables,
-// or a burst, isn't what gets the process killed. GOMEMLIMIT in the environment overrides it. The
-// function that it returns restores what was there before.
+// limitMemory sets the runtime's memory limit from the result of allowed, the limit of the cgroup.
+// Near it garbage is collected more often, so that filling the tables, or a burst, doesn't get the
+// process killed. GOMEMLIMIT in the environment overrides it. undo restores the former limit.
 func limitMemory(log *slog.Logger, allowed func() (uint64, error)) (undo func()) {
 	if _, set := os.LookupEnv("GOMEMLIMIT"); set {
 		return func() {}
@@ -51,18 +50,18 @@ func limitMemory(log *slog.Logger, allowed func() (uint64, error)) (undo func())
 	}
 	limit := int64(float64(bytes) * heapShare)
 	before := debug.SetMemoryLimit(limit)
-	log.Info("The memory limit of the cgroup is taken into account", "bytes", bytes, "heap", limit)
+	log.Info("Limited the heap by the memory limit of the cgroup", "bytes", bytes, "heap", limit)
 	return func() { debug.SetMemoryLimit(before) }
 }
 
-// releaseDelay is how long after the first sync memory is given back. What roles do first with what
-// was read is over by then.
+// releaseDelay is how long after the first sync memory is returned to the OS. The roles have
+// processed the objects by then.
 const releaseDelay = 10 * time.Second
 
 // releaseAfter calls release once, some time after the tables are filled, and then waits for the
 // end of ctx, because an actor that returns stops the process. Filling the tables takes up to twice
-// the memory that they need later (decision 0049). The runtime would keep most of it: it gives back
-// what exceeds the next goal of its heap, and the goal is twice of what was found alive last.
+// the memory that they need later (decision 0049). The runtime would keep most of it, because it
+// only releases memory beyond the next heap goal, which is twice the live heap.
 func releaseAfter(ctx context.Context, settled <-chan struct{}, delay time.Duration, release func()) error {
 	select {
 	case <-settled:

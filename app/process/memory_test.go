@@ -29,7 +29,7 @@ func TestMemoryIsLimited(t *testing.T) {
 		want        int64
 		log         string
 	}{
-		"a limit":         {"", 1000 << 20, nil, 900 << 20, "is taken into account"},
+		"a limit":         {"", 1000 << 20, nil, 900 << 20, "Limited the heap"},
 		"set by the user": {"5GiB", 1000 << 20, nil, before, ""}, // the runtime has read it already
 		"no limit":        {"", 0, memlimit.ErrNoLimit, before, ""},
 		"no cgroup":       {"", 0, memlimit.ErrNoCgroup, before, ""},

@@ -17,11 +17,11 @@ import (
 	"github.com/signpostd/signpost/kube/kinds"
 )
 
-// flushTime bounds how long publishOnce waits at its end for its Events to be sent.
+// flushTime limits how long publishOnce waits at its end for its Events to be sent.
 const flushTime = 2 * time.Second
 
-// publishOnce brings the zones of the only publisher up to date, within the limit, and returns
-// the plans of the zones.
+// publishOnce brings the zones of the only publisher up to date, within the limit, and returns the
+// plans of the zones.
 func publishOnce(ctx context.Context, c settings.Config, limit time.Duration, log *slog.Logger) ([]publisher.ZonePlan, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -64,7 +64,7 @@ func publishOnce(ctx context.Context, c settings.Config, limit time.Duration, lo
 	return plans, errors.Join(err, sending.Wait())
 }
 
-// writeStatusOnce writes into the status of objects that they were read.
+// writeStatusOnce writes the observed state into the status of objects.
 func (r *dnsRole) writeStatusOnce(ctx context.Context) error {
 	for _, w := range r.opened[0].Statuses {
 		if err := w.WriteStatusOnce(ctx, r.objects); err != nil {

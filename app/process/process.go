@@ -25,23 +25,23 @@ import (
 	"github.com/signpostd/signpost/kube/kinds"
 )
 
-// roleInput is what roles are made from.
+// roleInput is the common input of roles.
 type roleInput struct {
-	// REST says where the API server is.
+	// REST is the connection to the API server.
 	REST *rest.Config
-	// NamespacesOf are the only namespaces in which kinds are read; nil for all.
+	// NamespacesOf restricts the namespaces in which kinds are read; nil means all.
 	NamespacesOf map[schema.GroupResource][]string
 	Log          *slog.Logger
 	Registerer   prometheus.Registerer
-	// Report is told of the problems of objects.
+	// Report receives the problems of objects.
 	Report objectmeta.Report
-	// Tracer begins spans; nil begins none.
+	// Tracer begins spans; nil disables traces.
 	Tracer *tracing.Tracer
-	// Metrics are those of all controllers of the process; nil when none runs.
+	// Metrics are those of all controllers of the process; nil without controllers.
 	Metrics *reconcile.Metrics
 }
 
-// of returns the input of one role: the API server is told its name instead of all.
+// of returns the input of one role, whose name is in the User-Agent instead of all roles'.
 func (in roleInput) of(roleName string) roleInput {
 	if in.REST != nil {
 		in.REST = rest.CopyConfig(in.REST)
@@ -50,68 +50,69 @@ func (in roleInput) of(roleName string) roleInput {
 	return in
 }
 
-// role is what a role adds to the process.
+// role is a role's part of the process.
 type role struct {
 	// Name is for errors.
 	Name string
-	// Tables are those that the cluster has to fill.
+	// Tables have to be filled by the cluster.
 	Tables []kube.AnyTable
-	// ServerOptions and Register are for the gRPC server. A process has one if one of its
-	// roles has a Register. Listener, which may be nil, wraps what the server listens on.
+	// ServerOptions and Register are for the gRPC server, which exists if a role has a Register.
+	// Listener, which may be nil, wraps the server's listener.
 	ServerOptions []grpc.ServerOption
 	Listener      func(net.Listener) net.Listener
 	Register      func(grpc.ServiceRegistrar)
-	// Actors returns what runs until the process ends. An actor without a Grace gets the
-	// grace period of the settings. settled is closed when the tables are filled. When the
-	// context of the actors ends, open streams have to end too: the gRPC server waits for them.
+	// Actors returns what runs until the process ends. An actor without a Grace gets the grace period
+	// of the settings. settled is closed when the tables are filled. When the context of the actors
+	// ends, open streams must end too, because the gRPC server waits for them.
 	Actors func(settled <-chan struct{}) []run.Actor
-	// Ready reports whether the role does its work. A role without it is ready when the
-	// tables are filled.
+	// Ready reports whether the role does its work. A role without it is ready when the tables are
+	// filled.
 	Ready func() bool
-	// Details returns lines for /ready about what the role does; it may be nil.
+	// Details returns lines for /ready; it may be nil.
 	Details func() []string
-	// Handlers are paths that the role adds to the inspection API, behind its guard.
+	// Handlers are additional paths of the inspection API, behind its guard.
 	Handlers map[string]http.Handler
-	// Report is also told of the problems of objects; it may be nil.
+	// Report also receives the problems of objects; it may be nil.
 	Report objectmeta.Report
-	// Offer is what can be inspected of the role. Its Role is Name.
+	// Offer is the role's part of the inspection API. Its Role is Name.
 	Offer inspect.Offer
-	// Leading says who has the Lease of the role, and Clusters has the linked clusters. Each may
-	// be nil.
+	// Leading returns the state of the role's election, and Clusters the linked clusters. Each may be
+	// nil.
 	Leading  func() inspect.Leading
 	Clusters func() []inspect.Cluster
-	// Problems returns what is wrong with the role as a whole; it may be nil.
+	// Problems returns the problems of the role as a whole; it may be nil.
 	Problems func() []inspect.Problem
 	// Tell sends Events about the process; nil if the role has no right to.
 	Tell tell
-	// UseTables is told where the condition of the cluster is; it may be nil.
+	// UseTables receives the condition of the cluster; it may be nil.
 	UseTables func(status func() []kube.TableStatus)
 }
 
-// process is the roles put together over one cluster. It doesn't run yet.
+// process is the roles with their common cluster. It isn't started.
 type process struct {
 	ServerOptions []grpc.ServerOption
-	// Services are what the gRPC server serves. Without any there is no gRPC server.
+	// Services are those of the gRPC server, which isn't created without any.
 	Services services
-	// Listeners wrap what the gRPC server listens on, the first one innermost.
+	// Listeners wrap the gRPC server's listener, the first one innermost.
 	Listeners []func(net.Listener) net.Listener
 	Actors    []run.Actor
-	// Ready answers /ready.
+	// Ready is the result of /ready.
 	Ready func() (ready bool, details []string)
-	// Reasons are what clients of /ready see who may not have the details.
+	// Reasons are shown by /ready to clients who may not read the details.
 	Reasons func() []string
 	// Handlers are paths that roles add to the inspection API, behind its guard.
 	Handlers map[string]http.Handler
-	// Inspection is what the inspection API has. Without a Status there is no such API.
+	// Inspection is the inspection API, which isn't created without a Status.
 	Inspection inspect.Config
-	// Tracer begins the spans of the roles, and is to be closed when they have ended. It is nil without traces.
+	// Tracer begins the spans of the roles, and must be closed after they have ended. It is nil
+	// without traces.
 	Tracer *tracing.Tracer
 }
 
-// newProcess makes the roles of a config. It starts nothing and doesn't wait for the API
-// server. What the roles open stays open until ctx ends.
+// newProcess creates the roles of a config. It starts nothing and doesn't contact the API server.
+// Everything that the roles open stays open until ctx ends.
 func newProcess(ctx context.Context, c settings.Config, log *slog.Logger, registerer prometheus.Registerer, report objectmeta.Report) (process, error) {
-	// The clients of each role have its name, too: see roleInput.of.
+	// The clients of each role have its name too: see roleInput.of.
 	restConfig, err := c.RESTConfig(strings.Join(c.Roles(), ","))
 	if err != nil && c.NeedsCluster() {
 		return process{}, err
@@ -137,7 +138,7 @@ func newProcess(ctx context.Context, c settings.Config, log *slog.Logger, regist
 	return p, nil
 }
 
-// makeProcess makes the roles of a config from what they have in common.
+// makeProcess creates the roles of a config from their common input.
 func makeProcess(ctx context.Context, c settings.Config, in roleInput) (process, error) {
 	writer := c.DestinationWrites()
 	if writer || c.RunsControllers {
@@ -220,8 +221,8 @@ func joinRoles(in roleInput, roles []role) (process, error) {
 	return p, nil
 }
 
-// serve adds what a role serves. All roles share one gRPC server and one admin server, so
-// two roles can't serve the same service or the same path.
+// serve adds the services and paths of a role. All roles share one gRPC server and one admin
+// server, so two roles can't have the same service or path.
 func (p *process) serve(r role) error {
 	if r.Register != nil {
 		var own services
@@ -242,8 +243,7 @@ func (p *process) serve(r role) error {
 	return nil
 }
 
-// withoutCluster completes a process whose roles read no objects, as when all records come
-// from elsewhere. There are no tables to wait for.
+// withoutCluster completes a process whose roles read no objects. There are no tables to wait for.
 func (p process) withoutCluster(roles []role) process {
 	settled := make(chan struct{})
 	close(settled)
@@ -254,8 +254,7 @@ func (p process) withoutCluster(roles []role) process {
 	return p
 }
 
-// reportTo returns a function that passes problems on to first and to the roles that want
-// them.
+// reportTo returns a function that passes problems to first and to the roles with a Report.
 func reportTo(first objectmeta.Report, roles []role) objectmeta.Report {
 	return func(p objectmeta.Problem) {
 		first(p)

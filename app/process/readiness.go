@@ -11,10 +11,11 @@ import (
 	"github.com/signpostd/signpost/kube"
 )
 
-// readiness answers /ready: whether all tables are filled and all roles do their work, and
-// which kinds of object are missing. A process that was ready stays ready while the API
-// server is away, as Linkerd's controller does: it goes on serving what it knows. It isn't when the API server
-// has refused its credentials for a minute, which concerns this process only.
+// readiness is the result of /ready: whether all tables are filled and all roles do their work, and
+// which kinds are missing. A process that was ready stays ready while the API server is
+// unreachable, as Linkerd's controller does, because it still serves its last known state. If the
+// API server has refused its credentials for a minute, it isn't ready, because that concerns this
+// process only.
 //
 // The cluster is nil for roles that read no objects.
 func readiness(cluster *kube.Cluster, roles []role) (ready bool, details []string) {
@@ -29,8 +30,8 @@ func readiness(cluster *kube.Cluster, roles []role) (ready bool, details []strin
 	return ready && channel.IsClosed(cluster.Settled()), append(details, more...)
 }
 
-// refusedCredentialsLimit is how long the API server may refuse the credentials before the process isn't ready. Other replicas have credentials
-// of their own, so clients are better off there.
+// refusedCredentialsLimit is how long the API server may refuse the credentials before the process
+// isn't ready. Other replicas have their own credentials, so clients should move there.
 const refusedCredentialsLimit = time.Minute
 
 // refused reports whether the API server has refused the credentials for too long.
@@ -38,8 +39,8 @@ func refused(t kube.TableStatus) bool {
 	return t.Required && t.State == kube.Waiting && t.Reason == kube.Unauthorized && t.Stale >= refusedCredentialsLimit
 }
 
-// missing returns what is not in sync, in lines for /ready. Kinds are called what roles call them.
-// Namespaces that are missing for the same reason share a line.
+// missing returns what is not in sync, as lines for /ready. Kinds have the names that roles use.
+// Namespaces with the same reason share a line.
 func missing(t kube.TableStatus) []string {
 	if t.State == kube.Synced {
 		return nil
@@ -51,7 +52,7 @@ func missing(t kube.TableStatus) []string {
 	namespaces := map[string][]string{}
 	for _, of := range t.Namespaces {
 		if of.State != kube.Synced {
-			// The text of the API server differs from namespace to namespace.
+			// The message of the API server differs between namespaces.
 			w := why(resource, of.State, of.Reason, "")
 			namespaces[w] = append(namespaces[w], of.Namespace)
 		}
@@ -63,7 +64,7 @@ func missing(t kube.TableStatus) []string {
 	return lines
 }
 
-// why says in which state a kind is, and what to do.
+// why describes the state of a kind, and what to do.
 func why(resource string, state kube.State, reason kube.Reason, detail string) string {
 	words := []string{strings.TrimSpace(string(state) + " " + string(reason))}
 	if reason == kube.Forbidden {
@@ -73,15 +74,15 @@ func why(resource string, state kube.State, reason kube.Reason, detail string) s
 		words = append(words, "give this process valid credentials, and restart it if they are in its kubeconfig (a token file is read again every minute)")
 	}
 	if detail != "" {
-		words = append(words, sanitize.CutTo(detail, mostDetail))
+		words = append(words, sanitize.CutTo(detail, maxDetail))
 	}
 	return strings.Join(words, ": ")
 }
 
-// mostDetail is how many bytes of what the API server says are shown in a line of /ready.
-const mostDetail = 400
+// maxDetail limits the API server's message in a line of /ready, in bytes.
+const maxDetail = 400
 
-// readinessOfRoles is what the roles themselves say.
+// readinessOfRoles returns the readiness of the roles themselves.
 func readinessOfRoles(roles []role) (ready bool, details []string) {
 	ready = true
 	for _, r := range roles {
@@ -93,9 +94,9 @@ func readinessOfRoles(roles []role) (ready bool, details []string) {
 	return ready, details
 }
 
-// reasonsOf returns what anybody may know of what the process waits for: the kinds of objects and the
-// roles. The names of namespaces, Leases, processes and linked clusters, and the words of the API
-// server, are details for those who may read the inspection API.
+// reasonsOf returns the public part of what the process waits for: the kinds of objects and the
+// roles. Names of namespaces, Leases, processes and linked clusters, and messages of the API
+// server, are only for those who may read the inspection API.
 func reasonsOf(cluster *kube.Cluster, roles []role) (reasons []string) {
 	if cluster != nil {
 		for _, t := range cluster.Status() {

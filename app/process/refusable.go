@@ -10,33 +10,33 @@ import (
 )
 
 const (
-	// refusedLimit is how long every write of the leader may be refused before it gives the Lease
-	// away. It doubles each time, up to refusedLongest, until a write succeeds: if the others can't
-	// write either, passing the Lease around helps nobody.
+	// refusedLimit is how long every write of the leader may be refused before it releases the Lease.
+	// It doubles each time, up to refusedLongest, until a write succeeds: if other processes can't
+	// write either, passing the Lease around doesn't help.
 	refusedLimit, refusedLongest = 2 * time.Minute, 32 * time.Minute
-	// standDown is how long the process doesn't campaign then, which is enough for a standby to
-	// take the Lease.
+	// standDown is how long the process doesn't campaign then, long enough for a standby to take the
+	// Lease.
 	standDown = 30 * time.Second
-	// refusedLook is how often the leader looks at how its writes go.
-	refusedLook = 5 * time.Second
+	// refusedCheckInterval is how often the leader checks its writes.
+	refusedCheckInterval = 5 * time.Second
 )
 
-// refusable is work under a Lease that ends when every write is refused: this process may be the
-// only one that can't write, for example because of its credentials.
+// refusable is work under a Lease that ends if every write is refused, because this process may be
+// the only one that can't write, for example because of its credentials.
 type refusable struct {
 	lead   func(context.Context) error
 	health func() reconcile.Health
-	// limit is how long every write may be refused; zero for refusedLimit.
+	// limit is how long every write may be refused; zero means refusedLimit.
 	limit time.Duration
 }
 
-// run works for one term. It returns a [leader.StandDown] when every write is refused for too long.
+// run works for one term. If every write is refused for too long, it returns a [leader.StandDown].
 func (r *refusable) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	outcome := make(chan error, 1)
 	go func() { outcome <- r.lead(ctx) }()
-	look := time.NewTicker(refusedLook)
+	look := time.NewTicker(refusedCheckInterval)
 	defer look.Stop()
 	for {
 		select {
@@ -59,8 +59,8 @@ func (r *refusable) run(ctx context.Context) error {
 	}
 }
 
-// writesOf says, for /ready, what is wrong with the writes of the controllers. It doesn't make the
-// process unready: nobody reaches it by a Service, and what else it does goes on.
+// writesOf describes failing writes of the controllers, for /ready. They don't make the process
+// unready, because no Service routes to it, and its other work continues.
 func writesOf(health reconcile.Health) []string {
 	var lines []string
 	if health.Waiting > 0 {

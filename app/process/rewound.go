@@ -19,7 +19,7 @@ const rewoundReason = "ResourceVersionWentBack"
 // tell sends a warning Event about this process. It doesn't block.
 type tell func(reason, message string)
 
-// tellRewound returns a function that sends an Event about a rewind, by the means of the first role that has any.
+// tellRewound returns a function that sends an Event about a rewind, by the first role that can.
 func tellRewound(roles []role) func(kube.Rewind) {
 	return func(r kube.Rewind) {
 		for _, of := range roles {
@@ -32,8 +32,8 @@ func tellRewound(roles []role) func(kube.Rewind) {
 	}
 }
 
-// tellOfPod returns a function that sends core Events about the pod of this process. Without a pod, as outside of a cluster, there is
-// no object that an Event could be about, and it does nothing.
+// tellOfPod returns a function that sends core Events about the pod of this process. Without a pod,
+// as outside of a cluster, an Event has no object, and the function does nothing.
 func tellOfPod(client corev1client.EventsGetter, component string, log *slog.Logger) tell {
 	pod := thisPod()
 	if pod.Name == "" {

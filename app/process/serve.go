@@ -22,19 +22,19 @@ type serving struct {
 	options settings.Process
 	// metricsFlag is as in [settings.Config].
 	metricsFlag string
-	// addr is where the gRPC server listens, if there is one.
+	// addr is the address of the gRPC server, if there is one.
 	addr     string
 	log      *slog.Logger
 	registry *prometheus.Registry
-	// panicked is called when a gRPC call has panicked. Tests fail then; otherwise it is nil.
+	// panicked is called when a gRPC call has panicked. It is nil except in tests, which fail then.
 	panicked func(value any, stack []byte)
-	// bound is called with the addresses once all are bound. Without a gRPC server, grpc is
-	// nil, and so is inspection without a server of its own. bound itself may be nil.
+	// bound is called with the addresses once all are bound. grpc is nil without a gRPC server, and
+	// inspection is nil without its own server. bound itself may be nil.
 	bound func(grpc, admin, inspection net.Addr)
 }
 
-// serveProcess binds all addresses before it starts anything, so that none turns out to be
-// taken later. Then it serves until ctx ends.
+// serveProcess binds all addresses before it starts anything, so that an address in use is found at
+// once. Then it serves until ctx ends.
 func serveProcess(ctx context.Context, p process, s serving) error {
 	var grpcAddr net.Addr
 	var servers []run.Actor
@@ -43,7 +43,7 @@ func serveProcess(ctx context.Context, p process, s serving) error {
 		if err != nil {
 			return err
 		}
-		// The server closes its listener too. Closing it twice does no harm.
+		// The server closes its listener too. Closing it twice is harmless.
 		defer l.Close()
 		grpcAddr = l.Addr()
 		servers = append(servers, newGRPCActor(p, s, l))
@@ -84,8 +84,8 @@ func serveProcess(ctx context.Context, p process, s serving) error {
 	return err
 }
 
-// logServing logs the addresses. Without a gRPC server, or without a server of its own for the
-// inspection API, that address is nil.
+// logServing logs the addresses. grpcAddr is nil without a gRPC server, and inspectAddr is nil if
+// the inspection API has no server of its own.
 func (s *serving) logServing(grpcAddr, adminAddr, inspectAddr net.Addr) {
 	addresses := []any{"version", version.Current()}
 	if grpcAddr != nil {

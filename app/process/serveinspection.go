@@ -14,7 +14,7 @@ import (
 	"github.com/signpostd/signpost/internal/run"
 )
 
-// inspectionServers serve the inspection API beside the admin server.
+// inspectionServers are the servers of the inspection API beside the admin server.
 type inspectionServers struct {
 	// addr is nil if the admin server has the inspection API.
 	addr      net.Addr
@@ -22,16 +22,16 @@ type inspectionServers struct {
 	listeners []net.Listener
 }
 
-// close closes the listeners. Their servers close them, too, which does no harm.
+// close closes the listeners. Their servers close them too, which is harmless.
 func (i *inspectionServers) close() {
 	for _, l := range i.listeners {
 		_ = l.Close()
 	}
 }
 
-// openInspectionServers opens the servers of the inspection API and the page: at an address of their
-// own, or otherwise as a part of the admin server, whose config it completes; and on a socket for
-// commands of our own user.
+// openInspectionServers opens the servers of the inspection API and the page: at their own address,
+// or as a part of the admin server, whose config it completes; and on a socket for commands of our
+// own user.
 func (p *process) openInspectionServers(ctx context.Context, s serving, config *admin.Config) (opened *inspectionServers, err error) {
 	inspection := p.Inspection
 	if !s.options.TrustLoopback {
@@ -49,7 +49,7 @@ func (p *process) openInspectionServers(ctx context.Context, s serving, config *
 			i.close()
 		}
 	}()
-	// Commands such as `signpost bundle` ask one server for everything.
+	// Commands such as `signpost bundle` query one server for everything.
 	all := maps.Clone(handlers)
 	all["/metrics"] = inspector.Guard(admin.Metrics(s.registry))
 	bare := admin.Config{
@@ -95,7 +95,7 @@ func (i *inspectionServers) serve(name string, l net.Listener, config admin.Conf
 	return nil
 }
 
-// listenOwnUser opens the socket that is called by the port of an address.
+// listenOwnUser opens the socket that is named after the port of an address.
 func listenOwnUser(ctx context.Context, a net.Addr) (net.Listener, error) {
 	tcp, ok := a.(*net.TCPAddr)
 	if !ok {
@@ -104,7 +104,7 @@ func listenOwnUser(ctx context.Context, a net.Addr) (net.Listener, error) {
 	return ownsocket.Listen(ctx, tcp.Port)
 }
 
-// inspectionHandlers returns what is behind the guard of the inspection API, by patterns.
+// inspectionHandlers returns the handlers behind the guard of the inspection API, by pattern.
 func inspectionHandlers(p *process, inspector *inspect.Server) (map[string]http.Handler, error) {
 	handlers := inspector.Handlers()
 	for path, handler := range p.Handlers {

@@ -11,8 +11,8 @@ import (
 	"github.com/signpostd/signpost/internal/run"
 )
 
-// serveProvider serves the provider to other processes over the webhook protocol until ctx
-// ends. It publishes nothing. The admin server is that of a publisher.
+// serveProvider serves the provider to other processes over the webhook protocol until ctx ends. It
+// publishes nothing. The admin server is that of a publisher.
 func serveProvider(ctx context.Context, c *settings.DNSFlags, log *slog.Logger) error {
 	registry := newProcessRegistry()
 	if err := errors.Join(registerBuild(registry), registerDNSBuild(registry)); err != nil {

@@ -110,7 +110,7 @@ status: {loadBalancer: {ingress: [{ip: %s}]}}
 	other := dnsConfig(t, args(inside)...)
 	other.DNS.Publishers[0].Name = "team"
 	standby := serveConfigWith(t, other, slog.New(slog.DiscardHandler))
-	standby.awaitReady(t, "nobody publishes for the publishers team: ")
+	standby.awaitReady(t, "nothing is published for the publishers team: ")
 	standby.wantMetrics(t, "signpost_dns_publishers_unled 1")
 	s.wantMetrics(t, "signpost_dns_publishers_unled 0")
 	standby.stop(t)

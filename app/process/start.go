@@ -28,8 +28,8 @@ func Run(ctx context.Context, c settings.Config, w io.Writer) error {
 	return runRoles(ctx, c, log)
 }
 
-// RunDNS does what the flags of `signpost dns` say, which have been settled: it publishes
-// until ctx ends or, with --once, once, or it serves the provider to others. The log goes to w.
+// RunDNS executes the settled flags of `signpost dns`: it publishes until ctx ends or, with --once,
+// once, or it serves the provider to others. The log goes to w.
 func RunDNS(ctx context.Context, c *settings.DNSFlags, flags *pflag.FlagSet, w io.Writer) error {
 	log, err := StartLog(c.Config.Process, w)
 	if err != nil {
@@ -53,13 +53,13 @@ func RunDNS(ctx context.Context, c *settings.DNSFlags, flags *pflag.FlagSet, w i
 		}
 	}
 	if errors.Is(err, context.Canceled) {
-		return errors.New("interrupted before everything was published: run it again to go on")
+		return errors.New("interrupted before everything was published: run it again to continue")
 	}
 	return err
 }
 
-// StartLog makes the log of the process, which goes to w, and sends the logs of the
-// libraries there too. It is called once, before anything uses gRPC or client-go.
+// StartLog creates the log of the process, which goes to w, and redirects the logs of the libraries
+// there too. It is called once, before anything uses gRPC or client-go.
 func StartLog(o settings.Process, w io.Writer) (*slog.Logger, error) {
 	level, err := logging.ParseLevel(o.LogLevel)
 	if err != nil {

@@ -16,12 +16,13 @@ import (
 const (
 	// unledEvery is how often a standby compares its publishers with those of the leader.
 	unledEvery = 2 * time.Second
-	// unledAfter is how long they must differ before the log and an Event say so: while a rollout
-	// changes the settings, they differ for a short time.
+	// unledAfter is how long they must differ before that is reported, because they differ for a short
+	// time while a rollout changes the settings.
 	unledAfter = 30 * time.Second
 )
 
-// unled are the publishers of a standby that the leader doesn't have: nobody publishes for them.
+// unled detects publishers of a standby that the leader doesn't run, so that nothing is published
+// for them.
 type unled struct {
 	publishers []*configure.Options
 	leadership *leadership
@@ -33,18 +34,19 @@ type unled struct {
 // newUnled returns the comparison, with its metric registered.
 func newUnled(in roleInput, l *leadership, publishers []*configure.Options) (*unled, error) {
 	u := &unled{publishers: publishers, leadership: l, gauge: prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "signpost_dns_publishers_unled", Help: "Publishers of this process that the leader does not have, or has with other settings: nobody publishes for them.",
+		Name: "signpost_dns_publishers_unled", Help: "Publishers of this process that the leader does not have, or has with other settings: nothing is published for them.",
 	})}
 	if in.Registerer == nil {
 		return u, nil
 	}
 	if err := in.Registerer.Register(u.gauge); err != nil {
-		return nil, fmt.Errorf("register the metric of publishers that nobody leads: %w", err)
+		return nil, fmt.Errorf("register the metric of publishers without a leader: %w", err)
 	}
 	return u, nil
 }
 
-// names returns the publishers that nobody publishes for, and a sentence that says why and what to do.
+// names returns the publishers that the leader doesn't run, and a sentence with the cause and what
+// to do.
 func (u *unled) names() (names []string, sentence string) {
 	if u.leadership.elector == nil {
 		return nil, ""
@@ -57,11 +59,11 @@ func (u *unled) names() (names []string, sentence string) {
 	if len(names) == 0 {
 		return nil, ""
 	}
-	return names, fmt.Sprintf("nobody publishes for the publishers %s: %s has the Lease %s and leads for other publishers or settings (%s): give each installation a Lease of its own (--leader-elect-resource-name, or dns.leaderElection.resourceName in a config file), or the same settings",
+	return names, fmt.Sprintf("nothing is published for the publishers %s: %s has the Lease %s and leads for other publishers or settings (%s): give each installation a Lease of its own (--leader-elect-resource-name, or dns.leaderElection.resourceName in a config file), or the same settings",
 		few(names), sanitize.Name(leader), u.leadership.lease, few(led))
 }
 
-// few returns the first of many names, and how many more there are.
+// few returns the first names, and the number of others.
 func few(names []string) string {
 	const most = 5
 	shown := make([]string, 0, most)
@@ -75,8 +77,8 @@ func few(names []string) string {
 	return text
 }
 
-// run keeps the metric, and says once when publishers have nobody who publishes for them, and once when
-// that is over.
+// run updates the metric, and reports once when publishers are missing in the leader, and once when
+// that has ended.
 func (u *unled) run(ctx context.Context, r *dnsRole) error {
 	tick := time.NewTicker(unledEvery)
 	defer tick.Stop()
@@ -100,7 +102,7 @@ func (u *unled) run(ctx context.Context, r *dnsRole) error {
 			since = time.Now()
 		case !told && time.Since(since) >= unledAfter:
 			told = true
-			r.log.Warn("Nobody publishes for some publishers of this process", "publishers", names, "lease", u.leadership.lease, "err", sentence)
+			r.log.Warn("Nothing is published for some publishers of this process", "publishers", names, "lease", u.leadership.lease, "err", sentence)
 			if u.tell != nil {
 				u.tell(publisher.ReasonUnled, sentence)
 			}

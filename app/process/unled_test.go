@@ -92,7 +92,7 @@ func TestStandbyWithOtherPublishers(t *testing.T) {
 		private.run(others)
 		time.Sleep(10 * time.Second)
 		details, status := strings.Join(private.role.details(), "\n"), private.role.leading()
-		if !strings.Contains(details, "nobody publishes for the publishers private: a_1 has the Lease kube-system/signpost-dns") || len(status.Unled) != 1 || status.Unled[0] != "private" {
+		if !strings.Contains(details, "nothing is published for the publishers private: a_1 has the Lease kube-system/signpost-dns") || len(status.Unled) != 1 || status.Unled[0] != "private" {
 			t.Errorf("/ready says %q, the status %+v", details, status)
 		}
 		if n := testutil.ToFloat64(private.role.unled.gauge); n != 1 {

@@ -11,33 +11,37 @@ import (
 	"github.com/signpostd/signpost/kube"
 )
 
-// upToDateSoon is how long it takes as a rule until the tables of a new leader are up to date, at most. What takes longer is
-// worth a line in the log.
+// upToDateSoon is the usual time until the tables of a new leader are up to date. A longer time is
+// logged.
 const upToDateSoon = 5 * time.Second
 
-// upToDateLimit is how long it may take, at least, when the Lease lasts shorter. Then another process gets the chance.
+// upToDateLimit is the minimum of the time limit, for shorter Leases. After the limit another
+// process gets the chance.
 const upToDateLimit = 10 * time.Second
 
-// containSoon is how long tables may take to contain what those of the former leader did. Watches deliver it within milliseconds.
+// containSoon is how long tables may take to contain what the former leader had. Watches deliver it
+// within milliseconds.
 const containSoon = 500 * time.Millisecond
 
-// upToDate is work under a Lease that begins when the tables contain everything that the API server had when this process became the
-// leader. Each kind is read by a watch of its own. So a process that was paused, or whose watches had broken, may know what
-// the former leader has written, but not yet why, and would undo it.
+// upToDate is work under a Lease that begins when the tables contain everything that the API server
+// had when this process became the leader. Each kind has its own watch. So a process that was
+// paused, or whose watches had broken, may see what the former leader has written, but not yet why,
+// and would undo it.
 type upToDate struct {
 	lead   func(context.Context) error
 	tables []kube.AnyTable
-	// limit is how long that may take; zero for ever.
+	// limit is how long that may take; zero means no limit.
 	limit time.Duration
 	log   *slog.Logger
-	// handedOver returns the versions that the former leader has left when it stopped, and handOver leaves those of this
-	// process; both may be nil.
+	// handedOver returns the resource versions that the former leader left when it stopped. handOver
+	// leaves those of this process. Both may be nil.
 	handedOver func() string
 	handOver   func(string)
 }
 
-// run works for one term. It returns a [leader.StandDown] when the tables aren't up to date in time. When the resource version of
-// the API server goes back, the work ends and begins again: what was written and read before belongs to a history that is gone.
+// run works for one term. If the tables aren't up to date in time, it returns a [leader.StandDown].
+// If the resource version of the API server goes back, the work is restarted, because earlier reads
+// and writes belong to a lost history.
 func (u *upToDate) run(ctx context.Context) error {
 	for {
 		rewound, err := u.untilRewound(ctx, u.leadUpToDate)
@@ -48,7 +52,7 @@ func (u *upToDate) run(ctx context.Context) error {
 	}
 }
 
-// runAtOnce is run for a process without an election, which needs not catch up with a former leader.
+// runAtOnce is run without an election, where there is no former leader to catch up with.
 func (u *upToDate) runAtOnce(ctx context.Context) error {
 	if rewound, err := u.untilRewound(ctx, u.lead); !rewound {
 		return err
@@ -56,7 +60,8 @@ func (u *upToDate) runAtOnce(ctx context.Context) error {
 	return u.run(ctx)
 }
 
-// untilRewound works until the resource version of the API server goes back, and reports whether that was the end.
+// untilRewound works until the resource version of the API server goes back, and reports whether
+// that was the end.
 func (u *upToDate) untilRewound(ctx context.Context, work func(context.Context) error) (rewound bool, err error) {
 	until, cancel := kube.UntilRewound(ctx, u.tables...)
 	defer cancel()
@@ -78,7 +83,8 @@ func (u *upToDate) leadUpToDate(ctx context.Context) error {
 	return err
 }
 
-// leave leaves the versions of the tables for the next leader. All that this process has written follows from them.
+// leave leaves the resource versions of the tables for the next leader. All writes of this process
+// are based on them.
 func (u *upToDate) leave() {
 	if u.handOver == nil {
 		return
@@ -88,9 +94,9 @@ func (u *upToDate) leave() {
 	}
 }
 
-// contains reports whether the tables contain all that those of the former leader did, as it has left that. Then this process
-// undoes nothing that the former leader has done. What that has written last may still be unknown, but a write that is based on an
-// older version of a slice is refused.
+// contains reports whether the tables contain everything that those of the former leader had when
+// it left. This process then undoes nothing of the former leader. Its last writes may still be
+// unknown, but a write based on an older version of a slice is refused.
 func (u *upToDate) contains(ctx context.Context) bool {
 	if u.handedOver == nil {
 		return false
@@ -117,7 +123,7 @@ func (u *upToDate) catchUp(ctx context.Context) error {
 	defer cancel()
 	err := kube.CatchUp(bounded, u.tables...)
 	if took := time.Since(begun); err == nil && took > upToDateSoon {
-		u.log.Info("The tables are up to date now, and the work of the leader begins", "took", took)
+		u.log.Info("The caches are up to date; the leader's work starts", "took", took)
 	}
 	return err
 }

@@ -11,10 +11,10 @@ import (
 
 // writerConfig says what a writer writes, and when.
 type writerConfig struct {
-	// set lacks clients, metrics and log: the writer adds them.
+	// set lacks clients, metrics and log, which the writer adds.
 	set    controllers.Config
 	leader settings.Leader
-	// identity is what the process is called in the Lease; empty for a unique one.
+	// identity is the process' identity in the Lease; empty means a unique one.
 	identity string
 	// qps and burst are as in [clientConfig].
 	qps   float64
@@ -25,7 +25,8 @@ type writerConfig struct {
 type writer struct {
 	set        *controllers.Set
 	leadership *leadership
-	// leaseDuration is how long a new leader may take until its tables are up to date, if it is longer than upToDateLimit.
+	// leaseDuration limits how long a new leader may take until its tables are up to date, if it is
+	// longer than upToDateLimit.
 	leaseDuration time.Duration
 	log           *slog.Logger
 	// tell sends Events about the process; nil without a pod.
@@ -34,7 +35,7 @@ type writer struct {
 	closeIdle func()
 }
 
-// newWriter returns a writer that doesn't run yet.
+// newWriter returns a writer, which isn't started.
 func newWriter(in roleInput, c writerConfig) (*writer, error) {
 	var made connections
 	leadership, err := newLeadership(in, &made, c.leader, c.identity, "")
@@ -59,8 +60,8 @@ func newWriter(in roleInput, c writerConfig) (*writer, error) {
 	}, err
 }
 
-// requestTimeout bounds the requests that write. The API server, which is told, ends them within this time, too. So a write that
-// was begun at the renew deadline is over when another process may have the Lease.
+// requestTimeout limits writes. The API server also gets the limit and aborts them. So a write that
+// was started at the renew deadline has ended before another process can have the Lease.
 func (c writerConfig) requestTimeout() time.Duration {
 	if !c.leader.Elect {
 		return requestTimeout
@@ -68,9 +69,9 @@ func (c writerConfig) requestTimeout() time.Duration {
 	return min(requestTimeout, c.leader.LeaseDuration-c.leader.RenewDeadline)
 }
 
-// run campaigns and writes until ctx ends, but only once the tables are filled: whoever
-// leads has to know everything. Until this process leads, it follows all changes, so that
-// it can take over within seconds. It takes over when its tables contain everything up to then.
+// run campaigns and writes until ctx ends. It campaigns only once the tables are filled, because a
+// leader needs the whole state. As a standby it follows all changes, so that it can take over
+// within seconds. It takes over when its tables are up to date.
 func (w *writer) run(ctx context.Context, settled <-chan struct{}) error {
 	defer w.closeIdle()
 	select {
@@ -88,7 +89,7 @@ func (w *writer) run(ctx context.Context, settled <-chan struct{}) error {
 	return w.leadership.run(ctx, work.run)
 }
 
-// details says, for /ready, who leads, and what is wrong with the writes of this process.
+// details returns the leader, and failing writes of this process, for /ready.
 func (w *writer) details() []string {
 	return append(w.leadership.details(), writesOf(w.set.Health())...)
 }

@@ -9,8 +9,7 @@ import (
 	"github.com/signpostd/signpost/kube"
 )
 
-// leading returns the role for a leader election. Without says what happens where the role is
-// missing, as in [Rule].
+// leading returns the role for a leader election. without is as in [Rule].
 func leading(name string, leader settings.Leader, without string) Role {
 	const group, resource = "coordination.k8s.io", "leases"
 	role := Role{Name: name, Namespace: leader.ResourceNamespace, Why: "--leader-elect"}
@@ -21,8 +20,8 @@ func leading(name string, leader settings.Leader, without string) Role {
 	return role
 }
 
-// read returns the rule for what fills a table. Absent says what happens if a kind that a cluster
-// may lack is not allowed to be read.
+// read returns the rule for a table. absent says what happens without the right to read an optional
+// kind.
 func read(t kube.AnyTable, absent string, why ...string) Rule {
 	r := t.Resource()
 	rule := Rule{Why: why, Group: r.Group, Resource: r.Resource, Verbs: []string{"list", "watch"}}
@@ -32,8 +31,8 @@ func read(t kube.AnyTable, absent string, why ...string) Rule {
 	return rule
 }
 
-// add adds a role, or its rules to the role of its name and namespace. One without rules isn't
-// added.
+// add adds a role, or its rules to an existing role with its name and namespace. A role without
+// rules isn't added.
 func add(roles []Role, role Role) []Role {
 	if len(role.Rules) == 0 {
 		return roles
@@ -47,10 +46,10 @@ func add(roles []Role, role Role) []Role {
 	return append(roles, role)
 }
 
-// allow adds rules. A rule that is there already gets the reasons of the other. Those about
-// Events stay last.
+// allow adds rules. An existing rule gets the reasons of an equal one. Rules about Events stay
+// last.
 func (r *Role) allow(rules ...Rule) {
-	// The rules of roles for several namespaces are the same slice.
+	// Roles for several namespaces share the slice.
 	r.Rules = slices.Clone(r.Rules)
 	for _, rule := range rules {
 		i := slices.IndexFunc(r.Rules, rule.same)
@@ -70,7 +69,7 @@ func (r *Role) allow(rules ...Rule) {
 	slices.SortStableFunc(r.Rules, func(a, b Rule) int { return cmp.Compare(a.rank(), b.rank()) })
 }
 
-// rank is the place of a rule among others: what is read, then what is written, then Events.
+// rank orders rules: reads, then writes, then Events.
 func (r Rule) rank() int {
 	switch {
 	case r.Resource == "events":

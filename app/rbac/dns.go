@@ -13,11 +13,11 @@ import (
 	"github.com/signpostd/signpost/dns/source"
 )
 
-// eventsOfClusterObjects is the namespace of Events about objects that are in none.
+// eventsOfClusterObjects is the namespace of Events about cluster-scoped objects.
 const eventsOfClusterObjects = "default"
 
-// DNS returns the roles that the dns role of a config needs. Account is the service account of
-// the process; its namespace is that of DNSRecords, unless the config names one.
+// DNS returns the roles that the dns role of a config needs. account is the service account of the
+// process; its namespace is that of DNSRecords, unless the config names one.
 func DNS(c settings.Config, account types.NamespacedName) []Role {
 	roles := reading(c)
 	for _, p := range c.DNS.Publishers {
@@ -34,8 +34,8 @@ func DNS(c settings.Config, account types.NamespacedName) []Role {
 	return roles
 }
 
-// reading returns the roles for what the sources read, and for Events about that: one for all namespaces,
-// and one for each that is read by itself.
+// reading returns the roles for the sources' reads, and for Events about these objects: one for all
+// namespaces, and one for each namespace that is read separately.
 func reading(c settings.Config) []Role {
 	of := c.NamespacesOf()
 	roles := map[string]*Role{} // by namespace, "" for all of them
@@ -81,7 +81,7 @@ var sendEvents = Rule{Group: "events.k8s.io", Resource: "events", Verbs: []strin
 // readInstance is for the instance of a publisher.
 var readInstance = Rule{
 	Resource: "namespaces", Object: configure.InstanceNamespace, Verbs: []string{"get"},
-	Without: "records of another cluster that has the same owner ID can't be told from our own",
+	Without: "records of another cluster with the same owner ID can't be distinguished from our own",
 }
 
 // rulesFor returns the rules for a kind that a source of a publisher reads.
@@ -100,7 +100,7 @@ func rulesFor(read configure.Read, p *configure.Options) []Rule {
 	return rules
 }
 
-// owning returns the role for --registry=crd: in the namespace of the DNSRecords only.
+// owning returns the role for --registry=crd, in the namespace of the DNSRecords only.
 func owning(p *configure.Options, namespace string) Role {
 	group, resource := p.OwnerResource().Group, p.OwnerResource().Resource
 	role := Role{Name: "signpost-dns-registry", Namespace: cmp.Or(p.Registry.CRDNamespace, namespace), Why: "--registry=crd"}
@@ -115,8 +115,7 @@ func owning(p *configure.Options, namespace string) Role {
 	return role
 }
 
-// remembering returns the role for what was deleted and approved, which counts after a restart,
-// too: in the namespace of the process.
+// remembering returns the role for stored budgets and approvals, in the namespace of the process.
 func remembering(p *configure.Options, namespace string) Role {
 	const resource, without = "configmaps", "the process counts deletions for itself, and has forgotten them after a restart"
 	role := Role{Name: "signpost-dns-budget", Namespace: namespace, Why: "What was deleted and approved, which counts after a restart, too"}

@@ -1,13 +1,11 @@
-// Package rbac says which rights in the cluster the roles of a process need, and writes them as
-// roles of Kubernetes. It has no lists of its own: [Destination] and [Controllers] ask the tables
-// that these roles fill and the controllers for their rights, and [DNS] asks the sources.
+// Package rbac determines the rights that the roles of a process need in the cluster, and writes
+// them as Kubernetes roles. The rights come from the tables and controllers ([Destination],
+// [Controllers]) and from the sources ([DNS]), so nothing is listed by hand.
 //
-// `signpost rbac` prints the roles of signpost dns for the flags that it gets, deploy/rbac has
-// those for everything, and `signpost check` asks an API server whether they are granted.
-//
-// Read it in this order: rbac.go, add.go, roles.go, dns.go.
+// `signpost rbac` prints the roles of signpost dns for its flags, deploy/rbac has those of all
+// roles, and `signpost check` asks an API server whether they are granted.
 //
 // # Concurrency
 //
-// Everything here is pure.
+// All functions are pure.
 package rbac

@@ -9,24 +9,24 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Role is a Role of Kubernetes or, without a namespace, a ClusterRole.
+// Role is a Kubernetes Role or, without a namespace, a ClusterRole.
 type Role struct {
 	Name, Namespace string
-	// Why says what it is for; it may be empty.
+	// Why is its purpose; it may be empty.
 	Why   string
 	Rules []Rule
 }
 
-// Rule is a rule of a role: what may be done with a resource.
+// Rule is a rule of a role: verbs for a resource.
 type Rule struct {
-	// Why says what it is for, such as the sources that need it.
+	// Why is its purpose, such as the sources that need it.
 	Why             []string
 	Group, Resource string
-	// Object is the only object that it is about; empty is all.
+	// Object is the only object of the rule; empty means all.
 	Object string
 	Verbs  []string
-	// Without says what happens where the right is missing, as a clause without a full stop. If it
-	// is empty, something that was asked for doesn't work.
+	// Without says what happens without the right, as a clause without a full stop. If it is empty, a
+	// configured feature fails.
 	Without string
 }
 
@@ -60,7 +60,7 @@ func Bindings(roles []Role, account types.NamespacedName) string {
 	return strings.Join(documents, "---\n")
 }
 
-// head returns the beginning of an object with the name and the namespace of a role.
+// head returns the beginning of an object with the name and namespace of a role.
 func (r Role) head(kind string) string {
 	head := fmt.Sprintf("apiVersion: %s/v1\nkind: %s\nmetadata:\n  name: %s\n", group, kind, text(r.Name))
 	if r.Namespace != "" {
@@ -88,10 +88,10 @@ func (r Role) yaml() string {
 	return b.String()
 }
 
-// plain matches what is itself in YAML: no number, no list, no comment.
+// plain matches strings that need no quotes in YAML.
 var plain = regexp.MustCompile(`^[a-z][a-z0-9]*([./-][a-z0-9]+)*$`)
 
-// text returns a string in YAML. Kinds, namespaces and names are what the user wrote.
+// text returns a string in YAML. Kinds, namespaces and names are user input.
 func text(s string) string {
 	switch s {
 	case "true", "false", "null", "yes", "no", "on", "off", "y", "n":

@@ -11,14 +11,14 @@ import (
 	"github.com/signpostd/signpost/kube/linked"
 )
 
-// Needed are the rights that one role of a process needs.
+// Needed are the rights of one role of a process.
 type Needed struct {
-	// Section is the role, as the config file calls it.
+	// Section is the role's section in the config file.
 	Section string
 	Roles   []Role
 }
 
-// All returns what the roles of a config need that run, each for itself. Account is as for [DNS].
+// All returns the rights of each running role of a config. account is as for [DNS].
 func All(c settings.Config, account types.NamespacedName) []Needed {
 	var all []Needed
 	if c.RunsDestination {
@@ -33,7 +33,7 @@ func All(c settings.Config, account types.NamespacedName) []Needed {
 	return all
 }
 
-// absent is what happens without the right to read a kind that a cluster may lack.
+// absent is the consequence of a missing right to read an optional kind.
 const absent = "objects of this kind are taken to be absent"
 
 // Destination returns the roles that the destination role of a config needs.
@@ -56,7 +56,7 @@ func Destination(c settings.Config) []Role {
 	if c.DestinationWrites() {
 		const without = "no EndpointSlices are written for ExternalWorkloads; serving doesn't need it"
 		writing := Role{Name: "signpost-destination-writer", Why: "Writing EndpointSlices of ExternalWorkloads: without this, everything is served all the same"}
-		// What it reads is served, too, so that the first role has it.
+		// The rules for reading serve too, so they are in the first role.
 		for _, rule := range writes(controllers.ExternalWorkloads) {
 			rule.Without, rule.Why = cmp.Or(rule.Without, without), nil
 			writing.allow(rule)
@@ -89,7 +89,7 @@ func Controllers(c settings.Config) []Role {
 	return roles
 }
 
-// writes returns the rules for what a controller does beside reading.
+// writes returns the rules of a controller except those for reading.
 func writes(name controllers.Name) []Rule {
 	var rules []Rule
 	for _, right := range controllers.Rights(name) {

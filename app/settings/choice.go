@@ -8,17 +8,17 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// The output formats of commands.
+// Output formats of commands.
 const (
 	OutputText  = "text"
 	OutputTable = "table"
 	OutputJSON  = "json"
 )
 
-// Choice returns the value of a flag that has to be one of the allowed strings.
+// Choice returns the value of a flag with a fixed list of values.
 func Choice(target *string, allowed ...string) pflag.Value { return &choiceValue{target, allowed} }
 
-// choiceValue is a value of a flag that has no place in a config file.
+// choiceValue is a flag value that can't be in a config file.
 type choiceValue struct {
 	target  *string
 	allowed []string

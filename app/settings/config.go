@@ -11,21 +11,20 @@ import (
 	"github.com/signpostd/signpost/kube"
 )
 
-// Config is what a process runs with, whether a config file or flags said so.
+// Config is the configuration of a process, from a config file or from flags.
 type Config struct {
 	Process     Process
 	Destination Destination
 	Controllers Controllers
 	DNS         DNS
-	// RunsDestination, RunsControllers and RunsDNS say which roles run. The settings of the
-	// others don't matter.
+	// RunsDestination, RunsControllers and RunsDNS enable roles. The settings of other roles are
+	// ignored.
 	RunsDestination, RunsControllers, RunsDNS bool
-	// MetricsFlag is the flag for the address of the admin server, if that isn't
-	// metrics-addr.
+	// MetricsFlag is the flag for the address of the admin server, if that isn't metrics-addr.
 	MetricsFlag string
-	// server overrides the address of the API server that the kubeconfig has.
+	// server overrides the API server's address of the kubeconfig.
 	server string
-	// Remarks are about settings that are not used as given. They are to be logged.
+	// Remarks are about settings that are not used as given. They must be logged.
 	Remarks []Remark
 }
 
@@ -34,7 +33,7 @@ func Default() Config {
 	return Config{Process: defaultProcess(), Destination: defaultDestination(), Controllers: defaultControllers(), DNS: defaultDNS()}
 }
 
-// Sections returns those that matter: the process, and the roles that run.
+// Sections returns the sections in use: the process, and the roles that run.
 func (c *Config) Sections() []Section {
 	parts := []Section{&c.Process}
 	if c.RunsDestination {
@@ -49,7 +48,7 @@ func (c *Config) Sections() []Section {
 	return parts
 }
 
-// Settings returns those of all sections that matter.
+// Settings returns the settings of all sections in use.
 func (c *Config) Settings() []Setting {
 	var all []Setting
 	for _, part := range c.Sections() {
@@ -58,11 +57,10 @@ func (c *Config) Settings() []Setting {
 	return all
 }
 
-// Server is the URL of the API server that counts instead of that of the kubeconfig; empty for none.
+// Server returns the URL that overrides the API server of the kubeconfig; empty for none.
 func (c *Config) Server() string { return c.server }
 
-// RESTConfig says where the API server is and how to log in to it, for clients of a role, which
-// the API server is told.
+// RESTConfig returns the connection to the API server, with the role in the User-Agent.
 func (c *Config) RESTConfig(role string) (*rest.Config, error) {
 	cfg, err := kube.LoadConfig(c.Process.Kubeconfig, version.UserAgent(role))
 	if err == nil && c.server != "" {
@@ -87,12 +85,12 @@ func (c *Config) Roles() []string {
 }
 
 // DestinationWrites reports whether the destination role writes EndpointSlices for
-// ExternalWorkloads. It leaves that to the controllers role if that role runs and does it.
+// ExternalWorkloads. If the controllers role runs and does it, it doesn't.
 func (c *Config) DestinationWrites() bool {
 	return c.RunsDestination && c.Destination.writes() && !(c.RunsControllers && c.Controllers.runs(controllers.ExternalWorkloads))
 }
 
-// NeedsCluster reports whether anything that runs reads from a cluster or writes to it.
+// NeedsCluster reports whether a running role reads from a cluster or writes to it.
 func (c *Config) NeedsCluster() bool {
 	if c.RunsDestination || c.RunsControllers || (c.RunsDNS && c.DNS.Leader.Elect) {
 		return true

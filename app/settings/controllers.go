@@ -12,14 +12,13 @@ import (
 	"github.com/signpostd/signpost/internal/nearest"
 )
 
-// Controllers is the settings of the controllers role. Flags that the Kubernetes controller
-// manager also has are named as there (spec/endpoints.md §2).
+// Controllers is the settings of the controllers role. Flags of the Kubernetes controller manager
+// have its names (spec/endpoints.md §2).
 type Controllers struct {
-	// Controllers is the list as given; [Controllers.Names] says what it means.
+	// Controllers is the list as given; see [Controllers.Names].
 	Controllers []string
 	Leader      Leader
-	// KubeAPIQPS and KubeAPIBurst limit the requests that write; without KubeAPIQPS there is
-	// no limit.
+	// KubeAPIQPS and KubeAPIBurst limit the rate of writes; a KubeAPIQPS of zero means no limit.
 	KubeAPIQPS   float64
 	KubeAPIBurst int
 
@@ -28,7 +27,7 @@ type Controllers struct {
 	MaxEndpointsPerSlice, MirroringMaxEndpointsPerSubset int
 }
 
-// Loop is the settings that controllers have in common.
+// Loop is the common settings of controllers.
 type Loop struct {
 	Workers     int
 	BatchPeriod time.Duration
@@ -132,7 +131,7 @@ func checkNotNegative[T cmp.Ordered](flag string, value T) []problem {
 	return []problem{{flags: []string{flag}, reason: "must not be negative"}}
 }
 
-// otherNames are what the Kubernetes controller manager calls the controllers.
+// otherNames are the Kubernetes controller manager's names of the controllers.
 var otherNames = map[string]controllers.Name{
 	"endpoint":                           controllers.Endpoints,
 	"endpoints-controller":               controllers.Endpoints,
@@ -142,9 +141,9 @@ var otherNames = map[string]controllers.Name{
 	"endpointslice-mirroring-controller": controllers.Mirroring,
 }
 
-// Names returns the controllers to run. The rules are those of the controller manager: of
-// "name" and "-name", the first in the list counts; "*" is for controllers of which the list
-// has neither; the order doesn't matter otherwise.
+// Names returns the controllers to run, by the rules of the controller manager: of "name" and
+// "-name", the first in the list counts; "*" stands for all controllers that aren't listed;
+// otherwise the order doesn't matter.
 func (o *Controllers) Names() ([]controllers.Name, error) {
 	wanted := map[controllers.Name]bool{}
 	all := false

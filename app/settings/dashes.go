@@ -2,9 +2,9 @@ package settings
 
 import "strings"
 
-// TwoDashes returns the arguments with two dashes before every flag. takesValue reports
-// whether the next argument is the value of a flag that has no equals sign. Such a value is
-// left as it is, even if it begins with a dash.
+// TwoDashes returns the arguments with two dashes before every flag. takesValue reports whether a
+// flag without an equals sign takes the next argument as its value, which is then left unchanged,
+// even if it begins with a dash.
 func TwoDashes(args []string, takesValue func(name string) bool) []string {
 	normal := make([]string, 0, len(args))
 	for i := 0; i < len(args); i++ {

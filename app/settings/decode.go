@@ -17,25 +17,25 @@ import (
 )
 
 const (
-	// APIVersion is the apiVersion of a config file: the version of its fields.
+	// APIVersion is the apiVersion of a config file.
 	APIVersion = "signpost.dev/v1alpha1"
 	// Kind is the kind of a config file.
 	Kind = "Config"
 )
 
-// The sections of a config file that are about a role. A role runs when its section is there.
+// Sections of roles in a config file. A role runs if its section exists.
 const (
 	DestinationSection = "destination"
 	ControllersSection = "controllers"
 	DNSSection         = "dns"
 )
 
-// Decode reads the text of a config file. Its error has a line for each thing that is wrong
-// there: the file, which it calls name, the line, the field and the reason.
+// Decode parses a config file. Its error has a line for each fault, with the file, which it calls
+// name, the line, the field and the reason.
 func Decode(name string, text []byte) (Config, error) { return decode(name, text, nil) }
 
-// Check reads the text of a config file for what is wrong there, like [Decode]. A function finds what
-// else is wrong with a publisher; its error names flags.
+// Check parses a config file and returns its faults, like [Decode]. also finds further faults of a
+// publisher; its error names flags.
 func Check(name string, text []byte, also func(*configure.Options) error) error {
 	_, err := decode(name, text, also)
 	return err
@@ -76,29 +76,29 @@ func decode(name string, text []byte, also func(*configure.Options) error) (Conf
 	return c, nil
 }
 
-// configDecoder walks the nodes of a config file and sets the settings that it finds.
+// configDecoder walks the nodes of a config file and sets the settings.
 type configDecoder struct {
 	// name is that of the file.
 	name string
-	// settings are all that a file can have, by path.
+	// settings are all settings of a config file, by path.
 	settings map[string]Setting
-	// found has the key node of each field of the file, by path.
+	// found has the key node of each field in the file, by path.
 	found map[string]*yaml.Node
 	wrong []configError
-	// unset are the lines with environment variables that there aren't.
+	// unset are the lines with undefined environment variables.
 	unset map[int]bool
 }
 
-// configError is one thing that is wrong in the file.
+// configError is one fault of the file.
 type configError struct {
 	line         int
 	path, reason string
 }
 
-// nodeError is what is wrong somewhere within the value of a setting.
+// nodeError is a fault within the value of a setting.
 type nodeError struct {
 	node *yaml.Node
-	// field is the place in the value, such as [0].policy.
+	// field is the position in the value, such as [0].policy.
 	field, reason string
 }
 
@@ -109,7 +109,7 @@ func (d *configDecoder) fail(n *yaml.Node, path, format string, args ...any) {
 	d.wrong = append(d.wrong, configError{line: n.Line, path: path, reason: fmt.Sprintf(format, args...)})
 }
 
-// err joins all that is wrong, in the order of the file.
+// err joins all faults, in the order of the file.
 func (d *configDecoder) err() error {
 	slices.SortStableFunc(d.wrong, func(a, b configError) int { return a.line - b.line })
 	var errs []error
@@ -122,10 +122,10 @@ func (d *configDecoder) err() error {
 	return errors.Join(errs...)
 }
 
-// yamlLine matches how errors of the YAML library begin, with the line if it is known.
+// yamlLine matches the prefix of the YAML library's errors, with the line if it is known.
 var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
 
-// parse returns the mapping of a file, which has to be its only document.
+// parse returns the mapping of a file with a single document.
 func (d *configDecoder) parse(text []byte) (*yaml.Node, error) {
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	var document, second yaml.Node
@@ -152,15 +152,14 @@ func (d *configDecoder) parse(text []byte) (*yaml.Node, error) {
 	return root, nil
 }
 
-// variable matches a value that stands for an environment variable.
+// variable matches a reference to an environment variable.
 var variable = regexp.MustCompile(`^\$\{([A-Za-z_][A-Za-z0-9_]*)\}$`)
 
-// deepest is how many levels of a file are looked through for variables, more than any
-// setting has.
+// deepest limits the depth at which variables are replaced, more than any setting has.
 const deepest = 16
 
-// variables puts the values of environment variables in place of the values such as ${NAME}
-// within a node, so that a file needs no secrets in it.
+// variables replaces values such as ${NAME} below a node by environment variables, so that a file
+// needs no secrets in it.
 func (d *configDecoder) variables(n *yaml.Node, level int) {
 	if m := variable.FindStringSubmatch(n.Value); m != nil && n.Kind == yaml.ScalarNode {
 		value, ok := os.LookupEnv(m[1])
@@ -181,8 +180,8 @@ func (d *configDecoder) variables(n *yaml.Node, level int) {
 	}
 }
 
-// checkHeader checks the fields that say how to read the others, and reports whether these can be
-// read. They can if only a field is missing.
+// checkHeader checks the fields that identify the format, and reports whether the others can be
+// read. If only a field is missing, they can.
 func (d *configDecoder) checkHeader(root *yaml.Node) bool {
 	known := true
 	for _, h := range []struct{ field, want string }{{"apiVersion", APIVersion}, {"kind", Kind}} {
@@ -198,7 +197,7 @@ func (d *configDecoder) checkHeader(root *yaml.Node) bool {
 	return known
 }
 
-// child returns the value of a field, nil when there is none.
+// child returns the value of a field, or nil.
 func child(mapping *yaml.Node, field string) *yaml.Node {
 	for i := 0; i+1 < len(mapping.Content); i += 2 {
 		if mapping.Content[i].Value == field {
@@ -215,8 +214,7 @@ func resolveAlias(n *yaml.Node) *yaml.Node {
 	return n
 }
 
-// mapping sets everything in a mapping. The path ends in a dot; that of the whole file is
-// empty.
+// mapping sets everything in a mapping. The path ends with a dot; that of the whole file is empty.
 func (d *configDecoder) mapping(path string, n *yaml.Node) {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i], resolveAlias(n.Content[i+1])
@@ -289,8 +287,8 @@ func (d *configDecoder) fields(section string) []string {
 	return slices.Compact(names)
 }
 
-// checkSection fails with what is wrong with the values of a section, each at its field in
-// the file, and returns what is only to be remarked.
+// checkSection adds the faults of a section, each at its field in the file, and returns the
+// remarks.
 func (d *configDecoder) checkSection(o Section) []Remark {
 	paths := map[string]string{}
 	for _, s := range o.Settings() {
@@ -310,8 +308,8 @@ func (d *configDecoder) checkSection(o Section) []Remark {
 	return remarks
 }
 
-// failAt fails at the first of these settings that the file has. It has one: the defaults
-// alone are right.
+// failAt adds a fault at the first of these settings that the file has. One exists, because the
+// defaults alone are valid.
 func (d *configDecoder) failAt(flags []string, paths map[string]string, reason string) {
 	for _, flag := range flags {
 		path := paths[flag]

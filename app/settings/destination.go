@@ -17,13 +17,14 @@ const (
 	linkerdLease = "linkerd-destination-endpoint-write"
 )
 
-// Destination is the settings of the destination role (spec/destination.md §1.1), as they
-// were given. [Destination.Settled] replaces those that are tolerated but can't be used.
+// Destination is the settings of the destination role (spec/destination.md §1.1), as given.
+// [Destination.Settled] replaces tolerated values that can't be used.
 type Destination struct {
-	// Addr is where the gRPC server listens.
+	// Addr is the address of the gRPC server.
 	Addr                string
 	ControllerNamespace string
-	// LinkNamespace is the namespace of the Secrets that link clusters; empty is ControllerNamespace.
+	// LinkNamespace is the namespace of the Secrets that link clusters; empty means
+	// ControllerNamespace.
 	LinkNamespace          string
 	OutboundTransportMode  string
 	EnableH2Upgrade        bool
@@ -34,20 +35,20 @@ type Destination struct {
 	DefaultOpaquePorts     string
 	ExportQueueMetrics     bool
 	ExtEndpointZoneWeights bool
-	// MeshedHTTP2ClientParams is JSON; [ParseHTTP2Params] reads it.
+	// MeshedHTTP2ClientParams is JSON; see [ParseHTTP2Params].
 	MeshedHTTP2ClientParams string
 	// EndpointMetricsPerNode adds the node to the labels of the endpoint metrics.
 	EndpointMetricsPerNode bool
-	// ExternalWorkloadWriter makes the role write EndpointSlices for ExternalWorkloads, if it
-	// reads EndpointSlices.
+	// ExternalWorkloadWriter makes the role write EndpointSlices for ExternalWorkloads, if it reads
+	// EndpointSlices.
 	ExternalWorkloadWriter bool
-	// LinkedClustersThroughProxies allows kubeconfigs of linked clusters to name a proxy, or a
-	// server with a path in its URL.
+	// LinkedClustersThroughProxies allows kubeconfigs of linked clusters to use a proxy, or a server
+	// URL with a path.
 	LinkedClustersThroughProxies bool
 	// Leader is the election of that writer. If it names no namespace, the Lease is in the
 	// ControllerNamespace.
 	Leader Leader
-	// Limits bound what clients can make the server hold.
+	// Limits limit the resources that clients can use.
 	Limits destination.Limits
 	// StreamQueueCapacity has no effect.
 	StreamQueueCapacity int
@@ -69,8 +70,8 @@ func defaultDestination() Destination {
 	}
 }
 
-// ForceOpaqueTransport reports whether all traffic to meshed pods goes to the inbound port
-// of their proxy.
+// ForceOpaqueTransport reports whether all traffic to meshed pods goes to the inbound port of their
+// proxy.
 func (o *Destination) ForceOpaqueTransport() bool {
 	return o.OutboundTransportMode == modeTransportHeader
 }
@@ -117,7 +118,7 @@ func (o *Destination) otherSettings() []Setting {
 	}
 }
 
-// Settled returns the settings with usable values in place of those that are only tolerated.
+// Settled returns the settings with usable values instead of tolerated ones.
 func (o Destination) Settled() Destination {
 	if o.OutboundTransportMode != modeTransportHeader {
 		o.OutboundTransportMode = modeTransparent

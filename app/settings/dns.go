@@ -13,16 +13,16 @@ import (
 type DNS struct {
 	Publishers []*configure.Options
 	Leader     Leader
-	// also checks a publisher as it is read, unless it is nil: see [Check].
+	// also, unless nil, checks a publisher as it is read: see [Check].
 	also func(*configure.Options) error
 }
 
-// DefaultDNSLease is the name of the Lease of the role dns by default. Releases of the chart whose name
-// isn't that of the chart have one of their own.
+// DefaultDNSLease is the default Lease of the role dns. A release of the chart with another name
+// has its own Lease.
 const DefaultDNSLease = "signpost-dns"
 
-// defaultDNS is for config files. On the command line there is no election by default,
-// because whoever ran a single ExternalDNS gave it no rights to Leases.
+// defaultDNS returns the defaults of config files. On the command line there is no election by
+// default, because the user of a single ExternalDNS has granted no rights to Leases.
 func defaultDNS() DNS {
 	return DNS{Leader: defaultLeader(DefaultDNSLease, "kube-system")}
 }
@@ -36,7 +36,7 @@ func (o *DNS) Settings() []Setting {
 // validate implements [Section]. Publishers are checked when they are read.
 func (o *DNS) validate() []problem { return o.Leader.validate() }
 
-// textFormat is the format of the log with the names of ExternalDNS: text or json.
+// textFormat is the format of the log with ExternalDNS' names: text or json.
 type textFormat struct{ target *string }
 
 func (v textFormat) String() string {
@@ -60,9 +60,9 @@ func (v textFormat) Set(s string) error {
 	return nil
 }
 
-// NamespacesOf returns the namespaces that the process reads of each kind of objects; nil if it reads all of
-// all kinds. A kind with an empty list is read in all namespaces. The process must read no others, because
-// it may have no right to.
+// NamespacesOf returns the namespaces in which the process reads each kind of objects; nil if it
+// reads all of all kinds. A kind with an empty list is read in all namespaces. The process must
+// read no others, because it may lack the right to.
 func (c *Config) NamespacesOf() map[schema.GroupResource][]string {
 	if c.RunsDestination || c.RunsControllers || !c.RunsDNS {
 		return nil
@@ -70,7 +70,7 @@ func (c *Config) NamespacesOf() map[schema.GroupResource][]string {
 	return namespacesOf(c.DNS.Publishers)
 }
 
-// namespacesOf returns the namespaces in which any of the publishers reads each kind of objects.
+// namespacesOf returns the namespaces in which any publisher reads each kind of objects.
 func namespacesOf(publishers []*configure.Options) map[schema.GroupResource][]string {
 	of := map[schema.GroupResource][]string{}
 	for _, p := range publishers {

@@ -12,21 +12,21 @@ import (
 
 // DNSFlags holds the values of the flags of `signpost dns` and `signpost plan`.
 type DNSFlags struct {
-	// Config is what the flags say about the process. Its only publisher is Publisher.
+	// Config is the config from the flags. Its only publisher is Publisher.
 	Config    Config
 	Publisher *configure.Options
-	// Timeout is how long --once or `signpost plan` may take.
+	// Timeout limits --once and `signpost plan`.
 	Timeout time.Duration
-	// Said is what was said of flags while they were parsed, to be logged.
+	// Said are pflag's messages from parsing, to be logged.
 	Said []string
-	// PrintVersion is true when only the version is asked for.
+	// PrintVersion prints the version only.
 	PrintVersion bool
-	// These have no effect: one request reads all objects of a kind, and doesn't end.
+	// These have no effect, because one request reads all objects of a kind, and doesn't end.
 	requestTimeout, oldTimeout time.Duration
 	qps, burst                 int
 }
 
-// NewDNSFlags returns the defaults of the flags.
+// NewDNSFlags returns the flags with their defaults.
 func NewDNSFlags() *DNSFlags {
 	c := &DNSFlags{
 		Config: Default(), Publisher: configure.New(), Timeout: 2 * time.Minute, requestTimeout: 30 * time.Second, oldTimeout: 30 * time.Second, qps: 5, burst: 10,

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// wanted says what the values of flags have to be, by the names that pflag gives the types.
+// wanted describes the valid values of flags, by pflag's type name.
 var wanted = map[string]string{
 	"bool":     "must be true or false",
 	"int":      "must be a whole number",
@@ -23,7 +23,7 @@ func wantedOf(f *pflag.Flag) string {
 	return cmp.Or(wanted[f.Value.Type()], "must be a string")
 }
 
-// ReasonOf returns what is wrong with the value that a flag was given.
+// ReasonOf returns what is wrong with the value of a flag.
 func ReasonOf(invalid *pflag.InvalidValueError) error {
 	if reason, ok := wanted[invalid.GetFlag().Value.Type()]; ok {
 		return errors.New(reason)

@@ -28,8 +28,8 @@ func (o *Destination) checkHTTP2Params() []problem {
 	return nil
 }
 
-// ParseHTTP2Params reads the value of --meshed-http2-client-params. It is the JSON of the
-// generated Go struct, not that of protobuf. For an empty text the result is nil.
+// ParseHTTP2Params parses --meshed-http2-client-params: the JSON of the generated Go struct, not
+// that of protobuf. An empty text gives nil.
 func ParseHTTP2Params(text string) (*pb.Http2ClientParams, error) {
 	if text == "" {
 		return nil, nil

@@ -30,17 +30,17 @@ func defaultLeader(name, namespace string) Leader {
 	}
 }
 
-// kubernetesLease is how long the Lease of kube-controller-manager lasts: whoever replaces its controllers takes no longer
-// to be replaced itself.
+// kubernetesLease is the Lease duration of kube-controller-manager. Failover of our replacements
+// takes no longer.
 const kubernetesLease = 15 * time.Second
 
-// lasting returns the settings with another duration of the Lease.
+// lasting returns the settings with another Lease duration.
 func (o Leader) lasting(d time.Duration) Leader {
 	o.LeaseDuration = d
 	return o
 }
 
-// settings returns the settings of a role that are in this section of the config file.
+// settings returns the settings for this section of the config file.
 func (o *Leader) settings(section, namespaceUsage string) []Setting {
 	at := section + ".leaderElection."
 	return []Setting{
@@ -53,7 +53,7 @@ func (o *Leader) settings(section, namespaceUsage string) []Setting {
 	}
 }
 
-// validate returns what is wrong. It finds whatever [leader.Config.Validate] would refuse.
+// validate returns all faults, including those that [leader.Config.Validate] would return.
 func (o *Leader) validate() []problem {
 	if !o.Elect {
 		return nil

@@ -2,7 +2,7 @@ package settings
 
 import "strings"
 
-// Leaves returns the errors that were joined into err, also those in joined errors.
+// Leaves returns the errors that are joined in err, recursively.
 func Leaves(err error) []error {
 	if err == nil {
 		return nil

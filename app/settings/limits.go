@@ -8,8 +8,8 @@ import (
 	"github.com/signpostd/signpost/destination"
 )
 
-// smallestRequest is the least size of requests and headers that can be set. What a proxy sends
-// fits.
+// smallestRequest is the minimum setting of request and header sizes, in bytes. Requests of a proxy
+// fit.
 const smallestRequest = 4 << 10
 
 // limitSettings are the limits of the gRPC server.
@@ -30,7 +30,7 @@ func limitSettings(o *destination.Limits) []Setting {
 	}
 }
 
-// checkLimits returns the limits that nobody could be served with.
+// checkLimits returns the limits with which no client could be served.
 func checkLimits(o destination.Limits) []problem {
 	var found []problem
 	for _, n := range []struct {

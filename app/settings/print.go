@@ -11,8 +11,8 @@ import (
 	"github.com/signpostd/signpost/dns/configure"
 )
 
-// Print returns a config as a config file, with all defaults that count. Secrets are replaced by
-// stars, also the user and the password in a URL.
+// Print returns a config as a config file, with all effective defaults. Secrets, and user and
+// password in a URL, are replaced by stars.
 func Print(c Config) (string, error) {
 	file := &yaml.Node{Kind: yaml.MappingNode}
 	put(file, []string{"apiVersion"}, scalar("!!str", APIVersion))
@@ -35,7 +35,7 @@ func Print(c Config) (string, error) {
 	return b.String(), nil
 }
 
-// put sets a field of a mapping, and makes the mappings on the way.
+// put sets a field of a mapping, and creates the mappings on the path.
 func put(mapping *yaml.Node, path []string, value *yaml.Node) {
 	for i := 0; i+1 < len(mapping.Content); i += 2 {
 		if mapping.Content[i].Value == path[0] {
@@ -55,7 +55,7 @@ func scalar(tag, value string) *yaml.Node {
 	return &yaml.Node{Kind: yaml.ScalarNode, Tag: tag, Value: value}
 }
 
-// nodeOf returns a value as the config file has it; nil for one that it leaves out.
+// nodeOf returns a value in the form of the config file; nil for one that is left out.
 func nodeOf(v settingValue, c *Config) (*yaml.Node, error) {
 	switch v := v.(type) {
 	case boolValue:
@@ -94,10 +94,10 @@ func sequence(values []string) *yaml.Node {
 	return list
 }
 
-// first are the fields of a publisher that say most of it.
+// first are the most important fields of a publisher.
 var first = []string{"source", "provider", "policy", "registry", "txt-owner-id"}
 
-// publisherNode returns a publisher: its name, what says most of it, and the rest by name.
+// publisherNode returns a publisher: its name, the most important fields, and the rest by name.
 func publisherNode(p *configure.Options) *yaml.Node {
 	node := &yaml.Node{Kind: yaml.MappingNode}
 	if p.Name != "" {
@@ -121,7 +121,7 @@ func publisherNode(p *configure.Options) *yaml.Node {
 	return node
 }
 
-// tagOf returns what YAML calls the type of a flag.
+// tagOf returns the YAML type of a flag.
 func tagOf(flagType string) string {
 	switch flagType {
 	case "bool":

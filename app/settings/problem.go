@@ -7,23 +7,23 @@ import (
 	"regexp"
 )
 
-// severity says what happens to a value that is not right.
+// severity says what happens to an invalid value.
 type severity int
 
 const (
-	// refused stops the start.
+	// refused prevents the start.
 	refused severity = iota
-	// refusedInFile stops the start if the value is in a config file. On the command line the
-	// value is tolerated, as by the program that the command replaces.
+	// refusedInFile prevents the start if the value is in a config file. On the command line the value
+	// is tolerated, as by the program that the command replaces.
 	refusedInFile
-	// remarked makes a line in the log.
+	// remarked is logged.
 	remarked
 )
 
-// problem is a setting that can't be used as it is.
+// problem is a setting that can't be used as given.
 type problem struct {
 	severity severity
-	// flags are those of the settings that the problem is about. Messages name the first.
+	// flags are the settings of the problem. Messages name the first.
 	flags []string
 	// reason says what is wrong and what is allowed. It names settings as {flag}.
 	reason string
@@ -34,7 +34,7 @@ type problem struct {
 // reference matches a setting in a reason.
 var reference = regexp.MustCompile(`\{([a-z0-9-]+)\}`)
 
-// describe returns the reason, in which name has named the settings.
+// describe returns the reason with the names of settings that name returns.
 func (p problem) describe(name func(flag string) string) string {
 	return reference.ReplaceAllStringFunc(p.reason, func(s string) string { return name(s[1 : len(s)-1]) })
 }
@@ -45,15 +45,15 @@ type Remark struct {
 	setting, value, reason, instead string
 }
 
-// LogRemarks writes a line to the log for each remark.
+// LogRemarks logs remarks, one line each.
 func LogRemarks(log *slog.Logger, remarks []Remark) {
 	for _, r := range remarks {
 		log.Warn("Setting is not used as given", "setting", r.setting, "value", r.value, "reason", r.reason, "instead", r.instead)
 	}
 }
 
-// CheckFlags returns what is to be remarked about the settings of a command line. Its error
-// has a line for each value that is refused.
+// CheckFlags returns the remarks about the settings of a command line. Its error has a line for
+// each refused value.
 func CheckFlags(sections ...Section) ([]Remark, error) {
 	var errs []error
 	var remarks []Remark

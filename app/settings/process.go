@@ -11,21 +11,23 @@ import (
 	"github.com/signpostd/signpost/internal/tracing"
 )
 
-// Process is the settings that do not depend on the roles of the process.
+// Process is the settings that are independent of the roles.
 type Process struct {
-	// Kubeconfig is a path. If it is empty, the rules of client-go find one.
+	// Kubeconfig is a path. If it is empty, the rules of client-go apply.
 	Kubeconfig          string
 	LogLevel, LogFormat string
-	// MetricsAddr is where the admin server listens.
+	// MetricsAddr is the address of the admin server.
 	MetricsAddr string
 	EnablePProf bool
-	// InspectAddr is where the inspection API and the page are served; empty for the admin server.
+	// InspectAddr is the address of the inspection API and the page; empty means that of the admin
+	// server.
 	InspectAddr string
 	// TrustLoopback lets clients on the loopback interface read the inspection API without a token.
 	TrustLoopback bool
 	// ShutdownGrace is how long open streams and loops may take to end.
 	ShutdownGrace time.Duration
-	// TraceCollector is where spans go, as [tracing.ParseCollector] takes it; empty for nowhere.
+	// TraceCollector is the address for spans, in the form of [tracing.ParseCollector]; empty for
+	// none.
 	TraceCollector string
 }
 
@@ -54,16 +56,16 @@ func (o *Process) Settings() []Setting {
 	}
 }
 
-// inspectUsage is that of the flag --inspect-addr, which all roles have.
+// inspectUsage is the usage of --inspect-addr, which all roles have.
 const inspectUsage = "`address` to serve the inspection API and the page on, such as 127.0.0.1:9997, apart from the metrics and probes; empty to serve all on one address"
 
-// trustUsage is that of the flag --inspect-trust-loopback, which all roles have.
+// trustUsage is the usage of --inspect-trust-loopback, which all roles have.
 const trustUsage = "let clients that connect from 127.0.0.1 or ::1, such as kubectl port-forward, read the inspection API without a token; false if a proxy beside the process connects from there"
 
-// traceUsage is that of the flag --trace-collector, which all roles have.
+// traceUsage is the usage of --trace-collector, which all roles have.
 const traceUsage = "`address` (HOST:PORT, or https://HOST:PORT for TLS) of an OpenTelemetry collector to send traces to, by OTLP over gRPC; empty for no traces"
 
-// formatValue is the format of the log. The name that ExternalDNS has for one means the same here.
+// formatValue is the format of the log. ExternalDNS' name for a format is accepted too.
 type formatValue struct{ textValue }
 
 // Set implements pflag.Value.
@@ -81,7 +83,7 @@ func (v formatValue) decode(n *yaml.Node) error {
 	return v.Set(*v.target)
 }
 
-// Overrides returns the settings that may be given beside a config file, as flags of `signpost run`.
+// Overrides returns the settings that can be given as flags of `signpost run` beside a config file.
 func (o *Process) Overrides() []Setting {
 	return slices.DeleteFunc(o.Settings(), func(s Setting) bool {
 		return !slices.Contains([]string{"kubeconfig", "log-level", "log-format"}, s.Flag)
@@ -114,7 +116,7 @@ func (o *Process) validate() []problem {
 	return found
 }
 
-// Collector returns where traces go; empty for nowhere, also for an address that can't be used.
+// Collector returns the address for traces; empty for none or for an invalid one.
 func (o *Process) Collector() string {
 	if _, err := tracing.ParseCollector(o.TraceCollector); err != nil {
 		return ""

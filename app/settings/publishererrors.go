@@ -8,31 +8,31 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// publisherFields is what a publisher of a config file has, for finding the place of an error.
+// publisherFields are the fields of a publisher in a config file, to find the position of an error.
 type publisherFields struct {
 	// whole is the publisher.
 	whole *yaml.Node
-	// values are those of its fields, and bad the ones of which something is known to be wrong.
+	// values are those of its fields. bad are the fields that are known to be invalid.
 	values map[string]*yaml.Node
 	bad    map[*yaml.Node]bool
 }
 
-// wrong remembers that something is known to be wrong with some values.
+// wrong notes that some values are invalid.
 func (f *publisherFields) wrong(errs []*nodeError) {
 	for _, e := range errs {
 		f.bad[e.node] = true
 	}
 }
 
-// mention matches a flag in an error, and mentioned one at its beginning, with the value it was given.
+// mention matches a flag in an error, and mentioned one at its beginning, with its value.
 var (
 	mention   = regexp.MustCompile(`--([a-z0-9][a-z0-9-]*)`)
 	mentioned = regexp.MustCompile(`^--([a-z0-9][a-z0-9-]*)(?:=(\S*?))?: `)
 )
 
-// locate turns errors about flags into errors about the fields of these names, at their lines: the
-// first field that an error mentions and that is there. It leaves out errors about fields of which
-// something is known to be wrong, because what follows from that helps nobody.
+// locate converts errors about flags into errors about the fields of these names, at their lines:
+// the first existing field that an error mentions. Errors about fields known to be invalid are
+// dropped, because they are consequences.
 func (f *publisherFields) locate(flags *pflag.FlagSet, errs []error) []*nodeError {
 	var found []*nodeError
 	for _, err := range errs {
@@ -78,7 +78,7 @@ func (f *publisherFields) locateOne(flags *pflag.FlagSet, text string) *nodeErro
 	return e
 }
 
-// itemOf returns the item of a list that has a value, or the node itself.
+// itemOf returns the item of a list with a value, or the node itself.
 func itemOf(n *yaml.Node, value string) *yaml.Node {
 	if n.Kind == yaml.SequenceNode {
 		for _, item := range n.Content {

@@ -63,8 +63,8 @@ func (v *publishersValue) decode(n *yaml.Node) error {
 	return errors.Join(append(errs, rivals(v.target.Publishers, n))...)
 }
 
-// rivals returns an error for each publisher of a list that would delete the records of one
-// before it.
+// rivals returns an error for each publisher of a list that would delete the records of an earlier
+// one.
 func rivals(publishers []*configure.Options, list *yaml.Node) error {
 	var errs []error
 	for i, o := range publishers {
@@ -81,8 +81,8 @@ func rivals(publishers []*configure.Options, list *yaml.Node) error {
 	return errors.Join(errs...)
 }
 
-// decodePublisher reads a publisher. Its fields have the names of flags. Also, unless it is nil, checks
-// one with which nothing is wrong so far.
+// decodePublisher parses a publisher, whose fields have the names of flags. also, unless nil,
+// checks a publisher without faults so far.
 func decodePublisher(n *yaml.Node, also func(*configure.Options) error) (*configure.Options, []*nodeError) {
 	if n.Kind != yaml.MappingNode {
 		return nil, []*nodeError{{node: n, reason: "must be a mapping, not " + describeNode(n)}}

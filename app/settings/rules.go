@@ -51,7 +51,7 @@ func setRule(flags *pflag.FlagSet, n *yaml.Node) error {
 	return flags.Set(rulesField, r.String())
 }
 
-// ruleFields says what the fields of a rule have to be.
+// ruleFields describes the values of a rule's fields.
 var ruleFields = map[string]string{
 	"domains": "a list of domains", "namespace": "the name of a namespace", "selector": "a label selector such as team=a", "all": "true", "clusterScoped": "true",
 }

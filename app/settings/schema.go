@@ -16,19 +16,19 @@ import (
 type object = map[string]any
 
 const (
-	// schemaDialect is the version of JSON Schema, and schemaID what this schema is called.
+	// schemaDialect is the version of JSON Schema, and schemaID the ID of this schema.
 	schemaDialect = "https://json-schema.org/draft/2020-12/schema"
 	schemaID      = "https://signpost.dev/schemas/config/v1alpha1.json"
-	// durationPattern matches what time.ParseDuration takes.
+	// durationPattern matches the syntax of time.ParseDuration.
 	durationPattern = `^[-+]?(0|(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$`
 )
 
-// variableRef stands for a value that is an environment variable.
+// variableRef refers to the schema of an environment variable.
 var variableRef = object{"$ref": "#/$defs/variable"}
 
-// Schema returns the JSON Schema (draft 2020-12) of the config file, for editors and for CI. A file
-// that Decode takes is valid by it, unless it has the name of a level in capitals. It doesn't say what depends on several fields or on the
-// environment, which Decode also checks.
+// Schema returns the JSON Schema (draft 2020-12) of the config file, for editors and CI. It accepts
+// all files that Decode accepts, except log levels in capitals. Conditions on several fields or on
+// the environment, which Decode also checks, aren't in it.
 func Schema() ([]byte, error) {
 	c := Default()
 	root := object{
@@ -57,8 +57,8 @@ func Schema() ([]byte, error) {
 	return append(text, '\n'), nil
 }
 
-// describe adds the schema of a setting to that of a mapping, and the mappings on the way. A mapping
-// may be empty, as in "controllers:".
+// describe adds the schema of a setting to that of a mapping, and creates the mappings on the path.
+// A mapping may be empty, as in "controllers:".
 func describe(mapping object, path []string, s Setting) {
 	properties := mapping["properties"].(object)
 	if len(path) == 1 {
@@ -73,8 +73,7 @@ func describe(mapping object, path []string, s Setting) {
 	describe(inner, path[1:], s)
 }
 
-// settingSchema returns the schema of a setting, with what its value has to be, its default and its
-// meaning.
+// settingSchema returns the schema of a setting: its type, its default and its meaning.
 func settingSchema(s Setting) object {
 	schema := valueSchema(s)
 	_, usage := pflag.UnquoteUsage(&pflag.Flag{Usage: s.Usage, Value: s.Value})
@@ -127,8 +126,8 @@ func publisherSchema() object {
 	return object{"type": "object", "additionalProperties": false, "required": []string{"source", "provider", "policy"}, "properties": properties}
 }
 
-// flagSchema returns the schema of a field that is a flag elsewhere. Its value is the text of a flag, so
-// that YAML may take it for something else.
+// flagSchema returns the schema of a field that is also a flag. Its value is the text of a flag,
+// which YAML may parse as another type.
 func flagSchema(f *pflag.Flag, choices []string) object {
 	_, usage := pflag.UnquoteUsage(f)
 	schema := object{"description": usage}
@@ -170,7 +169,7 @@ func scalarSchema(flagType string) object {
 	}
 }
 
-// choicesOf are the values that a setting of the process or of a role may have; nil for any.
+// choicesOf returns the allowed values of a setting of the process or a role; nil means any.
 func choicesOf(flag string) []string {
 	switch flag {
 	case "log-level":

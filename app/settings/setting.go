@@ -10,15 +10,14 @@ import (
 	"github.com/signpostd/signpost/internal/flaggroup"
 )
 
-// Setting is one thing that can be set, by a flag and in the config file.
+// Setting is one setting, as a flag and as a field of the config file.
 type Setting struct {
-	// Flag is the name of the flag, without dashes, and Path that of the field in the config
-	// file. A setting without a Flag is for config files only.
+	// Flag is the name of the flag, without dashes. Path is that of the field in the config file. A
+	// setting without a Flag is for config files only.
 	Flag, Path string
-	// Value is where the setting is kept.
+	// Value stores the setting.
 	Value settingValue
-	// Usage says what the setting is for. As in the usage of a flag, a word in backquotes
-	// names the value.
+	// Usage describes the setting. As in the usage of a flag, a word in backquotes names the value.
 	Usage string
 }
 
@@ -26,26 +25,25 @@ type Setting struct {
 type Section interface {
 	// Settings returns all settings of the section, in the order of the reference.
 	Settings() []Setting
-	// validate returns what is wrong with the values.
+	// validate returns the faults of the values.
 	validate() []problem
 }
 
-// settingValue is a value that a flag or a node of a config file can set. Its String is
-// what the flag would be given.
+// settingValue is a value that a flag or a node of a config file can set. Its String has the form
+// of the flag.
 type settingValue interface {
 	pflag.Value
-	// decode sets the value from a YAML node. The node has to have the type of the value.
+	// decode sets the value from a YAML node, which must have the type of the value.
 	decode(n *yaml.Node) error
 }
 
-// The headings of flags in --help that several roles have.
+// Headings of flags of several roles in --help.
 const (
 	headingProcess = "Process"
 	headingLeader  = "Leader election"
 )
 
-// heading returns what a flag is listed under in --help: the part of the config file that its field
-// is in.
+// heading returns the heading of a flag in --help: the part of the config file with its field.
 func heading(path string) string {
 	parts := strings.Split(path, ".")
 	switch {
@@ -61,7 +59,7 @@ func heading(path string) string {
 	return headingProcess
 }
 
-// AddFlags defines a flag for each setting. Its default is what is set now.
+// AddFlags defines a flag for each setting, with its current value as the default.
 func AddFlags(flags *pflag.FlagSet, settings []Setting) {
 	for _, s := range settings {
 		f := flags.VarPF(s.Value, s.Flag, "", s.Usage)

@@ -2,7 +2,7 @@ package settings
 
 import "fmt"
 
-// UsageError is an error in what was asked for. Any other error came up in doing it.
+// UsageError is an error in the user's input, as opposed to a failure.
 type UsageError struct {
 	err error
 }
@@ -13,10 +13,10 @@ func (e *UsageError) Error() string { return e.err.Error() }
 // Unwrap returns the error that was marked.
 func (e *UsageError) Unwrap() error { return e.err }
 
-// AsUsage makes a UsageError of an error.
+// AsUsage marks an error as a UsageError.
 func AsUsage(err error) error { return &UsageError{err} }
 
-// Usagef makes a UsageError of what fmt.Errorf returns.
+// Usagef returns fmt.Errorf's error as a UsageError.
 func Usagef(format string, args ...any) error {
 	return &UsageError{fmt.Errorf(format, args...)}
 }

@@ -112,11 +112,11 @@ func (v durationValue) decode(n *yaml.Node) error {
 	return nil
 }
 
-// listValue is a list of names, with commas between them on the command line. When the
-// flag is repeated, the lists are joined.
+// listValue is a list of names, separated by commas on the command line. If the flag is repeated,
+// the lists are joined.
 type listValue struct {
 	target *[]string
-	// given is true once the target is no longer the default.
+	// given is true after the default was replaced.
 	given bool
 }
 
@@ -150,8 +150,8 @@ func (v *listValue) decode(n *yaml.Node) error {
 	return v.Set(strings.Join(names, ","))
 }
 
-// portsValue is a list of ports, as text that catalog.ParsePortList can parse. In a config
-// file it may also be a YAML list of ports and ranges.
+// portsValue is a list of ports, as text for catalog.ParsePortList. In a config file it may also be
+// a YAML list of ports and ranges.
 type portsValue struct{ textValue }
 
 func (v portsValue) decode(n *yaml.Node) error {
@@ -169,8 +169,7 @@ func (v portsValue) decode(n *yaml.Node) error {
 	return v.Set(strings.Join(ports, ","))
 }
 
-// jsonValue is a JSON object. In a config file it is a mapping, which may be written as
-// JSON there too.
+// jsonValue is a JSON object. In a config file it is a mapping, possibly in JSON syntax.
 type jsonValue struct{ textValue }
 
 func (v jsonValue) decode(n *yaml.Node) error {
@@ -188,7 +187,7 @@ func (v jsonValue) decode(n *yaml.Node) error {
 	return v.Set(string(text))
 }
 
-// describeNode says what a node is, for an error.
+// describeNode describes a node for an error.
 func describeNode(n *yaml.Node) string {
 	switch {
 	case n.Kind == yaml.MappingNode:
@@ -204,7 +203,7 @@ func describeNode(n *yaml.Node) string {
 	}
 }
 
-// quoteUnlessPlain quotes a value that would be hard to find in a sentence.
+// quoteUnlessPlain quotes a value that would be hard to recognise in a sentence.
 func quoteUnlessPlain(s string) string {
 	if s == "" || strings.ContainsAny(s, " \t\n") {
 		return strconv.Quote(s)

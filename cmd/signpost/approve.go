@@ -81,7 +81,7 @@ func checkApproval(hash string, except []string, show bool) error {
 	return nil
 }
 
-// oneHash refuses all arguments but a single hash.
+// oneHash accepts exactly one argument, a hash.
 func oneHash(cmd *cobra.Command, args []string) error {
 	if len(args) > 1 {
 		return settings.Usagef("unexpected argument %q: %s takes one hash; give names to leave out with --except", args[1], cmd.Name())

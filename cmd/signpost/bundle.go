@@ -20,7 +20,7 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 )
 
-// bundleName is the layout of the name of a bundle.
+// bundleName is the time layout of a bundle's name.
 const bundleName = "signpost-bundle-20060102-150405.tar.gz"
 
 func newBundleCommand(s streams) *cobra.Command {
@@ -115,7 +115,7 @@ func (c *client) clusterOf(source *bundle.Source, found *portforward.Found) erro
 	return err
 }
 
-// secretFlags returns the names of all flags with secrets.
+// secretFlags returns the names of all secret flags.
 func secretFlags() []string {
 	flags := pflag.NewFlagSet("dns", pflag.ContinueOnError)
 	configure.New().Flags(flags)

@@ -39,7 +39,7 @@ The exit code is 0 when all is fit, 1 when something is wrong, which is named, a
 flag or a field of the config file, and 2 when something couldn't be found out, such as
 when the API server or the provider doesn't answer.`
 
-// checkCommand holds the values of the flags of `signpost check`, as all its subcommands have them.
+// checkCommand holds the common flags of `signpost check` and its subcommands.
 type checkCommand struct {
 	configFile string
 	kube       *kubectlflags.Flags
@@ -49,19 +49,17 @@ type checkCommand struct {
 	streams    streams
 }
 
-// errUnfit and errUnsure say that the report, which was printed, has something that is wrong, or that
-// couldn't be found out.
+// errUnfit and errUnknown mean that the printed report has failed or unknown results.
 var (
-	errUnfit  = errors.New("something is wrong")
-	errUnsure = errors.New("something couldn't be found out")
+	errUnfit   = errors.New("something is wrong")
+	errUnknown = errors.New("something couldn't be found out")
 )
 
-// exitUnsure is the exit code of `signpost check` and `signpost explain` when something couldn't be
-// found out.
-const exitUnsure = 2
+// exitUnknown is the exit code of `signpost check` and `signpost explain` if something is unknown.
+const exitUnknown = 2
 
 const (
-	// checkTimeout is how long a check may take, unless a flag says otherwise.
+	// checkTimeout is the default time limit of a check.
 	checkTimeout = 15 * time.Second
 	// waitBetween is the time between two runs of the checks with --wait.
 	waitBetween = 2 * time.Second
@@ -94,7 +92,7 @@ func newCheck(s streams) *checkCommand {
 func (c *checkCommand) addFlags(flags *pflag.FlagSet) {
 	flags.DurationVar(&c.wait, "wait", 0, "how long to repeat the checks until all is fit")
 	if flags.Lookup("timeout") == nil {
-		flags.DurationVar(&c.timeout, "timeout", c.timeout, "how long each check may take; what isn't known by then couldn't be found out")
+		flags.DurationVar(&c.timeout, "timeout", c.timeout, "how long each check may take; a check that takes longer is unknown")
 	}
 	flags.VarP(settings.Choice(&c.output, check.FormatTable, check.FormatShort, check.FormatJSON, check.FormatYAML), "output", "o", "`format`: table, short (without what is ok), json or yaml")
 	c.kube.Add(flags)
@@ -126,7 +124,7 @@ func newCheckRole(s streams, section string) *cobra.Command {
 	return cmd
 }
 
-// hideProcessFlags hides flags that a command line may have and that check doesn't look at.
+// hideProcessFlags hides flags that are accepted but have no effect on check.
 func hideProcessFlags(flags *pflag.FlagSet) {
 	for _, name := range []string{"log-level", "log-format", "metrics-addr", "inspect-addr", "inspect-trust-loopback", "enable-pprof", "shutdown-grace"} {
 		flags.Lookup(name).Hidden = true
@@ -159,7 +157,7 @@ func newCheckDNS(s streams) *cobra.Command {
 		flags.Lookup(shown).Hidden = false
 	}
 	timeout := flags.Lookup("timeout")
-	timeout.Usage, timeout.DefValue = "how long each check may take; what isn't known by then couldn't be found out", checkTimeout.String()
+	timeout.Usage, timeout.DefValue = "how long each check may take; a check that takes longer is unknown", checkTimeout.String()
 	c.addFlags(flags)
 	return cmd
 }
@@ -180,7 +178,7 @@ func (c *checkCommand) runFile(ctx context.Context) error {
 	return c.run(ctx, config)
 }
 
-// run checks a config until it is fit, or once without --wait, and prints what was found.
+// run checks a config until it is fit, or once without --wait, and prints the report.
 func (c *checkCommand) run(ctx context.Context, config settings.Config) error {
 	if c.timeout <= 0 || c.wait < 0 {
 		return settings.Usagef("--timeout must be more than 0, and --wait must not be negative")
@@ -197,7 +195,7 @@ func (c *checkCommand) run(ctx context.Context, config settings.Config) error {
 	if ctx.Err() != nil {
 		return errors.New("interrupted before everything was checked")
 	}
-	// The report escapes what it has from others, and its colors are not escaped.
+	// The report escapes untrusted text itself, and has colors that must not be escaped.
 	out := output.Raw(c.streams.out)
 	if err := report.Write(out, c.output, colorsOf(out)); err != nil {
 		return err
@@ -208,11 +206,11 @@ func (c *checkCommand) run(ctx context.Context, config settings.Config) error {
 	case exitFailure:
 		return errUnfit
 	default:
-		return errUnsure
+		return errUnknown
 	}
 }
 
-// untilFit runs the checks, and again until all is fit or the time of --wait is over.
+// untilFit repeats the checks until everything is fit or the time of --wait is over.
 func (c *checkCommand) untilFit(ctx context.Context, s check.Subject) check.Report {
 	deadline := time.Now().Add(c.wait)
 	for {
@@ -230,7 +228,7 @@ func (c *checkCommand) untilFit(ctx context.Context, s check.Subject) check.Repo
 	}
 }
 
-// subject says what is checked, and as whom.
+// subject returns what is checked, and with which rights.
 func (c *checkCommand) subject(config settings.Config) check.Subject {
 	s := check.Subject{Config: config, As: "the user of the kubeconfig", Account: types.NamespacedName{Namespace: "default", Name: "signpost"}}
 	if as := c.kube.As(); as != "" {
@@ -253,7 +251,7 @@ func (c *checkCommand) subject(config settings.Config) check.Subject {
 	return s
 }
 
-// colorsOf returns the colors for an output: none if it isn't a terminal or NO_COLOR is set
+// colorsOf returns the colors of an output: none if it isn't a terminal or NO_COLOR is set
 // (https://no-color.org).
 func colorsOf(w io.Writer) check.Colors {
 	file, ok := w.(*os.File)
@@ -263,7 +261,7 @@ func colorsOf(w io.Writer) check.Colors {
 	return check.ANSIColors
 }
 
-// noRole is the error of a config file that runs nothing.
+// noRole returns the error for a config file without roles.
 func noRole(file string) error {
 	return settings.Usagef("%s:1: no role to run: add the section %s, %s or %s", file, settings.DestinationSection, settings.ControllersSection, settings.DNSSection)
 }

@@ -24,11 +24,11 @@ import (
 	"github.com/signpostd/signpost/internal/ownsocket"
 )
 
-// client is the flags of a command that asks running processes.
+// client holds the flags of a command that queries running processes.
 type client struct {
 	kubectl *kubectlflags.Flags
 	target  portforward.Target
-	// local is the port that is asked in a pod without a kubeconfig.
+	// local is the port that is used in a pod without a kubeconfig.
 	local   int
 	timeout time.Duration
 	format  output.Format
@@ -39,7 +39,7 @@ func newClient(server portforward.Server, local int, timeout time.Duration) *cli
 	return &client{kubectl: kubectlflags.New(), target: portforward.Target{Server: server, Selector: portforward.DefaultSelector}, local: local, timeout: timeout}
 }
 
-// flags adds the flags to those of a command. More are formats that only this command has.
+// flags adds the flags to those of a command. more are additional formats of this command.
 func (c *client) flags(cmd *cobra.Command, more ...string) {
 	flags := cmd.Flags()
 	flags.StringVar(&c.target.Addr, "addr", "", "`HOST:PORT` of the "+string(c.target.Server)+" server of one process; without it all pods are found and asked")
@@ -54,8 +54,8 @@ func (c *client) flags(cmd *cobra.Command, more ...string) {
 	c.completeCluster(cmd)
 }
 
-// namespace returns the one that names without a namespace are in. Without a kubeconfig it is
-// "default": a server may be asked without one, and otherwise the search for pods says what is wrong.
+// namespace returns the default namespace of names. Without a kubeconfig it is "default", because a
+// server may be queried without one, and otherwise the search for pods reports the error.
 func (c *client) namespace() (string, error) {
 	if given := c.given(); given != "" {
 		return given, nil
@@ -69,7 +69,7 @@ func (c *client) namespace() (string, error) {
 // given returns the namespace of the flag; "" if it wasn't set.
 func (c *client) given() string { return c.kubectl.Source().Overrides.Context.Namespace }
 
-// found reaches the processes.
+// found finds and connects the processes.
 func (c *client) found(ctx context.Context, command string) (*portforward.Found, error) {
 	if c.timeout <= 0 {
 		return nil, settings.Usagef("--timeout=%v: must be more than 0s", c.timeout)
@@ -83,8 +83,8 @@ func (c *client) found(ctx context.Context, command string) (*portforward.Found,
 	return portforward.Find(ctx, t)
 }
 
-// portInPod returns the port by which the process in this pod is asked: the first one that has a socket
-// for our own user, or else the usual one.
+// portInPod returns the port of the process in this pod: the first one with a socket for our own
+// user, else the usual one.
 func (c *client) portInPod(ctx context.Context) int {
 	if c.target.Server != portforward.Admin {
 		return c.local
@@ -98,8 +98,8 @@ func (c *client) portInPod(ctx context.Context) int {
 	return c.local
 }
 
-// inPod reports whether the process runs in a pod and has no kubeconfig: then it is itself that is
-// asked for.
+// inPod reports whether the process runs in a pod without a kubeconfig, so that its own pod is
+// queried.
 func inPod(kubeconfig string) bool {
 	if kubeconfig != "" || os.Getenv("KUBERNETES_SERVICE_HOST") == "" {
 		return false
@@ -110,7 +110,7 @@ func inPod(kubeconfig string) bool {
 	return err == nil && clientcmdapi.IsConfigEmpty(loaded)
 }
 
-// ask asks the admin servers of the processes with f, and prints what it returns.
+// ask calls f with a client of the admin servers, and prints its result.
 func (c *client) ask(cmd *cobra.Command, s streams, f func(context.Context, *inspectclient.Client) (output.Answer, error)) error {
 	found, err := c.found(cmd.Context(), cmd.Name())
 	if err != nil {
@@ -124,7 +124,8 @@ func (c *client) ask(cmd *cobra.Command, s streams, f func(context.Context, *ins
 	return output.Print(s.out, c.format, a)
 }
 
-// waiting says what a process waits for that was asked for something else than its admin server.
+// waiting returns a function that says what a process waits for, for commands that use another
+// server of it.
 func (c *client) waiting(p portforward.Process) func(context.Context) string {
 	return func(ctx context.Context) string {
 		if p.Pod == nil {
@@ -146,13 +147,13 @@ func (c *client) waiting(p portforward.Process) func(context.Context) string {
 	}
 }
 
-// quiet drops what libraries log, so that errors are told once. Roles log it.
+// quiet drops the logs of libraries, so that errors are reported once. Roles log them.
 func quiet() {
-	// The level is a valid one.
+	// The level is valid.
 	_ = logging.RouteLibraries(slog.New(slog.DiscardHandler), slog.LevelError)
 }
 
-// oneAtMost refuses several arguments, and an empty one.
+// oneAtMost accepts at most one argument, which must not be empty.
 func oneAtMost(what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
@@ -165,7 +166,7 @@ func oneAtMost(what string) cobra.PositionalArgs {
 	}
 }
 
-// coded is an error with an exit code of its own. An err of nil prints nothing.
+// coded is an error with its own exit code. A nil err prints nothing.
 type coded struct {
 	err  error
 	code int

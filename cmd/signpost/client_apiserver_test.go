@@ -166,7 +166,7 @@ func TestCommandsAskAllReplicas(t *testing.T) {
 		t.Errorf("records: %d, %q", code, out)
 	}
 	// Nobody can find the servers of a zone that is in memory.
-	for subject, want := range map[string]int{"svc/inside": 0, "svc/far": 1, "www.shop.invalid": exitUnsure, "far.other.invalid": 1} {
+	for subject, want := range map[string]int{"svc/inside": 0, "svc/far": 1, "www.shop.invalid": exitUnknown, "far.other.invalid": 1} {
 		code, out, errText := signpost("explain", subject, "-n", namespace)
 		if lines := strings.Split(strings.TrimSpace(out), "\n"); code != want || len(lines) < 4 || errText != "" {
 			t.Errorf("explain %s: %d, want %d:\n%s\n%s", subject, code, want, out, errText)

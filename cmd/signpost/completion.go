@@ -20,9 +20,9 @@ import (
 )
 
 const (
-	// completionTime is how long somebody waits who has pressed the tabulator.
+	// completionTime limits a shell completion.
 	completionTime = 2 * time.Second
-	// mostCompletions is how many values are offered.
+	// mostCompletions limits the offered values.
 	mostCompletions = 500
 )
 
@@ -35,16 +35,16 @@ func complete(cmd *cobra.Command, flag string, values ...string) {
 	})
 }
 
-// completeBy offers what a function returns. Flags that the command doesn't have are left out.
+// completeBy offers the results of a function. Flags that the command doesn't have are ignored.
 func completeBy(cmd *cobra.Command, flag string, f completer) {
 	if cmd.Flags().Lookup(flag) != nil {
-		// It fails if the flag has a function already, which then stays.
+		// If the flag has a function already, that one stays.
 		_ = cmd.RegisterFlagCompletionFunc(flag, f)
 	}
 }
 
-// completeCluster offers the contexts, clusters and users of the kubeconfig, and the namespaces of the
-// cluster.
+// completeCluster offers the contexts, clusters and users of the kubeconfig, and the namespaces of
+// the cluster.
 func (c *client) completeCluster(cmd *cobra.Command) {
 	named := func(names func(*clientcmd.ClientConfigLoadingRules) []string) completer {
 		return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
@@ -87,7 +87,7 @@ func sortedKeys[V any](m map[string]V) []string {
 	return keys
 }
 
-// api returns a client of the API server, and a context with the time that a completion has.
+// api returns a client of the API server, and a context with the time limit of a completion.
 func (c *client) api(cmd *cobra.Command) (*corev1client.CoreV1Client, context.Context, context.CancelFunc, bool) {
 	cfg, err := c.kubectl.RESTConfig("completion")
 	if err != nil {
@@ -145,7 +145,7 @@ func beginning(begun string, all []string) []string {
 	return slices.DeleteFunc(all, func(name string) bool { return !strings.HasPrefix(name, begun) })
 }
 
-// completeZones offers the zones of publishers, and completeHashes the plans that are held.
+// completeZones offers the zones of publishers, and completeHashes the held plans.
 func (c *client) completeZones(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
 	return c.completeAsked(cmd, args, begun, func(ctx context.Context, l *inspectclient.Client) ([]string, error) { return l.ZoneNames(ctx) })
 }
@@ -161,7 +161,7 @@ func (c *client) completeHashes(cmd *cobra.Command, args []string, begun string)
 	})
 }
 
-// completeAsked offers what processes answer, if they do in time.
+// completeAsked offers the responses of processes, if they come in time.
 func (c *client) completeAsked(cmd *cobra.Command, args []string, begun string, f func(context.Context, *inspectclient.Client) ([]string, error)) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
@@ -184,8 +184,8 @@ func (c *client) completeAsked(cmd *cobra.Command, args []string, begun string, 
 	return beginning(begun, names[:min(len(names), mostCompletions)]), cobra.ShellCompDirectiveNoFileComp
 }
 
-// completeFlags offers the values of flags that have few: sources, providers, levels and so on. Files
-// are offered for flags that name one.
+// completeFlags offers the values of flags with a fixed list: sources, providers, levels and so on.
+// For flags that name a file, files are offered.
 func completeFlags(cmd *cobra.Command) {
 	complete(cmd, "policy", "sync", "upsert-only", "create-only")
 	complete(cmd, "registry", "txt", "noop", "dynamodb", "crd", "aws-sd")

@@ -16,8 +16,8 @@ import (
 	"github.com/signpostd/signpost/dns/configure"
 )
 
-// openTime bounds how long opening a provider may take as a config file is validated: no server is
-// asked, but some look for credentials.
+// openTime limits opening a provider while a config file is validated. No server is contacted, but
+// some providers search for credentials.
 const openTime = 5 * time.Second
 
 func newConfigCommand(s streams) *cobra.Command {
@@ -99,7 +99,7 @@ The exit code is 0 if nothing is wrong, and otherwise 2.`,
 	}
 }
 
-// validate returns everything that is wrong with a config file.
+// validate returns all faults of a config file.
 func validate(ctx context.Context, file string) error {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -112,7 +112,7 @@ func validate(ctx context.Context, file string) error {
 // only a pod has.
 var aboutFlag = regexp.MustCompile(`(^|[ :])--[a-z]`)
 
-// opens returns what is wrong with the settings of the sources and the provider of a publisher.
+// opens returns the faults of the sources' and the provider's settings of a publisher.
 func opens(ctx context.Context, o *configure.Options) error {
 	ctx, cancel := context.WithTimeout(ctx, openTime)
 	defer cancel()
@@ -136,7 +136,7 @@ func opens(ctx context.Context, o *configure.Options) error {
 	return errors.Join(found...)
 }
 
-// parts returns the errors that were joined into err, also if the joined ones have been wrapped.
+// parts returns the errors that are joined in err, also if the joined ones have been wrapped.
 func parts(err error) []error {
 	for e := err; e != nil; e = errors.Unwrap(e) {
 		if leaves := settings.Leaves(e); len(leaves) > 1 {

@@ -12,12 +12,12 @@ import (
 	"github.com/signpostd/signpost/app/settings"
 )
 
-// notices is what pflag says of flags, to be logged.
+// notices collects pflag's messages, to be logged.
 type notices struct{ bytes.Buffer }
 
 func newDNSCommand(s streams) *cobra.Command {
 	c := settings.NewDNSFlags()
-	// Flags are parsed before the format of the log is known, so what pflag says of them is logged later.
+	// Flags are parsed before the format of the log is known, so pflag's messages are logged later.
 	said := &notices{}
 	cmd := &cobra.Command{
 		Use:   "dns",

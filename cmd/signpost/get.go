@@ -13,7 +13,7 @@ import (
 )
 
 func newGetCommand(s streams) *cobra.Command {
-	var q question
+	var q destinationQuery
 	cmd := &cobra.Command{
 		Use:   "get AUTHORITY",
 		Short: "Show the endpoints that a Destination server answers with",
@@ -37,14 +37,14 @@ stream ends.`,
 	return cmd
 }
 
-// question is the flags of a command that asks a Destination server.
-type question struct {
+// destinationQuery holds the flags of a command that queries a Destination server.
+type destinationQuery struct {
 	*client
 	domain  string
 	options destclient.Options
 }
 
-func (q *question) flags(cmd *cobra.Command) {
+func (q *destinationQuery) flags(cmd *cobra.Command) {
 	q.client = newClient(portforward.Destination, 8086, 5*time.Second)
 	q.target.First = portforward.One
 	flags := cmd.Flags()
@@ -56,8 +56,8 @@ func (q *question) flags(cmd *cobra.Command) {
 	cmd.ValidArgsFunction = q.completeServices
 }
 
-// ask finds a server and asks it about the authority.
-func (q *question) ask(cmd *cobra.Command, authority string, f func(destclient.Options) error) error {
+// ask finds a server and queries the authority.
+func (q *destinationQuery) ask(cmd *cobra.Command, authority string, f func(destclient.Options) error) error {
 	o := q.options
 	var err error
 	if o.Authority, err = inspectclient.Authority(authority, q.domain, q.namespace); err != nil {
@@ -73,7 +73,7 @@ func (q *question) ask(cmd *cobra.Command, authority string, f func(destclient.O
 	return f(o)
 }
 
-// oneAuthority refuses all arguments of a command but a single authority.
+// oneAuthority accepts exactly one argument, an authority.
 func oneAuthority(cmd *cobra.Command, args []string) error {
 	const example = "such as web.emojivoto:80"
 	switch {

@@ -12,7 +12,7 @@ import (
 	"github.com/signpostd/signpost/internal/flaggroup"
 )
 
-// The groups of commands in --help.
+// Groups of commands in --help.
 const (
 	groupRoles = "roles"
 	groupLook  = "look"
@@ -20,7 +20,7 @@ const (
 	groupSetup = "setup"
 )
 
-// commandGroups are the groups, in their order.
+// commandGroups returns the groups in order.
 func commandGroups() []*cobra.Group {
 	return []*cobra.Group{
 		{ID: groupRoles, Title: "Server roles:"},
@@ -30,17 +30,17 @@ func commandGroups() []*cobra.Group {
 	}
 }
 
-// flagHeadings is the order of the headings of flags. Those of providers come after them.
+// flagHeadings is the order of the headings of flags. Providers follow.
 var flagHeadings = []string{"Main", "Source", "Record", "Change", "Ownership", "Request", "Controller", "Limit", "Leader election", "Process", "Cluster"}
 
 const (
-	// plainWidth is that of help that isn't shown on a terminal.
+	// plainWidth is the width of help that isn't written to a terminal.
 	plainWidth = 100
-	// leastWidth is below what usages can't be wrapped.
-	leastWidth = 60
+	// minWidth is the minimum width for wrapping.
+	minWidth = 60
 )
 
-// width returns how wide the help may be that is written to a terminal, or to something else.
+// width returns the maximum width of help for a writer.
 func width(w io.Writer) int {
 	file, ok := w.(*os.File)
 	if !ok {
@@ -50,10 +50,10 @@ func width(w io.Writer) int {
 	if err != nil || columns <= 0 {
 		return plainWidth
 	}
-	return max(columns, leastWidth)
+	return max(columns, minWidth)
 }
 
-// usage writes how a command is used.
+// usage writes the usage of a command.
 func usage(cmd *cobra.Command) error {
 	var text strings.Builder
 	text.WriteString("Usage:\n")
@@ -78,7 +78,7 @@ func usage(cmd *cobra.Command) error {
 	return err
 }
 
-// writeCommands writes the commands below one, by their groups.
+// writeCommands writes the subcommands of a command by group.
 func writeCommands(text *strings.Builder, cmd *cobra.Command) {
 	if !cmd.HasAvailableSubCommands() {
 		return

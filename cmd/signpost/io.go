@@ -2,8 +2,8 @@ package main
 
 import "io"
 
-// streams are where a command writes: out gets what was asked for, err what went wrong. Both escape
-// what a terminal would take for a command ([output.Terminal]).
+// streams are the output of a command: out is for results, err for errors. Both escape terminal
+// control characters ([output.Terminal]).
 //
 // [output.Terminal]: https://pkg.go.dev/github.com/signpostd/signpost/app/output#Terminal
 type streams struct {

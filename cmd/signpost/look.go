@@ -16,7 +16,7 @@ import (
 	"github.com/signpostd/signpost/internal/nearest"
 )
 
-// adminTimeout is how long an admin server may take to answer.
+// adminTimeout limits a request to an admin server.
 const adminTimeout = 20 * time.Second
 
 func newAdminClient() *client {
@@ -47,7 +47,7 @@ func newStreamsCommand(s streams) *cobra.Command {
 	var state string
 	cmd := &cobra.Command{
 		Use:   "streams [SERVICE]",
-		Short: "Show who is told about endpoints, and who lags behind",
+		Short: "Show the clients of the Destination API, and which lag behind",
 		Long: `Show the open calls of the Destination API in all processes: the client, what it asks
 for, and how far it is. SENT is the version of the answer that it was sent, and the
 newest one. A stream is
@@ -87,7 +87,7 @@ SERVICE is one that clients ask for: svc/web with -n, shop/web or web.shop.`,
 	return cmd
 }
 
-// streamSubject sets the Service, the pod and the namespace to look for.
+// streamSubject sets the Service, the pod and the namespace of the filter.
 func (c *client) streamSubject(filter *inspectclient.StreamFilter, args []string) error {
 	filter.Namespace = c.given()
 	if filter.Pod != "" && !strings.Contains(filter.Pod, "/") {
@@ -139,7 +139,7 @@ ready), partly-served (some ports or places get none), no-ports, external-name, 
 	return cmd
 }
 
-// oneNamespace returns the namespace of the flag, unless all are asked for.
+// oneNamespace returns the namespace of the flag, or "" for all.
 func (c *client) oneNamespace(everywhere bool) string {
 	if everywhere {
 		return ""
@@ -170,7 +170,7 @@ do. Without -n it shows all namespaces.`,
 	return cmd
 }
 
-// outputZone is the format of records that is a master file.
+// outputZone is the format of records in master file syntax.
 const outputZone = "zone"
 
 func newRecordsCommand(s streams) *cobra.Command {
@@ -279,7 +279,7 @@ something is wrong, and 2 if that couldn't be found out.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			subject, err := inspectclient.Subject(args[0], c.namespace)
 			if err != nil {
-				return &coded{err, exitUnsure}
+				return &coded{err, exitUnknown}
 			}
 			verdict := inspect.VerdictUnknown
 			err = c.ask(cmd, s, func(ctx context.Context, l *inspectclient.Client) (a output.Answer, err error) {
@@ -288,11 +288,11 @@ something is wrong, and 2 if that couldn't be found out.`,
 			})
 			switch {
 			case err != nil:
-				return &coded{err, exitUnsure}
+				return &coded{err, exitUnknown}
 			case verdict == inspect.VerdictWrong:
 				return &coded{code: exitFailure}
 			case verdict != inspect.VerdictWell:
-				return &coded{code: exitUnsure}
+				return &coded{code: exitUnknown}
 			}
 			return nil
 		},

@@ -1,25 +1,25 @@
-// Command signpost is one endpoint control plane for Kubernetes: it watches a cluster
-// once and tells every caller where a service lives, in the form that caller
-// understands.
+// Command signpost is an endpoint control plane for Kubernetes: it publishes where each Service
+// runs, to Linkerd proxies over gRPC, into Endpoints and EndpointSlices, and into DNS.
 //
-// This package is the command line, and nothing else. Every command is a file of its own that
-// returns a *cobra.Command; root.go has what they share. Package settings has the flags of
-// the roles, and package process runs the roles: run, destination, controllers and dns are
-// ways to tell it which. Package preview is behind plan, package destclient behind get and profile, and
-// package inspectclient behind the commands that ask all processes what they know; client.go has the flags
-// of those. help.go writes --help, completion.go offers values to shells, and program.go is for
-// other names of the binary. A command that replaces a program accepts the flags of that program: with one
-// dash or two for Linkerd's, with --no- before them for those of ExternalDNS.
+// This package is the command line. Every command is a file of its own that returns a
+// *cobra.Command; root.go has their common parts. A command that replaces a program accepts the
+// flags of that program: with one dash or two for Linkerd's, with --no- before them for those of
+// ExternalDNS.
 //
-// The exit code is 0 for success, 1 for a failure, and 2 for a mistake in a flag, an
-// argument or the config file. Two commands differ. With `signpost plan`, 2 says that something
-// would be changed, and every failure is 1; with `signpost explain`, 1 says that something is
-// wrong, and 2 that it couldn't be found out. docs/cli.md has the table.
+//   - run, destination, controllers and dns run roles (package process) with the flags of package
+//     settings.
+//   - plan calls package preview, get and profile call package destclient.
+//   - The commands that query processes use package inspectclient, with the flags in client.go.
+//
+// The exit code is 0 for success, 1 for a failure, and 2 for a mistake in a flag, an argument or
+// the config file. Two commands differ. For `signpost plan`, 2 means that something would be
+// changed, and every failure is 1. For `signpost explain`, 1 means that something is wrong, and 2
+// that this is unknown. docs/cli.md has the table.
 //
 // # Concurrency
 //
-// Commands run in the main goroutine, under a context that ends with the first SIGINT or
-// SIGTERM; the second one ends the process at once.
+// Commands run in the main goroutine, under a context that ends with the first SIGINT or SIGTERM;
+// the second one ends the process at once.
 package main
 
 import (
@@ -31,7 +31,7 @@ import (
 	"strings"
 	"syscall"
 
-	// Certificates of authorities for where the system has none, as in the image.
+	// Root certificates for systems without any, such as the image.
 	_ "golang.org/x/crypto/x509roots/fallback"
 
 	"github.com/signpostd/signpost/app/output"
@@ -44,9 +44,9 @@ const (
 	exitUsage   = 2
 )
 
-// pings are environment variables of client-go. With them it takes 15 s instead of 45 to
-// notice that an API server no longer answers on an open connection. A user who has set a
-// variable overrides it.
+// pings are environment variables of client-go. With them it takes 15 s instead of 45 to notice
+// that an API server no longer responds on an open connection. A variable that the user has set is
+// kept.
 var pings = map[string]string{"HTTP2_READ_IDLE_TIMEOUT_SECONDS": "10", "HTTP2_PING_TIMEOUT_SECONDS": "5"}
 
 func main() {
@@ -56,8 +56,7 @@ func main() {
 		}
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// After the first signal, signals have their usual effect again: the second one ends the
-	// process.
+	// After the first signal, the second one ends the process.
 	context.AfterFunc(ctx, stop)
 	quiet()
 	code := executeAs(ctx, programOf(os.Args[0]), os.Args[1:], streams{out: os.Stdout, err: os.Stderr})
@@ -84,8 +83,8 @@ func executeAs(ctx context.Context, p program, args []string, to streams) int {
 		return own.code
 	case errors.Is(err, errUnfit):
 		return exitFailure
-	case errors.Is(err, errUnsure):
-		return exitUnsure
+	case errors.Is(err, errUnknown):
+		return exitUnknown
 	}
 	for line := range strings.Lines(err.Error()) {
 		fmt.Fprintln(s.err, "signpost:", strings.TrimSuffix(line, "\n"))

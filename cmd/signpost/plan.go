@@ -16,14 +16,14 @@ import (
 	"github.com/signpostd/signpost/internal/flaggroup"
 )
 
-// exitDiffers is the exit code of `signpost plan` when something would be changed.
+// exitDiffers is the exit code of `signpost plan` if something would be changed.
 const exitDiffers = 2
 
-// errDiffers says that the plan, which was printed, has changes.
+// errDiffers means that the printed plan has changes.
 var errDiffers = errors.New("something would be changed")
 
-// usageFails marks a command for whose usage errors the exit code is exitFailure, so that
-// scripts can tell them from exitDiffers.
+// usageFails marks a command whose usage errors have the exit code exitFailure, so that scripts can
+// distinguish them from exitDiffers.
 const usageFails = "signpost.dev/usage-fails"
 
 // planCommand holds the values of the flags of `signpost plan`.
@@ -31,9 +31,9 @@ type planCommand struct {
 	*settings.DNSFlags
 	inputs preview.Inputs
 	format output.Format
-	// verbose adds why objects give no record.
+	// verbose adds why objects have no record.
 	verbose bool
-	// configFile is the path of a config file to take instead of the flags of a publisher.
+	// configFile is the path of a config file that replaces the flags of a publisher.
 	configFile string
 }
 
@@ -81,7 +81,7 @@ not shown.`
 
 func newPlanCommand(s streams) *cobra.Command {
 	c := &planCommand{DNSFlags: settings.NewDNSFlags()}
-	// The plan itself shows what is wrong; the log is for finding out more.
+	// The plan itself shows what is wrong; the log is for details.
 	c.Config.Process.LogLevel = "fatal"
 	cmd := &cobra.Command{
 		Use:         "plan",
@@ -145,7 +145,7 @@ func (c *planCommand) run(cmd *cobra.Command, s streams) error {
 	return nil
 }
 
-// planAnswer returns a plan to be printed otherwise than as a table. Its items are the changes.
+// planAnswer returns a plan for formats other than a table. Its items are the changes.
 func planAnswer(p *preview.Plan) output.Answer {
 	a := output.Answer{Value: p, Items: []any{}}
 	for _, z := range p.Zones {
@@ -157,7 +157,7 @@ func planAnswer(p *preview.Plan) output.Answer {
 	return a
 }
 
-// settled returns the config that the flags, or the config file that they name, describe.
+// settled returns the config of the flags, or of the config file that they name.
 func (c *planCommand) settled(flags *pflag.FlagSet) (settings.Config, error) {
 	if c.configFile != "" {
 		return c.fromFile(flags)
@@ -171,7 +171,7 @@ func (c *planCommand) settled(flags *pflag.FlagSet) (settings.Config, error) {
 // besideConfig are the flags that may be given with --config.
 var besideConfig = []string{"config", "filename", "zone-file", "output", "verbose", "timeout", "log-level", "log-format", "kubeconfig"}
 
-// fromFile returns the config of a file, without the roles that a plan isn't about.
+// fromFile returns the config of a file with the dns role only.
 func (c *planCommand) fromFile(flags *pflag.FlagSet) (settings.Config, error) {
 	if c.Timeout <= 0 {
 		return settings.Config{}, settings.Usagef("--timeout: must be more than 0")
@@ -188,8 +188,8 @@ func (c *planCommand) fromFile(flags *pflag.FlagSet) (settings.Config, error) {
 	return config, nil
 }
 
-// readPublishers returns the config of a file that has publishers. Beside --config, only some
-// flags may be given.
+// readPublishers returns the config of a file with publishers. Only the flags in beside may be
+// given with --config.
 func readPublishers(path string, flags *pflag.FlagSet, beside []string) (settings.Config, error) {
 	var others []string
 	flags.Visit(func(f *pflag.Flag) {

@@ -7,7 +7,7 @@ import (
 )
 
 func newProfileCommand(s streams) *cobra.Command {
-	var q question
+	var q destinationQuery
 	cmd := &cobra.Command{
 		Use:   "profile AUTHORITY",
 		Short: "Show the profile that a Destination server answers with",

@@ -10,17 +10,17 @@ import (
 // program is the name that the binary was called by.
 type program string
 
-// The names that mean something else than signpost.
+// Names with a special meaning.
 const (
 	signpostProgram program = "signpost"
-	// kubectlProgram is what kubectl calls for `kubectl signpost`. It has the commands for people.
+	// kubectlProgram is called by kubectl for `kubectl signpost`. It has the commands for users.
 	kubectlProgram program = "kubectl-signpost"
-	// externalDNSProgram is the program that `signpost dns` replaces: an image that is put in its place
-	// is called by its name, and with its flags.
+	// externalDNSProgram is the program that `signpost dns` replaces: an image in its place is called
+	// by its name and with its flags.
 	externalDNSProgram program = "external-dns"
 )
 
-// programOf returns the program that the first argument of a process names.
+// programOf returns the program in the first argument of a process.
 func programOf(argument string) program {
 	name := strings.TrimSuffix(strings.ToLower(filepath.Base(argument)), ".exe")
 	switch p := program(strings.ReplaceAll(name, "_", "-")); p {
@@ -30,7 +30,7 @@ func programOf(argument string) program {
 	return signpostProgram
 }
 
-// arguments returns the arguments of signpost that stand for those of the program.
+// arguments returns the equivalent arguments of signpost.
 func (p program) arguments(args []string) []string {
 	if p == externalDNSProgram {
 		return append([]string{"dns"}, args...)
@@ -38,7 +38,7 @@ func (p program) arguments(args []string) []string {
 	return args
 }
 
-// adapt makes the commands those of the program: with kubectl there are no roles, and what is typed is
+// adapt adapts the commands to the program: with kubectl there are no roles, and the command is
 // "kubectl signpost".
 func (p program) adapt(root *cobra.Command) {
 	if p != kubectlProgram {

@@ -73,7 +73,7 @@ func (c *rbacCommand) run(flags *pflag.FlagSet, out io.Writer) error {
 	return nil
 }
 
-// settled returns the config that the flags, or the config file that they name, describe.
+// settled returns the config of the flags, or of the config file that they name.
 func (c *rbacCommand) settled(flags *pflag.FlagSet) (settings.Config, error) {
 	if c.configFile != "" {
 		return readPublishers(c.configFile, flags, []string{"config", "service-account"})
@@ -82,8 +82,7 @@ func (c *rbacCommand) settled(flags *pflag.FlagSet) (settings.Config, error) {
 	return c.Config, err
 }
 
-// hideUnusedFlags hides flags of signpost dns that do nothing in another command, but that a
-// command line may have.
+// hideUnusedFlags hides flags of signpost dns that another command accepts but ignores.
 func hideUnusedFlags(flags *pflag.FlagSet, more ...string) {
 	for _, name := range append(
 		more,

@@ -50,7 +50,7 @@ func newRootCommand(s streams) *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          knownCommand,
-		// There are flags of commands only.
+		// Only commands have flags.
 		DisableFlagsInUseLine: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if printVersion {
@@ -64,8 +64,8 @@ func newRootCommand(s streams) *cobra.Command {
 			return settings.Usagef("no command given: use one of those above")
 		},
 	}
-	// The flag that cobra would add prints with a template, which keeps methods in the program that
-	// nobody calls (docs/performance.md).
+	// cobra's own flag prints with a template, which keeps unused methods in the binary
+	// (docs/performance.md).
 	root.Flags().BoolVarP(&printVersion, "version", "v", false, "version for signpost")
 	root.SetOut(s.out)
 	root.SetErr(s.err)
@@ -75,7 +75,7 @@ func newRootCommand(s streams) *cobra.Command {
 	add := func(group string, commands ...*cobra.Command) {
 		for _, c := range commands {
 			c.GroupID = group
-			// pflag would print that a flag is deprecated where the output of the command goes.
+			// pflag would print deprecations to the output of the command.
 			if _, logged := c.Flags().Output().(*notices); !logged {
 				c.Flags().SetOutput(s.err)
 			}
@@ -94,8 +94,8 @@ func newRootCommand(s streams) *cobra.Command {
 	return root
 }
 
-// alias lets a flag that has one of two names be given by the other one, too. --help has the name that
-// the program has which the command replaces.
+// alias makes each of two names of a flag work. --help shows the name that the command's flag set
+// has.
 func alias(flags *pflag.FlagSet, one, other string) {
 	if flags.Lookup(one) == nil {
 		one, other = other, one
@@ -109,8 +109,7 @@ func alias(flags *pflag.FlagSet, one, other string) {
 	flags.AddFlag(&same)
 }
 
-// knownCommand refuses the arguments of the root command: each is meant as a command, but
-// there is no such command.
+// knownCommand refuses the arguments of the root command, which are unknown commands.
 func knownCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -176,16 +175,16 @@ func unknownFlag(cmd *cobra.Command, err *pflag.NotExistError) error {
 	return settings.Usagef("unknown flag --%s: see %q", err.GetSpecifiedName(), cmd.CommandPath()+" --help")
 }
 
-// dropIn marks a command that replaces a program whose flags are those of Go's flag
-// package, with one dash or two. negations marks a command that replaces ExternalDNS, which
-// has a flag --no-NAME for every boolean flag.
+// dropIn marks a command that replaces a program with Go's flag package, with one dash or two.
+// negations marks a command that replaces ExternalDNS, which has a flag --no-NAME for every boolean
+// flag.
 const (
 	dropIn    = "signpost.dev/drop-in"
 	negations = "signpost.dev/negations"
 )
 
-// dropInArgs returns the arguments of the process, with the flags of a marked command in the
-// form that pflag understands.
+// dropInArgs returns the arguments of the process, with the flags of a marked command in pflag's
+// form.
 func dropInArgs(root *cobra.Command, args []string) []string {
 	if len(args) == 0 {
 		return args

@@ -39,7 +39,7 @@ A flag overrides what the file says.`,
 	return cmd
 }
 
-// overridden returns what sets the settings of the process to the flags that were given.
+// overridden returns a function that sets the settings of the process to the given flags.
 func overridden(flags *pflag.FlagSet) func(*settings.Process) error {
 	return func(p *settings.Process) error {
 		given := false
@@ -59,7 +59,7 @@ func overridden(flags *pflag.FlagSet) func(*settings.Process) error {
 	}
 }
 
-// noRunArguments refuses arguments. Whoever gives one mostly means the config file.
+// noRunArguments refuses arguments, which are mostly meant as the config file.
 func noRunArguments(cmd *cobra.Command, args []string) error {
 	if len(args) == 1 && !cmd.Flags().Changed("config") {
 		return settings.Usagef("unexpected argument %q: name the config file with a flag: signpost run --config %s", args[0], args[0])
@@ -93,7 +93,7 @@ func readConfig(file string) (settings.Config, error) {
 	return settings.Decode(file, text)
 }
 
-// runFlags runs the roles that a command has set up from its flags.
+// runFlags runs the roles that a command has configured from its flags.
 func runFlags(ctx context.Context, c settings.Config, s streams) error {
 	var err error
 	if c.Remarks, err = settings.CheckFlags(c.Sections()...); err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/signpostd/signpost/internal/version"
 )
 
-// versionInfo is what `signpost version -o json` prints.
+// versionInfo is the output of `signpost version -o json`.
 type versionInfo struct {
 	Version  string `json:"version"`
 	Go       string `json:"go"`

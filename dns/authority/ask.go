@@ -14,52 +14,52 @@ import (
 	mdns "github.com/miekg/dns"
 )
 
-// The bounds of one question.
+// Limits of one query.
 const (
-	// mostServers is how many servers are asked, and mostTypes how many types each is asked about.
-	mostServers, mostTypes = 4, 6
-	// serverTime is how long one answer may take, findTime how long finding the servers.
+	// maxServers limits the servers that are queried, maxTypes the record types per server.
+	maxServers, maxTypes = 4, 6
+	// serverTime limits one response, findTime the search for the servers.
 	serverTime, findTime = 2 * time.Second, 3 * time.Second
-	// mostTargets is how many records of an answer are kept.
-	mostTargets = 100
-	// udpSize is what fits into a packet everywhere (DNS flag day 2020).
+	// maxTargets limits the records of a response that are kept.
+	maxTargets = 100
+	// udpSize is the EDNS buffer size that works everywhere (DNS flag day 2020).
 	udpSize = 1232
 )
 
-// Resolver finds the servers of a zone. A [net.Resolver] is one.
+// Resolver finds the servers of a zone, for example a [net.Resolver].
 type Resolver interface {
 	LookupNS(ctx context.Context, name string) ([]*net.NS, error)
 	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
 }
 
-// Asker asks name servers.
+// Asker queries name servers.
 type Asker struct {
-	// Resolver finds servers that the caller doesn't name; nil for that of the system.
+	// Resolver finds servers that the caller doesn't name; nil means that of the system.
 	Resolver Resolver
-	// Port is that of the servers that are found; 0 for 53.
+	// Port is the port of the servers that are found; 0 means 53.
 	Port uint16
 }
 
-// Answer is what one server says about one type.
+// Answer is the response of one server for one type.
 type Answer struct {
-	// Server is its address with the port, Type what it was asked for.
+	// Server is the address with the port, Type the record type of the query.
 	Server, Type string
-	// Err says why there is no answer. Everything else is empty then.
+	// Err says why there is no response. The other fields are empty then.
 	Err error
-	// Code is the response code, such as NOERROR. Authoritative is false for an answer of a server
-	// that doesn't have the zone.
+	// Code is the response code, such as NOERROR. Authoritative is false if the server doesn't have
+	// the zone.
 	Code          string
 	Authoritative bool
-	// Targets are the values in the form of master files, names without a dot at their end. TTL is
-	// in seconds. Alias is the target of a CNAME that was found where another type was asked for.
+	// Targets are the values in master file format, names without the final dot. TTL is in seconds.
+	// Alias is the target of a CNAME that was returned for another type.
 	Targets []string
 	TTL     uint32
 	Alias   string
-	// NegativeTTL is how long a resolver remembers that there is nothing, in seconds (RFC 2308).
+	// NegativeTTL is how long resolvers cache a negative response, in seconds (RFC 2308).
 	NegativeTTL uint32
 }
 
-// Servers returns the addresses of the servers of a zone, with their ports, at most four.
+// Servers returns at most four servers of a zone, as address and port.
 func (a *Asker) Servers(ctx context.Context, zone string) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, findTime)
 	defer cancel()
@@ -77,13 +77,13 @@ func (a *Asker) Servers(ctx context.Context, zone string) ([]string, error) {
 	}
 	var servers []string
 	var errs []error
-	for _, ns := range found[:min(len(found), mostServers)] {
+	for _, ns := range found[:min(len(found), maxServers)] {
 		addresses, err := resolver.LookupNetIP(ctx, "ip", ns.Host)
 		if err != nil || len(addresses) == 0 {
 			errs = append(errs, fmt.Errorf("look up the name server %s: %w", ns.Host, err))
 			continue
 		}
-		// One of each is enough: rather one that more hosts can reach.
+		// One address per server is enough. IPv4 comes first, because more hosts can reach it.
 		slices.SortStableFunc(addresses, func(a, b netip.Addr) int { return a.Unmap().BitLen() - b.Unmap().BitLen() })
 		servers = append(servers, netip.AddrPortFrom(addresses[0].Unmap(), port).String())
 	}
@@ -93,11 +93,10 @@ func (a *Asker) Servers(ctx context.Context, zone string) ([]string, error) {
 	return servers, nil
 }
 
-// Ask asks some servers about a name, each about several types, all at a time. It asks at most four
-// servers about at most six types. The answers are in the order of the servers, and then of the
-// types.
+// Ask queries at most four servers for at most six types of a name, all in parallel. The responses
+// are ordered by server, then by type.
 func (a *Asker) Ask(ctx context.Context, servers []string, name string, types []string) []Answer {
-	servers, types = servers[:min(len(servers), mostServers)], types[:min(len(types), mostTypes)]
+	servers, types = servers[:min(len(servers), maxServers)], types[:min(len(types), maxTypes)]
 	answers := make([]Answer, len(servers)*len(types))
 	var asking sync.WaitGroup
 	for i, server := range servers {
@@ -105,7 +104,7 @@ func (a *Asker) Ask(ctx context.Context, servers []string, name string, types []
 			for j, recordType := range types {
 				answers[i*len(types)+j] = ask(ctx, server, name, recordType)
 				if answers[i*len(types)+j].Err != nil {
-					// It would take as long again for each.
+					// A query for each further type would time out too.
 					for k := j + 1; k < len(types); k++ {
 						answers[i*len(types)+k] = Answer{Server: server, Type: types[k], Err: answers[i*len(types)+j].Err}
 					}
@@ -158,7 +157,7 @@ func exchange(ctx context.Context, network, server string, question *mdns.Msg) (
 	return reply, nil
 }
 
-// read takes from a reply what was asked for.
+// read takes the records of the query from a reply.
 func (a *Answer) read(reply *mdns.Msg, name string, code uint16) {
 	a.Code, a.Authoritative = mdns.RcodeToString[reply.Rcode], reply.Authoritative
 	if a.Code == "" {
@@ -172,7 +171,7 @@ func (a *Answer) read(reply *mdns.Msg, name string, code uint16) {
 			a.Alias, a.TTL = targetOf(alias), rr.Header().Ttl
 			continue
 		}
-		if rr.Header().Rrtype == code && len(a.Targets) < mostTargets {
+		if rr.Header().Rrtype == code && len(a.Targets) < maxTargets {
 			a.Targets, a.TTL = append(a.Targets, targetOf(rr)), rr.Header().Ttl
 		}
 	}
@@ -184,7 +183,7 @@ func (a *Answer) read(reply *mdns.Msg, name string, code uint16) {
 	}
 }
 
-// targetOf returns the value of a record, a name without the dot at its end.
+// targetOf returns the value of a record, a name without the final dot.
 func targetOf(rr mdns.RR) string {
 	return strings.TrimSuffix(strings.TrimPrefix(rr.String(), rr.Header().String()), ".")
 }

@@ -10,12 +10,12 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// Same reports whether a server answers with exactly the targets that should be published.
+// Same reports whether a server returns exactly the targets that should be published.
 func Same(recordType string, published, answered []string) bool {
 	return slices.Equal(normal(recordType, published), normal(recordType, answered))
 }
 
-// normal returns targets in one form, sorted, each once.
+// normal returns targets in canonical form, sorted and without duplicates.
 func normal(recordType string, targets []string) []string {
 	forms := make([]string, 0, len(targets))
 	for _, t := range targets {

@@ -20,29 +20,29 @@ import (
 	"github.com/signpostd/signpost/internal/version"
 )
 
-// tryTimeout is how long one try of a request may take.
+// tryTimeout limits one try of a request.
 const tryTimeout = time.Minute
 
-// Access says how to reach AWS.
+// Access configures the connection to AWS.
 type Access struct {
-	// Region is for services that have one in each region; empty is that of the environment.
+	// Region is for regional services; empty means that of the environment.
 	Region string
-	// DefaultRegion is used where neither Region nor the environment says one.
+	// DefaultRegion is used if neither Region nor the environment has one.
 	DefaultRegion string
-	// Profile is a profile of the shared configuration; empty is the usual one.
+	// Profile is a profile of the shared configuration; empty means the default one.
 	Profile string
-	// AssumeRole is the ARN of a role to assume; empty is none. ExternalID goes along with it.
+	// AssumeRole is the ARN of a role to assume, with ExternalID; empty means none.
 	AssumeRole, ExternalID string
-	// Attempts is how often a request is tried. Zero or less stands for the default of the SDK.
+	// Attempts limits the tries of a request. Zero or less means the default of the SDK.
 	Attempts int
-	// Log gets what the SDK has to say; without it, that is dropped.
+	// Log receives messages of the SDK; nil drops them.
 	Log *slog.Logger
 	// Wrap wraps the transport of requests. It may be nil.
 	Wrap func(http.RoundTripper) http.RoundTripper
 }
 
-// Load returns the configuration for the clients of services. It doesn't contact AWS. The region
-// of the result may be empty.
+// Load returns the configuration for service clients. It doesn't contact AWS. The region of the
+// result may be empty.
 func (a Access) Load(ctx context.Context) (aws.Config, error) {
 	options := []func(*config.LoadOptions) error{
 		config.WithRegion(a.Region), config.WithSharedConfigProfile(a.Profile),
@@ -57,7 +57,7 @@ func (a Access) Load(ctx context.Context) (aws.Config, error) {
 	}
 	cfg.Logger = sdkLogger(a.Log)
 	if usual, ok := cfg.HTTPClient.(*awshttp.BuildableClient); ok {
-		// The client of the SDK follows some redirections, to any host, with the token of the session.
+		// The client of the SDK would follow some redirects to any host, with the session token.
 		cfg.HTTPClient = &http.Client{Transport: usual.GetTransport(), Timeout: usual.GetTimeout(), CheckRedirect: noRedirect}
 	}
 	cfg.Region = cmp.Or(cfg.Region, a.DefaultRegion)
@@ -78,8 +78,7 @@ func (a Access) Load(ctx context.Context) (aws.Config, error) {
 
 func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
-// sdkLogger returns a logger for the SDK. By itself the SDK writes to stderr, past the log of the
-// process.
+// sdkLogger returns a logger for the SDK, which otherwise writes to stderr.
 func sdkLogger(log *slog.Logger) logging.Logger {
 	if log == nil {
 		return logging.Nop{}

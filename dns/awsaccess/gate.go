@@ -7,17 +7,17 @@ import (
 	"github.com/signpostd/signpost/dns/provider/httpapi"
 )
 
-// Gate is the transport of the requests to one service: they wait for their turn, answers have
-// a size, and in a dry run nothing is changed.
+// Gate is the transport of requests to one service. It limits the request rate and the size of
+// responses, and drops writes in a dry run.
 type Gate struct {
 	Next http.RoundTripper
-	// Pace returns what a request waits for.
+	// Pace returns the rate limit of a request.
 	Pace func(*http.Request) *Pace
 	// Reads reports whether a request changes nothing.
 	Reads func(*http.Request) bool
-	// DryRun is true when nothing may be changed.
+	// DryRun drops requests that change something.
 	DryRun bool
-	// Limit is how many bytes of memory an answer may need decoded. A longer one fails with
+	// Limit limits the decoded size of a response, in bytes. A larger one fails with
 	// [httpapi.ErrTooLarge].
 	Limit int64
 }

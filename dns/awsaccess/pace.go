@@ -8,25 +8,25 @@ import (
 	"github.com/signpostd/signpost/internal/pause"
 )
 
-// Urgency says who goes first when requests have to wait.
+// Urgency is the priority of a waiting request.
 type Urgency int
 
-// The urgencies of requests: those that write go before those that read.
+// Priorities: writes go before reads.
 const (
 	Reading Urgency = iota
 	Writing
 )
 
 const (
-	// lowest is the part of the usual rate that is left after many requests were too many, and
-	// recovery that by which the rate rises with each request that is answered.
+	// lowest is the minimum rate after throttling, and recovery the increase per successful request,
+	// both as a part of the usual rate.
 	lowest   = 1.0 / 9
 	recovery = 1.0 / 90
 )
 
-// Pace spaces the requests of one account to one service. Those that write go before those that
-// read. The rate is halved when the service says that there are too many, and rises again slowly.
-// All methods may be called from any goroutine.
+// Pace limits the request rate of one account and service. Writes go before reads. The rate is
+// halved when the service throttles, and rises again slowly. All methods may be called from any
+// goroutine.
 type Pace struct {
 	most float64
 
@@ -34,11 +34,11 @@ type Pace struct {
 	rate float64
 	// next is when the next request may be sent.
 	next time.Time
-	// writers is how many requests that write are waiting.
+	// writers is the number of waiting writes.
 	writers int
 }
 
-// NewPace returns a pace of so many requests a second.
+// NewPace returns a limit of so many requests per second.
 func NewPace(most float64) *Pace { return &Pace{most: most, rate: most} }
 
 // Wait returns when a request may be sent, or with the error of ctx.
@@ -64,7 +64,7 @@ func (p *Pace) Wait(ctx context.Context, u Urgency) error {
 	}
 }
 
-// take takes the next place, and returns 0; or it returns how long to wait before another try.
+// take reserves the next request and returns 0, or returns how long to wait before another try.
 func (p *Pace) take(u Urgency) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -9,19 +9,19 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 )
 
-// The values of --aws-zone-type.
+// Values of --aws-zone-type.
 const (
 	Public  = "public"
 	Private = "private"
 )
 
-// Settings are those that the providers for AWS have in common, with the flags that ExternalDNS
-// has for them (spec/dns.md §12).
+// Settings are the common settings of the AWS providers, with the flags of ExternalDNS (spec/dns.md
+// §12).
 type Settings struct {
-	// Profiles are profiles of the shared configuration. Each may be for another account.
+	// Profiles are profiles of the shared configuration, possibly of different accounts.
 	Profiles               []string
 	AssumeRole, ExternalID string
-	// Attempts is how often a request is tried.
+	// Attempts limits the tries of a request.
 	Attempts int
 	// ZoneType is [Public], [Private], or empty for both.
 	ZoneType string
@@ -40,7 +40,7 @@ func (s *Settings) Flags(flags *pflag.FlagSet) {
 	flags.StringVar(&s.ZoneType, "aws-zone-type", s.ZoneType, "only use zones, or namespaces of Cloud Map, of this type: public or private; both if it isn't given")
 }
 
-// Check finds settings that can't be.
+// Check returns an error if a setting is invalid.
 func (s *Settings) Check() error {
 	if s.ZoneType != "" && s.ZoneType != Public && s.ZoneType != Private {
 		return fmt.Errorf("--aws-zone-type %s: give %s or %s", s.ZoneType, Public, Private)
@@ -51,7 +51,7 @@ func (s *Settings) Check() error {
 	return nil
 }
 
-// Each returns the access with each of the profiles, or with the usual one if there are none.
+// Each returns the access for each of the profiles, or for the default one if there are none.
 func (s *Settings) Each() []Access {
 	profiles := slices.Clone(s.Profiles)
 	if len(profiles) == 0 {

@@ -14,42 +14,42 @@ import (
 )
 
 const (
-	// announceEvery is the time between two plans of a zone.
+	// announceEvery is the minimum time between two plans of a zone.
 	announceEvery = 30 * time.Second
-	// maxPlans is how many plans of a zone are remembered.
+	// maxPlans limits the plans of a zone that are remembered.
 	maxPlans = 64
 )
 
 var (
-	// ErrUnknownPlan is the error of Approve for a hash that no plan has had.
+	// ErrUnknownPlan is the error of Approve for a hash that no announced plan has.
 	ErrUnknownPlan = errors.New("no plan with this hash was announced")
 	// ErrAmbiguousPlan is the error of Approve for a hash that several plans have.
 	ErrAmbiguousPlan = errors.New("several plans have this hash, so nothing was approved")
-	// ErrPlanChanged is the error of Approve for a plan of which something is held that is not
-	// what the plan has shown.
+	// ErrPlanChanged is the error of Approve if a held change differs from the one that the plan has
+	// shown.
 	ErrPlanChanged = errors.New("the plan has changed since it was shown, so nothing was approved")
-	// ErrNothingLeft is the error of Approve for a plan of which nothing is held any more.
-	ErrNothingLeft = errors.New("nothing of this plan is held any more")
-	// ErrNotInPlan is the error of Approve for an exception that the plan doesn't have.
+	// ErrNothingLeft is the error of Approve if no change of the plan is held any more.
+	ErrNothingLeft = errors.New("no change of this plan is held any more")
+	// ErrNotInPlan is the error of Approve for an exception that isn't in the plan.
 	ErrNotInPlan = errors.New("the plan has nothing under this name that is still held")
 )
 
-// Plan is what is held in a zone, as it was announced.
+// Plan is the held changes of a zone, as announced.
 type Plan struct {
 	Zone dns.Zone
-	// Hash identifies the plan. Every process computes the same one for the same changes.
+	// Hash identifies the plan. Every process computes the same hash for the same changes.
 	Hash string
 	// At is when the plan was announced.
 	At time.Time
-	// Owned is how many record sets of ours the zone had.
+	// Owned is the number of our record sets in the zone at that time.
 	Owned int
 	// Changes are deletions and updates, by name, type and set identifier.
 	Changes []dns.Change
-	// UnknownUntil is as [Ledger.UnknownUntil].
+	// UnknownUntil is that of [Ledger.UnknownUntil].
 	UnknownUntil time.Time
 }
 
-// Count returns the number of deletions and that of updates.
+// Count returns the number of deletions and of updates.
 func (p Plan) Count() (deletions, updates int) {
 	for _, c := range p.Changes {
 		if c.New == nil {
@@ -61,29 +61,28 @@ func (p Plan) Count() (deletions, updates int) {
 	return deletions, updates
 }
 
-// Approval is what an approval allows.
+// Approval is the result of an approval.
 type Approval struct {
 	Plan string
 	Zone dns.Zone
-	// Deletions and Updates are how many may be made. Excepted are the changes that the plan has
-	// and that were left out. Gone are those of the plan that are not held any more.
+	// Deletions and Updates are the approved changes. Excepted are the changes of the plan that were
+	// left out. Gone are changes of the plan that are no longer held.
 	Deletions, Updates, Excepted, Gone int
 	Until                              time.Time
 }
 
-// announcements are the plans of a zone that people may know.
+// announcements are the plans of a zone that users may have seen.
 type announcements struct {
-	// plans are the last ones, the oldest first. A plan is the changes that are still planned and
-	// were first shown by it or an earlier plan. So a plan takes no room for its changes.
+	// plans are the latest ones, oldest first. A plan consists of the changes that it or an earlier
+	// plan was the first to show and that are still planned, so it needs no memory for its changes.
 	plans []announcement
 	last  int
-	// current is the plan that was announced last, nil if nothing is held, and sum the sum of its
-	// digests.
+	// current is the last announced plan, or nil if nothing is held. sum is the sum of its digests.
 	current *Plan
 	sum     uint64
 	// next is when another plan may be announced.
 	next time.Time
-	// expected are hashes that are approved as soon as exactly that plan is held, and until when.
+	// expected are hashes, with their expiry, that are approved as soon as exactly that plan is held.
 	expected map[string]time.Time
 }
 
@@ -91,13 +90,13 @@ type announcement struct {
 	hash   string
 	number int
 	at     time.Time
-	// changes is how many changes the plan has.
+	// changes is the number of changes of the plan.
 	changes int
 }
 
-// Announce returns the plan that people have to be shown now, if there is one. Unless somebody has
-// approved something, there is a while between two plans: whoever makes names come and go must not
-// push the plan out of memory that people are looking at.
+// Announce returns the plan to show now, if there is one. Except after an approval, plans are
+// announceEvery apart: an object whose names come and go must not evict the plan that a user is
+// reading.
 func (l *Ledger) Announce() (Plan, bool) {
 	a := &l.announced
 	switch {
@@ -132,7 +131,7 @@ func (l *Ledger) Announce() (Plan, bool) {
 	return p, true
 }
 
-// Current returns the plan that was announced last, if anything is held.
+// Current returns the last announced plan, if anything is held.
 func (l *Ledger) Current() (Plan, bool) {
 	if l.announced.current == nil {
 		return Plan{}, false
@@ -140,7 +139,7 @@ func (l *Ledger) Current() (Plan, bool) {
 	return *l.announced.current, true
 }
 
-// Plan returns what is held now, whether it was announced or not.
+// Plan returns the currently held changes, announced or not.
 func (l *Ledger) Plan() Plan {
 	p := Plan{Zone: l.zone, At: l.now, Owned: l.owned, UnknownUntil: l.UnknownUntil()}
 	for i := range l.all() {
@@ -166,7 +165,7 @@ func sortChanges(changes []dns.Change) {
 	})
 }
 
-// expect approves a plan that may not have been planned yet.
+// expect approves a plan that may not exist yet.
 func (l *Ledger) expect(hash string, until time.Time) {
 	if l.announced.expected == nil {
 		l.announced.expected = map[string]time.Time{}
@@ -175,7 +174,7 @@ func (l *Ledger) expect(hash string, until time.Time) {
 	l.changed = true
 }
 
-// recognise approves what is held if it is expected. It reports whether it did.
+// recognise approves the held changes if their hash is expected. It reports whether it did.
 func (l *Ledger) recognise() bool {
 	if l.held == 0 || len(l.announced.expected) == 0 {
 		return false
@@ -198,7 +197,7 @@ func (l *Ledger) recognise() bool {
 	return approved
 }
 
-// approve approves what is held and meets a condition. It reports whether there was anything.
+// approve approves the held changes that meet a condition. It reports whether there was any.
 func (l *Ledger) approve(until time.Time, meets func(*item) bool) bool {
 	found := false
 	for i := range l.all() {
@@ -208,7 +207,7 @@ func (l *Ledger) approve(until time.Time, meets func(*item) bool) bool {
 		}
 	}
 	if found {
-		// What is left is another plan, and whoever has approved wants to see it.
+		// The rest is a new plan, and the user who approved should see it at once.
 		l.announced.current, l.announced.next = nil, time.Time{}
 		l.changed = true
 		l.book.alter()
@@ -216,7 +215,7 @@ func (l *Ledger) approve(until time.Time, meets func(*item) bool) bool {
 	return found
 }
 
-// number returns the number of a plan that was announced; 0 if it isn't known.
+// number returns the number of an announced plan; 0 if unknown.
 func (l *Ledger) number(hash string) int {
 	for _, known := range l.announced.plans {
 		if known.hash == hash {
@@ -226,7 +225,7 @@ func (l *Ledger) number(hash string) int {
 	return 0
 }
 
-// shownBy returns how many changes a plan has shown; 0 if that isn't known.
+// shownBy returns how many changes a plan has shown; 0 if unknown.
 func (l *Ledger) shownBy(hash string) int {
 	for _, known := range l.announced.plans {
 		if known.hash == hash {
@@ -236,8 +235,8 @@ func (l *Ledger) shownBy(hash string) int {
 	return 0
 }
 
-// changedSince returns what is held now of record sets that a plan has shown with other changes,
-// except those under some names.
+// changedSince returns the held changes of record sets that a plan has shown with other changes,
+// except under some names.
 func (l *Ledger) changedSince(number int, excepted map[string]bool) []dns.Change {
 	var changed []dns.Change
 	for i := range l.all() {
@@ -250,7 +249,7 @@ func (l *Ledger) changedSince(number int, excepted map[string]bool) []dns.Change
 	return changed
 }
 
-// planChanged is an [ErrPlanChanged] that says what has changed, and what to do.
+// planChanged returns an [ErrPlanChanged] that says what has changed and what to do.
 func planChanged(changed []dns.Change) error {
 	const most = 3
 	var now []string
@@ -264,7 +263,7 @@ func planChanged(changed []dns.Change) error {
 	return fmt.Errorf("%w: held is now: %s: show the plans that are held and approve one of them, or leave these names out (--except)", ErrPlanChanged, text)
 }
 
-// describe returns a change in a few words. Names and targets may be anybody's text.
+// describe returns a short text of a change. Names and targets are untrusted text.
 func describe(c dns.Change) string {
 	r := c.RecordSet()
 	text := fmt.Sprintf("delete %.253s %.20s %.60q", r.Name, r.Type, first(canonicalTargets(c.Old)))
@@ -274,12 +273,11 @@ func describe(c dns.Change) string {
 	return text
 }
 
-// first returns a few of the targets.
 func first(targets []string) []string { return targets[:min(len(targets), 3)] }
 
 // Approve approves the changes that a plan has shown and that are still held, except those under
-// some names. If a record set of the plan is held with another change by now, nothing is approved,
-// unless its name is excepted. Decide takes note of the approval.
+// some names. If a record set of the plan is now held with another change, nothing is approved,
+// unless its name is excepted. The next Decide applies the approval.
 func (l *Ledger) Approve(now time.Time, hash string, except []string) (Approval, error) {
 	l.now = now
 	number := l.number(hash)

@@ -15,47 +15,47 @@ type zoneKey struct{ id, name string }
 
 func keyOf(z dns.Zone) zoneKey { return zoneKey{z.ID, z.Name} }
 
-// Book has the ledgers of a publisher. Make one with [NewBook].
+// Book has the ledgers of a publisher. [NewBook] creates it.
 type Book struct {
 	limits    Limits
 	publisher Publisher
-	// settings identify the settings of the publisher. They count only if the book remembers,
-	// because otherwise each start would look like a change of them.
+	// settings identify the settings of the publisher. They are used only with a store, because
+	// without one each start would look like a change of the settings.
 	settings  string
 	remembers bool
 	// loading is true in a term until the store was read. Until then all counted changes wait.
 	loading bool
-	// began is when the term began. distrusted is true if changes may have been made before that are
-	// stored nowhere.
+	// began is the start of the term. distrusted is true if changes before it may be missing from the
+	// store.
 	began      time.Time
 	distrusted bool
-	// first is true if there is a store that has never had anything, as at the first start of an installation,
+	// first is true if the store never had any content, as at the first start of an installation,
 	// which may take over zones from ExternalDNS.
 	first bool
 	zones map[zoneKey]*Ledger
 	// approved is a hash that is approved from the start, until a time.
 	approved      string
 	approvedUntil time.Time
-	// number is that of the present state, last the last snapshot.
+	// number is the version of the current state. last is the last snapshot.
 	number uint64
 	last   Snapshot
 }
 
-// Publisher identifies whose records a book is about: a plan of one publisher is never taken for
+// Publisher identifies the publisher of a book, so that a plan of one publisher is never taken for
 // that of another.
 type Publisher struct {
-	// Name may be empty. Owner is the ID under which the publisher owns its records.
+	// Name may be empty. Owner is the owner ID of the publisher.
 	Name, Owner string
 }
 
-// NewBook returns the book of a publisher, without a memory. The settings identify those of the publisher that
-// decide about records: another text stands for other settings. The plan with the hash approved,
-// unless it is empty, may be made within [ApprovalTime].
+// NewBook returns the empty book of a publisher. settings identifies the settings that decide about
+// records: another text means other settings. Unless approved is empty, the plan with that hash may
+// be made within [ApprovalTime].
 func NewBook(now time.Time, limits Limits, publisher Publisher, settings, approved string) *Book {
 	return &Book{limits: limits, publisher: publisher, settings: settings, loading: true, zones: map[zoneKey]*Ledger{}, approved: approved, approvedUntil: now.Add(ApprovalTime)}
 }
 
-// Ledger returns the ledger of a zone. A new one has no changes planned.
+// Ledger returns the ledger of a zone, and creates it if necessary.
 func (b *Book) Ledger(z dns.Zone) *Ledger {
 	l := b.zones[keyOf(z)]
 	if l == nil {
@@ -71,7 +71,7 @@ func (b *Book) Ledger(z dns.Zone) *Ledger {
 
 func (b *Book) alter() { b.number++ }
 
-// known returns the settings, or "" if it can't be known whether they are new.
+// known returns the settings, or "" if it is unknown whether they are new.
 func (b *Book) known() string {
 	if !b.remembers {
 		return ""
@@ -79,7 +79,7 @@ func (b *Book) known() string {
 	return cmp.Or(b.settings, "none")
 }
 
-// Start starts a term, in which nothing has been planned yet. Counted changes wait for Restore.
+// Start starts a term without planned changes. Counted changes wait for Restore.
 func (b *Book) Start(now time.Time) {
 	b.loading, b.began, b.distrusted = true, now, false
 	for _, l := range b.zones {
@@ -88,9 +88,10 @@ func (b *Book) Start(now time.Time) {
 	}
 }
 
-// Restore is called with what a [Keeper] has loaded; nil if there is no store, or if it refuses
-// requests. In the second case Restore is called again in the same term when the store can be read. If
-// the text isn't the state of a book, Restore returns an error, and continues as if it were empty.
+// Restore is called with the result of [Keeper.Load]; nil if there is no store, or if the store
+// refuses requests. In the second case Restore is called again in the same term when the store can
+// be read. If the text isn't the state of a book, Restore returns an error and continues with an
+// empty state.
 func (b *Book) Restore(now time.Time, loaded *Loaded) error {
 	var err error
 	b.first = loaded != nil && loaded.text == nil
@@ -108,10 +109,10 @@ func (b *Book) Restore(now time.Time, loaded *Loaded) error {
 	return err
 }
 
-// Distrust tells the book that changes may have been made before the term that are stored nowhere, or
-// that such changes can't be stored now. Then the term counts as if the budget of each zone had been
-// spent when it began: within the window after that, counted changes need an approval. Otherwise a
-// process that restarts again and again would have a new budget each time.
+// Distrust tells the book that changes before the term may be missing from the store, or that
+// changes can't be stored now. The budget of each zone then counts as spent at the start of the
+// term: for a window, counted changes need an approval. Otherwise a process in a crash loop would
+// get a new budget with each start.
 func (b *Book) Distrust() {
 	if b.distrusted {
 		return
@@ -124,8 +125,7 @@ func (b *Book) Distrust() {
 	}
 }
 
-// Retain forgets the zones that are not among those that exist, unless something was spent in
-// them or is planned.
+// Retain forgets zones that don't exist any more, unless something was spent or is planned in them.
 func (b *Book) Retain(now time.Time, exist []dns.Zone) {
 	there := map[zoneKey]bool{}
 	for _, z := range exist {
@@ -134,8 +134,8 @@ func (b *Book) Retain(now time.Time, exist []dns.Zone) {
 	maps.DeleteFunc(b.zones, func(k zoneKey, l *Ledger) bool { return !there[k] && l.idle(now) })
 }
 
-// Approve approves the plan of a zone that has a hash; see [Ledger.Approve]. A hash that several
-// zones know, which a store that somebody has edited can have, approves nothing.
+// Approve approves the plan with a hash in its zone; see [Ledger.Approve]. If several zones have
+// the hash, which is possible in an edited store, nothing is approved.
 func (b *Book) Approve(now time.Time, hash string, except []string) (Approval, error) {
 	var known []*Ledger
 	for _, l := range b.zones {
@@ -155,7 +155,7 @@ func (b *Book) Approve(now time.Time, hash string, except []string) (Approval, e
 	}
 }
 
-// Held returns the plans that were announced and are held, in no order.
+// Held returns the announced plans with held changes, in no order.
 func (b *Book) Held() []Plan {
 	var held []Plan
 	for _, l := range b.zones {
@@ -166,14 +166,14 @@ func (b *Book) Held() []Plan {
 	return held
 }
 
-// Snapshot is the state of a book at one time, to be kept by a [Keeper].
+// Snapshot is the state of a book at one time, for a [Keeper].
 type Snapshot struct {
 	number uint64
 	at     time.Time
 	text   []byte
 }
 
-// Snapshot returns the present state. It costs nothing if that is the same as the last time.
+// Snapshot returns the current state. If nothing has changed since the last call, it is free.
 func (b *Book) Snapshot(now time.Time) Snapshot {
 	if b.last.number != b.number {
 		b.last = Snapshot{b.number, now, encode(b.state(now))}
@@ -181,5 +181,5 @@ func (b *Book) Snapshot(now time.Time) Snapshot {
 	return b.last
 }
 
-// Number identifies the present state: a snapshot of the same number is as good as a new one.
+// Number is the version of the current state. Snapshots with the same number are equal.
 func (b *Book) Number() uint64 { return b.number }

@@ -16,19 +16,19 @@ import (
 type Kind int
 
 const (
-	// Deletion is a record set that is deleted and not replaced.
+	// Deletion is a deleted record set without a replacement.
 	Deletion Kind = iota
-	// SettingsUpdate is an update that takes targets away, planned when this process saw a zone
-	// for the first time with new settings.
+	// SettingsUpdate is an update that removes targets, in the first plan of a zone after a change of
+	// the settings.
 	SettingsUpdate
-	// ObjectUpdate is any other update that takes targets away.
+	// ObjectUpdate is any other update that removes targets.
 	ObjectUpdate
 
 	kinds = 3
 )
 
-// digest identifies a change: the record set, and the whole change with its old and new targets.
-// Both parts come from SHA-256 sums.
+// digest identifies a change by two SHA-256 prefixes: of the record set's key, and of the whole
+// change with its old and new targets.
 type digest struct{ key, change uint64 }
 
 func digestOf(c dns.Change) digest {
@@ -48,8 +48,8 @@ func (d digest) compare(other digest) int {
 	return cmp.Or(cmp.Compare(d.key, other.key), cmp.Compare(d.change, other.change))
 }
 
-// line describes a change unambiguously, with the old and the new targets, because people approve
-// what they have seen. The order of targets doesn't matter.
+// line describes a change unambiguously, including old and new targets, because users approve what
+// they have seen. The order of targets doesn't matter.
 func line(c dns.Change) string {
 	key := c.RecordSet().Key()
 	if c.New == nil {
@@ -58,7 +58,7 @@ func line(c dns.Change) string {
 	return fmt.Sprintf("update %q %q %q %q %q\n", key.Name, key.Type, key.SetIdentifier, canonicalTargets(c.Old), canonicalTargets(c.New))
 }
 
-// canonicalTargets returns the targets of a record set in a form that is the same for equal sets.
+// canonicalTargets returns targets in a form that is the same for equal record sets.
 func canonicalTargets(r *dns.RecordSet) []string {
 	var targets []string
 	if r != nil {
@@ -70,7 +70,8 @@ func canonicalTargets(r *dns.RecordSet) []string {
 	return targets
 }
 
-// canonicalTarget is the same for targets that are equal ([dns.SameTargets]).
+// canonicalTarget returns a target in a form that is the same for equal targets
+// ([dns.SameTargets]).
 func canonicalTarget(t string) string {
 	if address, err := netip.ParseAddr(t); err == nil {
 		return address.String()
@@ -78,8 +79,8 @@ func canonicalTarget(t string) string {
 	return strings.ToLower(t)
 }
 
-// takesTargets reports whether a change is an update after which a target is gone. One that only
-// adds targets, or changes the TTL or properties, isn't counted.
+// takesTargets reports whether a change is an update that removes a target. Updates that only add
+// targets, or change the TTL or properties, don't count.
 func takesTargets(c dns.Change) bool {
 	if c.Old == nil || c.New == nil || dns.SameTargets(c.Old.Targets, c.New.Targets) {
 		return false
@@ -91,9 +92,9 @@ func takesTargets(c dns.Change) bool {
 	return slices.ContainsFunc(c.Old.Targets, func(t string) bool { return !left[canonicalTarget(t)] })
 }
 
-// Losses returns the deletions among the changes of one name that nothing replaces. A record set
-// is replaced when one with its set identifier is created, whatever its type. A record set
-// without an identifier also takes the place of those with one identifier, and the reverse.
+// Losses returns the deletions of one name without a replacement. A deletion is replaced if a
+// record set with its set identifier, of any type, is created. A record set without a set
+// identifier also replaces those with one, and vice versa.
 func Losses(changes []dns.Change) []dns.Change {
 	if !slices.ContainsFunc(changes, func(c dns.Change) bool { return c.New == nil }) {
 		return nil
@@ -136,8 +137,8 @@ func Losses(changes []dns.Change) []dns.Change {
 	return lost
 }
 
-// collides reports whether a record set that is created can't stand beside one that is kept
-// because its deletion is held.
+// collides reports whether a new record set can't coexist with one that is kept because its
+// deletion is held.
 func collides(created, kept *dns.RecordSet) bool {
 	return created.Type == dns.TypeCNAME || kept.Type == dns.TypeCNAME || (created.SetIdentifier == "") != (kept.SetIdentifier == "")
 }

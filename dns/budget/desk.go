@@ -11,31 +11,30 @@ import (
 // ErrNotLeading is the error of [ApprovalQueue.Approve] in a process that doesn't lead.
 var ErrNotLeading = errors.New("this process does not lead")
 
-// ErrNotPlanned is the error of an approval in a process that leads and has not planned everything
-// yet.
-var ErrNotPlanned = errors.New("not planned yet: this process began to lead a short time ago, and has not compared all zones with what objects ask for: try again in some seconds")
+// ErrNotPlanned is the error of an approval before the leader has planned everything.
+var ErrNotPlanned = errors.New("not planned yet: this process became the leader a short time ago, and has not compared all zones with the wanted records: try again in some seconds")
 
-// ApprovalQueue is where people and a publisher meet: plans go out, approvals come in. Make one with
-// [NewApprovalQueue].
+// ApprovalQueue passes held plans from a publisher to users, and approvals from users to the
+// publisher. [NewApprovalQueue] creates it.
 type ApprovalQueue struct {
 	plans    atomic.Pointer[[]Plan]
 	requests chan *Request
 	progress atomic.Pointer[progress]
 }
 
-// progress is how far a publisher is in a term.
+// progress is the state of a publisher in its term.
 type progress struct {
 	since   time.Time
 	planned bool
 }
 
-// NewApprovalQueue returns a desk with no plans.
+// NewApprovalQueue returns a queue without plans.
 func NewApprovalQueue() *ApprovalQueue { return &ApprovalQueue{requests: make(chan *Request)} }
 
-// Show replaces the plans that are held. The publisher calls it; it doesn't change them afterwards.
+// Show replaces the held plans. The publisher calls it, and must not change them afterwards.
 func (d *ApprovalQueue) Show(plans []Plan) { d.plans.Store(&plans) }
 
-// Plans returns the plans that are held.
+// Plans returns the held plans.
 func (d *ApprovalQueue) Plans() []Plan {
 	if plans := d.plans.Load(); plans != nil {
 		return *plans
@@ -59,8 +58,8 @@ func (d *ApprovalQueue) End() {
 	d.Show(nil)
 }
 
-// Unplanned returns since when the publisher may write, if it has not planned everything yet. The
-// time is zero if no term has begun.
+// Unplanned returns since when the publisher leads, if it has not planned everything yet. The time
+// is zero if no term has begun.
 func (d *ApprovalQueue) Unplanned() (since time.Time, unplanned bool) {
 	p := d.progress.Load()
 	if p == nil {
@@ -69,7 +68,7 @@ func (d *ApprovalQueue) Unplanned() (since time.Time, unplanned bool) {
 	return p.since, !p.planned
 }
 
-// Request asks for the approval of a plan. The publisher answers each one once.
+// Request asks for the approval of a plan. The publisher responds to each once.
 type Request struct {
 	Hash     string
 	Except   []string
@@ -81,14 +80,14 @@ type decision struct {
 	error
 }
 
-// Decide answers the request.
+// Decide sends the response to the request.
 func (r *Request) Decide(a Approval, err error) { r.decision <- decision{a, err} }
 
-// Requests is where the publisher takes requests from.
+// Requests returns the channel of requests to the publisher.
 func (d *ApprovalQueue) Requests() <-chan *Request { return d.requests }
 
-// Approve asks the publisher to approve a plan. Its error is one of [Ledger.Approve],
-// [ErrNotLeading], or says that the publisher didn't answer before ctx ended.
+// Approve asks the publisher to approve a plan. The error is one of [Ledger.Approve],
+// [ErrNotLeading], or says that the publisher didn't respond before ctx ended.
 func (d *ApprovalQueue) Approve(ctx context.Context, hash string, except []string) (Approval, error) {
 	r := &Request{Hash: hash, Except: except, decision: make(chan decision, 1)}
 	select {

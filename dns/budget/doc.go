@@ -1,21 +1,22 @@
-// Package budget limits what a publisher may take away from a zone without approval: record
-// sets that it deletes, and targets that its updates remove. What is planned beyond the limits
-// is held, shown as a plan with a hash, and made when somebody approves that plan.
+// Package budget limits the deletions of a publisher without approval: record sets that it deletes,
+// and targets that its updates remove. Changes beyond the limits are held, shown as a plan with a
+// hash, and made when a user approves that plan. Package publisher calls it.
 //
-// A [Book] has a [Ledger] for each zone. For each name that it has planned, the publisher calls
-// Note with all changes of the name, nil if there are none. When names were planned it calls
-// Decide, and Permitted for the names in Counted; what that leaves out is held. When Announce
-// returns a plan, it is shown to people. Before a batch the publisher calls Spend for each of its
-// names, takes a [Snapshot], and in the job of the batch has a [Keeper] keep it, before the
-// provider is called: so a process that dies can't spend the same budget again. When everything
-// has been read and planned it calls Complete. Note with nil ends approvals, so it isn't for a name
-// that is only looked at again. Requests of people reach the loop through a [ApprovalQueue].
+// A [Book] has a [Ledger] for each zone. The publisher calls
 //
-// Read it in this order: count.go, limits.go, ledger.go, announce.go, book.go, state.go, merge.go,
-// keeper.go, desk.go. Package configmap stores snapshots in the cluster.
+//  1. Note, for each planned name, with all of its changes, or nil if there are none. Nil ends
+//     approvals, so Note isn't for a name that is only planned again.
+//  2. Decide, after names were planned, and Permitted for the names in Counted. All other changes
+//     are held. If Announce returns a plan, it is shown to users.
+//  3. Spend for each name of a batch, and then [Keeper.Keep] with a [Snapshot] before it calls the
+//     provider. So a process that dies can't spend the same budget twice.
+//  4. Complete, when everything has been read and planned.
+//
+// Requests of users reach the loop through an [ApprovalQueue]. Package configmap stores snapshots
+// in the cluster.
 //
 // # Concurrency
 //
-// One goroutine owns a Book and its Ledgers. A Keeper and a Desk may be used from any goroutine.
-// Snapshots and plans are immutable.
+// One goroutine owns a Book and its Ledgers. A Keeper and an ApprovalQueue may be used from any
+// goroutine. Snapshots and plans are immutable.
 package budget

@@ -9,46 +9,45 @@ import (
 	"time"
 )
 
-// ErrNoStore is the error of a [Store] that refuses a request, and will do so until somebody changes
-// something: a right is missing, or the state has no room. The publisher continues without the store
-// ([Book.Distrust]), and tries again.
+// ErrNoStore is the error of a [Store] that refuses requests until somebody changes something: a
+// permission is missing, or the state is too large. The publisher continues without the store
+// ([Book.Distrust]), and retries.
 var ErrNoStore = errors.New("the budget can't be stored")
 
 // Store keeps a text outside of the process.
 type Store interface {
-	// Load returns what is stored: nil if nothing ever was, and an empty text if somebody has emptied the store.
+	// Load returns the stored text: nil if nothing was ever stored, and an empty text if somebody has
+	// emptied the store.
 	Load(context.Context) ([]byte, error)
-	// Update replaces what is stored by what a function makes of it. The function may be called
-	// several times, when somebody else writes at the same time.
+	// Update replaces the stored text by the result of change, which may be called again after a
+	// conflict.
 	Update(ctx context.Context, change func(stored []byte) []byte) error
 }
 
-// Loaded is what a [Keeper] has loaded.
+// Loaded is the result of [Keeper.Load].
 type Loaded struct{ text []byte }
 
-// Keeper keeps the snapshots of a book in a store. Make one with [NewKeeper].
+// Keeper stores the snapshots of a book. [NewKeeper] creates it.
 type Keeper struct {
 	store  Store // nil if nothing is stored
 	window time.Duration
 	log    *slog.Logger
 
-	// turn has room for one value, which is there while the store is used. Whoever put it there
-	// may use the fields below.
+	// turn has room for one value, which is a lock of the store and of the fields below.
 	turn chan struct{}
-	// last is what this process has loaded or stored last, number that of its snapshot.
+	// last is the text that this process has loaded or stored last, number that of its snapshot.
 	last   []byte
 	number uint64
-	// theirs is what somebody else has written since Load.
+	// theirs is what another process has written since Load.
 	theirs []byte
 }
 
-// NewKeeper returns a keeper. Without a store, which may be nil, the limits count within this
-// process only.
+// NewKeeper returns a keeper. If store is nil, the limits apply within this process only.
 func NewKeeper(store Store, window time.Duration, log *slog.Logger) *Keeper {
 	return &Keeper{store: store, window: window, log: log, turn: make(chan struct{}, 1)}
 }
 
-// lock waits until nobody else uses the store.
+// lock waits for the store.
 func (k *Keeper) lock(ctx context.Context) (unlock func(), err error) {
 	select {
 	case k.turn <- struct{}{}:
@@ -58,8 +57,8 @@ func (k *Keeper) lock(ctx context.Context) (unlock func(), err error) {
 	}
 }
 
-// Load returns what is stored, for [Book.Restore]; nil if there is no store. Until it has returned
-// without an error other than [ErrNoStore], no counted change may be made.
+// Load returns the stored state for [Book.Restore]; nil if there is no store. No counted change may
+// be made before Load has returned nil or [ErrNoStore].
 func (k *Keeper) Load(ctx context.Context) (*Loaded, error) {
 	unlock, err := k.lock(ctx)
 	if err != nil {
@@ -71,15 +70,15 @@ func (k *Keeper) Load(ctx context.Context) (*Loaded, error) {
 	}
 	text, err := k.store.Load(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("load what was deleted and approved before: %w", err)
+		return nil, fmt.Errorf("load the stored budgets and approvals: %w", err)
 	}
 	k.last, k.theirs = text, nil
 	return &Loaded{text}, nil
 }
 
-// Keep stores a snapshot, unless it or a later one is stored. Before it has returned without an
-// error, none of the changes may be made that the snapshot has paid for, unless the publisher has
-// already found that the store refuses requests.
+// Keep stores a snapshot, unless it or a later one is stored. The changes that the snapshot has
+// charged must not be made before Keep has returned nil, unless the store is known to refuse
+// requests.
 func (k *Keeper) Keep(ctx context.Context, s Snapshot) error {
 	unlock, err := k.lock(ctx)
 	if err != nil {
@@ -95,13 +94,13 @@ func (k *Keeper) Keep(ctx context.Context, s Snapshot) error {
 		return kept
 	})
 	if err != nil {
-		return fmt.Errorf("store what is deleted and approved: %w", err)
+		return fmt.Errorf("store budgets and approvals: %w", err)
 	}
 	k.last, k.number = kept, s.number
 	return nil
 }
 
-// combine returns what to store: the own state, with what somebody else has added.
+// combine returns the text to store: our state, and what another process has added.
 func (k *Keeper) combine(stored []byte, own Snapshot) []byte {
 	if !bytes.Equal(stored, k.last) {
 		k.theirs = stored

@@ -9,50 +9,50 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// Ledger has the counted changes of a zone: those that are planned, and how many were made in the
-// last window. A change is counted if it is a loss, or an update that takes targets away.
+// Ledger has the counted changes of a zone: the planned ones, and how many were made in the last
+// window. Deletions without a replacement and updates that remove targets are counted.
 type Ledger struct {
 	zone dns.Zone
 	book *Book
-	// settings are those of this process. accepted are the last settings with which the zone was
-	// planned and nothing was held, the newest first.
+	// settings are those of this process. accepted are the last settings under which the zone was
+	// planned without held changes, newest first.
 	settings string
 	accepted []string
-	// arriving is true until the zone has been planned for the first time with new settings.
+	// arriving is true until the zone has been planned for the first time under new settings.
 	arriving bool
 
 	names map[string]*entry
-	// freed are names that had counted changes until the store was read.
+	// freed are names that had counted changes only until the store was read.
 	freed []string
 	spent [kinds]spendings
-	// over says which limits the planned changes exceed. held is how many changes that holds, and
-	// heldSum the sum of their digests, which differs for other changes.
+	// over says which limits the planned changes exceed. held counts the changes that are held because
+	// of that, and heldSum is the sum of their digests.
 	over    [kinds]bool
 	held    int
 	heldSum uint64
-	// owned and now are as of the last Decide.
+	// owned and now are the arguments of the last Decide.
 	owned int
 	now   time.Time
-	// changed is true when Decide has something to work out, which it also has at due.
+	// changed is true if Decide has work to do. At due it has too.
 	changed bool
 	due     time.Time
 	// complete is true once everything has been planned in this term.
 	complete bool
 
-	// known is true if the store, if there is one, or this process knows what was made in the zone before the term.
-	// met is true after the first Decide of a term, and empty is true if the zone had nothing of ours
-	// then: nothing was lost of it that could be lost again. judged is true after the first Decide
-	// that could know what the store has.
+	// known is true if the changes before the term are known, from the store or from this process. met
+	// is true after the first Decide of a term. empty is true if the zone had no record set of ours
+	// then: there is nothing that could be deleted twice. judged is true after the first Decide with
+	// the state of the store.
 	known, met, empty, judged bool
-	// unknownUntil is until when counted changes need an approval, because what was made before isn't
-	// known.
+	// unknownUntil is until when counted changes need an approval, because earlier changes are
+	// unknown.
 	unknownUntil time.Time
 
 	announced announcements
 	// recalled is what an earlier process knew about changes that this one hasn't planned yet.
 	recalled map[digest]memory
-	// recalledKeys has the number of the first plan that has shown a recalled change of a record
-	// set, by the key of its digest.
+	// recalledKeys has, by the key of the digest, the number of the first plan that showed a recalled
+	// change of a record set.
 	recalledKeys map[uint64]int
 }
 
@@ -62,24 +62,23 @@ type entry struct {
 	items   []item
 }
 
-// item is a counted change.
 type item struct {
 	dns.Change
 	kind Kind
 	digest
 	memory
-	// charged is when the change was last paid for.
+	// charged is when the budget was last charged for the change.
 	charged time.Time
 }
 
-// memory is what people have seen and said of a change.
+// memory is what users have seen and approved of a change.
 type memory struct {
 	// shown is the number of the first plan that had the change; 0 if none had.
 	shown int
-	// replaces is the number of the first plan that had another change of this record set, which
-	// was planned until this one came; 0 if none had.
+	// replaces is the number of the first plan with another change of this record set that this one
+	// has replaced; 0 if none had.
 	replaces int
-	// approved is until when the change may be made whatever the limits are.
+	// approved is until when the change may be made regardless of the limits.
 	approved time.Time
 }
 
@@ -87,8 +86,8 @@ func newLedger(z dns.Zone, b *Book) *Ledger {
 	return &Ledger{zone: z, book: b, names: map[string]*entry{}, recalled: map[digest]memory{}, recalledKeys: map[uint64]int{}}
 }
 
-// Note replaces the planned changes of a name. What is known about a change that is no longer
-// planned ends, its approval too.
+// Note replaces the planned changes of a name. For changes that are no longer planned, everything
+// is forgotten, including approvals.
 func (l *Ledger) Note(name string, changes []dns.Change) {
 	before := l.names[name]
 	items := l.itemsOf(changes, before)
@@ -110,15 +109,16 @@ func has(items []item, d digest) bool {
 	return slices.ContainsFunc(items, func(i item) bool { return i.digest == d })
 }
 
-// itemsOf returns the counted ones among the changes of a name.
+// itemsOf returns the counted changes among those of a name.
 func (l *Ledger) itemsOf(changes []dns.Change, before *entry) []item {
 	kind := ObjectUpdate
 	if l.arriving || before != nil && slices.ContainsFunc(before.items, func(i item) bool { return i.kind == SettingsUpdate }) {
-		// Once the settings have led to an update of a name, its next one may well be wrong, too.
+		// Once the settings have caused an update of a name, its next update may be wrong for the same
+		// reason.
 		kind = SettingsUpdate
 	}
-	// What has no limit isn't counted, so that nothing is stored for it. Before the store was read
-	// it isn't known which limit is for an update.
+	// Changes without a limit aren't counted, so that nothing is stored for them. Before the store was
+	// read, it is unknown which limit applies to an update.
 	var items []item
 	if l.counts(Deletion) {
 		for _, c := range Losses(changes) {
@@ -159,7 +159,7 @@ func (l *Ledger) newItem(c dns.Change, kind Kind, before *entry) item {
 	return new
 }
 
-// earlier returns the smaller number of a plan; 0 is none.
+// earlier returns the smaller number of a plan; 0 means none.
 func earlier(a, b int) int {
 	if a == 0 || b == 0 {
 		return max(a, b)
@@ -195,23 +195,24 @@ func (l *Ledger) all() iter.Seq[*item] {
 // Counted returns the names with counted changes, in no order.
 func (l *Ledger) Counted() iter.Seq[string] { return maps.Keys(l.names) }
 
-// Freed returns the names that have no counted changes any more although their changes are the
-// same, since the last call: until the store was read, more was counted. Nothing of them is held.
+// Freed returns the names, since the last call, that have no counted changes any more although
+// their changes are the same: until the store was read, more was counted. None of their changes is
+// held.
 func (l *Ledger) Freed() []string {
 	freed := l.freed
 	l.freed = nil
 	return freed
 }
 
-// paid reports whether a change was paid for within the window. It counts as made.
+// paid reports whether a change was charged within the window. It counts as made.
 func (l *Ledger) paid(i *item) bool {
 	return !l.unknown() && !i.charged.IsZero() && l.now.Sub(i.charged) < l.book.limits.Window
 }
 
-// unknown reports whether counted changes need an approval.
+// unknown reports whether counted changes need an approval because earlier changes are unknown.
 func (l *Ledger) unknown() bool { return l.now.Before(l.unknownUntil) }
 
-// distrust has counted changes need an approval for a window from the start of the term on.
+// distrust requires approvals for a window from the start of the term on.
 func (l *Ledger) distrust() {
 	if until := l.book.began.Add(l.book.limits.Window); until.After(l.unknownUntil) {
 		l.unknownUntil, l.changed = until, true
@@ -219,9 +220,8 @@ func (l *Ledger) distrust() {
 	}
 }
 
-// meet is called with the number of record sets of ours that the zone has at the first Decide of a
-// term. If the zone has some and nothing is known of it, somebody has emptied the store, or it never
-// was stored.
+// meet is called at the first Decide of a term with the number of our record sets in the zone. If
+// there are some but nothing is known of the zone, the store was emptied or never written.
 func (l *Ledger) meet(owned int) {
 	if !l.met {
 		l.met, l.empty = true, owned == 0
@@ -234,8 +234,8 @@ func (l *Ledger) meet(owned int) {
 	}
 }
 
-// UnknownUntil returns until when counted changes of the zone need an approval because what was made
-// before isn't known; zero if it is known.
+// UnknownUntil returns until when counted changes of the zone need an approval because earlier
+// changes are unknown; zero if they are known.
 func (l *Ledger) UnknownUntil() time.Time {
 	if !l.unknown() {
 		return time.Time{}
@@ -243,7 +243,7 @@ func (l *Ledger) UnknownUntil() time.Time {
 	return l.unknownUntil
 }
 
-// approved reports whether somebody has allowed a change.
+// approved reports whether a user has approved a change.
 func (l *Ledger) approved(i *item) bool { return l.now.Before(i.memory.approved) }
 
 // waits reports whether a change is held.
@@ -251,8 +251,8 @@ func (l *Ledger) waits(i *item) bool {
 	return l.book.loading || l.over[i.kind] && !l.paid(i) && !l.approved(i)
 }
 
-// Decide works out which changes are held. owned is how many record sets of ours the zone has. It
-// reports whether anything may be different for the names in Counted.
+// Decide decides which changes are held. owned is the number of our record sets in the zone. It
+// reports whether Permitted may have changed for the names in Counted.
 func (l *Ledger) Decide(now time.Time, owned int) (different bool) {
 	l.meet(owned)
 	if !l.changed && owned == l.owned && (l.due.IsZero() || now.Before(l.due)) {
@@ -267,7 +267,7 @@ func (l *Ledger) Decide(now time.Time, owned int) (different bool) {
 	return true
 }
 
-// judge compares what is planned with the limits.
+// judge compares the planned changes with the limits.
 func (l *Ledger) judge() {
 	var planned [kinds]int
 	l.due = time.Time{}
@@ -306,21 +306,20 @@ func (l *Ledger) judge() {
 	}
 }
 
-// lookAgain has Decide work at a time, at the latest.
+// lookAgain sets due to the given time, unless it is earlier.
 func (l *Ledger) lookAgain(at time.Time) {
 	if l.due.IsZero() || at.Before(l.due) {
 		l.due = at
 	}
 }
 
-// Due returns when Decide has to be called again if nothing happens before; zero for never.
+// Due returns when Decide has to be called again if no event comes before; zero means never.
 func (l *Ledger) Due() time.Time { return l.due }
 
-// Held returns how many changes are held, as of the last Decide.
+// Held returns the number of held changes, as of the last Decide.
 func (l *Ledger) Held() int { return l.held }
 
-// Permitted returns the changes of a name that may be made now. It returns all of them for a name
-// without counted ones.
+// Permitted returns the changes of a name that may be made now; all of them if none is counted.
 func (l *Ledger) Permitted(name string, changes []dns.Change) []dns.Change {
 	e := l.names[name]
 	if e == nil {
@@ -343,7 +342,7 @@ func (l *Ledger) Permitted(name string, changes []dns.Change) []dns.Change {
 	return permitted
 }
 
-// collidesWithAny reports whether a record set can't be created while deletions wait.
+// collidesWithAny reports whether a record set can't be created while deletions are held.
 func collidesWithAny(created *dns.RecordSet, waiting map[dns.Key]*item) bool {
 	for _, w := range waiting {
 		if w.New == nil && collides(created, w.Old) {
@@ -353,10 +352,9 @@ func collidesWithAny(created *dns.RecordSet, waiting map[dns.Key]*item) bool {
 	return false
 }
 
-// Spend pays for the counted ones among the changes of a name that are about to be made. A change
-// that is approved costs nothing, and neither does one that was paid for within the window and
-// not made since. Spend reports whether any of them is counted: then a snapshot has to be kept
-// before they are made.
+// Spend charges the budget for the counted changes of a name that are about to be made. Approved
+// changes are free, and so is a change that was charged within the window and not made since. Spend
+// reports whether any change is counted: a snapshot must then be stored before they are made.
 func (l *Ledger) Spend(now time.Time, name string, made []dns.Change) (counted bool) {
 	e := l.names[name]
 	if e == nil {
@@ -380,9 +378,8 @@ func (l *Ledger) Spend(now time.Time, name string, made []dns.Change) (counted b
 	return counted
 }
 
-// Complete tells the ledger that all sources have been read, and all names of the zone planned.
-// What an earlier process knew of other changes ends. The settings are accepted once none of
-// their updates waits.
+// Complete tells the ledger that all sources were read and all names of the zone planned. Recalled
+// knowledge of other changes ends. The settings are accepted once none of their updates is held.
 func (l *Ledger) Complete() {
 	if l.book.loading {
 		return
@@ -405,10 +402,10 @@ func (l *Ledger) Complete() {
 	l.book.alter()
 }
 
-// maxSettings is how many settings of a zone are remembered: going back to them is no change.
+// maxSettings limits the accepted settings of a zone. Going back to accepted settings is no change.
 const maxSettings = 4
 
-// Forget forgets what was planned. What people have seen and said of it is remembered.
+// Forget forgets the planned changes, but not what users have seen and approved of them.
 func (l *Ledger) Forget() {
 	l.remember()
 	clear(l.names)
@@ -416,7 +413,7 @@ func (l *Ledger) Forget() {
 	l.over, l.held, l.changed, l.complete = [kinds]bool{}, 0, true, false
 }
 
-// remember keeps what people have seen and said of what is planned.
+// remember keeps what users have seen and approved of the planned changes.
 func (l *Ledger) remember() {
 	for i := range l.all() {
 		if i.memory != (memory{}) {
@@ -425,13 +422,13 @@ func (l *Ledger) remember() {
 	}
 }
 
-// arrive tells the ledger the settings of this process; "" if it isn't known whether they are new.
+// arrive tells the ledger the settings of this process; "" if it is unknown whether they are new.
 func (l *Ledger) arrive(settings string) {
 	l.settings = settings
 	l.arriving = settings != "" && !slices.Contains(l.accepted, settings)
 }
 
-// renew counts what is planned once more, after the store was read.
+// renew counts the planned changes again, after the store was read.
 func (l *Ledger) renew() {
 	before := l.names
 	l.names, l.changed = map[string]*entry{}, true
@@ -452,7 +449,7 @@ func (l *Ledger) renew() {
 	}
 }
 
-// idle reports whether nothing but accepted settings is known of the zone.
+// idle reports whether the ledger holds nothing but accepted settings.
 func (l *Ledger) idle(now time.Time) bool {
 	for k := range l.spent {
 		if _, sum := l.spent[k].within(now, l.book.limits.Window); sum > 0 {

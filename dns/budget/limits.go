@@ -6,20 +6,20 @@ import (
 	"time"
 )
 
-// ApprovalTime is how long an approval is good for changes that can't be made at once.
+// ApprovalTime is how long an approval is valid for changes that can't be made at once.
 const ApprovalTime = 6 * time.Hour
 
-// Limits are what a zone may lose within a window without approval.
+// Limits are the losses of a zone within a window that need no approval.
 type Limits struct {
 	Deletions Limit
-	// SettingsUpdates is for the updates of the first plan after a change of the settings,
-	// ObjectUpdates for those that changes of objects cause.
+	// SettingsUpdates limits the updates of the first plan after a change of the settings,
+	// ObjectUpdates those that changes of objects cause.
 	SettingsUpdates, ObjectUpdates Limit
 	Window                         time.Duration
 }
 
-// Limit is a number of record sets of a zone, or a percentage of those that are owned if that is
-// more. A percentage of 100 is no limit.
+// Limit is a number of record sets of a zone, or a percentage of our record sets if that is more.
+// 100 percent means no limit.
 type Limit struct{ Records, Percent int }
 
 // DefaultLimits returns the limits that apply without flags.
@@ -30,7 +30,7 @@ func DefaultLimits() Limits {
 	}
 }
 
-// Check returns an error that says what is wrong with the limits; nil if nothing is.
+// Check returns an error if a limit is invalid.
 func (l Limits) Check() error {
 	var errs []error
 	for kind, limit := range map[string]Limit{"deletions": l.Deletions, "updates by settings": l.SettingsUpdates, "updates by objects": l.ObjectUpdates} {
@@ -56,7 +56,7 @@ func (l Limit) allows(changes, owned int) bool {
 	return !l.limits() || changes <= max(l.Records, owned*l.Percent/100)
 }
 
-// maxSpendings is how many spendings of one kind are told apart in a window.
+// maxSpendings limits the remembered spendings of one kind in a window.
 const maxSpendings = 64
 
 // spending is a number of changes that were made at one time.
@@ -65,11 +65,11 @@ type spending struct {
 	count int
 }
 
-// spendings are those of a window, the oldest first.
+// spendings are those of a window, oldest first.
 type spendings []spending
 
-// add records changes. Times are whole milliseconds, as they are stored. When there are too many spendings, the two oldest ones become one, which
-// counts as long as the younger of them.
+// add records changes. Times are whole milliseconds, as they are stored. At most maxSpendings are
+// kept: the two oldest are merged under the later time, so that budget is never released early.
 func (s spendings) add(now time.Time, count int) spendings {
 	now = now.Add(time.Millisecond - 1).Truncate(time.Millisecond)
 	if n := len(s); n > 0 && !s[n-1].at.Before(now) {

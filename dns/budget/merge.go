@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// mergeSpendings adds stored spendings to those that are known. One that is in both counts once.
+// mergeSpendings adds stored spendings to the known ones. A spending in both counts once.
 func mergeSpendings(known spendings, stored [][2]int64) spendings {
 	all := slices.Clone(known)
 	for _, s := range stored {
@@ -26,8 +26,8 @@ func mergeSpendings(known spendings, stored [][2]int64) spendings {
 	return all
 }
 
-// merge returns a state that has what either of two has. It is for a store that somebody else has
-// written since it was read.
+// merge returns the union of two states, for a store that another process has written since it was
+// read.
 func merge(theirs, ours state) state {
 	merged := state{Version: stateVersion, Zones: ours.Zones}
 	for _, t := range theirs.Zones {

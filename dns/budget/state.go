@@ -13,58 +13,58 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// What a state may have. Whatever was stored is cut to this when it is read, so that somebody who
-// can write the store can't make the process large.
+// Limits of a state. A stored state is cut to these limits when it is read, so that a writer of the
+// store can't exhaust the process's memory.
 const (
-	// MaxBytes is the most bytes of a state. A ConfigMap may have a megabyte.
+	// MaxBytes limits the size of a state. A ConfigMap may have a megabyte.
 	MaxBytes = 768 << 10
 	maxZones = 4000
-	// maxDigests is how many changes are remembered by themselves.
+	// maxDigests limits the changes that are remembered individually.
 	maxDigests = 20000
-	// maxCount is more changes than a zone has.
+	// maxCount is more than the changes of any zone.
 	maxCount = 1 << 24
-	// maxText is the most bytes of a name, an ID, a hash or settings.
+	// maxText limits a name, an ID, a hash or settings, in bytes.
 	maxText = 1024
 )
 
 // digestBytes is the size of a stored digest.
 const digestBytes = 16
 
-// stateVersion is the version of the form of a state.
+// stateVersion is the version of the format of a state.
 const stateVersion = 1
 
-// state is what is stored of a book.
+// state is the stored form of a book.
 type state struct {
 	Version int         `json:"version"`
 	Zones   []zoneState `json:"zones"`
 }
 
-// zoneState is what is stored of a ledger. Times are in milliseconds since 1970.
+// zoneState is the stored form of a ledger. Times are in milliseconds since 1970.
 type zoneState struct {
 	ID       string   `json:"id,omitempty"`
 	Name     string   `json:"name"`
 	Settings []string `json:"settings,omitempty"`
-	// Deletions, SettingsUpdates and ObjectUpdates are lists of a time and a number.
+	// Deletions, SettingsUpdates and ObjectUpdates are lists of a time and a count.
 	Deletions       [][2]int64 `json:"deletions,omitempty"`
 	SettingsUpdates [][2]int64 `json:"settingsUpdates,omitempty"`
 	ObjectUpdates   [][2]int64 `json:"objectUpdates,omitempty"`
 	// UnknownUntil is until when counted changes need an approval ([Book.Distrust]).
 	UnknownUntil int64 `json:"unknownUntil,omitempty"`
-	// Plans are the plans that were announced, the oldest first. Versions that knew a change
-	// without its old targets have stored theirs as "plans" and "approved". These are ignored,
-	// because nobody knows which targets were shown.
+	// Plans are the announced plans, oldest first. Earlier versions stored "plans" and "approved"
+	// without the old targets of changes. Both are ignored, because it is unknown which targets were
+	// shown.
 	Plans []planState `json:"shownPlans,omitempty"`
-	// Approved are the changes that may be made.
+	// Approved are the approved changes.
 	Approved []approvedState `json:"approvedChanges,omitempty"`
 }
 
 type planState struct {
 	Hash string `json:"hash"`
 	At   int64  `json:"at"`
-	// Changes is how many changes the plan has.
+	// Changes is the number of changes of the plan.
 	Changes int `json:"changes,omitempty"`
-	// Shown are the changes that no earlier plan of the list has. For a record set that is held
-	// with another change by now, it has [digest.anyChange].
+	// Shown are the changes that no earlier plan of the list has. For a record set that is now held
+	// with another change, it has [digest.anyChange].
 	Shown digests `json:"shown,omitempty"`
 }
 
@@ -73,7 +73,7 @@ type approvedState struct {
 	Changes digests `json:"changes"`
 }
 
-// digests are stored as text in base64, 16 bytes for each.
+// digests are stored as base64, 16 bytes each.
 type digests []digest
 
 // MarshalJSON implements [json.Marshaler].
@@ -106,8 +106,8 @@ func (z *zoneState) spendings() [kinds]*[][2]int64 {
 	return [kinds]*[][2]int64{&z.Deletions, &z.SettingsUpdates, &z.ObjectUpdates}
 }
 
-// state returns what is to be stored. Zones with the most to remember come first, so that what
-// has no room is what matters least.
+// state returns the state to store. Zones with the most to lose come first, so that the size limit
+// drops what matters least.
 func (b *Book) state(now time.Time) state {
 	s := state{Version: stateVersion}
 	for _, l := range b.zones {
@@ -119,7 +119,7 @@ func (b *Book) state(now time.Time) state {
 	return s
 }
 
-// weight is how much is lost with the state of a zone.
+// weight says how much is lost without the state of a zone.
 func (z *zoneState) weight() int {
 	sum := min(len(z.Settings), 1) + len(z.Plans) + len(z.Approved) + int(min(z.UnknownUntil, 1))
 	for _, spent := range z.spendings() {
@@ -128,7 +128,7 @@ func (z *zoneState) weight() int {
 	return sum
 }
 
-// cut leaves out what is beyond the limits.
+// cut drops what exceeds the limits.
 func (s *state) cut() {
 	slices.SortFunc(s.Zones, func(a, b zoneState) int {
 		return cmp.Or(cmp.Compare(b.weight(), a.weight()), cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
@@ -143,7 +143,7 @@ func (s *state) cut() {
 				break
 			}
 		}
-		// A plan has the changes of those before it, so a plan without them is none.
+		// A plan builds on those before it, so it is useless without them.
 		for j := range z.Plans {
 			if room -= len(z.Plans[j].Shown); room < 0 {
 				z.Plans = z.Plans[:j]
@@ -189,8 +189,8 @@ func (l *Ledger) state(now time.Time) zoneState {
 	return z
 }
 
-// state returns the plans, each with what it was the first one to show. What a plan has shown
-// that is forgotten goes to the one after it.
+// state returns the plans, each with the changes that it was the first to show. Changes of
+// forgotten plans move to the next plan.
 func (a *announcements) state(shown map[int]digests) []planState {
 	var plans []planState
 	before := 0
@@ -219,7 +219,7 @@ func encode(s state) []byte {
 	}
 }
 
-// decode reads a state that may have been written by anybody. An empty text is an empty state.
+// decode reads a state, which is untrusted. An empty text is an empty state.
 func decode(text []byte, now time.Time, window time.Duration) (state, error) {
 	var s state
 	switch {
@@ -242,14 +242,14 @@ func decode(text []byte, now time.Time, window time.Duration) (state, error) {
 	return s, nil
 }
 
-// sanitise cuts what is too long, and brings times and numbers into the range that they can have.
+// sanitise cuts long lists, and brings times and numbers into their valid range.
 func (z *zoneState) sanitise(now time.Time, window time.Duration) {
 	long := func(s string) bool { return s == "" || len(s) > maxText }
 	z.Settings = slices.DeleteFunc(z.Settings[:min(len(z.Settings), maxSettings)], long)
 	for _, list := range z.spendings() {
 		kept := (*list)[max(0, len(*list)-maxSpendings):]
 		for i := range kept {
-			// A time in the future would count for ever.
+			// A time in the future would never expire.
 			kept[i][0] = min(kept[i][0], now.UnixMilli())
 			kept[i][1] = min(max(kept[i][1], 0), maxCount)
 		}
@@ -269,7 +269,7 @@ func (z *zoneState) sanitise(now time.Time, window time.Duration) {
 	}
 }
 
-// restore adds a stored state to what the book knows.
+// restore adds a stored state to the book.
 func (b *Book) restore(s state) {
 	for _, z := range s.Zones {
 		l := b.Ledger(dns.Zone{ID: z.ID, Name: z.Name})
@@ -277,7 +277,8 @@ func (b *Book) restore(s state) {
 			l.forgetRecalled()
 			l.announced.plans = nil
 		} else {
-			// The store could not be read before, and people have seen plans of this term meanwhile.
+			// The store could not be read before, and users may have seen plans of this term
+			// meanwhile.
 			l.remember()
 			l.makeRoom(len(z.Plans))
 		}
@@ -285,7 +286,7 @@ func (b *Book) restore(s state) {
 	}
 }
 
-// makeRoom moves the numbers of the plans of this term behind those of so many earlier ones.
+// makeRoom renumbers the plans of this term after so many earlier ones.
 func (l *Ledger) makeRoom(earlier int) {
 	for i := range l.announced.plans {
 		l.announced.plans[i].number += earlier
@@ -303,8 +304,7 @@ func (l *Ledger) makeRoom(earlier int) {
 	}
 }
 
-// restore adds what is stored to what the ledger knows: what was spent, the plans that were announced
-// before those that it has, and approvals.
+// restore adds a stored state to the ledger: spendings, earlier plans, and approvals.
 func (l *Ledger) restore(z zoneState) {
 	l.accepted, l.known = z.Settings, true
 	if until := time.UnixMilli(z.UnknownUntil); z.UnknownUntil > 0 && until.After(l.unknownUntil) {

@@ -1,15 +1,12 @@
-// Package configure makes publishers from what a user configures: the flags of ExternalDNS
-// (spec/dns.md §12), their environment variables, or a section of a configuration file with
-// the same names.
+// Package configure creates publishers from the user's settings: the flags of ExternalDNS
+// (spec/dns.md §12), their environment variables, or a section of a configuration file with the
+// same names. Package process calls it once for each publisher.
 //
-// [Options] are the settings of one publisher; flags that only one kind of source or provider
-// has come from its plugin. [Options.Open] puts together the sources, the owner, the provider
-// and the [publisher.Publisher]. Package main calls it once for each publisher.
-//
-// Read it in this order: options.go, env.go, secretfiles.go, validate.go, rivals.go,
-// unsupported.go, open.go, once.go, owners.go, resources.go, survey.go, shown.go, httpmetrics.go.
+// [Options] are the settings of one publisher. Flags of one kind of source or provider come from
+// its plugin. [Options.Open] creates the sources, the registry, the provider and the
+// [publisher.Publisher].
 //
 // # Concurrency
 //
-// Everything here is called at the start, from one goroutine.
+// All functions are called at the start, from one goroutine.
 package configure

@@ -11,18 +11,18 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 )
 
-// envPrefix begins the names of environment variables.
+// envPrefix is the prefix of environment variables.
 const envPrefix = "EXTERNAL_DNS_"
 
-// FromEnvironment sets the flags that were not given from environment variables: --some-flag
-// from EXTERNAL_DNS_SOME_FLAG. The variable of a flag that may be repeated has one value on
-// each line (spec/dns.md §5.4). The error names everything that is wrong.
+// FromEnvironment sets flags that were not given from environment variables: --some-flag from
+// EXTERNAL_DNS_SOME_FLAG. The variable of a repeatable flag has one value per line (spec/dns.md
+// §5.4). The error lists all faults.
 func FromEnvironment(flags *pflag.FlagSet, lookup func(string) (string, bool)) error {
 	var wrong []string
 	flags.VisitAll(func(f *pflag.Flag) {
 		name := envPrefix + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
 		value, ok := lookup(name)
-		// ExternalDNS also ignores empty variables; charts set those.
+		// ExternalDNS also ignores empty variables, because charts set them.
 		if !ok || value == "" || f.Changed {
 			return
 		}
@@ -47,8 +47,8 @@ func FromEnvironment(flags *pflag.FlagSet, lookup func(string) (string, bool)) e
 	return nil
 }
 
-// withoutValue returns an error of a flag without the flag's name and value, since the value
-// may be a secret.
+// withoutValue returns an error of a flag without the flag's name and value, because the value may
+// be a secret.
 func withoutValue(f *pflag.Flag, err error) error {
 	if provider.IsSecret(f) {
 		return errors.New("the value is not valid")
@@ -60,9 +60,8 @@ func withoutValue(f *pflag.Flag, err error) error {
 	return err
 }
 
-// Negations returns arguments in which --no-flag is replaced by --flag=false. ExternalDNS has
-// such a form for each flag that is on or off. An argument that is the value of the flag
-// before it stays as it is.
+// Negations replaces --no-flag by --flag=false in arguments, a form that ExternalDNS has for each
+// boolean flag. An argument that is the value of the preceding flag stays.
 func Negations(flags *pflag.FlagSet, args []string) []string {
 	changed := slices.Clone(args)
 	for i := 0; i < len(args); i++ {

@@ -19,7 +19,7 @@ var indifferent = []string{
 }
 
 // Fingerprint identifies the settings that decide which records are published, and the version of
-// the program. It says nothing about secrets. It is empty for options that no flags were made for.
+// the program. It reveals no secrets. It is empty for options without flags.
 func (o *Options) Fingerprint() string {
 	if o.own == nil {
 		return ""

@@ -10,8 +10,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// MeasureHTTP returns a function that wraps the transports of providers to export the duration
-// of their requests, as ExternalDNS does (spec/dns.md §10).
+// MeasureHTTP returns a function that wraps the transports of providers to export the duration of
+// their requests, as ExternalDNS does (spec/dns.md §10).
 func MeasureHTTP(r prometheus.Registerer) (func(http.RoundTripper) http.RoundTripper, error) {
 	durations := prometheus.NewSummaryVec(prometheus.SummaryOpts{
 		Name: "external_dns_http_request_duration_seconds", Help: "How long requests to providers took.",

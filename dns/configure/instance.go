@@ -13,16 +13,16 @@ import (
 )
 
 const (
-	// InstanceNamespace is the namespace whose UID stands for the cluster.
+	// InstanceNamespace is the namespace whose UID identifies the cluster.
 	InstanceNamespace = metav1.NamespaceSystem
-	// noInstance is the value of --instance for none.
+	// noInstance disables --instance.
 	noInstance = "none"
 )
 
-// instances are the values that --instance may have: they are a part of ownership texts.
+// instances are the valid values of --instance, which are written into ownership texts.
 var instances = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$`)
 
-// checkInstance finds an instance that can't be written.
+// checkInstance returns an error for an invalid instance.
 func (o *Options) checkInstance() error {
 	if i := o.Registry.Instance; i != "" && !instances.MatchString(i) {
 		return fmt.Errorf("--instance=%.80q: give at most 63 letters, digits, dots, dashes and underscores, with a letter or a digit at both ends", i)
@@ -30,16 +30,16 @@ func (o *Options) checkInstance() error {
 	return nil
 }
 
-// DerivesInstance reports whether the instance of the publisher is that of its cluster, so that the right
-// to read [InstanceNamespace] is of use.
+// DerivesInstance reports whether the instance is derived from the cluster, which needs the right
+// to read [InstanceNamespace].
 func (o *Options) DerivesInstance() bool {
 	return o.RegistryKind() == registryTXT && o.Registry.Instance == ""
 }
 
-// Identify tells the publisher its instance: which of all processes with its owner ID it is. If the
-// options don't say, it is made of the UID of a namespace that each cluster has, so that it stays the same
-// after restarts and in all replicas. If the API server refuses to say, there is none. Any other error
-// is returned, and has to be tried again before the publisher leads.
+// Identify sets the instance of the publisher among all processes with its owner ID. If it isn't
+// configured, it is derived from the UID of a namespace that each cluster has, so that it is the
+// same after restarts and in all replicas. If the API server denies access, there is none. After
+// any other error Identify must be retried before the publisher leads.
 func (opened *Opened) Identify(ctx context.Context, client corev1client.NamespacesGetter) error {
 	o := opened.options
 	switch {
@@ -54,7 +54,7 @@ func (opened *Opened) Identify(ctx context.Context, client corev1client.Namespac
 	namespace, err := client.Namespaces().Get(ctx, InstanceNamespace, metav1.GetOptions{})
 	switch {
 	case apierrors.IsForbidden(err), apierrors.IsNotFound(err), err == nil && namespace.UID == "":
-		opened.log.Info("Processes with the same owner ID can't be told apart: this one may not read the namespace "+InstanceNamespace+"; give it the right, or an --instance", "err", err)
+		opened.log.Info("Processes with the same owner ID can't be distinguished: this one may not read the namespace "+InstanceNamespace+"; give it the right, or an --instance", "err", err)
 		return nil
 	case err != nil:
 		return fmt.Errorf("read the namespace %s to know the instance of this process: %w", InstanceNamespace, err)
@@ -63,7 +63,8 @@ func (opened *Opened) Identify(ctx context.Context, client corev1client.Namespac
 	return nil
 }
 
-// instanceOf returns the instance of a cluster. The UID itself isn't written into public zones.
+// instanceOf returns the instance of a cluster: a hash, because the UID should not be in public
+// zones.
 func instanceOf(uid string) string {
 	sum := sha256.Sum256([]byte("signpost instance " + uid))
 	return hex.EncodeToString(sum[:8])

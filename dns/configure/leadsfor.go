@@ -12,12 +12,12 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 )
 
-// maxLed is how many publishers of another process are read.
+// maxLed limits the publishers that are read of another process.
 const maxLed = 1000
 
-// LeadsFor returns a text that says for which publishers a process leads: the name of each, and a hash of
-// the settings that decide about its records. It has no secrets, and is the same for all processes of one
-// installation, whatever their versions.
+// LeadsFor returns a text with the publishers that a process leads for: each name, and a hash of
+// the settings that decide about its records. It has no secrets, and is the same for all processes
+// of one installation, whatever their versions.
 func LeadsFor(publishers []*Options) string {
 	var all []string
 	for _, p := range publishers {
@@ -27,7 +27,7 @@ func LeadsFor(publishers []*Options) string {
 	return strings.Join(all, " ")
 }
 
-// settingsHash is as [Options.Fingerprint], without the version of the program.
+// settingsHash is [Options.Fingerprint] without the version of the program.
 func (o *Options) settingsHash() string {
 	h := sha256.New()
 	if o.own != nil {
@@ -40,14 +40,14 @@ func (o *Options) settingsHash() string {
 	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
-// decides reports whether a flag decides which records there are, and may be known.
+// decides reports whether a flag decides which records there are, and isn't secret.
 func decides(f *pflag.Flag) bool {
 	return !slices.Contains(indifferent, f.Name) && !provider.IsSecret(f) && !strings.HasSuffix(f.Name, "-file")
 }
 
-// Unled returns the names of the publishers that a leader doesn't have, or has with other settings, and
-// the names of those that it has. An unnamed publisher is called "(unnamed)". The text is what
-// [LeadsFor] returned in the process that leads; anybody may have written it.
+// Unled returns the publishers that a leader doesn't have, or has with other settings, and those
+// that it has. A publisher without a name is called "(unnamed)". The text is the leader's
+// [LeadsFor], which is untrusted.
 func Unled(publishers []*Options, leadsFor string) (unled, led []string) {
 	theirs := strings.SplitN(leadsFor, " ", maxLed+1)
 	theirs = theirs[:min(len(theirs), maxLed)]

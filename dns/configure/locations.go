@@ -9,14 +9,14 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// location says which flags of a provider tell where its zones are, and when two settings of them can't
-// mean the same zone.
+// location says which flags of a provider locate its zones, and when two values can't mean the same
+// zone.
 type location struct {
 	flags []string
 	apart func(a, b settingsOf) bool
 }
 
-// settingsOf has the values of flags of a publisher.
+// settingsOf reads flags of a publisher.
 type settingsOf struct{ o *Options }
 
 // of returns the values of a flag; none if it is empty.
@@ -44,8 +44,8 @@ func (s settingsOf) first(name string) string {
 	return ""
 }
 
-// locations are those of the providers that have some. Two publishers of another provider may always mean
-// the same zone: which account it is depends on credentials.
+// locations has the providers whose flags locate zones. Two publishers of another provider may
+// always have the same zone, because its account depends on credentials.
 var locations = map[string]location{
 	"rfc2136": {[]string{"rfc2136-host", "rfc2136-port", "rfc2136-zone"}, func(a, b settingsOf) bool {
 		return disjoint(a.of("rfc2136-zone"), b.of("rfc2136-zone"), within) ||
@@ -64,13 +64,13 @@ var locations = map[string]location{
 
 var azureLocation = location{[]string{"azure-subscription-id", "azure-resource-group"}, differs("azure-subscription-id", "azure-resource-group")}
 
-// apart reports whether two publishers can't mean the same zone of a provider.
+// apart reports whether two publishers can't have the same zone of a provider.
 func apart(provider string, a, b *Options) bool {
 	l, ok := locations[provider]
 	return ok && l.apart(settingsOf{a}, settingsOf{b})
 }
 
-// locationText names a provider, with the settings that say where its zones are.
+// locationText names a provider, with the settings that locate its zones.
 func locationText(provider string, o *Options) string {
 	var set []string
 	for _, name := range locations[provider].flags {
@@ -84,7 +84,7 @@ func locationText(provider string, o *Options) string {
 	return provider + " (" + strings.Join(set, ", ") + ")"
 }
 
-// differs returns a comparison that needs both values of one of the flags.
+// differs returns a comparison that requires different values of one of the flags.
 func differs(flags ...string) func(a, b settingsOf) bool {
 	return func(a, b settingsOf) bool {
 		return slices.ContainsFunc(flags, func(name string) bool {
@@ -94,16 +94,16 @@ func differs(flags ...string) func(a, b settingsOf) bool {
 	}
 }
 
-// otherPrefix reports whether neither prefix is in the other one.
+// otherPrefix reports whether neither prefix contains the other.
 func otherPrefix(a, b settingsOf) bool {
 	path := func(s settingsOf) string { return "/" + strings.Trim(s.first("coredns-prefix"), "/") + "/" }
 	return !strings.HasPrefix(path(a), path(b)) && !strings.HasPrefix(path(b), path(a))
 }
 
-// server is a server by its host, an address or a name, and its port.
+// server is the host (an address or a name) and port of a server.
 type server struct{ host, port string }
 
-// servers returns those of hosts that have one port. The standard ports are those of one server.
+// servers returns servers with one port. Standard ports are those of one server.
 func servers(hosts []string, port string) []server {
 	if slices.Contains([]string{"", "0", "53", "853"}, port) {
 		port = "53"
@@ -127,8 +127,8 @@ func serversOfURLs(urls []string) []server {
 	return all
 }
 
-// otherServers reports whether no server of one list can be one of the other. A name may stand for any
-// address, so that only two names, or two addresses, differ.
+// otherServers reports whether no server of one list can be one of the other. A name may resolve to
+// any address, so only two names, or two addresses, can differ.
 func otherServers(a, b []server) bool {
 	if len(a) == 0 || len(b) == 0 {
 		return false

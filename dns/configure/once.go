@@ -12,9 +12,9 @@ import (
 	"github.com/signpostd/signpost/kube"
 )
 
-// Once runs the publisher until it has nothing left to do, or for as long as the limit, over a
-// cluster with these options unless its sources read none. It returns what a dry run would have
-// changed. The error says what could not be done, and why.
+// Once runs the publisher until nothing is left to do, or until the limit, on a cluster with these
+// options unless its sources read none. It returns what a dry run would change. The error says what
+// could not be done and why.
 func (opened *Opened) Once(ctx context.Context, o kube.Options, limit time.Duration) ([]publisher.ZonePlan, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -40,12 +40,11 @@ func (opened *Opened) Once(ctx context.Context, o kube.Options, limit time.Durat
 	return zones, errors.Join(err, beside.Wait())
 }
 
-// patience is how long tables that can't be read are tried again.
+// patience is how long unreadable tables are retried.
 const patience = 10 * time.Second
 
-// settledOrHopeless returns a channel that closes when all tables have been filled. It also
-// closes when those that are left could not be read for as long as patience; a table that is
-// being read is waited for.
+// settledOrHopeless returns a channel that is closed when all tables have been filled, or when the
+// others could not be read for as long as patience. A table that is being read is awaited.
 func settledOrHopeless(ctx context.Context, cluster *kube.Cluster) <-chan struct{} {
 	either := make(chan struct{})
 	go func() {

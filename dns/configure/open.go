@@ -32,11 +32,11 @@ import (
 	"github.com/signpostd/signpost/kube"
 )
 
-// Input is what a publisher needs beside its options.
+// Input are the dependencies of a publisher.
 type Input struct {
-	// REST says how to reach the API server, for --registry=crd. It may be nil.
+	// REST is the connection to the API server, for --registry=crd. It may be nil.
 	REST *rest.Config
-	// Provider replaces the provider of the options, unless it is nil.
+	// Provider, if not nil, replaces the provider of the options.
 	Provider provider.Provider
 	Log      *slog.Logger
 	// Registerer registers metrics. It may be nil.
@@ -46,49 +46,47 @@ type Input struct {
 	MayWrite func() error
 	// Tracer is as in [publisher.Config].
 	Tracer *tracing.Tracer
-	// ConfigMaps is where budgets are stored, in the namespace of this process; nil for nowhere.
+	// ConfigMaps stores budgets, in the namespace of this process; nil means that they aren't stored.
 	ConfigMaps corev1client.ConfigMapsGetter
-	// Wrap wraps the transports of providers that speak HTTP. It may be nil.
+	// Wrap wraps the transports of HTTP providers. It may be nil.
 	Wrap func(http.RoundTripper) http.RoundTripper
 }
 
-// Opened is a publisher, with everything that has to run beside it.
+// Opened is a publisher and everything that must run with it.
 type Opened struct {
 	Publisher *publisher.Publisher
-	// Tables are the tables of all sources, which have to be filled from the cluster.
+	// Tables are the tables of all sources, to be filled from the cluster.
 	Tables []kube.AnyTable
-	// Background are functions of sources that have to run all the time.
+	// Background are functions of sources that must run all the time.
 	Background []func(context.Context) error
-	// Desk is where the plans that the publisher holds are seen and approved.
+	// Desk is the approval queue of the publisher.
 	Desk *budget.ApprovalQueue
 	// Statuses write the status of objects while the publisher leads.
 	Statuses []StatusWriter
-	// Servers are the addresses of the servers that answer with the records, with their ports; nil
-	// if the provider doesn't know.
+	// Servers are the name servers of the provider, with ports; nil if unknown.
 	Servers []string
 
 	options *Options
 	log     *slog.Logger
 }
 
-// StatusWriter is the config of a source that writes the status of its objects. Its methods
-// log failures that concern single objects, and don't return them.
+// StatusWriter is the config of a source that writes the status of its objects. Its methods log
+// failures of single objects, and don't return them.
 type StatusWriter interface {
-	// WriteStatus writes until ctx ends. WriteStatusOnce writes what there is to write now.
+	// WriteStatus writes until ctx ends. WriteStatusOnce writes what is pending now.
 	WriteStatus(ctx context.Context, client dynamic.Interface) error
 	WriteStatusOnce(ctx context.Context, client dynamic.Interface) error
 }
 
-// answering is a provider that knows which servers answer with its records.
+// answering is a provider that knows the name servers of its records.
 type answering = provider.Answering
 
-// reporter is a [StatusWriter] that also writes what became of its objects.
+// reporter is a [StatusWriter] that also writes the outcomes of its objects.
 type reporter interface {
 	Report(outcomes source.Outcomes)
 }
 
-// Open puts a publisher together. The options must be valid. Everything that it opens ends
-// with ctx.
+// Open creates a publisher. The options must be valid. Everything that it opens ends with ctx.
 func (o *Options) Open(ctx context.Context, in Input) (*Opened, error) {
 	opened := &Opened{options: o, log: in.Log}
 	settings, err := o.Source.Settings()
@@ -148,7 +146,7 @@ func (o *Options) Open(ctx context.Context, in Input) (*Opened, error) {
 	return opened, nil
 }
 
-// openStore returns the store of the budgets; nil if there is none.
+// openStore returns the store of the budgets, or nil.
 func (o *Options) openStore(in Input) budget.Store {
 	namespace := processNamespace()
 	switch {
@@ -162,11 +160,11 @@ func (o *Options) openStore(in Input) budget.Store {
 	return nil
 }
 
-// notStored is the message about budgets that no restart remembers.
+// notStored is logged if budgets are lost at a restart.
 const notStored = "Budgets, approvals and known settings are not stored: they end with this process"
 
-// openSources makes the sources. Their tables call Changed of the publisher, which is
-// there before any table is filled.
+// openSources opens the sources. Their tables call Changed of the publisher, which exists before
+// any table is filled.
 func (o *Options) openSources(in Input, settings source.Settings, opened *Opened) ([]publisher.NamedSource, error) {
 	var sources []publisher.NamedSource
 	var errs []error
@@ -198,7 +196,7 @@ func (o *Options) openSources(in Input, settings source.Settings, opened *Opened
 	return sources, errors.Join(errs...)
 }
 
-// CheckSources returns what the sources find wrong with their settings. Nothing is contacted. The
+// CheckSources returns the errors of the sources' settings without contacting any server. The
 // options must be valid.
 func (o *Options) CheckSources() error {
 	settings, err := o.Source.Settings()
@@ -209,7 +207,7 @@ func (o *Options) CheckSources() error {
 	return err
 }
 
-// sourcePlugin returns the plugin of a source that was checked to exist.
+// sourcePlugin returns the plugin of an existing source.
 func (o *Options) sourcePlugin(name string) source.Plugin {
 	place := slices.IndexFunc(o.sourcePlugins, func(p source.Plugin) bool { return p.Name == name })
 	return o.sourcePlugins[place]
@@ -235,7 +233,7 @@ func (o *Options) openOwner(ctx context.Context, in Input) (owner.Owner, error) 
 	}
 }
 
-// OpenProvider opens the provider, or the one that hands each change to several.
+// OpenProvider opens the provider, or a fanout if there are several.
 func (o *Options) OpenProvider(ctx context.Context, in Input) (provider.Provider, error) {
 	domains, err := o.domains()
 	if err != nil {
@@ -270,7 +268,7 @@ func (o *Options) OpenProvider(ctx context.Context, in Input) (provider.Provider
 func (o *Options) openDesired(log *slog.Logger, can provider.Capabilities, refuse func(*dns.RecordSet) error, within *tenancy.Domains) (*desired.Set, error) {
 	targets, problems := dns.NewTargetFilter(o.TargetNets, o.ExceptNets)
 	for _, p := range problems {
-		log.Error("Ignore a network", "flag", p.Subject, "value", p.Value, "err", p.Reason)
+		log.Error("Ignored a network", "flag", p.Subject, "value", p.Value, "err", p.Reason)
 	}
 	want, err := desired.New(desired.Options{
 		Sources: o.Sources, OneTTL: o.sourcesWith(func(p source.Plugin) bool { return p.OneTTL }), DefaultTargets: o.DefaultTargets, ForceDefaultTargets: o.ForceDefaultTargets,
@@ -284,7 +282,7 @@ func (o *Options) openDesired(log *slog.Logger, can provider.Capabilities, refus
 	return want, nil
 }
 
-// WebhookLimits returns the limits of the flags for a server of the webhook protocol.
+// WebhookLimits returns the limits of a webhook server from the flags.
 func (o *Options) WebhookLimits() webhook.Limits {
 	return *sharedflags.Of(o.shared, webhook.DefaultLimits())
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/signpostd/signpost/internal/sharedflags"
 )
 
-// The kinds of ownership for --registry.
+// Values of --registry.
 const (
 	registryTXT      = "txt"
 	registryNone     = "noop"
@@ -27,7 +27,7 @@ const (
 	registryAWSSD    = "aws-sd"
 )
 
-// Options are the settings of one publisher as the user gave them. Make them with [New].
+// Options are the settings of one publisher as the user gave them. [New] creates them.
 type Options struct {
 	// Name distinguishes the publishers of a configuration file.
 	Name string
@@ -74,7 +74,7 @@ type Options struct {
 	providerPlugins        []provider.Plugin
 	// own are the flags of the publisher, without those of the process.
 	own *pflag.FlagSet
-	// shared are settings that several sources, providers or registries have.
+	// shared are the common settings of several sources, providers or registries.
 	shared *sharedflags.Set
 }
 
@@ -143,8 +143,8 @@ func (o *Options) Flags(flags *pflag.FlagSet) {
 	flags.AddFlagSet(o.own)
 }
 
-// headings puts the flags that several plugins share under the heading of the provider whose name they
-// begin with, and the file of a secret beside the secret.
+// headings groups flags of several plugins under the provider whose name they begin with, and the
+// file of a secret with the secret.
 func (o *Options) headings() {
 	o.own.VisitAll(func(f *pflag.Flag) {
 		if flaggroup.Of(f) != "" {
@@ -163,7 +163,7 @@ func (o *Options) headings() {
 	})
 }
 
-// providerHeading returns what the flags of a provider are listed under.
+// providerHeading returns the heading of a provider's flags.
 func providerHeading(name string) string { return "Provider " + name }
 
 func (o *Options) selectorFlags(f *pflag.FlagSet) {
@@ -172,8 +172,8 @@ func (o *Options) selectorFlags(f *pflag.FlagSet) {
 }
 
 func (o *Options) loopFlags(f *pflag.FlagSet) {
-	f.StringVar(&o.Policy, "policy", o.Policy, "what may be changed: sync (everything that is owned), upsert-only (nothing is deleted) or create-only; required")
-	f.DurationVar(&o.DeletionDelay, "deletion-delay", o.DeletionDelay, "how long nobody may have asked for a record before it is deleted; what takes its place comes at once")
+	f.StringVar(&o.Policy, "policy", o.Policy, "allowed changes: sync (all, on owned records), upsert-only (no deletions) or create-only; required")
+	f.DurationVar(&o.DeletionDelay, "deletion-delay", o.DeletionDelay, "how long a record must be unwanted before it is deleted; replacements aren't delayed")
 	f.DurationVar(&o.Interval, "interval", o.Interval, "how often each zone is read and compared; changes of objects are published at once")
 	f.DurationVar(&o.MinEventInterval, "min-event-sync-interval", o.MinEventInterval, "accepted for compatibility, without effect: a change is published at once, a burst within 100 ms")
 	f.BoolVar(&o.Events, "events", o.Events, "accepted for compatibility, without effect: changes of objects are always followed")
@@ -219,7 +219,7 @@ func (o *Options) registryFlags(f *pflag.FlagSet) {
 	f.StringVar(&r.Kind, "registry", r.Kind, "where ownership of records is kept: txt, noop (nowhere: every record may be changed), dynamodb, crd, or aws-sd (at Cloud Map: in the descriptions of services; always with --provider=aws-sd, unless noop is given)")
 	f.StringVar(&r.OwnerID, "txt-owner-id", r.OwnerID, "`name` of the owner of the records; unique among all programs that publish in a zone")
 	f.StringVar(&r.MigrateFrom, "migrate-from-txt-owner", r.MigrateFrom, "`owner` whose records become ours where objects ask for them")
-	f.StringVar(&r.Instance, "instance", r.Instance, "`name` of this process among those that have its owner ID, written into ownership records; records of another instance are left alone; none for no name (default one that stands for the cluster)")
+	f.StringVar(&r.Instance, "instance", r.Instance, "`name` of this process among those that have its owner ID, written into ownership records; records of another instance are left alone; none disables it (default: derived from the cluster)")
 	f.StringVar(&r.Prefix, "txt-prefix", r.Prefix, "prefix of the names of ownership records; may contain %{record_type}")
 	f.StringVar(&r.Suffix, "txt-suffix", r.Suffix, "suffix of the first label in the names of ownership records; may contain %{record_type}")
 	f.StringVar(&r.Wildcard, "txt-wildcard-replacement", r.Wildcard, "replacement for the asterisk in the names of ownership records")
@@ -234,7 +234,7 @@ func (o *Options) registryFlags(f *pflag.FlagSet) {
 
 func (o *Options) providerFlags(f *pflag.FlagSet) {
 	f.BoolVar(&o.WebhookServer, "webhook-server", o.WebhookServer, "serve the provider to other programs over the webhook protocol on 127.0.0.1:8888, and publish nothing")
-	f.DurationVar(&o.ProviderCacheTime, "provider-cache-time", o.ProviderCacheTime, "how long what was read of a zone is used before it is read again, if that is longer than --interval; 0 for as long as the provider needs")
+	f.DurationVar(&o.ProviderCacheTime, "provider-cache-time", o.ProviderCacheTime, "how long a listing of a zone is used before the zone is read again, if that is longer than --interval; 0 for as long as the provider needs")
 	f.DurationVar(&o.ZonesCacheDuration, "zones-cache-duration", o.ZonesCacheDuration, "how long the list of zones is used before it is read again, if that is longer than --interval")
 	f.IntVar(&o.BatchSize, "batch-change-size", o.BatchSize, "most changes in one call of the provider, 0 for as many as the provider takes; a lower limit of the provider itself counts")
 	f.Float64Var(&o.CallsPerSecond, "provider-calls-per-second", o.CallsPerSecond, "most calls of the provider in a second, 0 for any number; a stricter limit of the provider itself counts")

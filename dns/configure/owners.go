@@ -42,15 +42,15 @@ func (o *Options) openCRD(in Input) (owner.Owner, error) {
 	})
 }
 
-// providerAWSSD is the provider for Cloud Map, which keeps ownership itself, and providerWebhook
-// one that may be a way to it.
+// providerAWSSD is the provider for Cloud Map, which keeps ownership itself. providerWebhook may be
+// connected to it.
 const (
 	providerAWSSD   = "aws-sd"
 	providerWebhook = "webhook"
 )
 
-// RegistryKind returns where ownership is kept. At Cloud Map there is one place for it, whatever
-// --registry says, unless nobody owns anything (spec/dns.md §4.4).
+// RegistryKind returns where ownership is kept. For Cloud Map there is one place, whatever
+// --registry says, unless ownership is off (spec/dns.md §4.4).
 func (o *Options) RegistryKind() string {
 	if slices.Contains(o.Providers, providerAWSSD) && o.Registry.Kind != registryNone {
 		return registryAWSSD
@@ -67,7 +67,8 @@ func (o *Options) openDescriptions(in Input) (owner.Owner, error) {
 	return owner.NewDescriptions(options)
 }
 
-// checkDescriptions finds providers that don't keep descriptions, or are to be used with others.
+// checkDescriptions returns an error for providers that don't keep descriptions, or that are
+// combined with others.
 func (o *Options) checkDescriptions() error {
 	for _, name := range o.Providers {
 		switch {
@@ -80,10 +81,9 @@ func (o *Options) checkDescriptions() error {
 	return nil
 }
 
-// refusal returns the function that says which record sets can't be owned: those that look
-// like ownership records themselves, and those whose ownership record would have a name that
-// is too long. It is nil if ownership isn't kept in TXT records. It says nothing of record sets
-// that aren't published anyway.
+// refusal returns a function that says which record sets can't be owned: those that look like
+// ownership records, and those whose ownership record's name would be too long. It is nil if
+// ownership isn't kept in TXT records. It ignores record sets that aren't published anyway.
 func refusal(own owner.Owner, rules *plan.Rules, domains *dns.DomainFilter) func(*dns.RecordSet) error {
 	txt, ok := own.(*owner.TXT)
 	if !ok {

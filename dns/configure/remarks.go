@@ -6,16 +6,17 @@ import (
 	"github.com/signpostd/signpost/dns/source"
 )
 
-// Remark is about a value of a flag that ExternalDNS accepts and that can't mean what it says. On the command
-// line it is a warning, so that what runs with ExternalDNS starts here; in a config file it is an error.
+// Remark is about a flag value that ExternalDNS accepts but that can't mean what it says. On the
+// command line it is a warning, so that a configuration of ExternalDNS starts here too. In a config
+// file it is an error.
 type Remark struct {
 	// Flag is the name of the flag, without dashes.
 	Flag, Value string
-	// Reason says what is wrong and what to do, Instead what the value does as it is.
+	// Reason says what is wrong and what to do, Instead what the value does now.
 	Reason, Instead string
 }
 
-// Remarks returns what is to be said about the flags.
+// Remarks returns the remarks about the flags.
 func (o *Options) Remarks() []Remark {
 	var remarks []Remark
 	add := func(flag, value, reason, instead string) {

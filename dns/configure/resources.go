@@ -9,14 +9,15 @@ import (
 	"github.com/signpostd/signpost/dns/source"
 )
 
-// Read is a kind of objects that one of the sources reads.
+// Read is a kind of objects that a source reads.
 type Read struct {
 	Source string
 	source.Resource
 }
 
-// Reads returns the kinds of objects that the sources read, in the order of the plugins. If
-// several sources read a kind, each of them has an entry. The first one also stands for --namespace-domains. The options must be valid.
+// Reads returns the kinds of objects that the sources read, in the order of the plugins, with one
+// entry for each source. The first entry also stands for --namespace-domains. The options must be
+// valid.
 func (o *Options) Reads() []Read {
 	var reads []Read
 	for _, p := range o.sourcePlugins {
@@ -33,8 +34,8 @@ func (o *Options) Reads() []Read {
 	return reads
 }
 
-// NamespacesOf returns the namespaces in which the sources read each kind of objects. An empty list is all;
-// kinds without namespaces have one, too.
+// NamespacesOf returns the namespaces in which the sources read each kind of objects. An empty list
+// means all, also for cluster-scoped kinds.
 func (o *Options) NamespacesOf() map[schema.GroupResource][]string {
 	of := map[schema.GroupResource][]string{}
 	for _, read := range o.Reads() {
@@ -43,8 +44,7 @@ func (o *Options) NamespacesOf() map[schema.GroupResource][]string {
 	return of
 }
 
-// Widen adds the namespaces in which each kind of objects is read to those that of has. An empty list is
-// all namespaces.
+// Widen adds namespaces per kind to those of another map. An empty list means all namespaces.
 func Widen(of, more map[schema.GroupResource][]string) {
 	for resource, names := range more {
 		before, known := of[resource]
@@ -67,12 +67,12 @@ func (o *Options) NeedsCluster() bool { return o.OwnsByObjects() || len(o.Reads(
 // OwnsByObjects reports whether ownership is kept in DNSRecords.
 func (o *Options) OwnsByObjects() bool { return o.RegistryKind() == registryCRD }
 
-// OwnerResource is what DNSRecords are in the API server.
+// OwnerResource returns the resource of DNSRecords.
 func (o *Options) OwnerResource() schema.GroupVersionResource {
 	return externaldns.SchemeGroupVersion.WithResource("dnsrecords")
 }
 
-// AdjustAsks returns those of the providers that ask their server how records are adjusted.
+// AdjustAsks returns the providers that ask their server how records are adjusted.
 func (o *Options) AdjustAsks() []string {
 	var names []string
 	for _, name := range o.Providers {
@@ -83,7 +83,7 @@ func (o *Options) AdjustAsks() []string {
 	return names
 }
 
-// Kinds are the kinds of the objects that records are made of, sorted.
+// Kinds returns the kinds of the objects that records are made of, sorted.
 func (o *Opened) Kinds() []string {
 	var kinds []string
 	for _, read := range o.options.Reads() {

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// Rivals reports whether two publishers of one process would take each other's records for
-// their own, and delete them: they write with one kind of provider, under one owner, and neither
-// filters nor settings of the provider show that no zone can be in both. Where names the provider, with
-// the settings that say where its zones are.
+// Rivals reports whether two publishers of one process would take each other's records for their
+// own and delete them: they use the same kind of provider and owner, and neither filters nor
+// settings of the provider exclude a common zone. where names the provider, with the settings that
+// locate its zones.
 func Rivals(a, b *Options) (where string, rivals bool) {
 	switch {
 	case a.DryRun || b.DryRun, a.RegistryKind() == registryNone, a.RegistryKind() != b.RegistryKind(), a.Registry.OwnerID != b.Registry.OwnerID:
@@ -31,7 +31,7 @@ func Rivals(a, b *Options) (where string, rivals bool) {
 	return "", false
 }
 
-// disjoint reports whether two lists of suffixes admit nothing in common. An empty list admits
+// disjoint reports whether two lists of suffixes have nothing in common. An empty list admits
 // everything.
 func disjoint(a, b []string, below func(x, suffix string) bool) bool {
 	related := func(x string) bool {
@@ -40,7 +40,7 @@ func disjoint(a, b []string, below func(x, suffix string) bool) bool {
 	return len(a) > 0 && len(b) > 0 && !slices.ContainsFunc(a, related)
 }
 
-// within reports whether the names of a domain are all in another one.
+// within reports whether a domain is another one or below it.
 func within(domain, other string) bool {
 	labels := func(s string) string { return "." + strings.ToLower(strings.Trim(strings.TrimSpace(s), ".")) }
 	return strings.HasSuffix(labels(domain), labels(other))

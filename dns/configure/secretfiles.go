@@ -13,15 +13,15 @@ import (
 )
 
 const (
-	// secretFileSuffix ends the name of the flag for the file that has the value of a secret flag.
+	// secretFileSuffix is the suffix of the flag for the file with a secret.
 	secretFileSuffix = "-file"
-	// secretLimit is the largest such file in bytes, which is far more than any key has.
+	// secretLimit limits such a file in bytes. No key is nearly as long.
 	secretLimit = 64 << 10
 )
 
-// addSecretFiles adds, for each flag that is marked as a secret, one that names a file with its
-// value: an orchestrator can mount a secret as a file, and what is in a flag can be read by all
-// who may list processes. [ReadSecretFiles] reads the files.
+// addSecretFiles adds, for each secret flag, a flag for a file with its value. An orchestrator can
+// mount a secret as a file, whereas everybody who may list processes can read flags.
+// [ReadSecretFiles] reads the files.
 func addSecretFiles(flags *pflag.FlagSet) {
 	var secrets []*pflag.Flag
 	flags.VisitAll(func(f *pflag.Flag) {
@@ -34,9 +34,8 @@ func addSecretFiles(flags *pflag.FlagSet) {
 	}
 }
 
-// ReadSecretFiles gives secret flags the contents of the files that the flags with the suffix
-// -file name, without a line end after them. The error says which flag is wrong, and never has
-// anything of a content.
+// ReadSecretFiles sets secret flags from the files of the flags with the suffix -file, without a
+// final line break. The error says which flag is wrong, and never contains any of the content.
 func ReadSecretFiles(flags *pflag.FlagSet) error {
 	var errs []error
 	flags.VisitAll(func(f *pflag.Flag) {

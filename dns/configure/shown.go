@@ -13,17 +13,17 @@ import (
 	"github.com/signpostd/signpost/internal/sharedflags"
 )
 
-// stars stand for a secret.
+// stars replace a secret.
 const stars = "******"
 
-// userInfo matches the user and the password in a URL.
+// userInfo matches user and password in a URL.
 var userInfo = regexp.MustCompile(`://[^/?#\s,"\]]*@`)
 
-// Masked returns a value without the user and the password in a URL.
+// Masked returns a value without user and password in a URL.
 func Masked(value string) string { return userInfo.ReplaceAllString(value, "://"+stars+"@") }
 
-// Shown returns the flags with their values for a log. Secrets are replaced by stars, also the
-// user and the password in a URL.
+// Shown returns the flags with their values for the log. Secrets, and user and password in a URL,
+// are replaced by stars.
 func Shown(flags *pflag.FlagSet) []any {
 	var shown []any
 	flags.Visit(func(f *pflag.Flag) {
@@ -36,10 +36,10 @@ func Shown(flags *pflag.FlagSet) []any {
 	return shown
 }
 
-// Field is a setting of a publisher, as a config file has it.
+// Field is a setting of a publisher, as in a config file.
 type Field struct {
 	*pflag.Flag
-	// Values are what it is set to, without secrets. List is true if there may be several.
+	// Values are its values, without secrets. List is true if there may be several.
 	Values []string
 	List   bool
 }
@@ -47,9 +47,9 @@ type Field struct {
 // withoutEffect is in the usage of flags that only other programs need.
 const withoutEffect = "without effect"
 
-// Fields returns the settings of a publisher that has been read from a config file: those that were
-// given, and the defaults that count. Defaults that are empty or off are left out, as are those of
-// sources and providers that are not used.
+// Fields returns the settings of a publisher from a config file: those that were given, and
+// effective defaults. Empty and false defaults are left out, as are flags of unused sources and
+// providers.
 func (o *Options) Fields() []Field {
 	unused := o.unusedFlags()
 	var fields []Field
@@ -72,8 +72,8 @@ func (o *Options) Fields() []Field {
 	return fields
 }
 
-// unusedFlags are those of sources and providers that are not used, and those that several of them
-// share.
+// unusedFlags returns the flags of unused sources and providers, plus the flags that several share.
+// The value is false for a flag that a used one also declares.
 func (o *Options) unusedFlags() map[string]bool {
 	var shared sharedflags.Set
 	unused, used := pflag.NewFlagSet("", pflag.ContinueOnError), map[string]bool{}
@@ -98,7 +98,7 @@ func (o *Options) unusedFlags() map[string]bool {
 	return names
 }
 
-// Choices are the values that some flags of a publisher may have, by flag.
+// Choices returns the allowed values of flags, by flag.
 func Choices() map[string][]string {
 	o := New()
 	var sources, providers []string

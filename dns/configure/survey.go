@@ -12,40 +12,38 @@ import (
 
 // Survey is what a publisher finds at its provider before it changes anything.
 type Survey struct {
-	// Zones are those that were read, and More is how many others there are.
+	// Zones are the zones that were read. More is the number of others.
 	Zones []ZoneSurvey
 	More  int
-	// Missing are the filters that no zone of the provider fits, such as
+	// Missing are the filters that match no zone of the provider, such as
 	// "--domain-filter=example.net".
 	Missing []string
 	// OwnerID is the owner of the publisher. It is empty without ownership.
 	OwnerID string
-	// OwnersErr says why it isn't known who owns what. Then there are no owners.
+	// OwnersErr says why ownership is unknown. There are then no owners.
 	OwnersErr error
 }
 
-// ZoneSurvey is what is in one zone.
+// ZoneSurvey is the content of one zone.
 type ZoneSurvey struct {
 	dns.Zone
 	// Err says why the zone can't be read.
 	Err error
-	// Read is false if the provider was asked about the zone, but doesn't say what is in it, as
-	// without --rfc2136-axfr.
+	// Read is false if the provider can't list the zone's records, as without --rfc2136-axfr.
 	Read bool
-	// Records is the number of record sets other than markers, and Owners how many of them each
-	// owner has.
+	// Records is the number of record sets without ownership records. Owners is the number for each
+	// owner.
 	Records int
 	Owners  map[string]int
-	// Instances is how many record sets of our owner each instance has written. It has none of records
-	// that don't say.
+	// Instances is the number of our owner's record sets by instance, without those that have none.
 	Instances map[string]int
-	// ApexMarker is the name of the marker that an address record at the apex would have, if it is
+	// ApexMarker is the name of the ownership record of an address record at the apex, if it is
 	// outside of the zone, so that the record would be refused. Otherwise it is empty.
 	ApexMarker string
 }
 
-// Survey asks the provider for its zones, and reads at most so many of them. It changes nothing. The
-// error says why there are no zones to read; it is a provider's own, or one of a setting.
+// Survey lists the zones of the provider, and reads at most so many of them. It changes nothing.
+// The error says why no zone can be read; it comes from the provider or a setting.
 func (o *Options) Survey(ctx context.Context, in Input, most int) (Survey, error) {
 	dry := *o
 	dry.DryRun = true
@@ -114,8 +112,8 @@ func surveyZone(ctx context.Context, p provider.Provider, own owner.Owner, z dns
 	return found
 }
 
-// filtersWithoutZone returns the filters for which there is no zone. A domain may be a part of a zone,
-// or have zones below it.
+// filtersWithoutZone returns the filters that match no zone. A domain may be a part of a zone, or
+// have zones below it.
 func (o *Options) filtersWithoutZone(zones []dns.Zone) []string {
 	if len(zones) == 1 && zones[0].Name == "" {
 		return nil // the provider has no zones, or the root

@@ -18,22 +18,24 @@ import (
 	"github.com/signpostd/signpost/kube"
 )
 
-// DefaultMaxNames is how many names a namespace may have in a zone by default.
+// DefaultMaxNames is the default limit of names of a namespace in a zone.
 const DefaultMaxNames = 10_000
 
 // namePolicyFlag is the flag that has another default in config files.
 const namePolicyFlag = "name-policy"
 
-// NewForFile returns options with the defaults of a publisher in a config file. They are those of [New], except that a name
-// belongs to a namespace: whoever writes a config file has no arguments of ExternalDNS that have to mean the same.
+// NewForFile returns options with the defaults of a publisher in a config file. They are those of
+// [New], except that a name belongs to a namespace, because a config file needn't be compatible
+// with ExternalDNS.
 func NewForFile() *Options {
 	o := New()
 	o.NamePolicy = string(tenancy.Namespaced)
 	return o
 }
 
-// Settle completes the defaults of options of a config file, once all fields are set. Without ownership nobody knows who has a
-// name, so the default of the name policy then is that of the command line.
+// Settle completes the defaults of options of a config file, once all fields are set. Names can't
+// belong to namespaces without ownership, so the name policy then has the default of the command
+// line.
 func (o *Options) Settle() {
 	if f := o.own.Lookup(namePolicyFlag); o.RegistryKind() == registryNone && !f.Changed {
 		o.NamePolicy = string(tenancy.Shared)
@@ -62,15 +64,15 @@ func (o *Options) checkTenancy() error {
 	return errors.Join(errs...)
 }
 
-// readsNamespaces reports whether the labels of namespaces have to be known.
+// readsNamespaces reports whether the labels of namespaces are needed.
 func (o *Options) readsNamespaces() bool { return tenancy.Selects(o.NamespaceDomains) }
 
-// namespaceResource is what is read of namespaces.
+// namespaceResource describes the watch of namespaces.
 func namespaceResource() source.Resource {
 	return source.Resource{Kind: corev1.SchemeGroupVersion.WithKind("Namespace"), Plural: "namespaces", Scope: source.InNone, Dependency: true}
 }
 
-// namespace is what is kept of a Namespace.
+// namespace is the part of a Namespace that is kept.
 type namespace struct {
 	name   string
 	labels labels.Set
@@ -90,8 +92,8 @@ func namespaceKind() kube.Kind[namespace] {
 	}
 }
 
-// openNamespaces returns the labels of namespaces. If they have to be known, it adds their table to those of all sources that
-// read objects, which then count as read only when the labels are.
+// openNamespaces returns the labels of namespaces. If they are needed, it adds their table to those
+// of all sources that read objects, which then count as read only after the labels are.
 func (o *Options) openNamespaces(opened *Opened, sources []publisher.NamedSource) tenancy.Labels {
 	if !o.readsNamespaces() {
 		return nil
@@ -120,8 +122,8 @@ func (o *Options) openNamespaces(opened *Opened, sources []publisher.NamedSource
 	}
 }
 
-// ownershipNames returns the function that says whether a name has the form of that of an ownership record; nil if there are
-// none in the zones.
+// ownershipNames returns a function that reports whether a name has the form of an ownership
+// record; nil if the zones have none.
 func ownershipNames(own owner.Owner) func(name string) bool {
 	txt, ok := own.(*owner.TXT)
 	if !ok {

@@ -11,7 +11,7 @@ import (
 )
 
 // missingProviders are the providers of ExternalDNS (spec/dns.md §8.10) that are not built in, each
-// with its flags. A name that ends with ? is that of a flag without a value.
+// with its flags. A name ending with ? is a flag without a value.
 var missingProviders = map[string]string{
 	"alibabacloud": "alibaba-cloud-config-file alibaba-cloud-zone-type",
 	"civo":         "",
@@ -30,16 +30,16 @@ var missingProviders = map[string]string{
 // missingSecrets are the flags of missing providers whose values must not be shown.
 const missingSecrets = "exoscale-apikey exoscale-apisecret godaddy-api-key godaddy-api-secret pihole-password"
 
-// missingUsage begins the usage of flags of missing providers.
+// missingUsage is the prefix of the usage of flags of missing providers.
 const missingUsage = "accepted for compatibility, without effect: of the provider "
 
-// missingProvider returns the error for --provider with the name of a missing provider.
+// missingProvider returns the error for --provider with a missing provider.
 func missingProvider(name string) error {
 	return fmt.Errorf("--provider=%s: not built in: run a webhook program for %[1]s beside Signpost and use --provider=webhook --webhook-provider-url=http://localhost:8888 (docs/dns.md#webhook)", name)
 }
 
-// ignoredValue is the value of a flag that belongs to a missing provider. ExternalDNS ignores such
-// flags unless --provider names their provider.
+// ignoredValue is the value of a missing provider's flag. ExternalDNS ignores such flags unless
+// --provider names their provider.
 type ignoredValue struct{}
 
 // String implements pflag.Value, as do Type and Set.
@@ -47,8 +47,8 @@ func (ignoredValue) String() string   { return "" }
 func (ignoredValue) Type() string     { return "string" }
 func (ignoredValue) Set(string) error { return nil }
 
-// addMissing adds the flags of missing providers, so that one list of flags may serve clusters with
-// different providers, as it does for ExternalDNS.
+// addMissing adds the flags of missing providers, so that one list of flags can be used for
+// different providers, as with ExternalDNS.
 func addMissing(flags *pflag.FlagSet) {
 	for owner, names := range missingProviders {
 		for name := range strings.FieldsSeq(names) {
@@ -70,20 +70,18 @@ func addMissing(flags *pflag.FlagSet) {
 	}
 }
 
-// Supported reports whether a flag has a meaning here: it doesn't belong to a missing provider.
+// Supported reports whether a flag has an effect: it doesn't belong to a missing provider.
 func Supported(f *pflag.Flag) bool {
 	_, ignored := f.Value.(ignoredValue)
 	return !ignored
 }
 
-// MissingProvider returns the name of the missing provider that a flag belongs to, and false if it
-// belongs to none.
+// MissingProvider returns the missing provider that a flag belongs to, or false.
 func MissingProvider(f *pflag.Flag) (string, bool) {
 	return strings.CutPrefix(f.Usage, missingUsage)
 }
 
-// formerFlags are flags that ExternalDNS had in releases before 0.22 and has no longer, each with what
-// to do instead of using it.
+// formerFlags are flags that ExternalDNS has removed before 0.22, each with the replacement.
 var formerFlags = map[string]string{
 	"txt-new-format-only":        "only the current format is written, and older ones are read: leave the flag out",
 	"traefik-disable-legacy":     "legacy kinds of Traefik are read only with --traefik-enable-legacy: leave the flag out",
@@ -104,8 +102,8 @@ func missingHint(provider string) string {
 	return fmt.Sprintf("the provider %s is not built in: use --provider=webhook with a webhook program for it", provider)
 }
 
-// FormerFlag returns what to do about a flag that ExternalDNS had once and has no longer; "" if there
-// never was one. The name is without dashes before it.
+// FormerFlag returns the replacement of a flag that ExternalDNS has removed, or "". The name has no
+// leading dashes.
 func FormerFlag(name string) string {
 	name = strings.TrimPrefix(name, "no-")
 	if hint := formerFlags[name]; hint != "" {

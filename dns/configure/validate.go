@@ -22,7 +22,7 @@ func SourceNames() []string {
 	return strings.Split(sourceNames(plugins.Sources()), ", ")
 }
 
-// ProviderNames is as [SourceNames].
+// ProviderNames returns the values of --provider.
 func ProviderNames() []string {
 	return strings.Split(providerNames(plugins.Providers()), ", ")
 }
@@ -45,8 +45,8 @@ func providerNames(all []provider.Plugin) string {
 	return strings.Join(names, ", ")
 }
 
-// Validate returns an error that names everything that is wrong with the options, except what
-// only sources and providers can check.
+// Validate returns an error that lists all faults of the options, except what only sources and
+// providers can check.
 func (o *Options) Validate() error {
 	errs := []error{o.checkSources(), o.checkRead(), o.checkProviders(), o.checkTypes(), o.checkLoop(), o.checkRegistry(), o.checkTenancy()}
 	if o.WebhookServer {
@@ -63,7 +63,7 @@ func (o *Options) Validate() error {
 	return errors.Join(errs...)
 }
 
-// sourcesWith returns the names of those of the sources whose plugins a function admits.
+// sourcesWith returns the sources whose plugins meet a condition.
 func (o *Options) sourcesWith(admits func(source.Plugin) bool) []string {
 	var names []string
 	for _, p := range o.sourcePlugins {
@@ -74,9 +74,9 @@ func (o *Options) sourcesWith(admits func(source.Plugin) bool) []string {
 	return names
 }
 
-// checkRead refuses templates for targets that no source reads: the records would not be those that the
-// user expects. About a --fqdn-template that no source reads there is a [Remark], because many values of
-// ExternalDNS' chart have one beside any source.
+// checkRead refuses templates for targets that no source reads, because the records would be
+// unexpected. For --fqdn-template there is a [Remark] instead, because many values of ExternalDNS'
+// chart set it for any source.
 func (o *Options) checkRead() error {
 	var errs []error
 	check := func(flag string, given bool, instead string, reads func(source.Plugin) bool) {
@@ -151,7 +151,7 @@ func (o *Options) checkTypes() error {
 	return errors.Join(errs...)
 }
 
-// recordTypes are the types of records that can be managed.
+// recordTypes returns the record types that can be managed.
 func recordTypes() []string {
 	return []string{
 		dns.TypeA, dns.TypeAAAA, dns.TypeCNAME, dns.TypeTXT, dns.TypeSRV, dns.TypeNS, dns.TypePTR, dns.TypeMX, dns.TypeNAPTR, dns.TypeDNAME,
@@ -216,7 +216,7 @@ func (o *Options) checkRegistry() error {
 	return err
 }
 
-// registries are the kinds of ownership.
+// registries returns the values of --registry.
 func registries() []string {
 	return []string{registryTXT, registryNone, registryDynamoDB, registryCRD, registryAWSSD}
 }
@@ -230,7 +230,7 @@ func (o *Options) rules() *plan.Rules {
 	return &plan.Rules{Policy: plan.Policy(o.Policy), Managed: o.ManagedTypes, Excluded: o.ExcludedTypes}
 }
 
-// problems returns a function that reports the problems of owners.
+// problems returns a function that reports the problems of registries.
 func (o *Options) problems(in Input) func(dns.Problem) {
 	return func(p dns.Problem) {
 		message := p.Text(func(value string) string { return value })
@@ -251,7 +251,7 @@ func (o *Options) txtOptions(in Input) owner.TXTOptions {
 	}
 }
 
-// domains returns the filter for the names that the user wants managed.
+// domains returns the user's domain filter.
 func (o *Options) domains() (*dns.DomainFilter, error) {
 	if o.filtersByRegex() {
 		f, err := dns.NewRegexFilter(o.RegexDomainFilter, o.RegexDomainExcept)

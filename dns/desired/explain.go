@@ -7,68 +7,67 @@ import (
 	"github.com/signpostd/signpost/dns/tenancy"
 )
 
-// DropReason is a word for why a part of what an object asks for is not published.
+// DropReason says why a part of what an object asks for is not published.
 type DropReason string
 
-// The reasons.
 const (
-	// DropInvalid: no DNS server takes the record set; the object has a problem that says more.
+	// DropInvalid: the record set is invalid in DNS. A problem of the object says more.
 	DropInvalid DropReason = "Invalid"
-	// DropRefused: nobody could own the record set.
+	// DropRefused: the registry can't own the record set.
 	DropRefused DropReason = "Refused"
-	// DropDuplicate: the object asks for the same twice. Nothing is lost by that.
+	// DropDuplicate: the object asks for the same twice, so nothing is lost.
 	DropDuplicate DropReason = "Duplicate"
-	// DropReplaced: other targets take the place of these.
+	// DropReplaced: other targets replace these.
 	DropReplaced DropReason = "Replaced"
-	// DropTarget: the target is not in a network that is published.
+	// DropTarget: the target filter excludes the target.
 	DropTarget DropReason = "TargetFiltered"
-	// DropType: record sets of the type are not managed.
+	// DropType: the record type is not managed.
 	DropType DropReason = "TypeNotManaged"
-	// DropDomain: the name is not in a domain that is managed.
+	// DropDomain: the domain filter excludes the name.
 	DropDomain DropReason = "NameFiltered"
 	// DropNotAllowed: the name is in no domain of the namespace.
 	DropNotAllowed DropReason = DropReason(tenancy.NotAllowed)
 	// DropTaken: another namespace has the name.
 	DropTaken DropReason = DropReason(tenancy.Taken)
-	// DropTooMany: the namespace has as many names as it may have.
+	// DropTooMany: the namespace has reached its limit of names.
 	DropTooMany DropReason = DropReason(tenancy.TooMany)
-	// DropZone: the provider has no zone for the name.
+	// DropZone: no zone of the provider holds the name.
 	DropZone DropReason = "NoZone"
-	// DropUnselected: the provider doesn't take the name into the zone that would hold it.
+	// DropUnselected: the provider's filter excludes the name from the zone that would hold it.
 	DropUnselected DropReason = "ZoneNotSelected"
 )
 
 // Drop is a part of what an object asks for that is not published, and why.
 type Drop struct {
 	Name, Type, SetIdentifier string
-	// Targets are those that are dropped. The record set has none left, unless others of it are
+	// Targets are the dropped targets. The record set is not published, unless other targets of it are
 	// kept.
 	Targets []string
 	Reason  DropReason
-	// Setting is the flag that decided so; empty if none did.
+	// Setting is the flag behind the decision; empty if there is none.
 	Setting string
-	// Message says what is so and what to do, without a capital letter and a full stop.
+	// Message says what is wrong and what to do, without a capital letter and a full stop.
 	Message string
 }
 
-// Place says which record sets a publisher would write at all.
+// Place selects the record sets that a publisher writes.
 type Place struct {
-	// Managed are the types that are managed, without those in Excluded.
+	// Managed are the managed types, without those in Excluded.
 	Managed, Excluded []string
-	// Domains are the names that are managed; nil stands for all.
+	// Domains selects the managed names; nil means all.
 	Domains dns.Filter
-	// HasZone reports whether a canonical name is in a zone. Nil is for zones that aren't known.
+	// HasZone reports whether a canonical name is in a zone. Nil means that the zones are unknown.
 	HasZone func(name string) bool
-	// Unselected reports whether the provider doesn't take a canonical name. Nil is for taking all.
+	// Unselected reports whether the provider's filter excludes a canonical name. Nil excludes none.
 	Unselected func(name string) bool
 }
 
-// Explain says what becomes of what an object asks for: which record sets are kept, and which
-// parts are dropped before anything is planned. Each target that the object asks for is either in
-// a record set that is kept, or dropped; default targets, and addresses made of others, are kept
-// too. PTR record sets for addresses are dropped or not mentioned. Of several CNAMEs of one name, which
-// are all kept here, merging publishes one. It changes nothing. That somebody else owns a
-// name is for the plan to say.
+// Explain returns which record sets of an object are kept, and which parts are dropped before
+// anything is planned. Each target that the object asks for is either in a kept record set or
+// dropped. Default targets and derived addresses are kept too. PTR record sets for addresses are
+// dropped or not mentioned. If the object asks for several CNAMEs of one name, all are kept here,
+// although merging publishes only one. Explain changes nothing. Conflicts with other owners are up
+// to the plan.
 func (s *Set) Explain(origin Origin, asked []*dns.RecordSet, place Place) (kept []*dns.RecordSet, dropped []Drop) {
 	settings := s.settings
 	settings.ptr = true // The place says whether PTR is managed.
@@ -108,7 +107,7 @@ func (p *Place) drops(r *dns.RecordSet) Drop {
 const Unselected = "the name belongs to a zone of the provider that isn't selected, or the domain filter of the provider leaves it out, " +
 	"so no zone above gets it: select that zone with the zone filters, or ask for another name"
 
-// domainSetting returns the flag that doesn't admit a name.
+// domainSetting returns the flag that excludes a name.
 func (p *Place) domainSetting(name string) string {
 	if f, ok := p.Domains.(interface{ Rejecter(string) string }); ok {
 		return f.Rejecter(name)
@@ -116,7 +115,7 @@ func (p *Place) domainSetting(name string) string {
 	return "--domain-filter"
 }
 
-// droppedTargets notes the targets of a record set that don't pass the filter.
+// droppedTargets notes the targets of a record set that the filter excludes.
 func (t *transform) droppedTargets(r *dns.RecordSet) {
 	var flags []string
 	by := map[string][]string{}
@@ -139,11 +138,11 @@ func (t *transform) droppedTargets(r *dns.RecordSet) {
 	}
 }
 
-// DefaultsTargets reports whether record sets without targets get some.
+// DefaultsTargets reports whether record sets without targets get default targets.
 func (s *Set) DefaultsTargets() bool { return len(s.settings.DefaultTargets) > 0 }
 
-// Current reports whether the set has what an object asks for now: Put with the same would change
-// nothing. It changes nothing either.
+// Current reports whether Put with the same arguments would change nothing. It changes nothing
+// itself.
 func (s *Set) Current(origin Origin, asked []*dns.RecordSet) bool {
 	t := transform{settings: &s.settings, origin: origin, drop: func(Drop) {}}
 	now := t.run(asked)

@@ -10,8 +10,9 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// oneName leaves each value of a property with one of the names that an object asks for: the shortest one, which is that of the
-// annotation hostname and not that of a pod. The record sets of the others lose the value.
+// oneName keeps each value of a property with only one of the names that an object asks for. That
+// is the shortest name, because it comes from the hostname annotation and not from a pod. Record
+// sets of other names lose the value.
 func (t *transform) oneName(sets []*dns.RecordSet, property string) {
 	first := map[string]string{}
 	for _, r := range sets {
@@ -44,7 +45,7 @@ func (t *transform) oneName(sets []*dns.RecordSet, property string) {
 	}
 }
 
-// valuesOf returns the values of a property that is a list.
+// valuesOf returns the values of a list property.
 func valuesOf(r *dns.RecordSet, property string) (values []string) {
 	text, _ := r.Property(property)
 	for value := range strings.SplitSeq(text, ",") {
@@ -55,7 +56,7 @@ func valuesOf(r *dns.RecordSet, property string) (values []string) {
 	return values
 }
 
-// withValues returns a record set with other values of a property that is a list.
+// withValues returns a record set with other values of a list property.
 func withValues(r *dns.RecordSet, property string, values []string) *dns.RecordSet {
 	changed := r.Clone()
 	if len(values) == 0 {

@@ -11,51 +11,49 @@ import (
 	"github.com/signpostd/signpost/dns/tenancy"
 )
 
-// Options are the settings for the records of all sources (spec/dns.md §6.13, §12). The zero
-// value has the defaults.
+// Options are the settings for the records of all sources (spec/dns.md §6.13, §12). The zero value
+// means the defaults.
 type Options struct {
-	// Sources are the names of the sources in their order. Others follow them, sorted by name.
+	// Sources are the names of the sources in their order. Others follow, sorted by name.
 	Sources []string
-	// OneTTL are the sources whose objects give all record sets of a name one TTL.
+	// OneTTL are the sources whose objects use one TTL for all record sets of a name.
 	OneTTL []string
 	// DefaultTargets are for record sets without targets; with ForceDefaultTargets, for all.
 	DefaultTargets      []string
 	ForceDefaultTargets bool
 	// NAT64 are IPv6 networks of 96 bits. An address in one of them contains an IPv4 address.
 	NAT64 []string
-	// Targets says which targets are published. Nil stands for all.
+	// Targets filters the targets; nil means all.
 	Targets *dns.TargetFilter
-	// ManagedTypes are the types of record sets that are published; empty stands for A, AAAA
-	// and CNAME. Here it only matters whether PTR is one of them: if not, no PTR record sets
-	// are made.
+	// ManagedTypes are the published record types; empty means A, AAAA and CNAME. Here only PTR
+	// matters: if it isn't managed, no PTR record sets are made.
 	ManagedTypes []string
-	// CreatePTR is true when addresses get PTR record sets, unless their record set says
-	// otherwise.
+	// CreatePTR makes PTR record sets for addresses, unless a record set says otherwise.
 	CreatePTR bool
-	// MinTTL is the TTL of record sets that ask for none, in whole seconds; zero is none. With ForceMinTTL, record sets
-	// that ask for a lower one get it, too. MaxTTL is the highest TTL; zero is no limit.
+	// MinTTL is the TTL of record sets without one, in whole seconds; zero means none. With
+	// ForceMinTTL, it also replaces lower TTLs. MaxTTL is the maximum TTL; zero means no limit.
 	MinTTL, MaxTTL time.Duration
 	ForceMinTTL    bool
-	// Domains says which names each namespace may ask for. Nil stands for all.
+	// Domains says which names each namespace may ask for. Nil allows all.
 	Domains *tenancy.Domains
-	// Labelled is true when the label resource of each record set names an object of the namespace that asks for it,
-	// whatever the object itself says: the namespace that has a name is read from it.
+	// Labelled makes the label resource of each record set name an object of the requesting namespace,
+	// whatever the object itself says. The holder of a name is read from this label.
 	Labelled bool
-	// PreferAlias is true when CNAME record sets without the property alias become aliases.
+	// PreferAlias makes CNAME record sets without the property alias aliases.
 	PreferAlias bool
-	// Refuse returns why nobody could own a record set, as an error of the kind that
-	// [dns.RecordSet.Check] returns, or nil. Nil refuses none.
+	// Refuse returns, in the form of [dns.RecordSet.Check], why the registry can't own a record set,
+	// or nil. A nil Refuse refuses none.
 	Refuse func(*dns.RecordSet) error
-	// Properties are what the names of the properties begin with that the provider reads.
-	// Those of other providers are dropped.
+	// Properties are the prefixes of the properties that the provider reads. Those of other providers
+	// are dropped.
 	Properties []string
-	// OneName are the properties that are lists, separated by commas, of what only one name can have.
+	// OneName are the comma-separated list properties whose values only one name can have.
 	OneName []string
-	// NameCharacters are those of [dns.EscapedCharacters] that names can have.
+	// NameCharacters are the [dns.EscapedCharacters] that are allowed in names.
 	NameCharacters string
 }
 
-// settings are Options in the form in which they are used.
+// settings are Options in a form that is efficient to use.
 type settings struct {
 	Options
 	// ranks has the position of each source.

@@ -7,8 +7,8 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// pointers returns the PTR records for the addresses of a record set, each with the name of
-// the record set as its only target. There are none if they aren't wanted.
+// pointers returns the PTR records for the addresses of a record set, each with the name of the
+// record set as its only target; none if they aren't wanted.
 func (t *transform) pointers(r *dns.RecordSet) []record {
 	asked, said := r.Property(dns.PropertyRecordType)
 	address := r.Type == dns.TypeA || r.Type == dns.TypeAAAA
@@ -25,7 +25,7 @@ func (t *transform) pointers(r *dns.RecordSet) []record {
 	for _, target := range r.Targets {
 		addr, err := netip.ParseAddr(target)
 		if err != nil {
-			// With --create-ptr for everything, an alias without a PTR record is no problem.
+			// With --create-ptr for all record sets, an alias without a PTR record is no problem.
 			if said {
 				t.noAddress(r, target)
 			}
@@ -60,8 +60,8 @@ func (t *transform) noAddress(r *dns.RecordSet, target string) {
 	})
 }
 
-// mergePointers returns the PTR record set of an address for which several names ask. It has
-// all these names as targets, and the lowest TTL; no TTL counts as the lowest.
+// mergePointers returns the PTR record set of an address for which several names ask. Its targets
+// are all these names. It has the lowest TTL; no TTL counts as the lowest.
 func mergePointers(made records) *dns.RecordSet {
 	merged := made[0].set()
 	targets := make([]string, len(made))

@@ -10,13 +10,13 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// record is a record set that an object asks for, in a form that takes little memory.
+// record is a record set that an object asks for, in a compact form.
 type record struct {
-	// Labels is nil when there is no other label than resource.
+	// Labels is nil if there is no label except resource.
 	dns.RecordSet
 	resource string
-	// derived is true for a PTR record set that was made from an address. It has no labels but the
-	// one that [Options].Labelled asks for.
+	// derived is true for a PTR record set that was made for an address. Its only label is that of
+	// [Options].Labelled.
 	derived bool
 }
 
@@ -28,7 +28,8 @@ func newRecord(r *dns.RecordSet) record {
 	return kept
 }
 
-// set returns the record set. The caller may change its fields, but not what they refer to.
+// set returns the record set. The caller may change its fields, but not the memory that they refer
+// to.
 func (r *record) set() *dns.RecordSet {
 	set := r.RecordSet
 	if set.Labels == nil {
@@ -60,12 +61,12 @@ func (rs records) of(name string) records {
 	return rs[i : i+rs[i:].run(name)]
 }
 
-// points reports whether an address with a reverse name gets a PTR record with a target.
+// points reports whether there is a PTR record with a reverse name and a target.
 func (rs records) points(reverse, target string) bool {
 	return slices.ContainsFunc(rs.of(reverse), func(r record) bool { return r.derived && r.Targets[0] == target })
 }
 
-// run returns how many records at the beginning have a name.
+// run returns the length of the leading run of records with a name.
 func (rs records) run(name string) int {
 	n := 0
 	for n < len(rs) && rs[n].Name == name {
@@ -74,13 +75,13 @@ func (rs records) run(name string) int {
 	return n
 }
 
-// difference is what two lists of records have under a name, if it isn't equal.
+// difference is the records of two lists under a name where they differ.
 type difference struct {
 	name     string
 	old, now records
 }
 
-// differences returns the names under which two lists differ, sorted.
+// differences returns the names at which two lists differ, sorted.
 func differences(old, now records) iter.Seq[difference] {
 	return func(yield func(difference) bool) {
 		for len(old)+len(now) > 0 {
@@ -113,6 +114,6 @@ type sameKey struct {
 }
 
 func keyOf(r *dns.RecordSet) sameKey {
-	// No target has a zero byte.
+	// Targets contain no zero bytes.
 	return sameKey{Key: r.Key(), targets: strings.Join(r.Targets, "\x00")}
 }

@@ -10,50 +10,50 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// Origin is who asks for record sets: an object of a source. For a source that is polled, it
-// is the source itself.
+// Origin is an object of a source that asks for record sets. For a polled source, it is the source
+// itself.
 type Origin struct {
-	// Kind is that of the object as Kind.group; a source may have objects of several kinds.
+	// Kind has the form Kind.group, because a source may have objects of several kinds.
 	Source, Kind, Namespace, Name string
 }
 
-// Set is what all origins ask for. Make one with [New].
+// Set stores the record sets that all origins ask for. [New] creates it.
 type Set struct {
 	settings settings
 	origins  map[Origin]*request
-	// names has who asks for each canonical name.
+	// names has the requests for each canonical name.
 	names map[string]*nameRequests
-	// unresolved counts, by name and namespace, who asks for a name in a way that can't be published.
+	// unresolved counts, by name and namespace, the objects that ask for a name with a record set that
+	// can't be published.
 	unresolved map[string]map[string]int
 
-	// stats has the numbers of all origins, and those of all names as they were last counted.
-	// stale are the names that have changed since.
+	// stats has the counts of all origins, and of all names as last counted. stale are the names that
+	// have changed since.
 	stats   Stats
 	stale   map[string]struct{}
 	singles map[string][]count
 }
 
-// request is an origin, and what it asks for.
+// request is an origin and the record sets that it asks for.
 type request struct {
 	Origin
 	rank    int
 	records records
 	// unresolved are sorted.
 	unresolved []unresolved
-	// counts has the record sets that the origin asks for and that are dropped.
+	// counts are the dropped record sets of the origin.
 	counts []count
 }
 
-// nameRequests is what is known about a name.
+// nameRequests are the requests for a name.
 type nameRequests struct {
-	// requests are in the order of their sources, and then of their names. There is at least
-	// one.
+	// requests are ordered by source, then by object. There is at least one.
 	requests []*request
 	// counts are the name's part of the statistics.
 	counts []count
 }
 
-// New returns an empty set. It fails if a setting is wrong.
+// New returns an empty set. It fails if a setting is invalid.
 func New(o Options) (*Set, error) {
 	settings, err := o.settings()
 	if err != nil {
@@ -70,10 +70,10 @@ func New(o Options) (*Set, error) {
 	}, nil
 }
 
-// Put replaces what an origin asks for; without records, the origin asks for nothing any more.
-// It returns the canonical names, sorted, whose record sets may have changed, or that are
-// unresolved now or no more. It also returns why some record sets can't be published; the
-// others are. The records must not be changed afterwards.
+// Put replaces the record sets of an origin; without any, the origin is removed. It returns the
+// canonical names, sorted, whose record sets may have changed or that became unresolved or
+// resolved. It also returns the problems of record sets that can't be published. The records must
+// not be changed afterwards.
 func (s *Set) Put(origin Origin, asked []*dns.RecordSet) (dirty []string, problems []dns.Problem) {
 	t := transform{settings: &s.settings, origin: origin}
 	now := t.run(asked)
@@ -103,7 +103,7 @@ func (s *Set) Put(origin Origin, asked []*dns.RecordSet) (dirty []string, proble
 	return dirty, t.problems
 }
 
-// update adds or removes an asker of a name, after a difference in what it asks for.
+// update adds or removes the request of a name, given a difference of its records.
 func (s *Set) update(a *request, d difference) {
 	entry := s.names[d.name]
 	if entry == nil {
@@ -142,13 +142,13 @@ func (s *Set) Has(origin Origin) bool { return s.origins[origin] != nil }
 // Origins returns all origins that ask for anything, in no order.
 func (s *Set) Origins() iter.Seq[Origin] { return maps.Keys(s.origins) }
 
-// Names returns the canonical names that are asked for, in no order.
+// Names returns the requested canonical names, in no order.
 func (s *Set) Names() iter.Seq[string] { return maps.Keys(s.names) }
 
-// Len returns the number of names that are asked for.
+// Len returns the number of requested names.
 func (s *Set) Len() int { return len(s.names) }
 
-// Asked reports whether anybody asks for a canonical name.
+// Asked reports whether any object asks for a canonical name.
 func (s *Set) Asked(name string) bool { return s.names[name] != nil }
 
 // Askers returns how many origins ask for a canonical name.
@@ -159,8 +159,8 @@ func (s *Set) Askers(name string) int {
 	return 0
 }
 
-// Each returns what each object asks for under a canonical name, before that is merged. The record
-// sets must not be changed.
+// Each returns the record sets of each object under a canonical name, before merging. They must not
+// be changed.
 func (s *Set) Each(name string) iter.Seq[*dns.RecordSet] {
 	return func(yield func(*dns.RecordSet) bool) {
 		entry := s.names[name]
@@ -178,8 +178,8 @@ func (s *Set) Each(name string) iter.Seq[*dns.RecordSet] {
 	}
 }
 
-// NamesOf returns the canonical names that an origin asks for, sorted, also those that can't be
-// published.
+// NamesOf returns the canonical names that an origin asks for, sorted, including those that can't
+// be published.
 func (s *Set) NamesOf(origin Origin) []string {
 	a := s.origins[origin]
 	if a == nil {
@@ -196,8 +196,8 @@ func (s *Set) NamesOf(origin Origin) []string {
 	return slices.Compact(names)
 }
 
-// Namespaces returns the namespaces whose objects ask for a canonical name, each once, in the order in which the objects
-// are considered. Objects without a namespace have the namespace "".
+// Namespaces returns the namespaces whose objects ask for a canonical name, each once, in the order
+// of the objects. Objects without a namespace have the namespace "".
 func (s *Set) Namespaces(name string) []string {
 	entry := s.names[name]
 	if entry == nil {
@@ -217,8 +217,8 @@ func (s *Set) Namespaces(name string) []string {
 	return namespaces
 }
 
-// Asks returns the origins that ask for a name, in the order in which they are considered. An
-// address that gets a PTR record set asks for its reverse name.
+// Asks returns the origins that ask for a name, in order. An address with a PTR record set asks for
+// its reverse name.
 func (s *Set) Asks(name string) []Origin {
 	entry := s.names[dns.Canonical(name)]
 	if entry == nil {

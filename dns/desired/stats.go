@@ -7,32 +7,32 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// Kind is what dropped record sets are counted by.
+// Kind is the category by which dropped record sets are counted.
 type Kind struct {
-	// Type is that of the record set.
+	// Type is the type of the record set.
 	Type string
-	// Source is the name of the source of the first object, or "unknown" if there is none.
+	// Source is the source of the first object, or "unknown" if there is none.
 	Source string
 }
 
-// Stats are numbers of record sets (spec/dns.md §10, subsystem source).
+// Stats are counts of record sets (spec/dns.md §10, subsystem source).
 type Stats struct {
-	// Records has the number of wanted record sets by type.
+	// Records counts the wanted record sets by type.
 	Records map[string]int
-	// Invalid counts the record sets that can't be published. Deduplicated counts those that
-	// were dropped because another one says the same.
+	// Invalid counts the record sets that can't be published. Deduplicated counts those that were
+	// dropped because an equal one exists.
 	Invalid, Deduplicated map[Kind]int
-	// NotAllowed is the number of record sets whose name is in no domain of their namespace.
+	// NotAllowed counts the record sets whose name is in no domain of their namespace.
 	NotAllowed int
 }
 
-// Stats returns the present numbers, which the caller may keep. It costs as much as the names
-// that have changed since the last call and that Want wasn't called for.
+// Stats returns the current counts, which the caller may keep. Its cost depends on the names that
+// have changed since the last call and that Want wasn't called for.
 func (s *Set) Stats() Stats {
 	for name := range s.stale {
 		s.Want(name)
 	}
-	// A map never shrinks, and the first filling makes this one large.
+	// A map never shrinks, and the first fill makes this one large.
 	s.stale = map[string]struct{}{}
 	return Stats{
 		Records:      maps.Clone(s.stats.Records),
@@ -50,7 +50,7 @@ func kindOf(r *dns.RecordSet) Kind {
 	return k
 }
 
-// outcome is what happened to a record set.
+// outcome is the result of processing a record set.
 type outcome uint8
 
 const (
@@ -61,14 +61,14 @@ const (
 	notAllowed
 )
 
-// count is a number of record sets.
+// count is a number of record sets of one category.
 type count struct {
 	Kind
 	what outcome
 	n    int
 }
 
-// addCount adds a number to a list, which is short.
+// addCount adds a count to a list, which is short.
 func addCount(counts []count, c count) []count {
 	for i := range counts {
 		if counts[i].Kind == c.Kind && counts[i].what == c.what {
@@ -79,7 +79,7 @@ func addCount(counts []count, c count) []count {
 	return append(counts, c)
 }
 
-// recount replaces old numbers by new ones.
+// recount replaces old counts by new ones.
 func (s *Stats) recount(old, now []count) {
 	if slices.Equal(old, now) {
 		return
@@ -111,10 +111,10 @@ func addTo[K comparable](numbers map[K]int, key K, n int) {
 	}
 }
 
-// countsOf returns the numbers for the results of Want.
+// countsOf returns the counts for the results of Want.
 func (s *Set) countsOf(sets []Asked, dropped []*dns.RecordSet) []count {
 	if len(sets) == 1 && len(dropped) == 0 {
-		// Most names are like this. They share one slice for each type.
+		// Most names have one record set. They share one slice per type.
 		single, ok := s.singles[sets[0].Set.Type]
 		if !ok {
 			single = []count{{Kind: Kind{Type: sets[0].Set.Type}, n: 1}}

@@ -11,16 +11,16 @@ import (
 	"github.com/signpostd/signpost/dns/tenancy"
 )
 
-// foreign reports whether the namespace of the object may not ask for a record set, and says why. Nobody then asks for the
-// record set: unlike one that can't be published, it keeps no name.
-func (t *transform) foreign(r *dns.RecordSet) bool {
+// notAllowed reports, with a problem, whether the namespace of the object may not ask for a record
+// set. Such a record set is ignored: unlike one that can't be published, it doesn't keep its name.
+func (t *transform) notAllowed(r *dns.RecordSet) bool {
 	reason := t.Domains.Refuses(t.origin.Namespace, r.Name, r.Type)
 	if reason == "" {
 		return false
 	}
 	t.dropped(r, r.Targets, DropNotAllowed, "--namespace-domains", reason)
 	t.counts = addCount(t.counts, count{Kind: kindOf(r), what: notAllowed, n: 1})
-	if t.foreigners++; t.foreigners == 1 {
+	if t.notAllowedCount++; t.notAllowedCount == 1 {
 		t.problems = append(t.problems, dns.Problem{
 			Object: t.object(r), Subject: r.Type + " record set", Value: r.Name, Reason: reason, Event: string(tenancy.NotAllowed),
 		})
@@ -48,8 +48,8 @@ func (t *transform) ttlProblem(r *dns.RecordSet, what string, used int64) {
 	})
 }
 
-// labelled returns the labels of a record set with a label resource that names an object of the namespace that asks; nil
-// if they are right.
+// labelled returns the labels with a label resource that names an object of the requesting
+// namespace; nil if they are right already.
 func (t *transform) labelled(r *dns.RecordSet) map[string]string {
 	if !t.Labelled {
 		return nil

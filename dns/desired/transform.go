@@ -9,19 +9,19 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// transform turns what one object asks for into what is published.
+// transform turns the record sets of one object into those to publish.
 type transform struct {
 	*settings
 	origin   Origin
 	problems []dns.Problem
-	// foreigners counts the record sets that the namespace of the object may not ask for. One problem stands for all of
-	// them, so that an object with many names has one Event.
-	foreigners int
+	// notAllowedCount counts the record sets that the namespace of the object may not ask for. They share
+	// one problem, so that an object with many names gets one Event.
+	notAllowedCount int
 	// unresolved are the names of record sets that can't be published, in any order.
 	unresolved []unresolved
-	// counts has the record sets that were dropped.
+	// counts are the dropped record sets.
 	counts []count
-	// drop is called with what isn't published, for [Set.Explain]; nil if nobody asks.
+	// drop is called with each [Drop], for [Set.Explain]; otherwise it is nil.
 	drop func(Drop)
 }
 
@@ -32,13 +32,13 @@ func (t *transform) dropped(r *dns.RecordSet, targets []string, reason DropReaso
 	}
 }
 
-// run returns the records for what an object asks for, in the order of spec/dns.md §6.13. Want
-// applies the minimum TTL.
+// run returns the records to publish for an object, in the order of spec/dns.md §6.13. Want applies
+// the minimum TTL.
 func (t *transform) run(asked []*dns.RecordSet) records {
 	sets := t.defaultTargets(normal(asked))
 	sets = t.deduplicated(t.valid(sets))
 	sets = t.filtered(t.withIPv4(sets))
-	sets = slices.DeleteFunc(sets, func(r *dns.RecordSet) bool { return t.foreign(r) || t.refused(r) })
+	sets = slices.DeleteFunc(sets, func(r *dns.RecordSet) bool { return t.notAllowed(r) || t.refused(r) })
 	for _, property := range t.OneName {
 		t.oneName(sets, property)
 	}
@@ -62,8 +62,7 @@ func normal(asked []*dns.RecordSet) []*dns.RecordSet {
 	return sets
 }
 
-// defaultTargets replaces the record sets without targets, or all of them with
-// ForceDefaultTargets.
+// defaultTargets replaces the record sets without targets, or all of them with ForceDefaultTargets.
 func (t *transform) defaultTargets(sets []*dns.RecordSet) []*dns.RecordSet {
 	if len(t.DefaultTargets) == 0 {
 		return sets
@@ -75,7 +74,7 @@ func (t *transform) defaultTargets(sets []*dns.RecordSet) []*dns.RecordSet {
 			continue
 		}
 		if len(r.Targets) > 0 {
-			t.dropped(r, r.Targets, DropReplaced, "--force-default-targets", "--force-default-targets puts those of --default-targets in the place of these targets: set the flag to false to have these")
+			t.dropped(r, r.Targets, DropReplaced, "--force-default-targets", "--force-default-targets replaces these targets by those of --default-targets: set the flag to false to keep these")
 		}
 		defaults := dns.ForHostname(r.Name, dns.Hostname{
 			Targets: t.DefaultTargets, TTL: r.TTL, Properties: r.Properties, SetIdentifier: r.SetIdentifier, Objects: r.Objects,
@@ -116,9 +115,9 @@ func (t *transform) valid(sets []*dns.RecordSet) []*dns.RecordSet {
 	return kept
 }
 
-// oneTarget returns a record set of a type that can have one target only with its least one. There
-// may be more because a load balancer has several names. Beside an address of the same object nothing
-// is said of it: then the CNAME isn't published at all.
+// oneTarget keeps only the least target of a record set whose type allows one. There may be more
+// because a load balancer has several hostnames. If the object also has an address for the name,
+// that isn't reported, because the CNAME isn't published at all.
 func (t *transform) oneTarget(r *dns.RecordSet, all []*dns.RecordSet) *dns.RecordSet {
 	if r.Type != dns.TypeCNAME && r.Type != dns.TypeDNAME || len(r.Targets) < 2 {
 		return r
@@ -144,21 +143,21 @@ func (t *transform) invalid(r *dns.RecordSet, err error) {
 	t.problems = append(t.problems, p)
 }
 
-// refused reports whether nobody could own a record set, and says why.
+// refused reports, with a problem, whether the registry can't own a record set.
 func (t *transform) refused(r *dns.RecordSet) bool {
 	if t.Refuse == nil {
 		return false
 	}
 	err := t.Refuse(r)
 	if err != nil {
-		t.dropped(r, r.Targets, DropRefused, "--registry", "nobody could own it: "+err.Error())
+		t.dropped(r, r.Targets, DropRefused, "--registry", "the registry can't own it: "+err.Error())
 		t.unresolve(r)
 		t.invalid(r, err)
 	}
 	return err != nil
 }
 
-// object returns the object that asks for a record set.
+// object returns the object of a record set.
 func (t *transform) object(r *dns.RecordSet) dns.Object {
 	if len(r.Objects) > 0 {
 		return r.Objects[0]
@@ -176,8 +175,8 @@ func (t *transform) deduplicated(sets []*dns.RecordSet) []*dns.RecordSet {
 	return kept
 }
 
-// deduplicate returns the first one of equal record sets, with the objects of all of them, and
-// the dropped ones.
+// deduplicate splits record sets into the first ones of equals, with the objects of all of them,
+// and the dropped ones.
 func deduplicate(sets []*dns.RecordSet) (kept, dropped []*dns.RecordSet) {
 	if len(sets) < 2 {
 		return sets, nil
@@ -201,7 +200,7 @@ func deduplicate(sets []*dns.RecordSet) (kept, dropped []*dns.RecordSet) {
 	return kept, dropped
 }
 
-// nat64Bits is the length of a network whose addresses end with an IPv4 address (RFC 6052,
+// nat64Bits is the prefix length of a network whose addresses end with an IPv4 address (RFC 6052,
 // 2.2).
 const nat64Bits = 96
 
@@ -230,15 +229,14 @@ func (t *transform) withIPv4(sets []*dns.RecordSet) []*dns.RecordSet {
 func (t *transform) embedded(target string) (netip.Addr, bool) {
 	addr, err := netip.ParseAddr(target)
 	if err != nil || !slices.ContainsFunc(t.nat64, func(p netip.Prefix) bool { return p.Contains(addr) }) {
-		// The target of an alias may be a name.
+		// An alias may have a name as its target.
 		return netip.Addr{}, false
 	}
 	octets := addr.As16()
 	return netip.AddrFrom4([4]byte(octets[nat64Bits/8:])), true
 }
 
-// filtered drops the targets that don't pass the filter, and record sets that have no target
-// left.
+// filtered drops the targets that the filter excludes, and record sets without targets left.
 func (t *transform) filtered(sets []*dns.RecordSet) []*dns.RecordSet {
 	kept := sets[:0]
 	for _, r := range sets {
@@ -273,7 +271,7 @@ func (t *transform) finished(r *dns.RecordSet) *dns.RecordSet {
 	return &done
 }
 
-// withProperties returns a record set with the properties for the provider.
+// withProperties returns a record set with the properties that the provider reads.
 func (t *transform) withProperties(r *dns.RecordSet) *dns.RecordSet {
 	done := *r
 	done.DeleteProperty(dns.PropertyRecordType)

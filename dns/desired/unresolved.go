@@ -8,10 +8,10 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// unresolved is a name for which an object asks in a way that can't be published.
+// unresolved is a name for which an object asks with a record set that can't be published.
 type unresolved struct {
 	name string
-	// addressOf is empty, or the unresolved name whose address has the reverse name.
+	// addressOf is the unresolved name whose address has this reverse name, or empty.
 	addressOf string
 }
 
@@ -19,9 +19,9 @@ func compareUnresolved(a, b unresolved) int {
 	return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.addressOf, b.addressOf))
 }
 
-// Unresolved reports whether an object asks for a name in a way that can't be published, such
-// as with a bad target after an edit. It isn't known then what the name should lose, so it
-// keeps what it has. The names of PTR records of its addresses are unresolved, too.
+// Unresolved reports whether an object asks for a name with a record set that can't be published,
+// such as with a bad target after an edit. Such a name keeps all of its records, because it is
+// unknown which of them are unwanted. The names of PTR records of its addresses are unresolved too.
 func (s *Set) Unresolved(name string) bool { return len(s.unresolved[dns.Canonical(name)]) > 0 }
 
 // UnresolvedIn is Unresolved for the objects of one namespace.
@@ -29,7 +29,7 @@ func (s *Set) UnresolvedIn(name, namespace string) bool {
 	return s.unresolved[dns.Canonical(name)][namespace] > 0
 }
 
-// countUnresolved adds n to how many objects of a namespace ask for a name in a way that can't be published.
+// countUnresolved adds n to the number of objects of a namespace for which a name is unresolved.
 func (s *Set) countUnresolved(name, namespace string, n int) {
 	of := s.unresolved[name]
 	if of == nil {
@@ -41,7 +41,7 @@ func (s *Set) countUnresolved(name, namespace string, n int) {
 	}
 }
 
-// unresolve notes that an object asks for a name in a way that can't be published.
+// unresolve notes that a record set can't be published.
 func (t *transform) unresolve(r *dns.RecordSet) {
 	t.counts = addCount(t.counts, count{Kind: kindOf(r), what: invalid, n: 1})
 	// A zone may have the name even if Signpost can't write it.
@@ -60,7 +60,7 @@ func (t *transform) unresolve(r *dns.RecordSet) {
 }
 
 // unresolvedNow returns the unresolved names of an origin, sorted: those that a transform has
-// found, and those of the PTR records that its unresolved names had before and now lack.
+// found, and those of the PTR records that its unresolved names had before and lack now.
 func unresolvedNow(found []unresolved, now records, before *request) []unresolved {
 	if len(found) == 0 {
 		return nil
@@ -82,8 +82,8 @@ func unresolvedNow(found []unresolved, now records, before *request) []unresolve
 	return slices.Clip(slices.Compact(found))
 }
 
-// setUnresolved replaces the unresolved names of an origin. It returns the names that are
-// unresolved now and weren't, or the other way round.
+// setUnresolved replaces the unresolved names of an origin. It returns the names that became
+// unresolved or resolved.
 func (s *Set) setUnresolved(a *request, now []unresolved) (dirty []string) {
 	if slices.Equal(a.unresolved, now) {
 		return nil

@@ -6,24 +6,23 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// Want returns the record sets that a name should have, or nil if nobody asks for it. What
-// objects of one source ask for is merged ([dns.Merge]). The sources follow in their order,
-// without record sets that are equal to an earlier one. PTR record sets that addresses ask for
-// come last. So there can be several record sets of one type; dns/plan chooses one.
+// Want returns the record sets that a name should have, or nil if no object asks for it. Record
+// sets of one source are merged ([dns.Merge]). Sources follow in their order, without record sets
+// that equal an earlier one. PTR record sets for addresses come last. The result may have several
+// record sets of one type; package plan chooses one.
 func (s *Set) Want(name string) []*dns.RecordSet {
 	return setsOf(s.Candidates(name, nil))
 }
 
 // Asked is a record set that objects of one source ask for.
 type Asked struct {
-	Set *dns.RecordSet
-	// Source is the position of the source.
+	Set    *dns.RecordSet
 	Source int
 }
 
-// Candidates returns what Want does, with the positions of the sources. Rank says which object has
-// what it asks for, the least first: of record sets that are merged or equal, that one gives the
-// label, the TTL and the properties (dns/plan, Rank). Nil gives all objects the same rank.
+// Candidates returns the record sets of Want with the positions of their sources. rank says which
+// object has what it asks for, the least first: among merged or equal record sets, that one gives
+// the label, the TTL and the properties (plan.Rank). Nil gives all objects the same rank.
 func (s *Set) Candidates(name string, rank func(*dns.RecordSet) int) []Asked {
 	name = dns.Canonical(name)
 	entry := s.names[name]
@@ -41,12 +40,12 @@ func (s *Set) Candidates(name string, rank func(*dns.RecordSet) int) []Asked {
 	return sets
 }
 
-// WantOf is Want for what the objects of some namespaces ask for.
+// WantOf is Want for the objects of some namespaces.
 func (s *Set) WantOf(name string, namespaces ...string) []*dns.RecordSet {
 	return setsOf(s.CandidatesOf(name, nil, namespaces...))
 }
 
-// CandidatesOf is Candidates for what the objects of some namespaces ask for.
+// CandidatesOf is Candidates for the objects of some namespaces.
 func (s *Set) CandidatesOf(name string, rank func(*dns.RecordSet) int, namespaces ...string) []Asked {
 	name = dns.Canonical(name)
 	entry := s.names[name]
@@ -62,8 +61,8 @@ func (s *Set) CandidatesOf(name string, rank func(*dns.RecordSet) int, namespace
 	return sets
 }
 
-// completeTTLs sets the TTL of record sets that ask for none. They are those that merged has made, so they
-// may be changed.
+// completeTTLs sets the TTL of record sets that ask for none. They were made by merged, so they may
+// be changed.
 func (s *Set) completeTTLs(asked []Asked) {
 	for _, a := range asked {
 		if a.Set.TTL == 0 {
@@ -84,8 +83,8 @@ func setsOf(asked []Asked) []*dns.RecordSet {
 	return sets
 }
 
-// merged returns new record sets for what origins ask for under a name, and those that were
-// dropped because another one is equal.
+// merged returns new record sets for the requests of a name, and those that were dropped because an
+// equal one exists.
 func (s *Set) merged(name string, askers []*request, rank func(*dns.RecordSet) int) (sets []Asked, dropped []*dns.RecordSet) {
 	var pointers records
 	for len(askers) > 0 {
@@ -123,8 +122,8 @@ func (s *Set) merged(name string, askers []*request, rank func(*dns.RecordSet) i
 	return sets, dropped
 }
 
-// rankOnce returns the ranks of record sets as they are now: they also depend on the TTL, which
-// alignTTLs changes.
+// rankOnce returns the ranks of record sets before alignTTLs changes their TTLs, which ranks depend
+// on.
 func rankOnce(asked []*dns.RecordSet, rank func(*dns.RecordSet) int) func(*dns.RecordSet) int {
 	if rank == nil {
 		return nil
@@ -136,8 +135,8 @@ func rankOnce(asked []*dns.RecordSet, rank func(*dns.RecordSet) int) func(*dns.R
 	return func(r *dns.RecordSet) int { return ranks[r] }
 }
 
-// withoutEqual keeps one of the equal record sets of several sources, with the objects of all of
-// them: the one with the least rank, or else the first one.
+// withoutEqual keeps one of equal record sets of several sources, with the objects of all of them:
+// the one with the least rank, else the first.
 func withoutEqual(sets []Asked, rank func(*dns.RecordSet) int) (kept []Asked, dropped []*dns.RecordSet) {
 	if len(sets) < 2 {
 		return sets, nil

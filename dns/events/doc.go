@@ -1,12 +1,12 @@
-// Package events sends what happens to records as Kubernetes Events about the objects that ask
-// for them, in the form of ExternalDNS (spec/dns.md §11): events.k8s.io/v1, one Event for each
-// object. What is said again is counted in the Event that is there, also that of another process (package eventsink); about
-// a problem nothing is said again for some minutes.
+// Package events sends Kubernetes Events about records to the objects that ask for them, in the
+// form of ExternalDNS (spec/dns.md §11): events.k8s.io/v1, one Event per object.
 //
-// A [Sender] takes the notices of publishers and sends them in the background, one after the
-// other and at a limited rate. Nothing waits for Events, because only people read them. When
-// too many are waiting, further ones are dropped and counted. Package main makes one Sender
-// for each process and runs it.
+// A repeated Event increases the count of the existing one, also across processes (package
+// eventsink). A problem is reported again only after some minutes.
+//
+// Package process creates one [Sender] and runs it. A Sender takes the notices of publishers and
+// sends Events in the background, one at a time and at a limited rate. Publishers never wait for
+// it. If the queue is full, Events are dropped and counted.
 //
 // # Concurrency
 //

@@ -17,7 +17,8 @@ import (
 // controller is the name of the reporting controller. Users of ExternalDNS look for it.
 const controller = "external-dns"
 
-// newEvent returns the Event about an object. Its name is made of what it says, so that it is there once.
+// newEvent returns the Event about an object. Its name is a hash of its content, so that equal
+// Events are one object.
 func newEvent(o dns.Object, n publisher.Notice, now time.Time) *eventsv1.Event {
 	kind := corev1.EventTypeNormal
 	if n.Message != "" && n.Reason != publisher.ReasonApproved {

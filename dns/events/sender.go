@@ -26,23 +26,22 @@ import (
 )
 
 const (
-	// capacity is the number of Events that may wait.
+	// capacity limits the waiting Events.
 	capacity = 1000
 	// perSecond and burst limit the rate of sending.
 	perSecond, burst = 20, 100
 	tries            = 3
-	// remembered is how many Events about problems are remembered, and repeatAfter for how long none that says the same is
-	// sent: an object that is changed all the time says the same each time.
+	// remembered limits the remembered Events about problems. Within repeatAfter an equal Event isn't
+	// sent again, because an object that changes all the time repeats its problems.
 	remembered  = 4096
 	repeatAfter = 5 * time.Minute
 )
 
-// Config says what a [Sender] sends, and where.
+// Config configures a [Sender].
 type Config struct {
-	// Client creates the Events.
 	Client eventsclient.EventsV1Interface
-	// Process is the object of Events about the process, such as this pod. Without a name, no
-	// such Events are sent.
+	// Process is the object of Events about the process, such as this pod. Without a name, no such
+	// Events are sent.
 	Process    dns.Object
 	Log        *slog.Logger
 	Registerer prometheus.Registerer
@@ -50,8 +49,8 @@ type Config struct {
 
 // Options says how the notices of one publisher are sent.
 type Options struct {
-	// Reasons selects among RecordReady, RecordDeleted and RecordError. Events with other
-	// reasons are about problems and are always sent.
+	// Reasons selects among RecordReady, RecordDeleted and RecordError. Events with other reasons are
+	// about problems and are always sent.
 	Reasons []string
 	// DryRun makes the API server check Events without storing them.
 	DryRun bool
@@ -63,28 +62,28 @@ type event struct {
 	dryRun bool
 }
 
-// Sender sends Events. Make one with [New].
+// Sender sends Events. [New] creates it.
 type Sender struct {
 	config Config
-	// queue has the Events that wait, problems those about problems, which are sent first: many names that are published
-	// at once must not displace them.
+	// queue has the waiting Events. problems has those about problems, which are sent first: many
+	// names that are published at once must not displace them.
 	queue, problems chan event
 	dropped         prometheus.Counter
 	limit           *rate.Limiter
 
-	// turn has room for one value, which is there while an Event is sent. Whoever put it there
-	// may use forbidden: the namespaces in which this process may not create Events.
+	// turn has room for one value, which is a lock of sending and of forbidden: the namespaces in
+	// which this process may not create Events.
 	turn      chan struct{}
 	forbidden map[string]bool
-	// uncounted is true once this process turned out not to have the right to count Events; turn guards it, too.
+	// uncounted is true once the right to count Events was found missing. turn guards it too.
 	uncounted bool
 
-	// said has when an Event about a problem was sent last, by its key.
+	// said has the time of the last Event about each problem, by key.
 	mu   sync.Mutex
 	said *lru.Cache
 }
 
-// New returns a sender. It sends Events while Run is running.
+// New returns a sender. Events are sent while Run is running.
 func New(c Config) (*Sender, error) {
 	dropped := prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "signpost_dns_events_dropped_total", Help: "Events that were not sent, because too many were waiting or the API server refused them.",
@@ -134,7 +133,8 @@ func (s *Sender) enqueue(n publisher.Notice, m Options) {
 	}
 }
 
-// news reports whether an Event about a problem has not just been sent, and notes that it will be.
+// news reports whether an Event about a problem has not been sent recently, and records that it
+// will be.
 func (s *Sender) news(e event) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -145,7 +145,7 @@ func (s *Sender) news(e event) bool {
 	return true
 }
 
-// lost counts an Event that isn't sent. The next one that says the same is news.
+// lost counts an Event that isn't sent, and lets the next equal one be sent.
 func (s *Sender) lost(e event) {
 	s.dropped.Inc()
 	s.mu.Lock()
@@ -153,7 +153,7 @@ func (s *Sender) lost(e event) {
 	s.said.Remove(keyOf(e))
 }
 
-// keyOf identifies what an Event says. Its name is made of all of that.
+// keyOf identifies the content of an Event, because its name is a hash of it.
 func keyOf(e event) string { return e.Namespace + "/" + e.Name }
 
 func (m Options) wants(reason string) bool {
@@ -185,7 +185,7 @@ func (s *Sender) Run(ctx context.Context) error {
 	}
 }
 
-// Flush sends all Events that are waiting. It returns early when ctx ends.
+// Flush sends all waiting Events. It returns early when ctx ends.
 func (s *Sender) Flush(ctx context.Context) {
 	for {
 		select {
@@ -208,7 +208,7 @@ func (s *Sender) Flush(ctx context.Context) {
 	}
 }
 
-// begin waits until nobody else sends. It reports false if ctx ends first.
+// begin waits until no other Event is being sent. It returns false if ctx ends first.
 func (s *Sender) begin(ctx context.Context) bool {
 	select {
 	case s.turn <- struct{}{}:
@@ -256,8 +256,7 @@ func (s *Sender) send(ctx context.Context, e event) {
 	s.config.Log.Warn("Can't send an Event", "namespace", e.Namespace, "object", e.Regarding.Name, "reason", e.Reason, "err", err)
 }
 
-// forbid stops Events in a namespace. This is logged once, even if Events are forbidden in
-// several namespaces.
+// forbid stops Events in a namespace. The first namespace is logged.
 func (s *Sender) forbid(namespace string, err error) {
 	if len(s.forbidden) == 0 {
 		s.config.Log.Warn("This process may not create Events, so no more are sent: allow it, or give --events-emit=none",
@@ -284,7 +283,7 @@ func (s *Sender) create(ctx context.Context, e event) error {
 	err = count(ctx, client, e.Event)
 	switch {
 	case apierrors.IsForbidden(err):
-		// It is there, which is what matters.
+		// The Event exists, only its count is too low.
 		s.uncounted = true
 		return nil
 	case apierrors.IsNotFound(err):
@@ -294,7 +293,8 @@ func (s *Sender) create(ctx context.Context, e event) error {
 	}
 }
 
-// count counts an Event that is there. A patch that changes nothing returns it, for which the right to read isn't needed.
+// count increases the count of an existing Event. The response of an empty patch contains the
+// Event, so no right to read is needed.
 func count(ctx context.Context, client eventsclient.EventInterface, e *eventsv1.Event) error {
 	there, err := client.Patch(ctx, e.Name, types.MergePatchType, []byte("{}"), metav1.PatchOptions{})
 	if err != nil {
@@ -312,8 +312,7 @@ func count(ctx context.Context, client eventsclient.EventInterface, e *eventsv1.
 	return err
 }
 
-// note returns the text of an Event: the record as ExternalDNS writes it, and then what is
-// wrong.
+// note returns the text of an Event: the record as ExternalDNS writes it, then what is wrong.
 func note(n publisher.Notice) string {
 	const most, cut = 1024, 1021
 	text := n.Message

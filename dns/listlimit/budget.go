@@ -6,15 +6,15 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// Budget limits what is read of one provider. A nil Budget has the default limits for each zone,
-// and none for all zones together.
+// Budget limits what is read of one provider. A nil Budget has the default limits per zone, and no
+// limit for all zones together.
 type Budget struct {
 	limits Limits
 
 	mu sync.Mutex
-	// kept has what the last complete listing of each zone has, by zone ID.
+	// kept is the size of the last complete listing of each zone, by zone ID.
 	kept map[string]usage
-	// used is the sum of kept, and of what listings that are being read have more than that.
+	// used is the sum of kept, plus the excess of running listings over it.
 	used usage
 }
 
@@ -28,7 +28,7 @@ func (b *Budget) limit() Limits {
 	return b.limits
 }
 
-// Zone begins to list the record sets of a zone. End has to be called on the result.
+// Zone starts a listing of the record sets of a zone. The caller must call End on the result.
 func (b *Budget) Zone(z dns.Zone) *Listing {
 	l := newListing(zoneSubject(z), "record sets", "max-zone-records", mostOf(b.limit().ZoneRecords))
 	if b == nil {
@@ -40,22 +40,21 @@ func (b *Budget) Zone(z dns.Zone) *Listing {
 	return l
 }
 
-// Part begins to list something that is not kept, such as the records of one name of a zone. It
-// has the limits of a zone, and does not count for all zones together.
+// Part starts a listing that is not kept, such as the records of one name. It has the limits of a
+// zone, and doesn't count for all zones together.
 func (b *Budget) Part(subject string) *Listing {
 	return newListing(subject, "record sets", "max-zone-records", mostOf(b.limit().ZoneRecords))
 }
 
-// Zones begins to list the zones of a provider.
+// Zones starts a listing of the zones of a provider.
 func (b *Budget) Zones(subject string) *Listing {
 	return newListing(subject, "zones", "max-zones", mostOf(b.limit().Zones))
 }
 
-// ZoneBytes returns how many bytes of memory the record sets of a zone may have.
+// ZoneBytes returns the memory limit for the record sets of a zone, in bytes.
 func (b *Budget) ZoneBytes() int { return mostOf(b.limit().ZoneRecords).bytes }
 
-// Used returns how many record sets and bytes of memory the zones have together, with those of
-// listings that are being read.
+// Used returns the record sets and bytes of all zones together, including running listings.
 func (b *Budget) Used() (records, bytes int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -81,8 +80,8 @@ func (b *Budget) Retain(zones []dns.Zone) {
 	}
 }
 
-// grow takes over that a listing has more than before. It reports false if all zones together
-// then have too much; the listing has to be ended all the same.
+// grow adds usage of a listing. It returns false if all zones together exceed the limit; the
+// listing must still be ended.
 func (b *Budget) grow(by usage) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -90,7 +89,7 @@ func (b *Budget) grow(by usage) bool {
 	return b.used.fits(mostOf(b.limits.Records))
 }
 
-// settle ends a listing. Keep is true when it is complete.
+// settle ends a listing. keep is true if it is complete.
 func (b *Budget) settle(zone string, now, reserved usage, keep bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -1,13 +1,11 @@
-// Package listlimit limits what is read of a DNS server or a DNS API: record sets and bytes of a
-// zone, of all zones of a provider together, and the number of zones. A server that sends more, or
-// a listing whose pages repeat or do not end, is an error. Without limits, one hostile or broken
-// server could use up the memory of the process, and stop all roles in it.
+// Package listlimit limits how much is read from a DNS server or DNS API: the record sets and bytes
+// of a zone and of all zones of a provider, and the number of zones. Exceeding a limit is an error,
+// and so is a listing whose pages repeat or never end. Without limits, one hostile or broken server
+// could use up the memory of the process and stop all of its roles.
 //
-// A provider begins a [Listing] for each zone that it reads, adds each entry while it decodes the
-// answer, and notes each page. dns/configure makes one [Budget] for each provider from the flags
+// A provider starts a [Listing] for each zone, adds each entry while it decodes the response, and
+// notes each page. Package configure creates one [Budget] per provider from the flags
 // --max-zone-records, --max-records and --max-zones.
-//
-// Read it in this order: limits.go, budget.go, listing.go, size.go, stream.go.
 //
 // # Concurrency
 //

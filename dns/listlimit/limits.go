@@ -6,31 +6,31 @@ import (
 	"fmt"
 )
 
-// ErrExceeded is wrapped by every error about a listing that is too large or that does not end.
+// ErrExceeded is wrapped by every error about a listing that is too large or endless.
 var ErrExceeded = errors.New("the listing exceeds a limit")
 
-// The defaults of [Limits]. Amazon Route 53, Google Cloud DNS and Azure DNS allow 10,000 record
-// sets in a zone unless the quota is raised.
+// Defaults of [Limits]. Amazon Route 53, Google Cloud DNS and Azure DNS allow 10,000 record sets in
+// a zone unless the quota is raised.
 const (
 	DefaultZoneRecords = 250_000
 	DefaultRecords     = 500_000
 	DefaultZones       = 50_000
 )
 
-// averageSize is how many bytes of memory a record set may have on average: its name, targets and
-// labels, what Go needs to keep them, and the form in which the provider keeps it, too.
+// averageSize is the assumed average memory of a record set in bytes: name, targets and labels,
+// Go's overhead, and the provider's own copy.
 const averageSize = 400
 
-// Limits are the most that is read of a provider. Zero stands for the default.
+// Limits are the limits of one provider. Zero means the default.
 type Limits struct {
-	// ZoneRecords is the most record sets of a zone, and Records that of all zones together. Each
-	// also limits the memory, to 400 bytes times the number.
+	// ZoneRecords limits the record sets of a zone, and Records those of all zones together. Each also
+	// limits the memory, to 400 bytes times the number.
 	ZoneRecords, Records int
-	// Zones is the most zones that a provider may list, managed or not.
+	// Zones limits the zones that a provider may list, managed or not.
 	Zones int
 }
 
-// Check returns an error that names the flag of a limit that can't be.
+// Check returns an error, with the flag, for an invalid limit.
 func (l Limits) Check() error {
 	for _, limit := range []struct {
 		flag  string
@@ -43,7 +43,7 @@ func (l Limits) Check() error {
 	return nil
 }
 
-// filled returns the limits with the defaults for those that are zero.
+// filled returns the limits with defaults for zeros.
 func (l Limits) filled() Limits {
 	return Limits{
 		ZoneRecords: cmp.Or(l.ZoneRecords, DefaultZoneRecords),
@@ -52,14 +52,14 @@ func (l Limits) filled() Limits {
 	}
 }
 
-// usage is how much a listing has, or may have.
+// usage is the size of a listing, or its limit.
 type usage struct{ records, bytes int }
 
 func (u usage) plus(o usage) usage { return usage{u.records + o.records, u.bytes + o.bytes} }
 
 func (u usage) minus(o usage) usage { return usage{u.records - o.records, u.bytes - o.bytes} }
 
-// above returns what u has more than o, and nothing of what it has less.
+// above returns by how much u exceeds o, zero where it doesn't.
 func (u usage) above(o usage) usage {
 	return usage{max(u.records-o.records, 0), max(u.bytes-o.bytes, 0)}
 }

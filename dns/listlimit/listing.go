@@ -12,22 +12,22 @@ import (
 const (
 	// emptyPages is how many more pages than entries a listing may have.
 	emptyPages = 100
-	// receivedFactor is how many times the bytes of its limit a listing may receive: signatures
-	// and types that are not kept are most of some zones.
+	// receivedFactor is by how much the received bytes may exceed the memory limit. In some zones most
+	// data are signatures and types that are not kept.
 	receivedFactor = 4
 )
 
-// seed hashes the markers of pages. Nobody outside knows it, so nobody can choose two markers
-// with one hash.
+// seed hashes page markers. It is secret, so that a server can't choose two markers with the same
+// hash.
 var seed = maphash.MakeSeed()
 
-// Listing counts what is read of one list: the record sets of a zone, or the zones of a provider.
+// Listing counts the entries of one list: the record sets of a zone, or the zones of a provider.
 type Listing struct {
-	// subject is what is listed, and entries what it consists of, for errors. flag sets the limit.
+	// subject and entries describe the list in errors. flag sets the limit.
 	subject, entries, flag string
 	most                   usage
-	// budget is nil if the listing does not count for all zones together. zone is the ID of the
-	// zone, and before what the last complete listing of it has.
+	// budget is nil if the listing doesn't count for all zones together. zone is the ID of the zone,
+	// and before the size of its last complete listing.
 	budget *Budget
 	zone   string
 	before usage
@@ -47,7 +47,7 @@ func newListing(subject, entries, flag string, most usage) *Listing {
 	return &Listing{subject: subject, entries: entries, flag: flag, most: most, seen: map[uint64]struct{}{}}
 }
 
-// zoneSubject returns how errors call a zone.
+// zoneSubject returns a zone as it appears in errors.
 func zoneSubject(z dns.Zone) string {
 	if z.Name == "" && z.ID == "" {
 		return "the provider's only zone"
@@ -58,8 +58,7 @@ func zoneSubject(z dns.Zone) string {
 	return "zone " + sanitize.Name(z.Name)
 }
 
-// Add counts entries that need so many bytes of memory. After an error the caller has to drop
-// what it has read.
+// Add counts entries with so many bytes of memory. After an error the caller must drop the listing.
 func (l *Listing) Add(entries, bytes int) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -85,7 +84,7 @@ func (l *Listing) Add(entries, bytes int) error {
 	return nil
 }
 
-// Receive counts bytes that a server sent for the listing, also those of which nothing is kept.
+// Receive counts bytes that a server sent for the listing, including those that aren't kept.
 func (l *Listing) Receive(bytes int) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -97,8 +96,8 @@ func (l *Listing) Receive(bytes int) error {
 	return nil
 }
 
-// Page notes that another page of the listing follows, which the server calls marker. A marker
-// that was there before, or more pages than there can be, is an error: the listing has no end.
+// Page notes that another page follows, with the server's marker. A repeated marker, or too many
+// pages, is an error, because the listing is endless.
 func (l *Listing) Page(marker string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -115,8 +114,8 @@ func (l *Listing) Page(marker string) error {
 	return nil
 }
 
-// End ends the listing. Err is what it failed with; nil says that it is complete, and that the
-// caller keeps what was read. Further calls do nothing.
+// End ends the listing. err is its error; nil means that it is complete and kept. Further calls do
+// nothing.
 func (l *Listing) End(err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

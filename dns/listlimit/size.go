@@ -2,18 +2,18 @@ package listlimit
 
 import "github.com/signpostd/signpost/dns"
 
-// What Go needs for a value beside its text, in bytes: the value itself, and its place in the
-// slices and maps that have it.
+// Go's overhead of a value in bytes: the value itself without its text, and its place in slices and
+// maps.
 const (
 	setSize      = 192
 	targetSize   = 32
 	labelSize    = 64
 	propertySize = 48
-	// ZoneSize is for a zone beside its ID and its name.
+	// ZoneSize is the size of a zone without its ID and name.
 	ZoneSize = 256
 )
 
-// SetSize returns how many bytes of memory a record set needs.
+// SetSize returns the memory of a record set in bytes.
 func SetSize(r *dns.RecordSet) int {
 	if r == nil {
 		return setSize
@@ -31,8 +31,8 @@ func SetSize(r *dns.RecordSet) int {
 	return n
 }
 
-// EmptySetSize returns how many bytes of memory a record set needs without targets.
+// EmptySetSize returns the memory of a record set without targets, in bytes.
 func EmptySetSize(name string) int { return setSize + len(name) }
 
-// TargetSize returns how many bytes of memory a target needs.
+// TargetSize returns the memory of a target in bytes.
 func TargetSize(target string) int { return targetSize + len(target) }

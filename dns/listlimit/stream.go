@@ -8,18 +8,18 @@ import (
 	"reflect"
 )
 
-// maxEntry is the most bytes of one entry of an answer in JSON. A record set has 64 KiB in a
-// message of DNS, and up to four times as much as text.
+// maxEntry limits one entry of a JSON response, in bytes. A record set has up to 64 KiB in a DNS
+// message, and up to four times as much as text.
 const maxEntry = 1 << 20
 
-// Stream decodes an answer in JSON entry by entry, so that a limit is found exceeded before the
-// rest of the answer is decoded.
+// Stream decodes a JSON response entry by entry, so that an exceeded limit is found before the rest
+// is decoded.
 type Stream struct {
 	from    *meter
 	decoder *json.Decoder
 }
 
-// NewStream returns a stream of an answer whose bytes and entries a listing counts.
+// NewStream returns a stream of a response. The listing counts its bytes and entries.
 func NewStream(body io.Reader, l *Listing) *Stream {
 	from := &meter{from: body, listing: l, left: maxEntry}
 	return &Stream{from: from, decoder: json.NewDecoder(from)}
@@ -31,8 +31,8 @@ func (s *Stream) Value(into any) error {
 	return s.decoder.Decode(into)
 }
 
-// Array calls a function for each element of the next value, which has to be an array or null.
-// The function decodes the element with [Stream.Value], [Stream.Array] or [Stream.Object].
+// Array calls element for each element of the next value, which must be an array or null. The
+// function decodes the element with [Stream.Value], [Stream.Array] or [Stream.Object].
 func (s *Stream) Array(element func() error) error {
 	if open, err := s.open('[', "an array"); err != nil || !open {
 		return err
@@ -46,7 +46,7 @@ func (s *Stream) Array(element func() error) error {
 	return err
 }
 
-// Object calls the function of each member of the next value, which has to be an object or null.
+// Object calls the function of each member of the next value, which must be an object or null.
 // Members without a function are skipped.
 func (s *Stream) Object(members map[string]func() error) error {
 	if open, err := s.open('{', "an object"); err != nil || !open {
@@ -57,7 +57,7 @@ func (s *Stream) Object(members map[string]func() error) error {
 		if err != nil {
 			return err
 		}
-		// The decoder lets nothing else be the name of a member.
+		// The decoder ensures that the token is a string.
 		read := members[name.(string)]
 		if read == nil {
 			read = func() error {
@@ -73,7 +73,7 @@ func (s *Stream) Object(members map[string]func() error) error {
 	return err
 }
 
-// End returns an error if something follows the value. Then the answer isn't what it seems to be.
+// End returns an error if anything follows the value, because the response is then malformed.
 func (s *Stream) End() error {
 	s.from.left = maxEntry
 	switch _, err := s.decoder.Token(); {
@@ -86,13 +86,13 @@ func (s *Stream) End() error {
 	}
 }
 
-// more reports whether there is another element. It gives the decoder new bytes to look for it.
+// more reports whether there is another element, and resets the entry limit.
 func (s *Stream) more() bool {
 	s.from.left = maxEntry
 	return s.decoder.More()
 }
 
-// open reads the beginning of an array or object. It reports false for null.
+// open reads the start of an array or object. It returns false for null.
 func (s *Stream) open(delimiter json.Delim, kind string) (bool, error) {
 	s.from.left = maxEntry
 	switch token, err := s.decoder.Token(); {
@@ -119,13 +119,13 @@ func kindOf(token json.Token) string {
 	return reflect.TypeOf(token).String()
 }
 
-// meter counts what is read of an answer, and lets no entry be too large.
+// meter counts the bytes of a response, and limits each entry.
 type meter struct {
 	from    io.Reader
 	listing *Listing
-	// left is how many bytes may still be read for the present entry.
+	// left is how many bytes may still be read for the current entry.
 	left int
-	// err is the last error of from, or about a limit.
+	// err is the last read error, or an exceeded limit.
 	err error
 }
 

@@ -10,17 +10,21 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// Before implements [Owner]. It decides by the markers in the zone, not by the labels of the
-// changes. It refuses to update or to delete a record set that isn't ours. It also refuses to
-// create a record set whose marker can't be written, because somebody else has an ownership
-// text, or a CNAME, under the marker's name; then it also refuses the deletion of what the
-// record set was to replace. A record set of the old owner may be updated, which makes it
-// ours, but not deleted: it may belong to somebody else who had that owner ID. The reasons go
-// to [TXTOptions].Problems.
+// Before implements [Owner]. It decides by the ownership records in the zone, not by the labels of
+// the changes.
 //
-// Before creates a missing marker and replaces one that says something else. When a record set
-// is deleted, so are its markers in all formats, except those from which another record set
-// has its labels. In the change of a marker, Old is what the zone lists.
+//   - It refuses to update or delete a record set that isn't ours.
+//   - It refuses to create a record set whose ownership record can't be written, because another
+//     owner's ownership text or a CNAME has the name of the ownership record. Then it also refuses
+//     the deletion of what the record set was to replace.
+//   - A record set of the old owner may be updated, which makes it ours. It can't be deleted,
+//     because it may belong to somebody else who had that owner ID.
+//
+// The reasons are passed to [TXTOptions].Problems.
+//
+// Before creates a missing ownership record and replaces one with other content. With a record set,
+// its ownership records in all formats are deleted, except those that also describe another record
+// set. In the change of an ownership record, Old is the record of the listing.
 func (t *TXT) Before(_ context.Context, zone Lookup, changes []dns.Change) (apply, refused []dns.Change, err error) {
 	b := &batch{
 		TXT: t, zone: zone, changes: changes, refused: make([]bool, len(changes)), markers: make([][]dns.Change, len(changes)),
@@ -40,7 +44,7 @@ func (t *TXT) Before(_ context.Context, zone Lookup, changes []dns.Change) (appl
 		}
 	}
 	for i, c := range changes {
-		// Deletions come last: only now it is known which markers are still needed.
+		// Deletions come last, because only now it is known which ownership records are still needed.
 		if !b.refused[i] && c.New == nil {
 			b.unmark(i)
 		}
@@ -49,8 +53,7 @@ func (t *TXT) Before(_ context.Context, zone Lookup, changes []dns.Change) (appl
 	return apply, refused, nil
 }
 
-// Unmark returns the deletions of our markers, in all formats, that describe a record set and
-// no other one.
+// Unmark returns the deletions of our ownership records, in all formats, that describe only r.
 func (t *TXT) Unmark(zone Lookup, r *dns.RecordSet) []dns.Change {
 	b := &batch{
 		TXT: t, zone: zone, changes: []dns.Change{{Old: r}}, markers: make([][]dns.Change, 1),
@@ -66,22 +69,22 @@ func (t *TXT) isMarker(r *dns.RecordSet) bool {
 	return marker
 }
 
-// batch is changes that are applied together.
+// batch is a set of changes that are applied together.
 type batch struct {
 	*TXT
 	zone    Lookup
 	changes []dns.Change
-	// refused says for each change whether it is refused; markers has the changes that follow
-	// it.
+	// refused says for each change whether it is refused. markers has the changes of ownership records
+	// that follow it.
 	refused []bool
 	markers [][]dns.Change
-	// after has the record sets of all names with changes, as they will be.
+	// after has the record sets of all changed names, after the changes.
 	after map[string][]*dns.RecordSet
-	// written are the keys of the markers that the batch creates or replaces.
+	// written are the keys of the ownership records that the batch creates or replaces.
 	written map[dns.Key]struct{}
 }
 
-// lookup returns the record sets that the zone will have under a name.
+// lookup returns the record sets under a name after the changes.
 func (b *batch) lookup(name string) []*dns.RecordSet {
 	if sets, changed := b.after[name]; changed {
 		return sets
@@ -89,7 +92,7 @@ func (b *batch) lookup(name string) []*dns.RecordSet {
 	return b.zone(name)
 }
 
-// put applies a change to the record sets that the zone will have.
+// put applies a change to after.
 func (b *batch) put(c dns.Change) {
 	key := c.RecordSet().Key()
 	sets := make([]*dns.RecordSet, 0, 4)
@@ -119,7 +122,7 @@ func (b *batch) judge() {
 	}
 }
 
-// objection returns why a single change must not be made, or "".
+// objection returns why a single change is refused, or "".
 func (b *batch) objection(c dns.Change) string {
 	switch {
 	case c.New != nil && b.Forges(c.New) && len(c.New.Targets) > 0:
@@ -163,8 +166,8 @@ func (b *batch) creation(r *dns.RecordSet) string {
 	return ""
 }
 
-// claims returns a record set of somebody else that the marker of r would make ours, or nil.
-// There can be one only if two names lead to the same marker.
+// claims returns a record set of another owner that the ownership record of r would make ours, or
+// nil. That is only possible if two names have the same ownership record.
 func (t *TXT) claims(zone Lookup, marker string, r *dns.RecordSet) *dns.RecordSet {
 	key := r.Key()
 	made := &dns.RecordSet{Name: marker, Type: dns.TypeTXT, SetIdentifier: r.SetIdentifier, Targets: []string{FormatText(map[string]string{dns.LabelOwner: t.id})}}
@@ -192,7 +195,7 @@ func (b *batch) removes(key dns.Key) bool {
 	return slices.ContainsFunc(b.changes, func(c dns.Change) bool { return c.New == nil && c.Old.Key() == key })
 }
 
-// mark adds the change that makes the marker of a record set say that it is ours.
+// mark adds the change that makes the ownership record of a record set ours.
 func (b *batch) mark(i int) error {
 	c := b.changes[i]
 	name := b.MarkerName(c.New.Name, c.New.Type)
@@ -209,7 +212,7 @@ func (b *batch) mark(i int) error {
 	}
 	m := b.read(b.lookup, name, c.New.SetIdentifier)
 	if c.Old != nil && m.own == 0 && b.claims(b.zone, name, c.New) != nil {
-		// The record set keeps its marker in an old format, which doesn't describe the other
+		// The record set keeps its ownership record in an old format, which doesn't describe the other
 		// one.
 		return nil
 	}
@@ -217,7 +220,7 @@ func (b *batch) mark(i int) error {
 	if err != nil {
 		return fmt.Errorf("mark %s %s: %w", c.New.Type, c.New.Name, err)
 	}
-	// Some providers need the same properties, such as a routing policy, on the marker.
+	// Some providers require the same properties, such as a routing policy, on the ownership record.
 	same := c.Old == nil || dns.SameProperties(c.Old.Properties, c.New.Properties)
 	if same && m.own == 1 && m.set.Targets[m.chosen] == target {
 		return nil
@@ -227,8 +230,8 @@ func (b *batch) mark(i int) error {
 	return nil
 }
 
-// text returns the ownership text for a record set with these labels. If the marker has a text
-// that says the same, it returns that one.
+// text returns the ownership text for a record set with these labels. If the ownership record has
+// an equivalent text, that one is returned.
 func (b *batch) text(m *marking, labels map[string]string) (string, error) {
 	wanted := maps.Clone(labels)
 	if wanted == nil {
@@ -254,16 +257,20 @@ func (b *batch) text(m *marking, labels map[string]string) (string, error) {
 	return quote(sealed), nil
 }
 
-// with returns the marker of r with target as its only ownership text of ours. Texts of others
-// in old, the marker that the zone has, stay.
+// ownershipTTL is the TTL of ownership TXT records in seconds; zero means the provider's default. A
+// record that also has texts of other owners keeps its TTL.
+const ownershipTTL = 0
+
+// with returns the ownership record of r with target as our only text. Texts of other owners in
+// old, the listed record, stay.
 func (b *batch) with(r *dns.RecordSet, name string, old *dns.RecordSet, target string) *dns.RecordSet {
 	marker := &dns.RecordSet{
-		Name: name, Type: dns.TypeTXT, SetIdentifier: r.SetIdentifier,
+		Name: name, Type: dns.TypeTXT, SetIdentifier: r.SetIdentifier, TTL: ownershipTTL,
 		Properties: slices.Clone(r.Properties),
 	}
 	if old != nil {
 		marker.Name = old.Name
-		marker.Targets = b.foreign(old)
+		marker.Targets = b.otherTexts(old)
 		if len(marker.Targets) > 0 {
 			marker.TTL = old.TTL
 		}
@@ -272,8 +279,8 @@ func (b *batch) with(r *dns.RecordSet, name string, old *dns.RecordSet, target s
 	return marker
 }
 
-// foreign returns the texts of a marker that aren't ours.
-func (t *TXT) foreign(r *dns.RecordSet) []string {
+// otherTexts returns the texts of an ownership record that aren't ours.
+func (t *TXT) otherTexts(r *dns.RecordSet) []string {
 	var texts []string
 	for _, target := range r.Targets {
 		if labels, _ := t.parse(target); labels == nil || !t.mine(labels) {
@@ -283,17 +290,17 @@ func (t *TXT) foreign(r *dns.RecordSet) []string {
 	return texts
 }
 
-// unmark adds the deletions of the markers of a record set that is deleted, except those that
+// unmark adds the deletions of the ownership records of a deleted record set, except those that
 // another record set needs.
 func (b *batch) unmark(i int) {
 	r := b.changes[i].Old
-	for _, s := range b.everything(dns.Canonical(r.Name), r.Type) {
+	for _, s := range b.allFormats(dns.Canonical(r.Name), r.Type) {
 		m := b.read(b.lookup, s.name, r.SetIdentifier)
-		if m.own == 0 || !b.names.tells(s.name, b.names.plain(dns.Canonical(r.Name)), s.recordType) || b.relied(b.lookup, s.name, r.SetIdentifier) {
+		if m.own == 0 || !b.names.mayDescribe(s.name, b.names.plain(dns.Canonical(r.Name)), s.recordType) || b.relied(b.lookup, s.name, r.SetIdentifier) {
 			continue
 		}
 		var rest *dns.RecordSet
-		if texts := b.foreign(m.set); len(texts) > 0 {
+		if texts := b.otherTexts(m.set); len(texts) > 0 {
 			rest = m.set.Clone()
 			rest.Targets = texts
 		}
@@ -301,7 +308,7 @@ func (b *batch) unmark(i int) {
 	}
 }
 
-// emit adds the change of a marker, which follows change number i.
+// emit adds the change of an ownership record after change number i.
 func (b *batch) emit(i int, old, marker *dns.RecordSet) {
 	describes := b.changes[i].RecordSet().Name
 	c := dns.Change{Old: describing(old, describes), New: describing(marker, describes)}
@@ -309,8 +316,8 @@ func (b *batch) emit(i int, old, marker *dns.RecordSet) {
 	b.put(c)
 }
 
-// describing returns a marker with [dns.LabelOwnedRecord], which keeps it together with the
-// record set that it describes.
+// describing returns an ownership record with [dns.LabelOwnedRecord], which keeps it in one batch
+// with the record set that it describes.
 func describing(marker *dns.RecordSet, name string) *dns.RecordSet {
 	if marker == nil {
 		return nil
@@ -320,7 +327,7 @@ func describing(marker *dns.RecordSet, name string) *dns.RecordSet {
 	return &labelled
 }
 
-// result returns the changes with those of their markers, and the refused changes.
+// result returns the changes with those of their ownership records, and the refused changes.
 func (b *batch) result() (apply, refused []dns.Change) {
 	for i, c := range b.changes {
 		if b.refused[i] {

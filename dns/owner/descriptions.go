@@ -14,25 +14,25 @@ import (
 // DescriptionOptions are the flags of --registry=aws-sd, and of --registry=noop with the provider
 // aws-sd.
 type DescriptionOptions struct {
-	// OwnerID is --txt-owner-id. Without one there is no ownership: whatever has a description
+	// OwnerID is --txt-owner-id. If it is empty, there is no ownership: everything with a description
 	// may be changed.
 	OwnerID string
-	// OldOwnerID is --migrate-from-txt-owner. Record sets of that owner become ours when they
-	// are updated. It may be empty.
+	// OldOwnerID is --migrate-from-txt-owner. Record sets of that owner, which may be empty, become
+	// ours when they are updated.
 	OldOwnerID string
-	// Problems is called by Before with the reasons why record sets aren't changed. It must not
-	// block. It may be nil.
+	// Problems is called by Before with the reasons why record sets aren't changed. It must not block.
+	// It may be nil.
 	Problems func(dns.Problem)
 }
 
-// maxDescription is the most characters of a description at Cloud Map.
+// maxDescription is the maximum length of a description in Cloud Map, in characters.
 const maxDescription = 1024
 
-// Descriptions keeps ownership in the descriptions of the services of AWS Cloud Map, in the
-// format of ExternalDNS (spec/dns.md §4.4). The provider lists the description with each record
-// set of a service, in the label [dns.LabelDescription], and writes the one that it is given in
-// that label. All record sets of a name are in one service, so that they have one owner. All
-// methods may be called from any goroutine.
+// Descriptions keeps ownership in the descriptions of AWS Cloud Map services, in the format of
+// ExternalDNS (spec/dns.md §4.4). The provider lists the description of a service in the label
+// [dns.LabelDescription] of each of its record sets, and writes it from that label. All record sets
+// of a name are in one service, so they have one owner. All methods may be called from any
+// goroutine.
 type Descriptions struct {
 	id, oldID string
 	problems  func(dns.Problem)
@@ -62,14 +62,14 @@ func NewDescriptions(o DescriptionOptions) (*Descriptions, error) {
 // ID implements [Owner].
 func (d *Descriptions) ID() string { return d.id }
 
-// Load implements [Owner]. Everything is in the zones, so there is nothing to read.
+// Load implements [Owner]. There is nothing to read, because everything is in the zones.
 func (d *Descriptions) Load(context.Context) error { return nil }
 
 // After implements [Owner]. The descriptions were written with the changes.
 func (d *Descriptions) After(context.Context, []dns.Change) error { return nil }
 
-// Mark implements [Owner]. There are no markers. But without ownership, the plan must not see
-// record sets without a description, since they would be ours.
+// Mark implements [Owner]. There are no ownership records. Without ownership, record sets without a
+// description are hidden from the plan, because they would count as ours.
 func (d *Descriptions) Mark(r *dns.RecordSet) (describes []string, marker bool) {
 	return nil, d.id == "" && r.Labels[dns.LabelDescription] == ""
 }
@@ -83,9 +83,8 @@ func (d *Descriptions) Labels(_ Lookup, r *dns.RecordSet) (labels map[string]str
 	return labels, false
 }
 
-// Before implements [Owner]. It gives the record sets of a name one description. Those that
-// stay as they are get it, too, as changes in which nothing but the label differs, so that their
-// labels are as they will be listed.
+// Before implements [Owner]. It gives all record sets of a name the same description. For unchanged
+// sets it adds a change of the label only, so that a later listing agrees with the plan.
 func (d *Descriptions) Before(_ context.Context, zone Lookup, changes []dns.Change) (apply, refused []dns.Change, err error) {
 	byName := map[string][]dns.Change{}
 	var names []string
@@ -103,7 +102,7 @@ func (d *Descriptions) Before(_ context.Context, zone Lookup, changes []dns.Chan
 	return apply, refused, nil
 }
 
-// name does the work of Before for one name.
+// name is Before for one name.
 func (d *Descriptions) name(there []*dns.RecordSet, changes []dns.Change) (apply, refused []dns.Change) {
 	if reason := d.objection(there, changes); reason != "" {
 		for _, c := range changes {
@@ -165,9 +164,8 @@ func (d *Descriptions) objection(there []*dns.RecordSet, changes []dns.Change) s
 	return ""
 }
 
-// text returns the description for the record sets of a name after some changes; empty is for
-// one that stays. The labels of one object have to do for all: those of the first type (see
-// dns/plan, Rules.OneLabel).
+// text returns the description of a name after some changes; empty keeps the current one. There is
+// one label resource for all types: that of the first type (plan.Rules.OneLabel).
 func (d *Descriptions) text(there []*dns.RecordSet, changes []dns.Change) string {
 	var first *dns.RecordSet
 	touched := map[dns.Key]bool{}
@@ -194,14 +192,14 @@ func (d *Descriptions) text(there []*dns.RecordSet, changes []dns.Change) string
 	}
 	text := FormatText(labels)
 	for utf8.RuneCountInString(text) > maxDescription {
-		// Without the owner nothing would be ours; the others are for people.
+		// The owner label is required. The others are for users.
 		delete(labels, longest(labels))
 		text = FormatText(labels)
 	}
 	return text
 }
 
-// longest returns the name of the label that takes most room, except for the owner.
+// longest returns the longest label except the owner.
 func longest(labels map[string]string) string {
 	size := func(key string) int { return len(key) + len(labels[key]) }
 	keys := slices.DeleteFunc(slices.Sorted(maps.Keys(labels)), func(key string) bool { return key == dns.LabelOwner })

@@ -1,18 +1,17 @@
-// Package owner says who may change a record set. An [Owner] is what ExternalDNS calls a
-// registry (spec/dns.md §4). [None] keeps no ownership, so that everything may be changed.
-// [TXT] keeps ownership in TXT records beside the records, and [Descriptions] in the descriptions
-// of the services of AWS Cloud Map. Owners outside of the zones are in
-// package claims and its stores, below this one.
+// Package owner decides which process may change a record set. An [Owner] is what ExternalDNS calls
+// a registry (spec/dns.md §4):
 //
-// The publisher asks an owner for the labels of the records in its copy of a zone, and hands
-// it the changes before and after they are applied. An owner decides from what the zone has at
-// that time, not from what was planned before.
+//   - [None] keeps no ownership, so everything may be changed.
+//   - [TXT] keeps ownership in TXT records beside the records.
+//   - [Descriptions] keeps it in the descriptions of AWS Cloud Map services.
+//   - Package claims and its stores keep it outside of the zones.
 //
-// Read it in this order: owner.go and none.go; then txt.go, before.go, names.go, text.go and
-// seal.go for [TXT]; descriptions.go.
+// Package publisher asks an owner for the labels of the records in its mirror of a zone, and calls
+// it with changes before and after they are applied. An owner decides by the current content of the
+// zone, not by earlier plans.
 //
 // # Concurrency
 //
-// Load, Before and After are called at the same time for different zones; Labels and Mark from
-// any goroutine.
+// Load, Before and After are called in parallel for different zones; Labels and Mark from any
+// goroutine.
 package owner

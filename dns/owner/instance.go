@@ -7,9 +7,9 @@ import (
 )
 
 // Instanced is an [Owner] that writes the instance of the process into its ownership records
-// ([dns.LabelInstance]). Record sets of our owner ID and another instance belong to somebody else.
+// ([dns.LabelInstance]). Record sets of our owner ID and another instance aren't ours.
 type Instanced interface {
-	// SetInstance sets the instance; empty for none. It is called before zones are read.
+	// SetInstance sets the instance; empty means none. It is called before zones are read.
 	SetInstance(instance string)
 }
 
@@ -18,8 +18,8 @@ var _ Instanced = (*TXT)(nil)
 // SetInstance implements [Instanced].
 func (t *TXT) SetInstance(instance string) { t.instance = instance }
 
-// signed adds what is ours to the labels that are written: the owner, and the instance. A text that
-// differs from the one that the marker has only by the lack of an instance isn't written for that.
+// signed adds our owner and instance to the labels that are written. If an existing text only lacks
+// an instance, it isn't rewritten for that.
 func (t *TXT) signed(labels, there map[string]string) map[string]string {
 	labels[dns.LabelOwner] = t.id
 	delete(labels, dns.LabelInstance)
@@ -31,7 +31,7 @@ func (t *TXT) signed(labels, there map[string]string) map[string]string {
 	return labels
 }
 
-// which names the instance of a text if it is another one than ours.
+// which returns the instance of a text if it isn't ours.
 func (t *TXT) which(labels map[string]string) string {
 	if instance := dns.OtherInstance(labels, t.instance); instance != "" {
 		return fmt.Sprintf(" (instance %q)", instance)

@@ -10,11 +10,11 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// typeToken stands for the type of the record set in a prefix or suffix.
+// typeToken is replaced by the type of the record set in a prefix or suffix.
 const typeToken = "%{record_type}"
 
-// typeWords are the types that a marker's name may contain, in the order in which they are
-// tried, with their spelling.
+// typeWords are the types that the name of an ownership record may contain, in the order in which
+// they are tried, with their spelling.
 var typeWords = [...]struct{ recordType, word string }{
 	{dns.TypeA, "a"},
 	{dns.TypeAAAA, "aaaa"},
@@ -28,22 +28,22 @@ var typeWords = [...]struct{ recordType, word string }{
 	{dns.TypeDNAME, "dname"},
 }
 
-// subject is what a marker describes according to its name. The type is empty in the format
-// without a type.
-type subject struct{ name, recordType string }
+// described is what an ownership record describes according to its name. The type is empty in the
+// format without a type.
+type described struct{ name, recordType string }
 
-// pattern makes the name of a marker from that of a record set: lead goes before its first
-// label, and trail directly after it.
+// pattern makes the name of an ownership record from that of a record set: lead goes before its
+// first label, trail directly after it.
 type pattern struct{ lead, trail string }
 
-// names knows the names of markers (spec/dns.md §4.2.3). All names are canonical.
+// names maps between record sets and the names of their ownership records (spec/dns.md §4.2.3). All
+// names are canonical.
 type names struct {
 	prefix, suffix, wildcard string
-	// templated is true when the prefix or suffix contains the type, so that it isn't written
-	// again.
+	// templated is true if the prefix or suffix contains the type, so that it isn't written again.
 	templated bool
-	// current has the patterns of the current format by type. typed has those that are also
-	// read when the affix is templated. untyped is the format of ExternalDNS before v0.12.
+	// current has the patterns of the current format by type. typed has those that are also read if
+	// the affix is templated. untyped is the format of ExternalDNS before v0.12.
 	current, typed map[string]pattern
 	untyped        pattern
 }
@@ -82,7 +82,7 @@ func (n *names) fill(word string) pattern {
 	}
 }
 
-// of returns the name of the marker of a name.
+// of returns the name of the ownership record for a name.
 func (p pattern) of(name string) string {
 	head, rest, more := strings.Cut(name, ".")
 	if !more {
@@ -91,7 +91,7 @@ func (p pattern) of(name string) string {
 	return p.lead + head + p.trail + "." + rest
 }
 
-// strip undoes of. It returns "" for a name that the pattern didn't make.
+// strip is the inverse of of. It returns "" for a name that the pattern didn't make.
 func (p pattern) strip(name string) string {
 	if p.trail == "" {
 		rest, ok := strings.CutPrefix(name, p.lead)
@@ -114,8 +114,7 @@ func (p pattern) strip(name string) string {
 	return head + name[end:]
 }
 
-// labelsEnd returns the index where the nth label of a name ends, or -1 if it has fewer
-// labels.
+// labelsEnd returns the index where the nth label of a name ends, or -1 if it has fewer labels.
 func labelsEnd(name string, n int) int {
 	end := -1
 	for range n {
@@ -131,7 +130,7 @@ func labelsEnd(name string, n int) int {
 	return end
 }
 
-// marker returns the name of the marker of a record set in the current format, or "" if a
+// marker returns the name of the ownership record of a record set in the current format, or "" if a
 // label would be too long.
 func (n *names) marker(name, recordType string) string {
 	p, known := n.current[recordType]
@@ -146,24 +145,24 @@ func (n *names) marker(name, recordType string) string {
 	return ""
 }
 
-// told adds the names of the markers that contain the type of a record set. The one in the
-// current format comes first.
-func (n *names) told(to []subject, name, recordType string) []subject {
+// withType appends the names of the ownership records that contain the type of a record set, the
+// current format first.
+func (n *names) withType(to []described, name, recordType string) []described {
 	if m := n.marker(name, recordType); m != "" {
-		to = append(to, subject{name: m, recordType: recordType})
+		to = append(to, described{name: m, recordType: recordType})
 	}
 	if p, ok := n.typed[recordType]; ok {
 		if m := p.of(n.plain(name)); valid(m) {
-			to = append(to, subject{name: m, recordType: recordType})
+			to = append(to, described{name: m, recordType: recordType})
 		}
 	}
 	return to
 }
 
-// untold adds the name of the marker that doesn't contain a type.
-func (n *names) untold(to []subject, name string) []subject {
+// withoutType appends the name of the ownership record without a type.
+func (n *names) withoutType(to []described, name string) []described {
 	if m := n.untyped.of(n.plain(name)); valid(m) {
-		to = append(to, subject{name: m})
+		to = append(to, described{name: m})
 	}
 	return to
 }
@@ -176,7 +175,7 @@ func (n *names) plain(name string) string {
 	return n.wildcard + name[1:]
 }
 
-// twin returns the other name that leads to the same markers, or "".
+// twin returns the other name with the same ownership records, or "".
 func (n *names) twin(name string) string {
 	if n.wildcard == "" {
 		return ""
@@ -190,15 +189,15 @@ func (n *names) twin(name string) string {
 	return ""
 }
 
-// subjects returns what a marker with this name may describe. There are several if two types
-// lead to the same name, or if there is a wildcard.
-func (n *names) subjects(marker string) []subject {
+// subjects returns what an ownership record with this name may describe. There are several if two
+// types lead to the same name, or if there is a wildcard.
+func (n *names) subjects(marker string) []described {
 	if n.prefix != "" && n.suffix != "" {
 		return nil
 	}
-	found := n.tellers(nil, marker, n.current)
+	found := n.describedWithType(nil, marker, n.current)
 	if len(found) == 0 && n.templated {
-		found = n.tellers(nil, marker, n.typed)
+		found = n.describedWithType(nil, marker, n.typed)
 	}
 	if len(found) == 0 {
 		found = n.describe(nil, n.untyped.strip(marker), "")
@@ -206,30 +205,30 @@ func (n *names) subjects(marker string) []subject {
 	return found
 }
 
-// tellers adds what a marker may describe in a format that contains the type.
-func (n *names) tellers(to []subject, marker string, patterns map[string]pattern) []subject {
+// describedWithType appends what an ownership record may describe in a format that contains the type.
+func (n *names) describedWithType(to []described, marker string, patterns map[string]pattern) []described {
 	for _, t := range typeWords {
 		to = n.describe(to, patterns[t.recordType].strip(marker), t.recordType)
 	}
 	return to
 }
 
-func (n *names) describe(to []subject, name, recordType string) []subject {
+func (n *names) describe(to []described, name, recordType string) []described {
 	if name == "" || n.plain(name) != name {
-		// With a replacement, no marker has an asterisk in its name.
+		// With a replacement, no ownership record has an asterisk in its name.
 		return to
 	}
-	to = append(to, subject{name: name, recordType: recordType})
+	to = append(to, described{name: name, recordType: recordType})
 	if twin := n.twin(name); twin != "" {
-		to = append(to, subject{name: twin, recordType: recordType})
+		to = append(to, described{name: twin, recordType: recordType})
 	}
 	return to
 }
 
-// tells reports whether a marker may describe a record set of a name and type. The type is
-// empty for the format without a type.
-func (n *names) tells(marker, name, recordType string) bool {
-	return slices.Contains(n.subjects(marker), subject{name: name, recordType: recordType})
+// mayDescribe reports whether an ownership record may describe a record set of a name and type. The type
+// is empty for the format without a type.
+func (n *names) mayDescribe(marker, name, recordType string) bool {
+	return slices.Contains(n.subjects(marker), described{name: name, recordType: recordType})
 }
 
 // valid reports whether all labels of a name have a valid length.
@@ -245,7 +244,7 @@ func valid(name string) bool {
 	return true
 }
 
-// checkOwner returns an error if an owner ID can't be used.
+// checkOwner returns an error if an owner ID is invalid.
 func checkOwner(id string) error {
 	if id == "" {
 		return errors.New("the owner ID is empty: give --txt-owner-id, or --registry=noop to do without ownership")

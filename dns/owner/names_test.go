@@ -42,12 +42,12 @@ func TestNames(t *testing.T) {
 		if marker != test.marker {
 			t.Errorf("prefix %q suffix %q: %s of %s: got %s, want %s", test.prefix, test.suffix, test.recordType, test.name, marker, test.marker)
 		}
-		if test.recordType != "CAA" && !n.tells(marker, test.name, test.recordType) {
+		if test.recordType != "CAA" && !n.mayDescribe(marker, test.name, test.recordType) {
 			t.Errorf("prefix %q suffix %q: %s: got %v, want %s of %s", test.prefix, test.suffix, marker, n.subjects(marker), test.recordType, test.name)
 		}
 		// The same for the types that the row doesn't name.
 		for _, other := range typeWords {
-			if marker := n.marker(test.name, other.recordType); !n.tells(marker, test.name, other.recordType) {
+			if marker := n.marker(test.name, other.recordType); !n.mayDescribe(marker, test.name, other.recordType) {
 				t.Errorf("prefix %q suffix %q: %s: got %v, want %s of %s", test.prefix, test.suffix, marker, n.subjects(marker), other.recordType, test.name)
 			}
 		}
@@ -57,27 +57,27 @@ func TestNames(t *testing.T) {
 func TestSubjects(t *testing.T) {
 	for _, test := range []struct {
 		name, prefix, suffix, wildcard, marker string
-		want                                   []subject
+		want                                   []described
 	}{
-		{"case 58: a type", "", "", "", "a-foo", []subject{{"foo", "A"}}},
-		{"case 58: no type", "", "", "", "foo", []subject{{"foo", ""}}},
-		{"case 58: two types", "", "", "", "cname-a-foo", []subject{{"a-foo", "CNAME"}}},
+		{"case 58: a type", "", "", "", "a-foo", []described{{"foo", "A"}}},
+		{"case 58: no type", "", "", "", "foo", []described{{"foo", ""}}},
+		{"case 58: two types", "", "", "", "cname-a-foo", []described{{"a-foo", "CNAME"}}},
 		{"case 57: too few labels", "", ".foo.bar.test", "", "cname-example.foo", nil},
-		{"case 57: just as many labels", "", ".foo.bar.test", "", "cname-example.foo.bar.test", []subject{{"example", "CNAME"}}},
+		{"case 57: just as many labels", "", ".foo.bar.test", "", "cname-example.foo.bar.test", []described{{"example", "CNAME"}}},
 		{"case 57: nothing but the suffix", "", ".foo", "", ".foo", nil},
 		{"case 57: nothing at all", "", ".foo", "", "", nil},
 		{"another prefix", "txt.", "", "", "foobar.z.org", nil},
 		{"nothing but the prefix", "txt.", "", "", "txt.", nil},
 		{"another suffix", "", "-txt", "", "foo.z.org", nil},
 		{"a suffix further on", "", "-txt", "", "foo.z-txt.org", nil},
-		{"historic, with a prefix", "txt.", "", "", "txt.bar.z.org", []subject{{"bar.z.org", ""}}},
-		{"historic, with a suffix", "", "-txt", "", "bar-txt.z.org", []subject{{"bar.z.org", ""}}},
-		{"historic, with a templated prefix", "x%{record_type}.", "", "", "x.bar.z.org", []subject{{"bar.z.org", ""}}},
-		{"historic with the type, with a templated prefix", "x%{record_type}.", "", "", "x.mx-bar.z.org", []subject{{"bar.z.org", "MX"}}},
-		{"historic with the type, with a templated suffix", "", "-t%{record_type}", "", "srv-bar-t.z.org", []subject{{"bar.z.org", "SRV"}}},
-		{"ambiguous", "%{record_type}", "", "", "aaaafoo.z.org", []subject{{"aaafoo.z.org", "A"}, {"foo.z.org", "AAAA"}}},
-		{"a wildcard, or not", "txt.", "", "wc", "txt.a-wc.z.org", []subject{{"wc.z.org", "A"}, {"*.z.org", "A"}}},
-		{"begins like a wildcard", "", "", "wc", "a-wcx.z.org", []subject{{"wcx.z.org", "A"}}},
+		{"historic, with a prefix", "txt.", "", "", "txt.bar.z.org", []described{{"bar.z.org", ""}}},
+		{"historic, with a suffix", "", "-txt", "", "bar-txt.z.org", []described{{"bar.z.org", ""}}},
+		{"historic, with a templated prefix", "x%{record_type}.", "", "", "x.bar.z.org", []described{{"bar.z.org", ""}}},
+		{"historic with the type, with a templated prefix", "x%{record_type}.", "", "", "x.mx-bar.z.org", []described{{"bar.z.org", "MX"}}},
+		{"historic with the type, with a templated suffix", "", "-t%{record_type}", "", "srv-bar-t.z.org", []described{{"bar.z.org", "SRV"}}},
+		{"ambiguous", "%{record_type}", "", "", "aaaafoo.z.org", []described{{"aaafoo.z.org", "A"}, {"foo.z.org", "AAAA"}}},
+		{"a wildcard, or not", "txt.", "", "wc", "txt.a-wc.z.org", []described{{"wc.z.org", "A"}, {"*.z.org", "A"}}},
+		{"begins like a wildcard", "", "", "wc", "a-wcx.z.org", []described{{"wcx.z.org", "A"}}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if got := newTestNames(t, test.prefix, test.suffix, test.wildcard).subjects(test.marker); !slices.Equal(got, test.want) {
@@ -152,9 +152,9 @@ func TestNamesRoundTrip(t *testing.T) {
 			name = "*." + name
 		}
 		recordType := rapid.SampledFrom(typeWords[:]).Draw(t, "type").recordType
-		for i, m := range n.told(nil, name, recordType) {
+		for i, m := range n.withType(nil, name, recordType) {
 			// The historic format with the type is hidden by what today's makes of it.
-			if i == 0 && !n.tells(m.name, name, recordType) {
+			if i == 0 && !n.mayDescribe(m.name, name, recordType) {
 				t.Fatalf("%s of %s: the marker %s describes %v", recordType, name, m.name, n.subjects(m.name))
 			}
 		}
@@ -178,13 +178,13 @@ func FuzzSubjects(f *testing.F) {
 			if !valid(marker) {
 				continue
 			}
-			var made []subject
+			var made []described
 			if s.recordType == "" {
-				made = n.untold(nil, s.name)
+				made = n.withoutType(nil, s.name)
 			} else {
-				made = n.told(nil, s.name, s.recordType)
+				made = n.withType(nil, s.name, s.recordType)
 			}
-			if !slices.ContainsFunc(made, func(m subject) bool { return m.name == marker }) {
+			if !slices.ContainsFunc(made, func(m described) bool { return m.name == marker }) {
 				t.Errorf("%q describes %v, which has the markers %v", marker, s, made)
 			}
 		}

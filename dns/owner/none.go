@@ -6,8 +6,8 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// None is the [Owner] of --registry=noop. There are no markers, and every record set of the
-// managed types may be changed (spec/dns.md §4.1).
+// None is the [Owner] of --registry=noop. There are no ownership records, and every record set of
+// the managed types may be changed (spec/dns.md §4.1).
 type None struct{}
 
 var _ Owner = None{}
@@ -18,7 +18,7 @@ func (None) ID() string { return "" }
 // Load implements [Owner]. There is nothing to read.
 func (None) Load(context.Context) error { return nil }
 
-// Mark implements [Owner]. No record set is a marker.
+// Mark implements [Owner]. No record set is an ownership record.
 func (None) Mark(*dns.RecordSet) (describes []string, marker bool) { return nil, false }
 
 // Labels implements [Owner]. There are none.
@@ -29,5 +29,5 @@ func (None) Before(_ context.Context, _ Lookup, changes []dns.Change) (apply, re
 	return changes, nil, nil
 }
 
-// After implements [Owner]. There is nothing to keep.
+// After implements [Owner]. There is nothing to store.
 func (None) After(context.Context, []dns.Change) error { return nil }

@@ -16,7 +16,7 @@ import (
 const (
 	keySize   = 32
 	nonceSize = 12
-	// maxText is a limit for decompressed texts. No TXT record can hold as much.
+	// maxText limits a decompressed text, in bytes. No TXT record can hold as much.
 	maxText = 1 << 20
 )
 
@@ -24,11 +24,11 @@ const (
 // from any goroutine.
 type sealer struct {
 	aead cipher.AEAD
-	// unzippers are used again because a new one takes 40 kB.
+	// unzippers are reused, because each takes 40 kB.
 	unzippers sync.Pool
 }
 
-// newSealer returns a sealer for a key of 32 bytes, or for the base64 of one.
+// newSealer returns a sealer for a key of 32 bytes, or for its base64 form.
 func newSealer(key string) (*sealer, error) {
 	raw := []byte(key)
 	if len(raw) != keySize {
@@ -48,8 +48,8 @@ func newSealer(key string) (*sealer, error) {
 	return &sealer{aead: aead}, nil
 }
 
-// seal encrypts a text. Any text needs a new nonce; with the nonce that [sealer.open]
-// returned, the result is what was opened.
+// seal encrypts a text. Each text needs a new nonce. With the nonce from [sealer.open], the result
+// is the text that was opened.
 func (s *sealer) seal(text string, nonce []byte) (string, error) {
 	if len(nonce) != nonceSize {
 		return "", errors.New("encrypt an ownership text: nonce must be provided, of 12 bytes")

@@ -10,7 +10,7 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// ErrHeritage means that a text is not an ownership text.
+// ErrHeritage is the error for a text that is not an ownership text.
 var ErrHeritage = errors.New("the text is no ownership record: it has no heritage=external-dns, or another heritage")
 
 const (
@@ -19,9 +19,9 @@ const (
 	labelPrefix = heritage + "/"
 )
 
-// FormatText returns the ownership text for labels, without quotes: the heritage, and then
-// each label in the order of their names (spec/dns.md §4.2.1). It leaves out labels that are
-// never written, and those that could be read back as something else ([dns.CheckLabel]).
+// FormatText returns the ownership text for labels, without quotes: the heritage, then each label
+// by name (spec/dns.md §4.2.1). It leaves out labels that are never written, and those that
+// wouldn't be read back unchanged ([dns.CheckLabel]).
 func FormatText(labels map[string]string) string {
 	var b strings.Builder
 	b.WriteString(heritageKey + "=" + heritage)
@@ -40,22 +40,22 @@ func transient(label string) bool {
 	return label == dns.LabelOwnedRecord || label == dns.LabelDescription || label == dns.LabelNonce
 }
 
-// writable reports whether a label may be in a text. The ID of the owner was checked before
+// writable reports whether a label may be in a text. The owner ID was checked before
 // ([checkOwner]), and may have letters of any language.
 func writable(key, value string) bool {
 	return key == dns.LabelOwner && !ambiguous(value) || dns.CheckLabel(key, value) == nil
 }
 
-// ambiguous reports whether a value has a character that ends it in an ownership text, or that a
-// server presents as an escape.
+// ambiguous reports whether a value has a character that ends it in an ownership text, or that
+// servers present as an escape.
 func ambiguous(value string) bool {
 	return strings.ContainsAny(value, `,"\`) || strings.ContainsFunc(value, unicode.IsControl)
 }
 
-// ParseText returns the labels of an ownership text. It accepts quotes around the text or
-// around parts of it. For any other text the error is [ErrHeritage].
+// ParseText returns the labels of an ownership text. It accepts quotes around the text or around
+// parts of it. For any other text the error is [ErrHeritage].
 func ParseText(text string) (map[string]string, error) {
-	// Most texts of a zone may be of another kind. This check doesn't allocate.
+	// Most TXT records of a zone may be no ownership records. This check doesn't allocate.
 	if !strings.Contains(text, heritageKey+"="+heritage) {
 		return nil, ErrHeritage
 	}
@@ -80,9 +80,9 @@ func ParseText(text string) (map[string]string, error) {
 	return labels, nil
 }
 
-// unquote removes the quotes of a text. If the text has more than 255 octets, it consists of
-// several strings (RFC 1035, 3.3.14), which are joined. Like ExternalDNS, it knows no escapes;
-// the texts need none.
+// unquote removes the quotes of a text. A text of more than 255 octets consists of several strings
+// (RFC 1035, 3.3.14), which are joined. Like ExternalDNS, it knows no escapes, because ownership
+// texts need none.
 func unquote(text string) string {
 	return strings.ReplaceAll(strings.Trim(text, `"`), `" "`, "")
 }

@@ -11,43 +11,40 @@ import (
 
 // TXTOptions are the flags of --registry=txt.
 type TXTOptions struct {
-	// OwnerID is --txt-owner-id. It must not be empty, nor have a comma or a quote in it.
+	// OwnerID is --txt-owner-id. It must not be empty, nor contain a comma or a quote.
 	OwnerID string
-	// OldOwnerID is --migrate-from-txt-owner. Record sets of that owner become ours when they
-	// are updated. It may be empty.
+	// OldOwnerID is --migrate-from-txt-owner. Record sets of that owner, which may be empty, become
+	// ours when they are updated.
 	OldOwnerID string
-	// Prefix and Suffix are --txt-prefix and --txt-suffix: texts before or after the first
-	// label of a marker's name. Only one of them may be given. In them, %{record_type} stands
-	// for the type of the record set.
+	// Prefix and Suffix are --txt-prefix and --txt-suffix: texts before or after the first label of an
+	// ownership record's name. Only one may be set. In them, %{record_type} stands for the type of the
+	// record set.
 	Prefix, Suffix string
-	// WildcardReplacement is --txt-wildcard-replacement: it replaces the label * in the names
-	// of markers.
+	// WildcardReplacement is --txt-wildcard-replacement: it replaces the label * in the names of
+	// ownership records.
 	WildcardReplacement string
-	// EncryptEnabled is --txt-encrypt-enabled, and AESKey --txt-encrypt-aes-key: 32 bytes, or
-	// their standard base64. With a key, encrypted texts are read even if EncryptEnabled is
-	// false.
+	// EncryptEnabled is --txt-encrypt-enabled, and AESKey --txt-encrypt-aes-key: 32 bytes, or their
+	// standard base64. With a key, encrypted texts are read even if EncryptEnabled is false.
 	EncryptEnabled bool
 	AESKey         string
-	// Managed reports whether a type of record sets is managed. Nil stands for A, AAAA and
-	// CNAME.
+	// Managed reports whether a record type is managed. Nil means A, AAAA and CNAME.
 	Managed func(recordType string) bool
-	// Problems is called by Before with the reasons why record sets aren't created, or aren't
-	// owned. It must not block. It may be nil.
+	// Problems is called by Before with the reasons why record sets aren't created or owned. It must
+	// not block. It may be nil.
 	Problems func(dns.Problem)
 }
 
-// TXT keeps ownership in TXT record sets beside the record sets that they describe, in the
-// format of ExternalDNS (spec/dns.md §4.2), so that either program can take over from the
-// other. Such a TXT record set is called a marker. All methods may be called from any
-// goroutine.
+// TXT keeps ownership in ownership records: TXT record sets beside the record sets that they
+// describe, in the format of ExternalDNS (spec/dns.md §4.2), so that either program can take over
+// from the other. All methods may be called from any goroutine.
 //
-// A marker may have several texts: of several owners, and texts that have nothing to do with
-// ownership. Only our own texts are ever changed or deleted; the others stay in the marker
-// that replaces it.
+// An ownership record may have several texts, of several owners or without any relation to
+// ownership. Only our own texts are ever changed or deleted. The others are kept in the record that
+// replaces it.
 type TXT struct {
 	id, oldID, instance string
 	names               *names
-	// seal is nil without a key. encrypt is true when texts are written encrypted.
+	// seal is nil without a key. encrypt is true if texts are written encrypted.
 	seal     *sealer
 	encrypt  bool
 	managed  func(string) bool
@@ -94,22 +91,22 @@ func (t *TXT) ID() string { return t.id }
 // OldID returns the owner whose record sets become ours when they are updated, or "".
 func (t *TXT) OldID() string { return t.oldID }
 
-// Load implements [Owner]. Everything is in the zones, so there is nothing to read.
+// Load implements [Owner]. There is nothing to read, because everything is in the zones.
 func (t *TXT) Load(context.Context) error { return nil }
 
-// After implements [Owner]. The markers were among the changes, so there is nothing to do.
+// After implements [Owner]. The ownership records were among the changes.
 func (t *TXT) After(context.Context, []dns.Change) error { return nil }
 
-// MarkerName returns the name of the marker of a record set in the current format. It is empty
-// if the name would have a label of more than 63 bytes: such a record set can't be owned. A
-// marker may be outside of the zone of its record set; for an apex it is, unless the prefix
-// ends with a dot. Before doesn't know the zones, so its caller has to check that.
+// MarkerName returns the name of the ownership record of a record set in the current format. It is
+// empty if a label would exceed 63 bytes: such a record set can't be owned. An ownership record may
+// be outside of the zone of its record set; for an apex it is, unless the prefix ends with a dot.
+// Before doesn't know the zones, so its caller has to check that.
 func (t *TXT) MarkerName(name, recordType string) string {
 	return t.names.marker(dns.Canonical(name), recordType)
 }
 
-// Describes returns the canonical names whose record sets an ownership record with a name could describe, whether or not
-// there is any.
+// Describes returns the canonical names whose record sets an ownership record with a name could
+// describe, whether or not it exists.
 func (t *TXT) Describes(marker string) []string {
 	var names []string
 	for _, s := range t.names.subjects(dns.Canonical(marker)) {
@@ -120,10 +117,9 @@ func (t *TXT) Describes(marker string) []string {
 	return names
 }
 
-// Mark implements [Owner]. A marker is a TXT record set that has, among its texts, an
-// ownership text of any owner. It describes nothing if its name doesn't have our prefix or
-// suffix. A TXT record set without any text also counts as a marker, so that the plan ignores
-// it.
+// Mark implements [Owner]. An ownership record is a TXT record set with at least one ownership
+// text, of any owner. It describes nothing if its name doesn't have our prefix or suffix. A TXT
+// record set without any text also counts, so that the plan ignores it.
 func (t *TXT) Mark(r *dns.RecordSet) (describes []string, marker bool) {
 	if r.Type != dns.TypeTXT {
 		return nil, false
@@ -139,13 +135,14 @@ func (t *TXT) Mark(r *dns.RecordSet) (describes []string, marker bool) {
 	return describes, true
 }
 
-// Labels implements [Owner]. The labels are those of the marker in the current format, or else
-// of one in a historic format (spec/dns.md §4.2.4, §4.2.6). A record set of the old owner has
-// that owner in its labels; the plan makes it ours when something asks for it.
+// Labels implements [Owner]. The labels are those of the ownership record in the current format,
+// else of one in a historic format (spec/dns.md §4.2.4, §4.2.6). A record set of the old owner has
+// that owner in its labels; the plan makes it ours if an object asks for it.
 //
-// Heal is true for a record set of ours, of a managed type, that has no marker in the current
-// format, or whose marker has several texts of ours or of the old owner. It is false if the marker in the
-// current format would make a record set of somebody else ours: then Before doesn't write it.
+// heal is true for one of our record sets, of a managed type, that has no ownership record in the
+// current format, or whose ownership record has several texts of ours or of the old owner. It is
+// false if the ownership record in the current format would claim a record set of another owner:
+// Before then doesn't write it.
 func (t *TXT) Labels(zone Lookup, r *dns.RecordSet) (labels map[string]string, heal bool) {
 	name := dns.Canonical(r.Name)
 	m := t.find(zone, name, r)
@@ -154,13 +151,14 @@ func (t *TXT) Labels(zone Lookup, r *dns.RecordSet) (labels map[string]string, h
 	return m.labels, heal
 }
 
-// Twin returns the other name whose record sets the markers of a canonical name describe, too: with a
-// replacement for wildcards, *.example.org and the replacement.example.org have the same. It is empty for other names.
+// Twin returns the other name with the same ownership records as a canonical name: with a
+// replacement for wildcards, *.example.org and the replacement.example.org share them. It is empty
+// for other names.
 func (t *TXT) Twin(name string) string { return t.names.twin(name) }
 
-// Orphan reports whether a marker is in the current format, has texts of ours only, and
-// describes nothing that the zone has. A marker in a historic format may belong to somebody
-// with another prefix.
+// Orphan reports whether an ownership record is in the current format, has only texts of ours, and
+// describes no record set of the zone. One in a historic format may belong to an owner with another
+// prefix.
 func (t *TXT) Orphan(zone func(name string) []*dns.RecordSet, marker *dns.RecordSet) bool {
 	if marker.Type != dns.TypeTXT || len(marker.Targets) == 0 {
 		return false
@@ -178,14 +176,14 @@ func (t *TXT) Orphan(zone func(name string) []*dns.RecordSet, marker *dns.Record
 	if t.relied(zone, name, marker.SetIdentifier) {
 		return false
 	}
-	// A name such as a-www is the current marker of www, or the historic one of a record
+	// A name such as a-www is the current ownership record of www, or the historic one of a record
 	// called a-www.
 	return !slices.ContainsFunc(zone(t.names.untyped.strip(name)), func(r *dns.RecordSet) bool {
 		return r.SetIdentifier == marker.SetIdentifier && !t.isMarker(r)
 	})
 }
 
-// relied reports whether a record set has its labels from the marker with a name.
+// relied reports whether a record set has its labels from the ownership record with a name.
 func (t *TXT) relied(zone Lookup, marker, setIdentifier string) bool {
 	for _, s := range t.names.subjects(marker) {
 		for _, r := range zone(s.name) {
@@ -203,24 +201,24 @@ func (t *TXT) relied(zone Lookup, marker, setIdentifier string) bool {
 	return false
 }
 
-// marking is what a marker says about a record set.
+// marking is the content of an ownership record for one record set.
 type marking struct {
-	// set is the marker as the zone lists it, or nil.
+	// set is the ownership record as listed, or nil.
 	set *dns.RecordSet
-	// labels are those of the text that counts: nil if there is no ownership text. chosen is
-	// the index of that text, and sealed says whether it is encrypted.
+	// labels are those of the text that counts; nil if there is no ownership text. chosen is the index
+	// of that text, and sealed says whether it is encrypted.
 	labels map[string]string
 	chosen int
 	sealed bool
 	// own is the number of texts of ours and of the old owner.
 	own int
-	// rank says whose text counts.
+	// rank says which owner's text counts.
 	rank rank
 	// current is true for the current format.
 	current bool
 }
 
-// rank orders the texts of a marker: if one is ours, that one counts.
+// rank is the precedence of the texts of an ownership record: a text of ours counts first.
 type rank int
 
 const (
@@ -229,7 +227,7 @@ const (
 	ours
 )
 
-// find returns what the zone says about the owner of a record set. Name is its canonical name.
+// find returns the ownership of a record set according to the zone. name is its canonical name.
 func (t *TXT) find(zone Lookup, name string, r *dns.RecordSet) marking {
 	current := t.names.marker(name, r.Type)
 	if m := t.read(zone, current, r.SetIdentifier); m.labels != nil {
@@ -240,36 +238,36 @@ func (t *TXT) find(zone Lookup, name string, r *dns.RecordSet) marking {
 		if h.name == current {
 			continue
 		}
-		if m := t.read(zone, h.name, r.SetIdentifier); m.labels != nil && t.names.tells(h.name, t.names.plain(name), h.recordType) {
+		if m := t.read(zone, h.name, r.SetIdentifier); m.labels != nil && t.names.mayDescribe(h.name, t.names.plain(name), h.recordType) {
 			return m
 		}
 	}
 	return marking{}
 }
 
-// historic returns the names of the markers that older versions wrote for a record set, with
-// the types in these names, in the order in which they are considered.
-func (t *TXT) historic(name string, r *dns.RecordSet) []subject {
-	found := t.names.told(nil, name, r.Type)
+// historic returns the names and types of the ownership records that older versions wrote for a
+// record set, in order of precedence.
+func (t *TXT) historic(name string, r *dns.RecordSet) []described {
+	found := t.names.withType(nil, name, r.Type)
 	if aliased(r) {
-		// Older versions marked aliases as CNAMEs.
-		found = t.names.told(found, name, dns.TypeCNAME)
+		// Older versions wrote the ownership records of aliases as for CNAMEs.
+		found = t.names.withType(found, name, dns.TypeCNAME)
 	}
 	if r.Type != dns.TypeAAAA {
 		// The format without a type is older than support for AAAA.
-		found = t.names.untold(found, name)
+		found = t.names.withoutType(found, name)
 	}
 	return found
 }
 
-// everything returns the names of all markers that may have been written for a record set of a
-// name and type, with any properties.
-func (t *TXT) everything(name, recordType string) []subject {
-	found := t.names.told(nil, name, recordType)
+// allFormats returns the names of all ownership records that may have been written for a record set
+// of a name and type, with any properties.
+func (t *TXT) allFormats(name, recordType string) []described {
+	found := t.names.withType(nil, name, recordType)
 	if recordType == dns.TypeA {
-		found = t.names.told(found, name, dns.TypeCNAME)
+		found = t.names.withType(found, name, dns.TypeCNAME)
 	}
-	return t.names.untold(found, name)
+	return t.names.withoutType(found, name)
 }
 
 func aliased(r *dns.RecordSet) bool {
@@ -292,7 +290,7 @@ func (t *TXT) rank(labels map[string]string) rank {
 	return others
 }
 
-// read returns what the marker with a name says.
+// read returns the content of the ownership record with a name.
 func (t *TXT) read(zone Lookup, marker, setIdentifier string) marking {
 	if marker == "" {
 		return marking{}
@@ -305,8 +303,8 @@ func (t *TXT) read(zone Lookup, marker, setIdentifier string) marking {
 	return marking{}
 }
 
-// readSet looks at all texts of a marker, because their order means nothing. A text of ours
-// counts first, then one of the old owner, then any other.
+// readSet reads all texts of an ownership record, because their order has no meaning. A text of
+// ours counts first, then one of the old owner, then any other.
 func (t *TXT) readSet(r *dns.RecordSet) marking {
 	m := marking{set: r}
 	for i, target := range r.Targets {
@@ -335,7 +333,7 @@ func (t *TXT) owns(target string) bool {
 	return labels != nil
 }
 
-// Forges reports whether a TXT record set that objects ask for would be taken for a marker, in
+// Forges reports whether a wanted TXT record set would be taken for an ownership record, in
 // whatever form its texts are written: a server presents h\eritage as heritage.
 func (t *TXT) Forges(r *dns.RecordSet) bool {
 	return r.Type == dns.TypeTXT && (len(r.Targets) == 0 || slices.ContainsFunc(r.Targets, t.forges))
@@ -359,8 +357,8 @@ func (t *TXT) forges(target string) bool {
 	return t.owns(text)
 }
 
-// parse returns the labels of an ownership text, and whether it was encrypted. Labels is nil
-// for any other text.
+// parse returns the labels of an ownership text, and whether it was encrypted. labels is nil for
+// any other text.
 func (t *TXT) parse(target string) (labels map[string]string, sealed bool) {
 	if labels, err := ParseText(target); err == nil {
 		return labels, false

@@ -206,9 +206,9 @@ func drawZone(rt *rapid.T, o *TXT) world {
 			continue
 		}
 		w.put(r)
-		made := o.names.told(nil, canonical, recordType)
+		made := o.names.withType(nil, canonical, recordType)
 		if recordType != dns.TypeAAAA {
-			made = o.names.untold(made, canonical)
+			made = o.names.withoutType(made, canonical)
 		}
 		marker := rapid.SampledFrom(made).Draw(rt, "marker").name
 		if len(w[marker]) > 0 {
@@ -249,7 +249,7 @@ func foreignLines(o *TXT, w world) []string {
 	for name, sets := range w {
 		for _, r := range sets {
 			if _, marker := o.Mark(r); marker || r.Type == dns.TypeTXT {
-				for _, target := range o.foreign(r) {
+				for _, target := range o.otherTexts(r) {
 					lines = append(lines, name+" "+target)
 				}
 				continue

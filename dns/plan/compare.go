@@ -9,8 +9,8 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// Satisfies reports whether a current record set is equal to a wanted one in everything that
-// matters (spec/dns.md §3.5).
+// Satisfies reports whether a current record set equals a wanted one in everything that matters
+// (spec/dns.md §3.5).
 func Satisfies(current, wanted *dns.RecordSet) bool {
 	if wanted.TTL > 0 && wanted.TTL != current.TTL {
 		return false
@@ -26,9 +26,9 @@ func sameTargets(current, wanted *dns.RecordSet) bool {
 	return dns.SameTargets(current.Targets, wanted.Targets)
 }
 
-// prefer orders candidates of one key, the preferred one first: by their targets (spec/dns.md §3.4),
-// the position of their sources and the namespace and name of their objects, and then by everything
-// else, so that the order of the input doesn't matter.
+// prefer orders candidates of one key, the preferred one first: by targets (spec/dns.md §3.4),
+// position of the source, namespace and name of the object, and then by everything else, so that
+// the order of the input doesn't matter.
 func prefer(a, b Candidate) int {
 	if a.Set == b.Set {
 		return 0

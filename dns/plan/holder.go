@@ -9,24 +9,24 @@ import (
 
 // The rule who gets a record set (docs/dns/tenancy.md, "Who gets a name"):
 //
-//  1. The holder keeps it: the object in the label resource of the zone's record set, as long as
-//     it asks for the record set. A record set without the label belongs to who asks for the
-//     targets that the zone has.
-//  2. If the holder asks for it no more, objects that ask only for targets that the zone has come
-//     first, then objects that hold another record set of the name.
+//  1. The holder keeps it: the object in the label resource of the zone's record set, as long as it
+//     asks for the record set. A record set without the label belongs to the object that asks for
+//     the targets that the zone has.
+//  2. If the holder doesn't ask for it any more, objects that ask only for targets that the zone
+//     has come first, then objects that hold another record set of the name.
 //  3. Among newcomers: A and AAAA before CNAME, the least targets, the order of the sources,
 //     namespace and name.
 //
-// A CNAME and record sets of other types exclude each other. The side that a holder asks for stays;
-// an object that asks for both sides gets the other types.
+// A CNAME and record sets of other types exclude each other. The side that a holder asks for stays.
+// An object that asks for both sides gets the other types.
 
-// Candidate is a record set that is asked for at a name.
+// Candidate is a wanted record set of a name.
 type Candidate struct {
 	Set *dns.RecordSet
 	// Source is the position of its source.
 	Source int
-	// Err is why the provider refuses it; nil if it doesn't. A refused newcomer loses to every
-	// other one. A refused holder keeps what the zone has.
+	// Err is why the provider refuses the candidate; nil if it doesn't. A refused newcomer loses to
+	// every other one. A refused holder keeps the zone's record set.
 	Err error
 }
 
@@ -40,8 +40,8 @@ type Loss struct {
 	Holder bool
 }
 
-// Choose returns which candidates of a name get their record sets, at most one for each key, and
-// which lose. The arguments are those of [Name].
+// Choose returns which candidates of a name win, at most one per key, and which lose. The arguments
+// are those of [Name].
 func Choose(current []Current, wanted []Candidate, rules *Rules) (chosen []Candidate, lost []Loss) {
 	n := name{current: current, wanted: wanted, rules: rules}
 	n.judge()
@@ -54,8 +54,8 @@ func Choose(current []Current, wanted []Candidate, rules *Rules) (chosen []Candi
 	return chosen, n.losses()
 }
 
-// Rank returns how much objects have of what they ask for at a name: 0 for the holder, more for
-// others. dns/desired merges record sets in this order.
+// Rank returns the precedence of objects at a name: 0 for the holder, more for others. Package
+// desired merges record sets in this order.
 func Rank(current []Current, rules *Rules) func(*dns.RecordSet) int {
 	n := name{current: current, rules: rules}
 	return func(r *dns.RecordSet) int {
@@ -77,7 +77,7 @@ func Rank(current []Current, rules *Rules) func(*dns.RecordSet) int {
 
 func resource(r *dns.RecordSet) string { return r.Labels[dns.LabelResource] }
 
-// fewTargets is how many targets are compared with each other; more are looked up.
+// fewTargets is up to how many targets are compared with each other; more are looked up in a map.
 const fewTargets = 16
 
 // present counts the targets of r that c has.
@@ -96,8 +96,7 @@ func present(r, c *dns.RecordSet) (count int) {
 	return count
 }
 
-// there returns the record set that the zone has under the key of r and that we may change; nil if
-// there is none.
+// there returns the zone's record set with the key of r, if we may change it, or nil.
 func (n *name) there(r *dns.RecordSet) *dns.RecordSet {
 	for i, c := range n.current {
 		if sameKey(c.Set, r) && n.counts(i) && n.mayChange(c.Set) {
@@ -107,7 +106,7 @@ func (n *name) there(r *dns.RecordSet) *dns.RecordSet {
 	return nil
 }
 
-// mayChange reports whether a record set is ours, or becomes ours when it is asked for.
+// mayChange reports whether a record set is ours, or becomes ours if it is wanted.
 func (n *name) mayChange(r *dns.RecordSet) bool { return n.rules.Owns(r) || n.rules.adopts(r) }
 
 // holdsAny reports whether the object that asks for r holds a record set of the name.
@@ -124,8 +123,8 @@ func (n *name) holdsAny(r *dns.RecordSet) bool {
 	return false
 }
 
-// blocked reports whether a record set of somebody else keeps r from being created. A name must not be
-// taken from a record set that can be published for one that can't.
+// blocked reports whether a record set of another owner prevents the creation of r. A candidate
+// that can be published must not lose to one that can't.
 func (n *name) blocked(r *dns.RecordSet) bool {
 	for i, c := range n.current {
 		if !n.counts(i) || n.rules.Owns(c.Set) {
@@ -143,25 +142,26 @@ func (n *name) asked(key *dns.RecordSet) bool {
 	return slices.ContainsFunc(n.wanted, func(w Candidate) bool { return w.Err == nil && sameKey(w.Set, key) })
 }
 
-// claim says how much an object has of what it asks for. The greatest claim wins.
+// claim is the precedence of an object. The greatest claim wins.
 type claim int
 
 const (
-	// refused is for newcomers that the provider refuses, or that a record set of somebody else excludes.
+	// refused is for newcomers that the provider refuses, or that a record set of another owner
+	// excludes.
 	refused claim = iota
 	newcomer
 	// related is for an object that holds another record set of the name.
 	related
-	// content is for an object that asks only for targets that the zone's record set has.
+	// content is for an object that asks only for targets of the zone's record set.
 	content
 	// holder is for the object in the label of the zone's record set.
 	holder
 )
 
-// merit is what decides between candidates, with what the zone has.
+// merit decides between candidates.
 type merit struct {
 	claim claim
-	// kept is how many targets the zone's record set has that the candidate asks for.
+	// kept counts the targets of the zone's record set that the candidate asks for.
 	kept int
 }
 
@@ -185,7 +185,7 @@ func (n *name) meritOf(w Candidate) (m merit) {
 	return m
 }
 
-// judge works out the merits of the candidates, and which side wins, if any are rivals.
+// judge computes the merits of the candidates, and which side wins, if any are rivals.
 func (n *name) judge() {
 	if !n.rivals() {
 		return
@@ -209,8 +209,8 @@ func (n *name) rivals() bool {
 	return false
 }
 
-// side decides between CNAMEs and record sets of other types, if both are asked for. Set
-// identifiers don't matter: a CNAME excludes everything else at its name.
+// side decides between CNAMEs and record sets of other types, if both are wanted. Set identifiers
+// don't matter, because a CNAME excludes everything else at its name.
 func (n *name) side() {
 	cname, other, mixed := -1, -1, [2]bool{}
 	for i := range n.wanted {
@@ -222,7 +222,7 @@ func (n *name) side() {
 		case isOther:
 			mixed[0], other = true, n.better(i, other)
 		case n.asksForBoth(n.wanted[i].Set):
-			// The CNAME doesn't count, and doesn't hide the one of another set identifier.
+			// The CNAME doesn't count, and doesn't hide that of another set identifier.
 			mixed[1] = true
 		default:
 			mixed[1], cname = true, n.better(i, cname)
@@ -237,7 +237,8 @@ func (n *name) side() {
 	}
 }
 
-// better returns which of two candidates of different keys has the better claim. The second one is -1 for none.
+// better returns which of two candidates of different keys has the better claim; best is -1 for
+// none.
 func (n *name) better(i, best int) int {
 	if best < 0 || cmp.Or(cmp.Compare(n.merits[best].claim, n.merits[i].claim), compareKeys(n.wanted[i].Set, n.wanted[best].Set)) < 0 {
 		return i
@@ -253,7 +254,7 @@ func (n *name) asksForBoth(cname *dns.RecordSet) bool {
 	})
 }
 
-// choose returns the index of the candidate that gets the record set of a key; -1 if there is none.
+// choose returns the index of the candidate that gets the record set of a key, or -1.
 func (n *name) choose(key *dns.RecordSet) int {
 	best := -1
 	for i, w := range n.wanted {
@@ -264,14 +265,14 @@ func (n *name) choose(key *dns.RecordSet) int {
 	return best
 }
 
-// before reports whether candidate i of a key comes before j.
+// before reports whether candidate i of a key takes precedence over j.
 func (n *name) before(i, j int) bool {
 	a, b := n.merits[i], n.merits[j]
 	order := cmp.Or(cmp.Compare(b.claim, a.claim), cmp.Compare(b.kept, a.kept))
 	return cmp.Or(order, prefer(n.wanted[i], n.wanted[j])) < 0
 }
 
-// losses returns the candidates that aren't chosen, in the order of their keys.
+// losses returns the candidates that lose, ordered by key.
 func (n *name) losses() (lost []Loss) {
 	if n.merits == nil {
 		return nil
@@ -304,7 +305,7 @@ func (n *name) losses() (lost []Loss) {
 	return lost
 }
 
-// keyAt returns the key of a record set among those of its name.
+// keyAt returns the key of a record set within its name.
 func keyAt(r *dns.RecordSet) dns.Key {
 	return dns.Key{Type: r.Type, SetIdentifier: r.SetIdentifier}
 }

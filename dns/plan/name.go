@@ -10,16 +10,15 @@ import (
 type Current struct {
 	// Set is the record set as the provider lists it, with the labels of its owner.
 	Set *dns.RecordSet
-	// Heal is true when the markers of the record set have to be written again, even if the
-	// record set is as it should be. If it is ours and asked for, the outcome has a change in
-	// which Old and New differ in labels only.
+	// Heal is true if the ownership records of the record set have to be rewritten, even if the record
+	// set is as wanted. If it is ours and wanted, the outcome has a change whose Old and New differ in
+	// labels only.
 	Heal bool
 }
 
-// Name decides what to do at one name. It needs everything that the zone has under the name,
-// and everything that is asked for, of all types and set identifiers and in any order. All
-// names must have the same canonical form. Name doesn't allocate if there is nothing to do and
-// only one object asks for each record set.
+// Name plans one name. It needs all of the zone's record sets and all wanted ones of the name, in
+// any order. All names must have the same canonical form. If there is nothing to do and only one
+// object asks for each record set, Name doesn't allocate.
 func Name(current []Current, wanted []Candidate, rules *Rules) Outcome {
 	n := name{current: current, wanted: wanted, rules: rules}
 	n.judge()
@@ -40,8 +39,8 @@ type name struct {
 	rules   *Rules
 	// merits are those of the candidates, if some of them are rivals.
 	merits []merit
-	// mixed is true when CNAMEs are asked for beside other types. Then cname is true if the CNAMEs
-	// win, and winner is the candidate that has decided it.
+	// mixed is true if CNAMEs are wanted beside other types. cname is then true if the CNAMEs win, and
+	// winner is the deciding candidate.
 	mixed, cname bool
 	winner       int
 	out          Outcome
@@ -70,8 +69,8 @@ func (n *name) deletes() {
 	sortChanges(n.out.Changes)
 }
 
-// awaits reports whether a record set stays because its object asks for what the provider refuses.
-// Without a label, that may be any object which would replace it.
+// awaits reports whether a record set stays because its object asks for something that the provider
+// refuses. Without a label, that may be any object that would replace it.
 func (n *name) awaits(c *dns.RecordSet) bool {
 	return slices.ContainsFunc(n.out.Refused, func(w Candidate) bool {
 		if resource(c) == "" {
@@ -81,7 +80,7 @@ func (n *name) awaits(c *dns.RecordSet) bool {
 	})
 }
 
-// excludes reports whether two record sets can't be at one name because one of them is a CNAME.
+// excludes reports whether two record sets can't coexist because one of them is a CNAME.
 func excludes(a, b *dns.RecordSet) bool {
 	return (a.Type == dns.TypeCNAME) != (b.Type == dns.TypeCNAME)
 }
@@ -117,8 +116,8 @@ func (n *name) update(c Current, w *dns.RecordSet) {
 	}
 }
 
-// relabels reports whether another object than before holds a current record set of ours, so that
-// its label has to be written. A record set without a label gets one when that decides something.
+// relabels reports whether one of our record sets has a new holder, so that its label has to be
+// rewritten. A record set without a label gets one if that decides something.
 func (n *name) relabels(current, w *dns.RecordSet) bool {
 	was, now := resource(current), resource(w)
 	if n.rules.Owner == "" || now == "" || now == was || !n.rules.Owns(current) {
@@ -130,7 +129,7 @@ func (n *name) relabels(current, w *dns.RecordSet) bool {
 	if !n.rules.OneLabel {
 		return true
 	}
-	// The label is for all types of the name, and the first one writes it.
+	// The label applies to all types of the name, and the first type writes it.
 	for i, c := range n.current {
 		if c.Set.Type < current.Type && n.counts(i) && n.wants(c.Set) {
 			return false
@@ -149,8 +148,8 @@ func (n *name) asks(object string) bool {
 	return slices.ContainsFunc(n.wanted, func(w Candidate) bool { return n.candidate(w.Set) && resource(w.Set) == object })
 }
 
-// keepLabel keeps the label of the name, if there is only one for all of its types, as long as its
-// object asks for any of them.
+// keepLabel keeps the label of the name, if there is one for all types, as long as its object asks
+// for any of them.
 func (n *name) keepLabel() {
 	if !n.rules.OneLabel {
 		return
@@ -169,12 +168,12 @@ func (n *name) keepLabel() {
 	}
 }
 
-// replacement returns the record set that replaces old: it has the name and the owner of old,
-// the objects and other labels of w, and everything else from content.
+// replacement returns the record set that replaces old: with the name and owner of old, the objects
+// and other labels of w, and everything else from content.
 func (n *name) replacement(old, w, content *dns.RecordSet) *dns.RecordSet {
 	labelled := *content
 	labelled.Labels, labelled.Objects = w.Labels, w.Objects
-	// The provider knows the name only in its present spelling.
+	// The provider knows the name only in its current spelling.
 	labelled.Name = old.Name
 	replacement := labelled.Clone()
 	if n.rules.Owner != "" {
@@ -203,8 +202,8 @@ func (n *name) creates() {
 	sortChanges(n.out.Changes[before:])
 }
 
-// obstructed reports whether a record set can't be created because of others at the name, and
-// adds conflicts for these.
+// obstructed reports whether a record set can't be created because of others at the name, and adds
+// conflicts for these.
 func (n *name) obstructed(w *dns.RecordSet) bool {
 	before := len(n.out.Conflicts)
 	for i, c := range n.current {
@@ -214,8 +213,8 @@ func (n *name) obstructed(w *dns.RecordSet) bool {
 		excluded := excludes(c.Set, w)
 		ours := n.rules.Owns(c.Set) || n.rules.adopts(c.Set) && n.wants(c.Set)
 		switch {
-		// A name with record sets of another owner gets no others from us, unless set
-		// identifiers show that the owners share it on purpose.
+		// Next to record sets of another owner we create none, unless set identifiers show that the
+		// owners share the name on purpose.
 		case !ours && (excluded || c.Set.SetIdentifier == w.SetIdentifier):
 			n.out.Conflicts = append(n.out.Conflicts, Conflict{Wanted: w, Current: c.Set, Obstacle: NotOwned})
 		case ours && excluded && n.rules.Policy != Sync:
@@ -226,7 +225,7 @@ func (n *name) obstructed(w *dns.RecordSet) bool {
 }
 
 // counts reports whether the current record set i is considered. If several have the same key,
-// which the provider can't tell apart, only one is: a foreign one if there is any.
+// which the provider can't tell apart, only one is: one that isn't ours, if there is any.
 func (n *name) counts(i int) bool {
 	c := n.current[i].Set
 	if !n.rules.Manages(c.Type) {
@@ -240,7 +239,7 @@ func (n *name) counts(i int) bool {
 	return true
 }
 
-// outranks reports whether the current record set i comes before j, which has the same key.
+// outranks reports whether the current record set i takes precedence over j with the same key.
 func (n *name) outranks(i, j int) bool {
 	a, b := n.current[i].Set, n.current[j].Set
 	if owned := n.rules.Owns(a); owned != n.rules.Owns(b) {
@@ -260,8 +259,8 @@ func (n *name) has(w *dns.RecordSet) bool {
 	return false
 }
 
-// candidate reports whether a wanted record set is considered: its type is managed, and not of the
-// side that loses.
+// candidate reports whether a wanted record set is considered: its type is managed, and its side
+// doesn't lose.
 func (n *name) candidate(w *dns.RecordSet) bool {
 	return n.rules.Manages(w.Type) && !(n.mixed && (w.Type == dns.TypeCNAME) != n.cname)
 }

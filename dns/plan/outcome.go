@@ -12,38 +12,36 @@ import (
 type Outcome struct {
 	// Changes are in the order in which they have to be made.
 	Changes []dns.Change
-	// Conflicts are the record sets that are asked for and impossible.
+	// Conflicts are the wanted record sets that are impossible.
 	Conflicts []Conflict
-	// Lost are the candidates that aren't published because others are.
+	// Lost are the candidates that lose to others.
 	Lost []Loss
-	// Refused are the candidates that would be published if the provider didn't refuse them. What
-	// they would replace stays.
+	// Refused are the candidates that would win if the provider didn't refuse them. What they would
+	// replace stays.
 	Refused []Candidate
 }
 
-// Obstacle says why a record set of the zone is in the way of another one.
+// Obstacle says why a record set of the zone blocks another one.
 type Obstacle string
 
-// The obstacles.
 const (
-	// NotOwned: the record set belongs to another owner, or to no known one.
+	// NotOwned: the record set belongs to another or unknown owner.
 	NotOwned Obstacle = "not owned"
-	// NotDeletable: the record set is ours and excludes the other one, but the policy forbids
-	// to delete it.
+	// NotDeletable: the record set is ours and excludes the other one, but the policy forbids its
+	// deletion.
 	NotDeletable Obstacle = "not deletable under the policy"
 )
 
-// Conflict says that a record set can't be created or updated because of another one in the
-// zone. There is a conflict for each record set that is in the way.
+// Conflict says that a record set can't be created or updated because of another one in the zone.
+// There is one conflict for each blocking record set.
 type Conflict struct {
 	Wanted *dns.RecordSet
-	// Current is the record set that is in the way. It has the key of Wanted if Wanted would
-	// replace it.
+	// Current is the blocking record set. It has the key of Wanted if Wanted would replace it.
 	Current  *dns.RecordSet
 	Obstacle Obstacle
 }
 
-// ForeignOwner returns the owner of the record set that is in the way, or "" if it has none.
+// ForeignOwner returns the owner of the blocking record set, or "" if it has none.
 func (c Conflict) ForeignOwner() string { return c.Current.Labels[dns.LabelOwner] }
 
 func sortChanges(changes []dns.Change) {

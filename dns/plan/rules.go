@@ -8,10 +8,10 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// Policy says which kinds of changes are allowed. The zero value is not valid.
+// Policy says which kinds of changes are allowed. The zero value is invalid.
 type Policy string
 
-// The policies (spec/dns.md §3.6).
+// Policies (spec/dns.md §3.6).
 const (
 	// Sync allows all changes.
 	Sync Policy = "sync"
@@ -24,7 +24,7 @@ const (
 // Policies returns all policies.
 func Policies() []Policy { return []Policy{Sync, UpsertOnly, CreateOnly} }
 
-// ParsePolicy returns the policy with a name, as --policy has it.
+// ParsePolicy returns the policy with a name, as in --policy.
 func ParsePolicy(name string) (Policy, error) {
 	if p := Policy(name); slices.Contains(Policies(), p) {
 		return p, nil
@@ -41,24 +41,23 @@ type Rules struct {
 	Policy Policy
 	// Owner is the owner of new record sets. If it is empty, every record set may be changed.
 	Owner string
-	// OldOwner is an owner whose record sets become those of Owner where they are asked for
-	// (spec/dns.md §3.9). It may be empty.
+	// OldOwner is an owner, possibly empty, whose record sets become ours if they are wanted
+	// (spec/dns.md §3.9).
 	OldOwner string
-	// Instance is that of this process ([dns.LabelInstance]); empty if it isn't known. Record sets of
-	// Owner and another instance belong to somebody else.
+	// Instance is that of this process ([dns.LabelInstance]); empty if unknown. Record sets of Owner
+	// with another instance aren't ours.
 	Instance string
-	// Managed are the types of record sets that are considered, without those in Excluded.
-	// Record sets of other types are ignored.
+	// Managed are the managed record types, without those in Excluded. Others are ignored.
 	Managed, Excluded []string
 	// OneLabel is true if the registry keeps one label resource for all types of a name. It is that of
 	// the first type, and stays as long as its object asks for any of them.
 	OneLabel bool
 }
 
-// DefaultManaged returns the types that are managed by default.
+// DefaultManaged returns the record types that are managed by default.
 func DefaultManaged() []string { return []string{dns.TypeA, dns.TypeAAAA, dns.TypeCNAME} }
 
-// Manages reports whether record sets of a type are considered.
+// Manages reports whether a record type is managed.
 func (r *Rules) Manages(recordType string) bool {
 	return slices.Contains(r.Managed, recordType) && !slices.Contains(r.Excluded, recordType)
 }
@@ -68,7 +67,7 @@ func (r *Rules) Owns(set *dns.RecordSet) bool {
 	return r.Owner == "" || set.Labels[dns.LabelOwner] == r.Owner && dns.OtherInstance(set.Labels, r.Instance) == ""
 }
 
-// adopts reports whether a record set of the old owner becomes ours if it is asked for.
+// adopts reports whether a record set of the old owner becomes ours if it is wanted.
 func (r *Rules) adopts(set *dns.RecordSet) bool {
 	return r.Owner != "" && r.OldOwner != "" && r.OldOwner != r.Owner &&
 		r.Policy != CreateOnly && set.Labels[dns.LabelOwner] == r.OldOwner

@@ -95,8 +95,8 @@ func Providers() []provider.Plugin {
 	}
 }
 
-// Declarations returns the properties of all providers: those of the binary, and the others
-// that ExternalDNS has, whose names and annotations other programs use.
+// Declarations returns the properties of all providers: those of the binary, and the others of
+// ExternalDNS, whose properties and annotations other programs use.
 func Declarations() dns.Declarations {
 	var all dns.Declarations
 	add := func(d dns.Declaration) {

@@ -1,18 +1,13 @@
-// Package provider is the contract between the publisher and the DNS servers and DNS APIs
-// that it writes to: what a [Provider] has to do, what it can do ([Capabilities]), how its
-// settings become flags and how one is opened ([Plugin], [Config], [Input]), and which errors
-// say what became of a change. Zones, their cache, and how often a provider is called are the
-// publisher's business.
+// Package provider is the contract between the publisher and DNS servers or DNS APIs: the interface
+// [Provider], its [Capabilities], its settings ([Plugin], [Config], [Input]), and the errors that
+// tell the outcome of a change. Package publisher calls providers, and package configure opens
+// them. Caching, and the rate of calls, are the publisher's task.
 //
-// Each kind of provider is a package below this one, and a line in dns/plugins; the kit in
-// testkit/providertest checks that it does what is promised here. The publisher
-// (dns/publisher) calls providers, dns/configure opens them.
-//
-// Read it in this order: provider.go, errors.go, stale.go, tls.go.
+// Each kind of provider is a package below this one, listed in dns/plugins. The kit in
+// testkit/providertest checks the contract.
 //
 // # Concurrency
 //
-// A provider has to allow calls about different zones at the same time, and also about one:
-// an ownership record may be in another zone than its record set. Flags and Open are called
-// once, before anything else.
+// A provider must support parallel calls, for different zones and also for one: an ownership record
+// may be in another zone than its record set. Flags and Open are called once, before anything else.
 package provider

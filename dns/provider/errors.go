@@ -6,28 +6,28 @@ import (
 	"time"
 )
 
-// The errors with which providers say what happened to changes.
+// Errors of providers for the outcome of changes.
 var (
 	// ErrRejected: nothing was changed, because the provider refuses the changes.
 	ErrRejected = errors.New("rejected by the provider")
 	// ErrCredentials: nothing was changed, because the provider doesn't accept the
 	// credentials.
 	ErrCredentials = errors.New("credentials not accepted")
-	// ErrStale: nothing was changed, because somebody else has changed the zone since it was
-	// listed. It has to be listed again.
+	// ErrStale: nothing was changed, because another writer has changed the zone since it was listed.
+	// The zone has to be listed again.
 	ErrStale = errors.New("the zone has changed since it was listed")
-	// ErrThrottled: nothing was changed, because there were too many requests. The same may be
-	// asked again later. A [ThrottledError] says when.
+	// ErrThrottled: nothing was changed, because there were too many requests. The request may be
+	// retried later. A [ThrottledError] says when.
 	ErrThrottled = errors.New("too many requests")
 	// ErrDryRun: nothing was sent, because this is a dry run.
 	ErrDryRun = errors.New("not sent in a dry run")
 )
 
-// ThrottledError is an [ErrThrottled] of a provider that says when it may be asked again.
+// ThrottledError is an [ErrThrottled] with the time of the next attempt.
 type ThrottledError struct {
-	// After is how long not to ask; zero is for unknown.
+	// After is the required pause; zero means unknown.
 	After time.Duration
-	// Err is what the provider says; it may be nil.
+	// Err is the provider's error; it may be nil.
 	Err error
 }
 
@@ -43,12 +43,12 @@ func (e *ThrottledError) Error() string {
 	return text
 }
 
-// Unwrap returns [ErrThrottled] and what the provider says.
+// Unwrap returns [ErrThrottled] and the provider's error.
 func (e *ThrottledError) Unwrap() []error { return []error{ErrThrottled, e.Err} }
 
-// ApplyError is an error of [Provider.Apply] that says for each change whether it was made.
+// ApplyError is an error of [Provider.Apply] with the outcome of each change.
 type ApplyError struct {
-	// Errs has an entry for each change in their order. It is nil for changes that were made.
+	// Errs has an entry for each change, in order; nil means that it was made.
 	Errs []error
 }
 
@@ -76,8 +76,8 @@ func (e *ApplyError) Unwrap() []error {
 	return errs
 }
 
-// NothingMade reports whether an error that isn't an [ApplyError] says that no change was made. After
-// any other error the outcome is unknown.
+// NothingMade reports whether an error other than an [ApplyError] says that no change was made.
+// After any other error the outcome is unknown.
 func NothingMade(err error) bool {
 	for _, class := range []error{ErrRejected, ErrCredentials, ErrStale, ErrThrottled, ErrDryRun} {
 		if errors.Is(err, class) {

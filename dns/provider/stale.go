@@ -8,14 +8,12 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// Unchanged compares the Old of changes with the record sets that the zone has now under their
-// names, in the form in which Records returns them. It returns an error for each change: nil,
-// or one that wraps [ErrStale] and says what is there instead. A record set is the same if its
-// targets are.
+// Unchanged compares Old of changes with the current record sets under their names, in the form of
+// Records. It returns an error for each change: nil, or one that wraps [ErrStale] and says what
+// exists instead. Record sets are equal if their targets are. errs is nil if nothing has changed.
 //
-// The changes of one subject ([dns.Change.Subject]) stand and fall together, so that no
-// ownership record is made for a record set that somebody else has made meanwhile. Errs is nil
-// if nothing has changed.
+// The changes of one subject ([dns.Change.Subject]) fail together, so that no ownership record is
+// made for another writer's record set.
 func Unchanged(changes []dns.Change, now []*dns.RecordSet) (errs []error) {
 	there := make(map[dns.Key]*dns.RecordSet, len(now))
 	for _, r := range now {
@@ -45,7 +43,7 @@ func found(r *dns.RecordSet) string {
 	return fmt.Sprintf("there is %q now", r.Targets)
 }
 
-// sameListed reports whether two record sets of one key are the same; nil is for none.
+// sameListed reports whether two record sets of one key are equal; nil means none.
 func sameListed(a, b *dns.RecordSet) bool {
 	if a == nil || b == nil {
 		return a == b
@@ -56,9 +54,9 @@ func sameListed(a, b *dns.RecordSet) bool {
 	return dns.SameTargets(a.Targets, b.Targets)
 }
 
-// ApplyUnchanged is for providers that can't write on a condition: it has apply make those of
-// the changes whose Old is still what the zone has now, and returns the error that
-// [Provider.Apply] returns. Now is as in [Unchanged], and has to be read right before.
+// ApplyUnchanged is for providers that can't write conditionally. It calls apply with the changes
+// whose Old is still current, and returns the error for [Provider.Apply]. now is as in [Unchanged],
+// and must be read right before.
 func ApplyUnchanged(changes []dns.Change, now []*dns.RecordSet, apply func([]dns.Change) error) error {
 	errs := Unchanged(changes, now)
 	if errs == nil {
@@ -83,7 +81,7 @@ func ApplyUnchanged(changes []dns.Change, now []*dns.RecordSet, apply func([]dns
 		return &ApplyError{Errs: errs}
 	}
 	if err != nil {
-		// If it says that none of the rest was made, then none was made at all.
+		// If none of the rest was made, then none was made at all.
 		return err
 	}
 	return &ApplyError{Errs: errs}

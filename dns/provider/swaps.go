@@ -6,31 +6,33 @@ import (
 	"time"
 )
 
-// The pauses after a refused type change. Between the deletion and the creation a name has no answer, so a refusal costs a
-// gap for nothing. The pause after the first refusal is FirstSwapPause. It doubles with each further one, up to
-// LongestSwapPause.
+// Pauses after a refused type change. Between the deletion and the creation a name doesn't resolve,
+// so a refusal causes an outage for nothing. FirstSwapPause is the pause after the first refusal.
+// It doubles with each further one, up to LongestSwapPause.
 const (
 	FirstSwapPause   = time.Minute
 	LongestSwapPause = time.Hour
-	// mostSwaps is how many names are remembered.
-	mostSwaps = 1000
+	// maxSwaps limits the remembered names.
+	maxSwaps = 1000
 )
 
-// Swaps remembers the type changes that a server has refused, for a provider that has to delete the old records of a name
-// before it creates those of another type. The zero value remembers none. All methods may be called from any goroutine.
+// Swaps remembers the type changes that a server has refused, for a provider that has to delete the
+// old records of a name before it creates those of another type. The zero value is empty. All
+// methods may be called from any goroutine.
 type Swaps struct {
 	mu     sync.Mutex
 	byName map[string]*refusedSwap
 }
 
-// refusedSwap is what is known of a name whose type change was refused.
+// refusedSwap is a refused type change of a name.
 type refusedSwap struct {
 	failures int
 	until    time.Time
 	reason   error
 }
 
-// Refused notes that the server has refused the type change of a name after its old records were deleted.
+// Refused notes that the server has refused the type change of a name after its old records were
+// deleted.
 func (s *Swaps) Refused(name string, reason error, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -49,7 +51,7 @@ func (s *Swaps) Refused(name string, reason error, now time.Time) {
 
 // evict removes the name whose pause ends first, if there are too many.
 func (s *Swaps) evict() {
-	if len(s.byName) < mostSwaps {
+	if len(s.byName) < maxSwaps {
 		return
 	}
 	first := ""

@@ -22,10 +22,10 @@ func TestSwaps(t *testing.T) {
 	if s.Refused("a", reason, now); s.Paused("a", now.Add(time.Minute)) != nil {
 		t.Error("a swap that was made doesn't end the failures")
 	}
-	for i := range 2 * mostSwaps {
+	for i := range 2 * maxSwaps {
 		s.Refused(strings.Repeat("x", i), reason, now)
 	}
-	if len(s.byName) > mostSwaps {
-		t.Errorf("%d names are remembered, want at most %d", len(s.byName), mostSwaps)
+	if len(s.byName) > maxSwaps {
+		t.Errorf("%d names are remembered, want at most %d", len(s.byName), maxSwaps)
 	}
 }

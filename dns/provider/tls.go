@@ -8,13 +8,13 @@ import (
 	"os"
 )
 
-// TLSFiles are the paths of PEM files; empty ones are not given.
+// TLSFiles are the paths of PEM files; empty means none.
 type TLSFiles struct {
 	CA, Cert, Key string
 }
 
-// AddTo reads the files of [Input].TLS into a configuration of TLS: CA becomes its roots, and
-// Cert and Key become its certificate.
+// AddTo reads the files of [Input].TLS into a TLS configuration: CA for its roots, Cert and Key for
+// its certificate.
 func (f TLSFiles) AddTo(config *tls.Config) error {
 	return ReadTLSFiles(config, f, TLSFlags())
 }
@@ -24,8 +24,8 @@ func TLSFlags() TLSFiles {
 	return TLSFiles{CA: "--tls-ca", Cert: "--tls-client-cert", Key: "--tls-client-cert-key"}
 }
 
-// ReadTLSFiles is [TLSFiles.AddTo] for files that other settings name. An error names the
-// setting that is wrong.
+// ReadTLSFiles is [TLSFiles.AddTo] for files from other settings. An error names the faulty
+// setting.
 func ReadTLSFiles(config *tls.Config, files, settings TLSFiles) error {
 	if files.CA != "" {
 		text, err := os.ReadFile(files.CA)

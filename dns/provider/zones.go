@@ -11,20 +11,20 @@ import (
 	"github.com/signpostd/signpost/internal/sanitize"
 )
 
-// maxZoneID is the most bytes in the ID of a zone. Those of Azure are paths with the names of a
-// resource group and of the zone in them.
+// maxZoneID limits the ID of a zone in bytes. Those of Azure are paths with the names of a resource
+// group and of the zone.
 const maxZoneID = 1024
 
-// ZoneNames sorts out zones that a server lists under names or IDs that can't be any. The others
-// may be logged and shown as they are. It may be used from any goroutine.
+// ZoneNames filters out zones with impossible names or IDs. The others are safe to log and show. It
+// may be used from any goroutine.
 type ZoneNames struct {
 	mu sync.Mutex
-	// reported is how many zones were sorted out when that was logged last.
+	// reported is the number of filtered zones that was last logged.
 	reported int
 }
 
-// Usable returns the elements of a list whose zones can be used. It logs how many can't, and one
-// of them, when that number changes.
+// Usable returns the elements of a list with usable zones. When the number of unusable ones
+// changes, it logs that number and one of them.
 func Usable[T any](n *ZoneNames, log *slog.Logger, list []T, zone func(T) dns.Zone) []T {
 	usable := make([]T, 0, len(list))
 	var first dns.Zone
@@ -48,8 +48,7 @@ func Usable[T any](n *ZoneNames, log *slog.Logger, list []T, zone func(T) dns.Zo
 	return usable
 }
 
-// proper reports whether the name and the ID of a zone have a length and characters that they may
-// have.
+// proper reports whether the name and the ID of a zone have a valid length and valid characters.
 func proper(z dns.Zone) bool {
 	return len(z.Name) <= dns.MaxName && len(z.ID) <= maxZoneID && printable(z.Name) && printable(z.ID)
 }

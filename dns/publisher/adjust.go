@@ -16,27 +16,27 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 )
 
-// impossible is a record set that objects ask for and that the provider can't have, and why.
-type impossible struct {
+// unsupportedSet is a wanted record set that the provider can't store, with the reason.
+type unsupportedSet struct {
 	set    *dns.RecordSet
 	reason string
 }
 
-// able returns what objects ask for in the form in which the provider can have it, and what it can't have.
-func (p *Publisher) able(asked []desired.Asked) ([]plan.Candidate, []impossible) {
+// splitSupported splits the wanted record sets into those that the provider can store, in the form in which
+// it stores them, and those that it can't.
+func (p *Publisher) splitSupported(asked []desired.Asked) ([]plan.Candidate, []unsupportedSet) {
 	c := p.capabilities
-	var left []impossible
+	var left []unsupportedSet
 	able := make([]plan.Candidate, 0, len(asked))
 	for _, a := range asked {
 		r := a.Set
 		if c.Types != nil && !slices.Contains(c.Types, r.Type) {
 			if p.Rules.Manages(r.Type) {
-				left = append(left, impossible{r, fmt.Sprintf("the provider has no records of the type %s: it has %s", r.Type, strings.Join(c.Types, ", "))})
+				left = append(left, unsupportedSet{r, fmt.Sprintf("the provider has no records of the type %s: it has %s", r.Type, strings.Join(c.Types, ", "))})
 			}
 			continue
 		}
 		if r.SetIdentifier != "" && !c.SetIdentifiers {
-			// Those of one type are rivals then.
 			one := *r
 			one.SetIdentifier = ""
 			r = &one
@@ -46,8 +46,8 @@ func (p *Publisher) able(asked []desired.Asked) ([]plan.Candidate, []impossible)
 	return able, left
 }
 
-// rank says which object has what it asks for under a name. The zone is looked at only if several
-// objects ask.
+// rank returns a function that orders the objects that want one record set. The zone is read only
+// if several objects want a record set of the name.
 func (p *Publisher) rank(z *zone, name string) func(*dns.RecordSet) int {
 	if z == nil {
 		return nil
@@ -61,8 +61,8 @@ func (p *Publisher) rank(z *zone, name string) func(*dns.RecordSet) int {
 	}
 }
 
-// holders identifies the objects that have the record sets of a name, if several ask for it: what
-// these ask for is merged in an order that depends on that.
+// holders identifies the objects that hold the record sets of a name, if several objects ask for
+// it. Their wishes are merged in an order that depends on the holder.
 func (p *Publisher) holders(z *zone, name string) string {
 	if p.Desired.Askers(name) < 2 {
 		return ""
@@ -77,21 +77,21 @@ func (p *Publisher) holders(z *zone, name string) string {
 	return strings.Join(list, "\n")
 }
 
-// question is what a [provider.Adjuster] is asked: the wanted record sets of some names.
-type question struct {
+// adjustQuery is a query to a [provider.Adjuster]: the wanted record sets of some names.
+type adjustQuery struct {
 	names      []*nameState
 	holders    []string
 	candidates []plan.Candidate
 }
 
-// adjust asks a provider that implements [provider.Adjuster] what it stores for the dirty names
-// without an answer.
+// adjust asks a [provider.Adjuster] how it would store the wanted record sets of all dirty names
+// that have no response yet.
 func (p *Publisher) adjust(z *zone) {
 	adjuster, ok := p.Provider.(provider.Adjuster)
 	if !ok {
 		return
 	}
-	var q question
+	var q adjustQuery
 	news := refusals{}
 	for _, n := range z.names.next(min(p.namesAtATime(), z.batch.most(p.batchSize))) {
 		w := p.want(z, n.name)
@@ -103,19 +103,19 @@ func (p *Publisher) adjust(z *zone) {
 		q.candidates = append(q.candidates, w.wanted...)
 		z.names.ask(n)
 	}
-	p.sayRefusals(z, news)
+	p.reportRefusals(z, news)
 	if len(q.names) == 0 {
 		return
 	}
 	z.busy = true
 	p.startWrite(adjustTimeout, func(ctx context.Context) func() {
-		answers, err := p.ask(ctx, adjuster, z.Zone, setsOf(q.candidates))
+		answers, err := p.callAdjuster(ctx, adjuster, z.Zone, setsOf(q.candidates))
 		return func() { p.adjusted(z, q, answers, err) }
 	})
 }
 
-// ask returns an answer for each record set.
-func (p *Publisher) ask(ctx context.Context, adjuster provider.Adjuster, zone dns.Zone, sets []*dns.RecordSet) ([]provider.Adjusted, error) {
+// callAdjuster calls the adjuster and returns one response for each record set.
+func (p *Publisher) callAdjuster(ctx context.Context, adjuster provider.Adjuster, zone dns.Zone, sets []*dns.RecordSet) ([]provider.Adjusted, error) {
 	if len(sets) == 0 {
 		return nil, nil
 	}
@@ -129,10 +129,10 @@ func (p *Publisher) ask(ctx context.Context, adjuster provider.Adjuster, zone dn
 	return answers, err
 }
 
-// adjusted is called in the loop with the answers. A name that was touched meanwhile is planned
-// with its answer nevertheless, and asked about again: if it is touched all the time, no answer
-// is ever up to date.
-func (p *Publisher) adjusted(z *zone, q question, answers []provider.Adjusted, err error) {
+// adjusted is called in the loop with the responses. A name that was touched meanwhile is still
+// planned with its response and then queried again: a name that is touched all the time would never
+// have a current response.
+func (p *Publisher) adjusted(z *zone, q adjustQuery, answers []provider.Adjusted, err error) {
 	z.busy = false
 	switch {
 	case errors.Is(err, provider.ErrThrottled):
@@ -142,11 +142,11 @@ func (p *Publisher) adjusted(z *zone, q question, answers []provider.Adjusted, e
 		p.throttle(err)
 		return
 	case err != nil:
-		p.unanswered(z, q, err)
+		p.adjustFailed(z, q, err)
 		return
 	}
 	p.throttles = 0
-	p.untroubled(&z.adjusting, "adjust what is wanted in zone "+z.Name)
+	p.untroubled(&z.adjusting, "adjust the wanted records of zone "+z.Name)
 	refused := map[string]bool{}
 	got := map[string][]plan.Candidate{}
 	for i, c := range q.candidates {
@@ -156,7 +156,7 @@ func (p *Publisher) adjusted(z *zone, q question, answers []provider.Adjusted, e
 	}
 	for i, n := range q.names {
 		if n.again && (refused[n.name] || len(p.want(z, n.name).wanted) == 0) {
-			// The next answer is about something else.
+			// The response is for other record sets than those wanted now.
 			z.names.answer(n, nil)
 			continue
 		}
@@ -164,8 +164,8 @@ func (p *Publisher) adjusted(z *zone, q question, answers []provider.Adjusted, e
 	}
 }
 
-// adjusted returns a candidate as the provider stores it: one for each key, the least one if there
-// are several. Who asks for it is never for the provider to say.
+// adjusted returns a candidate as the provider stores it: one candidate per key, the least if there
+// are several. The object of the candidate stays, whatever the provider returns.
 func adjusted(c plan.Candidate, answer provider.Adjusted) []plan.Candidate {
 	if answer.Err != nil {
 		c.Err = refusal{answer.Err}
@@ -184,7 +184,7 @@ func adjusted(c plan.Candidate, answer provider.Adjusted) []plan.Candidate {
 	return stored
 }
 
-// labelledAs returns a record set with the object of the one that was asked for.
+// labelledAs returns set with the object label of asked.
 func labelledAs(asked, set *dns.RecordSet) *dns.RecordSet {
 	if set == asked {
 		return set
@@ -202,26 +202,24 @@ func labelledAs(asked, set *dns.RecordSet) *dns.RecordSet {
 	return &one
 }
 
-// refusal is why the provider refuses what an object asks for.
+// refusal is the reason why the provider refuses a wanted record set.
 type refusal struct{ error }
 
-// Unwrap returns the error of the provider.
 func (r refusal) Unwrap() error { return r.error }
 
-// unanswered has names wait that a question was about that the provider doesn't answer. Others
-// don't wait for them.
-func (p *Publisher) unanswered(z *zone, q question, err error) {
-	p.troubled(&z.adjusting, "adjust what is wanted in zone "+z.Name, err)
+// adjustFailed delays the names of a query that failed. Other names don't wait.
+func (p *Publisher) adjustFailed(z *zone, q adjustQuery, err error) {
+	p.troubled(&z.adjusting, "adjust the wanted records of zone "+z.Name, err)
 	for _, n := range q.names {
 		z.names.refuse(n, time.Now().Add(backoff(n.failures, p.Interval)), err.Error())
 	}
 	p.measure(z)
 }
 
-// adjustMarkers replaces the markers to write in a batch by what the provider stores for them,
-// so that the mirror has them as they will be listed. A name whose marker is refused isn't
+// adjustOwnership replaces the ownership records of a batch by what the provider stores for them, so
+// that the mirror agrees with the next listing. If an ownership record is refused, its name isn't
 // changed.
-func (p *Publisher) adjustMarkers(ctx context.Context, b *batch) error {
+func (p *Publisher) adjustOwnership(ctx context.Context, b *batch) error {
 	adjuster, ok := p.Provider.(provider.Adjuster)
 	if !ok {
 		return nil
@@ -234,7 +232,7 @@ func (p *Publisher) adjustMarkers(ctx context.Context, b *batch) error {
 				places, sets = append(places, i), append(sets, c.New)
 			}
 		}
-		answers, err := p.ask(ctx, adjuster, part.zone.Zone, sets)
+		answers, err := p.callAdjuster(ctx, adjuster, part.zone.Zone, sets)
 		if err != nil {
 			return fmt.Errorf("adjust ownership records: %w", err)
 		}
@@ -243,19 +241,20 @@ func (p *Publisher) adjustMarkers(ctx context.Context, b *batch) error {
 			if answer.Err != nil {
 				b.errs[name] = cmp.Or(b.errs[name], fmt.Errorf("the ownership record %s: %w", sets[n].Name, answer.Err))
 			}
-			part.changes[places[n]].New = adjustedMarker(sets[n], answer.Sets)
+			part.changes[places[n]].New = adjustedOwnership(sets[n], answer.Sets)
 		}
 	}
 	for i := range b.parts {
-		b.parts[i].leave(b.errs)
+		b.parts[i].dropFailed(b.errs)
 	}
 	b.parts = slices.DeleteFunc(b.parts, func(p part) bool { return len(p.changes) == 0 })
 	return nil
 }
 
-// adjustedMarker returns what is stored for a marker. A provider that says nothing of it is
-// taken to store it as it is: programs with the webhook protocol may not expect markers there.
-func adjustedMarker(marker *dns.RecordSet, sets []*dns.RecordSet) *dns.RecordSet {
+// adjustedOwnership returns what the provider stores for an ownership record. If the response has
+// none, the record is assumed to be stored unchanged, because webhook programs may not expect
+// ownership records in AdjustEndpoints.
+func adjustedOwnership(marker *dns.RecordSet, sets []*dns.RecordSet) *dns.RecordSet {
 	i := slices.IndexFunc(sets, func(r *dns.RecordSet) bool { return r.Key() == marker.Key() })
 	if i < 0 {
 		return marker
@@ -265,8 +264,8 @@ func adjustedMarker(marker *dns.RecordSet, sets []*dns.RecordSet) *dns.RecordSet
 	return &stored
 }
 
-// leave takes out the changes of names that have an error already.
-func (p *part) leave(errs map[string]error) {
+// dropFailed removes the changes of names that have failed already.
+func (p *part) dropFailed(errs map[string]error) {
 	var changes []dns.Change
 	var names []string
 	for i, name := range p.names {
@@ -277,11 +276,11 @@ func (p *part) leave(errs map[string]error) {
 	p.changes, p.names = changes, names
 }
 
-// longestThrottle is the longest pause that a provider can ask for.
+// longestThrottle limits the pause that a provider can ask for.
 const longestThrottle = time.Hour
 
-// throttle stops all calls of the provider for as long as it wants not to be asked, or for
-// longer each time if it doesn't say.
+// throttle stops all calls of the provider for the time that it asks for. If it gives none, the
+// time doubles with each throttled call.
 func (p *Publisher) throttle(err error) {
 	pause := backoff(p.throttles, p.Interval)
 	if said, ok := errors.AsType[*provider.ThrottledError](err); ok && said.After > 0 {
@@ -291,6 +290,6 @@ func (p *Publisher) throttle(err error) {
 	if until := time.Now().Add(pause); until.After(p.throttledUntil) {
 		p.throttledUntil = until
 		p.Metrics.registryErrors.Inc()
-		p.Log.Warn("The provider has too many requests; it is called again later", "after", pause, "err", err)
+		p.Log.Warn("The provider throttles requests; calling again later", "after", pause, "err", err)
 	}
 }

@@ -229,7 +229,7 @@ func TestWithoutSetIdentifiers(t *testing.T) {
 		said := strings.Join(w.said(), "\n")
 		for _, want := range []string{
 			"RecordConflict FailedSync www.shop.test A service/default/blue asks for the A record www.shop.test, too, and comes first",
-			"the provider has no set identifiers, so that it can have one of these records only",
+			"the provider doesn't support set identifiers, so it can have only one of these records",
 			"RecordConflict FailedSync alias.shop.test CNAME the provider has no records of the type CNAME",
 		} {
 			if !strings.Contains(said, want) {

@@ -14,24 +14,24 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 )
 
-// suspects is how many names in a row may fail alone and without a reason. Each of them is taken
-// to be the cause, so that the others needn't wait. After that, the provider is.
-const suspects = 3
+// maxSuspects is how many names in a row may fail alone and without a reason. Each is taken to be the
+// cause of its own failure, so that other names needn't wait. After that, the provider is.
+const maxSuspects = 3
 
-// errRefused is the error of changes that the owner refuses. The owner itself reports the
+// errRefused is the error of changes that the registry refuses. The registry itself reports the
 // reason.
 var errRefused = errors.New("the ownership record can't be written: see the reason in the log or in another Event")
 
-// batch is what one job applies: groups of one zone, and the changes of their markers. Markers
-// may be in other zones.
+// batch is what one job applies: groups of one zone, and the changes of their ownership records,
+// which may be in other zones.
 type batch struct {
 	groups []group
 	parts  []part
-	// refused are the changes of record sets that belong to somebody else.
+	// refused are the changes of record sets that another owner has.
 	refused []dns.Change
-	// errs has an error for each name that failed.
+	// errs has the error of each name that failed.
 	errs map[string]error
-	// err is an error of the whole batch; byProvider is true when the provider gave it for the
+	// err is the error of the whole batch. byProvider is true if the provider returned it for the
 	// changes.
 	err        error
 	byProvider bool
@@ -41,13 +41,13 @@ type batch struct {
 type part struct {
 	zone    *zone
 	changes []dns.Change
-	// names has the name of its group for each change.
+	// names has the group's name for each change.
 	names []string
 	// applied are the changes that were made.
 	applied []dns.Change
 }
 
-// apply starts to apply the groups at the head of the queue.
+// apply starts a job that applies the groups at the head of the queue.
 func (p *Publisher) apply(z *zone) {
 	groups := z.names.take(z.limit, z.batch.most(p.batchSize))
 	if len(groups) == 0 {
@@ -59,13 +59,13 @@ func (p *Publisher) apply(z *zone) {
 	}
 	z.busy = true
 	zones := p.zones
-	counted := p.pay(z, groups)
+	counted := p.chargeBudget(z, groups)
 	snapshot := p.accounts.book.Snapshot(time.Now())
 	p.startWrite(cmp.Or(p.capabilities.BatchTime, applyTimeout), func(ctx context.Context) func() {
 		begun := time.Now()
 		b := &batch{groups: groups, errs: map[string]error{}}
 		if b.err = p.MayWrite(); b.err == nil {
-			p.secure(ctx, snapshot, b, counted)
+			p.storeCharges(ctx, snapshot, b, counted)
 			p.applyBatch(ctx, zones, z, b)
 		}
 		known, took := p.knownAnew(), time.Since(begun)
@@ -80,7 +80,7 @@ func (p *Publisher) apply(z *zone) {
 	})
 }
 
-// propose records the changes that a dry run doesn't make.
+// propose records the changes that a dry run would make.
 func (p *Publisher) propose(z *zone, groups []group) {
 	for _, g := range groups {
 		z.names.propose(z.names.all[g.name], g)
@@ -90,7 +90,7 @@ func (p *Publisher) propose(z *zone, groups []group) {
 	}
 }
 
-// describe returns a change as text for people.
+// describe returns a change as text for logs.
 func describe(c dns.Change) string {
 	r := c.RecordSet()
 	text := fmt.Sprintf("%s %s %v", r.Name, r.Type, r.Targets)
@@ -117,7 +117,7 @@ func (p *Publisher) applyBatch(ctx context.Context, zones *zoneSet, z *zone, b *
 	}
 	b.refused = refused
 	p.divide(zones, z, b, send)
-	if b.err = p.adjustMarkers(ctx, b); b.err != nil {
+	if b.err = p.adjustOwnership(ctx, b); b.err != nil {
 		return
 	}
 	for i := range b.parts {
@@ -134,11 +134,11 @@ func (p *Publisher) applyBatch(ctx context.Context, zones *zoneSet, z *zone, b *
 		return
 	}
 	if err := p.Owner.After(ctx, applied); err != nil && b.err == nil {
-		b.err = fmt.Errorf("tell the owner what was applied: %w", err)
+		b.err = fmt.Errorf("record the applied changes in the registry: %w", err)
 	}
 }
 
-// applyPart has the provider apply a part, and records which changes were made.
+// applyPart calls the provider with a part, and records which changes were made.
 func (p *Publisher) applyPart(ctx context.Context, b *batch, part *part) {
 	if b.err = p.limiter.Wait(ctx); b.err != nil {
 		return
@@ -169,7 +169,7 @@ func (p *Publisher) applyPart(ctx context.Context, b *batch, part *part) {
 	}
 }
 
-// made returns the keys of the record sets that are known to be there because of the batch.
+// made returns the keys of the record sets that the batch is known to have created or confirmed.
 func (b *batch) made() map[dns.Key]struct{} {
 	made := map[dns.Key]struct{}{}
 	for _, part := range b.parts {
@@ -194,7 +194,7 @@ func (p *Publisher) applied(z *zone, b *batch) {
 		}
 	}
 	if b.err != nil && !settledOutcome(b.err) {
-		p.doubt(z, b)
+		p.outcomeUnknown(z, b)
 	}
 	left := p.conclude(z, b)
 	switch {
@@ -220,13 +220,13 @@ func (p *Publisher) applied(z *zone, b *batch) {
 	}
 }
 
-// failed has a batch tried again that failed for no reason that the provider gives, or because of
-// who asks. A single record may make a provider fail, so halves of the batch are tried at once,
-// and a name that fails alone waits by itself.
+// failed retries a batch for whose failure the provider gives no reason, or that failed because of
+// its owner. A single record may make a provider fail, so both halves are tried at once, and a name
+// that fails alone backs off by itself.
 func (p *Publisher) failed(z *zone, b *batch, left []group) {
 	operation := "apply changes in zone " + z.Name
 	switch {
-	case !b.byProvider, errors.Is(b.err, provider.ErrCredentials), z.blamed >= suspects:
+	case !b.byProvider, errors.Is(b.err, provider.ErrCredentials), z.blamed >= maxSuspects:
 		again(z, left)
 		p.troubled(&z.writing, operation, b.err)
 	case len(b.groups) > 1:
@@ -240,7 +240,7 @@ func (p *Publisher) failed(z *zone, b *batch, left []group) {
 	}
 }
 
-// settledOutcome reports whether it is known after an error what was applied.
+// settledOutcome reports whether err says which changes were applied.
 func settledOutcome(err error) bool {
 	for _, known := range []error{provider.ErrRejected, provider.ErrStale, provider.ErrThrottled, provider.ErrCredentials} {
 		if errors.Is(err, known) {
@@ -250,12 +250,12 @@ func settledOutcome(err error) bool {
 	return false
 }
 
-// doubt is called when nobody knows what was applied: the zones are read before anything else
-// is done. The next batch is smaller, in case a single record makes the provider fail.
-func (p *Publisher) doubt(z *zone, b *batch) {
-	z.mistrust()
+// outcomeUnknown handles an unknown outcome: the zones are read again before anything else. The next batch
+// is smaller, because a single record may make the provider fail.
+func (p *Publisher) outcomeUnknown(z *zone, b *batch) {
+	z.requireRead()
 	for _, part := range b.parts {
-		part.zone.mistrust()
+		part.zone.requireRead()
 	}
 	made := b.made()
 	for _, g := range b.groups {
@@ -266,7 +266,7 @@ func (p *Publisher) doubt(z *zone, b *batch) {
 	}
 }
 
-// writeThrough makes the applied changes in the mirrors.
+// writeThrough applies the changes that were made to the mirrors.
 func (p *Publisher) writeThrough(b *batch) {
 	before := map[*zone]map[string][]*dns.RecordSet{}
 	for _, part := range b.parts {
@@ -289,8 +289,7 @@ func (p *Publisher) writeThrough(b *batch) {
 	}
 }
 
-// conclude handles the names of a batch that have an error of their own, and returns the
-// others.
+// conclude handles the names of a batch that have an error of their own, and returns the others.
 func (p *Publisher) conclude(z *zone, b *batch) (left []group) {
 	made := b.made()
 	var notStored *notStoredError
@@ -300,22 +299,22 @@ func (p *Publisher) conclude(z *zone, b *batch) (left []group) {
 		case err == nil:
 			left = append(left, g)
 		case errors.Is(err, provider.ErrThrottled):
-			// The marker may have been created before.
+			// The ownership record may have been created before the error.
 			z.names.attempt(n, g, made)
 			p.throttle(err)
 			z.names.retry(n)
 		case errors.As(err, &notStored) && errors.Is(err, budget.ErrNoStore):
-			// The budget decides once more, now without its store.
+			// The budget decides again, now without its store.
 			if !p.accounts.refused {
 				p.storeFailed(notStored.cause)
 			}
 			z.names.retry(n)
 		default:
-			// The marker may have been created without its record.
+			// The ownership record may have been created without its record set.
 			z.names.attempt(n, g, made)
 			z.names.tried(n, time.Now())
 			if errors.Is(err, provider.ErrStale) {
-				z.mistrust()
+				z.requireRead()
 				if z.names.outdated(n) {
 					z.names.retry(n)
 					continue
@@ -327,7 +326,7 @@ func (p *Publisher) conclude(z *zone, b *batch) (left []group) {
 	return left
 }
 
-// succeed notes that all changes of some names were made.
+// succeed notes that all changes of the given names were made.
 func (p *Publisher) succeed(z *zone, made []group) {
 	fresh := make([]group, 0, len(made))
 	for _, g := range made {
@@ -343,12 +342,12 @@ func (p *Publisher) succeed(z *zone, made []group) {
 	}
 	p.logChanges(z, fresh)
 	p.confirm(z, fresh)
-	// A reading after the last change shows whether the provider was right.
+	// The next listing verifies what the provider reported.
 	z.verifyAt = earliest(z.verifyAt, time.Now().Add(p.Interval))
 	p.Metrics.lastSync.SetToCurrentTime()
 }
 
-// succeeded says that the changes of a name are in force.
+// succeeded reports that the changes of a name are in force.
 func (p *Publisher) succeeded(g group) {
 	for _, c := range g.changes {
 		n := Notice{Record: c.RecordSet(), Objects: c.RecordSet().Objects, Reason: ReasonReady, Action: ActionUpdated}
@@ -362,7 +361,7 @@ func (p *Publisher) succeeded(g group) {
 	}
 }
 
-// halve has a rejected batch tried again in halves, until the rejected name is alone.
+// halve retries a rejected batch in halves until the rejected name is alone.
 func (p *Publisher) halve(z *zone, b *batch, left []group) {
 	if len(b.groups) == 1 {
 		p.postponeAll(z, left, b.err)
@@ -372,13 +371,13 @@ func (p *Publisher) halve(z *zone, b *batch, left []group) {
 	again(z, left)
 }
 
-// stale has a batch planned again that is out of date as a whole, after the zone was read.
-// After the second time it is halved, so that a name for which that goes on doesn't stop the
-// others: then there is something that listings don't show.
+// stale plans a batch again that is out of date as a whole, after the next listing of the zone.
+// From the second time on the batch is halved, because the conflict never shows in listings: one
+// name must not stop the others.
 func (p *Publisher) stale(z *zone, b *batch, left []group) {
-	z.mistrust()
+	z.requireRead()
 	for _, part := range b.parts {
-		part.zone.mistrust()
+		part.zone.requireRead()
 	}
 	made := b.made()
 	for _, g := range left {
@@ -400,14 +399,14 @@ func (p *Publisher) stale(z *zone, b *batch, left []group) {
 	}
 }
 
-// again has names planned again at once.
+// again plans names again at once.
 func again(z *zone, left []group) {
 	for _, g := range left {
 		z.names.retry(z.names.all[g.name])
 	}
 }
 
-// postponeAll lets names wait after a failure.
+// postponeAll delays all names of a batch after a failure.
 func (p *Publisher) postponeAll(z *zone, left []group, err error) {
 	for _, g := range left {
 		n := z.names.all[g.name]
@@ -416,20 +415,20 @@ func (p *Publisher) postponeAll(z *zone, left []group, err error) {
 	}
 }
 
-// postpone lets a name wait after a failure, longer after each one, and reports the error.
+// postpone delays a name after a failure, longer each time, and reports the error.
 func (p *Publisher) postpone(z *zone, n *nameState, g group, err error) {
 	now := time.Now()
 	if n.failures == 0 {
 		// The mirror may be out of date, so the zone is read again soon.
 		z.verifyAt = earliest(z.verifyAt, now.Add(p.Interval/10))
 	}
-	// A plan is complete although the provider refuses what an object asks for.
+	// A plan is complete even if the provider refuses some wanted record sets.
 	if _, refused := errors.AsType[refusal](err); p.once != nil && !errors.Is(err, errOutside) && !(refused && p.DryRun) {
 		p.once.fail(fmt.Errorf("%s: %w", g.name, err))
 	}
 	known := n.failures > 0 && n.reason == ReasonError && n.message == err.Error()
 	if z.names.repeating(n.name) && errors.Is(err, provider.ErrStale) {
-		// What the provider lists may change each time, and the message with it.
+		// The listing may change each time, and the message with it.
 		known = !z.names.tell(n.name) || known
 	}
 	until := now.Add(backoff(n.failures, p.Interval))

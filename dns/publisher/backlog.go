@@ -2,16 +2,16 @@ package publisher
 
 import "github.com/signpostd/signpost/dns/source"
 
-// backlog has the objects that have to be evaluated, each once. Namespaces take turns; the objects of one come in the order
-// in which they changed.
+// backlog queues the objects to evaluate, each once. Namespaces take turns. Objects of one
+// namespace are evaluated in the order of their changes.
 type backlog struct {
-	// queues has the objects of each namespace that has some, order the namespaces by their turns.
+	// queues has the queued objects of each namespace. order has the namespaces by turn.
 	queues map[string][]changedObject
 	order  []string
 	known  map[changedObject]struct{}
 }
 
-// changedObject is an object of the source with an index.
+// changedObject is an object of the source with the given index.
 type changedObject struct {
 	source int
 	key    source.Key
@@ -23,7 +23,7 @@ func newBacklog() *backlog {
 
 func (b *backlog) len() int { return len(b.known) }
 
-// add adds an object, unless it is there already.
+// add queues an object, unless it is queued already.
 func (b *backlog) add(o changedObject) {
 	if _, known := b.known[o]; known {
 		return
@@ -36,7 +36,7 @@ func (b *backlog) add(o changedObject) {
 	b.queues[namespace] = append(b.queues[namespace], o)
 }
 
-// next removes the object whose turn it is, and returns it.
+// next removes and returns the next object.
 func (b *backlog) next() (o changedObject, ok bool) {
 	if len(b.order) == 0 {
 		b.reset()
@@ -56,7 +56,7 @@ func (b *backlog) next() (o changedObject, ok bool) {
 	return o, true
 }
 
-// reset gives the memory of a long backlog back: a map never shrinks.
+// reset frees the memory of a long backlog, because a map never shrinks.
 func (b *backlog) reset() {
 	if len(b.known) == 0 && b.order != nil {
 		*b = *newBacklog()

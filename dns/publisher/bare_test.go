@@ -75,7 +75,7 @@ func TestEveryBatchFails(t *testing.T) {
 		if n := len(c.times(inmemory.Apply)); n < 20 || n > 60 {
 			t.Errorf("%d writes in half an hour", n)
 		}
-		if said := w.said(); len(said) > 2*suspects {
+		if said := w.said(); len(said) > 2*maxSuspects {
 			t.Errorf("%d notices: %q", len(said), said)
 		}
 		c.mu.Lock()

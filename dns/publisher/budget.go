@@ -10,30 +10,31 @@ import (
 	"github.com/signpostd/signpost/dns/budget"
 )
 
-// storeTimeout ends the calls of the store of budgets.
+// storeTimeout limits each call of the budget store.
 const storeTimeout = time.Minute
 
-// notStoredError is the error of changes that must be stored before they are made.
+// notStoredError is the error of changes that must be recorded in the budget store before they are
+// made, if that failed.
 type notStoredError struct{ cause error }
 
 func (e *notStoredError) Error() string {
-	return "what is spent of the budget can't be stored: " + e.cause.Error()
+	return "the spent budget can't be stored: " + e.cause.Error()
 }
 
 func (e *notStoredError) Unwrap() error { return e.cause }
 
-// accounts are the budgets of all zones, and what is kept of them outside of the process.
+// accounts are the budgets of all zones, and the state of their store.
 type accounts struct {
 	book   *budget.Book
 	keeper *budget.Keeper
-	// loading is true in a term until the store was read. storing is true while a job uses the
-	// store, and retryAt is when that is tried again after failures. refused is true while the store
-	// refuses requests: then nothing waits for it.
+	// loading is true in a term until the store was read. storing is true while a job uses the store.
+	// retryAt is the next attempt after a failure. refused is true while the store refuses requests:
+	// changes don't wait for it then.
 	loading, storing, refused bool
 	trouble
-	// toldUnknown is true when this term has said that what was deleted before isn't known.
+	// toldUnknown is true after this term has reported that earlier deletions are unknown.
 	toldUnknown bool
-	// stored is the number of the state that was stored last.
+	// stored is the version of the state that was stored last.
 	stored uint64
 }
 
@@ -44,13 +45,13 @@ func newAccounts(c *Config) accounts {
 	}
 }
 
-// beginTerm has the store read, because another process may have spent something.
+// beginTerm loads the store, because another process may have spent budget since.
 func (a *accounts) beginTerm(now time.Time) {
 	a.book.Start(now)
 	a.loading, a.storing, a.refused, a.toldUnknown, a.trouble = true, false, false, false, trouble{}
 }
 
-// due returns when the store has to be used, if it isn't used now.
+// due returns the time of the next use of the store.
 func (a *accounts) due(latest time.Time) time.Time {
 	if a.storing || !a.loading && a.stored == a.book.Number() {
 		return latest
@@ -58,13 +59,13 @@ func (a *accounts) due(latest time.Time) time.Time {
 	return earliest(latest, a.retryAt)
 }
 
-// settled reports whether the store has everything, or can't be used now.
+// settled reports whether the store is up to date, or can't be used now.
 func (a *accounts) settled() bool {
 	return !a.storing && (a.err != nil || !a.loading && a.stored == a.book.Number())
 }
 
-// remember loads what is stored, or stores what has changed since.
-func (p *Publisher) remember(now time.Time) {
+// syncBudgets loads the budgets from the store, or stores their changes.
+func (p *Publisher) syncBudgets(now time.Time) {
 	a := &p.accounts
 	switch {
 	case a.storing || now.Before(a.retryAt):
@@ -78,20 +79,20 @@ func (p *Publisher) remember(now time.Time) {
 	case a.stored != a.book.Number():
 		snapshot, number := a.book.Snapshot(now), a.book.Number()
 		p.startStoring(func(ctx context.Context) func() {
-			err := p.keep(ctx, snapshot)
+			err := p.storeSnapshot(ctx, snapshot)
 			return func() { p.kept(number, err) }
 		})
 	}
 }
 
-// startStoring runs a job that uses the store. It belongs to the term, as those of the provider.
+// startStoring runs a job that uses the store. Like calls of the provider it belongs to the term.
 func (p *Publisher) startStoring(job func(context.Context) func()) {
 	p.accounts.storing = true
 	p.startInTerm(storeTimeout, job)
 }
 
-// keep stores a snapshot. It may be called outside of the loop.
-func (p *Publisher) keep(ctx context.Context, s budget.Snapshot) error {
+// storeSnapshot stores a snapshot. It may be called outside of the loop.
+func (p *Publisher) storeSnapshot(ctx context.Context, s budget.Snapshot) error {
 	if err := p.MayWrite(); err != nil {
 		return err
 	}
@@ -112,7 +113,7 @@ func (p *Publisher) loaded(loaded *budget.Loaded, err error) {
 		p.Log.Warn("The stored budgets were ignored", "err", err)
 	}
 	if p.Store == nil && p.once == nil {
-		// Each run of Once is asked for by somebody. A process that runs may restart by itself.
+		// A user starts each run of Once. A long-running process may have restarted by itself.
 		a.book.Distrust()
 	}
 	if a.stored == before {
@@ -131,8 +132,9 @@ func (p *Publisher) kept(number uint64, err error) {
 	p.storeWorks()
 }
 
-// storeFailed has the store used again later. Until then counted changes wait, unless the store refuses
-// requests: then they are made within the budget that this process knows of.
+// storeFailed schedules a retry of the store. Until then, changes that count against the budget
+// wait. If the store refuses requests, they don't wait: the budget that this process knows of
+// applies.
 func (p *Publisher) storeFailed(err error) {
 	a := &p.accounts
 	if p.once != nil {
@@ -151,7 +153,7 @@ func (p *Publisher) storeFailed(err error) {
 	p.Metrics.storeFailed.Set(1)
 }
 
-// storeRefused has the publisher continue without a store.
+// storeRefused continues without a store.
 func (p *Publisher) storeRefused() {
 	a := &p.accounts
 	if a.refused {
@@ -159,16 +161,16 @@ func (p *Publisher) storeRefused() {
 	}
 	a.refused = true
 	if a.loading {
-		// Without a text nothing can be wrong with it.
+		// Restore can't fail on empty text.
 		_ = a.book.Restore(time.Now(), nil)
 	}
 	a.book.Distrust()
 }
 
-// storeProblem says what follows from an error of the store.
+// storeProblem describes an error of the store and its consequence.
 func (p *Publisher) storeProblem(err error) string {
 	if errors.Is(err, budget.ErrNoStore) {
-		return fmt.Sprintf("a restart forgets what was deleted and approved, so deletions in the first %v after a start need an approval until this works: %v", p.Budget.Window, err)
+		return fmt.Sprintf("a restart loses budgets and approvals, so deletions in the first %v after a start need an approval until this works: %v", p.Budget.Window, err)
 	}
 	return "deletions wait until this works: " + err.Error()
 }
@@ -182,8 +184,8 @@ func (p *Publisher) storeWorks() {
 	p.Metrics.storeFailed.Set(0)
 }
 
-// ration has the changes of a zone wait that are more than its budget allows.
-func (p *Publisher) ration(z *zone, now time.Time) {
+// holdOverBudget holds the changes of a zone that exceed its budget.
+func (p *Publisher) holdOverBudget(z *zone, now time.Time) {
 	different := z.ledger.Decide(now, z.mirror.owned)
 	p.tellUnknown(z)
 	if !different {
@@ -194,17 +196,17 @@ func (p *Publisher) ration(z *zone, now time.Time) {
 	}
 	p.Approvals.Show(p.accounts.book.Held())
 	for name := range z.ledger.Counted() {
-		p.rationName(z, z.names.all[name])
+		p.holdNameOverBudget(z, z.names.all[name])
 	}
 	for _, name := range z.ledger.Freed() {
-		p.rationName(z, z.names.all[name])
+		p.holdNameOverBudget(z, z.names.all[name])
 	}
 	p.completed(z)
 	p.measure(z)
 }
 
-// completed tells the budget of a zone when everything was read and planned, also the losses that
-// were only delayed then.
+// completed tells the budget of a zone that everything was read and planned, including delayed
+// deletions.
 func (p *Publisher) completed(z *zone) {
 	if !p.complete() || !p.looked || z.names.count(dirty, asking) > 0 {
 		return
@@ -220,22 +222,22 @@ func (p *Publisher) completed(z *zone) {
 	}
 }
 
-// planned reports whether everything was read, and every name planned that can be. A zone that can't
-// be read keeps the plans of others from nobody.
+// planned reports whether all sources and zones were read and every name was planned that can be.
+// Zones that can't be read don't count, so that one broken zone doesn't block the others.
 func (p *Publisher) planned() bool {
 	if !p.complete() || !p.looked || p.zones == nil || p.accounts.loading {
 		return false
 	}
 	for _, z := range p.zones.all() {
-		if !z.hopeless() && (!z.known || z.names.count(dirty, asking) > 0) {
+		if !z.failedOnce() && (!z.known || z.names.count(dirty, asking) > 0) {
 			return false
 		}
 	}
 	return true
 }
 
-// rationName has the changes of a name wait that are not permitted.
-func (p *Publisher) rationName(z *zone, n *nameState) {
+// holdNameOverBudget holds the changes of a name that the budget doesn't permit.
+func (p *Publisher) holdNameOverBudget(z *zone, n *nameState) {
 	if n == nil || n.phase != planned && n.phase != held {
 		return
 	}
@@ -261,14 +263,15 @@ func (p *Publisher) announceHold(plan budget.Plan) {
 		message += fmt.Sprintf(", and %d would get other targets", updates)
 	}
 	if !plan.UnknownUntil.IsZero() {
-		message += fmt.Sprintf(" (what was deleted before this start is not known, so nothing is deleted without approval until %s)", plan.UnknownUntil.UTC().Format(time.RFC3339))
+		message += fmt.Sprintf(" (earlier deletions are unknown after this start, so nothing is deleted without approval until %s)", plan.UnknownUntil.UTC().Format(time.RFC3339))
 	}
 	message += fmt.Sprintf(": to make these changes, run signpost approve %s, or start with --approve-plan=%[1]s; otherwise %s", plan.Hash, why)
 	p.Log.Error("Changes are held", "zone", plan.Zone.Name, "deletions", deletions, "updates", updates, "owned", plan.Owned, "plan", plan.Hash, "err", message)
 	p.Notify(Notice{Action: ActionFailed, Reason: ReasonHeld, Message: message})
 }
 
-// approve does what somebody asks for at the desk. The answer comes when it is stored.
+// approve handles a request of the approval queue. The response is sent after the decision is
+// stored.
 func (p *Publisher) approve(r *budget.Request, now time.Time) {
 	if p.term == nil {
 		r.Decide(budget.Approval{}, budget.ErrNotLeading)
@@ -282,13 +285,13 @@ func (p *Publisher) approve(r *budget.Request, now time.Time) {
 		r.Decide(a, err)
 		return
 	}
-	message := fmt.Sprintf("somebody has approved the plan %s of zone %s: %d deletions and %d updates, until %s; %d are left out", a.Plan, a.Zone.Name, a.Deletions, a.Updates, a.Until.UTC().Format(time.RFC3339), a.Excepted)
+	message := fmt.Sprintf("the plan %s of zone %s was approved: %d deletions and %d updates, until %s; %d are left out", a.Plan, a.Zone.Name, a.Deletions, a.Updates, a.Until.UTC().Format(time.RFC3339), a.Excepted)
 	p.Log.Warn("Approved", "zone", a.Zone.Name, "plan", a.Plan, "deletions", a.Deletions, "updates", a.Updates, "leftOut", a.Excepted, "until", a.Until)
 	p.Notify(Notice{Action: ActionApproved, Reason: ReasonApproved, Message: message})
 	snapshot, stored := p.accounts.book.Snapshot(now), !p.DryRun && !p.accounts.refused
 	p.startInTerm(storeTimeout, func(ctx context.Context) func() {
 		if stored {
-			if err := p.keep(ctx, snapshot); err != nil {
+			if err := p.storeSnapshot(ctx, snapshot); err != nil {
 				err = fmt.Errorf("the plan %s is approved, but that isn't stored yet: %w", a.Plan, err)
 				r.Decide(a, err)
 				return func() {}
@@ -299,28 +302,28 @@ func (p *Publisher) approve(r *budget.Request, now time.Time) {
 	})
 }
 
-// tellUnknown says once in a term that what was deleted in a zone before isn't known, which has counted
-// changes wait for an approval.
+// tellUnknown reports once per term that earlier deletions in a zone are unknown. Changes that
+// count against the budget then need an approval.
 func (p *Publisher) tellUnknown(z *zone) {
 	a, until := &p.accounts, z.ledger.UnknownUntil()
 	if until.IsZero() || a.toldUnknown || a.err != nil {
 		return
 	}
 	a.toldUnknown = true
-	p.Log.Warn("It isn't known what was deleted before this start, so deletions need an approval for a while", "zone", z.Name, "owned", z.mirror.owned, "until", until, "cause", p.unknownCause())
+	p.Log.Warn("Earlier deletions are unknown after this start; deletions need an approval for a while", "zone", z.Name, "owned", z.mirror.owned, "until", until, "cause", p.unknownCause())
 }
 
-// unknownCause says why it isn't known what was deleted before.
+// unknownCause says why earlier deletions are unknown.
 func (p *Publisher) unknownCause() string {
 	if p.Store == nil {
 		return "budgets are not stored"
 	}
-	return "the stored budgets have nothing about the zone: this is the first start with its records, or somebody has emptied the ConfigMap"
+	return "the stored budgets have nothing about the zone: this is the first start with its records, or the ConfigMap was emptied"
 }
 
-// pay pays for the changes of a batch that count, and returns the names that have some. These
-// must be stored before they are made, unless the store refuses requests anyway.
-func (p *Publisher) pay(z *zone, groups []group) map[string]bool {
+// chargeBudget charges the budget for a batch, and returns the names with charged changes. Unless the store
+// refuses requests, the charge must be stored before the changes are made.
+func (p *Publisher) chargeBudget(z *zone, groups []group) map[string]bool {
 	counted := map[string]bool{}
 	now := time.Now()
 	for _, g := range groups {
@@ -334,20 +337,20 @@ func (p *Publisher) pay(z *zone, groups []group) map[string]bool {
 	return counted
 }
 
-// secure stores what was paid for. If that fails, the names that have counted changes get an
-// error, and are left out of the batch.
-func (p *Publisher) secure(ctx context.Context, s budget.Snapshot, b *batch, counted map[string]bool) {
+// storeCharges stores the charge of a batch. If that fails, the names with charged changes get an error
+// and leave the batch.
+func (p *Publisher) storeCharges(ctx context.Context, s budget.Snapshot, b *batch, counted map[string]bool) {
 	if len(counted) == 0 {
 		return
 	}
-	if err := p.keep(ctx, s); err != nil {
+	if err := p.storeSnapshot(ctx, s); err != nil {
 		for name := range counted {
 			b.errs[name] = &notStoredError{err}
 		}
 	}
 }
 
-// changes returns those of the names of a batch that have no error.
+// changes returns the changes of all names of the batch that have no error.
 func (b *batch) changes() []dns.Change {
 	var changes []dns.Change
 	for _, g := range b.groups {

@@ -10,17 +10,17 @@ import (
 	"github.com/signpostd/signpost/dns/plan"
 )
 
-// clash is why the changes of a name can't be made on account of another name.
-type clash struct {
+// nameConflict says why another name blocks the changes of a name.
+type nameConflict struct {
 	message string
-	// record is what can't be changed, and objects are those to tell.
+	// record is what can't be changed. objects are notified.
 	record  *dns.RecordSet
 	objects []dns.Object
 }
 
-// clash returns what is in the way of the changes of a name under other names. The zero value is for
-// nothing.
-func (p *Publisher) clash(z *zone, n *nameState, changes []dns.Change) clash {
+// findNameConflict returns the conflict of a name's changes with records under other names. The zero value
+// means none.
+func (p *Publisher) findNameConflict(z *zone, n *nameState, changes []dns.Change) nameConflict {
 	for _, c := range changes {
 		message, objects := "", c.RecordSet().Objects
 		switch {
@@ -29,21 +29,21 @@ func (p *Publisher) clash(z *zone, n *nameState, changes []dns.Change) clash {
 				objects = p.objectsOfName(p.twin(n.name))
 			}
 		case c.New.Type == dns.TypeCNAME:
-			message = p.overMarker(z, c)
+			message = p.cnameOverOwnership(z, c)
 			if path := p.loop(z, n.name, c.New.Targets[0]); message == "" && path != nil {
 				message = "the CNAMEs " + strings.Join(path, " → ") + " are a loop, which resolvers answer with SERVFAIL (RFC 1034, 3.6.2): change the target of one of them"
 			}
 		}
 		if message != "" {
-			return clash{message, c.RecordSet(), objects}
+			return nameConflict{message, c.RecordSet(), objects}
 		}
 	}
-	return clash{}
+	return nameConflict{}
 }
 
-// yield leaves a name as it is because of another name, and says so. Nothing tells when that changes, so it is
-// looked at again after an interval.
-func (p *Publisher) yield(z *zone, n *nameState, c clash, out plan.Outcome) {
+// deferToOther leaves a name unchanged because of another name, and reports that. No event says when the
+// conflict ends, so the name is planned again after an interval.
+func (p *Publisher) deferToOther(z *zone, n *nameState, c nameConflict, out plan.Outcome) {
 	p.Metrics.conflicts(z, n.name, out.Conflicts, p.Rules.Owner)
 	if n.reason != ReasonConflict || n.message != c.message {
 		p.Log.Warn("Can't publish a record", "record", n.name, "zone", z.Name, "err", c.message)
@@ -62,21 +62,22 @@ func (p *Publisher) objectsOfName(name string) []dns.Object {
 	return objects
 }
 
-// twinning is an owner whose ownership records may fit two names.
-type twinning interface {
-	// Twin returns the other name that the ownership records of a canonical name describe, or "".
+// sharedRecordOwner is implemented by registries whose ownership records may fit two names.
+type sharedRecordOwner interface {
+	// Twin returns the other name that has the same ownership records as a canonical name, or "".
 	Twin(name string) string
 }
 
 func (p *Publisher) twin(name string) string {
-	if o, ok := p.Owner.(twinning); ok {
+	if o, ok := p.Owner.(sharedRecordOwner); ok {
 		return o.Twin(name)
 	}
 	return ""
 }
 
-// namesTwin reports whether a change of ownership alone would only replace the object that an ownership record
-// names, and that object asks for the twin. The ownership record of two names can name one object.
+// namesTwin reports whether a change of ownership alone would only replace the object that an
+// ownership record names, by one that asks for the twin. The ownership record of two names can hold
+// one object.
 func (p *Publisher) namesTwin(z *zone, current []plan.Current, c dns.Change) bool {
 	twin, object := p.twin(dns.Canonical(c.Old.Name)), c.Old.Labels[dns.LabelResource]
 	heals := slices.ContainsFunc(current, func(have plan.Current) bool { return have.Set == c.Old && have.Heal })
@@ -89,9 +90,10 @@ func (p *Publisher) namesTwin(z *zone, current []plan.Current, c dns.Change) boo
 	})
 }
 
-// shared returns why a record set must not be deleted whose ownership record fits another name, too: it
-// may be somebody else's, and only the other one ours. "" says that it is known whose they are: this process has seen
-// objects ask for all that is under both names, or only one of them can be ours.
+// shared returns why r must not be deleted although it has an ownership record: the record fits a
+// second name, so that r may belong to another owner. It returns "" if the owner is certain,
+// because this process has seen objects ask for all records of both names, or because only one of
+// them can be ours.
 func (p *Publisher) shared(z *zone, r *dns.RecordSet) string {
 	twin := p.twin(dns.Canonical(r.Name))
 	if twin == "" {
@@ -106,13 +108,13 @@ func (p *Publisher) shared(z *zone, r *dns.RecordSet) string {
 		return ""
 	}
 	return fmt.Sprintf("the zone's %s record %s has the same ownership record as %s, and nothing shows that Signpost made it, so it is left alone: "+
-		"delete it yourself if nobody needs it", r.Type, r.Name, twin)
+		"delete it yourself if it isn't needed", r.Type, r.Name, twin)
 }
 
-// overMarker returns why a CNAME can't be created: its name is that of an ownership record, which has to
-// stand beside it. "" is for none.
-func (p *Publisher) overMarker(z *zone, c dns.Change) string {
-	o, ok := p.Owner.(marking)
+// cnameOverOwnership returns why a CNAME can't be created: an ownership record has the same name, and no
+// record may stand beside a CNAME. It returns "" if there is no such conflict.
+func (p *Publisher) cnameOverOwnership(z *zone, c dns.Change) string {
+	o, ok := p.Owner.(ownershipNamer)
 	if !ok || c.Old != nil {
 		return ""
 	}
@@ -121,7 +123,8 @@ func (p *Publisher) overMarker(z *zone, c dns.Change) string {
 		return fmt.Sprintf("%s is the ownership record of %s, and a CNAME can't stand beside it: ask for another name, or give another --txt-prefix", name, of)
 	}
 	for _, r := range p.zones.lookup(z)(name) {
-		// One of the format without a type has the name of its own record set, and goes with it.
+		// An ownership record of the format without a type has the name of its own record set, and
+		// goes with it.
 		if described, marker := p.Owner.Mark(r); marker && len(r.Targets) > 0 && !slices.Contains(described, name) {
 			return taken(append(described, "another record")[0])
 		}
@@ -138,21 +141,20 @@ func (p *Publisher) overMarker(z *zone, c dns.Change) string {
 	return ""
 }
 
-// mostAliases is how many CNAMEs are followed to find a loop. Resolvers follow fewer.
-const mostAliases = 16
+// maxAliases limits how many CNAMEs are followed to find a loop. Resolvers follow fewer.
+const maxAliases = 16
 
-// loop returns the names of the loop that a CNAME would close, beginning and ending with its own; nil is
-// for none.
+// loop returns the names of the loop that a CNAME would close, with name at both ends, or nil.
 func (p *Publisher) loop(z *zone, name, target string) []string {
 	path := []string{name}
-	for at := dns.Canonical(target); len(path) <= mostAliases; {
+	for at := dns.Canonical(target); len(path) <= maxAliases; {
 		path = append(path, at)
 		by, next := p.alias(z, at)
 		switch {
 		case at == name:
 			return path
 		case by == name:
-			// The wildcard answers for a name below it that doesn't exist.
+			// The wildcard responds for names below it that don't exist.
 			return append(path, name)
 		case next == "":
 			return nil
@@ -162,9 +164,9 @@ func (p *Publisher) loop(z *zone, name, target string) []string {
 	return nil
 }
 
-// alias returns the target of the CNAME that answers for a name, and the name of that CNAME: the name
-// itself, or the wildcard beside it if the name has nothing. What objects ask for counts more than what the zone has,
-// of which nothing is known if it can't be listed.
+// alias returns the target of the CNAME that responds for a name, and the name of that CNAME: name
+// itself, or the wildcard if nothing exists under name. Wanted records take precedence over those
+// of the zone, which is unknown if it can't be listed.
 func (p *Publisher) alias(z *zone, name string) (by, target string) {
 	holders := p.zones.holders(name)
 	if len(holders) == 0 {

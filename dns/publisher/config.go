@@ -20,119 +20,119 @@ import (
 	"github.com/signpostd/signpost/internal/tracing"
 )
 
-// The times of a [Publisher] that [Config] can't set, and the default of the one that it can.
+// Fixed times of a [Publisher], and the default of [Config].Interval.
 const (
 	DefaultInterval = time.Minute
-	// quiet is the time between two passes. A single change doesn't wait, and several changes
-	// in a row are handled together.
+	// quiet is the minimum time between two passes. A single change doesn't wait; a series of changes
+	// is handled together.
 	quiet = 100 * time.Millisecond
-	// firstBackoff is the wait after a first failure. It doubles with each further failure in
-	// a row, up to the interval.
+	// firstBackoff is the delay after the first failure. It doubles with each further failure in a
+	// row, up to the interval.
 	firstBackoff = time.Second
 	// settling is how often to check whether a source has been read.
 	settling = 250 * time.Millisecond
-	// listTimeout, adjustTimeout and applyTimeout end calls of the provider, the last one unless
-	// the provider needs longer.
+	// listTimeout, adjustTimeout and applyTimeout limit calls of the provider. A provider may ask for
+	// a longer apply timeout.
 	listTimeout   = 5 * time.Minute
 	adjustTimeout = 2 * time.Minute
 	applyTimeout  = 2 * time.Minute
 	// defaultBatch is the batch size for providers without a limit.
 	defaultBatch = 1000
-	// defaultCalls is how many calls of a provider there are at a time if it doesn't say.
+	// defaultCalls limits concurrent calls of a provider that gives no limit.
 	defaultCalls = 8
 )
 
-// Config says what a [Publisher] publishes, and where.
+// Config configures a [Publisher].
 type Config struct {
 	// Name distinguishes the publishers of a process in logs and plans. It may be empty.
 	Name string
-	// Sources are the sources of records, in the order of --source. The Changed of each comes
-	// from the function [Changed].
+	// Sources are the sources of records, in the order of --source. Each source must call the function
+	// that [Changed] returns for it.
 	Sources []NamedSource
-	// Namespaces are the only ones whose objects the sources use; none is all. Others that
-	// the process reads are of no concern.
+	// Namespaces restricts the sources to the objects of these namespaces; empty means all. The
+	// process may read more namespaces, for other publishers.
 	Namespaces []string
-	// NamespacesOf are those in which the objects of a kind are read, where they differ, such as those of
-	// --gateway-namespace. An empty list is all.
+	// NamespacesOf overrides Namespaces for some kinds, for example by --gateway-namespace. An empty
+	// list means all.
 	NamespacesOf map[schema.GroupResource][]string
-	// Desired takes what they ask for; the publisher owns it from now on.
+	// Desired stores the wanted record sets. The publisher owns it from now on.
 	Desired  *desired.Set
 	Owner    owner.Owner
 	Provider provider.Provider
 	Rules    plan.Rules
-	// Domains are the names that the user wants managed. Nil stands for all.
+	// Domains selects the names to manage; nil means all.
 	Domains dns.Filter
-	// NamePolicy says who gets a name that several namespaces ask for; empty is [tenancy.Shared]. [tenancy.Namespaced] needs
-	// an owner that keeps the label resource, and Desired with the option Labelled.
+	// NamePolicy says which namespace gets a name that several ask for; empty means [tenancy.Shared].
+	// [tenancy.Namespaced] needs a registry that keeps the label resource, and Desired with the option
+	// Labelled.
 	NamePolicy tenancy.Policy
-	// MaxNames is how many names a namespace may have in a zone; zero is no limit. It needs an owner as NamePolicy does.
+	// MaxNames limits the names of a namespace in a zone; zero means no limit. It has the requirements
+	// of NamePolicy.
 	MaxNames int
-	// Interval is the longest time between two listings of a zone; zero is [DefaultInterval].
+	// Interval is the longest time between two listings of a zone; zero means [DefaultInterval].
 	Interval time.Duration
-	// DeletionDelay is how long nobody may have asked for a record set before it is deleted. What
-	// takes its place isn't delayed.
+	// DeletionDelay is how long a record set must be unwanted before it is deleted. Replacements
+	// aren't delayed.
 	DeletionDelay time.Duration
-	// Budget is what a zone may lose without approval; Approved is the hash of a plan that may be
-	// made, empty for none. Settings identify those that decide about records ([budget.NewBook]).
+	// Budget limits deletions without approval. Approved is the hash of an approved plan, or empty.
+	// Settings identifies the settings that decide about records ([budget.NewBook]).
 	Budget             budget.Limits
 	Approved, Settings string
-	// Store keeps the budgets outside of the process; it may be nil. Desk is where people approve
-	// plans; nil for nowhere.
+	// Store keeps the budgets outside of the process. Desk is the approval queue. Both may be nil.
 	Store     budget.Store
 	Approvals *budget.ApprovalQueue
 	Limits    Limits
-	// DryRun is true when changes are only logged, not applied.
+	// DryRun logs changes instead of applying them.
 	DryRun bool
-	// MayWrite returns an error when no write may begin, for example because the lease is
-	// lost. Nil stands for a function that always allows it.
+	// MayWrite returns an error if no write may begin, for example because the lease is lost. Nil
+	// means that writes are always allowed.
 	MayWrite func() error
-	// Notify is called with each [Notice], for Events, while Lead is called: of several processes, one tells.
+	// Notify is called with each [Notice] while Lead is called, because only the leader sends Events.
 	// It must not block. It may be nil.
 	Notify func(Notice)
-	// Tracer begins a span for each batch, which has the name of the provider; nil begins none.
+	// Tracer begins a span for each batch, with the name of the provider. Nil disables tracing.
 	Tracer       *tracing.Tracer
 	ProviderName string
 	Metrics      *Metrics
 	Log          *slog.Logger
 }
 
-// NamedSource is a source with the name that --source calls it.
+// NamedSource is a source with its name in --source.
 type NamedSource struct {
 	Name string
 	source.Source
 }
 
-// Limits are how often and for how much the provider is called. What the provider itself says
-// ([provider.Capabilities]) counts, too: the stricter of the two. Zero is for no limit.
+// Limits are the rate and size limits of calls of the provider. The limits of the provider itself
+// ([provider.Capabilities]) apply too: the stricter one counts. Zero means no limit.
 type Limits struct {
-	// BatchSize is the most changes in one call, and BatchInterval the time between two calls
+	// BatchSize limits the changes of one call. BatchInterval is the minimum time between two calls
 	// with changes in one zone.
 	BatchSize     int
 	BatchInterval time.Duration
-	// CallsPerSecond is the most calls of the provider in a second. Writes come before listings.
+	// CallsPerSecond limits the calls of the provider. Writes come before listings.
 	CallsPerSecond float64
-	// ZonesCache is how long the list of zones is used. It is listed at most every
+	// ZonesCache is how long the list of zones is used. Zones are listed at most every
 	// [Config].Interval.
 	ZonesCache time.Duration
-	// ListingTime is how long what was listed of a zone is good, if nothing points to a change;
-	// zero is for as long as the provider says. A zone is read at most every [Config].Interval.
+	// ListingTime is how long a listing of a zone is used, if nothing points to a change; zero means
+	// as long as the provider says. A zone is read at most every [Config].Interval.
 	ListingTime time.Duration
 }
 
-// Notice is an event about a record set that objects ask for, or about the publisher itself.
+// Notice is an event about a wanted record set, or about the publisher itself.
 type Notice struct {
-	// Objects are the objects that the notice is about; none if it is about the publisher.
+	// Objects are the objects that the notice is about; empty if it is about the publisher.
 	Objects []dns.Object
 	// Record is the record set that the notice is about. It may be nil.
 	Record *dns.RecordSet
-	// Action is one of the actions below, and Reason one of the reasons.
+	// Action and Reason are constants of this package.
 	Action, Reason string
 	// Message says what is wrong and what to do. It is empty after a success.
 	Message string
 }
 
-// The reasons and actions of notices. The first three are those of ExternalDNS (spec/dns.md
-// §11).
+// Reasons and actions of notices. The first three are those of ExternalDNS (spec/dns.md §11).
 const (
 	ReasonReady    = "RecordReady"
 	ReasonDeleted  = "RecordDeleted"
@@ -148,7 +148,7 @@ const (
 	ReasonTaken      = string(tenancy.Taken)
 	ReasonNotAllowed = string(tenancy.NotAllowed)
 	ReasonTooMany    = string(tenancy.TooMany)
-	// ReasonUnled is for publishers of a standby that the leader doesn't have.
+	// ReasonUnled is for publishers of a standby that the leader doesn't run.
 	ReasonUnled = "PublishersUnled"
 	ReasonStore = "BudgetNotStored"
 

@@ -8,27 +8,28 @@ import (
 )
 
 const (
-	// confirmTimeout is how long servers may take to answer with a change.
+	// confirmTimeout limits how long servers may take to return a change.
 	confirmTimeout = 10 * time.Minute
-	// mostUnconfirmed is how many names of a zone may wait to be confirmed. More than that are
-	// said to be published before.
-	mostUnconfirmed = 10_000
+	// maxUnconfirmed limits how many names of a zone may wait for confirmation. Further names are
+	// reported as published without it.
+	maxUnconfirmed = 10_000
 )
 
-// confirm says that the changes of some names are in force, as soon as the provider says so. Other
-// changes of the zone don't wait for that, and neither does a run that ends.
+// confirm reports that the changes of some names are in force as soon as the provider confirms it.
+// Neither other changes of the zone nor a run that ends wait for the confirmation.
 func (p *Publisher) confirm(z *zone, made []group) {
 	_, confirms := p.Provider.(provider.Confirmer)
-	if !confirms || p.once != nil || len(z.made)+len(made) > mostUnconfirmed {
+	if !confirms || p.once != nil || len(z.made)+len(made) > maxUnconfirmed {
 		p.confirmed(made)
 		return
 	}
 	z.made = append(z.made, made...)
-	p.askWhether(z)
+	p.startConfirm(z)
 }
 
-// askWhether has the provider asked about the changes of a zone, unless it is being asked.
-func (p *Publisher) askWhether(z *zone) {
+// startConfirm asks the provider whether the changes of a zone are in force, unless such a call is
+// running.
+func (p *Publisher) startConfirm(z *zone) {
 	if len(z.confirming) > 0 || len(z.made) == 0 {
 		return
 	}
@@ -37,16 +38,16 @@ func (p *Publisher) askWhether(z *zone) {
 		err := p.panics.Catch(atProvider, func() error { return p.Provider.(provider.Confirmer).Confirm(ctx, z.Zone) })
 		return func() {
 			if err != nil {
-				p.Log.Warn("Can't find out whether all servers of the provider answer with the changes, which it has accepted", "zone", z.Name, "names", len(z.confirming), "err", err)
+				p.Log.Warn("Can't confirm that all servers of the provider return the accepted changes", "zone", z.Name, "names", len(z.confirming), "err", err)
 			}
 			p.confirmed(z.confirming)
 			z.confirming = nil
-			p.askWhether(z)
+			p.startConfirm(z)
 		}
 	})
 }
 
-// confirmed says that the changes of some names are in force.
+// confirmed reports that the changes of some names are in force.
 func (p *Publisher) confirmed(made []group) {
 	for _, g := range made {
 		p.succeeded(g)

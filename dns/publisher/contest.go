@@ -10,19 +10,19 @@ import (
 	"github.com/signpostd/signpost/dns/plan"
 )
 
-// candidateID identifies what an object asks for under a name.
+// candidateID identifies a candidate of a name.
 type candidateID struct{ recordType, identifier, object, targets string }
 
 func idOf(r *dns.RecordSet) candidateID {
 	return candidateID{r.Type, r.SetIdentifier, r.Labels[dns.LabelResource], strings.Join(r.Targets, " ")}
 }
 
-// mostLost is how many losers of a name are told of it.
-const mostLost = 64
+// maxLost limits how many losing candidates of a name are notified.
+const maxLost = 64
 
-// sayLost notes which candidates of a name aren't published because of others, and tells their
-// objects when that changes.
-func (p *Publisher) sayLost(z *zone, n *nameState, wanted []plan.Candidate, out plan.Outcome) {
+// reportLost records which candidates of a name lose to others, and notifies their objects when that
+// changes.
+func (p *Publisher) reportLost(z *zone, n *nameState, wanted []plan.Candidate, out plan.Outcome) {
 	var lost map[candidateID]string
 	var refused map[candidateID]error
 	for _, w := range wanted {
@@ -30,17 +30,17 @@ func (p *Publisher) sayLost(z *zone, n *nameState, wanted []plan.Candidate, out 
 			refused = put(refused, idOf(w.Set), w.Err)
 		}
 	}
-	for _, l := range out.Lost[:min(len(out.Lost), mostLost)] {
-		// A newcomer that wins is the holder soon, which is no news.
+	for _, l := range out.Lost[:min(len(out.Lost), maxLost)] {
+		// A newcomer that wins becomes the holder, which is no change.
 		id, to := idOf(l.Set), winnerOf(l)
 		if lost = put(lost, id, to); n.lost[id] != to {
-			p.sayFailed(z, l.Set, ReasonConflict, p.lossMessage(l))
+			p.reportFailed(z, l.Set, ReasonConflict, p.lossMessage(l))
 		}
 	}
 	if p.DryRun && len(out.Changes) > 0 {
-		// No further plan says so.
+		// No further plan reports these.
 		for _, w := range out.Refused {
-			p.sayFailed(z, w.Set, ReasonError, w.Err.Error())
+			p.reportFailed(z, w.Set, ReasonError, w.Err.Error())
 		}
 	}
 	z.names.contest(n, lost, refused)
@@ -54,13 +54,13 @@ func put[V any](m map[candidateID]V, id candidateID, value V) map[candidateID]V 
 	return m
 }
 
-// sayFailed tells the objects that ask for a record set why it isn't published.
-func (p *Publisher) sayFailed(z *zone, r *dns.RecordSet, reason, message string) {
+// reportFailed notifies the objects of a record set why it isn't published.
+func (p *Publisher) reportFailed(z *zone, r *dns.RecordSet, reason, message string) {
 	p.Log.Warn("Can't publish a record", "record", r.Name, "type", r.Type, "zone", z.Name, "object", r.Labels[dns.LabelResource], "err", message)
 	p.Notify(Notice{Objects: r.Objects, Record: r, Action: ActionFailed, Reason: reason, Message: message})
 }
 
-// winnerOf identifies what a candidate has lost to.
+// winnerOf identifies the winner over a candidate.
 func winnerOf(l plan.Loss) string {
 	if l.Err != nil {
 		return l.Err.Error()
@@ -88,13 +88,13 @@ func (p *Publisher) lossMessage(l plan.Loss) string {
 		reason = fmt.Sprintf("a %s record can't stand beside it: %s", l.Set.Type, reason)
 	}
 	if p.differInIdentifiers(l.Set) {
-		reason += " (the provider has no set identifiers, so that it can have one of these records only)"
+		reason += " (the provider doesn't support set identifiers, so it can have only one of these records)"
 	}
 	return reason
 }
 
-// differInIdentifiers reports whether what objects ask for under a name has set identifiers, and the
-// provider has none.
+// differInIdentifiers reports whether the wanted record sets of a name have set identifiers, which
+// the provider doesn't support.
 func (p *Publisher) differInIdentifiers(r *dns.RecordSet) bool {
 	if p.capabilities.SetIdentifiers {
 		return false
@@ -114,7 +114,7 @@ func sameObject(a, b *dns.RecordSet) bool {
 	return len(a.Objects) > 0 && len(b.Objects) > 0 && a.Objects[0] == b.Objects[0]
 }
 
-// objectName returns the name of the object that asks for a record set, such as service/shop/web.
+// objectName returns the object of a record set as text, for example service/shop/web.
 func objectName(r *dns.RecordSet) string {
 	name := r.Labels[dns.LabelResource]
 	if name == "" && len(r.Objects) > 0 {
@@ -124,7 +124,7 @@ func objectName(r *dns.RecordSet) string {
 	return cmp.Or(name, "another object")
 }
 
-// asChanges returns the changes that candidates ask for.
+// asChanges returns creations of candidates.
 func asChanges(candidates []plan.Candidate) []dns.Change {
 	changes := make([]dns.Change, len(candidates))
 	for i, c := range candidates {
@@ -133,17 +133,17 @@ func asChanges(candidates []plan.Candidate) []dns.Change {
 	return changes
 }
 
-// RowLoser is what objects ask for and don't get, because another object has the name.
+// RowLoser is a wanted record set that another object has.
 type RowLoser struct {
 	Objects []dns.Object
-	// Targets are those that they ask for.
+	// Targets are the wanted targets.
 	Targets []string
-	// Message says who has the name, and what to do.
+	// Message says which object has the name, and what to do.
 	Message string
 }
 
-// decided returns what objects ask for under a name and get, and what they ask for and don't get.
-func (p *Publisher) decided(at place, wanted []plan.Candidate) (chosen []plan.Candidate, lost []plan.Loss) {
+// decided splits the candidates of a name into those that are published and those that lose.
+func (p *Publisher) decided(at nameInZone, wanted []plan.Candidate) (chosen []plan.Candidate, lost []plan.Loss) {
 	if at.zone == nil {
 		return plan.Choose(nil, wanted, &p.Rules)
 	}

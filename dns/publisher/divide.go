@@ -8,9 +8,9 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// divide makes the parts of a batch from the changes that the owner returned. The changes of a
-// name stay in the order in which they can be made. A marker is created before the record set
-// that it describes, so that nobody finds the record set without a marker.
+// divide splits the changes that the registry returned into one part per zone. The changes of a
+// name stay in the order in which they can be made. An ownership record is created before the
+// record set that it describes, so that the record set never exists without it.
 func (p *Publisher) divide(zones *zoneSet, z *zone, b *batch, send []dns.Change) {
 	parts := map[*zone]*part{}
 	var order []*zone
@@ -22,14 +22,14 @@ func (p *Publisher) divide(zones *zoneSet, z *zone, b *batch, send []dns.Change)
 		parts[in].changes = append(parts[in].changes, c)
 		parts[in].names = append(parts[in].names, name)
 	}
-	send = markersFirst(send)
+	send = ownershipFirst(send)
 	zoneless := map[string]bool{}
 	creates := map[string]bool{}
 	name := ""
 	for _, c := range send {
 		name = groupOf(c, name)
 		creates[name] = creates[name] || (c.Old == nil && !isMarker(c))
-		zoneless[name] = zoneless[name] || (isMarker(c) && !canMark(zones, z, c.RecordSet().Key().Name))
+		zoneless[name] = zoneless[name] || (isMarker(c) && !canOwn(zones, z, c.RecordSet().Key().Name))
 	}
 	for _, c := range send {
 		name = groupOf(c, name)
@@ -41,7 +41,7 @@ func (p *Publisher) divide(zones *zoneSet, z *zone, b *batch, send []dns.Change)
 		case !isMarker(c):
 			add(z, name, c)
 		case !zoneless[name]:
-			// The name has a marker of an old format, which stays.
+			// The name has an ownership record of an old format, which stays.
 			add(zones.owningZone(z, c.RecordSet().Key().Name), name, c)
 		}
 	}
@@ -55,17 +55,16 @@ func (p *Publisher) divide(zones *zoneSet, z *zone, b *batch, send []dns.Change)
 	}
 }
 
-// errOutside is not counted as a failure: it follows from the settings.
+// errOutside isn't counted as a failure, because it follows from the settings.
 var errOutside = errors.New("would be outside of the zones")
 
-// outside returns the error for a record set whose marker would be in no zone, and which is
-// therefore not created.
+// outside returns the error for a record set that isn't created because its ownership record would
+// be in no zone.
 func outside(marker string) error {
 	return fmt.Errorf("the ownership record %s %w: give --txt-prefix a value such as %%{record_type}-. that keeps it in a zone", marker, errOutside)
 }
 
-// groupOf returns the name of the group that a change belongs to. Before is the group of the
-// change before it.
+// groupOf returns the name of the group of a change. before is the group of the preceding change.
 func groupOf(c dns.Change, before string) string {
 	if isMarker(c) && c.RecordSet().Labels[dns.LabelOwnedRecord] == "" {
 		return before
@@ -78,8 +77,8 @@ func isMarker(c dns.Change) bool {
 	return marker
 }
 
-// markersFirst moves markers that are created before the record sets that they describe.
-func markersFirst(changes []dns.Change) []dns.Change {
+// ownershipFirst moves new ownership records before the record sets that they describe.
+func ownershipFirst(changes []dns.Change) []dns.Change {
 	ordered := make([]dns.Change, 0, len(changes))
 	for i := 0; i < len(changes); i++ {
 		at := len(ordered)

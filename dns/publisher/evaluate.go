@@ -17,10 +17,10 @@ import (
 )
 
 // readObjects evaluates the objects that have changed, and notes which sources have been read
-// completely. Between two passes it waits for quiet, unless a source has just been filled.
+// completely. Passes are at least quiet apart, unless a source has just been filled.
 func (p *Publisher) readObjects(now time.Time) {
-	// The order matters: once a source is filled, the intake has all of its objects, and of a source
-	// that isn't open none is evaluated.
+	// The order matters: once a source is filled, the intake has all of its objects. Objects of a
+	// source that isn't open yet aren't evaluated.
 	opened := p.openSources(now)
 	filled := p.newlyFilled()
 	if len(filled) == 0 && !opened && p.backlog.len() == 0 && (!p.waiting || now.Sub(p.pass) < quiet) {
@@ -28,7 +28,7 @@ func (p *Publisher) readObjects(now time.Time) {
 	}
 	p.waiting, p.pass = false, now
 	p.takeIn(p.intake.take())
-	// Of a source that is filled all objects have to be evaluated before it counts as read.
+	// All objects of a filled source have to be evaluated before it counts as read.
 	if len(filled) > 0 || opened || !p.looked || p.once != nil {
 		p.evaluate(math.MaxInt)
 	} else {
@@ -43,8 +43,8 @@ func (p *Publisher) readObjects(now time.Time) {
 	p.looked = p.looked || !slices.ContainsFunc(p.sources, func(s sourceState) bool { return !s.open })
 }
 
-// newlyFilled returns the indexes of the sources whose needed tables have been filled since the
-// last call.
+// newlyFilled returns the indexes of the sources whose needed tables were filled since the last
+// call.
 func (p *Publisher) newlyFilled() []int {
 	var filled []int
 	for i := range p.sources {
@@ -55,8 +55,9 @@ func (p *Publisher) newlyFilled() []int {
 	return filled
 }
 
-// fills reports whether the needed tables of a source are filled that doesn't count as read yet. A table whose kind is being
-// removed has lost objects that records were made for.
+// fills reports whether a source that doesn't count as read yet has all of its needed tables
+// filled. A table whose kind is being removed doesn't count, because it has lost objects that still
+// have records.
 func (p *Publisher) fills(i int) bool {
 	src := &p.Sources[i]
 	if src.Poll != nil || p.sources[i].read {
@@ -69,7 +70,7 @@ func (p *Publisher) fills(i int) bool {
 // statusEvery is how often to check whether tables can be read.
 const statusEvery = 5 * time.Second
 
-// watchTables reports sources whose tables can't be read, and those that can be read again.
+// watchTables reports sources whose tables became unreadable or readable.
 func (p *Publisher) watchTables(now time.Time) {
 	if now.Before(p.statusAt) {
 		return
@@ -91,16 +92,15 @@ func (p *Publisher) watchTables(now time.Time) {
 	}
 }
 
-// departureDelay is how long an object of an optional kind has to be gone, while the kind can
-// be read, before its records are removed. When a kind is removed from a cluster, its objects
-// are deleted first, and soon after the kind can't be read any more. This must not remove
-// records.
+// departureDelay is how long an object of an optional kind has to be gone, while the kind can be
+// read, before its records are deleted. When a CustomResourceDefinition is removed, its objects are
+// deleted first and the kind becomes unreadable soon after: that must not delete records.
 const departureDelay = 5 * time.Second
 
-// departs reports whether an object of an optional kind has just gone, so that its records
-// stay for now. It notes the time.
+// departs reports whether an object of an optional kind has just gone, so that its records stay for
+// now. It records the time.
 func (p *Publisher) departs(i int, origin desired.Origin, records []*dns.RecordSet) bool {
-	if len(records) > 0 || !p.Desired.Has(origin) || !lackable(p.Sources[i].Source) {
+	if len(records) > 0 || !p.Desired.Has(origin) || !hasOptionalKind(p.Sources[i].Source) {
 		delete(p.departing, origin)
 		return false
 	}
@@ -110,12 +110,12 @@ func (p *Publisher) departs(i int, origin desired.Origin, records []*dns.RecordS
 	return true
 }
 
-// lackable reports whether a source reads a kind that a cluster may not have.
-func lackable(s source.Source) bool {
+// hasOptionalKind reports whether a source reads an optional kind.
+func hasOptionalKind(s source.Source) bool {
 	return slices.ContainsFunc(s.Tables, func(t kube.AnyTable) bool { return !t.Status().Required })
 }
 
-// depart removes the records of objects that have been gone for [departureDelay].
+// depart deletes the records of objects that have been gone for [departureDelay].
 func (p *Publisher) depart(now time.Time) {
 	for origin, since := range p.departing {
 		i := slices.IndexFunc(p.Sources, func(s NamedSource) bool { return s.Name == origin.Source })
@@ -136,8 +136,8 @@ func (p *Publisher) pollSources(ctx context.Context, now time.Time) {
 	}
 }
 
-// complete reports whether all sources have been read, so that what nobody asks for is
-// really not wanted.
+// complete reports whether all sources have been read. Only then is a record that no object asks
+// for unwanted.
 func (p *Publisher) complete() bool {
 	for i := range p.sources {
 		if !p.sources[i].read {
@@ -147,15 +147,14 @@ func (p *Publisher) complete() bool {
 	return true
 }
 
-// release has names planned again whose changes were held back because something had not been
-// read.
+// release plans names again whose changes were held because something hadn't been read.
 func (p *Publisher) release() {
 	for _, z := range p.zones.all() {
 		z.names.release()
 	}
 }
 
-// poll asks a source for all its records.
+// poll asks a source for all of its records.
 func (p *Publisher) poll(ctx context.Context, i int) {
 	s, src := &p.sources[i], p.Sources[i]
 	s.polling = true
@@ -188,19 +187,19 @@ func (p *Publisher) polled(i int, records []*dns.RecordSet, err error) {
 // sourceRead notes that a source can be read.
 func (p *Publisher) sourceRead(s *sourceState, name string) {
 	if s.err != nil {
-		p.untold.drop(desired.Origin{Source: name})
+		p.pendingNotices.drop(desired.Origin{Source: name})
 		p.Log.Info("Source is read again", "source", name)
 		s.err = nil
 	}
 	p.Metrics.sourceRead(name, nil)
 }
 
-// sourceFailed notes that a source can't be read; stay says which records stay as they are.
+// sourceFailed notes that a source can't be read. stay says which records are kept because of that.
 func (p *Publisher) sourceFailed(s *sourceState, name string, err error, stay string) {
 	p.Metrics.sourceErrors.Inc()
 	p.Metrics.sourceRead(name, err)
-	// The text of an error changes from time to time, such as the port of a connection. So
-	// only the first error is reported.
+	// The text of an error may change, for example in the port of a connection, so only the first
+	// error is reported.
 	if s.err == nil {
 		p.Log.Error("Can't read a source; "+stay, "source", name, "err", err)
 		p.tell(desired.Origin{Source: name}, Notice{Action: ActionFailed, Reason: ReasonSource, Message: "source " + name + ": " + err.Error() + "; " + stay})
@@ -208,8 +207,9 @@ func (p *Publisher) sourceFailed(s *sourceState, name string, err error, stay st
 	s.err = err
 }
 
-// takeIn adds objects to the backlog, source after source in a fixed order. Those of a source that isn't open yet are added
-// when it is: what they refer to may be missing only because its table is still empty.
+// takeIn adds objects to the backlog, source by source in a fixed order. Objects of a source that
+// isn't open yet wait until it is, because their references may be missing only because a table is
+// still empty.
 func (p *Publisher) takeIn(changed map[int]map[source.Key]struct{}) {
 	for i := range p.sources {
 		s := &p.sources[i]
@@ -230,8 +230,8 @@ func (p *Publisher) takeIn(changed map[int]map[source.Key]struct{}) {
 }
 
 const (
-	// evaluationCost is how much is evaluated before the loop does other things: an object costs objectCost, and one more for
-	// each of its names.
+	// evaluationCost limits how much is evaluated before the loop does other things. An object costs
+	// objectCost, plus one for each of its names.
 	evaluationCost = 500
 	objectCost     = 4
 )
@@ -252,7 +252,7 @@ func (p *Publisher) evaluate(cost int) {
 func (p *Publisher) evaluateObject(i int, key source.Key) (records int) {
 	src := p.Sources[i]
 	origin := desired.Origin{Source: src.Name, Kind: key.Kind, Namespace: key.Namespace, Name: key.Name}
-	p.untold.drop(origin)
+	p.pendingNotices.drop(origin)
 	result := p.evaluated(&src, key)
 	for _, problem := range result.Problems {
 		p.problem(origin, problem)
@@ -272,7 +272,8 @@ func (p *Publisher) evaluateObject(i int, key source.Key) (records int) {
 	return len(result.Records)
 }
 
-// evaluated evaluates an object. If the source panics, the object can't be evaluated, so that its records stay as they are.
+// evaluated evaluates an object. If the source panics, the object counts as unresolved, so that its
+// records stay.
 func (p *Publisher) evaluated(src *NamedSource, key source.Key) (result source.Result) {
 	if err := p.panics.Catch(src.Name, func() error {
 		result = src.Evaluate(key)
@@ -286,7 +287,7 @@ func (p *Publisher) evaluated(src *NamedSource, key source.Key) (result source.R
 // unresolved says why an object can't be evaluated.
 type unresolved struct {
 	message string
-	// pending is true if its source is finding out what it refers to.
+	// pending is true if the source is still looking up a reference of the object.
 	pending bool
 }
 
@@ -294,11 +295,11 @@ func (p *Publisher) evaluationFailed(origin desired.Origin, result source.Result
 	message := result.Err.Error()
 	var later interface{ Pending() bool }
 	if errors.As(result.Err, &later) && later.Pending() {
-		// The source is finding it out, and calls Changed when it knows.
+		// The source is looking it up, and calls Changed with the result.
 		if !p.Desired.Has(origin) {
 			p.unresolved[origin] = unresolved{message: message, pending: true}
 		}
-		p.Log.Debug("Wait for what an object refers to", "source", origin.Source, "namespace", origin.Namespace, "name", origin.Name, "err", result.Err)
+		p.Log.Debug("Waiting for a reference of an object", "source", origin.Source, "namespace", origin.Namespace, "name", origin.Name, "err", result.Err)
 		return
 	}
 	p.Metrics.sourceErrors.Inc()
@@ -309,7 +310,7 @@ func (p *Publisher) evaluationFailed(origin desired.Origin, result source.Result
 		}
 		p.unresolved[origin] = now
 	}
-	p.Log.Warn("Can't evaluate an object; its records stay as they are", "source", origin.Source, "namespace", origin.Namespace, "name", origin.Name, "err", result.Err)
+	p.Log.Warn("Can't evaluate an object; its records stay unchanged", "source", origin.Source, "namespace", origin.Namespace, "name", origin.Name, "err", result.Err)
 	objects := []dns.Object{{Source: origin.Source, Namespace: origin.Namespace, Name: origin.Name}}
 	for _, problem := range result.Problems {
 		objects[0] = problem.Object
@@ -333,12 +334,12 @@ func (p *Publisher) problem(origin desired.Origin, problem dns.Problem) {
 	p.Metrics.problems.Inc()
 	message := problem.Text(quote)
 	if p.faulty.more() {
-		p.Log.Warn("Ignore a part of an object that can't be used", "kind", problem.Object.Kind, "namespace", problem.Object.Namespace, "name", problem.Object.Name, "problem", message)
+		p.Log.Warn("Ignored a part of an object that can't be used", "kind", problem.Object.Kind, "namespace", problem.Object.Namespace, "name", problem.Object.Name, "problem", message)
 	}
 	p.tell(origin, Notice{Objects: []dns.Object{problem.Object}, Action: ActionFailed, Reason: cmp.Or(problem.Event, ReasonInvalid), Message: message})
 }
 
-// quote returns a value in quotes, and shortens a long one.
+// quote returns a value in quotes, cut if it is long.
 func quote(value string) string {
 	const most = 100
 	if len(value) > most {
@@ -347,8 +348,7 @@ func quote(value string) string {
 	return `"` + value + `"`
 }
 
-// loses reports whether a change takes something away: targets, or the record set from the object
-// that has it.
+// loses reports whether a change takes away targets, or the record set from its object.
 func loses(c dns.Change) bool {
 	if c.Old == nil || c.New == nil {
 		return c.Old != nil
@@ -357,8 +357,8 @@ func loses(c dns.Change) bool {
 	return !holdsAll(c.New.Targets, c.Old.Targets) || was != "" && was != c.New.Labels[dns.LabelResource]
 }
 
-// held returns why a change must wait until more is known, or "". A record is explained when
-// objects that were evaluated ask for all of it.
+// held returns why a change must wait until more is known, or "". explained is true if evaluated
+// objects ask for all that is under the name.
 func (p *Publisher) held(c dns.Change, explained bool) string {
 	if !loses(c) {
 		return ""
@@ -377,15 +377,16 @@ func (p *Publisher) held(c dns.Change, explained bool) string {
 		case strings.HasSuffix(resource, "/"+origin.Namespace+"/"+origin.Name), origin.Namespace == "" && strings.HasSuffix(resource, "/"+origin.Name):
 			return resource + " can't be evaluated"
 		case !explained && (resource == "" || c.New != nil || why.pending):
-			// The label names one object, and others may share the record. Those that wait for something are
-			// probably all right, so that also what the label gives to an object that is gone may be theirs.
-			return origin.Source + " " + origin.Namespace + "/" + origin.Name + " can't be evaluated, and may be what asks for it"
+			// The label names one object, but others may share the record set. An object that only
+			// waits for a reference is probably valid, so also the targets of a deleted object may be
+			// its.
+			return origin.Source + " " + origin.Namespace + "/" + origin.Name + " can't be evaluated, and may ask for it"
 		}
 	}
 	return ""
 }
 
-// holdsAll reports whether targets has all targets of some.
+// holdsAll reports whether targets contains all of some.
 func holdsAll(targets, some []string) bool {
 	for _, t := range some {
 		if !slices.ContainsFunc(targets, func(o string) bool { return strings.EqualFold(o, t) }) {

@@ -11,44 +11,42 @@ import (
 	"github.com/signpostd/signpost/dns/source"
 )
 
-// Explanation says what becomes of one object: what it gives, and what it doesn't and why.
+// Explanation says which records an object asks for, and which it lacks and why.
 type Explanation struct {
-	// Object is the object; its Kind has no group, and there is no UID and no version.
+	// Object is the object, without group, UID and version.
 	Object dns.Object
-	// Records are what the object asks for, as far as the publisher would write it.
+	// Records are the record sets that the object asks for, as the publisher would write them.
 	Records []*dns.RecordSet
-	// Skipped says why the object, or a part of it, asks for nothing, and Problems which parts
-	// can't be used. Dropped says what it asks for and settings don't let through.
+	// Skipped says why the object, or a part of it, asks for nothing. Problems are the parts that
+	// can't be used. Dropped is what the settings exclude.
 	Skipped  []source.Skip
 	Problems []dns.Problem
 	Dropped  []desired.Drop
-	// Wanted are names that the object asks for which the settings exclude, as it writes them.
+	// Wanted are the names that the settings exclude, as the object writes them.
 	Wanted []string
 	// Err says why the object can't be evaluated.
 	Err error
 }
 
-// Question is what [Publisher.Explain] is asked.
+// Question is the query of [Publisher.Explain].
 type Question struct {
-	// About says which objects it is about, by their source; nil stands for all.
+	// About selects objects by source and key; nil means all.
 	About func(source string, key source.Key) bool
-	// Lacking leaves out the objects that give all of their records.
+	// Lacking leaves out the objects that get all of their records.
 	Lacking bool
-	// Limit is how many explanations there may be; zero is for [DefaultExplanations].
+	// Limit limits the explanations; zero means [DefaultExplanations].
 	Limit int
 }
 
-// DefaultExplanations is how many objects [Publisher.Explain] explains unless it is asked for
-// fewer or more.
+// DefaultExplanations is the default of [Question].Limit.
 const DefaultExplanations = 1000
 
-// Explanations are the answer to a [Question].
+// Explanations are the result of a [Question].
 type Explanations struct {
-	// List has those that look like a mistake first: each object by source, namespace and name. At
-	// the end are objects that nothing names, and that the settings exclude: mostly they are meant
-	// to be like that.
+	// List is sorted by source, namespace and name, probable mistakes first. Objects that ask for no
+	// name, and those that the settings exclude, come last because that is mostly intended.
 	List []Explanation
-	// More is how many there are beside those in the list.
+	// More is the number of further explanations.
 	More int
 }
 
@@ -56,10 +54,10 @@ type Explanations struct {
 // things.
 const explainAtOnce = 256
 
-// Explain evaluates objects and says why they give no record, or not all. Nothing is kept of it.
-// It may be called from any goroutine, also while Run is running and after it has ended; the error
-// is that of ctx. Objects of a source that hasn't been read yet are left out, and those of a source
-// that is polled, which has none.
+// Explain evaluates objects and says why they lack some or all of their records. It keeps nothing.
+// It may be called from any goroutine, also while Run is running and after it has ended. The error
+// is that of ctx. Objects of a source that isn't read yet are left out, as are those of polled
+// sources, which have none.
 func (p *Publisher) Explain(ctx context.Context, q Question) (Explanations, error) {
 	limit := cmp.Or(max(q.Limit, 0), DefaultExplanations)
 	var likely, meant Explanations
@@ -106,7 +104,7 @@ func (e *Explanations) add(one Explanation, limit int) {
 	}
 }
 
-// inLoop has the loop call a function, or calls it itself if the loop has ended.
+// inLoop calls a function in the loop, or directly if the loop has ended.
 func (p *Publisher) inLoop(ctx context.Context, f func()) error {
 	done := make(chan struct{})
 	select {
@@ -122,7 +120,7 @@ func (p *Publisher) inLoop(ctx context.Context, f func()) error {
 	return ctx.Err()
 }
 
-// explain explains an object of a source; ok is false if it isn't known what it asks for.
+// explain explains an object of a source. ok is false if its wishes aren't known yet.
 func (p *Publisher) explain(i int, key source.Key) (e Explanation, ok bool) {
 	src := &p.Sources[i]
 	if !p.sources[i].read {
@@ -146,8 +144,8 @@ func (p *Publisher) explain(i int, key source.Key) (e Explanation, ok bool) {
 	return e, true
 }
 
-// withoutDefaults adds to why objects have no target that default targets are not for them: these are for
-// record sets without targets, and no record set is made of an object that has no address.
+// withoutDefaults adds the reason why default targets don't apply to an object without a target:
+// they replace the targets of record sets, and an object without an address makes none.
 func (p *Publisher) withoutDefaults(skipped []source.Skip) []source.Skip {
 	if !p.Desired.DefaultsTargets() {
 		return skipped
@@ -161,12 +159,12 @@ func (p *Publisher) withoutDefaults(skipped []source.Skip) []source.Skip {
 	return skipped
 }
 
-// lacks reports whether the object lacks something that it could give.
+// lacks reports whether the object lacks a record that it could have.
 func (e *Explanation) lacks() bool {
 	return len(e.Records) == 0 || len(e.Skipped) > 0 || len(e.Problems) > 0 || len(e.Dropped) > 0 || e.Err != nil
 }
 
-// meant reports whether the object is probably meant to be as it is.
+// meant reports whether the object probably asks for nothing on purpose.
 func (e *Explanation) meant() bool {
 	usual := func(s source.Skip) bool {
 		return s.Reason == source.SkipFiltered || s.Reason == source.SkipNoHostname && s.Subject == ""

@@ -9,41 +9,43 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// mostFollowed is how many names a [Follower] remembers. Of more it says only that there were some.
-const mostFollowed = 1000
+// maxFollowed limits the names that a [Follower] remembers. After more, the next Changes is a
+// reset.
+const maxFollowed = 1000
 
-// Follower collects the names that change, for somebody who looks at them. Make one with
-// [Publisher.Follow]. Next and Close are for one goroutine.
+// Follower collects the names that change, for one watcher. [Publisher.Follow] creates it. Next and
+// Close are for one goroutine.
 type Follower struct {
 	publisher *Publisher
 	wake      chan struct{}
 	closed    atomic.Bool
 	// The loop owns the fields below. names has the record sets that the zone had under each name
-	// when it changed first. reset is true when everything may have changed.
-	names map[place][]dns.Key
+	// before its first change. reset is true if everything may have changed.
+	names map[nameInZone][]dns.Key
 	reset bool
 }
 
-// place is a name in a zone; the zone is nil for a name that is in none.
-type place struct {
+// nameInZone is a name in a zone. The zone is nil for an unzoned name.
+type nameInZone struct {
 	zone *zone
 	name string
 }
 
-// Changes are what has changed since the last look.
+// Changes are the changes since the last call of [Follower.Next].
 type Changes struct {
-	// Rows are new or changed record sets, Gone those that may have been there and aren't now.
+	// Rows are new or changed record sets. Gone are record sets that may have been shown before and
+	// don't exist now.
 	Rows []Row
 	Gone []RowKey
 	// Names are the names that have changed, sorted.
 	Names []string
-	// Reset says that everything may have changed. Then nothing else is said.
+	// Reset says that everything may have changed. The other fields are then empty.
 	Reset bool
 }
 
 // Follow returns a follower of the names that change from now on.
 func (p *Publisher) Follow(ctx context.Context) (*Follower, error) {
-	f := &Follower{publisher: p, wake: make(chan struct{}, 1), names: map[place][]dns.Key{}}
+	f := &Follower{publisher: p, wake: make(chan struct{}, 1), names: map[nameInZone][]dns.Key{}}
 	err := p.visit(ctx, func() {
 		if p.followers == nil {
 			p.followers = map[*Follower]struct{}{}
@@ -56,20 +58,20 @@ func (p *Publisher) Follow(ctx context.Context) (*Follower, error) {
 	return f, nil
 }
 
-// Changed has a value when there may be something for Next.
+// Changed receives a value when Next may have something.
 func (f *Follower) Changed() <-chan struct{} { return f.wake }
 
 // Close ends following.
 func (f *Follower) Close() { f.closed.Store(true) }
 
-// Next returns what has changed since the last call. It doesn't wait.
+// Next returns the changes since the last call. It doesn't wait.
 func (f *Follower) Next(ctx context.Context) (Changes, error) {
 	var c Changes
-	var places []place
-	var had map[place][]dns.Key
+	var places []nameInZone
+	var had map[nameInZone][]dns.Key
 	err := f.publisher.visit(ctx, func() {
 		c.Reset = f.reset
-		had, f.names, f.reset = f.names, map[place][]dns.Key{}, false
+		had, f.names, f.reset = f.names, map[nameInZone][]dns.Key{}, false
 	})
 	if err != nil || c.Reset {
 		return c, err
@@ -92,16 +94,16 @@ func (f *Follower) Next(ctx context.Context) (Changes, error) {
 		return true
 	})
 	if err != nil {
-		return Changes{}, fmt.Errorf("look at what has changed: %w", err)
+		return Changes{}, fmt.Errorf("list the changes: %w", err)
 	}
 	slices.SortFunc(c.Rows, func(a, b Row) int { return compareRowKeys(a.RowKey, b.RowKey) })
 	slices.SortFunc(c.Gone, compareRowKeys)
 	return c, nil
 }
 
-// gone returns the record sets of a name that may have been shown and aren't there now: those that
-// the zone had, and of each type that objects can ask for.
-func (p *Publisher) gone(at place, had []dns.Key, now []Row) []RowKey {
+// gone returns the record sets of a name that may have been shown and don't exist now: those that
+// the zone had, and one of each type that objects can ask for.
+func (p *Publisher) gone(at nameInZone, had []dns.Key, now []Row) []RowKey {
 	for _, recordType := range p.Rules.Managed {
 		had = append(had, dns.Key{Name: at.name, Type: recordType})
 	}
@@ -122,15 +124,15 @@ func (p *Publisher) changedAt(z *zone, name string) {
 			delete(p.followers, f)
 			continue
 		}
-		f.note(place{z, name})
+		f.note(nameInZone{z, name})
 	}
 }
 
-func (f *Follower) note(at place) {
+func (f *Follower) note(at nameInZone) {
 	if _, known := f.names[at]; known || f.reset {
 		return
 	}
-	if len(f.names) == mostFollowed {
+	if len(f.names) == maxFollowed {
 		f.everything()
 		return
 	}
@@ -152,7 +154,7 @@ func (p *Publisher) unsettle() {
 }
 
 func (f *Follower) everything() {
-	f.names, f.reset = map[place][]dns.Key{}, true
+	f.names, f.reset = map[nameInZone][]dns.Key{}, true
 	f.rouse()
 }
 

@@ -2,11 +2,11 @@ package publisher
 
 import "github.com/signpostd/signpost/dns"
 
-// group is the changes under one name. A provider gets all of them in one call.
+// group is the changes under one name. One call of the provider gets all of them.
 type group struct {
 	name    string
 	changes []dns.Change
-	// orphans are deletions of markers that describe nothing.
+	// orphans are deletions of ownership records that describe no record set.
 	orphans []dns.Change
 }
 

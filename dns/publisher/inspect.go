@@ -17,27 +17,27 @@ import (
 type RowFilter struct {
 	// Zone is the canonical name of a zone.
 	Zone string
-	// States are those of the rows; none is for all.
+	// States are the selected states; empty means all.
 	States []RowState
-	// Search is a part of a name, a target or an object, in small letters.
+	// Search is a part of a name, target or object, in lower case.
 	Search string
-	// Object is one that asks for the rows, nil for any. Its kind, namespace and name count.
+	// Object selects the rows that it asks for, by kind, namespace and name; nil means all.
 	Object *dns.Object
 }
 
-// maxRows bounds an offset, so that arithmetic with it can't overflow.
+// maxRows limits an offset, so that arithmetic with it can't overflow.
 const maxRows = math.MaxInt32
 
-// RowPage is some of the rows that pass a filter, sorted by zone, name and type.
+// RowPage is a page of the rows that pass a filter, sorted by zone, name and type.
 type RowPage struct {
 	Rows []Row
-	// Total is how many rows pass the filter.
+	// Total is the number of rows that pass the filter.
 	Total int
 }
 
-// Rows returns the rows that pass a filter, from an offset on, and no more than limit. It looks at
-// the names little by little, so that the loop goes on meanwhile: names that change are shown as
-// they were or as they are. The error is [ErrNotLeading] if another process, or none, leads.
+// Rows returns at most limit rows that pass a filter, from offset on. It visits the names in steps,
+// so that the loop isn't blocked: names that change meanwhile are shown in either state. The error
+// is [ErrNotLeading] if this process doesn't lead.
 func (p *Publisher) Rows(ctx context.Context, f RowFilter, offset, limit int) (RowPage, error) {
 	w, err := p.newWalk(ctx)
 	if err != nil {
@@ -49,7 +49,7 @@ func (p *Publisher) Rows(ctx context.Context, f RowFilter, offset, limit int) (R
 	var found []match
 	for more := true; more; {
 		found = found[:0]
-		err := w.visit(ctx, func(at place) {
+		err := w.visit(ctx, func(at nameInZone) {
 			p.filterRows(at, f, func(h match) { page.Total++; found = append(found, h) })
 		})
 		if more = err == nil && !w.done; err != nil {
@@ -62,14 +62,14 @@ func (p *Publisher) Rows(ctx context.Context, f RowFilter, offset, limit int) (R
 		if len(chosen) == 0 {
 			return false
 		}
-		at := chosen[0].place
+		at := chosen[0].nameInZone
 		for _, r := range p.rowsAt(at) {
-			if len(chosen) > 0 && chosen[0].place == at && r.Key == chosen[0].key {
+			if len(chosen) > 0 && chosen[0].nameInZone == at && r.Key == chosen[0].key {
 				page.Rows, chosen = append(page.Rows, r), chosen[1:]
 			}
 		}
-		// What is gone by now is left out.
-		for len(chosen) > 0 && chosen[0].place == at {
+		// The row has been deleted meanwhile.
+		for len(chosen) > 0 && chosen[0].nameInZone == at {
 			chosen = chosen[1:]
 		}
 		return true
@@ -77,7 +77,7 @@ func (p *Publisher) Rows(ctx context.Context, f RowFilter, offset, limit int) (R
 	return page, err
 }
 
-// RowsOf returns the rows of the names that an object asks for, at most so many.
+// RowsOf returns at most so many rows of the given names.
 func (p *Publisher) RowsOf(ctx context.Context, names []string) ([]Row, error) {
 	var rows []Row
 	err := p.visitAll(ctx, func() (more bool) {
@@ -93,23 +93,23 @@ func (p *Publisher) RowsOf(ctx context.Context, names []string) ([]Row, error) {
 	return rows, err
 }
 
-// placesOf returns the zones that hold a canonical name, or no zone.
-func (p *Publisher) placesOf(name string) []place {
-	var places []place
+// placesOf returns a canonical name in each zone that holds it, or without a zone if none does.
+func (p *Publisher) placesOf(name string) []nameInZone {
+	var places []nameInZone
 	for _, z := range p.zones.holders(name) {
-		places = append(places, place{z, name})
+		places = append(places, nameInZone{z, name})
 	}
 	if len(places) == 0 {
-		return []place{{nil, name}}
+		return []nameInZone{{nil, name}}
 	}
 	return places
 }
 
-// walk goes through all names of a publisher that leads.
+// walk iterates over all names of a publisher that leads.
 type walk struct {
 	publisher *Publisher
 	term      *term
-	next      func() ([]place, bool)
+	next      func() ([]nameInZone, bool)
 	stop      func()
 	done      bool
 }
@@ -127,8 +127,8 @@ func (p *Publisher) newWalk(ctx context.Context) (*walk, error) {
 	return w, err
 }
 
-// visit calls look with some names. It sets done when these were the last ones.
-func (w *walk) visit(ctx context.Context, look func(place)) error {
+// visit calls look with some names. It sets done after the last ones.
+func (w *walk) visit(ctx context.Context, look func(nameInZone)) error {
 	lost := false
 	err := w.publisher.visit(ctx, func() {
 		if lost = w.publisher.term != w.term; lost {
@@ -150,10 +150,10 @@ func (w *walk) visit(ctx context.Context, look func(place)) error {
 	return err
 }
 
-// visitBatch is how many names are looked at before the time is.
+// visitBatch is how many names are visited between two checks of the time.
 const visitBatch = 64
 
-// unzonedNames returns the names that are in no zone: all of them before zones are known.
+// unzonedNames returns the names that are in no zone: all names, before zones are known.
 func (p *Publisher) unzonedNames() iter.Seq[string] {
 	if p.zones == nil {
 		return p.Desired.Names()
@@ -161,13 +161,12 @@ func (p *Publisher) unzonedNames() iter.Seq[string] {
 	return maps.Keys(p.zoneless.all)
 }
 
-// places returns all names about which there may be a row, some at a time. A name that a zone lacks
-// and should have has a state. A map may be changed
-// between two steps of the iteration over it: what comes then may be left out.
-func (p *Publisher) places() iter.Seq[[]place] {
-	return func(yield func([]place) bool) {
-		some := make([]place, 0, visitBatch)
-		add := func(at place) bool {
+// places returns all names that may have a row, in chunks. A name that a zone lacks has a state and
+// is included. A map may change between two steps of the iteration: new names may be left out.
+func (p *Publisher) places() iter.Seq[[]nameInZone] {
+	return func(yield func([]nameInZone) bool) {
+		some := make([]nameInZone, 0, visitBatch)
+		add := func(at nameInZone) bool {
 			if some = append(some, at); len(some) < visitBatch {
 				return true
 			}
@@ -177,18 +176,18 @@ func (p *Publisher) places() iter.Seq[[]place] {
 		}
 		for _, z := range p.zones.sorted() {
 			for name, n := range z.mirror.names {
-				if (n.plain > 0 || z.names.all[name] != nil) && !add(place{z, name}) {
+				if (n.plain > 0 || z.names.all[name] != nil) && !add(nameInZone{z, name}) {
 					return
 				}
 			}
 			for name := range z.names.all {
-				if z.mirror.names[name] == nil && !add(place{z, name}) {
+				if z.mirror.names[name] == nil && !add(nameInZone{z, name}) {
 					return
 				}
 			}
 		}
 		for name := range p.unzonedNames() {
-			if !add(place{nil, name}) {
+			if !add(nameInZone{nil, name}) {
 				return
 			}
 		}
@@ -198,13 +197,13 @@ func (p *Publisher) places() iter.Seq[[]place] {
 
 // match is a row that passes a filter.
 type match struct {
-	place
+	nameInZone
 	key   dns.Key
 	state RowState
 }
 
 // filterRows calls found with the rows of a name that pass a filter.
-func (p *Publisher) filterRows(at place, f RowFilter, found func(match)) {
+func (p *Publisher) filterRows(at nameInZone, f RowFilter, found func(match)) {
 	if f.Zone != "" && (at.zone == nil || dns.Canonical(at.zone.Name) != f.Zone) {
 		return
 	}
@@ -212,14 +211,14 @@ func (p *Publisher) filterRows(at place, f RowFilter, found func(match)) {
 		return
 	}
 	named := f.Search == "" || strings.Contains(at.name, f.Search)
-	if f.Object == nil && p.siftSettled(at, f, named, found) {
+	if f.Object == nil && p.filterSettledRows(at, f, named, found) {
 		return
 	}
-	p.siftRows(at, f, named, found)
+	p.filterNameRows(at, f, named, found)
 }
 
-// siftRows is sift for any name; named is whether the name passes the search.
-func (p *Publisher) siftRows(at place, f RowFilter, named bool, found func(match)) {
+// filterNameRows filters the rows of any name. named is true if the name itself matches the search.
+func (p *Publisher) filterNameRows(at nameInZone, f RowFilter, named bool, found func(match)) {
 	for _, r := range p.rowsAt(at) {
 		if f.admits(r.State) && (f.Object == nil || r.askedBy(*f.Object)) && (named || mentions(r.Wanted, r.Targets, r.Objects, f.Search)) {
 			found(match{at, r.Key, r.State})
@@ -227,9 +226,10 @@ func (p *Publisher) siftRows(at place, f RowFilter, named bool, found func(match
 	}
 }
 
-// siftSettled is siftRows for the most common names, about which there is nothing to say. It makes no
-// rows, because the rows of 100,000 names are 260 MB and take seconds. It reports false for other names.
-func (p *Publisher) siftSettled(at place, f RowFilter, named bool, found func(match)) bool {
+// filterSettledRows is the fast path of filterNameRows for settled names without a problem. It
+// builds no rows, because the rows of 100,000 names take 260 MB and seconds. It returns false for
+// other names.
+func (p *Publisher) filterSettledRows(at nameInZone, f RowFilter, named bool, found func(match)) bool {
 	if at.zone == nil || !at.zone.known || at.zone.names.all[at.name] != nil {
 		return false
 	}
@@ -249,15 +249,15 @@ func (p *Publisher) siftSettled(at place, f RowFilter, named bool, found func(ma
 		return true
 	}
 	for _, r := range n.raw {
-		if !p.isMarker(r) && (named || p.askedMentions(at.name, r, f.Search)) {
+		if !p.isOwnershipRecord(r) && (named || p.askedMentions(at.name, r, f.Search)) {
 			found(match{at, r.Key(), state})
 		}
 	}
 	return true
 }
 
-// askedMentions reports whether a text is a part of what the zone has under a key, of what objects ask for
-// there, or of these objects.
+// askedMentions reports whether text is a part of what the zone has under a key, of what is wanted
+// there, or of the objects.
 func (p *Publisher) askedMentions(name string, r *dns.RecordSet, text string) bool {
 	if mentions(nil, r.Targets, nil, text) {
 		return true
@@ -275,13 +275,13 @@ func sameKind(a, b *dns.RecordSet) bool {
 	return a.Type == b.Type && a.SetIdentifier == b.SetIdentifier
 }
 
-// settledAsAsked reports whether a settled name has what objects ask for, and nothing else.
-func (p *Publisher) settledAsAsked(at place, n *node) bool {
+// settledAsAsked reports whether a settled name has exactly the wanted record sets.
+func (p *Publisher) settledAsAsked(at nameInZone, n *node) bool {
 	if n.owned != n.plain || n.plain == 0 || p.Rules.Policy == plan.CreateOnly || !p.admits(at.zone, at.name) {
 		return false
 	}
 	for _, r := range n.raw {
-		if p.isMarker(r) {
+		if p.isOwnershipRecord(r) {
 			continue
 		}
 		wanted := false
@@ -318,27 +318,27 @@ func asksFor(objects []dns.Object, o dns.Object) bool {
 	})
 }
 
-// mentions reports whether a text is a part of a target or of an object.
+// mentions reports whether text is a part of a target or an object.
 func mentions(wanted, there []string, objects []dns.Object, text string) bool {
 	has := func(s string) bool { return strings.Contains(strings.ToLower(s), text) }
 	return slices.ContainsFunc(wanted, has) || slices.ContainsFunc(there, has) ||
 		slices.ContainsFunc(objects, func(o dns.Object) bool { return has(o.Kind + "/" + o.Namespace + "/" + o.Name) })
 }
 
-// selection has the first of some hits, in their order.
+// selection keeps the first matches in their order.
 type selection struct {
 	most int
 	hits []match
-	// last is the last of them as of the last time when they were sorted; nil before.
+	// last is the last match that was kept when they were sorted last; nil before.
 	last *match
 }
 
-// spare is how many more hits than needed a selection may have before it is sorted.
+// spare is how many extra matches a selection collects before it is sorted.
 const spare = 4096
 
 func (s *selection) add(found []match) {
 	for _, h := range found {
-		// Most names come after those that are there already.
+		// Most names sort behind those that are kept.
 		if s.last == nil || compareHits(h, *s.last) < 0 {
 			s.hits = append(s.hits, h)
 		}
@@ -353,7 +353,7 @@ func (s *selection) add(found []match) {
 }
 
 func compareHits(a, b match) int {
-	return compareRowKeys(rowKey(a.place, a.key), rowKey(b.place, b.key))
+	return compareRowKeys(rowKey(a.nameInZone, a.key), rowKey(b.nameInZone, b.key))
 }
 
 func (s *selection) trim() {
@@ -362,7 +362,7 @@ func (s *selection) trim() {
 	s.hits = s.hits[:min(len(s.hits), s.most)]
 }
 
-// from returns the hits from an offset on.
+// from returns the matches from an offset on.
 func (s *selection) from(offset int) []match {
 	s.trim()
 	return s.hits[min(offset, len(s.hits)):]

@@ -214,7 +214,7 @@ func TestFollow(t *testing.T) {
 		if c := next(); len(c.Rows) != 0 || !slices.ContainsFunc(c.Gone, func(k RowKey) bool { return k.Name == "a.shop.test" && k.Type == "A" && k.Zone == zoneName }) {
 			t.Errorf("after its end: %+v", c)
 		}
-		for i := range mostFollowed + 1 {
+		for i := range maxFollowed + 1 {
 			name := fmt.Sprintf("n%d", i)
 			w.objects.set(name, record(t, name, name+".shop.test", "A", "192.0.2.1"))
 		}

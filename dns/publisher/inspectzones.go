@@ -10,19 +10,19 @@ import (
 // ZoneRow is a zone of the provider.
 type ZoneRow struct {
 	dns.Zone
-	// Rows are how many rows are in each state.
+	// Rows is the number of rows in each state.
 	Rows map[RowState]int
-	// Read is when the zone was read last; zero if it never was.
+	// Read is when the zone was last read; zero means never.
 	Read time.Time
-	// Problem says why it can't be read or written, or why the zones can't be listed.
+	// Problem says why the zone can't be read or written, or why the zones can't be listed.
 	Problem string
-	// Held is the hash of what waits for approval.
+	// Held is the hash of the changes that wait for approval.
 	Held string
 }
 
-// ZoneRows returns the zones, by name, and in how many rows each state is that are in no zone. Its
-// error is as that of [Publisher.Rows].
-func (p *Publisher) ZoneRows(ctx context.Context) (zones []ZoneRow, homeless map[RowState]int, err error) {
+// ZoneRows returns the zones by name, and the number of unzoned rows in each state. The error is
+// that of [Publisher.Rows].
+func (p *Publisher) ZoneRows(ctx context.Context) (zones []ZoneRow, unzoned map[RowState]int, err error) {
 	w, err := p.newWalk(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -30,7 +30,7 @@ func (p *Publisher) ZoneRows(ctx context.Context) (zones []ZoneRow, homeless map
 	defer w.stop()
 	counts := map[*zone]map[RowState]int{}
 	for !w.done {
-		err := w.visit(ctx, func(at place) {
+		err := w.visit(ctx, func(at nameInZone) {
 			if counts[at.zone] == nil {
 				counts[at.zone] = map[RowState]int{}
 			}

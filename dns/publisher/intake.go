@@ -6,11 +6,11 @@ import (
 	"github.com/signpostd/signpost/dns/source"
 )
 
-// intake collects the objects that have to be evaluated, from any goroutine.
+// intake collects the objects to evaluate, from any goroutine.
 type intake struct {
 	mu    sync.Mutex
 	dirty map[int]map[source.Key]struct{} // by index of the source
-	// wake has room for one value: whoever receives it finds everything that came in before.
+	// wake has room for one value. Its receiver finds everything that was added before.
 	wake chan struct{}
 }
 
@@ -34,7 +34,7 @@ func (in *intake) add(src int, key source.Key) {
 	}
 }
 
-// take returns what came in since the last call.
+// take returns what was added since the last call.
 func (in *intake) take() map[int]map[source.Key]struct{} {
 	in.mu.Lock()
 	defer in.mu.Unlock()

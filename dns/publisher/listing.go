@@ -45,8 +45,8 @@ func (p *Publisher) listZones(now time.Time) {
 	})
 }
 
-// listedPart notes why the provider may have more zones than it has listed; nil if it hasn't. A name that
-// is in none of the listed zones may be in one of the others.
+// listedPart notes why the list of zones may be incomplete; nil if it isn't. A name in none of the
+// listed zones may be in an unlisted one.
 func (p *Publisher) listedPart(unlisted error) {
 	if unlisted != nil {
 		p.Metrics.registryErrors.Inc()
@@ -96,7 +96,7 @@ func (p *Publisher) listedZones(zones []dns.Zone, filter dns.Filter, err error) 
 	}
 }
 
-// settled reports whether all zones have what objects ask for, as far as anybody knows.
+// settled reports whether all zones are known to have all wanted record sets.
 func (p *Publisher) settled() bool {
 	for _, z := range p.zones.all() {
 		if !z.known || z.fresh || z.busy || z.reading.err != nil || z.names.count(dirty, asking, planned, applying) > 0 {
@@ -106,9 +106,9 @@ func (p *Publisher) settled() bool {
 	return p.looked
 }
 
-// setZones makes a list of zones the one in use. Zones that are listed again go on. Those that
-// hold other names than before, because a zone above or below came or went, are read again;
-// names move to the zones that hold them now.
+// setZones replaces the list of zones. Zones that are still listed keep their state, except those
+// that hold other names than before because a parent or child zone was added or removed: these are
+// read again. Names move to the zones that hold them now.
 func (p *Publisher) setZones(zones []dns.Zone, filter dns.Filter) {
 	before := p.zones
 	changed := map[string]bool{}
@@ -137,7 +137,7 @@ func (p *Publisher) setZones(zones []dns.Zone, filter dns.Filter) {
 		return
 	}
 	for _, z := range p.zones.idle() {
-		p.Log.Warn("A zone gets no records, because the registry can't tell its records from those of another zone with the same names: use --registry=txt, or choose one with a zone filter", "zone", z.Name, "id", z.ID)
+		p.Log.Warn("A zone gets no records, because the registry can't distinguish its records from those of another zone with the same names: use --registry=txt, or choose one with a zone filter", "zone", z.Name, "id", z.ID)
 	}
 	for _, z := range p.zones.all() {
 		if before.has(z) && related(dns.Canonical(z.Name), changed) {
@@ -153,7 +153,7 @@ func (p *Publisher) setZones(zones []dns.Zone, filter dns.Filter) {
 	p.zoneless.leave(func(name string) bool { return len(p.zones.holders(name)) > 0 })
 }
 
-// related reports whether a zone is above or below one of some zones, or has the name of one.
+// related reports whether a zone is a parent or child of one of zones, or has the same name.
 func related(apex string, zones map[string]bool) bool {
 	if _, above := dns.ClosestZone(zones, apex); above {
 		return true
@@ -188,7 +188,8 @@ func (p *Publisher) listRecords(z *zone) {
 	})
 }
 
-// read reads what an owner has outside of the zones, and a zone. It is called outside of the loop.
+// read reads a zone, and the registry if that is outside of the zones. It is called outside of the
+// loop.
 func (p *Publisher) read(ctx context.Context, z *zone) ([]*dns.RecordSet, error) {
 	if err := p.Owner.Load(ctx); err != nil {
 		return nil, err
@@ -196,15 +197,15 @@ func (p *Publisher) read(ctx context.Context, z *zone) ([]*dns.RecordSet, error)
 	return contained(p, func() ([]*dns.RecordSet, error) { return p.Provider.Records(ctx, z.Zone) })
 }
 
-// observe tells an owner outside of the zones what a zone has.
+// observe passes the listing of a zone to a registry outside of the zones.
 func (p *Publisher) observe(ctx context.Context, l owner.Listing) {
 	if o, ok := p.Owner.(owner.Observer); ok && !p.DryRun && p.MayWrite() == nil {
 		o.Listed(ctx, l)
 	}
 }
 
-// listedRecords is called in the loop with what a listing says that began after a number of
-// doubts about the zone.
+// listedRecords is called in the loop with the result of a listing. doubts is the zone's count when
+// the listing began.
 func (p *Publisher) listedRecords(z *zone, found difference, doubts int, err error) {
 	z.busy = false
 	p.Metrics.lastReconcile.SetToCurrentTime()
@@ -220,7 +221,7 @@ func (p *Publisher) listedRecords(z *zone, found difference, doubts int, err err
 	p.throttles = 0
 	p.untroubled(&z.reading, "read zone "+z.Name)
 	if !p.zones.has(z) || doubts != z.doubts {
-		// It is read again.
+		// The zone is read again.
 		return
 	}
 	vanished := p.vanished(z, found)
@@ -241,7 +242,7 @@ func (p *Publisher) listedRecords(z *zone, found difference, doubts int, err err
 	z.names.listed()
 }
 
-// vanished returns the record sets of ours, by name, that a listing doesn't show any more.
+// vanished returns our record sets, by name, that a listing doesn't show any more.
 func (p *Publisher) vanished(z *zone, found difference) map[string][]*dns.RecordSet {
 	gone := map[string][]*dns.RecordSet{}
 	for name, now := range found.names {
@@ -257,7 +258,7 @@ func (p *Publisher) vanished(z *zone, found difference) map[string][]*dns.Record
 	return gone
 }
 
-// measure sets the metrics of a zone, unless it is gone.
+// measure sets the metrics of a zone that still exists.
 func (p *Publisher) measure(z *zone) {
 	if p.zones.has(z) {
 		p.Metrics.zone(z)
@@ -270,8 +271,8 @@ func (p *Publisher) measure(z *zone) {
 	p.Metrics.names(taken, tooMany)
 }
 
-// untilNext returns how long a listing of a zone is good. Where zones have to wait for each
-// other, their next listings are spread over that time.
+// untilNext returns how long a listing of a zone is used. If zones have to wait for each other,
+// their next listings are spread over that time.
 func (p *Publisher) untilNext(first bool) time.Duration {
 	switch {
 	case len(p.zones.all()) <= p.atATime:
@@ -283,9 +284,9 @@ func (p *Publisher) untilNext(first bool) time.Duration {
 	}
 }
 
-// refresh is called after the records under some names have changed; before has what was
-// there. It works out again how many of the records of these names are ours, and of the names
-// that markers there describe, and has all of them planned.
+// refresh is called after the records of some names have changed; before has the earlier ones. It
+// computes the ownership of these names, and of the names that ownership records among them
+// describe, and plans all of them.
 func (p *Publisher) refresh(z *zone, before map[string][]*dns.RecordSet) {
 	type place struct {
 		z    *zone
@@ -300,7 +301,7 @@ func (p *Publisher) refresh(z *zone, before map[string][]*dns.RecordSet) {
 		for described, m := range p.described(gone, come) {
 			for _, holder := range p.zones.holders(described) {
 				if p.zones.owningZone(holder, name) == z {
-					holder.mirror.mark(described, m.gone, m.come)
+					holder.mirror.setOwnership(described, m.gone, m.come)
 					affected[place{holder, described}] = struct{}{}
 				}
 			}
@@ -333,22 +334,23 @@ func (p *Publisher) refresh(z *zone, before map[string][]*dns.RecordSet) {
 	}
 }
 
-// concerns reports whether there may be anything to do about a name that has changed in a zone.
-// Of a zone with records of others, most are never looked at again.
+// concerns reports whether a changed name of a zone needs a plan. In a zone with many records of
+// other owners, most names never do.
 func (p *Publisher) concerns(z *zone, name string) bool {
 	if !p.zones.holds(z, name) {
 		return false
 	}
 	n := z.mirror.node(name)
-	return n.owned > 0 || len(n.markers) > 0 || z.names.all[name] != nil || len(p.Desired.Asks(name)) > 0
+	return n.owned > 0 || len(n.ownership) > 0 || z.names.all[name] != nil || len(p.Desired.Asks(name)) > 0
 }
 
-// current returns what a zone has under a name, without markers, with what the owner says.
+// current returns the record sets of a zone under a name, without ownership records, with the
+// labels of the registry.
 func (p *Publisher) current(z *zone, name string) []plan.Current {
 	raw := z.mirror.lookup(name)
 	current := make([]plan.Current, 0, len(raw))
 	for _, r := range raw {
-		if p.isMarker(r) {
+		if p.isOwnershipRecord(r) {
 			continue
 		}
 		labels, heal := p.Owner.Labels(p.zones.lookup(z), r)
@@ -357,19 +359,19 @@ func (p *Publisher) current(z *zone, name string) []plan.Current {
 	return current
 }
 
-// plain returns how many of the record sets under a name are no markers.
+// plain returns the number of record sets under a name without ownership records.
 func (p *Publisher) plain(z *zone, name string) int32 {
 	plain := int32(0)
 	for _, r := range z.mirror.lookup(name) {
-		if !p.isMarker(r) {
+		if !p.isOwnershipRecord(r) {
 			plain++
 		}
 	}
 	return plain
 }
 
-// owned returns how many of the record sets under a name are ours, and which namespace has them. What is listed below a
-// zone that the provider has, too, isn't.
+// owned returns how many record sets under a name are ours, and which namespace has them. A record
+// set that the listing of a parent zone shows in a child zone isn't ours.
 func (p *Publisher) owned(z *zone, name string) (owned int32, holder tenantID) {
 	if !p.zones.holds(z, name) {
 		return 0, nobody
@@ -386,7 +388,7 @@ func (p *Publisher) owned(z *zone, name string) (owned int32, holder tenantID) {
 // tally adds record sets to the counters of a zone, or subtracts them.
 func (p *Publisher) tally(z *zone, sets []*dns.RecordSet, sign int) {
 	for _, r := range sets {
-		if !p.isMarker(r) {
+		if !p.isOwnershipRecord(r) {
 			z.mirror.records[r.Type] += sign
 		}
 	}
@@ -400,7 +402,7 @@ func (p *Publisher) knownAnew() []string {
 	return nil
 }
 
-// relabel works out again who owns the records under some names.
+// relabel computes the ownership of some names again.
 func (p *Publisher) relabel(names []string) {
 	for _, name := range names {
 		for _, z := range p.zones.holders(name) {
@@ -409,12 +411,12 @@ func (p *Publisher) relabel(names []string) {
 	}
 }
 
-// markers are the markers of a name that were removed and added.
-type markers struct{ gone, come []*dns.RecordSet }
+// ownershipChange are the ownership records of a name that were removed and added.
+type ownershipChange struct{ gone, come []*dns.RecordSet }
 
-// described returns the names that markers among record sets describe, with these markers.
-func (p *Publisher) described(gone, come []*dns.RecordSet) map[string]markers {
-	found := map[string]markers{}
+// described returns the names that the given ownership records describe, with these records.
+func (p *Publisher) described(gone, come []*dns.RecordSet) map[string]ownershipChange {
+	found := map[string]ownershipChange{}
 	for _, r := range gone {
 		names, _ := p.Owner.Mark(r)
 		for _, name := range names {

@@ -8,21 +8,20 @@ import (
 	"github.com/signpostd/signpost/kube"
 )
 
-// Nothing is planned before every source has been evaluated, so that it doesn't depend on the
-// order in which lists are answered who gets a new name that several objects ask for. What
-// can't be read isn't waited for: these are the times after which the others go on, counted
-// from when something was read first. Losses wait longer, until the source is read.
+// Nothing is planned before every source was evaluated, so that the order of listings doesn't
+// decide which object gets a new name. Sources that can't be read are skipped after these times,
+// counted from the first successful read of any. Deletions wait longer, until the source is read.
 const (
 	// retryPatience is for a table whose last attempt failed.
 	retryPatience = 5 * time.Second
-	// silencePatience is for a table of which nothing comes, and wholePatience for any.
+	// silencePatience is for a table without any response, and wholePatience for any table.
 	silencePatience = 15 * time.Second
 	wholePatience   = 2 * time.Minute
 )
 
-// openSources opens the sources whose objects can be evaluated now: those whose tables are all
-// filled, also the awaited ones, and those that aren't waited for any longer. It reports whether
-// there are any.
+// openSources opens the sources whose objects can be evaluated now: those with all tables filled,
+// also the awaited ones, and those that are not awaited any longer. It reports whether it opened
+// any.
 func (p *Publisher) openSources(now time.Time) bool {
 	if p.looked {
 		return false
@@ -40,7 +39,7 @@ func (p *Publisher) openSources(now time.Time) bool {
 	return opened
 }
 
-// givesUp reports whether a source that has not been read isn't waited for any longer.
+// givesUp reports whether an unread source isn't awaited any longer.
 func (p *Publisher) givesUp(i int, now time.Time) bool {
 	src, s := p.Sources[i].Source, &p.sources[i]
 	if p.once != nil && channel.IsClosed(p.once.settled) {
@@ -65,7 +64,7 @@ func (p *Publisher) contacted() bool {
 	return false
 }
 
-// hopeless reports whether a table that isn't filled isn't waited for any longer.
+// hopeless reports whether an unfilled table isn't awaited any longer.
 func (p *Publisher) hopeless(t kube.AnyTable, now time.Time) bool {
 	status := t.Status()
 	state, reason, contact := status.State, status.Reason, status.LastContact

@@ -13,8 +13,8 @@ import (
 	"github.com/signpostd/signpost/dns/tenancy"
 )
 
-// Metrics are the metrics of one publisher: those of ExternalDNS under their names
-// (spec/dns.md §10), and others that begin with signpost_dns.
+// Metrics are the metrics of one publisher: those of ExternalDNS under their names (spec/dns.md
+// §10), and others with the prefix signpost_dns.
 type Metrics struct {
 	lastReconcile, lastSync prometheus.Gauge
 	consecutiveErrors       prometheus.Gauge
@@ -43,14 +43,14 @@ type Metrics struct {
 	panics         *prometheus.CounterVec
 	refused        *prometheus.GaugeVec
 
-	// registry has the number of record sets of each zone by type; mismatched has what was
-	// counted for each name of a zone.
+	// registry has the number of record sets of each zone by type. mismatched has the counts of each
+	// name of a zone.
 	registry   map[zoneKey]map[string]int
 	failures   map[zoneKey]int
 	mismatched map[zoneKey]map[string][]prometheus.Labels
 }
 
-// NewMetrics returns metrics and registers them. The registerer may be nil.
+// NewMetrics creates metrics and registers them. The registerer may be nil.
 func NewMetrics(r prometheus.Registerer) *Metrics {
 	if r == nil {
 		r = prometheus.NewRegistry()
@@ -91,7 +91,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 	}
 }
 
-// builder makes metrics and registers them.
+// builder creates and registers metrics.
 type builder struct{ r prometheus.Registerer }
 
 func (b builder) gauge(name, help string) prometheus.Gauge {
@@ -124,7 +124,7 @@ func (b builder) histograms(name, help string, labels ...string) *prometheus.His
 	return m
 }
 
-// sourceRead sets whether a source can be read: err is nil, or why it can't.
+// sourceRead sets whether a source can be read. err says why not, or is nil.
 func (m *Metrics) sourceRead(name string, err error) {
 	m.sourceFailed.WithLabelValues(name).Set(number(err != nil))
 }
@@ -136,7 +136,7 @@ func number(b bool) float64 {
 	return 0
 }
 
-// desired sets the metrics of what objects ask for.
+// desired sets the metrics of the wanted record sets.
 func (m *Metrics) desired(s *desired.Set) {
 	stats := s.Stats()
 	total := 0
@@ -169,13 +169,14 @@ func (m *Metrics) zone(z *zone) {
 	m.count(z)
 }
 
-// names sets how many names are refused because another namespace has them, and because their namespace has too many.
+// names sets how many names are refused because another namespace has them, and because their
+// namespace has too many.
 func (m *Metrics) names(taken, tooMany int) {
 	m.refused.WithLabelValues(string(tenancy.Taken)).Set(float64(taken))
 	m.refused.WithLabelValues(string(tenancy.TooMany)).Set(float64(tooMany))
 }
 
-// forget ends the metrics of a zone that is gone.
+// forget deletes the metrics of a removed zone.
 func (m *Metrics) forget(z *zone) {
 	for _, of := range []*prometheus.GaugeVec{m.dirty, m.waiting, m.repeating, m.zoneFailed, m.held, m.others} {
 		of.DeleteLabelValues(z.Name, z.ID)
@@ -191,7 +192,7 @@ func (m *Metrics) forget(z *zone) {
 	}
 }
 
-// end ends the metrics of zones: another process writes them now, or none.
+// end deletes the metrics of zones, because this process doesn't write them any more.
 func (m *Metrics) end(zones map[zoneKey]*zone) {
 	for _, z := range zones {
 		m.forget(z)
@@ -215,7 +216,7 @@ func (m *Metrics) zoneList(l *zoneList) {
 	m.fail(zoneKey{}, l.failures)
 }
 
-// fail sets the number of failures in a row, of one zone or of listing the zones.
+// fail sets the number of failures in a row, of a zone or of listing the zones.
 func (m *Metrics) fail(k zoneKey, failures int) {
 	m.failures[k] = failures
 	sum := 0
@@ -225,7 +226,7 @@ func (m *Metrics) fail(k zoneKey, failures int) {
 	m.consecutiveErrors.Set(float64(sum))
 }
 
-// count sets the numbers of record sets in the zones.
+// count sets the numbers of record sets of a zone.
 func (m *Metrics) count(z *zone) {
 	m.registry[keyOf(z.Zone)] = maps.Clone(z.mirror.records)
 	m.sum()
@@ -246,7 +247,7 @@ func (m *Metrics) sum() {
 	m.registryTotal.Set(float64(total))
 }
 
-// conflicts counts the record sets of other owners that are in our way at a name of a zone.
+// conflicts counts the record sets of other owners that block a name of a zone.
 func (m *Metrics) conflicts(z *zone, name string, found []plan.Conflict, owner string) {
 	k := keyOf(z.Zone)
 	for _, labels := range m.mismatched[k][name] {

@@ -9,43 +9,43 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// mirror is our copy of a zone. Only the loop changes it; any goroutine may look up names and
+// mirror is our copy of a zone. Only the loop changes it. Any goroutine may look up names and
 // compare.
 type mirror struct {
 	mu sync.RWMutex
-	// names has what is under each canonical name.
+	// names has the record sets of each canonical name.
 	names map[string]*node
-	// listed is the first of the last listing. If the next one is the same slice, nothing
-	// needs to be compared. A provider that keeps its listing keeps it alive, not the mirror.
+	// listed is the first record set of the last listing. If the next listing is the same slice,
+	// nothing needs to be compared. The pointer is weak, so that the mirror doesn't keep a listing
+	// alive.
 	listed weak.Pointer[*dns.RecordSet]
-	// written are the names that were written while the zone was being listed: the listing may
-	// be older. It is nil while the zone isn't being listed.
+	// written are the names that were written while the zone is being listed: the listing may be
+	// older. It is nil at other times.
 	written map[string]struct{}
-	// records counts the record sets that aren't markers by type; owned counts those of them
-	// that are ours.
+	// records counts the record sets by type, without ownership records. owned counts ours among them.
 	records map[string]int
 	owned   int
-	// heldBy counts the names that each namespace has.
+	// heldBy counts the names of each namespace.
 	heldBy map[tenantID]int
-	// others counts those that have our owner ID and were written by another instance.
+	// others counts the record sets with our owner ID that another instance wrote.
 	others int
-	// changed is called with each name before what is under it changes.
+	// changed is called with each name before its records change.
 	changed func(name string)
 }
 
-// node is what is under one name. Nodes in the map are never changed, only replaced.
+// node is the state of one name. A node in the map is never changed, only replaced.
 type node struct {
-	// raw is what the provider lists.
+	// raw is the listing of the provider.
 	raw []*dns.RecordSet
-	// markers are the markers that describe this name, wherever they are.
-	markers []*dns.RecordSet
-	// plain is how many of the record sets are no markers, owned how many of these are ours, and
-	// others how many have our owner ID and another instance.
+	// ownership are the ownership records that describe this name, whatever their own names are.
+	ownership []*dns.RecordSet
+	// plain counts the record sets without ownership records, owned those of them that are ours, and
+	// others those with our owner ID and another instance.
 	plain, owned, others int32
-	// holder is the namespace of the object that the labels of these name, or nobody.
+	// holder is the namespace of the object in the labels of these record sets, or nobody.
 	holder tenantID
-	// explained is true when all that is there is asked for by objects that were evaluated. What
-	// somebody else put there, or this process before its last start, may be of others.
+	// explained is true if evaluated objects ask for all that is under the name. Targets from before
+	// this process or from another writer may belong to other objects.
 	explained bool
 }
 
@@ -53,10 +53,10 @@ func newMirror() *mirror {
 	return &mirror{names: map[string]*node{}, records: map[string]int{}, heldBy: map[tenantID]int{}, changed: unnoticed}
 }
 
-// unnoticed is for changes that nobody has to be told of.
+// unnoticed ignores changes.
 func unnoticed(string) {}
 
-// lookup returns what the provider lists under a canonical name.
+// lookup returns the listed record sets under a canonical name.
 func (m *mirror) lookup(name string) []*dns.RecordSet {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -66,7 +66,7 @@ func (m *mirror) lookup(name string) []*dns.RecordSet {
 	return nil
 }
 
-// node returns the node of a name. It is empty if there is nothing.
+// node returns the node of a name, or an empty one.
 func (m *mirror) node(name string) node {
 	if n := m.names[name]; n != nil {
 		return *n
@@ -74,14 +74,14 @@ func (m *mirror) node(name string) node {
 	return node{}
 }
 
-// difference is what a listing says about the names at which it isn't as the mirror was.
+// difference is what a listing shows for the names at which it differs from the mirror.
 type difference struct {
 	names map[string][]*dns.RecordSet
 	first weak.Pointer[*dns.RecordSet]
 }
 
-// compare compares the mirror with a listing. It takes long for a large one, so a job calls it,
-// and not the loop.
+// compare compares the mirror with a listing. It is slow for a large listing, so it is called in a
+// job, not in the loop.
 func (m *mirror) compare(sets []*dns.RecordSet) difference {
 	d := difference{names: map[string][]*dns.RecordSet{}}
 	if len(sets) > 0 {
@@ -113,8 +113,8 @@ func (m *mirror) compare(sets []*dns.RecordSet) difference {
 	return d
 }
 
-// withListed adds a record set to those that were listed under its name. Of several with one key the last
-// one counts (spec/dns.md §3.2), as it does for [provider.Unchanged].
+// withListed adds a record set to those listed under its name. If a key is listed twice, the last
+// one counts (spec/dns.md §3.2), as in [provider.Unchanged].
 func withListed(list []*dns.RecordSet, r *dns.RecordSet) []*dns.RecordSet {
 	for i, other := range list {
 		if other.Type == r.Type && other.SetIdentifier == r.SetIdentifier {
@@ -125,7 +125,7 @@ func withListed(list []*dns.RecordSet, r *dns.RecordSet) []*dns.RecordSet {
 	return append(list, r)
 }
 
-// unlabelled returns a listed record set without the labels that only an owner may give it.
+// unlabelled returns a listed record set without the labels that only a registry may set.
 func unlabelled(r *dns.RecordSet) *dns.RecordSet {
 	stored := dns.StoredLabels(r.Labels)
 	if len(stored) == len(r.Labels) {
@@ -139,8 +139,8 @@ func unlabelled(r *dns.RecordSet) *dns.RecordSet {
 // begin is called before the zone is listed.
 func (m *mirror) begin() { m.written = map[string]struct{}{} }
 
-// relist makes the mirror have what a listing says, except what was written since. It returns
-// the names at which something has changed, with what was there.
+// relist applies a listing to the mirror, except for names that were written since it began. It
+// returns the changed names with their former record sets.
 func (m *mirror) relist(d difference) map[string][]*dns.RecordSet {
 	before := make(map[string][]*dns.RecordSet, len(d.names))
 	for name, raw := range d.names {
@@ -160,7 +160,7 @@ func (m *mirror) relist(d difference) map[string][]*dns.RecordSet {
 	return before
 }
 
-// explain notes that all that is under a name is asked for by objects that were evaluated.
+// explain notes that evaluated objects ask for all that is under a name.
 func (m *mirror) explain(name string) {
 	if n, known := m.names[name]; known && !n.explained {
 		fresh := *n
@@ -169,18 +169,18 @@ func (m *mirror) explain(name string) {
 	}
 }
 
-// write makes an applied change in the mirror, and returns what was under the name before.
+// write applies a change to the mirror, and returns the former record sets of the name.
 func (m *mirror) write(c dns.Change) (name string, before []*dns.RecordSet) {
 	key := c.RecordSet().Key()
 	before = m.node(key.Name).raw
 	raw := slices.DeleteFunc(slices.Clone(before), func(r *dns.RecordSet) bool { return r.Key() == key })
 	if c.New != nil {
-		// The zone keeps no labels but one; the owner works them out from what it has.
+		// The zone keeps one label only. The registry computes the others from its records.
 		listed := *c.New
 		listed.Labels, listed.Objects = dns.StoredLabels(c.New.Labels), nil
 		raw = append(raw, &listed)
 	}
-	// The mirror doesn't have what was listed any more.
+	// The mirror differs from the last listing now.
 	m.mu.Lock()
 	m.listed = weak.Pointer[*dns.RecordSet]{}
 	m.mu.Unlock()
@@ -188,7 +188,7 @@ func (m *mirror) write(c dns.Change) (name string, before []*dns.RecordSet) {
 		m.written[key.Name] = struct{}{}
 	}
 	m.setRaw(key.Name, raw)
-	// What is planned leaves nothing that objects don't ask for.
+	// A planned name has only what objects ask for.
 	m.explain(key.Name)
 	return key.Name, before
 }
@@ -203,7 +203,7 @@ func (m *mirror) set(name string, n node) {
 	m.changed(name)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if len(n.raw) == 0 && len(n.markers) == 0 && n.owned == 0 && n.others == 0 {
+	if len(n.raw) == 0 && len(n.ownership) == 0 && n.owned == 0 && n.others == 0 {
 		delete(m.names, name)
 		return
 	}
@@ -219,21 +219,20 @@ func (m *mirror) clear() {
 	m.listed = weak.Pointer[*dns.RecordSet]{}
 }
 
-// mark replaces markers of a name that they describe.
-func (m *mirror) mark(describes string, gone, come []*dns.RecordSet) {
+// setOwnership replaces ownership records that describe a name.
+func (m *mirror) setOwnership(describes string, gone, come []*dns.RecordSet) {
 	n := m.node(describes)
-	markers := make([]*dns.RecordSet, 0, len(n.markers)+len(come))
-	for _, r := range n.markers {
+	markers := make([]*dns.RecordSet, 0, len(n.ownership)+len(come))
+	for _, r := range n.ownership {
 		if !slices.Contains(gone, r) && !slices.Contains(come, r) {
 			markers = append(markers, r)
 		}
 	}
-	n.markers = append(markers, come...)
+	n.ownership = append(markers, come...)
 	m.set(describes, n)
 }
 
-// own notes how many record sets of a name are no markers, how many of these are ours, how many of another
-// instance with our owner ID, and which namespace has them.
+// own sets the counts and the holder of a node; see there.
 func (m *mirror) own(name string, plain, owned, others int32, holder tenantID) {
 	n := m.node(name)
 	if n.holder != holder {
@@ -248,7 +247,7 @@ func (m *mirror) own(name string, plain, owned, others int32, holder tenantID) {
 	}
 }
 
-// count adds to how many names a namespace has.
+// count adds to the number of names of a namespace.
 func (m *mirror) count(namespace tenantID, names int) {
 	if namespace == nobody {
 		return
@@ -258,7 +257,7 @@ func (m *mirror) count(namespace tenantID, names int) {
 	}
 }
 
-// withLabels returns r with the labels of its owner in addition to its own.
+// withLabels returns r with additional labels from the registry.
 func withLabels(r *dns.RecordSet, labels map[string]string) *dns.RecordSet {
 	if len(labels) == 0 {
 		return r
@@ -292,8 +291,8 @@ func sameSet(a, b *dns.RecordSet) bool {
 		maps.Equal(a.Labels, b.Labels) && dns.SameProperties(a.Properties, b.Properties)
 }
 
-// sameTexts compares two lists without regard to order, but letter by letter: to delete a
-// text, an owner needs its exact form.
+// sameTexts compares two lists in any order, but case-sensitively: to delete a text, the registry
+// needs its exact form.
 func sameTexts(a, b []string) bool {
 	if slices.Equal(a, b) {
 		return true

@@ -8,9 +8,8 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// Missing returns objects that would ask for a name if something were not in the way, at most so
-// many: a skip of each is about the name, or the settings exclude the object. It looks at all objects,
-// little by little.
+// Missing returns at most so many objects that would ask for a name if nothing prevented it: they
+// have a skip about the name, or the settings exclude them. It visits all objects in steps.
 func (p *Publisher) Missing(ctx context.Context, name string, most int) ([]Explanation, error) {
 	var found []Explanation
 	for i, src := range p.Sources {
@@ -47,7 +46,7 @@ func (e *Explanation) skips(name string) bool {
 	return false
 }
 
-// Wants reports whether the settings exclude an object that asks for a canonical name.
+// Wants reports whether the object asks for a canonical name that the settings exclude.
 func (e *Explanation) Wants(name string) bool {
 	return slices.ContainsFunc(e.Wanted, func(wanted string) bool { return dns.Canonical(wanted) == name })
 }

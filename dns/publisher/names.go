@@ -10,9 +10,9 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// phase is where a name is on its way into its zone. Each event moves a name as the table says;
-// where it says nothing, the event can't come. "Again" is for names that objects have asked
-// for differently meanwhile.
+// phase is the step of a name on its way into its zone. The table shows the next phase for each
+// event. An empty cell means that the event can't happen. "Again" is the flag for names whose
+// wanted record sets have changed meanwhile.
 //
 //	event        settled  dirty    asking   planned  held     waiting  applying
 //	touch        dirty    dirty    again    dirty    dirty    dirty    again
@@ -30,54 +30,59 @@ import (
 //	due                                                       dirty
 //	drop                  settled
 //
-// Touch is for another wish of objects, outdate for one about which the provider has to be
-// asked, differ for a difference in the zone. A dirty name that has an answer is planned with
-// it; if it is touched all the time, no answer is ever up to date. Repeat is for a plan that was
-// tried three times without an effect ([names].repeats): whatever moves a name, the same plan isn't tried again before its time.
+// Some events:
+//
+//   - touch: objects ask for something else.
+//   - outdate: like touch, and the provider must be asked how it stores that. A dirty name that has
+//     a response is planned with it, because a name that is touched all the time would never have a
+//     current one.
+//   - differ: the zone has changed.
+//   - repeat: a plan was tried three times without effect ([names].repeats). Whatever moves the
+//     name, the same plan isn't tried again before its time.
 type phase int
 
 const (
-	// settled: there is nothing to do. Names about which there is nothing to say either are
-	// forgotten.
+	// settled: nothing to do. A settled name without anything to report is forgotten.
 	settled phase = iota
-	// dirty: it has to be planned; first the provider is asked about it, if it adjusts.
+	// dirty: to be planned. If the provider is an Adjuster, it is asked first.
 	dirty
-	// asking: the provider is being asked what it stores.
+	// asking: the provider is being asked how it stores the record sets.
 	asking
-	// planned: its changes wait for their turn.
+	// planned: the changes wait for their turn.
 	planned
-	// held: its changes wait for an event: a source that is read, a name that is touched, an
-	// approval, or room in the budget.
+	// held: the changes wait for an event: a source was read, the name was touched, an approval, or
+	// free budget.
 	held
-	// waiting: a change failed, or a loss isn't due yet, and is tried at a certain time.
+	// waiting: a change failed or a deletion is delayed, and is tried at a certain time.
 	waiting
-	// applying: its changes are being made.
+	// applying: the changes are being made.
 	applying
 	phases
 )
 
-// String returns the word for a phase that people are shown.
+// String returns the phase as it is shown to users.
 func (p phase) String() string {
 	return [...]string{"settled", "dirty", "asking", "planned", "held", "waiting", "applying"}[p]
 }
 
-// names has the states of the names of a zone that have one. Its methods are the events; they
-// call no provider and know no zone. It isn't safe for concurrent use.
+// names has the states of the names of a zone, except quiet ones. Its methods are the events. They
+// don't call the provider and don't know the zone. It isn't safe for concurrent use.
 type names struct {
 	all map[string]*nameState
 	in  [phases]index
-	// note is called with the changes of a name when they are planned, with none when there are
-	// none any more. failing is how many names have failed and not been mended since.
+	// note is called with the planned changes of a name, or with none when they end. failing is the
+	// number of names that have failed and not recovered since.
 	note    func(name string, changes []dns.Change)
 	failing int
-	// trials has the plans that were tried since listings have shown their names, and repeated is how many
-	// of them were tried too often.
+	// trials are the plans that were tried since a listing last showed their names. repeated is how
+	// many of them were tried too often.
 	trials   map[string]trial
 	repeated int
-	// turns gives tickets, serials counts them.
+	// turns issues tickets. serials counts them.
 	turns   *turns
 	serials uint64
-	// namespaceOf returns whose turn a name uses. adds reports whether the zone has nothing of ours under a name.
+	// namespaceOf returns the namespace whose turn a name uses. adds reports whether we have no record
+	// set under a name.
 	namespaceOf func(name string) string
 	adds        func(name string) bool
 	// changed is called with each name whose phase or reason changes.
@@ -105,7 +110,7 @@ func (s *names) move(n *nameState, to phase) {
 	s.recount(n)
 	switch {
 	case to == dirty:
-		// Other dirty names need no turn: all of them are planned at once.
+		// Other dirty names need no turn, because all of them are planned at once.
 		if n.adds = s.adds(n.name); n.adds {
 			s.queue(n)
 		}
@@ -120,7 +125,7 @@ func (s *names) move(n *nameState, to phase) {
 	heap.Push(&s.in[to], n)
 }
 
-// recount counts a name that has failed.
+// recount updates failing for a name.
 func (s *names) recount(n *nameState) {
 	switch failing := n.failures > 0; {
 	case failing && !n.counted:
@@ -131,7 +136,7 @@ func (s *names) recount(n *nameState) {
 	n.counted = n.failures > 0
 }
 
-// state returns the state of a name, and makes it if there is none.
+// state returns the state of a name, and creates it if necessary.
 func (s *names) state(name string) *nameState {
 	n := s.all[name]
 	if n == nil {
@@ -141,7 +146,7 @@ func (s *names) state(name string) *nameState {
 	return n
 }
 
-// count returns how many names are in some phases.
+// count returns how many names are in the given phases.
 func (s *names) count(in ...phase) int {
 	sum := 0
 	for _, p := range in {
@@ -150,7 +155,7 @@ func (s *names) count(in ...phase) int {
 	return sum
 }
 
-// sorted returns the names that are in a phase, by name.
+// sorted returns the names in a phase, by name.
 func (s *names) sorted(in phase) []*nameState {
 	list := slices.Clone(s.in[in].names)
 	slices.SortFunc(list, func(a, b *nameState) int { return strings.Compare(a.name, b.name) })
@@ -169,8 +174,8 @@ func (s *names) touch(name string) {
 	s.move(n, dirty)
 }
 
-// outdate notes that objects ask for something else, about which the provider has to be asked.
-// What is planned is made before.
+// outdate notes that objects ask for something else, about which the provider has to be asked. A
+// plan that exists is applied first.
 func (s *names) outdate(name string) {
 	n := s.state(name)
 	if n.phase == planned || n.phase == dirty && n.adjusted != nil {
@@ -180,11 +185,11 @@ func (s *names) outdate(name string) {
 	s.touch(name)
 }
 
-// differ notes that the zone has something else under a name than before.
+// differ notes that the records of the zone under a name have changed.
 func (s *names) differ(name string) {
 	n := s.state(name)
 	if n.phase == asking || n.phase == applying {
-		// It is planned afterwards in any case.
+		// The name is planned afterwards in any case.
 		return
 	}
 	n.failures = 0
@@ -197,8 +202,8 @@ func (s *names) ask(n *nameState) {
 	s.move(n, asking)
 }
 
-// answer notes what the provider stores. An answer that says nothing about what objects ask for
-// by now is nil.
+// answer notes the response of the provider; nil if it is for other record sets than those wanted
+// now.
 func (s *names) answer(n *nameState, a *adjustedSets) {
 	if n.adjusted = a; a == nil {
 		n.again = false
@@ -212,7 +217,7 @@ func (s *names) replan(n *nameState, g group) {
 	s.note(n.name, g.changes)
 }
 
-// planned notes what a dirty name needs.
+// planned notes the changes that a dirty name needs.
 func (s *names) planned(n *nameState, g group) {
 	s.replan(n, g)
 	if g.size() > 0 {
@@ -222,14 +227,14 @@ func (s *names) planned(n *nameState, g group) {
 	s.rest(n, settled)
 }
 
-// hold notes that what a dirty name needs has to wait for an event.
+// hold notes that the changes of a dirty name have to wait for an event.
 func (s *names) hold(n *nameState) {
 	s.replan(n, group{name: n.name})
 	s.rest(n, held)
 }
 
-// rest moves a name for which there is nothing to do to a phase in which it stays, unless it
-// has been touched meanwhile.
+// rest moves a name without anything to do to a phase in which it stays, unless it has been touched
+// meanwhile.
 func (s *names) rest(n *nameState, in phase) {
 	s.unqueue(n)
 	n.adjusted = nil
@@ -244,7 +249,8 @@ func (s *names) settle(n *nameState) {
 	n.stale, n.failures, n.next, n.unseen = false, 0, time.Time{}, nil
 }
 
-// explain sets why a name isn't as objects ask for; without a reason it is, or will be.
+// explain sets why the wanted record sets of a name aren't published. An empty reason means that
+// they are, or will be.
 func (s *names) explain(n *nameState, reason, message string) {
 	if n.reason != reason || n.message != message {
 		s.changed(n.name)
@@ -252,8 +258,7 @@ func (s *names) explain(n *nameState, reason, message string) {
 	n.reason, n.message = reason, message
 }
 
-// contest sets which candidates of a name aren't published because of others, and which the provider
-// refuses.
+// contest sets which candidates of a name lose to others, and which the provider refuses.
 func (s *names) contest(n *nameState, lost map[candidateID]string, refused map[candidateID]error) {
 	if !maps.Equal(n.lost, lost) || len(refused)+len(n.refused) > 0 {
 		s.changed(n.name)
@@ -261,7 +266,7 @@ func (s *names) contest(n *nameState, lost map[candidateID]string, refused map[c
 	n.lost, n.refused = lost, refused
 }
 
-// pare has all changes of a planned or held name wait but those that are permitted.
+// pare holds all changes of a planned or held name except the permitted ones.
 func (s *names) pare(n *nameState, permitted []dns.Change) {
 	n.permitted = group{name: n.name, changes: permitted, orphans: n.plan.orphans}
 	n.pared = n.permitted.size() < n.plan.size()
@@ -272,13 +277,13 @@ func (s *names) pare(n *nameState, permitted []dns.Change) {
 	s.move(n, planned)
 }
 
-// propose notes that the changes of a name would have been made, if this were no dry run.
+// propose notes the changes that a dry run would have made.
 func (s *names) propose(n *nameState, g group) {
 	n.proposed = g
 	s.rest(n, settled)
 }
 
-// done notes that all changes of a name were made. It is planned once more, which shows whether
+// done notes that all changes of a name were made. The name is planned again, to see whether
 // anything is left to do.
 func (s *names) done(n *nameState) {
 	n.attempts = nil
@@ -287,7 +292,7 @@ func (s *names) done(n *nameState) {
 	s.retry(n)
 }
 
-// retry has a name planned again at once.
+// retry plans a name again at once.
 func (s *names) retry(n *nameState) {
 	s.unqueue(n)
 	if n.again {
@@ -302,13 +307,13 @@ func (s *names) retryAsNew(n *nameState) {
 	s.retry(n)
 }
 
-// fail lets a name wait after a failure.
+// fail delays a name after a failure.
 func (s *names) fail(n *nameState, until time.Time, message string) {
 	s.unqueue(n)
 	n.adjusted = nil
 	n.reason, n.message = ReasonError, message
 	if n.again {
-		// What failed is not what objects ask for now.
+		// Other record sets are wanted now than those that failed.
 		n.again, n.failures = false, 0
 		s.move(n, dirty)
 		return
@@ -318,20 +323,20 @@ func (s *names) fail(n *nameState, until time.Time, message string) {
 	s.move(n, waiting)
 }
 
-// refuse lets a name wait for which there are no changes that could be made.
+// refuse delays a name for which no change is possible.
 func (s *names) refuse(n *nameState, until time.Time, message string) {
 	s.replan(n, group{name: n.name})
 	s.fail(n, until, message)
 }
 
-// wait lets a dirty name wait until it may lose record sets.
+// wait delays a dirty name until its record sets may be deleted.
 func (s *names) wait(n *nameState, until time.Time) {
 	s.replan(n, group{name: n.name})
 	n.next = until
 	s.rest(n, waiting)
 }
 
-// loses notes that a name is to lose record sets, and returns since when.
+// loses notes that record sets of a name are to be deleted, and returns since when.
 func (s *names) loses(n *nameState, now time.Time) time.Time {
 	if n.losing.IsZero() {
 		n.losing = now
@@ -339,10 +344,10 @@ func (s *names) loses(n *nameState, now time.Time) time.Time {
 	return n.losing
 }
 
-// keeps notes that a name isn't to lose anything.
+// keeps notes that no record set of a name is to be deleted.
 func (s *names) keeps(n *nameState) { n.losing = time.Time{} }
 
-// losingSince reports whether there is a name that was to lose record sets at a time, and still is.
+// losingSince reports whether a name is still to lose record sets that was to lose them at a time.
 func (s *names) losingSince(at time.Time) bool {
 	for _, n := range s.all {
 		if n.phase == waiting && !n.losing.IsZero() && !n.losing.After(at) {
@@ -352,7 +357,7 @@ func (s *names) losingSince(at time.Time) bool {
 	return false
 }
 
-// due has the names tried again whose time has come.
+// due retries the names whose time has come.
 func (s *names) due(now time.Time) {
 	for len(s.in[waiting].names) > 0 {
 		n := s.in[waiting].names[0]
@@ -364,7 +369,7 @@ func (s *names) due(now time.Time) {
 	}
 }
 
-// drop forgets a name that is none of our business; calls about it go on.
+// drop forgets a name that isn't ours to manage. Running calls about it continue.
 func (s *names) drop(n *nameState) {
 	if n.phase == asking || n.phase == applying {
 		n.again = true
@@ -380,15 +385,15 @@ func (s *names) drop(n *nameState) {
 	s.move(n, settled)
 }
 
-// release has the held names planned again.
+// release plans the held names again.
 func (s *names) release() {
 	for _, n := range s.sorted(held) {
 		s.touch(n.name)
 	}
 }
 
-// listed notes that the zone has been read. What a dry run has proposed is planned again, and so
-// are markers that describe nothing when enough listings have shown them.
+// listed notes that the zone has been read. Proposals of a dry run are planned again, and so are
+// orphaned ownership records that enough listings have shown.
 func (s *names) listed() {
 	for _, n := range s.all {
 		if n.orphaned > 0 {
@@ -401,8 +406,8 @@ func (s *names) listed() {
 	}
 }
 
-// orphan counts that a look at the zone has shown markers of a name that describe nothing, or
-// none. It reports whether enough listings have.
+// orphan counts the listings that showed orphaned ownership records of a name. It reports whether
+// enough have.
 func (s *names) orphan(n *nameState, found int) bool {
 	switch {
 	case found == 0:
@@ -416,8 +421,8 @@ func (s *names) orphan(n *nameState, found int) bool {
 	return false
 }
 
-// attempt notes record sets of which it isn't known whether they were created. Those with the
-// keys in made are known to be ours now.
+// attempt notes record sets that may have been created. Those with keys in made are known to be
+// ours.
 func (s *names) attempt(n *nameState, g group, made map[dns.Key]struct{}) {
 	known := func(r *dns.RecordSet) bool {
 		_, known := made[r.Key()]
@@ -431,16 +436,16 @@ func (s *names) attempt(n *nameState, g group, made map[dns.Key]struct{}) {
 	}
 }
 
-// vanish notes record sets of ours that a listing doesn't show any more, of a name that has a
-// state on account of that.
+// vanish notes our record sets that a listing doesn't show any more, and creates a state for the
+// name.
 func (s *names) vanish(name string, sets []*dns.RecordSet) {
 	if n := s.all[name]; n != nil {
 		n.miss(sets)
 	}
 }
 
-// disown notes the deletions of markers that have to go before anything else is done. Without
-// any, it notes that the attempts were looked at.
+// disown notes the deletions of ownership records that must be made before anything else. Without
+// any, it notes that the attempts were checked.
 func (s *names) disown(n *nameState, unmark []dns.Change) {
 	n.miss(n.attempts)
 	n.attempts = nil
@@ -452,18 +457,18 @@ func (s *names) disown(n *nameState, unmark []dns.Change) {
 	s.move(n, n.phase)
 }
 
-// unmarked notes that the markers are gone that had to go.
+// unmarked notes that these ownership records are deleted.
 func (s *names) unmarked(n *nameState) { n.disowned = nil }
 
-// outdated notes that the changes of a name were out of date. It reports whether that is the
-// first time.
+// outdated notes that the changes of a name were out of date. It reports whether that is the first
+// time.
 func (s *names) outdated(n *nameState) bool {
 	first := !n.stale
 	n.stale = true
 	return first
 }
 
-// leave forgets the names of which a function says so.
+// leave forgets the names for which goes returns true.
 func (s *names) leave(goes func(name string) bool) {
 	for name, n := range s.all {
 		if goes(name) {

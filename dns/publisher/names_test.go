@@ -284,7 +284,7 @@ func (m *namesModel) check(t *rapid.T) {
 	}
 	repeated := 0
 	for _, of := range m.names.trials {
-		if of.times >= mostRepeats {
+		if of.times >= maxRepeats {
 			repeated++
 		}
 	}

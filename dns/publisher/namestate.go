@@ -8,70 +8,71 @@ import (
 	"github.com/signpostd/signpost/dns/plan"
 )
 
-// nameState is everything that is known about one name in one zone, beside what the zone has
-// and what objects ask for. Only the methods of [names] change it.
+// nameState is the state of one name in one zone. Only the methods of [names] change it.
 type nameState struct {
 	name  string
 	phase phase
-	// place is its index among the names of its phase. ticket orders the dirty and the planned names, and serial those with
-	// the same ticket: a name keeps both until its changes are made. namespace is the one whose turn the name uses.
+	// place is the index among the names of the phase. ticket orders the dirty and the planned names,
+	// and serial those with the same ticket: a name keeps both until its changes are made. namespace
+	// is the one whose turn the name uses.
 	place          int
 	ticket, serial uint64
 	namespace      string
-	// adds is true of a dirty name under which the zone has nothing of ours, so that its changes take nothing away.
+	// adds is true for a dirty name under which we have no record set, so that its changes delete
+	// nothing.
 	adds bool
-	// again is true when objects ask for something else since the provider was asked, or since
-	// the changes were planned.
+	// again is true if the wanted record sets have changed since the provider was asked, or since the
+	// changes were planned.
 	again bool
-	// adjusted is what the provider stores for what objects ask for, if it has been asked.
+	// adjusted is the provider's form of the wanted record sets, if it was asked.
 	adjusted *adjustedSets
-	// plan has the changes that the name needs. It is pared when the budget holds some of them:
-	// then permitted has the others.
+	// plan has the changes that the name needs. If the budget holds some of them, permitted has the
+	// others.
 	plan, permitted group
 	pared           bool
-	// reason and message say why the name isn't as objects ask for; they are empty if it is, or
-	// if nobody knows otherwise. next is when it is tried again.
+	// reason and message say why the name isn't as wanted; empty if it is, or if no problem is known.
+	// next is the time of the next attempt.
 	reason, message string
 	next            time.Time
-	// losing is since when the name is to lose record sets; zero if it isn't.
+	// losing is since when record sets of the name are to be deleted; zero if none are.
 	losing time.Time
-	// failures is how often in a row its changes failed. stale is true when they were out of
-	// date the last time.
+	// failures counts the failures in a row. stale is true if the changes were out of date the last
+	// time.
 	failures int
 	stale    bool
-	// attempts are record sets of which it isn't known whether they were created. disowned are
-	// the deletions of markers of ours that describe record sets of somebody else.
+	// attempts are record sets that may have been created. disowned are the deletions of our ownership
+	// records that describe record sets of another owner.
 	attempts []*dns.RecordSet
 	disowned []dns.Change
-	// unseen are record sets that may be ours although the last listing doesn't show them: it may
-	// be late.
+	// unseen are record sets that may be ours although the last listing doesn't show them, because a
+	// listing may be late.
 	unseen []*dns.RecordSet
-	// orphaned counts the looks at the zone that have shown markers which describe nothing.
+	// orphaned counts the listings that have shown orphaned ownership records.
 	orphaned int
-	// proposed are the changes that a dry run doesn't make.
+	// proposed are the changes that a dry run would make.
 	proposed group
-	// lost says of each candidate that isn't published what it has lost to. Their objects have been
-	// told. refused has the error about each candidate that the provider refuses.
+	// lost says for each unpublished candidate what it lost to. Their objects have been notified.
+	// refused has the error of each candidate that the provider refuses.
 	lost    map[candidateID]string
 	refused map[candidateID]error
-	// counted is true while the name is one of [names].failing.
+	// counted is true while the name counts in [names].failing.
 	counted bool
 }
 
 // adjustedSets is what a provider stores for the record sets of a name.
 type adjustedSets struct {
 	candidates []plan.Candidate
-	// holders are those by which the candidates were merged.
+	// holders are the objects in whose favour the candidates were merged.
 	holders string
 }
 
-// quiet reports whether there is nothing to say about a settled name.
+// quiet reports whether there is nothing to report about a settled name.
 func (n *nameState) quiet() bool {
 	return n.reason == "" && n.failures == 0 && !n.stale && n.orphaned == 0 && len(n.lost)+len(n.refused) == 0 &&
 		len(n.attempts) == 0 && len(n.disowned) == 0 && n.proposed.size() == 0
 }
 
-// attempted reports whether it isn't known of a record set of this key whether it was created.
+// attempted reports whether a record set with the key of r may have been created.
 func (n *nameState) attempted(r *dns.RecordSet) bool {
 	return slices.ContainsFunc(n.attempts, func(a *dns.RecordSet) bool { return a.Key() == r.Key() })
 }
@@ -90,8 +91,8 @@ func (n *nameState) due() group {
 	return n.plan
 }
 
-// mostUnseen is how many record sets of a name are remembered that listings don't show.
-const mostUnseen = 16
+// maxUnseen limits the remembered record sets of a name that listings don't show.
+const maxUnseen = 16
 
 // miss adds to the record sets that may be ours although the last listing doesn't show them.
 func (n *nameState) miss(sets []*dns.RecordSet) {
@@ -100,5 +101,5 @@ func (n *nameState) miss(sets []*dns.RecordSet) {
 			n.unseen = append(n.unseen, r)
 		}
 	}
-	n.unseen = n.unseen[max(0, len(n.unseen)-mostUnseen):]
+	n.unseen = n.unseen[max(0, len(n.unseen)-maxUnseen):]
 }

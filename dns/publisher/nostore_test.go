@@ -43,7 +43,7 @@ func TestRestartsWithoutStoreUndoNoHold(t *testing.T) {
 					s.wantRecords(80)
 					s.hash(6)
 				}
-				if said := strings.Join(s.said(), "\n"); !strings.Contains(said, "what was deleted before this start is not known") {
+				if said := strings.Join(s.said(), "\n"); !strings.Contains(said, "earlier deletions are unknown after this start") {
 					t.Errorf("nothing says why the deletions are held:\n%s", said)
 				}
 				time.Sleep(budget.DefaultLimits().Window)

@@ -11,17 +11,17 @@ import (
 	"github.com/signpostd/signpost/internal/channel"
 )
 
-// lookupTime is how long [Publisher.Once] waits for lookups of objects, such as that of the
-// addresses behind a load balancer's name.
+// lookupTime is how long [Publisher.Once] waits for lookups, such as the addresses behind a load
+// balancer's hostname.
 const lookupTime = 15 * time.Second
 
-// onceState is set when the loop ends as soon as there is nothing left to do.
+// onceState is set if the loop ends as soon as nothing is left to do.
 type onceState struct {
 	// settled is closed when no further source will be read.
 	settled <-chan struct{}
-	// stop ends the calls of the provider that are under way.
+	// stop cancels the running calls of the provider.
 	stop context.CancelFunc
-	// limit is how long the loop may take, and deadline when it has.
+	// limit is how long the loop may take, and deadline when it ends.
 	limit    time.Duration
 	deadline time.Time
 	// patience is when to stop waiting for lookups.
@@ -33,19 +33,18 @@ type onceState struct {
 // ErrHeld is the error of [Publisher.Once] when the budget doesn't allow all changes.
 var ErrHeld = errors.New("changes are held")
 
-// ZonePlan is the outcome of [Publisher.Once] for a zone.
+// ZonePlan is the result of [Publisher.Once] for a zone.
 type ZonePlan struct {
 	Zone dns.Zone
-	// Done is true when the zone was read, and every change was made or, in a dry run, found.
+	// Done is true if the zone was read and every change was made or, in a dry run, found.
 	Done bool
-	// Changes are the changes that a dry run didn't make.
+	// Changes are the changes that a dry run would make.
 	Changes []dns.Change
-	// Held is the hash of the changes in HeldChanges, which the budget doesn't allow. It is empty
-	// if there are none.
+	// Held is the hash of HeldChanges, which exceed the budget. It is empty if there are none.
 	Held        string
 	HeldChanges []dns.Change
-	// Waiting has the names that are not as objects ask for, in their order. Those whose
-	// changes are held are in HeldChanges.
+	// Waiting has the names whose wanted record sets aren't published, in order. Names with held
+	// changes are in HeldChanges.
 	Waiting []State
 }
 
@@ -58,10 +57,10 @@ func (o *onceState) fail(err error) {
 	o.errs = append(o.errs, err)
 }
 
-// Once makes the zones have what objects ask for, and returns; in a dry run it only finds out
-// the changes. Settled is closed when the tables of all sources have been filled, or can't be.
-// Once takes no longer than limit; the error then names what was not done by that time. It
-// returns plans even if there is an error. Call it instead of Run.
+// Once publishes the wanted record sets and returns. In a dry run it only plans them. settled is
+// closed when the tables of all sources have been filled, or can't be. Once takes no longer than
+// limit; the error then names what is unfinished. It returns plans even if there is an error. Call
+// it instead of Run.
 func (p *Publisher) Once(ctx context.Context, settled <-chan struct{}, limit time.Duration) ([]ZonePlan, error) {
 	running, stop := context.WithCancel(ctx)
 	defer stop()
@@ -75,8 +74,8 @@ func (p *Publisher) Once(ctx context.Context, settled <-chan struct{}, limit tim
 	return p.once.result, errors.Join(append(p.once.errs, ctx.Err())...)
 }
 
-// settling returns a channel that closes when no further source will be read. It is nil for a
-// loop that goes on, and once that is known.
+// settling returns a channel that is closed when no further source will be read. It is nil in a
+// loop that doesn't end, and once that is known.
 func (o *onceState) settling() <-chan struct{} {
 	if o == nil || channel.IsClosed(o.settled) {
 		return nil
@@ -84,7 +83,7 @@ func (o *onceState) settling() <-chan struct{} {
 	return o.settled
 }
 
-// done reports whether there is nothing left to do, or no time left. Then it stores the result.
+// done reports whether nothing is left to do, or no time is left. Then it stores the result.
 func (o *onceState) done(p *Publisher, now time.Time) bool {
 	switch {
 	case o == nil:
@@ -100,7 +99,7 @@ func (o *onceState) done(p *Publisher, now time.Time) bool {
 	return true
 }
 
-// idle reports whether there is nothing left to do.
+// idle reports whether nothing is left to do.
 func (o *onceState) idle(p *Publisher) bool {
 	if !channel.IsClosed(o.settled) || p.waiting || p.backlog.len() > 0 || p.zoneList.busy || !p.accounts.settled() || (p.zones == nil && p.zoneList.err == nil) {
 		return false
@@ -120,22 +119,22 @@ func (o *onceState) idle(p *Publisher) bool {
 		}
 	}
 	for _, z := range p.zones.all() {
-		if z.busy || !z.hopeless() && !z.done() {
+		if z.busy || !z.failedOnce() && !z.done() {
 			return false
 		}
 	}
 	return true
 }
 
-// late notes what the provider has not done within the limit. What sources have not read is
-// noted by conclude.
+// late notes what the provider has not finished within the limit. Unread sources are noted by
+// conclude.
 func (o *onceState) late(p *Publisher) {
 	if p.zones == nil {
 		o.fail(fmt.Errorf("list the zones: the provider has not answered within %s", o.limit))
 	}
 	for _, z := range p.zones.sorted() {
 		switch {
-		case z.hopeless():
+		case z.failedOnce():
 		case !z.known:
 			o.fail(fmt.Errorf("list zone %s: the provider has not answered within %s", z.Name, o.limit))
 		case !z.done():
@@ -161,7 +160,8 @@ func (o *onceState) conclude(p *Publisher) {
 	}
 }
 
-// unread returns why a source has not been read; nil if it has been, or if its error is known.
+// unread returns why a source has not been read; nil if it was, or if its error is reported
+// already.
 func (p *Publisher) unread(i int) error {
 	s, src := &p.sources[i], &p.Sources[i]
 	switch {
@@ -176,14 +176,14 @@ func (p *Publisher) unread(i int) error {
 	return fmt.Errorf("its objects were not read within %s", p.once.limit)
 }
 
-// hopeless reports whether the zone has an error, after which Once doesn't try again.
-func (z *zone) hopeless() bool {
+// failedOnce reports whether the zone has an error after which Once doesn't try again.
+func (z *zone) failedOnce() bool {
 	return z.reading.err != nil || z.writing.err != nil || z.adjusting.err != nil
 }
 
-// done reports whether nothing is left to do in the zone, and nothing went wrong.
+// done reports whether nothing is left to do in the zone, and nothing failed.
 func (z *zone) done() bool {
-	return z.known && !z.busy && !z.hopeless() && z.names.count(dirty, asking, planned, applying) == 0
+	return z.known && !z.busy && !z.failedOnce() && z.names.count(dirty, asking, planned, applying) == 0
 }
 
 func (z *zone) plan() ZonePlan {
@@ -197,7 +197,7 @@ func (z *zone) plan() ZonePlan {
 		result.Held, result.HeldChanges = held.Hash, held.Changes
 	}
 	for _, s := range z.states() {
-		// What is wrong with the zone as a whole is among the errors.
+		// Problems of the whole zone are among the errors.
 		if s.Reason != "" && s.Reason != ReasonHeld && s.Reason != ReasonProvider {
 			result.Waiting = append(result.Waiting, s)
 		}

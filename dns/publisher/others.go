@@ -11,8 +11,9 @@ import (
 	"github.com/signpostd/signpost/dns/plan"
 )
 
-// SetInstance says which of all processes with our owner ID this one is ([dns.LabelInstance]); empty if
-// that isn't known. It counts from the next term on. It may be called from any goroutine.
+// SetInstance sets the instance of this process among those with our owner ID
+// ([dns.LabelInstance]); empty if unknown. It takes effect with the next term. It may be called
+// from any goroutine.
 func (p *Publisher) SetInstance(instance string) { p.instance.Store(&instance) }
 
 // takeInstance is called at the start of a term.
@@ -24,20 +25,20 @@ func (p *Publisher) takeInstance() {
 	}
 }
 
-// others are the record sets of a zone that keep us from something because of their owner.
+// others are the record sets of a zone that block us because of their owner.
 type others struct {
-	// unowned are the names whose record sets are as objects ask for and aren't ours, with their
-	// owners. They stay when nobody asks for them any more.
+	// unowned are the names, with their owners, whose record sets are as wanted but not ours. They
+	// stay when no object asks for them any more.
 	unowned map[string]string
-	// byOwner counts them by their owners.
+	// byOwner counts them by owner.
 	byOwner map[string]int
-	// example is a record set of another instance that was seen last, with that instance.
+	// example is the last record set of another instance that was seen, with that instance.
 	example string
-	// toldInstances and toldUnowned are true while it has been said that there are some.
+	// toldInstances and toldUnowned are true while the problem has been reported.
 	toldInstances, toldUnowned bool
 }
 
-// noteUnowned notes whether what a name has is as objects ask for, and not ours.
+// noteUnowned notes whether the record sets of a name are as wanted, but not ours.
 func (p *Publisher) noteUnowned(z *zone, name string, there []plan.Current, wanted []*dns.RecordSet) {
 	for _, c := range there {
 		for _, w := range wanted {
@@ -70,12 +71,12 @@ func (o *others) drop(name string) {
 	}
 }
 
-// isOthers reports whether a record set isn't ours, and doesn't become ours when objects ask for it.
+// isOthers reports whether a record set isn't ours and doesn't become ours when objects ask for it.
 func (p *Publisher) isOthers(r *dns.RecordSet) bool {
 	return p.Rules.Owner != "" && !p.Rules.Owns(r) && (p.Rules.OldOwner == "" || r.Labels[dns.LabelOwner] != p.Rules.OldOwner)
 }
 
-// ownerOf says who owns a record set, for people; empty for nobody known.
+// ownerOf returns the owner of a record set as text; empty if unknown.
 func ownerOf(labels map[string]string) string {
 	id := labels[dns.LabelOwner]
 	if instance := labels[dns.LabelInstance]; id != "" && instance != "" {
@@ -86,8 +87,7 @@ func ownerOf(labels map[string]string) string {
 	return ""
 }
 
-// ofOtherInstances returns how many of the record sets under a name have our owner ID and another
-// instance.
+// ofOtherInstances counts the record sets under a name with our owner ID and another instance.
 func (p *Publisher) ofOtherInstances(z *zone, name string) (n int32) {
 	if p.Rules.Instance == "" || !p.zones.holds(z, name) {
 		return 0
@@ -101,8 +101,8 @@ func (p *Publisher) ofOtherInstances(z *zone, name string) (n int32) {
 	return n
 }
 
-// otherInstance returns the instance of a record set that has our owner ID and was written by another
-// process; empty if it wasn't.
+// otherInstance returns the instance that wrote a record set with our owner ID; empty if it was
+// this one.
 func (p *Publisher) otherInstance(r *dns.RecordSet) string {
 	if r.Labels[dns.LabelOwner] != p.Rules.Owner {
 		return ""
@@ -110,7 +110,7 @@ func (p *Publisher) otherInstance(r *dns.RecordSet) string {
 	return dns.OtherInstance(r.Labels, p.Rules.Instance)
 }
 
-// tellOthers says once that a zone has record sets that aren't ours and should be, or could be.
+// tellOthers reports once that a zone has record sets that should or could be ours, but aren't.
 func (p *Publisher) tellOthers(z *zone) {
 	o := &z.others
 	p.measure(z)
@@ -127,22 +127,23 @@ func (p *Publisher) tellProblem(told *bool, problem string, z *zone) {
 		return
 	}
 	*told = true
-	p.Log.Warn("Records belong to somebody else", "zone", z.Name, "err", problem)
+	p.Log.Warn("Records belong to another owner", "zone", z.Name, "err", problem)
 	p.Notify(Notice{Action: ActionFailed, Reason: ReasonOtherOwner, Message: problem})
 }
 
-// instancesProblem says that other processes with our owner ID write into a zone; empty if none does.
+// instancesProblem returns the problem that other instances with our owner ID write into a zone, or
+// "".
 func (p *Publisher) instancesProblem(z *zone) string {
 	n := z.mirror.others
 	if n == 0 {
 		return ""
 	}
 	return fmt.Sprintf("zone %s has %d record sets that another process with our owner ID %s has written (such as %s; this one is the instance %s), and that are neither changed nor deleted: "+
-		"give each process its own --txt-owner-id; if this one takes the place of the other one, start it with the --instance of that one",
+		"give each process its own --txt-owner-id; if this one replaces the other, start it with the --instance of the other",
 		z.Name, n, quote(p.Rules.Owner), z.others.example, quote(p.Rules.Instance))
 }
 
-// unownedProblem says that record sets that objects ask for aren't ours; empty if all are.
+// unownedProblem returns the problem that wanted record sets aren't ours, or "".
 func (p *Publisher) unownedProblem(z *zone) string {
 	all := z.others.unowned
 	if len(all) == 0 {
@@ -167,15 +168,15 @@ func (p *Publisher) unownedProblem(z *zone) string {
 // howToOwn says how records that were ours before become ours again.
 const howToOwn = "if the settings were changed, go back to the --txt-owner-id, --txt-prefix and --txt-suffix of before, or take over the records of the former owner with --migrate-from-txt-owner"
 
-// notOurs says that a record set that is as objects ask for isn't ours; empty if it is.
+// notOurs returns the message that a record set as wanted isn't ours, or "".
 func (p *Publisher) notOurs(r *dns.RecordSet) string {
 	if !p.isOthers(r) {
 		return ""
 	}
-	text := "the zone has what is asked for, but it "
+	text := "the zone has the wanted record, but it "
 	switch who := ownerOf(r.Labels); {
 	case p.otherInstance(r) != "":
-		return text + "belongs to another process with our owner ID: " + who + ": it stays when the object is gone; give each process its own --txt-owner-id, or this one the --instance of the other one"
+		return text + "belongs to another process with our owner ID: " + who + ": it stays when the object is deleted; give each process its own --txt-owner-id, or this one the --instance of the other"
 	case who == "":
 		text += "has no ownership record that is ours to find"
 	default:

@@ -18,8 +18,8 @@ type outcomes struct {
 	source    string
 }
 
-// Outcomes returns what became of the objects of a source. The function returns the publisher, which
-// may be made later.
+// Outcomes returns the outcomes of the objects of a source. The function p returns the publisher,
+// which may be created later.
 func Outcomes(p func() *Publisher, sourceName string) source.Outcomes {
 	return outcomes{p, sourceName}
 }
@@ -34,7 +34,7 @@ func (o outcomes) Outcome(ctx context.Context, key source.Key) (outcome *source.
 		}
 		origin := desired.Origin{Source: o.source, Kind: key.Kind, Namespace: key.Namespace, Name: key.Name}
 		e, ok := p.explain(i, key)
-		// What the object asked for before says nothing about what it asks for now.
+		// The former outcome says nothing about what the object asks for now.
 		if ok && (e.Err != nil || p.Desired.Current(origin, p.evaluated(&p.Sources[i], key).Records)) {
 			outcome = p.outcome(origin, e)
 		}
@@ -42,7 +42,7 @@ func (o outcomes) Outcome(ctx context.Context, key source.Key) (outcome *source.
 	return outcome, err
 }
 
-// outcome returns what became of an object.
+// outcome returns the outcome of an object.
 func (p *Publisher) outcome(origin desired.Origin, e Explanation) *source.Outcome {
 	return &source.Outcome{Accepted: accepted(e), Programmed: p.programmed(origin, e)}
 }
@@ -73,18 +73,18 @@ func accepted(e Explanation) source.Verdict {
 	return source.Verdict{Reason: reason, Message: joined(problems)}
 }
 
-// mostSaid is how many problems a message has.
-const mostSaid = 3
+// maxProblemsShown limits the problems in a message.
+const maxProblemsShown = 3
 
 func joined(problems []string) string {
-	text := strings.Join(problems[:min(len(problems), mostSaid)], "; ")
-	if more := len(problems) - mostSaid; more > 0 {
+	text := strings.Join(problems[:min(len(problems), maxProblemsShown)], "; ")
+	if more := len(problems) - maxProblemsShown; more > 0 {
 		text += fmt.Sprintf("; and %d more", more)
 	}
 	return text
 }
 
-// outcomeOf are the reasons of the states of rows that aren't published, the worst ones first.
+// outcomeOf are the reasons of the row states that aren't published, the worst first.
 var outcomeOf = []struct {
 	state  RowState
 	reason string
@@ -96,11 +96,11 @@ var outcomeOf = []struct {
 	{RowPending, source.OutcomePending},
 }
 
-// mostOutcomeNames is how many names of an object are looked at.
-const mostOutcomeNames = 100
+// maxOutcomeNames limits the names of an object whose rows are read.
+const maxOutcomeNames = 100
 
-// programmed says whether the zones have every record that an object asks for. Names that settings
-// leave out don't count: they aren't accepted.
+// programmed says whether the zones have every record that an object asks for. Names that the
+// settings exclude don't count, because they aren't accepted.
 func (p *Publisher) programmed(origin desired.Origin, e Explanation) source.Verdict {
 	messages := map[RowState][]string{}
 	for _, name := range p.namesToProgram(origin) {
@@ -134,7 +134,7 @@ func (p *Publisher) programmed(origin desired.Origin, e Explanation) source.Verd
 
 func (p *Publisher) namesToProgram(origin desired.Origin) []string {
 	names := p.Desired.NamesOf(origin)
-	return names[:min(len(names), mostOutcomeNames)]
+	return names[:min(len(names), maxOutcomeNames)]
 }
 
 func orPending(message string) string {
@@ -144,7 +144,7 @@ func orPending(message string) string {
 	return message
 }
 
-// outcomePause is how long changes are collected before anybody is told of them.
+// outcomePause is how long changes are collected before followers are notified.
 const outcomePause = 500 * time.Millisecond
 
 // Follow implements [source.Outcomes].
@@ -180,11 +180,11 @@ func (o outcomes) Follow(ctx context.Context, changed func([]source.Key)) error 
 	}
 }
 
-// takeAskers returns the objects of a source that ask for the names that have changed. It is called
-// in the loop.
+// takeAskers returns the objects of a source that ask for the changed names. It is called in the
+// loop.
 func (f *Follower) takeAskers(sourceName string) (keys []source.Key, reset bool) {
 	names, reset := f.names, f.reset
-	f.names, f.reset = map[place][]dns.Key{}, false
+	f.names, f.reset = map[nameInZone][]dns.Key{}, false
 	seen := map[source.Key]bool{}
 	for at := range names {
 		for _, o := range f.publisher.Desired.Asks(at.name) {

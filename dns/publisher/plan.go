@@ -13,8 +13,8 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 )
 
-// stillMarked returns the deletions of markers of a name that have not been made yet.
-func (p *Publisher) stillMarked(z *zone, n *nameState) []dns.Change {
+// pendingUnmarks returns the deletions of a name's ownership records that have not been made yet.
+func (p *Publisher) pendingUnmarks(z *zone, n *nameState) []dns.Change {
 	var left []dns.Change
 	for _, c := range n.disowned {
 		key := c.Old.Key()
@@ -29,14 +29,14 @@ func (p *Publisher) stillMarked(z *zone, n *nameState) []dns.Change {
 	return left
 }
 
-// admits reports whether both the user and the provider want a name managed in a zone.
+// admits reports whether both the user's and the provider's filter select a name in a zone.
 func (p *Publisher) admits(z *zone, name string) bool {
 	return p.Domains.Match(name) && p.zones.admits(name) && p.zones.holds(z, name)
 }
 
-// sayUnselected logs, once for each zone, that names aren't published to it because the provider doesn't take them there. With
-// several publishers that may well be what the user wants.
-func (p *Publisher) sayUnselected(z *zone, name string, wanted []*dns.RecordSet) {
+// logUnselected logs, once for each zone, that names aren't published to it because the provider's
+// filter excludes them. With several publishers that may be intended.
+func (p *Publisher) logUnselected(z *zone, name string, wanted []*dns.RecordSet) {
 	if z.saidUnselected || len(wanted) == 0 || !p.Domains.Match(name) || !p.zones.holds(z, name) || p.zones.admits(name) {
 		return
 	}
@@ -44,8 +44,8 @@ func (p *Publisher) sayUnselected(z *zone, name string, wanted []*dns.RecordSet)
 	p.Log.Warn("Left out names that objects ask for; this line is not repeated for the zone", "zone", z.Name, "record", name, "err", desired.Unselected)
 }
 
-// planDirty plans the dirty names of a zone whose turn it is. With a [provider.Adjuster] these are the names
-// whose answer is there, whatever else is asked.
+// planDirty plans the dirty names of a zone whose turn it is. With a [provider.Adjuster], only
+// names with a response are planned.
 func (p *Publisher) planDirty(z *zone) {
 	_, adjusts := p.Provider.(provider.Adjuster)
 	names := z.names.next(p.namesAtATime())
@@ -54,17 +54,17 @@ func (p *Publisher) planDirty(z *zone) {
 		w := p.want(z, n.name)
 		switch {
 		case !p.admits(z, n.name):
-			p.sayUnselected(z, n.name, w.sets())
+			p.logUnselected(z, n.name, w.sets())
 			p.Metrics.conflicts(z, n.name, nil, p.Rules.Owner)
 			p.grant(z, n.name, wish{}, news)
 			z.others.drop(n.name)
 			z.names.drop(n)
 			continue
 		case adjusts && len(w.wanted) > 0 && n.adjusted == nil:
-			// It is asked about next.
+			// The provider is asked about the name next.
 			continue
 		case adjusts && len(w.wanted) > 0 && n.adjusted.holders != p.holders(z, n.name):
-			// Others have the name than when it was asked about.
+			// The holders have changed since the query.
 			z.names.answer(n, nil)
 			continue
 		case adjusts && len(w.wanted) > 0:
@@ -73,7 +73,7 @@ func (p *Publisher) planDirty(z *zone) {
 		p.grant(z, n.name, w, news)
 		p.planName(z, n, w)
 	}
-	p.sayRefusals(z, news)
+	p.reportRefusals(z, news)
 	p.logPlanned(z, names)
 	p.readmit(z)
 	p.measure(z)
@@ -81,7 +81,7 @@ func (p *Publisher) planDirty(z *zone) {
 
 // planName plans one name.
 func (p *Publisher) planName(z *zone, n *nameState, w wish) {
-	if unmark := p.stillMarked(z, n); len(unmark) > 0 {
+	if unmark := p.pendingUnmarks(z, n); len(unmark) > 0 {
 		z.names.planned(n, group{name: n.name, orphans: unmark})
 		return
 	}
@@ -93,8 +93,8 @@ func (p *Publisher) planName(z *zone, n *nameState, w wish) {
 	p.noteUnowned(z, n.name, current, w.sets())
 	out := plan.Name(current, w.wanted, &p.Rules)
 	out.Changes = p.withoutVoid(z, current, out.Changes)
-	if clash := p.clash(z, n, out.Changes); clash.message != "" {
-		p.yield(z, n, clash, out)
+	if clash := p.findNameConflict(z, n, out.Changes); clash.message != "" {
+		p.deferToOther(z, n, clash, out)
 		return
 	}
 	explained, reason := z.mirror.node(n.name).explained, ""
@@ -106,15 +106,15 @@ func (p *Publisher) planName(z *zone, n *nameState, w wish) {
 	if reason == "" && p.complete() && !slices.ContainsFunc(out.Changes, loses) {
 		z.mirror.explain(n.name)
 	}
-	if err := p.unmarkable(z, out.Changes); err != nil {
+	if err := p.unownable(z, out.Changes); err != nil {
 		p.postpone(z, n, group{name: n.name, changes: out.Changes}, err)
 		return
 	}
 	if len(out.Changes)+len(out.Refused) == 0 {
 		z.names.settle(n)
 	}
-	p.sayWhy(z, n, reason, p.conflict(z, n, w.left, out))
-	p.sayLost(z, n, w.wanted, out)
+	p.setReason(z, n, reason, p.conflict(z, n, w.left, out))
+	p.reportLost(z, n, w.wanted, out)
 	if reason != "" {
 		z.names.hold(n)
 		return
@@ -139,7 +139,8 @@ func (p *Publisher) planName(z *zone, n *nameState, w wish) {
 	z.names.planned(n, g)
 }
 
-// passOn lets a name wait until it goes to another namespace, because the one that has it asks no more.
+// passOn delays a name until it goes to another namespace, because the holder doesn't ask for it
+// any more.
 func (p *Publisher) passOn(z *zone, n *nameState, until time.Time) {
 	z.names.settle(n)
 	z.names.loses(n, time.Now())
@@ -147,9 +148,9 @@ func (p *Publisher) passOn(z *zone, n *nameState, until time.Time) {
 	z.names.wait(n, until)
 }
 
-// delay returns the changes of a name that may be made by now, and when the deletions may be made
-// that it leaves out. Objects and load balancers that are replaced are gone for a moment, and
-// resolvers would remember that there is no record.
+// delay returns the changes of a name that may be made now, and when the postponed deletions may be
+// made. Objects and load balancers that are replaced are gone for a moment, and resolvers would
+// cache the negative response.
 func (p *Publisher) delay(z *zone, n *nameState, changes []dns.Change) (now []dns.Change, until time.Time) {
 	lost := budget.Losses(changes)
 	if len(lost) == 0 {
@@ -157,19 +158,19 @@ func (p *Publisher) delay(z *zone, n *nameState, changes []dns.Change) (now []dn
 		return changes, time.Time{}
 	}
 	until = z.names.loses(n, time.Now()).Add(p.DeletionDelay)
-	// A run that ends has nothing to wait for.
+	// A run that ends can't wait.
 	if p.once != nil || !time.Now().Before(until) {
 		return changes, time.Time{}
 	}
-	z.names.explain(n, ReasonDelayed, "nobody asks for it any more; it is deleted if that stays so")
+	z.names.explain(n, ReasonDelayed, "no object asks for it any more; it is deleted after the deletion delay")
 	return slices.DeleteFunc(slices.Clone(changes), func(c dns.Change) bool {
 		return slices.ContainsFunc(lost, func(l dns.Change) bool { return l.Old == c.Old })
 	}), until
 }
 
-// sayWhy sets why a name isn't as objects ask for. What is in the way of it counts more than
-// what holds up its changes; an error stays until it is mended.
-func (p *Publisher) sayWhy(z *zone, n *nameState, gate, conflict string) {
+// setReason sets why a name isn't as wanted. A conflict takes precedence over a hold. An error stays
+// until a change succeeds.
+func (p *Publisher) setReason(z *zone, n *nameState, gate, conflict string) {
 	switch {
 	case conflict != "":
 		z.names.explain(n, ReasonConflict, conflict)
@@ -179,20 +180,20 @@ func (p *Publisher) sayWhy(z *zone, n *nameState, gate, conflict string) {
 		z.names.explain(n, "", "")
 	}
 	if gate != "" {
-		p.Log.Debug("Hold back a change", "record", n.name, "reason", gate)
+		p.Log.Debug("Held a change", "record", n.name, "reason", gate)
 	}
 }
 
-// marking is an owner that knows the name of a marker in advance.
-type marking interface {
-	// MarkerName returns the name of the marker of a record set, or "" if it has none.
+// ownershipNamer is implemented by registries that know the name of an ownership record in advance.
+type ownershipNamer interface {
+	// MarkerName returns the name of the ownership record of a record set, or "" if it has none.
 	MarkerName(name, recordType string) string
 }
 
-// unmarkable returns an error if a record set is to be created whose marker the provider can't
-// have.
-func (p *Publisher) unmarkable(z *zone, changes []dns.Change) error {
-	o, ok := p.Owner.(marking)
+// unownable returns an error if a record set is to be created whose ownership record the provider
+// can't have.
+func (p *Publisher) unownable(z *zone, changes []dns.Change) error {
+	o, ok := p.Owner.(ownershipNamer)
 	if !ok {
 		return nil
 	}
@@ -200,20 +201,20 @@ func (p *Publisher) unmarkable(z *zone, changes []dns.Change) error {
 		if c.Old != nil {
 			continue
 		}
-		if marker := o.MarkerName(c.New.Name, c.New.Type); marker != "" && !canMark(p.zones, z, dns.Canonical(marker)) {
+		if marker := o.MarkerName(c.New.Name, c.New.Type); marker != "" && !canOwn(p.zones, z, dns.Canonical(marker)) {
 			return outside(marker)
 		}
 	}
 	return nil
 }
 
-// withoutVoid leaves out the changes of ownership alone that would change nothing, and be needed again:
+// withoutVoid leaves out changes of ownership alone that would have no effect and be planned again:
 //
-//   - The ownership record can't be written. The record set keeps the one that it has, such as one in the
-//     format without a type beside the apex of a zone.
+//   - The ownership record can't be written. The record set keeps the one that it has, such as one
+//     in the format without a type beside the apex of a zone.
 //   - The ownership record is shared with another name, and names an object that asks for that one.
 func (p *Publisher) withoutVoid(z *zone, current []plan.Current, changes []dns.Change) []dns.Change {
-	o, ok := p.Owner.(marking)
+	o, ok := p.Owner.(ownershipNamer)
 	if !ok {
 		return changes
 	}
@@ -222,7 +223,7 @@ func (p *Publisher) withoutVoid(z *zone, current []plan.Current, changes []dns.C
 			return false
 		}
 		marker := o.MarkerName(c.New.Name, c.New.Type)
-		return marker == "" || !canMark(p.zones, z, dns.Canonical(marker)) || p.namesTwin(z, current, c)
+		return marker == "" || !canOwn(p.zones, z, dns.Canonical(marker)) || p.namesTwin(z, current, c)
 	}
 	if !slices.ContainsFunc(changes, void) {
 		return changes
@@ -230,26 +231,26 @@ func (p *Publisher) withoutVoid(z *zone, current []plan.Current, changes []dns.C
 	return slices.DeleteFunc(slices.Clone(changes), void)
 }
 
-// canMark reports whether the provider can have a marker of a record set of a zone.
-func canMark(zones *zoneSet, z *zone, marker string) bool {
+// canOwn reports whether the provider can have an ownership record of a zone under a name.
+func canOwn(zones *zoneSet, z *zone, marker string) bool {
 	return zones.owningZone(z, marker) != nil && zones.admits(marker)
 }
 
-// collector is an owner with markers in the zones that can tell when one is useless.
-type collector interface {
-	// Orphan reports whether a marker is ours and describes no record set that exists.
+// orphanFinder is implemented by registries in the zones that recognise orphaned ownership records.
+type orphanFinder interface {
+	// Orphan reports whether an ownership record is ours and describes no existing record set.
 	Orphan(zone func(name string) []*dns.RecordSet, marker *dns.RecordSet) bool
-	// Unmark returns the deletions of our markers of a record set.
+	// Unmark returns the deletions of our ownership records of a record set.
 	Unmark(zone owner.Lookup, r *dns.RecordSet) []dns.Change
 }
 
-// disown handles the attempts of which it isn't known whether they created record sets. If the
-// zone has a record set of the same key that was neither attempted nor ours before, somebody
-// else was faster. Then our marker has to go: it would make the record set ours. A marker that an atomic
-// provider has made didn't come without its record set; a process before this one may have sent both, which a server has
-// carried out late.
+// disown handles record sets that may have been created. If the zone has a record set with such a
+// key that was neither attempted nor ours before, another writer was faster. Our ownership record
+// must then be deleted, because it would claim that record set. With an atomic provider, an
+// ownership record never exists without its record set. Even so, an earlier process may have sent
+// both to a server that was late to apply them.
 func (p *Publisher) disown(z *zone) {
-	c, ok := p.Owner.(collector)
+	c, ok := p.Owner.(orphanFinder)
 	_, atomic := p.Provider.(provider.Atomic)
 	for name, n := range z.names.all {
 		if len(n.attempts) == 0 {
@@ -268,17 +269,16 @@ func (p *Publisher) disown(z *zone) {
 	}
 }
 
-// orphanListings is how many further listings must show that a marker describes nothing before
-// it is deleted. Its record set may just be being created.
+// orphanListings is how many further listings must show an orphaned ownership record before it is
+// deleted, because its record set may just be being created.
 const orphanListings = 2
 
-// orphans returns the deletions of markers that describe nothing. It returns none if something
-// is about to be created under the name. Such markers may keep another owner from using the
-// name.
+// orphans returns the deletions of orphaned ownership records, which may keep another owner from
+// using the name. It returns none if something is about to be created under the name.
 func (p *Publisher) orphans(z *zone, n *nameState, out plan.Outcome) []dns.Change {
 	var changes []dns.Change
-	if c, ok := p.Owner.(collector); ok && len(out.Changes) == 0 && p.Rules.Policy == plan.Sync && p.complete() {
-		for _, marker := range z.mirror.node(n.name).markers {
+	if c, ok := p.Owner.(orphanFinder); ok && len(out.Changes) == 0 && p.Rules.Policy == plan.Sync && p.complete() {
+		for _, marker := range z.mirror.node(n.name).ownership {
 			if c.Orphan(p.zones.lookup(z), marker) {
 				changes = append(changes, dns.Change{Old: marker})
 			}
@@ -290,9 +290,9 @@ func (p *Publisher) orphans(z *zone, n *nameState, out plan.Outcome) []dns.Chang
 	return changes
 }
 
-// conflict returns what of the zone is in the way of a name, or what the provider can't have. It
-// reports that when the message changes.
-func (p *Publisher) conflict(z *zone, n *nameState, left []impossible, out plan.Outcome) string {
+// conflict returns what blocks a name in the zone, or what the provider can't store. It reports the
+// conflict when the message changes.
+func (p *Publisher) conflict(z *zone, n *nameState, left []unsupportedSet, out plan.Outcome) string {
 	p.Metrics.conflicts(z, n.name, out.Conflicts, p.Rules.Owner)
 	message := ""
 	var about []*dns.RecordSet
@@ -315,7 +315,7 @@ func obstacle(c plan.Conflict) string {
 	there := fmt.Sprintf("the zone's %s record %s", c.Current.Type, c.Current.Name)
 	switch foreign := c.ForeignOwner(); {
 	case c.Obstacle == plan.NotDeletable:
-		return there + " is in the way, and the policy forbids its deletion: delete it yourself, or give --policy=sync"
+		return there + " conflicts with it, and the policy forbids its deletion: delete it yourself, or set --policy=sync"
 	case foreign == "":
 		return there + " has no known owner and is left alone: delete it, or add an ownership record for it"
 	default:

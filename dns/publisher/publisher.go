@@ -18,39 +18,38 @@ import (
 	"github.com/signpostd/signpost/internal/panics"
 )
 
-// Publisher maintains the zones of one provider. Make one with [New] and call Run. It changes
+// Publisher maintains the zones of one provider. [New] creates it, and Run runs it. It changes
 // zones only while Lead is called.
 type Publisher struct {
 	Config
 	intake *intake
-	// results has functions in which jobs hand over their results to the loop. terms has the
-	// terms of Lead.
+	// results passes the results of jobs to the loop. terms passes the terms of Lead.
 	results chan func()
 	terms   chan term
 	jobs    sync.WaitGroup
-	// visits has what [Publisher.Explain] has the loop do, which closes over when it has ended.
+	// visits passes functions of inspections to the loop. over is closed when the loop has ended.
 	visits chan func()
 	over   chan struct{}
 
 	// The loop owns all fields below.
 
 	sources []sourceState
-	// unresolved are the objects that have never been evaluated without an error, with the
-	// error.
+	// unresolved are the objects, with the error, that have never been evaluated without one.
 	unresolved map[desired.Origin]unresolved
 	// statusAt is when to check the tables again.
 	statusAt time.Time
-	// departing are objects of optional kinds that have gone, with the time when they went.
+	// departing are the deleted objects of optional kinds, with the time of deletion.
 	departing map[desired.Origin]time.Time
-	// pass is when objects were last evaluated; waiting is true when others have come in
-	// since. backlog has those that were taken in and not evaluated yet.
+	// pass is when objects were last evaluated. waiting is true if others have come in since. backlog
+	// has the objects to evaluate.
 	pass    time.Time
 	waiting bool
 	backlog *backlog
-	// unzoned and faulty are the lines of the log about names in no zone, and about parts of objects that can't be used.
+	// unzoned and faulty limit the log lines about unzoned names, and about parts of objects that
+	// can't be used.
 	unzoned, faulty allowance
-	// contact is when something of the first source was read, and looked is true once every
-	// source has been evaluated, or isn't waited for: until then nothing is planned.
+	// contact is when anything was first read. looked is true once every source has been evaluated, or
+	// isn't awaited: until then nothing is planned.
 	contact time.Time
 	looked  bool
 
@@ -58,41 +57,41 @@ type Publisher struct {
 	zoneList zoneList
 	// zones is nil until the zones have been listed.
 	zones *zoneSet
-	// unverified is true when the metric of verified records may be out of date.
+	// unverified is true if the metric of verified records may be out of date.
 	unverified bool
-	// metricsOff is true when the metrics of what objects ask for are out of date. filtered is true if
-	// the domain filter admits none of the names that they ask for.
+	// metricsOff is true if the metrics of the wanted record sets are out of date. filtered is true if
+	// the domain filter excludes all wanted names.
 	metricsOff, filtered bool
 	troubles             atomic.Pointer[[]Trouble]
 	// zoneless are the names that are in no zone of the provider.
 	zoneless *names
 	accounts accounts
-	// capabilities are those of the provider; batchSize, batchInterval and atATime are the
-	// limits that result from them and from those of the user. batchSize is without markers.
+	// capabilities are those of the provider. batchSize, batchInterval and atATime are the stricter of
+	// its limits and the user's. batchSize doesn't count ownership records.
 	capabilities  provider.Capabilities
 	batchSize     int
 	batchInterval time.Duration
 	atATime       int
-	// listingTime is how long what was read of a zone is good.
+	// listingTime is how long a listing of a zone is used.
 	listingTime time.Duration
-	// limiter bounds how many calls of the provider there are in a second; any goroutine may use it.
+	// limiter limits the calls of the provider per second. Any goroutine may use it.
 	limiter *rate.Limiter
-	// calls is how many calls of the provider there are. throttledUntil is until when there may
-	// be no others, throttles how often in a row the provider has said that.
+	// calls is the number of running calls of the provider. Until throttledUntil no other may begin.
+	// throttles counts in a row how often the provider has asked for that.
 	calls          int
 	throttledUntil time.Time
 	throttles      int
-	// untold are notices from before the term.
-	untold untold
+	// pendingNotices are notices from before the term.
+	pendingNotices pendingNotices
 
-	// instance is what SetInstance was called with last.
+	// instance is the last argument of SetInstance.
 	instance atomic.Pointer[string]
 
-	// once is set when the loop has to end as soon as there is nothing left to do.
+	// once is set if the loop has to end as soon as nothing is left to do.
 	once *onceState
-	// followers are told which names change; mostly there is none.
+	// followers are notified of changed names; mostly there are none.
 	followers map[*Follower]struct{}
-	// panics lets those of sources and of the provider fail the object or the call that they are about.
+	// panics confines panics of sources and of the provider to the object or call.
 	panics *panics.Reporter
 }
 
@@ -100,15 +99,15 @@ type Publisher struct {
 type sourceState struct {
 	// read is true once all objects of the source are known.
 	read bool
-	// open is true once its objects are evaluated: when its tables are filled, or when that
-	// isn't waited for any longer. Until then early has those that have changed.
+	// open is true once its objects are evaluated: when its tables are filled, or aren't awaited any
+	// longer. Until then early collects the changed objects.
 	open  bool
 	early map[source.Key]struct{}
-	// conditions say whether its tables could be read when that was looked at last, steady
-	// since when they can; there is no time for what can't.
+	// conditions say whether the source's tables were readable at the last check. steady is since
+	// when; a table that isn't readable has no time.
 	conditions conditions
 	steady     map[string]time.Time
-	// For a source that is polled: when next, whether that is under way, and the last error.
+	// For a polled source: the time of the next poll, whether one is running, and the last error.
 	pollAt  time.Time
 	polling bool
 	err     error
@@ -122,15 +121,15 @@ type term struct {
 	jobs *sync.WaitGroup
 }
 
-// New returns a publisher that does nothing yet.
+// New returns a publisher. Run starts it.
 func New(c Config) (*Publisher, error) {
 	if err := c.check(); err != nil {
 		return nil, fmt.Errorf("make the publisher %q: %w", c.Name, err)
 	}
 	can := c.Provider.Capabilities()
 	batchSize := cmp.Or(stricter(can.BatchSize, c.Limits.BatchSize), defaultBatch)
-	if _, marks := c.Owner.(marking); marks {
-		// Each change of a record set may come with one of its marker.
+	if _, marks := c.Owner.(ownershipNamer); marks {
+		// Each change of a record set may come with a change of its ownership record.
 		batchSize = max(batchSize/2, 1)
 	}
 	p := &Publisher{
@@ -154,7 +153,8 @@ func New(c Config) (*Publisher, error) {
 		accounts:   newAccounts(&c),
 		panics:     panics.New(c.Log, c.Metrics.panics),
 	}
-	// A counter that isn't there before the first panic would start at one, and no rule would see it rise.
+	// A counter that only appears with the first panic would start at one, and no alert would see it
+	// rise.
 	c.Metrics.panics.WithLabelValues(atProvider)
 	for _, s := range c.Sources {
 		c.Metrics.panics.WithLabelValues(s.Name)
@@ -163,8 +163,8 @@ func New(c Config) (*Publisher, error) {
 	return p, nil
 }
 
-// Run evaluates objects until ctx ends, and changes zones while Lead is called. It is called
-// once.
+// Run evaluates objects until ctx ends, and changes zones while Lead is called. It must be called
+// only once.
 func (p *Publisher) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer close(p.over)
@@ -201,8 +201,8 @@ func (p *Publisher) Run(ctx context.Context) error {
 	}
 }
 
-// Lead lets the publisher change zones until ctx ends. It returns when all its writes have
-// ended. It must be called while Run is running.
+// Lead lets the publisher change zones until ctx ends. It returns when all writes have ended. Run
+// must be running.
 func (p *Publisher) Lead(ctx context.Context) error {
 	t := term{ctx: ctx, over: make(chan struct{}), jobs: new(sync.WaitGroup)}
 	select {
@@ -215,7 +215,7 @@ func (p *Publisher) Lead(ctx context.Context) error {
 	return nil
 }
 
-// ended returns a channel that is closed at the end of the present term.
+// ended returns a channel that is closed at the end of the current term.
 func (p *Publisher) ended() <-chan struct{} {
 	if p.term == nil {
 		return nil
@@ -228,12 +228,12 @@ func (p *Publisher) begin(t term) {
 	p.Approvals.Begin(time.Now())
 	p.takeInstance()
 	p.unsettle()
-	// Another process may have written meanwhile, so the zones are read again.
+	// Another process may write meanwhile, so the zones must be read again.
 	p.zones = nil
 	p.zoneList = zoneList{}
 	p.zoneless = p.newZoneless()
 	p.accounts.beginTerm(time.Now())
-	p.untold.tell(p.Notify)
+	p.pendingNotices.tell(p.Notify)
 }
 
 func (p *Publisher) end() {
@@ -241,7 +241,7 @@ func (p *Publisher) end() {
 	p.term = nil
 	p.unsettle()
 	for _, z := range p.zones.all() {
-		// Nobody would say it later.
+		// After the term these would never be reported.
 		p.confirmed(slices.Concat(z.confirming, z.made))
 	}
 	p.Metrics.end(p.zones.all())
@@ -273,7 +273,7 @@ func (p *Publisher) drain() {
 	}
 }
 
-// start runs a job in a goroutine, and then the function that it returns in the loop.
+// start runs a job in a goroutine, and then in the loop the function that the job returns.
 func (p *Publisher) start(job func() (found func())) {
 	p.jobs.Add(1)
 	go func() {
@@ -282,14 +282,14 @@ func (p *Publisher) start(job func() (found func())) {
 	}()
 }
 
-// startWrite is startInTerm for a job that talks to the provider.
+// startWrite is startInTerm for a job that calls the provider.
 func (p *Publisher) startWrite(limit time.Duration, job func(context.Context) (found func())) {
 	p.calls++
 	p.startJob(limit, job, func() { p.calls-- })
 }
 
-// startInTerm is start for a job that belongs to the term. Its result is dropped if the term has
-// ended.
+// startInTerm is start for a job that belongs to the term. If the term has ended, its result is
+// dropped.
 func (p *Publisher) startInTerm(limit time.Duration, job func(context.Context) (found func())) {
 	p.startJob(limit, job, func() {})
 }
@@ -314,7 +314,8 @@ func (p *Publisher) startJob(limit time.Duration, job func(context.Context) (fou
 // atProvider is the unit of the provider's calls in the metric of panics.
 const atProvider = "provider"
 
-// contained calls the provider. If it panics, that is an error, and as after any other one nobody knows what it has done.
+// contained calls the provider. A panic is returned as an error. As after any error, the provider's
+// state is then unknown.
 func contained[T any](p *Publisher, f func() (T, error)) (result T, err error) {
 	err = p.panics.Catch(atProvider, func() (err error) {
 		result, err = f()
@@ -323,24 +324,24 @@ func contained[T any](p *Publisher, f func() (T, error)) (result T, err error) {
 	return result, err
 }
 
-// noMetrics is for names that have no budget.
+// noMetrics is the note function of names without a budget.
 func noMetrics(string, []dns.Change) {}
 
-// work does everything that is due without waiting.
+// work does everything that is due, without waiting.
 func (p *Publisher) work(ctx context.Context, now time.Time) {
 	p.pollSources(ctx, now)
 	p.watchTables(now)
 	p.readObjects(now)
-	p.unzoned.end(p.Log, "Can't publish further records, whose names are in no zone either")
+	p.unzoned.end(p.Log, "Can't publish further records whose names are in no zone")
 	p.faulty.end(p.Log, "Ignore further parts of objects that can't be used")
-	// Planning works out most of the numbers, so they are taken last.
+	// Most of these numbers result from planning, so they are taken last.
 	defer p.noteTroubles()
 	defer p.count()
 	if p.term == nil {
 		return
 	}
 	p.listZones(now)
-	// What has to be written comes before listings, which may use up the calls.
+	// Writes come before listings, which may use up the permitted calls.
 	for _, z := range p.zones.all() {
 		if z.names.count(dirty, planned) > 0 {
 			p.step(z, now)
@@ -349,7 +350,7 @@ func (p *Publisher) work(ctx context.Context, now time.Time) {
 	for _, z := range p.zones.all() {
 		p.step(z, now)
 	}
-	p.remember(now)
+	p.syncBudgets(now)
 	if _, unplanned := p.Approvals.Unplanned(); unplanned && p.planned() {
 		p.Approvals.Planned()
 	}
@@ -363,7 +364,7 @@ func (p *Publisher) count() {
 	}
 }
 
-// filtersAll reports whether the domain filter admits none of the names that objects ask for.
+// filtersAll reports whether the domain filter excludes all wanted names.
 func (p *Publisher) filtersAll() bool {
 	for name := range p.Desired.Names() {
 		if p.Domains.Match(name) {
@@ -373,7 +374,7 @@ func (p *Publisher) filtersAll() bool {
 	return p.Desired.Len() > 0
 }
 
-// nextDue returns when there is something to do, if nothing happens before.
+// nextDue returns when there is something to do, if no event comes before.
 func (p *Publisher) nextDue(now time.Time) time.Time {
 	due := earliest(now.Add(p.Interval), p.statusAt)
 	if p.once != nil {
@@ -415,7 +416,7 @@ func (p *Publisher) nextDue(now time.Time) time.Time {
 	return due
 }
 
-// newLimiter returns a limiter for so many calls a second; zero is no limit.
+// newLimiter returns a limiter of calls per second; zero means no limit.
 func newLimiter(callsPerSecond float64) *rate.Limiter {
 	if callsPerSecond == 0 {
 		return rate.NewLimiter(rate.Inf, 1)
@@ -423,7 +424,7 @@ func newLimiter(callsPerSecond float64) *rate.Limiter {
 	return rate.NewLimiter(rate.Limit(callsPerSecond), max(1, int(callsPerSecond)))
 }
 
-// stricter returns the lower one of two limits, of which zero is none.
+// stricter returns the lower limit of two; zero means none.
 func stricter[N int | float64](a, b N) N {
 	if a == 0 || b > 0 && b < a {
 		return b
@@ -446,8 +447,8 @@ func earliest(a, b time.Time) time.Time {
 	return a
 }
 
-// Reevaluate has all objects of a namespace evaluated, because what the namespace may publish has changed. It may be called
-// from any goroutine.
+// Reevaluate evaluates all objects of a namespace again, because the names that it may publish have
+// changed. It may be called from any goroutine.
 func (p *Publisher) Reevaluate(namespace string) {
 	for i := range p.Sources {
 		if p.Sources[i].Keys == nil {
@@ -461,8 +462,8 @@ func (p *Publisher) Reevaluate(namespace string) {
 	}
 }
 
-// Changed returns the function that a source calls for each object that has to be evaluated.
-// Place is the index of the source in [Config.Sources].
+// Changed returns the function that a source calls for each object that has to be evaluated. place
+// is the index of the source in [Config.Sources].
 func Changed(p func() *Publisher, place int) func(source.Key) {
 	return func(k source.Key) { p().intake.add(place, k) }
 }

@@ -16,7 +16,7 @@ func (s *names) queue(n *nameState) {
 	n.ticket, n.serial = s.turns.draw(n.namespace), s.serials
 }
 
-// unqueue takes the ticket of a name back.
+// unqueue returns the ticket of a name.
 func (s *names) unqueue(n *nameState) {
 	if n.ticket > 0 {
 		s.turns.giveBack(n.namespace)
@@ -24,8 +24,8 @@ func (s *names) unqueue(n *nameState) {
 	}
 }
 
-// next returns the dirty names whose turn it is, in their order: all those that may take something away, because a budget
-// has to know all losses, and at most so many others.
+// next returns the dirty names whose turn it is, in order. Names that may lose record sets are all
+// returned, because a budget has to know all deletions. Of other names at most so many are.
 func (s *names) next(most int) []*nameState {
 	in := &s.in[dirty]
 	var next []*nameState
@@ -44,9 +44,9 @@ func (s *names) next(most int) []*nameState {
 	return next
 }
 
-// take moves the names whose turn it is to the phase applying, in which namespaces take turns: at most so many names with so
-// many changes in all, but at least one name. Zero means no limit. A name that has failed is taken
-// alone, so that it can't make others fail.
+// take moves the names whose turn it is to the phase applying: at most so many names with so many
+// changes in all, but at least one name. Zero means no limit. Namespaces take turns. A name that
+// has failed is taken alone, so that it can't make others fail.
 func (s *names) take(most, changes int) []group {
 	var taken []group
 	for count := 0; len(s.in[planned].names) > 0; {
@@ -66,14 +66,13 @@ func (s *names) take(most, changes int) []group {
 	return taken
 }
 
-// index has the names that are in a phase: a heap. Those that are planned are in the order of their tickets, and so are
-// those that are dirty, but first those that may take something away. Those that wait are in the order of their times.
+// index is a heap of the names in a phase. Planned names are ordered by ticket. Dirty names are
+// too, but those that may lose record sets come first. Waiting names are ordered by time.
 type index struct {
 	phase phase
 	names []*nameState
 }
 
-// Len, Less, Swap, Push and Pop implement [heap.Interface].
 func (x *index) Len() int { return len(x.names) }
 
 func (x *index) Less(i, j int) bool {

@@ -6,8 +6,9 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// mostLogged is how many lines of one kind are written at once at the level info or above. What is beyond that is counted.
-const mostLogged = 20
+// maxLogged limits the lines of one kind in one pass at level info or above. Further lines are
+// only counted.
+const maxLogged = 20
 
 // allowance counts the lines of one kind in one pass.
 type allowance struct{ lines int }
@@ -15,25 +16,26 @@ type allowance struct{ lines int }
 // more reports whether a further line may be written.
 func (a *allowance) more() bool {
 	a.lines++
-	return a.lines <= mostLogged
+	return a.lines <= maxLogged
 }
 
-// end begins a new pass, and says how many lines were left out.
+// end starts a new pass, and logs how many lines were left out.
 func (a *allowance) end(log *slog.Logger, message string) {
-	if out := a.lines - mostLogged; out > 0 {
+	if out := a.lines - maxLogged; out > 0 {
 		log.Warn(message, "leftOut", out)
 	}
 	a.lines = 0
 }
 
-// logChanges writes what was changed in a zone: a line for each change, or one line with their numbers if there are many.
+// logChanges logs the changes that were made in a zone: one line for each, or a summary if there
+// are many.
 func (p *Publisher) logChanges(z *zone, made []group) {
 	var all []dns.Change
 	for _, g := range made {
 		all = append(all, g.changes...)
 	}
 	level := slog.LevelInfo
-	if len(all) > mostLogged {
+	if len(all) > maxLogged {
 		o := count(all)
 		p.Log.Info("Changed records", "zone", z.Name, "created", o.created, "updated", o.updated, "deleted", o.deleted)
 		level = slog.LevelDebug

@@ -10,11 +10,11 @@ import (
 	"github.com/signpostd/signpost/kube"
 )
 
-// conditions says of each namespace that is read for itself why it can't be read at present,
-// nil if it can. What is read at once for all namespaces is under the empty name.
+// conditions has the error of each namespace that is watched separately, or nil if it can be read.
+// Cluster-wide watches are under the empty name.
 type conditions map[string]error
 
-// conditions returns those of tables.
+// conditions returns the conditions of tables.
 func (p *Publisher) conditions(tables []kube.AnyTable) conditions {
 	found := conditions{"": nil}
 	for _, t := range tables {
@@ -31,7 +31,7 @@ func (p *Publisher) conditions(tables []kube.AnyTable) conditions {
 				err = fmt.Errorf("%s can't be read in the namespace %s: %s: %s", status.Kind, of.Namespace, of.Reason, of.Detail)
 			}
 			if !slices.Contains(p.Namespaces, of.Namespace) {
-				// Objects of any namespace may depend on what is in this one.
+				// Objects of any namespace may depend on this one.
 				found.note("", err)
 				continue
 			}
@@ -41,14 +41,14 @@ func (p *Publisher) conditions(tables []kube.AnyTable) conditions {
 	return found
 }
 
-// note notes the first error of a namespace, or that it is read.
+// note notes the first error of a namespace, or that it can be read.
 func (c conditions) note(namespace string, err error) {
 	if c[namespace] == nil {
 		c[namespace] = err
 	}
 }
 
-// err returns the first error, and how many namespaces have others; nil without any.
+// err returns the first error, and how many further namespaces have one; nil if none has.
 func (c conditions) err() error {
 	var first error
 	others := 0
@@ -67,7 +67,7 @@ func (c conditions) err() error {
 	return first
 }
 
-// observe notes since when what a source reads can be read.
+// observe notes since when the tables of a source can be read.
 func (s *sourceState) observe(c conditions, now time.Time) {
 	s.conditions = c
 	if s.steady == nil {
@@ -82,7 +82,7 @@ func (s *sourceState) observe(c conditions, now time.Time) {
 	}
 }
 
-// steadyFor reports whether the objects of a namespace can be read for some time.
+// steadyFor reports whether the objects of a namespace have been readable for long.
 func (s *sourceState) steadyFor(namespace string, long time.Duration, now time.Time) bool {
 	parts := []string{""}
 	if _, apart := s.conditions[namespace]; apart {
@@ -94,7 +94,7 @@ func (s *sourceState) steadyFor(namespace string, long time.Duration, now time.T
 	})
 }
 
-// namespacesOf returns the namespaces of a table that the publisher wants; none is all.
+// namespacesOf returns the namespaces of a table that the publisher uses; empty means all.
 func (p *Publisher) namespacesOf(t kube.AnyTable) []string {
 	if names, ok := p.NamespacesOf[t.Resource().GroupResource()]; ok {
 		return names
@@ -102,14 +102,13 @@ func (p *Publisher) namespacesOf(t kube.AnyTable) []string {
 	return p.Namespaces
 }
 
-// allFilled reports whether tables have held all objects that the publisher wants, whatever has
-// happened since.
+// allFilled reports whether all tables have been filled at least once.
 func (p *Publisher) allFilled(tables []kube.AnyTable) bool {
 	return !slices.ContainsFunc(tables, func(t kube.AnyTable) bool { return !p.filled(t) })
 }
 
-// unreadable returns why a source, or some of its objects, can't be read at present, and which
-// records stay as they are because of that.
+// unreadable returns why some objects of a source can't be read now, and which records are kept
+// because of that.
 func (p *Publisher) unreadable(s *source.Source, needed conditions) (stay string, err error) {
 	if err := needed.err(); err != nil {
 		return "its records stay as they are", err
@@ -117,7 +116,8 @@ func (p *Publisher) unreadable(s *source.Source, needed conditions) (stay string
 	return "records of the objects that need it stay as they are", p.conditions(s.Awaited).err()
 }
 
-// filled reports whether a table has held all objects that the publisher wants of it.
+// filled reports whether a table has been filled at least once with all objects that the publisher
+// uses.
 func (p *Publisher) filled(t kube.AnyTable) bool {
 	namespaces := p.namespacesOf(t)
 	if t.Filled() {

@@ -8,15 +8,16 @@ import (
 	"github.com/signpostd/signpost/dns/plan"
 )
 
-// remark returns changes that write the ownership records of record sets anew before a CNAME replaces them, or none if that isn't
-// needed. An ownership record of the format without a type has the name of its record set, so it can't be beside the
-// CNAME. A provider that makes changes one after the other has to delete it first, and the record set would have no
-// ownership record until it is deleted itself.
+// remark returns changes that rewrite the ownership records of record sets before a CNAME replaces
+// them, or none if that isn't needed. An ownership record of the format without a type has the name
+// of its record set, and can't stand beside the CNAME. A provider that applies changes in order
+// must delete it first, and the record set would have no ownership record until it is deleted
+// itself.
 func (p *Publisher) remark(z *zone, current []plan.Current, changes []dns.Change) []dns.Change {
-	_, marks := p.Owner.(marking)
+	_, marks := p.Owner.(ownershipNamer)
 	comes := slices.ContainsFunc(changes, func(c dns.Change) bool { return c.Old == nil && c.New.Type == dns.TypeCNAME })
 	if !marks || !p.capabilities.Stepwise || !comes || p.DryRun {
-		// A dry run shows what follows.
+		// A dry run shows the final changes only.
 		return nil
 	}
 	var first []dns.Change
@@ -26,13 +27,13 @@ func (p *Publisher) remark(z *zone, current []plan.Current, changes []dns.Change
 			first = append(first, dns.Change{Old: c.Set, New: c.Set.Clone()})
 		}
 	}
-	// The owner may have nothing to write, or not where it would have to.
+	// The registry may have nothing to write, or can't write it under the required name.
 	send, _, err := p.Owner.Before(context.Background(), p.zones.lookup(z), first)
 	if err != nil || !slices.ContainsFunc(send, isMarker) {
 		return nil
 	}
 	for _, c := range send {
-		if !canMark(p.zones, z, c.RecordSet().Key().Name) {
+		if !canOwn(p.zones, z, c.RecordSet().Key().Name) {
 			return nil
 		}
 	}

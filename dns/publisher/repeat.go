@@ -8,29 +8,29 @@ import (
 	"time"
 )
 
-// mostRepeats is how often the same plan of a name is tried without a delay of its own. Once is
-// usual, twice happens when somebody else writes in the same moment.
-const mostRepeats = 3
+// maxRepeats is how often the same plan of a name is tried without an extra delay. Once is usual.
+// Twice happens if another writer writes at the same moment.
+const maxRepeats = 3
 
-// trial is how often in a row the same plan of a name was tried, while no listing has shown
-// that the zone is as planned. It is kept apart from [nameState], because every name that was written
-// has one until the zone is listed again.
+// trial counts how often in a row the same plan of a name was tried without a listing that shows
+// the planned state. It is separate from [nameState], because every written name has one until the
+// zone is listed again.
 type trial struct {
-	// plan is the digest of what the plan is to reach.
+	// plan is the digest of the planned state.
 	plan  uint64
 	times int
 	last  time.Time
-	// made is true when the changes were made the last time.
+	// made is true if the changes were made the last time.
 	made bool
-	// told is true when people know that the plan comes to nothing.
+	// told is true after the repetition was reported.
 	told bool
 }
 
-// digestSeed makes digests of plans. They are compared only within the process.
+// digestSeed is the seed of digests. They are compared only within the process.
 var digestSeed = maphash.MakeSeed()
 
-// digest returns a number for what a plan is to reach: the record sets that it makes and removes. What is
-// there before doesn't count, because a provider may list something else each time.
+// digest returns a hash of the record sets that a plan makes and removes. The current records don't
+// count, because a provider may list them differently each time.
 func (g group) digest() uint64 {
 	var h maphash.Hash
 	h.SetSeed(digestSeed)
@@ -66,13 +66,14 @@ func (g group) digest() uint64 {
 // tried notes that the plan of a name failed by itself.
 func (s *names) tried(n *nameState, now time.Time) { s.addTrial(n, trial{last: now}) }
 
-// made notes that the changes of a name were made. It reports whether the same ones were made the last time.
+// made notes that the changes of a name were made. It reports whether the same ones were made the
+// last time.
 func (s *names) made(n *nameState, now time.Time) (again bool) {
 	before := s.addTrial(n, trial{last: now, made: true})
 	return before.made
 }
 
-// addTrial adds a trial, and returns the one before it if that was of the same plan.
+// addTrial adds a trial, and returns the preceding one if it was of the same plan.
 func (s *names) addTrial(n *nameState, t trial) (before trial) {
 	t.plan, t.times = n.plan.digest(), 1
 	if of := s.trials[n.name]; of.plan == t.plan {
@@ -98,21 +99,19 @@ func (s *names) setTrial(name string, t trial) {
 	}
 }
 
-// repeating reports whether a name was tried so often with the same plan that it is tried less and
-// less often.
-func (s *names) repeating(name string) bool { return s.trials[name].times >= mostRepeats }
+// repeating reports whether the same plan of a name was tried too often.
+func (s *names) repeating(name string) bool { return s.trials[name].times >= maxRepeats }
 
-// repeats reports whether a plan is one that was tried too often, and returns until when it has to wait.
+// repeats reports whether a plan was tried too often, and until when it has to wait.
 func (s *names) repeats(g group, most time.Duration) (until time.Time, repeats bool) {
 	t := s.trials[g.name]
-	if t.times < mostRepeats || g.size() == 0 || t.plan != g.digest() {
+	if t.times < maxRepeats || g.size() == 0 || t.plan != g.digest() {
 		return time.Time{}, false
 	}
-	return t.last.Add(backoff(t.times-mostRepeats, most)), true
+	return t.last.Add(backoff(t.times-maxRepeats, most)), true
 }
 
-// tell notes that people are told that the plan of a name comes to nothing. It reports whether
-// they weren't before.
+// tell notes that the repetition of a name's plan is reported. It reports whether it wasn't before.
 func (s *names) tell(name string) bool {
 	t := s.trials[name]
 	first := !t.told
@@ -121,9 +120,9 @@ func (s *names) tell(name string) bool {
 	return first
 }
 
-// shown notes that a listing has shown the zone, but not what was written under the names in later. Names
-// about which there is nothing to do are as they were planned. A blind listing shows nothing: what is planned after it may have been
-// made before.
+// shown notes that a listing has shown the zone, except for the names in later that were written
+// since. Names without anything to do are as planned. A blind listing shows nothing: the next plan
+// may have been made before.
 func (s *names) shown(later map[string]struct{}, blind bool) {
 	for name, t := range s.trials {
 		n := s.all[name]
@@ -143,15 +142,15 @@ func (s *names) shown(later map[string]struct{}, blind bool) {
 	}
 }
 
-// pauses lets a name wait whose plan was tried too often, and says so once. It reports whether the
-// name waits.
+// pauses delays a name whose plan was tried too often, and reports that once. It returns whether
+// the name waits.
 func (p *Publisher) pauses(z *zone, n *nameState, g group) bool {
 	until, repeats := z.names.repeats(g, p.Interval)
 	if !repeats {
 		return false
 	}
 	if z.names.tell(n.name) {
-		p.sayRepeated(z, n, g)
+		p.reportRepeated(z, n, g)
 	}
 	if p.once == nil && !time.Now().Before(until) {
 		return false
@@ -160,13 +159,14 @@ func (p *Publisher) pauses(z *zone, n *nameState, g group) bool {
 	return true
 }
 
-// sayRepeated says that the plan of a name comes to nothing, unless the error of the last try was said.
-func (p *Publisher) sayRepeated(z *zone, n *nameState, g group) {
+// reportRepeated reports that the plan of a name has no effect, unless the error of the last try was
+// reported.
+func (p *Publisher) reportRepeated(z *zone, n *nameState, g group) {
 	if n.reason == ReasonError && n.message != "" {
 		return
 	}
 	const message = "the same change was made three times, and is still needed: the provider doesn't keep it, or something else writes this name. " +
-		"It is tried less and less often: look at what the provider lists under the name"
+		"It is retried with growing delays: check what the provider lists under the name"
 	z.names.explain(n, ReasonError, message)
 	c := slices.Concat(g.changes, g.orphans)[0]
 	p.Log.Warn("A change has no effect; trying it less often", "zone", z.Name, "change", describe(c), "err", message)

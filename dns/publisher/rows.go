@@ -10,59 +10,59 @@ import (
 	"github.com/signpostd/signpost/dns/plan"
 )
 
-// RowState says where a record set is on its way into a zone.
+// RowState is the publishing state of a record set.
 type RowState string
 
-// The states of a record set.
+// States of a record set.
 const (
-	// RowPublished: the zone has what objects ask for.
+	// RowPublished: the zone has the wanted record set.
 	RowPublished RowState = "published"
-	// RowPending: it is being planned or written.
+	// RowPending: the record set is being planned or written.
 	RowPending RowState = "pending"
-	// RowHeld: it waits for approval, or until more is known, or the policy forbids it.
+	// RowHeld: the change waits for approval or for unread sources, or the policy forbids it.
 	RowHeld RowState = "held"
-	// RowConflict: the name has records of another owner, or of nobody known.
+	// RowConflict: the name has records of another or unknown owner.
 	RowConflict RowState = "conflict"
 	// RowNoZone: no zone of the provider holds the name.
 	RowNoZone RowState = "no-zone"
-	// RowFailing: the provider refuses it, or can't be reached.
+	// RowFailing: the provider refuses the record set or is unreachable.
 	RowFailing RowState = "failing"
-	// RowNotOwned: the zone has it, it isn't ours, and nobody asks for it.
+	// RowNotOwned: the zone has the record set, it isn't ours, and no object asks for it.
 	RowNotOwned RowState = "foreign"
-	// RowUnwanted: it is ours, nobody asks for it, and the policy keeps it.
+	// RowUnwanted: the record set is ours, no object asks for it, and the policy keeps it.
 	RowUnwanted RowState = "unwanted"
 )
 
 // RowKey identifies a record set among those of a publisher.
 type RowKey struct {
-	// Zone and ZoneID are empty for a name that is in no zone.
+	// Zone and ZoneID are empty for an unzoned name.
 	Zone, ZoneID string
 	dns.Key
 }
 
-// Row is a record set: what objects ask for, what the zone has, and why these differ.
+// Row is a record set: what objects ask for, what the zone has, and why the two differ.
 type Row struct {
 	RowKey
 	State RowState
-	// Wanted are the targets that objects ask for, Targets those that the zone has. TTL is that
-	// of the zone or else the one that is asked for, in seconds; 0 for none.
+	// Wanted are the targets that objects ask for, Targets those of the zone. TTL, in seconds, is that
+	// of the zone, else the wanted one; 0 means none.
 	Wanted, Targets []string
 	TTL             int64
-	// Owner is who owns what the zone has; empty for nobody known.
+	// Owner is the owner of the record set in the zone; empty if unknown.
 	Owner string
-	// Steered is true if the provider may answer with something else than the targets, because the
-	// record set has an identifier or properties.
+	// Steered is true if the provider may respond with other targets, because the record set has a set
+	// identifier or properties.
 	Steered bool
-	// Objects are those that ask for it, and Losers those that don't get it.
+	// Objects ask for the record set and get it. Losers ask for it and don't.
 	Objects []dns.Object
 	Losers  []RowLoser
 	// Message says why the zone doesn't have what is wanted, and what to do; empty if it does.
 	Message string
-	// Next is when it is tried again; zero if that isn't known.
+	// Next is the time of the next attempt; zero if unknown.
 	Next time.Time
 }
 
-func rowKey(at place, k dns.Key) RowKey {
+func rowKey(at nameInZone, k dns.Key) RowKey {
 	if at.zone == nil {
 		return RowKey{Key: k}
 	}
@@ -76,11 +76,11 @@ func compareRowKeys(a, b RowKey) int {
 	)
 }
 
-// pair is what is wanted under a key, and what the zone has. One of them may be nil.
+// pair is the wanted record set of a key, and that of the zone. Either may be nil.
 type pair struct{ wanted, there *dns.RecordSet }
 
 // rowsAt returns the rows of a name, by type and set identifier. It is called in the loop.
-func (p *Publisher) rowsAt(at place) []Row {
+func (p *Publisher) rowsAt(at nameInZone) []Row {
 	pairs, refused, lost := p.pairs(at)
 	rows := make([]Row, 0, len(pairs)+len(refused))
 	for k, both := range pairs {
@@ -93,22 +93,22 @@ func (p *Publisher) rowsAt(at place) []Row {
 			rows = append(rows, conflictRow(at, r.set, r.reason))
 		}
 	}
-	for _, l := range lost[:min(len(lost), mostLost)] {
+	for _, l := range lost[:min(len(lost), maxLost)] {
 		rows = p.addLoser(at, rows, l)
 	}
 	slices.SortFunc(rows, func(a, b Row) int { return compareRowKeys(a.RowKey, b.RowKey) })
 	return rows
 }
 
-// conflictRow returns the row of a record set that isn't published because of something else.
-func conflictRow(at place, r *dns.RecordSet, message string) Row {
+// conflictRow returns the row of a record set that loses to another.
+func conflictRow(at nameInZone, r *dns.RecordSet, message string) Row {
 	row := newRow(rowKey(at, r.Key()), pair{wanted: r})
 	row.State, row.Message = RowConflict, message
 	return row
 }
 
-// addLoser adds what objects don't get to the row of its key, or a row of its own if there is none.
-func (p *Publisher) addLoser(at place, rows []Row, l plan.Loss) []Row {
+// addLoser adds a losing candidate to the row of its key, or adds a row.
+func (p *Publisher) addLoser(at nameInZone, rows []Row, l plan.Loss) []Row {
 	message := p.lossMessage(l)
 	key := rowKey(at, l.Set.Key())
 	i := slices.IndexFunc(rows, func(r Row) bool { return r.RowKey == key })
@@ -119,12 +119,12 @@ func (p *Publisher) addLoser(at place, rows []Row, l plan.Loss) []Row {
 	return rows
 }
 
-// pairs returns what is wanted under a name and what its zone has, by key, what the provider can't
-// have, and what isn't published because of something else that is wanted.
-func (p *Publisher) pairs(at place) (map[dns.Key]pair, []impossible, []plan.Loss) {
+// pairs returns, by key, the wanted record sets of a name and those of its zone. It also returns
+// those that the provider can't store, and those that lose to others.
+func (p *Publisher) pairs(at nameInZone) (map[dns.Key]pair, []unsupportedSet, []plan.Loss) {
 	pairs := map[dns.Key]pair{}
 	var wanted []plan.Candidate
-	var refused []impossible
+	var refused []unsupportedSet
 	switch {
 	case !p.Domains.Match(at.name):
 	case at.zone == nil:
@@ -161,11 +161,11 @@ func newRow(key RowKey, both pair) Row {
 	return row
 }
 
-// judge works out the state of a record set, and what is to be said of it.
-func (p *Publisher) judge(at place, both pair, row *Row) {
+// judge sets the state and the message of a record set.
+func (p *Publisher) judge(at nameInZone, both pair, row *Row) {
 	switch {
 	case at.zone == nil:
-		p.judgeHomeless(at.name, row)
+		p.judgeUnzoned(at.name, row)
 	case both.wanted == nil && !p.ours(both.there):
 		if row.State = RowNotOwned; p.otherInstance(both.there) != "" {
 			row.Message = "another process with our owner ID has written it: " + ownerOf(both.there.Labels) + ", and this one is the instance " + quote(p.Rules.Instance)
@@ -182,7 +182,7 @@ func (p *Publisher) judge(at place, both pair, row *Row) {
 // ours reports whether a record set is known to be ours.
 func (p *Publisher) ours(r *dns.RecordSet) bool { return p.Rules.Owner != "" && p.Rules.Owns(r) }
 
-// asIs reports whether a zone has a record set as objects ask for it.
+// asIs reports whether a zone has a record set as wanted.
 func (p *Publisher) asIs(z *zone, both pair) bool {
 	if both.wanted == nil || both.there == nil {
 		return false
@@ -190,15 +190,15 @@ func (p *Publisher) asIs(z *zone, both pair) bool {
 	if plan.Satisfies(both.there, both.wanted) {
 		return true
 	}
-	// Where the provider stores something else than what is asked for, a settled name is as it
-	// should be. Under create-only it needn't be.
+	// If the provider stores another form than the wanted one, a settled name is as wanted, except
+	// with the policy create-only.
 	n := z.names.all[both.there.Key().Name]
 	return (n == nil || n.phase == settled && n.reason == "" && n.proposed.size() == 0) && z.known &&
 		p.Rules.Owns(both.there) && p.Rules.Policy != plan.CreateOnly
 }
 
-// judgeHomeless is judge for a name that is in no zone.
-func (p *Publisher) judgeHomeless(name string, row *Row) {
+// judgeUnzoned is judge for an unzoned name.
+func (p *Publisher) judgeUnzoned(name string, row *Row) {
 	if n := p.zoneless.all[name]; n != nil && p.zones != nil {
 		row.State, row.Message = RowNoZone, n.message
 		return
@@ -209,7 +209,7 @@ func (p *Publisher) judgeHomeless(name string, row *Row) {
 	}
 }
 
-// judgeDifference is judge for a record set that isn't in its zone as it should be.
+// judgeDifference is judge for a record set that differs from the wanted one.
 func (p *Publisher) judgeDifference(z *zone, both pair, row *Row) {
 	n := z.names.all[row.Name]
 	if n == nil {
@@ -244,7 +244,7 @@ func heldMessage(z *zone, message string) string {
 	return message
 }
 
-// judgeUnread is judge for a record set about which it isn't known yet what to do.
+// judgeUnread is judge for a record set whose sources or zone aren't read yet.
 func (p *Publisher) judgeUnread(z *zone, row *Row) {
 	row.State, row.Message = RowPending, "the zone has not been read yet"
 	switch {
@@ -255,7 +255,7 @@ func (p *Publisher) judgeUnread(z *zone, row *Row) {
 	}
 }
 
-// judgeKept is judge for a difference about which nothing is done.
+// judgeKept is judge for a difference that isn't corrected.
 func (p *Publisher) judgeKept(both pair, row *Row) {
 	policy := string(p.Rules.Policy)
 	switch {

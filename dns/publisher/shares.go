@@ -7,26 +7,26 @@ import (
 	"github.com/signpostd/signpost/dns/tenancy"
 )
 
-// tenantID is a namespace in a form that takes little memory; its zero value, nobody, is for none.
+// tenantID is an interned namespace; the zero value, nobody, is for none.
 type tenantID = unique.Handle[string]
 
 var nobody tenantID
 
 func tenant(namespace string) tenantID { return unique.Make(namespace) }
 
-// shares counts the names of namespaces in a zone that the zone doesn't have yet, and keeps those that are refused because
-// their namespace has too many.
+// shares counts the granted new names of namespaces in a zone, and queues the names that are
+// refused because their namespace has too many.
 type shares struct {
 	limit int
-	// granted has the namespace of each name that may be created and that the zone doesn't have yet, coming how many there
-	// are of each namespace.
+	// granted has the namespace of each name that may be created and doesn't exist yet. coming counts
+	// them by namespace.
 	granted map[string]tenantID
 	coming  map[tenantID]int
-	// waiting has the refused names of each namespace, in the order in which they came.
+	// waiting has the refused names of each namespace, oldest first.
 	waiting map[string]*queuedNames
 }
 
-// queuedNames is names in the order in which they came. Names that have left it are dropped from order later.
+// queuedNames is a queue of names. Removed names are dropped from order lazily.
 type queuedNames struct {
 	order []string
 	names map[string]struct{}
@@ -36,14 +36,14 @@ func newShares(limit int) *shares {
 	return &shares{limit: limit, granted: map[string]tenantID{}, coming: map[tenantID]int{}, waiting: map[string]*queuedNames{}}
 }
 
-// full reports whether a namespace, of which the zone has so many names, may not have a further one.
+// full reports whether a namespace that has so many names in the zone may not get a further one.
 func (s *shares) full(name, namespace string, has int) bool {
 	id := tenant(namespace)
 	return s.granted[name] != id && has+s.coming[id] >= s.limit
 }
 
-// grant notes who got a name. Held is true if the zone has the name. It returns the refusals of namespaces of which no
-// other name was refused before.
+// grant notes who got a name. held is true if the zone has the name. It returns the refusals of
+// namespaces that had none before.
 func (s *shares) grant(name string, w wish, held bool) (first []tenancy.Refusal) {
 	s.release(name)
 	if !held && len(w.granted) > 0 {
@@ -69,7 +69,8 @@ func (s *shares) grant(name string, w wish, held bool) (first []tenancy.Refusal)
 	return first
 }
 
-// release notes that a name isn't about to be created any more: the zone has it, or nobody gets it.
+// release notes that a name isn't about to be created any more, because it exists now or is
+// refused.
 func (s *shares) release(name string) {
 	if id, known := s.granted[name]; known {
 		delete(s.granted, name)
@@ -79,8 +80,8 @@ func (s *shares) release(name string) {
 	}
 }
 
-// admit removes the refused names for which there is room now, and returns them. Has returns how many names of a namespace
-// the zone has.
+// admit removes and returns the refused names for which there is room now. has returns the number
+// of names of a namespace in the zone.
 func (s *shares) admit(has func(namespace string) int) (names []string) {
 	for namespace, l := range s.waiting {
 		room := s.limit - has(namespace) - s.coming[tenant(namespace)]
@@ -94,7 +95,7 @@ func (s *shares) admit(has func(namespace string) int) (names []string) {
 	return names
 }
 
-// refused returns how many names are refused.
+// refused returns the number of refused names.
 func (s *shares) refused() int {
 	sum := 0
 	for _, l := range s.waiting {
@@ -120,7 +121,7 @@ func (l *queuedNames) add(name string) {
 	l.order = append(l.order, name)
 }
 
-// next removes the first name. There is one.
+// next removes the first name. The queue must not be empty.
 func (l *queuedNames) next() string {
 	for {
 		name := l.order[0]
@@ -132,5 +133,5 @@ func (l *queuedNames) next() string {
 	}
 }
 
-// refusedBy has, by name, what each object was told that didn't get it.
+// refusedBy has, for each name, the message to each object that was refused.
 type refusedBy map[string]map[dns.Object]string

@@ -164,13 +164,13 @@ func (s *sifting) problem() string {
 }
 
 // siftsOtherwise returns how the rows differ that are found with and without making all rows of a name.
-func (p *Publisher) siftsOtherwise(at place, f RowFilter) string {
+func (p *Publisher) siftsOtherwise(at nameInZone, f RowFilter) string {
 	var fast, slow []match
 	named := f.Search == "" || strings.Contains(at.name, f.Search)
-	if !p.siftSettled(at, f, named, func(h match) { fast = append(fast, h) }) {
+	if !p.filterSettledRows(at, f, named, func(h match) { fast = append(fast, h) }) {
 		return ""
 	}
-	p.siftRows(at, f, named, func(h match) { slow = append(slow, h) })
+	p.filterNameRows(at, f, named, func(h match) { slow = append(slow, h) })
 	slices.SortFunc(fast, compareHits)
 	slices.SortFunc(slow, compareHits)
 	if slices.Equal(fast, slow) {

@@ -8,23 +8,22 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// State says where a name is on its way into a zone, and why it isn't as objects ask for.
+// State is the state of a name in a zone, for users.
 type State struct {
-	// Name is canonical. Zone is the zero value for a name that is in no zone.
+	// Name is canonical. Zone is the zero value for an unzoned name.
 	Name string
 	Zone dns.Zone
-	// Phase is settled, dirty, asking, planned, held, waiting or applying: see
-	// docs/architecture.md.
+	// Phase is settled, dirty, asking, planned, held, waiting or applying; see docs/architecture.md.
 	Phase string
-	// Reason is one of the reasons of [Notice], and Message says what is wrong and what to do.
-	// Both are empty if nothing is known to be wrong.
+	// Reason is one of the reasons of [Notice]. Message says what is wrong and what to do. Both are
+	// empty if no problem is known.
 	Reason, Message string
-	// Next is when something happens if no object and no zone changes before. It is zero for
-	// at once, for never, and for unknown.
+	// Next is the time of the next step if no object and no zone changes before. Zero means at once,
+	// never or unknown.
 	Next time.Time
 }
 
-// state returns the state of one name of the zone.
+// state returns the state of a name of the zone.
 func (z *zone) state(n *nameState) State {
 	s := State{Name: n.name, Zone: z.Zone, Phase: n.phase.String(), Reason: n.reason, Message: n.message, Next: n.next}
 	if s.Reason != "" || n.phase == settled {
@@ -38,8 +37,7 @@ func (z *zone) state(n *nameState) State {
 	return s
 }
 
-// states returns those of all names of the zone about which there is something to say or to
-// do, by name.
+// states returns the states of all names of the zone, except quiet ones, by name.
 func (z *zone) states() []State {
 	list := make([]State, 0, len(z.names.all))
 	for _, n := range z.names.all {

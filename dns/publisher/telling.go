@@ -15,18 +15,18 @@ import (
 	"github.com/signpostd/signpost/internal/tracing"
 )
 
-// mostUntold is how many notices are kept for the next term.
-const mostUntold = 1000
+// maxPendingNotices limits the notices that are kept for the next term.
+const maxPendingNotices = 1000
 
-// untold are the notices of a process that doesn't write. Its objects are evaluated all the same, and whoever
-// writes has said what is wrong with them. When this process takes over, it says what still is.
-type untold struct {
+// pendingNotices are the notices of a standby. A standby evaluates all objects too, but only the leader
+// sends Events. When it takes over, it sends the notices that still apply.
+type pendingNotices struct {
 	of map[desired.Origin][]Notice
 	n  int
 }
 
-func (u *untold) keep(origin desired.Origin, n Notice) {
-	if u.n == mostUntold {
+func (u *pendingNotices) keep(origin desired.Origin, n Notice) {
+	if u.n == maxPendingNotices {
 		return
 	}
 	if u.of == nil {
@@ -36,20 +36,20 @@ func (u *untold) keep(origin desired.Origin, n Notice) {
 	u.n++
 }
 
-// drop forgets the notices about an object, which is being evaluated again.
-func (u *untold) drop(origin desired.Origin) {
+// drop removes the notices about an object that is being evaluated again.
+func (u *pendingNotices) drop(origin desired.Origin) {
 	u.n -= len(u.of[origin])
 	delete(u.of, origin)
 }
 
-// tell hands over all notices, in the order of the objects.
-func (u *untold) tell(notify func(Notice)) {
+// tell sends all notices, in the order of the objects.
+func (u *pendingNotices) tell(notify func(Notice)) {
 	for _, origin := range slices.SortedFunc(maps.Keys(u.of), compareOrigins) {
 		for _, n := range u.of[origin] {
 			notify(n)
 		}
 	}
-	*u = untold{}
+	*u = pendingNotices{}
 }
 
 func compareOrigins(a, b desired.Origin) int {
@@ -59,13 +59,13 @@ func compareOrigins(a, b desired.Origin) int {
 // tell sends a notice about an object, or keeps it until there is a term.
 func (p *Publisher) tell(origin desired.Origin, n Notice) {
 	if p.term == nil {
-		p.untold.keep(origin, n)
+		p.pendingNotices.keep(origin, n)
 		return
 	}
 	p.Notify(n)
 }
 
-// operations counts changes by what they do.
+// operations counts changes by operation.
 type operations struct{ created, updated, deleted int }
 
 func count(changes []dns.Change) (o operations) {
@@ -82,7 +82,7 @@ func count(changes []dns.Change) (o operations) {
 	return o
 }
 
-// logPlanned writes a line at the level debug about what has become of the names that were planned.
+// logPlanned logs the result of planning at level debug.
 func (p *Publisher) logPlanned(z *zone, names []*nameState) {
 	ctx := context.Background()
 	if len(names) == 0 || !p.Log.Enabled(ctx, slog.LevelDebug) {
@@ -96,8 +96,7 @@ func (p *Publisher) logPlanned(z *zone, names []*nameState) {
 		slog.Int("toChange", in[planned]), slog.Int("held", in[held]), slog.Int("waiting", in[waiting]), slog.Int("done", in[settled]), slog.Int("toAsk", in[dirty]))
 }
 
-// logApplied writes a line at the level debug about a call of the provider with changes. It is called outside of
-// the loop.
+// logApplied logs a write of the provider at level debug. It is called outside of the loop.
 func (p *Publisher) logApplied(part *part, took time.Duration, err error) {
 	ctx := context.Background()
 	if !p.Log.Enabled(ctx, slog.LevelDebug) {
@@ -123,7 +122,7 @@ func failures(err error, all int) int {
 	return len(slices.DeleteFunc(slices.Clone(each.Errs), func(err error) bool { return err == nil }))
 }
 
-// trace ends the span of a call of the provider with changes.
+// trace ends the span of a write of the provider.
 func (p *Publisher) trace(span *tracing.Span, part *part, err error) {
 	if span == nil {
 		return

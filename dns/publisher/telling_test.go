@@ -57,15 +57,15 @@ func TestStandbySendsNoNotices(t *testing.T) {
 
 // What a standby keeps has a limit, and is forgotten object by object.
 func TestUntoldIsBounded(t *testing.T) {
-	var u untold
+	var u pendingNotices
 	of := func(i int) desired.Origin { return desired.Origin{Source: "service", Name: fmt.Sprintf("%05d", i)} }
-	for i := range 2 * mostUntold {
+	for i := range 2 * maxPendingNotices {
 		u.keep(of(i), Notice{Message: fmt.Sprint(i)})
 	}
-	if u.n != mostUntold {
+	if u.n != maxPendingNotices {
 		t.Errorf("%d notices are kept", u.n)
 	}
-	for i := 1; i < 2*mostUntold; i++ {
+	for i := 1; i < 2*maxPendingNotices; i++ {
 		u.drop(of(i))
 	}
 	u.keep(of(1), Notice{Message: "again"})

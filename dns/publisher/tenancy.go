@@ -14,17 +14,18 @@ import (
 
 // wish is what objects ask for under a name.
 type wish struct {
-	// wanted are in the form in which the provider can have them, and left are those that it can't have.
+	// wanted are the record sets in the provider's form. left are those that the provider can't store.
 	wanted []plan.Candidate
-	left   []impossible
-	// granted are the namespaces whose objects count, refused are the others.
+	left   []unsupportedSet
+	// granted are the namespaces whose objects count. refused are the others.
 	granted []string
 	refused []tenancy.Refusal
-	// until is when the name goes to another namespace, if the one that has it asks no more; zero if nothing waits for that.
+	// until is when the name goes to another namespace, because the holder doesn't ask for it any
+	// more; zero otherwise.
 	until time.Time
 }
 
-// sets returns the record sets that are wanted.
+// sets returns the wanted record sets.
 func (w *wish) sets() []*dns.RecordSet { return setsOf(w.wanted) }
 
 // setsOf returns the record sets of candidates.
@@ -36,11 +37,12 @@ func setsOf(candidates []plan.Candidate) []*dns.RecordSet {
 	return sets
 }
 
-// want returns what objects ask for under a name in a zone. Without a zone, the first one counts that holds the name.
+// want returns what objects ask for under a name in a zone. Without a zone, the first zone that
+// holds the name counts.
 func (p *Publisher) want(z *zone, name string) wish {
 	if p.NamePolicy != tenancy.Namespaced && p.MaxNames == 0 {
 		w := wish{}
-		w.wanted, w.left = p.able(p.Desired.Candidates(name, p.rank(z, name)))
+		w.wanted, w.left = p.splitSupported(p.Desired.Candidates(name, p.rank(z, name)))
 		return w
 	}
 	if z == nil {
@@ -51,15 +53,15 @@ func (p *Publisher) want(z *zone, name string) wish {
 	c, until := p.caseOf(z, name)
 	d := tenancy.Decide(p.NamePolicy, c)
 	w := wish{granted: d.Granted, refused: d.Refused}
-	w.wanted, w.left = p.able(p.Desired.CandidatesOf(name, p.rank(z, name), d.Granted...))
+	w.wanted, w.left = p.splitSupported(p.Desired.CandidatesOf(name, p.rank(z, name), d.Granted...))
 	if len(d.Granted) == 0 && len(c.Asking) > 0 {
 		w.until = until
 	}
 	return w
 }
 
-// caseOf returns what is known about a name in a zone, for [tenancy.Decide]. The time is not zero if the namespace that has
-// the name asks for it no more: then the name goes to another one.
+// caseOf returns the input of [tenancy.Decide] for a name in a zone. The time isn't zero if the
+// holder doesn't ask for the name any more: the name then goes to another namespace.
 func (p *Publisher) caseOf(z *zone, name string) (c tenancy.Case, until time.Time) {
 	c = tenancy.Case{Asking: p.Desired.Namespaces(name), Limit: p.MaxNames}
 	if len(c.Asking) == 0 || z == nil {
@@ -84,10 +86,11 @@ func (p *Publisher) caseOf(z *zone, name string) (c tenancy.Case, until time.Tim
 	return c, until
 }
 
-// limitsNames reports whether the names of a namespace are counted. Without ownership nobody knows whose they are.
+// limitsNames reports whether the names of a namespace are counted, which needs ownership.
 func (p *Publisher) limitsNames() bool { return p.MaxNames > 0 && p.Rules.Owner != "" }
 
-// holderOf returns the namespace that has a name: in a zone, or else in another one that holds the name.
+// holderOf returns the namespace that has a name: in the given zone, else in another zone that
+// holds the name.
 func (p *Publisher) holderOf(z *zone, name string) (namespace string, held bool) {
 	if h := z.mirror.node(name).holder; h != nobody {
 		return h.Value(), true
@@ -100,7 +103,7 @@ func (p *Publisher) holderOf(z *zone, name string) (namespace string, held bool)
 	return "", false
 }
 
-// mayAsk reports whether objects of a namespace may ask for a name, although none is known that does.
+// mayAsk reports whether an unread or unresolved object of a namespace may ask for a name.
 func (p *Publisher) mayAsk(name, namespace string) bool {
 	if !p.complete() || p.Desired.UnresolvedIn(name, namespace) {
 		return true
@@ -113,8 +116,9 @@ func (p *Publisher) mayAsk(name, namespace string) bool {
 	return false
 }
 
-// passesAt returns when a name goes to another namespace, because the one that has it asks no more; zero for now. An object
-// that is replaced is gone for a moment, and must not lose its name in that.
+// passesAt returns when a name goes to another namespace, because the holder doesn't ask for it any
+// more; zero means now. An object that is replaced is gone for a moment, and must not lose its
+// name.
 func (p *Publisher) passesAt(z *zone, name string) time.Time {
 	if p.once != nil || p.DeletionDelay == 0 {
 		return time.Time{}
@@ -132,15 +136,15 @@ func (p *Publisher) passesAt(z *zone, name string) time.Time {
 	return time.Time{}
 }
 
-// describing is an owner that knows which names an ownership record of a name would be of.
-type describing interface{ Describes(marker string) []string }
+// ownershipDescriber is implemented by registries that know which names an ownership record could describe.
+type ownershipDescriber interface{ Describes(marker string) []string }
 
-// standsFor returns the name that a name stands for, if a namespace has that: the name of an ACME challenge belongs to the
-// name that it proves, and that of an ownership record to the name of its record set. Two names with one ownership record
-// belong together.
+// standsFor returns the name that a name belongs to, if a namespace has that one. The name of an
+// ACME challenge belongs to the name that it validates, and the name of an ownership record to that
+// of its record set. Two names with a common ownership record belong together.
 func (p *Publisher) standsFor(z *zone, name string) (other, namespace string) {
 	var candidates []string
-	if o, ok := p.Owner.(describing); ok && p.blocksMarker(name) {
+	if o, ok := p.Owner.(ownershipDescriber); ok && p.blocksOwnership(name) {
 		candidates = o.Describes(name)
 	}
 	if challenged := tenancy.ChallengedBy(name); challenged != "" {
@@ -154,7 +158,7 @@ func (p *Publisher) standsFor(z *zone, name string) (other, namespace string) {
 		if holder, held := p.holderOf(z, other); held {
 			return other, holder
 		}
-		// Of twins that nobody has, the first one in the alphabet counts: the wildcard.
+		// If no namespace has either twin, the first in alphabetical order counts: the wildcard.
 		if asking := p.Desired.Namespaces(other); len(asking) > 0 && (other != twin || other < name) {
 			return other, asking[0]
 		}
@@ -162,8 +166,9 @@ func (p *Publisher) standsFor(z *zone, name string) (other, namespace string) {
 	return "", ""
 }
 
-// blocksMarker reports whether objects ask for a record set under a name that would keep an ownership record from being there.
-func (p *Publisher) blocksMarker(name string) bool {
+// blocksOwnership reports whether objects ask for a CNAME or TXT record set under a name, which can't
+// coexist with an ownership record.
+func (p *Publisher) blocksOwnership(name string) bool {
 	for r := range p.Desired.Each(name) {
 		if r.Type == dns.TypeCNAME || r.Type == dns.TypeTXT {
 			return true
@@ -172,7 +177,8 @@ func (p *Publisher) blocksMarker(name string) bool {
 	return false
 }
 
-// touchDependents has the names planned again that stand for another one, which may have changed hands.
+// touchDependents plans the names again that depend on the holder of another name, which may have
+// changed.
 func (p *Publisher) touchDependents(name string) {
 	if p.NamePolicy != tenancy.Namespaced {
 		return
@@ -184,15 +190,15 @@ func (p *Publisher) touchDependents(name string) {
 	}
 	again(tenancy.ChallengeOf(name))
 	again(p.twin(name))
-	if o, ok := p.Owner.(marking); ok {
+	if o, ok := p.Owner.(ownershipNamer); ok {
 		for _, recordType := range p.Rules.Managed {
 			again(dns.Canonical(o.MarkerName(name, recordType)))
 		}
 	}
 }
 
-// holderIn returns the namespace of the object that the record sets of ours under a name have in their label resource. If
-// these differ, the first type counts.
+// holderIn returns the namespace in the label resource of our record sets under a name. If they
+// differ, the first type counts.
 func (p *Publisher) holderIn(sets []plan.Current) tenantID {
 	var first *dns.RecordSet
 	holder := nobody
@@ -208,7 +214,8 @@ func (p *Publisher) holderIn(sets []plan.Current) tenantID {
 	return holder
 }
 
-// relabelled has the ownership records written again that name an object of another namespace than the one that gets the name.
+// relabelled rewrites the ownership records that name an object of another namespace than the
+// holder.
 func (p *Publisher) relabelled(current []plan.Current, wanted []*dns.RecordSet) []plan.Current {
 	if p.NamePolicy != tenancy.Namespaced || p.Rules.Owner == "" {
 		return current
@@ -223,7 +230,7 @@ func (p *Publisher) relabelled(current []plan.Current, wanted []*dns.RecordSet) 
 	return current
 }
 
-// namespaceOf returns the namespace whose turn a name uses: the one that has it, or else the first one that asks.
+// namespaceOf returns the namespace whose turn a name uses: the holder, else the first that asks.
 func (p *Publisher) namespaceOf(z *zone, name string) string {
 	if h := z.mirror.node(name).holder; h != nobody {
 		return h.Value()
@@ -234,7 +241,7 @@ func (p *Publisher) namespaceOf(z *zone, name string) string {
 	return ""
 }
 
-// refusals collects, by object, the names that are refused in one pass.
+// refusals collects the refused names of one pass by object.
 type refusals map[dns.Object][]refusedName
 
 type refusedName struct {
@@ -242,7 +249,8 @@ type refusedName struct {
 	refusal tenancy.Refusal
 }
 
-// grant notes who got a name and who was refused, and collects what nobody has been told yet.
+// grant notes who got a name and who was refused, and collects the refusals that were not reported
+// yet.
 func (p *Publisher) grant(z *zone, name string, w wish, news refusals) {
 	held := z.mirror.node(name).holder != nobody
 	if p.limitsNames() {
@@ -270,25 +278,26 @@ func (p *Publisher) grant(z *zone, name string, w wish, news refusals) {
 	z.refused[name] = now
 }
 
-// sayRefusals says which names objects didn't get: one notice for each object.
-func (p *Publisher) sayRefusals(z *zone, news refusals) {
+// reportRefusals reports the refused names: one notice per object.
+func (p *Publisher) reportRefusals(z *zone, news refusals) {
 	for o, names := range news {
 		first := names[0]
 		message := fmt.Sprintf("the name %s is refused: %s", first.set.Name, first.refusal.Message)
 		if more := len(names) - 1; more > 0 {
 			message += fmt.Sprintf("; and %d other names of the object", more)
 		}
-		if len(news) <= mostLogged {
+		if len(news) <= maxLogged {
 			p.Log.Warn("Refused names", "zone", z.Name, "kind", o.Kind, "namespace", o.Namespace, "name", o.Name, "names", len(names), "err", message)
 		}
 		p.Notify(Notice{Objects: []dns.Object{o}, Record: first.set, Action: ActionFailed, Reason: string(first.refusal.Reason), Message: message})
 	}
-	if len(news) > mostLogged {
+	if len(news) > maxLogged {
 		p.Log.Warn("Refused names of many objects", "zone", z.Name, "objects", len(news))
 	}
 }
 
-// tooMany says that a namespace has as many names as it may have: once, until it gets every name that it asks for.
+// tooMany reports that a namespace has reached its limit: once, until it gets all names that it
+// asks for.
 func (p *Publisher) tooMany(z *zone, name string, r tenancy.Refusal) {
 	message := "the name " + name + " is refused, and so is each further one: " + r.Message
 	p.Log.Warn("Refused names, because a namespace has too many", "zone", z.Name, "namespace", r.Namespace, "record", name, "limit", p.MaxNames)
@@ -298,7 +307,7 @@ func (p *Publisher) tooMany(z *zone, name string, r tenancy.Refusal) {
 	}
 }
 
-// readmit has names planned again that were refused because their namespaces had too many, as far as there is room now.
+// readmit plans the names again for which their namespaces have room now.
 func (p *Publisher) readmit(z *zone) {
 	if !p.limitsNames() {
 		return
@@ -308,7 +317,8 @@ func (p *Publisher) readmit(z *zone) {
 	}
 }
 
-// refusedSets returns which of the record sets of an object are granted, and why the others aren't. Without zones nobody knows.
+// refusedSets splits the record sets of an object into the granted ones and the refused ones with
+// their reasons. Without zones nothing is known.
 func (p *Publisher) refusedSets(origin desired.Origin, kept []*dns.RecordSet) (granted []*dns.RecordSet, dropped []desired.Drop) {
 	if p.zones == nil || p.NamePolicy != tenancy.Namespaced && p.MaxNames == 0 {
 		return kept, nil
@@ -338,7 +348,7 @@ func (p *Publisher) refusalOf(name, namespace string) (tenancy.Refusal, bool) {
 	return tenancy.Refusal{}, false
 }
 
-// settingOf returns the flag that decides about a refusal.
+// settingOf returns the flag behind a refusal.
 func settingOf(reason tenancy.Reason) string {
 	if reason == tenancy.TooMany {
 		return "--max-names-per-namespace"
@@ -346,12 +356,12 @@ func settingOf(reason tenancy.Reason) string {
 	return "--name-policy"
 }
 
-// impossibles returns what is refused under a name, for those who show records.
-func (p *Publisher) impossibles(name string, w wish) []impossible {
+// impossibles returns the refused record sets of a name, for inspections.
+func (p *Publisher) impossibles(name string, w wish) []unsupportedSet {
 	left := slices.Clone(w.left)
 	for _, r := range w.refused {
 		for _, set := range p.Desired.WantOf(name, r.Namespace) {
-			left = append(left, impossible{set, strings.TrimSpace(r.Message)})
+			left = append(left, unsupportedSet{set, strings.TrimSpace(r.Message)})
 		}
 	}
 	return left

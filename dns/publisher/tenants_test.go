@@ -247,7 +247,7 @@ func (w *tenants) candidates(name string) wish {
 	if w.adjuster == nil {
 		return wanted
 	}
-	q := question{candidates: wanted.wanted}
+	q := adjustQuery{candidates: wanted.wanted}
 	answers, err := w.adjuster.Adjust(w.t.Context(), w.z.Zone, setsOf(q.candidates))
 	if err != nil {
 		w.fail("adjust: %v", err)

@@ -11,33 +11,32 @@ import (
 	"github.com/signpostd/signpost/dns/tenancy"
 )
 
-// mostZonesTraced is how many zones a [Trace] names that don't hold its name.
-const mostZonesTraced = 20
+// maxZonesTraced limits the zones that a [Trace] lists if none holds its name.
+const maxZonesTraced = 20
 
-// Trace is the way of a name from those who ask for it to its zones.
+// Trace is the way of a name from the objects that ask for it to its zones.
 type Trace struct {
 	// Name is canonical.
 	Name string
-	// Asks are who asks for it, in the order in which they count. Unresolved is true if somebody
-	// does in a way that can't be published.
+	// Asks are the objects that ask for the name, in order of precedence. Unresolved is true if one of
+	// them can't be evaluated.
 	Asks       []desired.Origin
 	Unresolved bool
-	// Wanted are the record sets that these ask for, merged, without those of namespaces in Refused.
+	// Wanted are their merged record sets, without those of namespaces in Refused.
 	Wanted  []*dns.RecordSet
 	Refused []tenancy.Refusal
-	// Excluded is true if the domain filter of the user leaves the name out, ProviderExcludes if
-	// the filter of the provider does.
+	// Excluded is true if the user's domain filter excludes the name, ProviderExcludes if the
+	// provider's does.
 	Excluded, ProviderExcludes bool
-	// Leads is true if this process leads. If not, it knows nothing of zones, and the fields below
-	// are empty.
+	// Leads is true if this process leads. If not, it knows no zones, and the fields below are empty.
 	Leads bool
-	// Unread are why sources have not been read, by their names; nothing is planned before each was.
+	// Unread says why sources have not been read, by name. Nothing is planned before all were.
 	Unread map[string]string
-	// Listed is when the zones have been listed; ListProblem says why they can't be.
+	// Listed is true once the zones have been listed. ListProblem says why they can't be.
 	Listed      bool
 	ListProblem string
-	// Homes are the zones that hold the name, mostly one. Zones are all zones, if none does: at most
-	// 20, and More says how many others there are.
+	// Homes are the zones that hold the name, mostly one. If none does, Zones are the first 20 zones,
+	// and More is the number of others.
 	Homes []Home
 	Zones []dns.Zone
 	More  int
@@ -48,22 +47,22 @@ type Home struct {
 	dns.Zone
 	// Apex is true if the name is that of the zone.
 	Apex bool
-	// Phase is as in [State]. Read is when the zone was read last; zero if it never was. Problem
-	// says why it can't be read or written, RetryAt when that is tried again.
+	// Phase is as in [State]. Read is when the zone was last read; zero means never. Problem says why
+	// it can't be read or written, and RetryAt when that is tried again.
 	Phase   string
 	Read    time.Time
 	Problem string
 	RetryAt time.Time
-	// Rows are those of the name.
+	// Rows are the rows of the name.
 	Rows []Row
-	// Wildcard is the name of the record set with an asterisk that answers for the name as long as
-	// there is nothing under it; empty if there is none.
+	// Wildcard is the name of the wildcard record set that responds for the name while nothing exists
+	// under it; empty if there is none.
 	Wildcard string
-	// Held is the hash of what waits for approval in the zone.
+	// Held is the hash of the zone's changes that wait for approval.
 	Held string
 }
 
-// Trace follows a name. It may be called in a process that doesn't lead.
+// Trace traces a name. It may be called in a process that doesn't lead.
 func (p *Publisher) Trace(ctx context.Context, name string) (Trace, error) {
 	t := Trace{Name: dns.Canonical(name)}
 	err := p.visit(ctx, func() { p.followName(&t) })
@@ -98,7 +97,7 @@ func (p *Publisher) followName(t *Trace) {
 		return
 	}
 	for _, z := range p.zones.sorted() {
-		if len(t.Zones) == mostZonesTraced {
+		if len(t.Zones) == maxZonesTraced {
 			t.More++
 			continue
 		}
@@ -124,7 +123,7 @@ func (p *Publisher) waitsFor(i int) string {
 }
 
 func (p *Publisher) home(z *zone, name string) Home {
-	h := Home{Zone: z.Zone, Apex: dns.Canonical(z.Name) == name, Phase: settled.String(), Read: z.readAt, Rows: p.rowsAt(place{z, name})}
+	h := Home{Zone: z.Zone, Apex: dns.Canonical(z.Name) == name, Phase: settled.String(), Read: z.readAt, Rows: p.rowsAt(nameInZone{z, name})}
 	if n := z.names.all[name]; n != nil {
 		h.Phase = n.phase.String()
 	}
@@ -149,18 +148,18 @@ func (p *Publisher) home(z *zone, name string) Home {
 	return h
 }
 
-// Decider is what decides about all names of a publisher.
+// Decider is the settings that decide about all names of a publisher.
 type Decider struct {
 	Name   string
 	Policy plan.Policy
-	// Owner is the owner ID; empty if there is no ownership.
+	// Owner is the owner ID; empty without ownership.
 	Owner   string
 	Managed []string
 	DryRun  bool
 	Sources []string
 }
 
-// Manner returns what decides about all names. It may be called from any goroutine.
+// Manner returns the settings that decide about all names. It may be called from any goroutine.
 func (p *Publisher) Manner() Decider {
 	m := Decider{Name: p.Name, Policy: p.Rules.Policy, Owner: p.Rules.Owner, DryRun: p.DryRun}
 	for _, t := range p.Rules.Managed {

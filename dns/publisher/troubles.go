@@ -7,21 +7,20 @@ import (
 	"time"
 )
 
-// Trouble is something that is wrong with the publisher as a whole, or with a zone, and not with an
-// object.
+// Trouble is a problem of the publisher or of a zone, not of an object.
 type Trouble struct {
-	// Field is what it is about: "budget", "zones", "zone example.org" or "domain-filter".
+	// Field is the subject: "budget", "zones", "zone example.org" or "domain-filter".
 	Field string
 	// Reason says what is wrong and what to do.
 	Reason string
 	Since  time.Time
 }
 
-// maxTroubles is how many troubles are shown.
+// maxTroubles limits the troubles that are shown.
 const maxTroubles = 100
 
-// Troubles returns what is wrong now; nothing in a process that doesn't lead. It may be called from any
-// goroutine.
+// Troubles returns the current troubles; nothing in a process that doesn't lead. It may be called
+// from any goroutine.
 func (p *Publisher) Troubles() []Trouble {
 	if all := p.troubles.Load(); all != nil {
 		return slices.Clone(*all)
@@ -29,7 +28,8 @@ func (p *Publisher) Troubles() []Trouble {
 	return nil
 }
 
-// noteTroubles replaces the troubles. It is called in the loop, after everything that is due was done.
+// noteTroubles replaces the troubles. It is called in the loop, after everything that is due was
+// done.
 func (p *Publisher) noteTroubles() {
 	var found []Trouble
 	if p.term != nil {
@@ -51,7 +51,7 @@ func (p *Publisher) noteTroubles() {
 	p.troubles.Store(&found)
 }
 
-// findTroubles returns what is wrong, without the times.
+// findTroubles returns the current troubles, without times.
 func (p *Publisher) findTroubles() (found []Trouble) {
 	add := func(field, reason string) {
 		if len(found) < maxTroubles {
@@ -89,7 +89,7 @@ func (p *Publisher) findTroubles() (found []Trouble) {
 	return found
 }
 
-// field names a zone in a trouble.
+// field returns the zone as the field of a trouble.
 func (z *zone) field() string {
 	if z.ID == "" || z.ID == z.Name {
 		return "zone " + z.Name
@@ -108,7 +108,7 @@ func (z *zone) problem() string {
 	return problem
 }
 
-// unknownBudgets says in which zones it isn't known what was deleted before this start.
+// unknownBudgets says in which zones earlier deletions are unknown.
 func (p *Publisher) unknownBudgets() string {
 	var first *zone
 	n := 0
@@ -127,6 +127,6 @@ func (p *Publisher) unknownBudgets() string {
 	if n > 1 {
 		where = fmt.Sprintf("%d zones, such as %s", n, first.Name)
 	}
-	return fmt.Sprintf("it isn't known what was deleted before this start in %s, so deletions need an approval until %s: %s",
+	return fmt.Sprintf("earlier deletions in %s are unknown after this start, so deletions need an approval until %s: %s",
 		where, first.ledger.UnknownUntil().UTC().Format(time.RFC3339), p.unknownCause())
 }

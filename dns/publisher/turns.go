@@ -1,15 +1,16 @@
 package publisher
 
-// turns numbers names so that namespaces take turns, whatever number of names each has waiting: start-time fair queueing.
-// A name gets a ticket one higher than the last one of its namespace, but not lower than the ticket that was served last. Tickets
-// are served in ascending order. A ticket costs the same however many names wait.
+// turns issues tickets so that namespaces take turns, however many names each has waiting:
+// start-time fair queueing. A name gets a ticket one higher than the last one of its namespace, but
+// not lower than the last ticket that was served. Tickets are served in ascending order. A ticket
+// takes constant time.
 type turns struct {
 	// served is the highest ticket that was served.
 	served uint64
 	users  map[string]*turn
 }
 
-// turn is the place of a namespace in the queue, while it has names there.
+// turn is the last ticket of a namespace with waiting names.
 type turn struct {
 	last  uint64
 	names int
@@ -17,7 +18,7 @@ type turn struct {
 
 func newTurns() *turns { return &turns{users: map[string]*turn{}} }
 
-// draw returns a ticket for a name of a namespace. Each ticket has to be given back once.
+// draw returns a ticket for a name of a namespace. Each ticket must be given back once.
 func (t *turns) draw(namespace string) uint64 {
 	u := t.users[namespace]
 	if u == nil {
@@ -29,10 +30,10 @@ func (t *turns) draw(namespace string) uint64 {
 	return u.last
 }
 
-// serve notes that it is the turn of a ticket.
+// serve notes that a ticket is served.
 func (t *turns) serve(ticket uint64) { t.served = max(t.served, ticket) }
 
-// giveBack ends a ticket of a namespace. A namespace without tickets begins anew.
+// giveBack returns a ticket of a namespace. A namespace without tickets starts anew.
 func (t *turns) giveBack(namespace string) {
 	u := t.users[namespace]
 	if u == nil {

@@ -7,16 +7,16 @@ import (
 	"time"
 )
 
-// visitTime is how long one visit may hold the loop. Whoever has more to look at comes again.
+// visitTime limits how long one visit may block the loop. Longer inspections visit again.
 const visitTime = time.Millisecond
 
-// ErrNotRunning is the error of inspections of a publisher that doesn't run any more.
-var ErrNotRunning = errors.New("the publisher does not run any more")
+// ErrNotRunning is the error of inspections after Run has ended.
+var ErrNotRunning = errors.New("the publisher has stopped")
 
-// ErrNotLeading is the error of inspections of what only the publisher that leads knows.
+// ErrNotLeading is the error of inspections that need a publisher that leads.
 var ErrNotLeading = errors.New("this process does not lead, so it reads no zones")
 
-// visit calls a function in the loop, which owns all that inspections look at.
+// visit calls a function in the loop, which owns all state.
 func (p *Publisher) visit(ctx context.Context, look func()) error {
 	done := make(chan struct{})
 	f := func() {
@@ -25,7 +25,7 @@ func (p *Publisher) visit(ctx context.Context, look func()) error {
 	}
 	select {
 	case p.visits <- f:
-		// The loop has it, and calls it.
+		// The loop has received it and calls it.
 		<-done
 		return nil
 	case <-p.over:
@@ -35,8 +35,8 @@ func (p *Publisher) visit(ctx context.Context, look func()) error {
 	}
 }
 
-// visitAll calls a function in the loop again and again until it reports that there is nothing left
-// to look at. Within one visit it is called for as long as [visitTime].
+// visitAll calls a function in the loop until it reports that nothing is left. Within one visit it
+// is called for up to [visitTime].
 func (p *Publisher) visitAll(ctx context.Context, look func() (more bool)) error {
 	for more := true; more; {
 		err := p.visit(ctx, func() {

@@ -10,8 +10,7 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 )
 
-// zoneKey identifies a zone. With some providers only the ID is unique, with others only the
-// name.
+// zoneKey identifies a zone. With some providers only the ID is unique, with others only the name.
 type zoneKey struct{ id, name string }
 
 func keyOf(z dns.Zone) zoneKey { return zoneKey{z.ID, z.Name} }
@@ -21,11 +20,11 @@ type zoneList struct {
 	busy bool
 	due  time.Time
 	trouble
-	// unlisted is why the provider may have more zones than it has listed; nil if it hasn't.
+	// unlisted says why the list of zones may be incomplete; nil if it is complete.
 	unlisted error
 }
 
-// zone is a zone of the provider, with everything that has to be done in it.
+// zone is the state of a zone of the provider.
 type zone struct {
 	dns.Zone
 	mirror *mirror
@@ -35,41 +34,41 @@ type zone struct {
 
 	// busy is true while a job for the zone is running.
 	busy bool
-	// known is true when the mirror has what the zone has: not before it was read, and not
-	// after an error with an unknown outcome. doubts counts the times when that was lost: a
-	// listing that began before the last one doesn't bring it back. verifyAt is when to read
-	// the zone again.
+	// known is true while the mirror is up to date: not before the zone was read, and not after an
+	// error with an unknown outcome. doubts counts such errors: a listing that began before the last
+	// one doesn't set known. verifyAt is when to read the zone again.
 	known    bool
 	doubts   int
 	listed   bool
 	verifyAt time.Time
-	// version is that of the list of zones, which may be newer than what was read.
+	// version is the version in the list of zones, which may be newer than the last listing.
 	version string
-	// readAt is when the zone was read last.
+	// readAt is when the zone was last read.
 	readAt time.Time
-	// fresh is true after a listing, until it is known whether there is anything to do.
+	// fresh is true after a listing until all differences were planned.
 	fresh bool
-	// firstPass is when all names had been looked at once. complete is true once the losses that
-	// were delayed then were planned, too.
+	// firstPass is when all names had been planned once. complete is true once the deletions that were
+	// delayed then were planned too.
 	firstPass time.Time
 	complete  bool
-	// reading, writing and adjusting are the failures of each; applyAt is when the provider
-	// allows the next batch.
+	// reading, writing and adjusting are the failures of these operations. applyAt is when the
+	// provider allows the next batch.
 	reading, writing, adjusting trouble
 	applyAt                     time.Time
-	// made are changes of which it isn't known yet whether all servers answer with them, and
-	// confirming those about which the provider is being asked.
+	// made are changes that may not be visible on all servers yet. confirming are those that the
+	// provider is being asked about.
 	made, confirming []group
-	// limit is the most names for a batch. It is lower after a rejection; 0 is no limit.
+	// limit is the maximum number of names of a batch, which is lowered after a rejection; 0 means
+	// none.
 	limit int
-	// batch is how large batches are, so that none takes long.
+	// batch is the adaptive size of batches.
 	batch batchPace
-	// blamed is how many names in a row have failed alone, for no reason that the provider gives.
+	// blamed counts the names in a row that failed alone, without a reason from the provider.
 	blamed int
-	// saidUnselected is true once the log says that the provider doesn't take names into the zone.
+	// saidUnselected is true after the log says that the provider's filter excludes names of the zone.
 	saidUnselected bool
 
-	// shares has the names of namespaces that may have no more, refused what was said of names that others have.
+	// shares counts the names of namespaces. refused has the reported refusals.
 	shares  *shares
 	refused refusedBy
 }
@@ -93,23 +92,23 @@ func (p *Publisher) newZone(z dns.Zone) *zone {
 	return made
 }
 
-// newZoneless returns the names that are in no zone: none yet.
+// newZoneless returns an empty set of unzoned names.
 func (p *Publisher) newZoneless() *names {
 	made := newNames(noMetrics)
 	made.changed = func(name string) { p.changedAt(nil, name) }
 	return made
 }
 
-// mistrust has the zone read again before anything else is done.
-func (z *zone) mistrust() {
+// requireRead has the zone read again before anything else.
+func (z *zone) requireRead() {
 	z.known = false
 	z.doubts++
 }
 
-// reset is called when the zone holds other names than before: it is read as if for the first
-// time. Calls that are under way go on.
+// reset is called when the zone holds other names than before: it is read as if for the first time.
+// Running calls continue.
 func (z *zone) reset() {
-	z.mistrust()
+	z.requireRead()
 	z.listed = false
 	z.mirror.clear()
 	z.shares, z.refused = newShares(z.shares.limit), refusedBy{}
@@ -119,7 +118,7 @@ func (z *zone) reset() {
 	}
 }
 
-// nextDueIn returns when there is something to do in the zone, or latest if that is earlier.
+// nextDueIn returns when there is something to do in the zone, but not later than latest.
 func (p *Publisher) nextDueIn(z *zone, latest time.Time) time.Time {
 	if z.busy {
 		return latest
@@ -129,7 +128,7 @@ func (p *Publisher) nextDueIn(z *zone, latest time.Time) time.Time {
 	case !z.known:
 		due = time.Time{}
 	case !p.looked:
-		// Its names wait for sources.
+		// These names wait for sources.
 	case z.names.count(dirty) > 0:
 		due = earliest(due, z.writing.retryAt)
 	case z.names.count(planned) > 0:
@@ -150,8 +149,8 @@ func (p *Publisher) step(z *zone, now time.Time) {
 		return
 	}
 	if !z.known || !now.Before(z.verifyAt) {
-		// A listing doesn't stand in the way of a write that comes meanwhile, so it doesn't begin
-		// before it may be made.
+		// The listing begins only when the limiter permits, so that it doesn't delay a write that
+		// comes meanwhile.
 		if p.limiter.Allow() {
 			p.listRecords(z)
 		}
@@ -164,7 +163,7 @@ func (p *Publisher) step(z *zone, now time.Time) {
 	if z.names.count(dirty) > 0 {
 		p.planDirty(z)
 	}
-	p.ration(z, now)
+	p.holdOverBudget(z, now)
 	if z.fresh && z.names.count(dirty, asking) == 0 {
 		z.fresh = false
 		p.completed(z)
@@ -175,7 +174,7 @@ func (p *Publisher) step(z *zone, now time.Time) {
 		}
 		p.verify()
 	}
-	// What is planned is made before the provider is asked about more.
+	// Planned changes are applied before the provider is asked about more names.
 	if !now.Before(z.applyAt) {
 		p.apply(z)
 	}
@@ -184,14 +183,14 @@ func (p *Publisher) step(z *zone, now time.Time) {
 	}
 }
 
-// mayNotCall reports whether the provider must not be called now: because it said so, or
-// because there are enough calls at the moment.
+// mayNotCall reports whether the provider must not be called now, because it is throttled or has
+// enough running calls.
 func (p *Publisher) mayNotCall(now time.Time) bool {
 	return now.Before(p.throttledUntil) || p.calls >= p.atATime
 }
 
-// verify counts the record sets that are asked for and that the zones have. Of several zones
-// that hold a name, the first one counts.
+// verify counts the wanted record sets that the zones have. If several zones hold a name, the first
+// one counts.
 func (p *Publisher) verify() {
 	if !p.unverified {
 		return
@@ -209,7 +208,7 @@ func (p *Publisher) verify() {
 		}
 		wanted := p.Desired.Want(name)
 		for _, r := range raw {
-			if slices.ContainsFunc(wanted, func(w *dns.RecordSet) bool { return w.Type == r.Type }) && !p.isMarker(r) {
+			if slices.ContainsFunc(wanted, func(w *dns.RecordSet) bool { return w.Type == r.Type }) && !p.isOwnershipRecord(r) {
 				there[r.Type]++
 			}
 		}
@@ -217,19 +216,19 @@ func (p *Publisher) verify() {
 	p.Metrics.verified(there)
 }
 
-// isMarker reports whether a record set is a marker of the kind of ownership in use.
-func (p *Publisher) isMarker(r *dns.RecordSet) bool {
+// isOwnershipRecord reports whether a record set is an ownership record of the registry in use.
+func (p *Publisher) isOwnershipRecord(r *dns.RecordSet) bool {
 	_, marker := p.Owner.Mark(r)
 	return marker
 }
 
-// touch has a name planned again in the zones that hold it, and the names that stand for it.
+// touch plans a name again in the zones that hold it, and the names that depend on it.
 func (p *Publisher) touch(name string) {
 	p.touchName(name)
 	p.touchDependents(name)
 }
 
-// touchName has a name planned again in the zones that hold it.
+// touchName plans a name again in the zones that hold it.
 func (p *Publisher) touchName(name string) {
 	if p.zones == nil {
 		return
@@ -248,7 +247,7 @@ func (p *Publisher) touchName(name string) {
 	}
 }
 
-// asks reports whether the provider has to be asked about what objects ask for under a name.
+// asks reports whether the provider has to be asked about the wanted record sets of a name.
 func (p *Publisher) asks(z *zone, name string) bool {
 	if _, adjusts := p.Provider.(provider.Adjuster); !adjusts {
 		return false
@@ -256,7 +255,7 @@ func (p *Publisher) asks(z *zone, name string) bool {
 	return len(p.want(z, name).wanted) > 0
 }
 
-// noZone notes that objects ask for a name that is in no zone, or no more.
+// noZone notes that objects ask for an unzoned name, or no longer do.
 func (p *Publisher) noZone(name string) {
 	wanted := p.Desired.Want(name)
 	if len(wanted) == 0 || !p.Domains.Match(name) {
@@ -310,7 +309,7 @@ func (p *Publisher) untroubled(t *trouble, operation string) {
 	*t = trouble{}
 }
 
-// providerFailed counts an error of the provider, and reports it if it is a new one.
+// providerFailed counts an error of the provider, and reports it if it is new.
 func (p *Publisher) providerFailed(last *error, operation string, err error) {
 	p.Metrics.registryErrors.Inc()
 	if p.once != nil {
@@ -327,7 +326,7 @@ func (p *Publisher) providerFailed(last *error, operation string, err error) {
 	*last = err
 }
 
-// backoff returns how long to wait after a failure, given the number of failures before it.
+// backoff returns the delay after a failure, given the number of failures before it.
 func backoff(failures int, most time.Duration) time.Duration {
 	return min(firstBackoff<<min(failures, 20), max(most, firstBackoff))
 }

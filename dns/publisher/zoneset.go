@@ -10,21 +10,24 @@ import (
 	"github.com/signpostd/signpost/dns/owner"
 )
 
-// zoneSet is the zones of the provider. It is never changed, only replaced, so that a job can
-// go on with the one that it began with.
+// zoneSet is the zones of the provider. It is never changed, only replaced, so that a job can keep
+// the one that it started with.
 //
-// A name is held by the public zones with the longest name that contains it, mostly one, and by
-// every private zone that contains it: each private zone has readers of its own, and those of
-// a shorter one may see no longer one. It is written in these zones, and in no other. An owner
-// outside of the zones has one claim for a name, so that with it the first of these zones holds
-// the name alone.
+// A name is held by
+//
+//   - the public zones with the longest name that contains it, mostly one, and
+//   - every private zone that contains it, because each private zone has its own clients, and those
+//     of a parent zone may not see a child zone.
+//
+// A name is written in these zones and in no other. A registry outside of the zones has one claim
+// per name, so with it only the first of these zones holds the name.
 type zoneSet struct {
 	byKey map[zoneKey]*zone
-	// public and private have the zones by their canonical names.
+	// public and private have the zones by canonical name.
 	public, private map[string][]*zone
-	// filter restricts the names that the provider can have in its zones; nil if it doesn't.
+	// filter is the provider's domain filter; nil if it has none.
 	filter dns.Filter
-	// alone is true if a name is held by one zone only.
+	// alone is true if only one zone holds a name.
 	alone bool
 }
 
@@ -42,8 +45,8 @@ func newZoneSet(zones map[zoneKey]*zone, filter dns.Filter, o owner.Owner) *zone
 	return t
 }
 
-// holders returns the zones that hold a canonical name, public ones first, then those with a
-// longer name. The slice must not be changed.
+// holders returns the zones that hold a canonical name, public ones first, then longer names first.
+// The slice must not be changed.
 func (t *zoneSet) holders(name string) []*zone {
 	if t == nil {
 		return nil
@@ -87,9 +90,8 @@ func (t *zoneSet) holds(z *zone, name string) bool { return slices.Contains(t.ho
 // has reports whether a zone is one of the set.
 func (t *zoneSet) has(z *zone) bool { return t != nil && t.byKey[keyOf(z.Zone)] == z }
 
-// owningZone returns the zone that has what belongs to a zone under a canonical name: that zone, if
-// it holds the name, or else one that does, rather one that is as private. It returns nil if no
-// zone holds the name.
+// owningZone returns the zone that should hold name: z itself if it does, else another zone of the
+// same visibility (public or private), else any that does, or nil.
 func (t *zoneSet) owningZone(z *zone, name string) *zone {
 	holders := t.holders(name)
 	if slices.Contains(holders, z) {
@@ -106,7 +108,7 @@ func (t *zoneSet) owningZone(z *zone, name string) *zone {
 	return nil
 }
 
-// lookup returns what a zone and those above it have, as its owner sees it. It may be called
+// lookup returns the records of a zone and its parents as the registry sees them. It may be called
 // from any goroutine.
 func (t *zoneSet) lookup(z *zone) owner.Lookup {
 	return func(name string) []*dns.RecordSet {
@@ -117,14 +119,14 @@ func (t *zoneSet) lookup(z *zone) owner.Lookup {
 	}
 }
 
-// admits reports whether the provider can have a canonical name in its zones.
+// admits reports whether the provider's filter selects a canonical name.
 func (t *zoneSet) admits(name string) bool { return t.filter == nil || t.filter.Match(name) }
 
-// listing returns what an owner is told of a listing of a zone.
+// listing returns what the registry is told of a listing of a zone.
 func (t *zoneSet) listing(z *zone, records []*dns.RecordSet) owner.Listing {
 	id := func(z *zone) string { return z.ID + " " + z.Name }
 	zoneOf := func(name string) string {
-		// Claims are about names. Of several zones that hold one, the first is asked.
+		// Claims are per name. If several zones hold it, the first one is asked.
 		if holders := t.holders(name); len(holders) > 0 {
 			return id(holders[0])
 		}
@@ -133,7 +135,7 @@ func (t *zoneSet) listing(z *zone, records []*dns.RecordSet) owner.Listing {
 	return owner.Listing{Zone: id(z), ZoneOf: zoneOf, Records: records}
 }
 
-// all returns the zones. There are none before they have been listed.
+// all returns the zones; none before they have been listed.
 func (t *zoneSet) all() map[zoneKey]*zone {
 	if t == nil {
 		return nil
@@ -141,7 +143,7 @@ func (t *zoneSet) all() map[zoneKey]*zone {
 	return t.byKey
 }
 
-// sorted returns the zones by name, and those of one name by ID.
+// sorted returns the zones by name, then by ID.
 func (t *zoneSet) sorted() []*zone {
 	return slices.SortedFunc(maps.Values(t.all()), func(a, b *zone) int {
 		return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.ID, b.ID))

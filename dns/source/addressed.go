@@ -13,15 +13,14 @@ import (
 	"github.com/signpostd/signpost/kube/kinds"
 )
 
-// AddressedIngress is what is kept of an Ingress that other objects have their targets from.
+// AddressedIngress is the part of an Ingress from which other objects take their targets.
 type AddressedIngress struct {
 	Key Key
-	// Addresses are those of the load balancer: of each entry its IP, or its name if it has no
-	// IP.
+	// Addresses are those of the load balancer: for each entry the IP, else the hostname.
 	Addresses []string
 }
 
-// AddressedIngresses returns the kind Ingress for sources whose objects may name an Ingress in
+// AddressedIngresses returns the kind Ingress for sources whose objects may refer to an Ingress in
 // the annotation ingress.
 func AddressedIngresses() kube.Kind[AddressedIngress] {
 	return kube.Kind[AddressedIngress]{
@@ -38,18 +37,18 @@ func AddressedIngresses() kube.Kind[AddressedIngress] {
 	}
 }
 
-// AddressedService is what is kept of a Service that other objects have their targets from.
+// AddressedService is the part of a Service from which other objects take their targets.
 type AddressedService struct {
 	Key Key
-	// LoadBalancer is whether the Service is of that type.
+	// LoadBalancer is true for a Service of that type.
 	LoadBalancer bool
-	// Addresses are all IPs and names of the load balancer.
+	// Addresses are all IPs and hostnames of the load balancer.
 	Addresses []string
-	// ExternalIPs are those of the spec.
+	// ExternalIPs are spec.externalIPs.
 	ExternalIPs []string
 }
 
-// AddressedServices returns the kind Service for sources whose objects name one.
+// AddressedServices returns the kind Service for sources whose objects refer to one.
 func AddressedServices() kube.Kind[AddressedService] {
 	return kube.Retrim(kinds.Services(), kube.TrimOf(func(s kube.Scope, svc *corev1.Service) (*AddressedService, []kube.Problem) {
 		var p kube.Problems
@@ -65,12 +64,12 @@ func AddressedServices() kube.Kind[AddressedService] {
 	}))
 }
 
-// ServiceAddress returns the IP and the name of an entry of the load balancer of a Service.
+// ServiceAddress returns the IP and the hostname of a load balancer entry of a Service.
 func ServiceAddress(entry corev1.LoadBalancerIngress) (ip, hostname string) {
 	return entry.IP, entry.Hostname
 }
 
-// AppendAddress appends the address of a load balancer: its IP, or its name if it has no IP.
+// AppendAddress appends the address of a load balancer: the IP, else the hostname.
 func AppendAddress(list []string, ip, hostname string) []string {
 	switch {
 	case ip != "":
@@ -81,8 +80,8 @@ func AppendAddress(list []string, ip, hostname string) []string {
 	return list
 }
 
-// IngressKey returns the key of the Ingress that the annotation ingress of an object names. The
-// error says what is wrong with the annotation; the object is written as "Gateway a/b".
+// IngressKey returns the key of the Ingress in the annotation ingress of an object, which is
+// written as "Gateway a/b". The error says what is wrong with the annotation.
 func IngressKey(annotation, namespace, object string) (Key, error) {
 	of, name, qualified := strings.Cut(annotation, "/")
 	if !qualified {

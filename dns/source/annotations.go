@@ -8,50 +8,48 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// Annotations are the values of an object's annotations about records (spec/dns.md §6.1). They
-// are shared and must not be changed.
+// Annotations are the parsed annotations of an object about records (spec/dns.md §6.1). They are
+// shared and must not be changed.
 type Annotations struct {
-	// Hostnames and InternalHostnames are names as they are written, without spaces. They may
-	// end with a dot.
+	// Hostnames and InternalHostnames are the names as written, without spaces. They may end with a
+	// dot.
 	Hostnames, InternalHostnames []string
-	// Targets replace those that the object would have. There are none when the annotation is
-	// missing or empty. They don't end with a dot.
+	// Targets replace the targets of the object; empty if the annotation is missing or empty. They
+	// don't end with a dot.
 	Targets []string
-	// TTL is in seconds; zero is none.
+	// TTL is in seconds; zero means none.
 	TTL int64
-	// Access says which addresses a NodePort Service publishes: public, private, or anything
-	// else.
+	// Access says which addresses a NodePort Service publishes: public, private, or another value.
 	Access string
-	// EndpointsType says which addresses a headless Service publishes: NodeExternalIP, HostIP,
-	// or anything else.
+	// EndpointsType says which addresses a headless Service publishes: NodeExternalIP, HostIP, or
+	// another value.
 	EndpointsType string
-	// Ingress is the "name" or "namespace/name" of the Ingress whose addresses are the
-	// targets.
+	// Ingress is the "name" or "namespace/name" of the Ingress with the targets.
 	Ingress string
 	// HostnameSource is the value of the annotation ingress-hostname-source, in lower case.
 	HostnameSource string
 	// SetIdentifier and Properties are settings for providers. Properties are sorted by name.
 	SetIdentifier string
 	Properties    []dns.Property
-	// Problems are the values that can't be used. Their Object is empty.
+	// Problems are the invalid values, without Object.
 	Problems []dns.Problem
-	// Remarks are what is said of keys and values that look like a mistake, sorted by key; a few
-	// at most.
+	// Remarks are hints about keys and values that look like a mistake, sorted by key and limited in
+	// number.
 	Remarks []Skip
 }
 
-// noAnnotations is shared by all objects without such annotations.
+// noAnnotations is shared by all objects without annotations about records.
 var noAnnotations = &Annotations{}
 
-// annotation is an annotation about records: its key, and its name without the prefix.
+// annotation is an annotation about records: its key, and the name without the prefix.
 type annotation struct {
 	name, key, value string
 	// rank is the position of its prefix.
 	rank int
 }
 
-// ReadAnnotations reads those of an object. If an annotation is there with several prefixes, the
-// first prefix counts. It never returns nil.
+// ReadAnnotations parses the annotations of an object. If an annotation exists with several
+// prefixes, the first prefix counts. It never returns nil.
 func (s Settings) ReadAnnotations(all map[string]string) *Annotations {
 	var ours []annotation
 	var strangers []string
@@ -76,7 +74,7 @@ func (s Settings) ReadAnnotations(all map[string]string) *Annotations {
 	}
 	slices.Sort(strangers)
 	for _, key := range strangers {
-		read.remarkStranger(key, &s)
+		read.remarkUnknownPrefix(key, &s)
 	}
 	slices.SortFunc(read.Properties, func(a, b dns.Property) int { return strings.Compare(a.Name, b.Name) })
 	return read
@@ -112,8 +110,7 @@ func (r *Annotations) readTTL(a annotation) {
 	r.TTL = ttl
 }
 
-// SplitList returns the elements of a list that is separated by commas, without spaces and
-// without empty elements.
+// SplitList returns the elements of a comma-separated list, without spaces and empty elements.
 func SplitList(text string) []string {
 	var list []string
 	for element := range strings.SplitSeq(strings.ReplaceAll(text, " ", ""), ",") {

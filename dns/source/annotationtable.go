@@ -7,7 +7,7 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// The names of annotations about records, without the prefix of the key.
+// Names of annotations about records, without the prefix of the key.
 const (
 	AnnotationHostname              = "hostname"
 	AnnotationInternalHostname      = "internal-hostname"
@@ -24,30 +24,29 @@ const (
 	AnnotationRecordType            = dns.PropertyRecordType
 )
 
-// CommonAnnotations are those that every source with names of its own reads, for
+// CommonAnnotations are the annotations of every source with names of its own, for
 // [Plugin].Annotations.
 var CommonAnnotations = []string{AnnotationHostname, AnnotationTarget, AnnotationTTL, AnnotationController}
 
-// NoAnnotations is for the [Plugin].Annotations of a source of objects whose annotations have no
-// meaning.
+// NoAnnotations is the [Plugin].Annotations of a source that reads no annotations.
 var NoAnnotations = []string{}
 
-// AnnotationKind describes an annotation about records. Which sources read it, their plugins say.
+// AnnotationKind describes an annotation about records. Plugins say which sources read it.
 type AnnotationKind struct {
 	// Name is the key without the prefix.
 	Name string
-	// Values says in a few words what it may be set to.
+	// Values describes the allowed values.
 	Values string
-	// Purpose says in a sentence what it is for, without a full stop.
+	// Purpose describes the annotation in a sentence without a full stop.
 	Purpose string
 	// Example is a value.
 	Example string
-	// read sets what the annotation says. It is nil for one that a source, or the choice of
-	// objects, reads for itself.
+	// read stores the value of the annotation. It is nil if a source, or the selection of objects,
+	// reads the annotation itself.
 	read func(*Annotations, annotation)
 }
 
-// annotationKinds has all annotations about records but those that become properties of a
+// annotationKinds are all annotations about records, except those that become properties of a
 // provider (spec/dns.md §6.1).
 var annotationKinds = []AnnotationKind{
 	{
@@ -120,7 +119,7 @@ var annotationKinds = []AnnotationKind{
 		Name: AnnotationAlias, Values: "true, A or AAAA; other values are ignored", Example: "true",
 		Purpose: "make an alias of the target, if the provider has aliases. pdns makes an ALIAS record of a CNAME with true",
 		read: func(r *Annotations, a annotation) {
-			// Any other value counts as none (spec/dns.md §1.6).
+			// Any other value means none (spec/dns.md §1.6).
 			if known := []dns.Alias{dns.AliasTrue, dns.AliasA, dns.AliasAAAA}; slices.Contains(known, dns.Alias(a.value)) {
 				r.Properties = append(r.Properties, dns.Property{Name: a.name, Value: a.value})
 			}
@@ -135,11 +134,11 @@ var annotationKinds = []AnnotationKind{
 	},
 }
 
-// AnnotationKinds returns all annotations about records but those that become properties of a
-// provider, in the order of the documentation.
+// AnnotationKinds returns all annotations about records in the order of the documentation, except
+// those that become properties of a provider.
 func AnnotationKinds() []AnnotationKind { return slices.Clone(annotationKinds) }
 
-// kindOfAnnotation returns the annotation with a name; nil if there is none.
+// kindOfAnnotation returns the annotation with a name, or nil.
 func kindOfAnnotation(name string) *AnnotationKind {
 	for i := range annotationKinds {
 		if annotationKinds[i].Name == name {
@@ -149,13 +148,13 @@ func kindOfAnnotation(name string) *AnnotationKind {
 	return nil
 }
 
-// forProviders reports whether an annotation is read with [Plugin].Properties.
+// forProviders reports whether an annotation is read because of [Plugin].Properties.
 func forProviders(name string) bool {
 	return slices.Contains([]string{AnnotationSetIdentifier, AnnotationAlias, AnnotationRecordType}, name)
 }
 
-// AnnotationNames returns the names of the annotations that a source reads, but those that become
-// properties of a provider.
+// AnnotationNames returns the annotations that a source reads, except those that become properties
+// of a provider.
 func (p Plugin) AnnotationNames() []string {
 	names := slices.Clone(p.Annotations)
 	for _, kind := range AnnotationKinds() {

@@ -1,22 +1,17 @@
-// Package source is what the sources of records have in common: what a [Source] is, the
-// settings and annotations that several kinds read, and templates.
+// Package source defines what a [Source] of records is, and has the common parts of all sources:
+// settings, annotations, and templates. Package publisher calls the sources, which package
+// configure opens.
 //
-// A source makes record sets from the objects of one kind, its own, and may look at other
-// objects that those depend on. It has a package below this one and a line in dns/plugins. It
-// reads objects from tables of package kube, which share one watch for each kind, and keeps of
-// each object only what it needs. It says which of its objects have to be evaluated again when
-// something changes. The publisher keeps the results of the others.
+// A source makes record sets from the objects of its own kinds, and may read objects that those
+// depend on. Each source is a package below this one, listed in dns/plugins. It reads objects from
+// the informer caches of package kube, which share one watch per kind and keep only what is needed
+// of each object. When an object changes, the source says which of its own objects have to be
+// evaluated again.
 //
-// In a source, Trim calls [Reader.Read], which selects objects and reads their annotations.
-// The tables call [Notify] and [NotifyAll]. Evaluate makes records with an [Origin] and
-// [Templates]. Package ingress is an example without other objects, package pod one with an
-// index. What ExternalDNS does with informers (spec/dns.md §7), kube does: trimming, indexes
-// and handlers are options of a table.
-//
-// Read it in this order: source.go, settings.go, object.go, skip.go, annotations.go,
-// annotationtable.go, remarks.go, records.go, found.go, tables.go, waiting.go, limits.go; nodes.go for
-// addresses of Nodes, addressed.go for those of Ingresses and Services; templates.go, functions.go, view.go and fields.go
-// for templates.
+// In a source, the Trim function of a kind calls [Reader.Read], which selects objects and parses
+// their annotations. The tables call [Notify] and [NotifyAll]. Evaluate makes records with an
+// [Origin] and [Templates]. Package ingress is an example without references, package pod one with
+// an index.
 //
 // # Concurrency
 //

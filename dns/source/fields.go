@@ -9,14 +9,14 @@ import (
 	template "github.com/DataDog/datadog-agent/pkg/template/text"
 )
 
-// The functions that [spelled] writes into templates. No template that a user writes can call
-// them, because they aren't known yet when it is parsed.
+// Functions that [spelled] writes into templates. Users' templates can't call them, because they
+// are unknown when a template is parsed.
 const (
 	fieldFunction     = "field"
 	conditionFunction = "fieldOrNothing"
 )
 
-// fieldFunctions are for a template that [spelled] returns.
+// fieldFunctions are the functions of a template from [spelled].
 var fieldFunctions = template.FuncMap{
 	fieldFunction: func(of any, path ...string) (any, error) {
 		for i, name := range path {
@@ -35,7 +35,7 @@ var fieldFunctions = template.FuncMap{
 	},
 }
 
-// member returns a field of a part of an object. The name is that of JSON or that of Go, which
+// member returns a field of a part of an object. The name may be that of JSON or that of Go, which
 // differ in capital letters only: dnsName and DNSName, virtualhost and VirtualHost.
 func member(of any, name string) (any, bool) {
 	switch fields := of.(type) {
@@ -54,8 +54,7 @@ func find[V any](fields map[string]V, name string) (any, bool) {
 	}
 	found := ""
 	for key := range fields {
-		// Of several, the last one in the order of bytes has the most small letters, as names
-		// in JSON do.
+		// The last name in byte order has the most lower-case letters, as names in JSON do.
 		if strings.EqualFold(key, name) && key > found {
 			found = key
 		}
@@ -64,9 +63,9 @@ func find[V any](fields map[string]V, name string) (any, bool) {
 	return value, ok
 }
 
-// spelled returns a copy of a template in which [member] finds each field, so that both
-// spellings of a name are known at each level. The function condition finds those in the
-// conditions of if, with and range.
+// spelled returns a copy of a template in which [member] looks up each field, so that both
+// spellings of a name work at each level. The function condition is used in the conditions of if,
+// with and range.
 func spelled(t *template.Template, condition string) (*template.Template, error) {
 	replace := func(_ parse.Node, function string, of parse.Node, path []string) parse.Node {
 		return call(function, of, path)
@@ -74,7 +73,7 @@ func spelled(t *template.Template, condition string) (*template.Template, error)
 	return rewritten(t, fieldFunctions, speller{condition: condition, replace: replace})
 }
 
-// rewritten returns a copy of a template that may call these functions, after s changed it.
+// rewritten returns a copy of a template, changed by s, that may call the functions known.
 func rewritten(t *template.Template, known template.FuncMap, s speller) (*template.Template, error) {
 	copied := template.New(t.Name()).Funcs(functions("", nil)).Funcs(known)
 	for _, defined := range t.Templates() {
@@ -89,9 +88,9 @@ func rewritten(t *template.Template, known template.FuncMap, s speller) (*templa
 
 // speller replaces fields in the nodes of a template.
 type speller struct {
-	// condition is the function for those in conditions.
+	// condition is the function for fields in conditions.
 	condition string
-	// replace returns what stands in the place of a node that has the fields path of another node.
+	// replace returns the replacement of a node with the fields path of another node.
 	replace func(node parse.Node, function string, of parse.Node, path []string) parse.Node
 }
 
@@ -132,7 +131,7 @@ func (s *speller) pipe(pipe *parse.PipeNode, function string) {
 	}
 }
 
-// arg returns what stands in the place of an argument.
+// arg returns the replacement of an argument.
 func (s *speller) arg(arg parse.Node, function string) parse.Node {
 	switch n := arg.(type) {
 	case *parse.PipeNode:

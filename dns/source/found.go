@@ -8,33 +8,32 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// Found is what a source has found in the fields of one version of an object. The zero value is
-// empty. A Trim fills it; then it doesn't change.
+// Found collects names and targets from the fields of one version of an object. The zero value is
+// empty. A Trim fills it, and afterwards it doesn't change.
 type Found struct {
-	// Names are those under which the object is to be published, and Targets is where they point
-	// unless annotations say otherwise.
+	// Names are the names of the object. Targets are their targets, unless annotations override them.
 	Names, Targets []string
-	// Findings has what of the fields can't be used.
+	// Findings are the problems of the fields.
 	Findings
 }
 
-// AddName adds a name that a field has. Empty texts are left out.
+// AddName adds a name from a field. Empty names are ignored.
 func (f *Found) AddName(field, name string) { f.add(&f.Names, NameLimit, "names", field, name) }
 
-// AddNames adds the names that a list has.
+// AddNames adds the names of a list.
 func (f *Found) AddNames(field string, names []string) {
 	for _, name := range Cut(&f.Findings, names, NameLimit, field) {
 		f.AddName(field, name)
 	}
 }
 
-// AddTarget adds a target that a field has. Empty texts are left out.
+// AddTarget adds a target from a field. Empty targets are ignored.
 func (f *Found) AddTarget(field, target string) {
 	f.add(&f.Targets, AddressLimit, "targets", field, target)
 }
 
-// AddBalancer adds the addresses of a load balancer, which status.loadBalancer.ingress has: of each entry its
-// IP and its name.
+// AddBalancer adds the addresses of a load balancer (status.loadBalancer.ingress): the IP and the
+// hostname of each entry.
 func AddBalancer[T any](f *Found, entries []T, addresses func(T) (ip, hostname string)) {
 	const field = "status.loadBalancer.ingress"
 	for _, entry := range Cut(&f.Findings, entries, AddressLimit, field) {
@@ -44,7 +43,7 @@ func AddBalancer[T any](f *Found, entries []T, addresses func(T) (ip, hostname s
 	}
 }
 
-// With returns a copy that has more targets, for objects that have them from other objects.
+// With returns a copy with additional targets, which come from other objects.
 func (f *Found) With(field string, targets []string) *Found {
 	with := &Found{Names: f.Names, Targets: slices.Clip(f.Targets), Findings: *f.Copy()}
 	for _, target := range Cut(&with.Findings, targets, AddressLimit, field) {
@@ -65,21 +64,20 @@ func (f *Found) add(list *[]string, limit int, what, field, text string) {
 	}
 }
 
-// Missing says for the objects of a source what to do if one has no name, or names and no target.
-// Both are the Message of a [Skip]. The zero value stands for messages that name the places of the
-// [Subject].
+// Missing has the advice for an object without a name, or with names and no target. Both are the
+// Message of a [Skip]. The zero value derives the messages from the [Subject].
 type Missing struct {
-	// Name begins as a command, such as "set the annotation hostname".
+	// Name starts with an imperative, such as "set the annotation hostname".
 	Name string
-	// Target is a whole sentence, without its full stop.
+	// Target is a sentence without its full stop.
 	Target string
 }
 
-// Publish returns the result for an object whose names all have the same targets: the names that
-// were found and those of templates, with the targets of the annotation target, or else those that
-// were found. Where the source reads --target-template, the names of --fqdn-template have its
-// targets instead (spec/dns.md §6.12), and where it reads --fqdn-target-template, there are its
-// pairs. An object without records has a [Skip].
+// Publish returns the result for an object whose names all have the same targets: the found names
+// and those of templates, with the targets of the annotation target, else the found ones. If the
+// source reads --target-template, the names of --fqdn-template have its targets instead
+// (spec/dns.md §6.12). If it reads --fqdn-target-template, its pairs are added. An object without
+// records has a [Skip].
 func (r *Reader) Publish(o *Object, found *Found, missing Missing) Result {
 	if o.Unreadable != "" {
 		return r.Result(o, nil, nil)
@@ -98,7 +96,7 @@ func (r *Reader) Publish(o *Object, found *Found, missing Missing) Result {
 	return result
 }
 
-// templated returns the record sets of names, and those that templates make of the object.
+// templated returns the record sets of names, and those of templates.
 func (r *Reader) templated(o *Object, findings *Findings, names, targets []string) ([]*dns.RecordSet, error) {
 	records, err := r.AddPairs(o, findings, r.Origin(o).All(names, targets))
 	if err != nil {
@@ -107,7 +105,7 @@ func (r *Reader) templated(o *Object, findings *Findings, names, targets []strin
 	return r.AddNames(o, findings, records, targets)
 }
 
-// AddPairs adds the record sets of --fqdn-target-template to records, if the source reads it; see
+// AddPairs adds the record sets of --fqdn-target-template, if the source reads it; see
 // [Templates.Combine].
 func (r *Reader) AddPairs(o *Object, findings *Findings, records []*dns.RecordSet) ([]*dns.RecordSet, error) {
 	if !r.subject.PairTemplates || !r.Templates.HasPairs() {
@@ -119,9 +117,9 @@ func (r *Reader) AddPairs(o *Object, findings *Findings, records []*dns.RecordSe
 	})
 }
 
-// AddNames adds the record sets of the names of --fqdn-template, with these targets, to records; see
-// [Templates.Combine]. Where the source reads --target-template, each name has the targets of that
-// instead (spec/dns.md §6.12).
+// AddNames adds the record sets of the names of --fqdn-template with these targets; see
+// [Templates.Combine]. If the source reads --target-template, each name has its targets instead
+// (spec/dns.md §6.12).
 func (r *Reader) AddNames(o *Object, findings *Findings, records []*dns.RecordSet, targets []string) ([]*dns.RecordSet, error) {
 	if !r.Templates.HasNames() {
 		return records, nil
@@ -136,7 +134,7 @@ func (r *Reader) AddNames(o *Object, findings *Findings, records []*dns.RecordSe
 	})
 }
 
-// skip says why an object with these names and targets gives no record.
+// skip says why an object with these names and targets has no record.
 func (r *Reader) skip(o *Object, names, targets []string, missing Missing) Skip {
 	switch {
 	case missing == Missing{}:
@@ -149,7 +147,7 @@ func (r *Reader) skip(o *Object, names, targets []string, missing Missing) Skip 
 	return Skip{Reason: SkipNoHostname, Message: "nothing says under which name to publish the object: " + missing.Name}
 }
 
-// skipByPlaces is skip with messages that name the places of the subject.
+// skipByPlaces is skip with messages derived from the subject.
 func (r *Reader) skipByPlaces(o *Object, names, targets []string) Skip {
 	switch {
 	case len(targets) > 0 || len(names) == 0 && !r.Templates.HasNames():

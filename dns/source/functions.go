@@ -11,8 +11,8 @@ import (
 	template "github.com/DataDog/datadog-agent/pkg/template/text"
 )
 
-// functions returns the functions of templates, beside those of Go (spec/dns.md §6.12), for a
-// source that is one of several. Of others than these it is an error to ask.
+// functions returns the template functions beside those of Go (spec/dns.md §6.12), for one of
+// several sources. isSource fails for a name that isn't among them.
 func functions(source string, sources []string) template.FuncMap {
 	return template.FuncMap{
 		"contains":   strings.Contains,

@@ -9,24 +9,24 @@ import (
 	"github.com/signpostd/signpost/kube"
 )
 
-// What sources let in of an object that its kind doesn't limit by itself.
+// Limits of an object, unless its kind is limited itself.
 const (
-	// NameLimit is for the names that one object asks for.
+	// NameLimit limits the names of one object.
 	NameLimit = 512
-	// AddressLimit is for the addresses of one object, and for the targets that it gives one name. It
-	// isn't for the pods of a headless Service and for nodes, because each is an object of its own.
+	// AddressLimit limits the addresses of one object, and the targets of one name of it. The pods of
+	// a headless Service and nodes are not limited, because each is an object of its own.
 	AddressLimit = 256
-	// ReferenceLimit is for the objects of one kind that one object refers to.
+	// ReferenceLimit limits the references of one object to objects of one kind.
 	ReferenceLimit = 64
-	// TextLimit is for a name or a target, in bytes: the longest name of DNS.
+	// TextLimit limits a name or target in bytes: the longest DNS name.
 	TextLimit = 253
-	// quoteLimit is how much of a text a message quotes, in bytes.
+	// quoteLimit limits a quoted text in a message, in bytes.
 	quoteLimit = 64
-	// skipLimit is how many parts of an object are listed that give no record.
+	// skipLimit limits the listed parts of an object without a record.
 	skipLimit = 8
 )
 
-// TooMany is the reason of a problem: a list is longer than what is used of it.
+// TooMany is the reason of a problem: a list exceeds its limit.
 func TooMany(items, limit int) string {
 	return fmt.Sprintf("%d items: the first %d are used; shorten the list", items, limit)
 }
@@ -34,7 +34,7 @@ func TooMany(items, limit int) string {
 // Quoted returns the beginning of a text, quoted.
 func Quoted(text string) string { return fmt.Sprintf("%q", shortened(text)) }
 
-// shortened returns the beginning of a text, as UTF-8.
+// shortened returns the beginning of a text, as valid UTF-8.
 func shortened(text string) string {
 	if len(text) > quoteLimit {
 		return strings.ToValidUTF8(text[:quoteLimit], "") + "…"
@@ -42,8 +42,8 @@ func shortened(text string) string {
 	return strings.ToValidUTF8(text, "\ufffd")
 }
 
-// Findings collects the problems of one version of an object, and the parts of it that give no
-// record. The zero value has none. It belongs to one goroutine.
+// Findings collects the problems of one version of an object, and its parts without a record. The
+// zero value is empty. It belongs to one goroutine.
 type Findings struct {
 	problems []dns.Problem
 	more     int
@@ -51,7 +51,7 @@ type Findings struct {
 	unlisted int
 }
 
-// Problem adds a problem of a field, whose value is quoted in part.
+// Problem adds a problem of a field, whose value is quoted and cut.
 func (f *Findings) Problem(field, value, reason string) {
 	if len(f.problems) == kube.ProblemLimit {
 		f.more++
@@ -60,7 +60,7 @@ func (f *Findings) Problem(field, value, reason string) {
 	f.problems = append(f.problems, dns.Problem{Subject: field, Value: shortened(value), Reason: reason})
 }
 
-// Skip adds a part that gives no record.
+// Skip adds a part without a record.
 func (f *Findings) Skip(reason SkipReason, subject, message string) {
 	if len(f.skips) == skipLimit {
 		f.unlisted++
@@ -69,14 +69,14 @@ func (f *Findings) Skip(reason SkipReason, subject, message string) {
 	f.skips = append(f.skips, Skip{Reason: reason, Subject: shortened(subject), Message: message})
 }
 
-// Copy returns findings to which more can be added without a change of these.
+// Copy returns a copy, to which more findings can be added.
 func (f *Findings) Copy() *Findings {
 	copied := *f
 	copied.problems, copied.skips = slices.Clip(f.problems), slices.Clip(f.skips)
 	return &copied
 }
 
-// Reported returns the problems as a table reports them, for an object that others have something from.
+// Reported returns the problems in the form of a table, for an object that others refer to.
 func (f *Findings) Reported() []kube.Problem {
 	var p kube.Problems
 	for _, problem := range f.problems {
@@ -102,7 +102,7 @@ func (f *Findings) Into(result *Result, object dns.Object) {
 	result.Skipped = append(skips, result.Skipped...)
 }
 
-// CutIn is [Cut] to the limit of addresses, for an object that others have addresses from.
+// CutIn is [Cut] with AddressLimit, for an object whose addresses others use.
 func CutIn[T any](p *kube.Problems, list []T, field string) []T {
 	if len(list) <= AddressLimit {
 		return list
@@ -111,8 +111,7 @@ func CutIn[T any](p *kube.Problems, list []T, field string) []T {
 	return list[:AddressLimit]
 }
 
-// Cut returns the first items of a list. If there are more than the limit, that is a problem of
-// the field.
+// Cut returns the first items of a list. A longer list is a problem of the field.
 func Cut[T any](f *Findings, list []T, limit int, field string) []T {
 	if len(list) <= limit {
 		return list

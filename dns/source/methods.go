@@ -12,12 +12,12 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// methodFunction is the function that [withMethods] writes in the place of a method.
+// methodFunction is the function that [withMethods] calls instead of a method.
 const methodFunction = "method"
 
-// methods are those that templates can call. The engine for templates calls none by itself: as
-// one by any name could be called, the program would have all methods of all types that it
-// knows, which is a third of it (docs/performance.md).
+// methods are the methods that templates can call. The template engine itself calls none: calls by
+// any name would keep all methods of all types in the binary, a third of its size
+// (docs/performance.md).
 var methods = map[string]func(of any) (any, bool){
 	"GetName":         ofMeta(metav1.Object.GetName),
 	"GetGenerateName": ofMeta(metav1.Object.GetGenerateName),
@@ -54,8 +54,8 @@ func ofObject(get func(runtime.Object) string) func(any) (any, bool) {
 	}
 }
 
-// text is String of a value. Of the types that have it as a method of the pointer, fields of objects
-// have the first two.
+// text is the method String of a value. Of the types with a pointer receiver, only the first two
+// occur in fields of objects.
 func text(of any) (any, bool) {
 	switch v := of.(type) {
 	case intstr.IntOrString:
@@ -69,7 +69,7 @@ func text(of any) (any, bool) {
 	}
 }
 
-// methodFunctions are for a template whose methods [withMethods] has replaced.
+// methodFunctions are the functions of a template from [withMethods].
 var methodFunctions = template.FuncMap{
 	methodFunction: func(of any, name string) (any, error) {
 		if value, ok := key(of, name); ok {
@@ -83,7 +83,8 @@ var methodFunctions = template.FuncMap{
 	},
 }
 
-// key returns the value of a key that is called like a method, if of is a map, or nil if it has no such key.
+// key returns the value of a key with the name of a method, if of is a map; nil if the key is
+// missing.
 func key(of any, name string) (value any, isMap bool) {
 	switch fields := of.(type) {
 	case map[string]any:
@@ -98,7 +99,7 @@ func key(of any, name string) (value any, isMap bool) {
 	}
 }
 
-// withMethods returns a copy of a template in which the methods are called by a function.
+// withMethods returns a copy of a template that calls methods through a function.
 func withMethods(t *template.Template) (*template.Template, error) {
 	replace := func(node parse.Node, _ string, of parse.Node, path []string) parse.Node {
 		return callMethods(node, of, path)
@@ -106,8 +107,8 @@ func withMethods(t *template.Template) (*template.Template, error) {
 	return rewritten(t, methodFunctions, speller{replace: replace})
 }
 
-// callMethods returns the expression of the fields and methods path of a node, or plain if none of them is a
-// method.
+// callMethods returns the expression of the fields and methods path of a node, or plain if none of
+// them is a method.
 func callMethods(plain, of parse.Node, path []string) parse.Node {
 	at := slices.IndexFunc(path, func(name string) bool { return methods[name] != nil })
 	if at < 0 {

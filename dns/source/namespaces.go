@@ -11,8 +11,8 @@ import (
 	"github.com/signpostd/signpost/kube"
 )
 
-// namespacesValue is the value of --namespace: names, with commas or line breaks between
-// them. When the flag is repeated, the lists add up.
+// namespacesValue is the value of --namespace: names separated by commas or line breaks. A repeated
+// flag adds names.
 type namespacesValue struct{ target *[]string }
 
 // String implements pflag.Value.
@@ -21,7 +21,7 @@ func (v namespacesValue) String() string { return strings.Join(*v.target, ",") }
 // Type implements pflag.Value.
 func (v namespacesValue) Type() string { return "stringArray" }
 
-// Set implements pflag.Value. What is no name is found by [Options.Settings].
+// Set implements pflag.Value. Invalid names are reported by [Options.Settings].
 func (v namespacesValue) Set(text string) error {
 	for name := range strings.SplitSeq(strings.ReplaceAll(text, "\n", ","), ",") {
 		*v.target = append(*v.target, strings.TrimSpace(name))
@@ -41,11 +41,11 @@ func (v namespacesValue) Replace(names []string) error {
 // GetSlice implements pflag.SliceValue.
 func (v namespacesValue) GetSlice() []string { return *v.target }
 
-// OnlyNamespaces returns the namespaces that --namespace names, each once; nil is all.
+// OnlyNamespaces returns the namespaces of --namespace without duplicates; nil means all.
 func (o *Options) OnlyNamespaces() []string {
 	var names []string
 	for _, name := range o.Namespaces {
-		// An empty name alone is all of them.
+		// An empty name alone means all.
 		if name != "" && !slices.Contains(names, name) {
 			names = append(names, name)
 		}

@@ -12,7 +12,7 @@ import (
 
 // NodeAddresses are the addresses of a Node, in the order of its status.
 type NodeAddresses struct {
-	// External and Internal are those of the types ExternalIP and InternalIP.
+	// External and Internal are the addresses of types ExternalIP and InternalIP.
 	External, Internal []string
 }
 
@@ -31,8 +31,8 @@ func AddressesOf(p *kube.Problems, node *corev1.Node) NodeAddresses {
 	return a
 }
 
-// Public returns the addresses of a Node that are reached from outside of the cluster: the
-// external ones and, with ExposeInternalIPv6, the internal ones of IPv6.
+// Public returns the addresses of a Node that are reachable from outside of the cluster: the
+// external ones and, with ExposeInternalIPv6, the internal IPv6 ones.
 func (s Settings) Public(a NodeAddresses) []string {
 	if !s.ExposeInternalIPv6 {
 		return a.External
@@ -40,8 +40,7 @@ func (s Settings) Public(a NodeAddresses) []string {
 	return slices.Concat(a.External, a.InternalIPv6())
 }
 
-// InternalIPv6 returns the internal addresses that are IPv6. These can often be reached from
-// everywhere.
+// InternalIPv6 returns the internal IPv6 addresses, which are often reachable from everywhere.
 func (a NodeAddresses) InternalIPv6() []string {
 	var list []string
 	for _, text := range a.Internal {
@@ -52,8 +51,8 @@ func (a NodeAddresses) InternalIPv6() []string {
 	return list
 }
 
-// NodeForm returns the form for tables of Nodes that are read for their addresses. With
-// templates it has all fields of a Node.
+// NodeForm returns the form of tables of Nodes for their addresses. With templates it has all
+// fields of a Node.
 func NodeForm(templates *Templates) kube.Form {
 	form := kube.Protobuf(corev1.AddToScheme, func() runtime.Object { return &corev1.NodeList{} })
 	if templates != nil {

@@ -16,51 +16,51 @@ import (
 	"github.com/signpostd/signpost/kube"
 )
 
-// Subject describes the own kind of a source. A source with several kinds of its own has a
-// [Reader] for each, and tells them apart by [Key].Kind.
+// Subject describes an own kind of a source. A source with several own kinds has a [Reader] for
+// each, and distinguishes objects by [Key].Kind.
 type Subject struct {
 	// Source is the name of the source.
 	Source string
 	// Kind is that of the objects.
 	Kind schema.GroupVersionKind
-	// Label is the first part of the label resource, such as "ingress". Without it, records
-	// have no such label (spec/dns.md §6.2).
+	// Label is the first part of the label resource, such as "ingress". If it is empty, records have
+	// no such label (spec/dns.md §6.2).
 	Label string
-	// Properties is true when the annotations for providers are read, and the set identifier.
+	// Properties is true if the source reads the annotations for providers and the set identifier.
 	Properties bool
-	// TargetTemplates is true when --target-template is read.
+	// TargetTemplates is true if the source reads --target-template.
 	TargetTemplates bool
-	// Names are the places of an object, besides its annotations, that may give it a name, such as
-	// "spec.rules"; Targets is the one that gives the targets, such as "status.loadBalancer", if
-	// there is no annotation target. Messages have them.
+	// Names are the fields, beside annotations, that may name an object, such as "spec.rules". Targets
+	// is the field with the targets, such as "status.loadBalancer". Both are used in messages.
 	Names   []string
 	Targets string
-	// NameFields are the fields with names of an object without a Go type, such as "spec.servers.hosts": a path leads
-	// through lists. They say which names an excluded object would have asked for.
+	// NameFields are the fields with names of an object without a Go type, such as
+	// "spec.servers.hosts": a path leads through lists. They tell which names an excluded object would
+	// ask for.
 	NameFields []string
-	// NamedByAnnotation is true when only annotations, templates and --compatibility give a name.
+	// NamedByAnnotation is true if only annotations, templates and --compatibility give a name.
 	NamedByAnnotation bool
-	// PairTemplates is true when --fqdn-target-template is read.
+	// PairTemplates is true if the source reads --fqdn-target-template.
 	PairTemplates bool
-	// Conditions is true when templates may look at status.conditions.
+	// Conditions keeps status.conditions for templates.
 	Conditions bool
-	// AnyNamespace is true when --namespace doesn't apply.
+	// AnyNamespace is true if --namespace doesn't apply.
 	AnyNamespace bool
-	// AnyController is true when the annotation controller doesn't matter.
+	// AnyController is true if the annotation controller is ignored.
 	AnyController bool
 }
 
-// Reader reads what all objects of a source's own kind have in common. It may be used from any
+// Reader reads the common parts of all objects of a source's own kind. It may be used from any
 // goroutine.
 type Reader struct {
-	// Templates are the templates of the settings, for this source; nil when there are none.
+	// Templates are the templates of the settings for this source; nil if there are none.
 	Templates *Templates
 
 	settings Settings
 	subject  Subject
-	// kind is that of the subject, as keys have it.
+	// kind is that of the subject, in the form of keys.
 	kind string
-	// nameless is the skip of all objects that a filter excludes and that ask for no name.
+	// nameless is the skip of all excluded objects that ask for no name.
 	nameless Skip
 }
 
@@ -78,8 +78,8 @@ func NewReader(settings Settings, subject Subject) *Reader {
 	return r
 }
 
-// filteredNameless reports whether a filter excludes an object that asks for no name anyway: nobody
-// has to change the filter for it.
+// filteredNameless reports whether an excluded object asks for no name anyway, so that changing the
+// filter would have no effect.
 func (r *Reader) filteredNameless(excluded *Skip, annotations map[string]string) bool {
 	if excluded != skipByAnnotations && excluded != skipByLabels || len(r.subject.Names) > 0 || r.Templates.HasNames() || r.settings.Compatibility != "" || !r.subject.NamedByAnnotation {
 		return false
@@ -88,10 +88,10 @@ func (r *Reader) filteredNameless(excluded *Skip, annotations map[string]string)
 	return len(read.Hostnames)+len(read.InternalHostnames) == 0
 }
 
-// maxWanted is how many names of an excluded object are kept, and maxWantedName how long each may be.
+// maxWanted limits the names that are kept of an excluded object, and maxWantedName their length.
 const maxWanted, maxWantedName = 5, 253
 
-// annotated returns the names that annotations give an object, as far as an excluded one keeps them.
+// annotated returns the names in the annotations of an excluded object, up to the limits.
 func (r *Reader) annotated(annotations map[string]string) []string {
 	if r.settings.IgnoreHostnameAnnotation {
 		return nil
@@ -116,35 +116,33 @@ func boundedNames(names []string) []string {
 	return kept
 }
 
-// Object is what every source keeps of the objects of its own kind. A source embeds it in a
-// struct with the rest.
+// Object is what every source keeps of its own objects. A source embeds it in a struct with the
+// rest.
 type Object struct {
 	Key Key
 	UID types.UID
-	// Selected is false when the settings exclude the object. Then the object asks for
-	// nothing, and all other fields but Key are empty, apart from remarks in Annotations and names that
-	// it would ask for.
-	// [Object.Excluded] says why.
+	// Selected is false if the settings exclude the object. All other fields but Key are then empty,
+	// except remarks in Annotations and the names that it would ask for. [Object.Excluded] says why.
 	Selected bool
-	// excluded says why the object isn't selected, and wanted are the names that it asks for all the same.
+	// excluded says why the object isn't selected. wanted are the names that it asks for.
 	excluded *Skip
 	wanted   []string
-	// Annotations is not nil when Selected is true.
+	// Annotations is not nil if Selected is true.
 	Annotations *Annotations
-	// Unreadable says why the fields of the object can't be read. It is empty if they can. An
-	// unreadable object asks for nothing.
+	// Unreadable says why the fields of the object can't be read; empty if they can. An unreadable
+	// object asks for nothing.
 	Unreadable string
-	// Whole is the object with its kind and API version, when templates need it; otherwise nil.
-	// It lacks what is large and of no use to them: status.conditions unless the [Subject] keeps
-	// them, managed fields and the annotation of kubectl apply.
+	// Whole is the object, with its kind and API version, for templates; otherwise nil. It lacks large
+	// and useless parts: managed fields, the annotation of kubectl apply, and status.conditions unless
+	// the [Subject] keeps them.
 	Whole runtime.Object
 }
 
 // lastApplied is an annotation that is as large as the object and useless in templates.
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
-// Read returns what is kept of an object. It is for the Trim of a [kube.Kind]. Without
-// templates, only strings of the object are kept.
+// Read returns the common parts of an object, for the Trim of a [kube.Kind]. Without templates,
+// only strings of the object are kept.
 func (r *Reader) Read(s kube.Scope, obj interface {
 	metav1.Object
 	runtime.Object
@@ -167,9 +165,8 @@ func (r *Reader) Read(s kube.Scope, obj interface {
 	return read
 }
 
-// ReadFields is Read for an object of a kind without a Go type. It also fills the struct
-// fields from the object, as [kube.Fields] does. If the settings exclude the object, the
-// struct stays empty.
+// ReadFields is Read for an object without a Go type. It also fills the struct fields from the
+// object, like [kube.Fields]. If the settings exclude the object, the struct stays empty.
 func (r *Reader) ReadFields(s kube.Scope, obj *unstructured.Unstructured, fields any) Object {
 	read := r.Read(s, obj)
 	if !read.Selected {
@@ -184,8 +181,8 @@ func (r *Reader) ReadFields(s kube.Scope, obj *unstructured.Unstructured, fields
 	return read
 }
 
-// whole returns what templates may look at of an object: a copy. The API server leaves out
-// the kind of each object.
+// whole returns a copy of an object for templates. The kind is added, because the API server omits
+// it in lists.
 func (r *Reader) whole(obj runtime.Object) runtime.Object {
 	whole := obj.DeepCopyObject()
 	whole.GetObjectKind().SetGroupVersionKind(r.subject.Kind)
@@ -200,8 +197,7 @@ func (r *Reader) whole(obj runtime.Object) runtime.Object {
 	return whole
 }
 
-// dropConditions takes status.conditions out of an object: each has a sentence and two times,
-// which change all the time, and no name is made of them.
+// dropConditions removes status.conditions, which change all the time and never give a name.
 func dropConditions(obj runtime.Object) {
 	if u, ok := obj.(*unstructured.Unstructured); ok {
 		unstructured.RemoveNestedField(u.Object, "status", "conditions")
@@ -219,7 +215,7 @@ func dropConditions(obj runtime.Object) {
 	}
 }
 
-// Ref returns the reference to an object that its records and problems have.
+// Ref returns the reference to an object for its records and problems.
 func (r *Reader) Ref(o *Object) dns.Object {
 	return dns.Object{
 		APIVersion: r.subject.Kind.GroupVersion().String(), Kind: r.subject.Kind.Kind,
@@ -227,7 +223,7 @@ func (r *Reader) Ref(o *Object) dns.Object {
 	}
 }
 
-// Origin returns what all records of an object have in common.
+// Origin returns the common fields of all records of an object.
 func (r *Reader) Origin(o *Object) Origin {
 	origin := Origin{Object: r.Ref(o), TTL: o.Annotations.TTL}
 	if r.subject.Label != "" {
@@ -239,8 +235,8 @@ func (r *Reader) Origin(o *Object) Origin {
 	return origin
 }
 
-// Hosts returns the names that an object asks for without templates: those of the given fields, and
-// those of its annotation, unless the settings ignore that. [Found] leaves out empty ones.
+// Hosts returns the names of an object without templates: those of the given fields, and those of
+// its annotation, unless the settings ignore that. [Found] drops empty ones.
 func (r *Reader) Hosts(o *Object, fields ...string) []string {
 	if r.settings.IgnoreHostnameAnnotation {
 		return fields
@@ -248,8 +244,8 @@ func (r *Reader) Hosts(o *Object, fields ...string) []string {
 	return slices.Concat(fields, o.Annotations.Hostnames)
 }
 
-// Result returns the result of evaluating an object, with merged records and the problems of
-// its annotations. If the object is unreadable, that is the error.
+// Result returns the result of evaluating an object, with merged records and the problems of its
+// annotations. If the object is unreadable, the result is that error.
 func (r *Reader) Result(o *Object, records []*dns.RecordSet, err error) Result {
 	if o.Unreadable != "" {
 		err = errors.New(o.Unreadable)

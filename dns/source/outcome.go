@@ -2,28 +2,28 @@ package source
 
 import "context"
 
-// Outcome is what became of what an object asks for, for its status.
+// Outcome says whether an object's records are accepted and published, for its status.
 type Outcome struct {
 	Accepted, Programmed Verdict
 }
 
-// Verdict is whether something is so, and why.
+// Verdict is a condition and its reason.
 type Verdict struct {
 	True bool
-	// Reason is a word of the reasons below. Message is a sentence: what is so, and what to do if it
-	// should be otherwise; it may be empty.
+	// Reason is one of the reasons below. Message is a sentence with the state and, if necessary, what
+	// to do; it may be empty.
 	Reason, Message string
 }
 
-// The reasons of verdicts.
+// Reasons of verdicts.
 const (
-	// OutcomeAccepted and OutcomeProgrammed are those of what is as it should be.
+	// OutcomeAccepted and OutcomeProgrammed are the reasons of success.
 	OutcomeAccepted   = "Accepted"
 	OutcomeProgrammed = "Programmed"
-	// OutcomeInvalid: an entry can't be published. OutcomeFiltered: a setting leaves one out.
+	// OutcomeInvalid: an entry can't be published. OutcomeFiltered: a setting excludes an entry.
 	OutcomeInvalid  = "Invalid"
 	OutcomeFiltered = "Filtered"
-	// The others are the states of records: see package publisher.
+	// The others are the row states of package publisher.
 	OutcomePending  = "Pending"
 	OutcomeHeld     = "Held"
 	OutcomeConflict = "Conflict"
@@ -31,12 +31,12 @@ const (
 	OutcomeFailed   = "Failed"
 )
 
-// Outcomes knows what became of the objects of a source. Only the process that leads does.
+// Outcomes knows the outcomes of the objects of a source, in the process that leads.
 type Outcomes interface {
-	// Outcome returns what became of an object. It is nil if that isn't known, such as for an object
-	// that doesn't exist.
+	// Outcome returns the outcome of an object; nil if unknown, such as for an object that doesn't
+	// exist.
 	Outcome(ctx context.Context, key Key) (*Outcome, error)
-	// Follow calls changed with the keys of objects whose outcome may have changed, until the context
-	// ends. Without keys, those of all objects may have.
+	// Follow calls changed with the keys of objects whose outcome may have changed, until ctx ends. An
+	// empty list means all objects.
 	Follow(ctx context.Context, changed func([]Key)) error
 }

@@ -7,18 +7,18 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// Origin is what all record sets of one object have in common.
+// Origin is the common part of all record sets of one object.
 type Origin struct {
 	Object dns.Object
-	// Resource is the label resource; empty is none.
+	// Resource is the label resource; empty means none.
 	Resource      string
 	TTL           int64
 	SetIdentifier string
 	Properties    []dns.Property
 }
 
-// Records returns the record sets of a name: A, AAAA and CNAME in this order, as far as there
-// are targets for them (spec/dns.md §1.3). Targets keep their order; duplicates are dropped.
+// Records returns the record sets of a name: A, AAAA and CNAME in this order, if there are targets
+// for them (spec/dns.md §1.3). Targets keep their order; duplicates are dropped.
 func (o Origin) Records(name string, targets []string) []*dns.RecordSet {
 	return dns.ForHostname(name, dns.Hostname{
 		Targets: unique(targets), TTL: o.TTL, Properties: o.Properties, SetIdentifier: o.SetIdentifier,
@@ -51,7 +51,7 @@ func (o Origin) All(names, targets []string) []*dns.RecordSet {
 	return sets
 }
 
-// pairs returns the record sets of pairs. All targets of a name are in the same record sets.
+// pairs returns the record sets of pairs. All targets of a name share its record sets.
 func (o Origin) pairs(findings *Findings, pairs []Pair) []*dns.RecordSet {
 	var names []string
 	targets := map[string][]string{}
@@ -65,10 +65,10 @@ func (o Origin) pairs(findings *Findings, pairs []Pair) []*dns.RecordSet {
 	return sets
 }
 
-// unique returns the texts that aren't empty, in their order and without duplicates.
+// unique returns the non-empty texts, in order and without duplicates.
 func unique(texts []string) []string {
 	var list []string
-	// For a few texts, which is nearly always, a map costs more than it saves.
+	// For a few texts, the usual case, a map costs more than it saves.
 	var seen map[string]bool
 	if len(texts) > 32 {
 		seen = make(map[string]bool, len(texts))

@@ -10,25 +10,24 @@ import (
 )
 
 const (
-	// remarkLimit is how many remarks about annotations are kept for an object.
+	// remarkLimit limits the remarks about annotations of an object.
 	remarkLimit = 8
-	// nameLimit is the longest name of an annotation in Kubernetes, without its prefix, in bytes.
+	// nameLimit is Kubernetes' limit of an annotation's name, without its prefix, in bytes.
 	nameLimit = 63
 )
 
-// reading is what is known of the source that reads annotations. Without it, there are no remarks
-// about keys.
+// reading describes the source that reads annotations. Without it, there are no remarks about keys.
 type reading struct {
 	source string
 	names  []string
-	// on is empty, or tells other objects than the source's own, such as " on Gateways".
+	// on is empty, or names objects other than the source's own, such as " on Gateways".
 	on string
-	// properties is true when the source reads annotations for providers.
+	// properties is true if the source reads annotations for providers.
 	properties bool
 }
 
-// For returns the settings for a source, whose objects then get remarks about annotations that it
-// doesn't read.
+// For returns the settings for a source. Its objects get remarks about annotations that it doesn't
+// read.
 func (s Settings) For(p Plugin) Settings {
 	if s.reading = nil; len(p.Annotations) == 0 {
 		return s // Annotations have no meaning there.
@@ -37,14 +36,14 @@ func (s Settings) For(p Plugin) Settings {
 	return s
 }
 
-// ForOthers returns the settings for objects that those of a source depend on, such as "Gateways",
-// of which the source reads annotations with these names.
+// ForOthers returns the settings for objects that a source depends on, such as "Gateways", and
+// whose annotations with the given names it reads.
 func (s Settings) ForOthers(source, objects string, names ...string) Settings {
 	s.reading = &reading{source: source, names: names, on: " on " + objects}
 	return s
 }
 
-// Open opens a source of this kind. It is Open of the config, with what the plugin knows.
+// Open opens a source of this kind: the config's Open with settings of the plugin.
 func (p Plugin) Open(config Config, in Input) (Source, error) {
 	in.Settings = in.Settings.For(p)
 	return config.Open(in)
@@ -61,8 +60,8 @@ func (r *Annotations) remark(s Skip) {
 	}
 }
 
-// remarkSpaces says that spaces inside of names are left out, as ExternalDNS does: they look like
-// separators.
+// remarkSpaces says that spaces inside of names are removed, as in ExternalDNS, because they look
+// like separators.
 func (r *Annotations) remarkSpaces(a annotation) {
 	for element := range strings.SplitSeq(a.value, ",") {
 		if element = strings.Trim(element, " "); strings.Contains(element, " ") {
@@ -73,7 +72,7 @@ func (r *Annotations) remarkSpaces(a annotation) {
 	}
 }
 
-// remarkKey says what is wrong with an annotation of ours that a source doesn't read.
+// remarkKey reports an annotation of ours that the source doesn't read.
 func (r *Annotations) remarkKey(a annotation, s *Settings) {
 	if s.reading == nil || slices.Contains(s.reading.names, a.name) {
 		return
@@ -91,8 +90,8 @@ func (r *Annotations) remarkKey(a annotation, s *Settings) {
 	r.remark(Skip{SkipUnknownAnnotation, keyText(a.key), "nothing reads this annotation: " + suggestion(a.name, s)})
 }
 
-// remarkStranger says what is wrong with an annotation whose prefix is nearly ours.
-func (r *Annotations) remarkStranger(key string, s *Settings) {
+// remarkUnknownPrefix reports an annotation whose prefix is nearly ours.
+func (r *Annotations) remarkUnknownPrefix(key string, s *Settings) {
 	prefix, name, _ := strings.Cut(key, "/")
 	meant := strings.Join(s.Prefixes, " or ")
 	if slices.Contains(DefaultPrefixes, prefix+"/") {
@@ -113,13 +112,13 @@ func suggestion(name string, s *Settings) string {
 	return "remove it, or see the reference of annotations"
 }
 
-// nearestName returns the name that was meant, or nothing.
+// nearestName returns the annotation that was probably meant, or "".
 func (s *Settings) nearestName(name string) string {
 	near, _ := nearest.Of(bounded(name), s.knownNames())
 	return near
 }
 
-// knownNames returns the names of annotations that may be meant: those that the source reads.
+// knownNames returns the annotations that the source reads.
 func (s *Settings) knownNames() []string {
 	var names []string
 	if s.reading != nil {
@@ -138,21 +137,19 @@ func (s *Settings) knownNames() []string {
 	return names
 }
 
-// bounded returns the beginning of a text that is to be compared, which takes time for each pair
-// of bytes.
+// bounded cuts a text to be compared, because the comparison takes time for each pair of bytes.
 func bounded(text string) string { return text[:min(len(text), nameLimit)] }
 
 // ambassadorKey is an annotation of ExternalDNS without our prefix.
 const ambassadorKey = "external-dns.ambassador-service"
 
-// nearlyOurs reports whether the prefix of a key looks as if it were one of ours.
+// nearlyOurs reports whether the prefix of a key resembles ours.
 func nearlyOurs(key string) bool {
 	prefix, _, _ := strings.Cut(key, "/")
 	return (strings.Contains(prefix, "external-dns") || strings.Contains(prefix, "externaldns")) && key != ambassadorKey
 }
 
-// keyText returns the key of an annotation as it is, or quoted and cut if Kubernetes has no such
-// keys.
+// keyText returns the key of an annotation, quoted and cut if Kubernetes allows no such keys.
 func keyText(key string) string {
 	prefix, name, _ := strings.Cut(key, "/")
 	if sanitize.Name(prefix) == prefix && (name == "" || sanitize.Name(name) == name) {

@@ -13,33 +13,33 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// DefaultPrefixes are the prefixes of annotations, the newest first (spec/dns.md §6.1). If an
-// annotation is there with several prefixes, the first one counts.
+// DefaultPrefixes are the prefixes of annotations, newest first (spec/dns.md §6.1). If an
+// annotation exists with several prefixes, the first one counts.
 var DefaultPrefixes = []string{"external-dns.kubernetes.io/", LegacyPrefix}
 
-// LegacyPrefix is the prefix of annotations before ExternalDNS 0.22, which --enable-legacy-annotation-prefix adds.
+// LegacyPrefix is the prefix of annotations before ExternalDNS 0.22, which
+// --enable-legacy-annotation-prefix adds.
 const LegacyPrefix = "external-dns.alpha.kubernetes.io/"
 
-// The values of --compatibility: programs whose annotations are read too.
+// Values of --compatibility: programs whose annotations are read too.
 const (
 	Mate     = "mate"
 	Molecule = "molecule"
 	Kops     = "kops-dns-controller"
 )
 
-// Settings are the settings that several kinds of sources read (spec/dns.md §12). Make them
-// with [Options.Settings].
+// Settings are the common settings of sources (spec/dns.md §12). [Options.Settings] creates them.
 type Settings struct {
-	// Namespaces are the only ones whose objects are used; none is all.
+	// Namespaces are the namespaces whose objects are used; empty means all.
 	Namespaces []string
-	// Annotations and Labels select the objects; nil is all.
+	// Annotations and Labels select the objects; nil means all.
 	Annotations, Labels labels.Selector
-	// Prefixes are the prefixes of annotations, the first one counting most.
+	// Prefixes are the prefixes of annotations in order of precedence.
 	Prefixes []string
 	// Declared are the properties of all providers.
 	Declared dns.Declarations
-	// Templates are those of --fqdn-template, --target-template and --fqdn-target-template;
-	// nil when there is none.
+	// Templates are those of --fqdn-template, --target-template and --fqdn-target-template; nil if
+	// there are none.
 	Templates *Templates
 	// Compatibility is empty, [Mate], [Molecule] or [Kops].
 	Compatibility string
@@ -53,11 +53,11 @@ type Settings struct {
 	reading *reading
 }
 
-// Selects reports whether an object of a source's own kind is used, by its namespace,
-// annotations and labels. The annotation controller leaves an object to another program.
+// Selects reports whether an object of a source's own kind is selected by namespace, annotations
+// and labels. The annotation controller can leave an object to another program.
 func (s Settings) Selects(obj metav1.Object) bool { return s.excludes(obj) == nil }
 
-// excludes says why an object is not used; nil if it is.
+// excludes says why an object is excluded; nil if it is selected.
 func (s Settings) excludes(obj metav1.Object) *Skip {
 	annotations := obj.GetAnnotations()
 	switch {
@@ -79,13 +79,12 @@ func (s Settings) excludes(obj metav1.Object) *Skip {
 	return nil
 }
 
-// Includes reports whether the objects of a namespace may be used.
+// Includes reports whether objects of a namespace may be used.
 func (s Settings) Includes(namespace string) bool {
 	return len(s.Namespaces) == 0 || slices.Contains(s.Namespaces, namespace)
 }
 
-// Options are the flags that several kinds of source read, as the user wrote them. Make
-// them with [NewOptions].
+// Options are the common flags of sources, as the user wrote them. [NewOptions] creates them.
 type Options struct {
 	Namespaces                    []string
 	AnnotationFilter, LabelFilter string
@@ -101,7 +100,7 @@ type Options struct {
 	ExposeInternalIPv6       bool
 	ExcludeUnschedulable     bool
 
-	// Sources are the names of all kinds of source, of which templates may ask.
+	// Sources are the names of all kinds of source, for the template function isSource.
 	Sources []string
 	// Declared are the properties of all providers.
 	Declared dns.Declarations
@@ -112,7 +111,7 @@ func NewOptions() *Options {
 	return &Options{AnnotationPrefixes: slices.Clone(DefaultPrefixes), ExcludeUnschedulable: true}
 }
 
-// Flags adds the flags, under the names that ExternalDNS has for them.
+// Flags adds the flags, with the names of ExternalDNS.
 func (o *Options) Flags(flags *pflag.FlagSet) {
 	flags.Var(namespacesValue{&o.Namespaces}, "namespace", "the only `namespaces` whose objects are used, with commas between them or repeated (default all)")
 	flags.StringVar(&o.AnnotationFilter, "annotation-filter", o.AnnotationFilter, "use objects whose annotations match this label selector only")
@@ -134,8 +133,8 @@ func (o *Options) Flags(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.ExcludeUnschedulable, "exclude-unschedulable", o.ExcludeUnschedulable, "leave out nodes that are unschedulable")
 }
 
-// Settings checks the options and returns the settings. The error names everything that is
-// wrong (spec/dns.md §5.4), each with its flag.
+// Settings checks the options and returns the settings. The error lists all faults (spec/dns.md
+// §5.4), each with its flag.
 func (o *Options) Settings() (Settings, error) {
 	s := Settings{
 		Namespaces: o.OnlyNamespaces(), Prefixes: o.Prefixes(), Declared: o.Declared, Compatibility: o.Compatibility,
@@ -156,7 +155,7 @@ func (o *Options) Settings() (Settings, error) {
 	return s, nil
 }
 
-// Prefixes returns the prefixes of annotations, the one that counts most first.
+// Prefixes returns the prefixes of annotations in order of precedence.
 func (o *Options) Prefixes() []string {
 	if !o.LegacyPrefix || slices.Contains(o.AnnotationPrefixes, LegacyPrefix) {
 		return o.AnnotationPrefixes

@@ -6,57 +6,54 @@ import (
 	"github.com/signpostd/signpost/internal/sanitize"
 )
 
-// SkipReason is a word for why an object, or a part of it, gives no record.
+// SkipReason says why an object, or a part of it, has no record.
 type SkipReason string
 
-// The reasons. Whoever asks "why is there no record?" gets one of them for each object.
+// Reasons. Every object without a record has one.
 const (
-	// SkipFiltered: the settings exclude the object, by its namespace, annotations, labels or
-	// class.
+	// SkipFiltered: the settings exclude the object, by namespace, annotations, labels or class.
 	SkipFiltered SkipReason = "Filtered"
 	// SkipOtherController: the annotation controller leaves the object to another program.
 	SkipOtherController SkipReason = "OtherController"
-	// SkipNotPublished: objects like this one are not published with these settings.
+	// SkipNotPublished: the settings don't publish such objects.
 	SkipNotPublished SkipReason = "NotPublished"
-	// SkipNoHostname: nothing says under which name the object is to be published.
+	// SkipNoHostname: nothing gives the object a name.
 	SkipNoHostname SkipReason = "NoHostname"
-	// SkipNoTarget: the object has no address yet, or nothing that it depends on has.
+	// SkipNoTarget: neither the object nor its dependencies have an address yet.
 	SkipNoTarget SkipReason = "NoTarget"
 	// SkipNotFound: an object that this one refers to doesn't exist.
 	SkipNotFound SkipReason = "NotFound"
-	// SkipNotAccepted: an object that this one wants to be attached to doesn't admit it, such as
-	// a Gateway.
+	// SkipNotAccepted: a parent object, such as a Gateway, doesn't accept this one.
 	SkipNotAccepted SkipReason = "NotAccepted"
-	// SkipUnknownAnnotation: an annotation looks like one of ours, and isn't.
+	// SkipUnknownAnnotation: an annotation resembles one of ours.
 	SkipUnknownAnnotation SkipReason = "UnknownAnnotation"
-	// SkipUnreadAnnotation: an annotation is one of ours, and not for objects like this one.
+	// SkipUnreadAnnotation: an annotation is one of ours, but not read on such objects.
 	SkipUnreadAnnotation SkipReason = "UnreadAnnotation"
-	// SkipWildcard: a wildcard is published that the object names nowhere.
+	// SkipWildcard: a wildcard is published that the object doesn't name.
 	SkipWildcard SkipReason = "WildcardPublished"
-	// SkipSpaces: the value of an annotation has spaces inside of a name, which are left out.
+	// SkipSpaces: an annotation has spaces inside of a name, which are removed.
 	SkipSpaces SkipReason = "SpacesInName"
 )
 
-// Skip says why an object, or a part of it, gives no record. It is no [dns.Problem]: the object
-// may be meant to be like this. With some reasons it is a remark about what is published all the same.
+// Skip says why an object, or a part of it, has no record. It isn't a [dns.Problem], because that
+// may be intended. With some reasons it is a hint about records that are published.
 type Skip struct {
 	Reason SkipReason
-	// Subject is the field, the annotation or the name that it is about; empty for all of the
-	// object.
+	// Subject is the field, annotation or name; empty means the whole object.
 	Subject string
-	// Message says in a sentence what is so, and what to do if a record is wanted. It begins
-	// with a small letter and has no full stop.
+	// Message is a sentence with the cause, and what to do if a record is wanted. It begins with a
+	// small letter and has no full stop.
 	Message string
 }
 
-// The skips of objects that the settings exclude. They are shared, because many objects are.
+// Skips of excluded objects are shared to save memory.
 var (
 	skipNamespace     = &Skip{SkipFiltered, "metadata.namespace", "--namespace does not have the namespace of the object: add it there"}
 	skipByAnnotations = &Skip{SkipFiltered, "metadata.annotations", "--annotation-filter does not match the annotations of the object: change one of them"}
 	skipByLabels      = &Skip{SkipFiltered, "metadata.labels", "--label-filter does not match the labels of the object: change one of them"}
 )
 
-// othersOf is the skip of an object that its annotation controller leaves to another program.
+// othersOf is the skip of an object whose annotation controller names another program.
 func othersOf(controller string) *Skip {
 	return &Skip{
 		SkipOtherController, "metadata.annotations",
@@ -64,9 +61,8 @@ func othersOf(controller string) *Skip {
 	}
 }
 
-// Exclude makes an object one that asks for nothing, for a reason that is shared by all objects
-// for which it is true. Only the key and the reason are kept, the remarks about annotations, and a few
-// of the names that annotations ask for.
+// Exclude drops the wishes of an object and keeps the reason, which is shared between objects. Only
+// the key, the reason, remarks about annotations, and a few of the names in annotations are kept.
 func (o *Object) Exclude(reason *Skip) {
 	excluded := Object{Key: o.Key, excluded: reason, wanted: wantedOf(o.Annotations)}
 	if o.Annotations != nil && len(o.Annotations.Remarks) > 0 {
@@ -75,14 +71,15 @@ func (o *Object) Exclude(reason *Skip) {
 	*o = excluded
 }
 
-// Want notes that an excluded object asks for a name with one of its fields. A few are kept.
+// Want notes a name in a field of an excluded object. Only a few are kept.
 func (o *Object) Want(name string) {
 	if name != "" && o.excluded != nil && len(o.wanted) < maxWanted {
 		o.wanted = boundedNames(append(o.wanted, name))
 	}
 }
 
-// wantAt notes the names at a path of fields, which leads through lists. Istio writes a namespace before a name.
+// wantAt notes the names at a path of fields, which leads through lists. Istio writes a namespace
+// before a name.
 func (o *Object) wantAt(value any, path []string) {
 	switch v := value.(type) {
 	case []any:
@@ -100,7 +97,7 @@ func (o *Object) wantAt(value any, path []string) {
 	}
 }
 
-// Excluded returns the result for an object that isn't selected: no records, and why.
+// Excluded returns the result for an excluded object: no records, and the reason.
 func (o *Object) Excluded() Result {
 	if o.excluded == nil {
 		return Result{}
@@ -112,8 +109,7 @@ func (o *Object) Excluded() Result {
 	return result
 }
 
-// NoHostname is the skip of an object that has no name to be published under. It says where a
-// name could stand.
+// NoHostname returns the skip of an object without a name. It says where a name could be set.
 func (r *Reader) NoHostname(o *Object) Skip {
 	hostname, s := r.key(AnnotationHostname), Skip{Reason: SkipNoHostname}
 	ignored := r.settings.IgnoreHostnameAnnotation
@@ -140,13 +136,13 @@ func (r *Reader) NoHostname(o *Object) Skip {
 	return s
 }
 
-// NoTarget is the skip of an object that has a name and nothing that the name could point to.
-// Without says why, as a sentence without its end, such as "status.loadBalancer is empty".
+// NoTarget returns the skip of an object with a name and no target. without is the cause, as a
+// sentence without a full stop, such as "status.loadBalancer is empty".
 func (r *Reader) NoTarget(name, without string) Skip {
 	return Skip{Reason: SkipNoTarget, Subject: sanitize.Name(name), Message: without + ", or set the annotation " + r.key(AnnotationTarget)}
 }
 
-// key returns the key of an annotation, as it is written in a new object.
+// key returns the key of an annotation with the preferred prefix.
 func (r *Reader) key(name string) string {
 	if len(r.settings.Prefixes) == 0 {
 		return name
@@ -154,7 +150,7 @@ func (r *Reader) key(name string) string {
 	return r.settings.Prefixes[0] + name
 }
 
-// firstName returns the first of several names, which stands for all.
+// firstName returns the first name, for messages.
 func firstName(names []string) string {
 	if len(names) == 0 {
 		return ""

@@ -15,8 +15,8 @@ type Keyed[T any] interface {
 
 func (o *Object) object() *Object { return o }
 
-// Notify makes the table of a source's own objects call changed for each object that changes,
-// unless it was not selected before and isn't now.
+// Notify makes the table of a source's own objects call changed for each changed object, unless it
+// is excluded both before and after the change.
 func Notify[T any, P Keyed[T]](changed func(Key)) kube.TableOption[T] {
 	return kube.WithHandler(func(old, new *T) {
 		for _, value := range []*T{new, old} {
@@ -32,7 +32,7 @@ func Notify[T any, P Keyed[T]](changed func(Key)) kube.TableOption[T] {
 }
 
 // Keys returns the keys of all objects of a source's own table, for [Source].Keys. A source with
-// several kinds of its own joins those of each.
+// several own kinds joins their keys.
 func Keys[T any, P Keyed[T]](table *kube.Table[T]) func() []Key {
 	return func() []Key {
 		objects := table.List()
@@ -47,10 +47,9 @@ func Keys[T any, P Keyed[T]](table *kube.Table[T]) func() []Key {
 // NotifyAll calls changed for objects of a source's own table, such as those that
 // [kube.Table.ByIndex] returns, because an object that they depend on has changed.
 //
-// A source has an index of its own objects by what they depend on. The table of the other kind
-// has a handler that looks up this index by the key of the object, and by what the object was
-// before. Both tables change before their handlers run. So whichever object changes later, the
-// evaluation after it sees both.
+// A source indexes its own objects by their dependencies. The table of the other kind has a handler
+// that looks up this index by the key of the object, before and after the change. Both tables
+// change before their handlers run, so the evaluation after the later change sees both.
 func NotifyAll[T any, P Keyed[T]](changed func(Key), objects []*T) {
 	for _, value := range objects {
 		if o := P(value).object(); o.Selected {
@@ -59,8 +58,8 @@ func NotifyAll[T any, P Keyed[T]](changed func(Key), objects []*T) {
 	}
 }
 
-// SelectorKeys returns the index keys of an object that selects others of a namespace by
-// labels: one of the labels is enough. An empty selector selects nothing.
+// SelectorKeys returns the index keys of an object that selects others of a namespace by labels.
+// One key is enough to find it. An empty selector selects nothing.
 func SelectorKeys(namespace string, selector map[string]string) []string {
 	if len(selector) == 0 {
 		return nil
@@ -69,8 +68,8 @@ func SelectorKeys(namespace string, selector map[string]string) []string {
 	return []string{labelKey(namespace, name, selector[name])}
 }
 
-// LabelKeys returns the keys under which an index with [SelectorKeys] has all objects that may
-// select an object with these labels. Check each of them with [Selects].
+// LabelKeys returns the keys under which an index of [SelectorKeys] has all objects that may select
+// an object with these labels. Check each with [Selects].
 func LabelKeys(namespace string, labels map[string]string) []string {
 	keys := make([]string, 0, len(labels))
 	for name, value := range labels {
@@ -79,12 +78,12 @@ func LabelKeys(namespace string, labels map[string]string) []string {
 	return keys
 }
 
-// labelKey joins its arguments with a byte that none of them has.
+// labelKey joins its arguments with a byte that can't occur in them.
 func labelKey(namespace, name, value string) string {
 	return namespace + "\x00" + name + "\x00" + value
 }
 
-// Selects reports whether labels contain all of a selector. An empty selector selects nothing.
+// Selects reports whether labels contain a whole selector. An empty selector selects nothing.
 func Selects(selector, labels map[string]string) bool {
 	for name, value := range selector {
 		if has, ok := labels[name]; !ok || has != value {

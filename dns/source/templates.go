@@ -15,8 +15,8 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// Templates are the templates for names and targets (spec/dns.md §6.12). A nil value has no
-// template. They may be used from any goroutine.
+// Templates are the templates for names and targets (spec/dns.md §6.12). A nil value has none. They
+// may be used from any goroutine.
 type Templates struct {
 	names, targets, pairs *templateText
 	combine               bool
@@ -30,17 +30,17 @@ type TemplateOptions struct {
 	FQDN, Target, FQDNTarget []string
 	// Combine is --combine-fqdn-annotation.
 	Combine bool
-	// Sources are the sources that isSource may be asked of.
+	// Sources are the valid arguments of isSource.
 	Sources []string
 }
 
-// Pair is a name and a target that --fqdn-target-template returns together.
+// Pair is a name and a target from --fqdn-target-template.
 type Pair struct {
 	Name, Target string
 }
 
-// ParseTemplates returns the templates, or nil if there are none. The error names the flag
-// and, if that has several values, the first faulty one.
+// ParseTemplates returns the templates, or nil if there are none. The error names the flag and the
+// first invalid one of its values.
 func ParseTemplates(o TemplateOptions) (*Templates, error) {
 	t := &Templates{combine: o.Combine, sources: o.Sources}
 	var names, targets, pairs error
@@ -56,7 +56,7 @@ func ParseTemplates(o TemplateOptions) (*Templates, error) {
 	return t, nil
 }
 
-// For returns the templates for a source. The function isSource compares with its name.
+// For returns the templates for a source, which isSource compares with.
 func (t *Templates) For(source string) *Templates {
 	if t == nil {
 		return nil
@@ -87,7 +87,7 @@ func (t *Templates) HasTargets() bool { return t != nil && t.targets != nil }
 // HasPairs reports whether there is a --fqdn-target-template.
 func (t *Templates) HasPairs() bool { return t != nil && t.pairs != nil }
 
-// Combines reports whether there are templates, and they add to what is found without them.
+// Combines reports whether templates add to the names found without them.
 func (t *Templates) Combines() bool { return t != nil && t.combine }
 
 // Names returns the names that --fqdn-template writes for an object, sorted.
@@ -106,8 +106,8 @@ func (t *Templates) Targets(obj runtime.Object) ([]string, error) {
 	return t.targets.list(obj)
 }
 
-// Pairs returns the pairs that --fqdn-target-template writes for an object, sorted. Name and
-// target are separated by the first colon. A pair in which one of them is missing is dropped.
+// Pairs returns the pairs that --fqdn-target-template writes for an object, sorted. The first colon
+// separates name and target. A pair without one of them is dropped.
 func (t *Templates) Pairs(obj runtime.Object) ([]Pair, error) {
 	if !t.HasPairs() {
 		return nil, nil
@@ -127,7 +127,7 @@ func (t *Templates) Pairs(obj runtime.Object) ([]Pair, error) {
 	return pairs, nil
 }
 
-// Combine adds what a template makes to what was found for an object, if nothing was found, or
+// Combine adds the result of a template to what was found for an object, if nothing was found or
 // with --combine-fqdn-annotation. Otherwise it doesn't call made.
 func (t *Templates) Combine(found []*dns.RecordSet, made func() ([]*dns.RecordSet, error)) ([]*dns.RecordSet, error) {
 	if t == nil || len(found) > 0 && !t.combine {
@@ -140,18 +140,17 @@ func (t *Templates) Combine(found []*dns.RecordSet, made func() ([]*dns.RecordSe
 	return slices.Concat(found, more), nil
 }
 
-// templateText is one template. The template typed is executed on the Go value of the object, with the methods that
-// [withMethods] knows.
-// If that fails, another one is executed on the object as it is written in JSON, in which
-// fields have both spellings: strict for an object that has a Go type, loose for another one.
-// In strict every field must exist. In loose a missing one counts as empty in the condition
-// of an if, with or range, because nobody knows there which fields an object could have.
+// templateText is one template. First typed is executed on the Go value of the object, with the
+// methods of [withMethods]. If that fails, another one is executed on the JSON form of the object,
+// in which fields have both spellings: strict for an object with a Go type, loose for others. In
+// strict every field must exist. In loose a missing field is empty in the condition of an if, with
+// or range, because the possible fields are unknown.
 type templateText struct {
 	flag                 string
 	typed, strict, loose *template.Template
 }
 
-// hasTemplate reports whether a value of a flag isn't empty.
+// hasTemplate reports whether any value of a flag isn't empty.
 func hasTemplate(texts []string) bool {
 	return slices.ContainsFunc(texts, func(s string) bool { return strings.TrimSpace(s) != "" })
 }
@@ -163,7 +162,7 @@ func parseTemplate(flag string, texts []string) (*templateText, error) {
 	}
 	t := &templateText{flag: flag}
 	for i := range texts {
-		// What is wrong with a text may be that it doesn't go with those before it.
+		// A text may only be invalid together with those before it.
 		text := strings.Join(texts[:i+1], ",")
 		var err error
 		if t.typed, err = template.New(flag).Funcs(functions("", nil)).Parse(text); err != nil {
@@ -183,13 +182,13 @@ func parseTemplate(flag string, texts []string) (*templateText, error) {
 	return t, nil
 }
 
-// with returns a copy of a template that has these functions.
+// with returns a copy of a template with these functions.
 func (t *templateText) with(functions template.FuncMap) *templateText {
 	if t == nil {
 		return nil
 	}
 	bind := func(from *template.Template) *template.Template {
-		// Nothing was executed yet, so that it can be cloned.
+		// Clone only fails after an execution.
 		return template.Must(from.Clone()).Funcs(functions)
 	}
 	return &templateText{flag: t.flag, typed: bind(t.typed), strict: bind(t.strict), loose: bind(t.loose)}

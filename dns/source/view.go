@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// viewOf returns an object for templates that can't use its Go type: the fields of JSON, those
-// of metadata, and the names of spec/dns.md §6.11. [member] finds fields in it.
+// viewOf returns an object for templates that can't use its Go type: the fields of JSON, those of
+// metadata, and the names of spec/dns.md §6.11. [member] looks up fields in it.
 func viewOf(obj runtime.Object) (map[string]any, error) {
 	content, err := contentOf(obj)
 	if err != nil {

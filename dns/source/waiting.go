@@ -9,12 +9,12 @@ import (
 	"github.com/signpostd/signpost/kube"
 )
 
-// fillCheck is how often Waiting looks whether tables are filled.
+// fillCheck is how often Waiting checks whether tables are filled.
 const fillCheck = 50 * time.Millisecond
 
-// Waiting is for objects that refer to objects of other tables. At the start these tables are
-// filled in any order, and what is missing in a table then is no fault of an object. Make one
-// with [NewWaiting]. Its methods may be called from any goroutine.
+// Waiting delays objects that refer to objects of other tables. At the start tables are filled in
+// any order, so a missing object is no fault yet. [NewWaiting] creates it. Its methods may be
+// called from any goroutine.
 type Waiting struct {
 	changed func(Key)
 	// wake has room for one value.
@@ -24,12 +24,12 @@ type Waiting struct {
 	keys map[Key][]kube.AnyTable
 }
 
-// NewWaiting returns a Waiting that calls changed for objects that don't have to wait any more.
+// NewWaiting returns a Waiting that calls changed for objects whose wait is over.
 func NewWaiting(changed func(Key)) *Waiting {
 	return &Waiting{changed: changed, wake: make(chan struct{}, 1), keys: map[Key][]kube.AnyTable{}}
 }
 
-// unreadError is the error for an object that refers to a table that isn't filled yet.
+// unreadError is the error for an object that refers to an unfilled table.
 type unreadError struct{ table kube.TableStatus }
 
 // Error implements error.
@@ -44,8 +44,8 @@ func (e *unreadError) Error() string {
 // Pending marks an error that ends without a change of the object.
 func (e *unreadError) Pending() bool { return true }
 
-// For returns nil if tables are filled, so that an object that refers to them can be evaluated.
-// Otherwise it returns the Err of its result, and the object is evaluated again when they are.
+// For returns nil if the tables are filled. Otherwise it returns the Err of the object's result,
+// and evaluates the object again when they are.
 func (w *Waiting) For(object Key, tables ...kube.AnyTable) error {
 	unread := firstUnread(tables)
 	if unread == nil {
@@ -70,7 +70,8 @@ func firstUnread(tables []kube.AnyTable) kube.AnyTable {
 	return nil
 }
 
-// Run has objects evaluated again, until ctx ends. It is the Run of a [Source], or part of it.
+// Run evaluates waiting objects again, until ctx ends. It is the Run of a [Source], or a part of
+// it.
 func (w *Waiting) Run(ctx context.Context) error {
 	for {
 		select {
@@ -88,8 +89,7 @@ func (w *Waiting) Run(ctx context.Context) error {
 	}
 }
 
-// check calls changed for the objects that don't have to wait any more, and reports whether
-// others have to.
+// check calls changed for the objects whose wait is over, and reports whether others still wait.
 func (w *Waiting) check() bool {
 	w.mu.Lock()
 	var over []Key

@@ -6,18 +6,17 @@ import (
 	"strings"
 )
 
-// Policy says who gets a name that objects of several namespaces ask for. The zero value is [Shared].
+// Policy says which namespace gets a name that several ask for. The zero value is [Shared].
 type Policy string
 
-// The policies.
 const (
 	// Shared merges the targets of all objects, as ExternalDNS does.
 	Shared Policy = "shared"
-	// Namespaced gives a name to the namespace that has it, and refuses the name to all others.
+	// Namespaced gives a name to the namespace that has it, and refuses it to all others.
 	Namespaced Policy = "namespace"
 )
 
-// ParsePolicy returns the policy with a name, as --name-policy has it.
+// ParsePolicy returns the policy with a name, as in --name-policy.
 func ParsePolicy(name string) (Policy, error) {
 	switch p := Policy(name); p {
 	case Shared, Namespaced:
@@ -27,34 +26,33 @@ func ParsePolicy(name string) (Policy, error) {
 	}
 }
 
-// Reason is a word for why a namespace doesn't get a name. It is also the reason of the Event.
+// Reason says why a namespace doesn't get a name. It is also the reason of the Event.
 type Reason string
 
-// The reasons.
 const (
 	// Taken: another namespace has the name.
 	Taken Reason = "NameTaken"
 	// NotAllowed: the name is in no domain of the namespace.
 	NotAllowed Reason = "NameNotAllowed"
-	// TooMany: the namespace has as many names as it may have.
+	// TooMany: the namespace has reached its limit of names.
 	TooMany Reason = "TooManyNames"
 )
 
-// Case is what is known about one name in one zone.
+// Case is the state of one name in one zone, for [Decide].
 type Case struct {
-	// Asking are the namespaces whose objects ask for the name, each once, in the order in which their objects count.
-	// Objects without a namespace have the namespace "".
+	// Asking are the namespaces whose objects ask for the name, each once, in the order of the
+	// objects. Objects without a namespace have the namespace "".
 	Asking []string
 	// Held is true if the zone has the name with the label of an object, whose namespace is Holder.
 	Held   bool
 	Holder string
-	// Keeps is true if the holder keeps the name although it isn't in Asking: it may still ask, or it asked until a
-	// moment ago.
+	// Keeps is true if the holder keeps the name although it isn't in Asking, because it may still
+	// ask, or asked until a moment ago.
 	Keeps bool
-	// Stands is the name of another namespace, Reserved, that this name stands for, such as www.example.org for
-	// _acme-challenge.www.example.org. It is empty if there is none.
+	// Stands is the name of another namespace, Reserved, that this name belongs to, such as
+	// www.example.org for _acme-challenge.www.example.org. It is empty if there is none.
 	Stands, Reserved string
-	// Full reports whether a namespace may have no further name in the zone. Nil is for no limit.
+	// Full reports whether a namespace may have no further name in the zone. Nil means no limit.
 	Full func(namespace string) bool
 	// Limit is the number of names that Full compares with, for messages.
 	Limit int
@@ -68,15 +66,16 @@ type Refusal struct {
 	Message string
 }
 
-// Decision says who gets a name.
+// Decision is the result of [Decide].
 type Decision struct {
-	// Granted are the namespaces whose objects count, in the order of [Case].Asking. Under [Namespaced] there is at most one.
+	// Granted are the namespaces whose objects count, in the order of [Case].Asking. Under
+	// [Namespaced] there is at most one.
 	Granted []string
 	Refused []Refusal
 }
 
-// Decide says who gets a name. A namespace that holds a name keeps it as long as it asks. A name that nobody holds goes
-// to the first namespace that asks and may have it.
+// Decide decides which namespaces get a name. The holder keeps a name as long as it asks. A name
+// without a holder goes to the first namespace that asks and may have it.
 func Decide(p Policy, c Case) Decision {
 	var d Decision
 	owner, owned := c.owner(p)
@@ -97,7 +96,7 @@ func Decide(p Policy, c Case) Decision {
 	return d
 }
 
-// owner returns the namespace that keeps the name whoever else asks for it.
+// owner returns the namespace that keeps the name, whoever else asks for it.
 func (c *Case) owner(p Policy) (string, bool) {
 	if p != Namespaced || !c.Held || !c.Keeps && !slices.Contains(c.Asking, c.Holder) {
 		return "", false
@@ -113,7 +112,7 @@ func takenMessage(owner string) string {
 	return fmt.Sprintf("%s has the name (--name-policy=%s): use another name, or have it removed there", Title(owner), Namespaced)
 }
 
-// Title returns the words for a namespace in messages. The namespace "" stands for objects without one.
+// Title returns a namespace for messages. The namespace "" stands for objects without one.
 func Title(namespace string) string {
 	if namespace == "" {
 		return "an object without a namespace"
@@ -121,8 +120,9 @@ func Title(namespace string) string {
 	return "the namespace " + namespace
 }
 
-// HolderOf returns the namespace of the object that the label resource of a record set names. The label has the form
-// kind/namespace/name, or kind/name for an object without a namespace. It reports false for any other text.
+// HolderOf returns the namespace of the object in a label resource. The label has the form
+// kind/namespace/name, or kind/name for an object without a namespace. It returns false for any
+// other text.
 func HolderOf(resource string) (namespace string, known bool) {
 	parts := strings.Split(resource, "/")
 	if len(parts) < 2 || len(parts) > 3 || slices.Contains(parts, "") {

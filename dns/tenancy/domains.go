@@ -12,24 +12,25 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// Rule gives domains to namespaces. Exactly one of Namespace, Selector, All and ClusterScoped says to which.
+// Rule gives domains to namespaces. Exactly one of Namespace, Selector, All and ClusterScoped is
+// set.
 type Rule struct {
 	Namespace string
 	// Selector is a label selector for namespaces.
 	Selector string
-	// All is for every namespace, ClusterScoped for objects without a namespace.
+	// All means every namespace. ClusterScoped means objects without a namespace.
 	All, ClusterScoped bool
 	Domains            []string
 }
 
-// The forms of [Rule] as text, before the equals sign.
+// Forms of [Rule] as text, before the equals sign.
 const (
 	textAll           = "*"
 	textClusterScoped = "-"
 )
 
-// ParseRule returns the rule of a text: who, an equals sign, and domains with commas between them. Who is a namespace, a label
-// selector in braces, * for every namespace, or - for objects without a namespace.
+// ParseRule parses a rule: who, an equals sign, and comma-separated domains. Who is a namespace, a
+// label selector in braces, * for every namespace, or - for objects without a namespace.
 func ParseRule(text string) (Rule, error) {
 	who, domains, found := cutWho(text)
 	if !found {
@@ -49,7 +50,7 @@ func ParseRule(text string) (Rule, error) {
 	return r, r.check()
 }
 
-// cutWho splits the text of a rule. A selector has equals signs, too.
+// cutWho splits the text of a rule, whose selector may have equals signs too.
 func cutWho(text string) (who, domains string, found bool) {
 	text = strings.TrimSpace(text)
 	if !strings.HasPrefix(text, "{") {
@@ -97,13 +98,13 @@ func (r *Rule) check() error {
 	return nil
 }
 
-// given is a rule in the form in which it is used.
+// given is a rule in a form that is efficient to use.
 type given struct {
 	Rule
 	selector labels.Selector
 }
 
-// applies reports whether a rule is for a namespace. Of a namespace that isn't known, no selector matches.
+// applies reports whether a rule is for a namespace. Selectors don't match an unknown namespace.
 func (g *given) applies(namespace string, set labels.Set, known bool) bool {
 	switch {
 	case g.ClusterScoped:
@@ -120,16 +121,17 @@ func (g *given) applies(namespace string, set labels.Set, known bool) bool {
 // Labels returns the labels of a namespace, and whether the namespace is known.
 type Labels func(namespace string) (labels.Set, bool)
 
-// Domains says which names each namespace may ask for. A nil Domains allows everything.
+// Domains says which names each namespace may ask for. A nil Domains allows all.
 type Domains struct {
 	rules  []given
 	labels Labels
-	// isMarker reports whether a name is one of an ownership record.
-	isMarker func(name string) bool
+	// isOwnershipName reports whether a name has the form of an ownership record.
+	isOwnershipName func(name string) bool
 }
 
-// NewDomains returns the domains of some rules. It returns nil if there is no rule. Labels may be nil if no rule has a
-// selector. IsMarker reports whether a name has the form of that of an ownership record; nil is for no such names.
+// NewDomains returns the domains of rules, or nil if there is no rule. namespaceLabels may be nil
+// if no rule has a selector. isOwnershipName reports whether a name has the form of an ownership record;
+// nil means that there are none.
 func NewDomains(rules []Rule, namespaceLabels Labels, isMarker func(name string) bool) (*Domains, error) {
 	if len(rules) == 0 {
 		return nil, nil
@@ -140,7 +142,7 @@ func NewDomains(rules []Rule, namespaceLabels Labels, isMarker func(name string)
 	if isMarker == nil {
 		isMarker = func(string) bool { return false }
 	}
-	d := &Domains{labels: namespaceLabels, isMarker: isMarker}
+	d := &Domains{labels: namespaceLabels, isOwnershipName: isMarker}
 	for _, r := range rules {
 		r.Domains = slices.Clone(r.Domains)
 		if err := r.check(); err != nil {
@@ -159,12 +161,12 @@ func NewDomains(rules []Rule, namespaceLabels Labels, isMarker func(name string)
 	return d, nil
 }
 
-// Selects reports whether a rule has a label selector, so that the labels of namespaces have to be known.
+// Selects reports whether a rule has a label selector, so that namespaces have to be watched.
 func Selects(rules []Rule) bool {
 	return slices.ContainsFunc(rules, func(r Rule) bool { return r.Selector != "" })
 }
 
-// Refuses returns why a namespace may not ask for a record set, or "". Name is canonical.
+// Refuses returns why a namespace may not ask for a record set, or "". name is canonical.
 func (d *Domains) Refuses(namespace, name, recordType string) string {
 	if d == nil {
 		return ""
@@ -179,7 +181,8 @@ func (d *Domains) Refuses(namespace, name, recordType string) string {
 	return ""
 }
 
-// domainOf returns the longest domain that a namespace has and that a name is in, and whether no other namespace has names there.
+// domainOf returns the longest domain of a namespace that contains a name, and whether no other
+// namespace has names there.
 func (d *Domains) domainOf(namespace, name string) (domain string, own bool) {
 	set, known := d.labels(namespace)
 	for i := range d.rules {
@@ -200,7 +203,8 @@ func (d *Domains) domainOf(namespace, name string) (domain string, own bool) {
 	return domain, own
 }
 
-// alone reports whether a rule is for one namespace, and no rule for another one has a domain that overlaps.
+// alone reports whether a rule is for one namespace, and no rule for another one overlaps the
+// domain.
 func (d *Domains) alone(g *given, domain string) bool {
 	if g.All || g.selector != nil {
 		return false
@@ -217,7 +221,7 @@ func (d *Domains) alone(g *given, domain string) bool {
 	return true
 }
 
-// special returns the words for a record set that decides about other names than its own; "" for any other.
+// special describes a record set that decides about other names than its own; "" for any other.
 func (d *Domains) special(name, recordType string) string {
 	switch {
 	case recordType == dns.TypeNS || recordType == dns.TypeDNAME:
@@ -226,18 +230,18 @@ func (d *Domains) special(name, recordType string) string {
 		return "a wildcard"
 	case strings.HasPrefix(name, acmeChallenge):
 		return "a name that begins with _acme-challenge"
-	case (recordType == dns.TypeCNAME || recordType == dns.TypeTXT) && d.isMarker(name):
-		// Records of other types are no obstacle for an ownership record.
+	case (recordType == dns.TypeCNAME || recordType == dns.TypeTXT) && d.isOwnershipName(name):
+		// Record sets of other types can't be ownership records.
 		return "a name of the form of an ownership record"
 	}
 	return ""
 }
 
-// acmeChallenge begins the name at which a certificate authority looks for the proof that somebody has the rest of the name
-// (RFC 8555, 8.4).
+// acmeChallenge is the prefix of the name at which a certificate authority looks for the proof of
+// control over the rest of the name (RFC 8555, 8.4).
 const acmeChallenge = "_acme-challenge."
 
-// ChallengedBy returns the name that a name has the ACME challenge of, or "".
+// ChallengedBy returns the name whose ACME challenge has the given name, or "".
 func ChallengedBy(name string) string {
 	rest, found := strings.CutPrefix(name, acmeChallenge)
 	if !found {

@@ -2,7 +2,7 @@ package tenancy
 
 import "strings"
 
-// Value is the value of --namespace-domains: rules. When the flag is repeated, the rules add up. It implements
+// Value is the value of --namespace-domains: rules. A repeated flag adds rules. It implements
 // [pflag.SliceValue].
 //
 // [pflag.SliceValue]: https://pkg.go.dev/github.com/spf13/pflag#SliceValue

@@ -14,7 +14,7 @@ import (
 	"github.com/signpostd/signpost/dns/provider/webhook"
 )
 
-// operation answers a request. The answer is sent as JSON. It is nil if there is none.
+// operation handles a request. The result is sent as JSON; nil means no body.
 type operation func(ctx context.Context, body io.Reader) (answer any, err error)
 
 // requestError is an error in the request.
@@ -73,7 +73,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, answer any) {
 	_, _ = w.Write(text)
 }
 
-// fail answers with an error of the provider, or of the request.
+// fail responds with an error of the provider or of the request.
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	status := http.StatusInternalServerError
 	var large *http.MaxBytesError
@@ -100,7 +100,7 @@ func decode(body io.Reader, into any) error {
 	if err := decoder.Decode(into); err != nil {
 		return requestError{err: fmt.Errorf("decode the request: %w", err)}
 	}
-	// Data after the value means that the body isn't what it seems to be.
+	// Data after the value means that the body is malformed.
 	switch _, err := decoder.Token(); {
 	case errors.Is(err, io.EOF):
 		return nil

@@ -14,9 +14,9 @@ import (
 	"github.com/signpostd/signpost/internal/pause"
 )
 
-// negotiate answers with the names that the provider can have: those in its zones, or for a
-// provider without zones those that its filter passes. If the zones can't be listed, it fails,
-// because clients keep the answer as long as they live.
+// negotiate responds with the names that the provider can have: those in its zones, or for a
+// provider without zones those that its filter selects. If the zones can't be listed, it fails,
+// because clients cache the response for their lifetime.
 func (s *Server) negotiate(ctx context.Context, _ io.Reader) (any, error) {
 	zones, err := s.config.Provider.Zones(ctx)
 	if err != nil {
@@ -35,7 +35,7 @@ func (s *Server) negotiate(ctx context.Context, _ io.Reader) (any, error) {
 	return dns.NewDomainFilter(names, nil), nil
 }
 
-// filter returns the filter of the provider, if it has one with a JSON form.
+// filter returns the filter of the provider, if it has a JSON form.
 func (s *Server) filter(ctx context.Context) any {
 	if f, ok := s.config.Provider.(provider.DomainFilterer); ok {
 		if m, ok := f.DomainFilter(ctx).(json.Marshaler); ok {
@@ -45,7 +45,7 @@ func (s *Server) filter(ctx context.Context) any {
 	return dns.NewDomainFilter(nil, nil)
 }
 
-// list answers with the record sets of all zones.
+// list responds with the record sets of all zones.
 func (s *Server) list(ctx context.Context, _ io.Reader) (any, error) {
 	zones, err := s.config.Provider.Zones(ctx)
 	if err != nil {
@@ -62,7 +62,7 @@ func (s *Server) list(ctx context.Context, _ io.Reader) (any, error) {
 	return s.theirs(all), nil
 }
 
-// adjust answers with what the provider would store for record sets.
+// adjust responds with what the provider would store for record sets.
 func (s *Server) adjust(ctx context.Context, body io.Reader) (any, error) {
 	var wanted []*dns.RecordSet
 	if err := decode(body, &wanted); err != nil {
@@ -87,14 +87,14 @@ func (s *Server) adjust(ctx context.Context, body io.Reader) (any, error) {
 	return s.theirs(adjusted), err
 }
 
-// toOurs gives the properties of a record set that was sent the names that providers know.
+// toOurs renames the properties of a received record set to the names that providers know.
 func (s *Server) toOurs(r *dns.RecordSet) {
 	if r != nil {
 		r.Properties = s.config.Declared.Ours(r.Properties, s.config.Prefixes)
 	}
 }
 
-// theirs returns record sets for an answer, with the names of properties that clients know.
+// theirs returns record sets with the property names that clients know.
 func (s *Server) theirs(sets []*dns.RecordSet) []*dns.RecordSet {
 	if len(s.config.Prefixes) == 0 {
 		return sets
@@ -109,9 +109,9 @@ func (s *Server) theirs(sets []*dns.RecordSet) []*dns.RecordSet {
 	return sets
 }
 
-// adjustIn adjusts record sets, each in its zone. The protocol has one answer for all of them,
-// so an error names those that are refused; a client finds them by asking for fewer. What is in
-// no zone stays as it is.
+// adjustIn adjusts record sets, each in its zone. The protocol has one response for all of them, so
+// an error names the refused ones; a client isolates them by asking for fewer. A record set without
+// a zone stays unchanged.
 func adjustIn(ctx context.Context, a provider.Adjuster, zones []dns.Zone, wanted []*dns.RecordSet) ([]*dns.RecordSet, error) {
 	finder := dns.NewZoneFinder(zones)
 	byZone := map[dns.Zone][]*dns.RecordSet{}
@@ -169,8 +169,8 @@ func (s *Server) apply(ctx context.Context, body io.Reader) (any, error) {
 	return nil, s.route(ctx, zones, changes)
 }
 
-// readChanges returns the changes of lists. It replaces an update whose halves have different
-// keys by a deletion and a creation.
+// readChanges returns the changes of lists. An update whose halves have different keys becomes a
+// deletion and a creation.
 func readChanges(lists dns.ChangeLists) ([]dns.Change, error) {
 	listed, err := lists.Changes()
 	if err != nil {
@@ -208,13 +208,13 @@ func (s *Server) route(ctx context.Context, zones []dns.Zone, changes []dns.Chan
 	}
 	err := errors.Join(errs...)
 	if err != nil && s.made != begun {
-		// It must not be taken for one that says that nothing was made.
+		// The error must not be one that means that nothing was made.
 		return errors.New(err.Error())
 	}
 	return err
 }
 
-// applyIn applies the changes of a zone in batches of the size that the provider wants.
+// applyIn applies the changes of a zone in batches of the provider's size.
 func (s *Server) applyIn(ctx context.Context, z dns.Zone, changes []dns.Change) error {
 	c := s.config.Provider.Capabilities()
 	var errs []error
@@ -234,7 +234,7 @@ func (s *Server) applyIn(ctx context.Context, z dns.Zone, changes []dns.Change) 
 	return errors.Join(errs...)
 }
 
-// batches divides changes into lists of at most size changes; zero is no limit. Changes of one
+// batches splits changes into lists of at most size changes; zero means no limit. Changes of one
 // name stay together, even if they are more.
 func batches(changes []dns.Change, size int) [][]dns.Change {
 	if len(changes) == 0 {

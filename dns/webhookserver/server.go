@@ -14,40 +14,39 @@ import (
 	"github.com/signpostd/signpost/dns/provider/webhook"
 )
 
-// DefaultAddress is where a server of the protocol usually listens.
+// DefaultAddress is the usual address of a webhook server.
 const DefaultAddress = "127.0.0.1:8888"
 
-// stopTimeout is how long running requests may take after the server was told to stop.
+// stopTimeout limits running requests after the server was told to stop.
 const stopTimeout = 5 * time.Second
 
-// Config says what a [Server] serves, and how.
+// Config configures a [Server].
 type Config struct {
 	Provider provider.Provider
-	// Limits are those of requests. A time or size of zero is no limit.
+	// Limits are those of requests. A time or size of zero means no limit.
 	webhook.Limits
-	// Declared are the properties that programs may name as ExternalDNS does, by the keys of
-	// annotations with one of Prefixes. Answers name them with the first of these.
+	// Declared are the properties that programs may name by annotation keys with one of Prefixes, as
+	// ExternalDNS does. Responses use the first prefix.
 	Declared dns.Declarations
 	Prefixes []string
-	// Log is for errors of the provider and of the HTTP server. It may be nil.
+	// Log receives errors of the provider and of the HTTP server. It may be nil.
 	Log *slog.Logger
 }
 
-// Server serves a provider. Make one with [New].
+// Server serves a provider. [New] creates it.
 type Server struct {
 	config Config
-	// turn has a value while nobody calls the provider.
+	// turn has a value while no call of the provider is running.
 	turn chan struct{}
-	// applied is when changes were last applied, for a provider that wants pauses. It belongs
-	// to whoever has the turn.
+	// applied is when changes were last applied, for a provider that needs pauses between calls. It is
+	// guarded by turn.
 	applied time.Time
-	// made counts the batches of which something may have been made. It belongs to whoever has
-	// the turn, too.
+	// made counts the batches that may have been applied, even partly. It is guarded by turn.
 	made int
 	mux  *http.ServeMux
 }
 
-// New returns a server. It doesn't listen before Run is called.
+// New returns a server. Run starts it.
 func New(c Config) *Server {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
@@ -63,8 +62,8 @@ func New(c Config) *Server {
 // Handler returns the handler for all requests.
 func (s *Server) Handler() http.Handler { return s.mux }
 
-// Run serves on a listener until ctx ends, stops within a few seconds, and closes the
-// listener. The error is that it can't serve.
+// Run serves on a listener until ctx ends, stops within a few seconds, and closes the listener. The
+// error says why it can't serve.
 func (s *Server) Run(ctx context.Context, l net.Listener) error {
 	server := &http.Server{
 		Handler:           s.Handler(),
@@ -80,7 +79,7 @@ func (s *Server) Run(ctx context.Context, l net.Listener) error {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
 		defer cancel()
 		if server.Shutdown(ctx) != nil {
-			// The remaining connections are closed; there is nobody to report an error to.
+			// The remaining connections are closed, and nothing can be done about an error.
 			_ = server.Close()
 		}
 	})

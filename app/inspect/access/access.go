@@ -1,28 +1,29 @@
-// Package access asks the API server what a token allows in the inspection API: whose token it is
-// (TokenReview), and whether a role lets its owner use a path (SubjectAccessReview).
+// Package access authorises requests of the inspection API: it asks the API server whose token it
+// is (TokenReview), and whether a role lets its owner use a path (SubjectAccessReview). Package
+// process creates a [Reviewer] in a cluster, and passes it to app/inspect.
 //
-// Package process makes a [Reviewer] for a process that has a cluster, and gives it to
-// app/inspect. A role that lets somebody read everything has this rule:
+// A role that allows all reads has this rule:
 //
 //	nonResourceURLs: ["/signpost/api/v1alpha1/*"]
 //	verbs: ["get"]
 //
-// The API server is asked about paths that begin with [Prefix]. Without it, every authenticated user
-// could use all of them: the role system:discovery, which they have by default, allows /api/*.
+// Paths in reviews begin with [Prefix]. Without it, every authenticated user could use all of them,
+// because the default role system:discovery allows /api/*.
 //
-// There is one token that needs no role: a token of the service account of this process, made for
-// the approval of one plan ([inspect.ApproveAudience]). Whoever may make tokens of that account may
-// do all that this process may do.
+// One kind of token needs no role: a token of this process' service account, created for the
+// approval of one plan ([inspect.ApproveAudience]). Whoever may create tokens of that account may
+// do everything that this process may do.
 //
-// Answers are cached for a short time and in a bounded number, and the API server is asked at a
-// bounded rate, so that neither many requests nor many wrong tokens burden it. A flood of wrong
-// tokens leaves room for clients that were allowed before (budget.go), and tokens that can't be valid
-// are refused without a question (token.go). A token that was revoked is refused after [allowedFor]
-// at the latest.
+// Responses are cached for a short time and in a limited number, and requests to the API server are
+// rate-limited, so that neither many requests nor many wrong tokens overload it. A flood of wrong
+// tokens leaves room for clients that were allowed before (budget.go), and obviously invalid tokens
+// are refused without a request (token.go). A revoked token is refused after [allowedFor] at the
+// latest.
 //
 // # Concurrency
 //
-// Allow may be called from any goroutine. Requests about one token and path wait for one answer.
+// Allow may be called from any goroutine. Concurrent requests with the same token and path share
+// one review.
 package access
 
 import (
@@ -46,37 +47,37 @@ import (
 	"github.com/signpostd/signpost/internal/sanitize"
 )
 
-// Prefix is what paths of the inspection API begin with in roles.
+// Prefix is the prefix of the inspection API's paths in roles.
 const Prefix = "/signpost"
 
 const (
-	// allowedFor and refusedFor are how long an answer is cached. allowedFor is shorter than the
-	// time between two checks of an open stream of changes, so that each check asks the API server.
+	// allowedFor and refusedFor are how long a decision is cached. allowedFor is shorter than the
+	// interval of checks of an open stream, so that each check asks the API server.
 	allowedFor, refusedFor = 20 * time.Second, 10 * time.Second
-	// maxToken is the most bytes of a token.
+	// maxToken limits a token in bytes.
 	maxToken = 12 << 10
-	// reviewTime is how long the API server may take to answer.
+	// reviewTime limits a review.
 	reviewTime = 5 * time.Second
 )
 
-// Reviewer implements [inspect.Access]. Make it with [New].
+// Reviewer implements [inspect.Access]. [New] creates it.
 type Reviewer struct {
 	client kubernetes.Interface
 	budget *budget
 	asking singleflight.Group
 
 	mu      sync.Mutex
-	answers answers
-	// self is the name of the user that this process is; empty until it is known.
+	answers decisionCache
+	// self is the user name of this process; empty until it is known.
 	self string
 }
 
-// question is a hash of a token, a verb and a path.
-type question [sha256.Size]byte
+// reviewKey is a hash of a token, a verb and a path.
+type reviewKey [sha256.Size]byte
 
-// New returns a reviewer that asks the API server with this client.
+// New returns a reviewer with a client of the API server.
 func New(client kubernetes.Interface) *Reviewer {
-	return &Reviewer{client: client, budget: newBudget(), answers: answers{}}
+	return &Reviewer{client: client, budget: newBudget(), answers: decisionCache{}}
 }
 
 // Allow implements [inspect.Access].
@@ -84,7 +85,7 @@ func (r *Reviewer) Allow(ctx context.Context, a inspect.Attempt) error {
 	if len(a.Token) > maxToken {
 		return &inspect.Refused{Reason: fmt.Sprintf("the token has %d bytes: it may have %d", len(a.Token), maxToken)}
 	}
-	q := question(sha256.Sum256([]byte(a.Verb + " " + a.Path + "\n" + a.Token)))
+	q := reviewKey(sha256.Sum256([]byte(a.Verb + " " + a.Path + "\n" + a.Token)))
 	if known, ok := r.known(q); ok {
 		return known.err()
 	}
@@ -93,11 +94,11 @@ func (r *Reviewer) Allow(ctx context.Context, a inspect.Attempt) error {
 	}
 	who := client{token: sha256.Sum256([]byte(a.Token)), from: a.From}
 	asked := r.asking.DoChan(string(q[:]), func() (any, error) {
-		// Others may wait for the answer when this client has left.
+		// Other requests may wait for the result after this client has left.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reviewTime)
 		defer cancel()
 		if err := r.budget.wait(ctx, who); err != nil {
-			return answer{}, err
+			return decision{}, err
 		}
 		reviewed, err := r.review(ctx, a)
 		if err == nil {
@@ -112,7 +113,7 @@ func (r *Reviewer) Allow(ctx context.Context, a inspect.Attempt) error {
 		if result.Err != nil {
 			return result.Err
 		}
-		answered := result.Val.(answer)
+		answered := result.Val.(decision)
 		if answered.refused == nil {
 			r.budget.allowed(who)
 		}
@@ -120,20 +121,20 @@ func (r *Reviewer) Allow(ctx context.Context, a inspect.Attempt) error {
 	}
 }
 
-func (r *Reviewer) known(q question) (answer, bool) {
+func (r *Reviewer) known(q reviewKey) (decision, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.answers.get(q, time.Now())
 }
 
-func (r *Reviewer) remember(q question, a answer) {
+func (r *Reviewer) remember(q reviewKey, a decision) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.answers.put(q, a, time.Now())
 }
 
-// review asks the API server whose token it is, and what its owner may do.
-func (r *Reviewer) review(ctx context.Context, a inspect.Attempt) (answer, error) {
+// review asks the API server for the owner of the token and whether it is allowed.
+func (r *Reviewer) review(ctx context.Context, a inspect.Attempt) (decision, error) {
 	spec := authenticationv1.TokenReviewSpec{Token: a.Token}
 	approval := approvalAudience(a)
 	if approval != "" {
@@ -141,15 +142,15 @@ func (r *Reviewer) review(ctx context.Context, a inspect.Attempt) (answer, error
 	}
 	who, err := r.client.AuthenticationV1().TokenReviews().Create(ctx, &authenticationv1.TokenReview{Spec: spec}, metav1.CreateOptions{})
 	if err != nil {
-		return answer{}, lacking("tokenreviews.authentication.k8s.io", err)
+		return decision{}, lacking("tokenreviews.authentication.k8s.io", err)
 	}
-	// An API server that doesn't know audiences returns none.
+	// An API server without support for audiences returns none.
 	if !who.Status.Authenticated || approval != "" && !slices.Contains(who.Status.Audiences, approval) {
 		return refused("the token is not valid, or no longer: ask for a new one, with kubectl create token"), nil
 	}
 	user := who.Status.User
 	if approval != "" && user.Username == r.ownName(ctx) {
-		return answer{until: time.Now().Add(allowedFor)}, nil
+		return decision{until: time.Now().Add(allowedFor)}, nil
 	}
 	extra := map[string]authorizationv1.ExtraValue{}
 	for k, v := range user.Extra {
@@ -162,17 +163,17 @@ func (r *Reviewer) review(ctx context.Context, a inspect.Attempt) (answer, error
 		},
 	}, metav1.CreateOptions{})
 	if err != nil {
-		return answer{}, lacking("subjectaccessreviews.authorization.k8s.io", err)
+		return decision{}, lacking("subjectaccessreviews.authorization.k8s.io", err)
 	}
 	if !may.Status.Allowed {
 		return refused(fmt.Sprintf("%s may not %s %s: bind it to a role with nonResourceURLs [%q] and verbs [%q]",
 			sanitize.Quote(user.Username), a.Verb, sanitize.Quote(a.Path), Prefix+inspect.Root+"/*", a.Verb)), nil
 	}
-	return answer{until: time.Now().Add(allowedFor)}, nil
+	return decision{until: time.Now().Add(allowedFor)}, nil
 }
 
-// approvalAudience returns the audience for the approval that is attempted, if the token says that
-// it was made for it; otherwise "". Whether that is true, the API server says.
+// approvalAudience returns the audience for the attempted approval, if the token claims it;
+// otherwise "". The API server verifies the claim.
 func approvalAudience(a inspect.Attempt) string {
 	hash, _, _ := strings.Cut(strings.TrimPrefix(a.Path, inspect.PlanPath+"/"), "/")
 	if a.Verb != "post" || a.Path != inspect.ApprovePath(hash) || !inspect.ValidHash(hash) {
@@ -185,7 +186,7 @@ func approvalAudience(a inspect.Attempt) string {
 	return ""
 }
 
-// ownName returns the name of the user that this process is; "" if the API server doesn't say.
+// ownName returns the user name of this process; "" if the API server doesn't return it.
 func (r *Reviewer) ownName(ctx context.Context) string {
 	r.mu.Lock()
 	name := r.self
@@ -203,7 +204,7 @@ func (r *Reviewer) ownName(ctx context.Context) string {
 	return r.self
 }
 
-// lacking says which right this process needs if it was refused for the lack of it.
+// lacking says which right this process needs, if a review was forbidden.
 func lacking(resource string, err error) error {
 	if apierrors.IsForbidden(err) {
 		return fmt.Errorf("this process may not create %s: bind its service account to the ClusterRole system:auth-delegator", resource)
@@ -211,5 +212,5 @@ func lacking(resource string, err error) error {
 	return fmt.Errorf("create %s: %w", resource, err)
 }
 
-// errBusy is the error for a client that must wait too long.
+// errBusy is the error for a client that would wait too long.
 var errBusy = errors.New("too many tokens are being checked: try again")

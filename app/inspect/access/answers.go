@@ -6,49 +6,49 @@ import (
 	"github.com/signpostd/signpost/app/inspect"
 )
 
-// maxAnswers is how many answers are cached.
-const maxAnswers = 256
+// maxDecisions limits the cached decisions.
+const maxDecisions = 256
 
-// answer is what the API server said about a token, a verb and a path.
-type answer struct {
+// decision is a decision about a token, a verb and a path.
+type decision struct {
 	until time.Time
-	// refused is nil if the request may be made.
+	// refused is nil if the request is allowed.
 	refused *inspect.Refused
 }
 
-func refused(reason string) answer {
-	return answer{until: time.Now().Add(refusedFor), refused: &inspect.Refused{Reason: reason}}
+func refused(reason string) decision {
+	return decision{until: time.Now().Add(refusedFor), refused: &inspect.Refused{Reason: reason}}
 }
 
-func (a answer) err() error {
+func (a decision) err() error {
 	if a.refused == nil {
 		return nil
 	}
 	return a.refused
 }
 
-// answers are the cached answers.
-type answers map[question]answer
+// decisionCache is the cache of decisions.
+type decisionCache map[reviewKey]decision
 
-func (c answers) get(q question, now time.Time) (answer, bool) {
+func (c decisionCache) get(q reviewKey, now time.Time) (decision, bool) {
 	a, ok := c[q]
 	return a, ok && now.Before(a.until)
 }
 
-// put caches an answer. When the cache is full, it drops the answers that are out of date, then the
-// refusals: only a client with a valid token can fill the cache with others.
-func (c answers) put(q question, a answer, now time.Time) {
-	if len(c) >= maxAnswers {
-		c.drop(func(old answer) bool { return !now.Before(old.until) })
+// put caches a decision. If the cache is full, it drops expired decisions, then refusals: only a
+// client with a valid token can fill the cache with others.
+func (c decisionCache) put(q reviewKey, a decision, now time.Time) {
+	if len(c) >= maxDecisions {
+		c.drop(func(old decision) bool { return !now.Before(old.until) })
 	}
-	if len(c) >= maxAnswers && a.refused != nil {
+	if len(c) >= maxDecisions && a.refused != nil {
 		return // a new refusal is worth no more than an old answer
 	}
-	if len(c) >= maxAnswers {
-		c.drop(func(old answer) bool { return old.refused != nil })
+	if len(c) >= maxDecisions {
+		c.drop(func(old decision) bool { return old.refused != nil })
 	}
 	for other := range c {
-		if len(c) < maxAnswers {
+		if len(c) < maxDecisions {
 			break
 		}
 		delete(c, other)
@@ -56,7 +56,7 @@ func (c answers) put(q question, a answer, now time.Time) {
 	c[q] = a
 }
 
-func (c answers) drop(which func(answer) bool) {
+func (c decisionCache) drop(which func(decision) bool) {
 	for q, a := range c {
 		if which(a) {
 			delete(c, q)

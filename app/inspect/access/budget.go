@@ -10,9 +10,9 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// The rates at which the API server is asked, in questions per second and at once. Three groups of
-// clients have a share each, so that a flood of wrong tokens shuts out no client that was allowed
-// before. One address may use a part of the share of unknown clients.
+// Rate limits of reviews: per second, and burst. Three groups of clients have separate limits, so
+// that a flood of wrong tokens locks out no client that was allowed before. One address may use
+// only a part of the limit of unknown clients.
 const (
 	knownTokensPerSecond, knownTokensBurst       = 5, 10
 	knownAddressesPerSecond, knownAddressesBurst = 3, 5
@@ -23,17 +23,17 @@ const (
 const (
 	// knownFor is how long a token and an address count as known after they were allowed.
 	knownFor = time.Hour
-	// maxKnown is how many known tokens, known addresses, and rates of addresses are kept.
+	// maxKnown limits the known tokens, the known addresses, and the limiters of addresses.
 	maxKnown = 256
 )
 
-// client is who sends a token.
+// client is the sender of a token.
 type client struct {
 	token [sha256.Size]byte
 	from  netip.Addr
 }
 
-// budget limits how often the API server is asked. Its methods may be called from any goroutine.
+// budget limits the rate of reviews. Its methods may be called from any goroutine.
 type budget struct {
 	knownTokens, knownAddresses, unknown *rate.Limiter
 
@@ -54,8 +54,8 @@ func newBudget() *budget {
 	}
 }
 
-// wait returns when a question of this client may be asked. It fails at once if that is not before
-// the context ends.
+// wait waits until a review for this client is permitted. It fails at once if that would be after
+// the end of the context.
 func (b *budget) wait(ctx context.Context, who client) error {
 	for _, limit := range b.limits(who) {
 		if limit.Wait(ctx) != nil {
@@ -65,7 +65,7 @@ func (b *budget) wait(ctx context.Context, who client) error {
 	return nil
 }
 
-// limits returns the rates that count for a client.
+// limits returns the limiters that apply to a client.
 func (b *budget) limits(who client) []*rate.Limiter {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -80,8 +80,8 @@ func (b *budget) limits(who client) []*rate.Limiter {
 	}
 }
 
-// rateOf returns the rate of an address. If there are too many, one that could ask at once is
-// dropped: a new one would be the same.
+// rateOf returns the limiter of an address. If there are too many, an unused one is dropped, which
+// equals a new one.
 func (b *budget) rateOf(from netip.Addr) *rate.Limiter {
 	if limit := b.rates[from]; limit != nil {
 		return limit
@@ -110,7 +110,7 @@ func (b *budget) allowed(who client) {
 	note(b.addresses, who.from, now)
 }
 
-// note sets when something was allowed last. If there is too much, the oldest is dropped.
+// note sets when a key was last allowed. If there are too many, the oldest is dropped.
 func note[K comparable](known map[K]time.Time, key K, now time.Time) {
 	if _, ok := known[key]; !ok && len(known) >= maxKnown {
 		var oldest K

@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// skew is by how much the clock of the API server may be behind ours.
+// skew is the tolerated clock difference to the API server.
 const skew = time.Minute
 
-// claims are the claims of a JWT (RFC 7519 §4.1) that are looked at. Nothing here verifies a signature, so
-// they only tell which tokens the API server would refuse.
+// claims are the used claims of a JWT (RFC 7519 §4.1). Signatures aren't verified, so they only
+// tell which tokens the API server would refuse.
 type claims struct {
 	Expires   json.Number `json:"exp"`
 	Audiences audiences   `json:"aud"`
 }
 
-// audiences is a text or a list of texts.
+// audiences is a string or a list of strings.
 type audiences []string
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -30,11 +30,11 @@ func (a *audiences) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, (*[]string)(a))
 }
 
-// looksLikeJWT reports whether a token has the three parts of a JWT. Other tokens, such as those of a
-// webhook, mean nothing to us.
+// looksLikeJWT reports whether a token has the three parts of a JWT. Other tokens, such as those of
+// a webhook, are opaque.
 func looksLikeJWT(token string) bool { return strings.Count(token, ".") == 2 }
 
-// parse returns the claims of a JWT; false if the token is no JWT.
+// parse returns the claims of a JWT; false if the token isn't one.
 func parse(token string) (c claims, ok bool) {
 	parts := strings.Split(token, ".")
 	if len(parts) != 3 || parts[2] == "" {
@@ -55,7 +55,7 @@ func decode(part string, into any) bool {
 	return err == nil && json.Unmarshal(text, into) == nil
 }
 
-// invalid says why a token can't be valid; "" if it may be.
+// invalid says why a token is certainly invalid; "" if it may be valid.
 func invalid(token string, now time.Time) string {
 	if !looksLikeJWT(token) {
 		return ""

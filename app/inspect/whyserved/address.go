@@ -15,10 +15,10 @@ import (
 	"github.com/signpostd/signpost/destination"
 )
 
-// maxHolders is how many Services or workloads of one address are explained.
+// maxHolders limits the explained Services or workloads of one address.
 const maxHolders = 4
 
-// address goes the way back: from an address to what has it, and to the clients that were told.
+// address explains an address backwards: its owners, and the clients that were sent it.
 func (x *Explainer) address(ctx context.Context, a netip.AddrPort) []inspect.Step {
 	h := x.Catalog.Holders(a)
 	var steps []inspect.Step
@@ -33,7 +33,7 @@ func (x *Explainer) address(ctx context.Context, a netip.AddrPort) []inspect.Ste
 	return append(steps, x.holdingSteps(a, h.Slices)...)
 }
 
-// endpointSteps say who has an address that is no cluster IP.
+// endpointSteps explain an address that isn't a cluster IP.
 func (x *Explainer) endpointSteps(a netip.AddrPort, h *catalog.AddressHolders) []inspect.Step {
 	if a.Port() == 0 {
 		return x.holderSteps(a.Addr(), h)
@@ -48,10 +48,10 @@ func (x *Explainer) endpointSteps(a netip.AddrPort, h *catalog.AddressHolders) [
 	}
 	steps := listed(a.Addr(), h.Workloads)
 	if len(h.Workloads) > 0 {
-		return append(steps, step("Address", inspect.StepWrong, fmt.Sprintf("no workload has %s that runs and takes connections there, so clients are told the bare address, without an identity", a), nil))
+		return append(steps, step("Address", inspect.StepWrong, fmt.Sprintf("no running workload accepts connections at %s, so clients get the bare address, without an identity", a), nil))
 	}
 	if hosts := x.Catalog.Holders(netip.AddrPortFrom(a.Addr(), 0)).Hosts; len(hosts) > 0 {
-		s := step("Address", inspect.StepWrong, fmt.Sprintf("%s is the address of a node, and no running pod there has the host port %d: ask for one of those that pods have", a.Addr(), a.Port()), nil)
+		s := step("Address", inspect.StepWrong, fmt.Sprintf("%s is the address of a node, and no running pod there has the host port %d: use a host port that a pod declares", a.Addr(), a.Port()), nil)
 		s.More = hostLines(hosts)
 		return append(steps, s)
 	}
@@ -71,7 +71,7 @@ func targetStep(a netip.AddrPort, t *catalog.Target, told *destination.ToldProfi
 		s.More = append(s.More, fmt.Sprintf("the %s %s/%s has the address, too, and is not used: it is not ready, or older", short(r.Other.Qualifier), r.Other.Namespace, r.Other.Name))
 	}
 	for _, p := range told.LeftOut {
-		s.State, s.Text = inspect.StepWrong, fmt.Sprintf("%s; clients are told the bare address, because %s", s.Text, short(p.Reason))
+		s.State, s.Text = inspect.StepWrong, fmt.Sprintf("%s; clients get the bare address, because %s", s.Text, short(p.Reason))
 	}
 	if told.Wire.GetOpaqueProtocol() {
 		s.More = append(s.More, "the port is opaque")
@@ -82,7 +82,7 @@ func targetStep(a netip.AddrPort, t *catalog.Target, told *destination.ToldProfi
 	return s
 }
 
-// holderSteps say who has an address, whatever the port.
+// holderSteps say who has an address, for any port.
 func (x *Explainer) holderSteps(ip netip.Addr, h *catalog.AddressHolders) []inspect.Step {
 	steps := listed(ip, h.Workloads)
 	steps = append(steps, x.conflicts(ip, h.Workloads)...)
@@ -125,7 +125,7 @@ func listed(ip netip.Addr, holders []*catalog.Workload) []inspect.Step {
 	return steps
 }
 
-// hostLines say which pods have which host ports.
+// hostLines list the pods and their host ports.
 func hostLines(hosts []*catalog.Workload) []string {
 	var lines []string
 	for _, w := range hosts {
@@ -171,7 +171,7 @@ func holderStep(ip netip.Addr, w *catalog.Workload) inspect.Step {
 	}
 }
 
-// holdingSteps say which Services have the address in their slices, and who was told.
+// holdingSteps say which Services have the address in their slices, and which clients were sent it.
 func (x *Explainer) holdingSteps(a netip.AddrPort, held []*catalog.EndpointSlice) []inspect.Step {
 	var steps []inspect.Step
 	var services []catalog.ServiceKey
@@ -220,7 +220,7 @@ func (x *Explainer) holdingStep(a netip.AddrPort, key catalog.ServiceKey) inspec
 				for _, e := range s.Endpoints {
 					if isIt(e.Addr) {
 						left++
-						lines = addSome(lines, fmt.Sprintf("for port %d it is left out: %s, in the slice %s", w.port.Port, fateTexts[e.Outcome], s.Slice.Name))
+						lines = addSome(lines, fmt.Sprintf("for port %d it is left out: %s, in the slice %s", w.port.Port, outcomeTexts[e.Outcome], s.Slice.Name))
 					}
 				}
 			}
@@ -306,7 +306,7 @@ func (x *Explainer) unselected(ctx context.Context, o *inspect.ObjectRef, has ma
 		}
 		if labels.SelectorFromSet(selector).Matches(labels.Set(has)) {
 			return []inspect.Step{step("Slices", inspect.StepWrong, fmt.Sprintf(
-				"the Service %s selects it, and no slice has it: look at who makes slices, the role controllers or kube-controller-manager", all[i].Name,
+				"the Service %s selects it, and no slice has it: check the controller that writes slices, the role controllers or kube-controller-manager", all[i].Name,
 			), o)}
 		}
 		if _, ok := nearMiss(selector, has); ok && near == "" {

@@ -1,12 +1,12 @@
-// Package whyserved explains why a Service, an address or a workload is served as it is: the way from
-// the object over pods and slices to the streams of clients.
+// Package whyserved explains how a Service, an address or a workload is served: from the object
+// over pods and slices to the streams of clients. Package process creates an [Explainer] for the
+// role destination, and app/inspect calls it.
 //
-// Package process makes an [Explainer] for the role destination, and app/inspect asks it. For a
-// request it gathers what the server tells calls, which makes the verdict
-// (docs/decisions/0069-explanations-say-what-calls-are-told.md), and what says why: what the catalog knows,
-// what the API server says at that moment, and which streams there are. Pure functions make steps of these
-// facts. live.go asks the API server, a bounded number of times and for a bounded number of objects. Nothing
-// is kept between requests.
+// The verdict is what the server sends to clients
+// (docs/decisions/0069-explanations-say-what-calls-are-told.md). The causes are facts from the
+// catalog, from the API server at that moment, and from the open streams. Pure functions make steps
+// of these facts. live.go reads the API server, with a limited number of requests and objects. No
+// state is kept between requests.
 //
 // # Concurrency
 //

@@ -14,7 +14,7 @@ import (
 	"github.com/signpostd/signpost/destination"
 )
 
-// sliceSteps say who has made slices, and what these have.
+// sliceSteps say which controllers wrote the slices, and their content.
 func sliceSteps(f *facts) []inspect.Step {
 	if f.service == nil {
 		return nil
@@ -27,7 +27,7 @@ func sliceSteps(f *facts) []inspect.Step {
 			return nil // an earlier step says why
 		}
 		return []inspect.Step{step("Slices", inspect.StepWrong,
-			"no EndpointSlice belongs to the Service, although its selector matches: whoever makes slices doesn't run, or fails; start the role controllers, or look at the log of kube-controller-manager", f.ref())}
+			"no EndpointSlice belongs to the Service, although its selector matches: the controller that writes slices doesn't run, or fails: start the role controllers, or check the log of kube-controller-manager", f.ref())}
 	}
 	ready, notReady := 0, 0
 	makers := map[string]int{}
@@ -36,7 +36,7 @@ func sliceSteps(f *facts) []inspect.Step {
 		s := &f.slices[i]
 		maker := s.Labels[discoveryv1.LabelManagedBy]
 		if maker == "" {
-			maker = "nobody who signs"
+			maker = "an unknown writer"
 		}
 		makers[short(maker)]++
 		own := 0
@@ -83,7 +83,7 @@ func slicePorts(s *discoveryv1.EndpointSlice) string {
 	return "[" + strings.Join(all, " ") + "]"
 }
 
-// endpointSteps say for each port what becomes of the endpoints of the slices.
+// endpointSteps give for each port the outcome of the slices' endpoints.
 func endpointSteps(f *facts) []inspect.Step {
 	if len(f.known.Ports) == 0 {
 		return []inspect.Step{step("Endpoints", inspect.StepNote, "the Service declares no port, so it has endpoints for nothing but ports that a client chooses", f.ref())}
@@ -95,16 +95,16 @@ func endpointSteps(f *facts) []inspect.Step {
 	return steps
 }
 
-// fated are the endpoints of slices that no client is told of, by their fate.
-type fated struct {
+// unservedEndpoints are the endpoints of slices that no client gets, by outcome.
+type unservedEndpoints struct {
 	counts    map[catalog.Outcome]int
 	lines     map[catalog.Outcome][]string
 	hostnames []string
 	ports     []string
 }
 
-func fatesOf(w *portWalk) fated {
-	f := fated{counts: map[catalog.Outcome]int{}, lines: map[catalog.Outcome][]string{}}
+func fatesOf(w *portWalk) unservedEndpoints {
+	f := unservedEndpoints{counts: map[catalog.Outcome]int{}, lines: map[catalog.Outcome][]string{}}
 	told := map[netip.AddrPort]bool{}
 	for _, e := range endpointsOf(&w.told) {
 		told[e.Addr] = true
@@ -133,7 +133,7 @@ func fatesOf(w *portWalk) fated {
 	return f
 }
 
-// addSome adds a text to a set that stays short.
+// addSome adds a text to a small set.
 func addSome(set []string, text string) []string {
 	if len(set) < maxShown && !slices.Contains(set, text) {
 		return append(set, text)
@@ -152,9 +152,9 @@ func endpointText(e catalog.WalkedEndpoint) string {
 	return text
 }
 
-// fateTexts say what is so of endpoints that are left out.
-var fateTexts = map[catalog.Outcome]string{
-	// The walk ends before the place of the client and the encoding.
+// outcomeTexts describe endpoints that are left out.
+var outcomeTexts = map[catalog.Outcome]string{
+	// The walk doesn't include the zone and node of the client, and the encoding.
 	catalog.Served:           "that can't be described to clients, or that no client is near enough to",
 	catalog.NotReadyOutcome:  "not ready",
 	catalog.WorkloadUnknown:  "of a workload that isn't known (yet, or no longer)",
@@ -167,7 +167,7 @@ var fateTexts = map[catalog.Outcome]string{
 	catalog.OfExternalName:   "of a Service of type ExternalName",
 }
 
-// endpointStep says what Get is told for a port. The verdict is the server's.
+// endpointStep says what Get returns for a port. The verdict is the server's.
 func endpointStep(f *facts, w *portWalk) inspect.Step {
 	left := fatesOf(w)
 	port := fmt.Sprintf("port %d", w.port.Port)
@@ -189,17 +189,17 @@ func endpointStep(f *facts, w *portWalk) inspect.Step {
 		s.State, s.Text = inspect.StepWrong, port+" has no endpoint that is served: "+left.cause(f, w)
 	}
 	if s.State == inspect.StepWrong && w.overridden() {
-		// The overrides are what counts.
+		// The overrides count.
 		s.State = inspect.StepNote
 	}
 	for _, e := range served[:min(len(served), maxShown)] {
-		s.More = append(s.More, toldText(&e))
+		s.More = append(s.More, servedText(&e))
 	}
 	if n := len(served) - len(s.More); n > 0 {
 		s.More = append(s.More, fmt.Sprintf("and %d more", n))
 	}
 	for _, fate := range slices.Sorted(maps.Keys(left.counts)) {
-		s.More = append(s.More, fmt.Sprintf("left out are %d %s, such as %s", left.counts[fate], fateTexts[fate], left.lines[fate][0]))
+		s.More = append(s.More, fmt.Sprintf("left out are %d %s, such as %s", left.counts[fate], outcomeTexts[fate], left.lines[fate][0]))
 	}
 	for _, reason := range leftOut(&w.told) {
 		s.More = append(s.More, "left out is the "+reason)
@@ -207,8 +207,8 @@ func endpointStep(f *facts, w *portWalk) inspect.Step {
 	return s
 }
 
-// toldText is an endpoint as clients are told of it.
-func toldText(e *destination.ToldEndpoint) string {
+// servedText is an endpoint as it is sent to clients.
+func servedText(e *destination.ToldEndpoint) string {
 	text := e.Addr.String()
 	if e.Target != nil {
 		text += fmt.Sprintf(" (%s %s)", e.Target.Key.Kind, e.Target.Key.Name)
@@ -217,7 +217,7 @@ func toldText(e *destination.ToldEndpoint) string {
 }
 
 // cause says why no endpoint is served, and what to do.
-func (x fated) cause(f *facts, w *portWalk) string {
+func (x unservedEndpoints) cause(f *facts, w *portWalk) string {
 	if reasons := leftOut(&w.told); len(reasons) > 0 {
 		return "left out is the " + reasons[0]
 	}
@@ -232,7 +232,7 @@ func (x fated) cause(f *facts, w *portWalk) string {
 	case f.query.Hostname != "" && x.counts[catalog.OtherHostname] > 0:
 		return x.otherHostname(f)
 	case all == 0:
-		return "the slices have none; an earlier step says why, or look at who makes the slices"
+		return "the slices have none: see the earlier steps, or check the controller that writes the slices"
 	case most == catalog.NotReadyOutcome:
 		return fmt.Sprintf("%s not ready: look at the readiness of the pods", withVerb(x.counts[most], "endpoint", "endpoints"))
 	case most == catalog.PortLacking && len(x.ports) == 0:
@@ -240,21 +240,21 @@ func (x fated) cause(f *facts, w *portWalk) string {
 	case most == catalog.PortLacking:
 		return fmt.Sprintf("the slices have the ports [%s], and none is named %q: compare the targetPort of the Service with the ports of the containers", strings.Join(x.ports, " "), w.port.Name)
 	case most == catalog.WorkloadUnknown, most == catalog.WorkloadReplaced:
-		return "the slices name pods that are gone or not known yet: look at who makes the slices, and whether this process reads pods"
+		return "the slices name pods that are deleted or not known yet: check the controller that writes the slices, and whether this process reads pods"
 	case most == catalog.FamilyOff:
 		return "all endpoints are IPv6, and IPv6 is off: set --enable-ipv6"
 	default:
-		return "all endpoints are " + fateTexts[most]
+		return "all endpoints are " + outcomeTexts[most]
 	}
 }
 
-// otherHostname says which hostnames there are instead of the one that is asked for.
-func (x fated) otherHostname(f *facts) string {
+// otherHostname lists the existing hostnames instead of the requested one.
+func (x unservedEndpoints) otherHostname(f *facts) string {
 	if ip := catalog.DashedAddress(f.query.Hostname); ip.IsValid() {
 		return fmt.Sprintf("the name is that of an endpoint without a hostname at the address %s, and the Service has none there: the pod is gone or was replaced, or has a hostname", ip)
 	}
 	if len(x.hostnames) == 0 {
 		return fmt.Sprintf("no pod has a hostname: set spec.hostname and spec.subdomain: %s in the pods, or serviceName: %[1]s in their StatefulSet", f.query.Name)
 	}
-	return fmt.Sprintf("the pods have the hostnames [%s]%s", strings.Join(x.hostnames, " "), meant(f.query.Hostname, x.hostnames))
+	return fmt.Sprintf("the pods have the hostnames [%s]%s", strings.Join(x.hostnames, " "), suggestSimilar(f.query.Hostname, x.hostnames))
 }

@@ -16,27 +16,27 @@ import (
 	"github.com/signpostd/signpost/destination"
 )
 
-// maxPorts is how many ports of a Service are looked at when none is asked for.
+// maxPorts limits the explained ports of a Service, if the query has none.
 const maxPorts = 10
 
-// maxShown is how many lines are below a step.
+// maxShown limits the lines below a step.
 const maxShown = 12
 
-// maxOverrides is how many overrides of a ServiceProfile are followed.
+// maxOverrides limits the explained overrides of a ServiceProfile.
 const maxOverrides = 10
 
 // Explainer implements [inspect.Explainer] for the role destination.
 type Explainer struct {
 	Catalog *catalog.Catalog
 	Server  Server
-	// Client reads objects when they are asked about; its answers have to be [Bounded].
+	// Client reads objects on demand. Its responses must be [Bounded].
 	Client kubernetes.Interface
 	// IPv6 is as in [catalog.Query].
 	IPv6 bool
 }
 
-// Server has the open calls, and says what calls are told; a [destination.Server] is one. All verdicts
-// are made of what it says, and the other facts say why.
+// Server provides the open calls, and the messages that calls get; [destination.Server] implements
+// it. All verdicts come from it, and the other facts are causes.
 type Server interface {
 	StreamsOfService(key catalog.ServiceKey, limit int) (some []destination.OpenStream, all int)
 	Told(key catalog.ServiceKey, hostname string, port uint16) destination.Told
@@ -73,22 +73,22 @@ func (x *Explainer) object(ctx context.Context, o *inspect.ObjectRef) []inspect.
 	}
 }
 
-// facts are what is known of a Service at one moment. An error says why something isn't known.
+// facts are the state of a Service at one moment. An error says why a fact is unknown.
 type facts struct {
 	query   *inspect.ServiceQuery
 	service *corev1.Service
-	// serviceErr and the others are nil if what they are about is known.
+	// serviceErr and the others are nil if their fact is known.
 	serviceErr error
-	// names are the Services of the namespace, for a name that doesn't exist.
+	// names are the Services of the namespace, to suggest one for a missing name.
 	names []string
 	known *catalog.Service
 	walks []portWalk
 
-	// matched are the pods that the selector selects; nearby are pods of the namespace, read when
-	// there is none.
+	// matched are the pods that the selector selects. nearby are pods of the namespace, read if it
+	// selects none.
 	matched, nearby some
 	podsErr         error
-	// workloads is how many ExternalWorkloads the selector selects.
+	// workloads is the number of ExternalWorkloads that the selector selects.
 	workloads   int
 	slices      []discoveryv1.EndpointSlice
 	slicesErr   error
@@ -99,17 +99,17 @@ type facts struct {
 	allStreams int
 }
 
-// portWalk is what calls for a port are told, and how that comes about.
+// portWalk is the messages for calls of a port, and their causes.
 type portWalk struct {
 	port catalog.ServicePort
-	// told is the answer of Get, and profile that of GetProfile by the name of the Service.
+	// told is the message of Get, and profile that of GetProfile by the name of the Service.
 	told    destination.Told
 	profile destination.ToldProfile
-	// conflicts are the refusals of GetProfile by a cluster IP.
+	// conflicts are the errors of GetProfile by a cluster IP.
 	conflicts []error
-	// overrides are where the profile sends the traffic instead.
+	// overrides are the destinations that the profile sends the traffic to.
 	overrides []override
-	// walk says what becomes of all endpoints of the slices.
+	// walk has the outcome of each endpoint of the slices.
 	walk catalog.Walk
 }
 
@@ -117,7 +117,7 @@ func (x *Explainer) service(ctx context.Context, q *inspect.ServiceQuery) []insp
 	return serviceSteps(x.gather(ctx, q))
 }
 
-// gather reads what is needed for a Service, and nothing that an earlier answer makes useless.
+// gather reads the facts of a Service, except those that an earlier fact makes useless.
 func (x *Explainer) gather(ctx context.Context, q *inspect.ServiceQuery) *facts {
 	f := &facts{query: q}
 	key := catalog.ServiceKey{Cluster: catalog.LocalCluster, Namespace: q.Namespace, Name: q.Name}
@@ -145,7 +145,7 @@ func (x *Explainer) gather(ctx context.Context, q *inspect.ServiceQuery) *facts 
 	return f
 }
 
-// walks goes the way for the port that is asked for, or for those that the Service declares.
+// walks returns the walk of the requested port, or of those that the Service declares.
 func (x *Explainer) walks(key catalog.ServiceKey, s *catalog.Service, q *inspect.ServiceQuery) []portWalk {
 	if s == nil {
 		return nil
@@ -165,7 +165,7 @@ func (x *Explainer) walkPort(key catalog.ServiceKey, s *catalog.Service, hostnam
 	return w
 }
 
-// tell returns what calls for a port are told, without how that comes about.
+// tell returns the messages for calls of a port, without their causes.
 func (x *Explainer) tell(key catalog.ServiceKey, s *catalog.Service, hostname string, p catalog.ServicePort) portWalk {
 	w := portWalk{port: p, told: x.Server.Told(key, hostname, p.Port)}
 	if key.Cluster != catalog.LocalCluster {
@@ -189,7 +189,7 @@ func step(what string, state inspect.StepState, text string, object *inspect.Obj
 	return inspect.Step{What: what, State: state, Text: text, Object: object}
 }
 
-// unknown is a step that says why something isn't known.
+// unknown returns a step that says why a fact is unknown.
 func unknown(what string, err error) inspect.Step {
 	return inspect.Step{What: what, State: inspect.StepUnknown, Text: err.Error()}
 }

@@ -19,16 +19,16 @@ import (
 )
 
 const (
-	// maxPods, maxSlices, maxServices and maxPolicies are how many objects are read for an
+	// maxPods, maxSlices, maxServices and maxPolicies limit the objects that are read for an
 	// explanation.
 	maxPods, maxSlices, maxServices, maxPolicies = 200, 100, 300, 100
-	// maxAnswer is how many bytes an answer of the API server may have: tenants decide how large
-	// objects are.
+	// maxAnswer limits a response of the API server in bytes, because tenants decide how large objects
+	// are.
 	maxAnswer = 16 << 20
 )
 
-// Bounded returns a transport whose answers end with an error when they are too large. The client of
-// an [Explainer] has to have it.
+// Bounded returns a transport that fails responses that are too large. The client of an [Explainer]
+// must use it.
 func Bounded(next http.RoundTripper) http.RoundTripper { return boundedAnswers{next} }
 
 type boundedAnswers struct{ next http.RoundTripper }
@@ -42,7 +42,7 @@ func (b boundedAnswers) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// WrappedRoundTripper lets others reach the connections.
+// WrappedRoundTripper gives access to the connections.
 func (b boundedAnswers) WrappedRoundTripper() http.RoundTripper { return b.next }
 
 type boundedBody struct {
@@ -67,7 +67,7 @@ type live struct {
 	namespace string
 }
 
-// service returns a Service; nil if there is none.
+// service returns a Service; nil if it doesn't exist.
 func (l live) service(ctx context.Context, name string) (*corev1.Service, error) {
 	list, err := l.client.CoreV1().Services(l.namespace).List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + name, Limit: 1})
 	if err != nil || len(list.Items) == 0 {
@@ -84,7 +84,7 @@ func (l live) services(ctx context.Context) ([]corev1.Service, error) {
 	return list.Items, nil
 }
 
-// pods returns some of the pods that a selector selects; nil for all.
+// pods returns pods that a selector selects, up to a limit; nil selects all.
 func (l live) pods(ctx context.Context, selector map[string]string) (some, error) {
 	list, err := l.client.CoreV1().Pods(l.namespace).List(ctx, metav1.ListOptions{LabelSelector: labels.SelectorFromSet(selector).String(), Limit: maxPods})
 	if err != nil {
@@ -93,13 +93,13 @@ func (l live) pods(ctx context.Context, selector map[string]string) (some, error
 	return some{list.Items, list.Continue != ""}, nil
 }
 
-// some are pods, of which there may be more.
+// some is a limited list of pods.
 type some struct {
 	pods []corev1.Pod
 	more bool
 }
 
-// count is how many there are, such as "3" or "more than 200".
+// count returns their number, such as "3" or "more than 200".
 func (s some) count() string {
 	if s.more {
 		return fmt.Sprintf("more than %d", len(s.pods))
@@ -107,7 +107,7 @@ func (s some) count() string {
 	return fmt.Sprint(len(s.pods))
 }
 
-// looked names the pods that were looked at, such as "3 pods" or "the first 200 of more than 200 pods".
+// looked describes the pods, such as "3 pods" or "the first 200 of more than 200 pods".
 func (s some) looked() string {
 	if s.more {
 		return fmt.Sprintf("the first %d of more than %[1]d pods", len(s.pods))
@@ -141,7 +141,7 @@ func (l live) policies(ctx context.Context) ([]networkingv1.NetworkPolicy, error
 	return list.Items, nil
 }
 
-// wrap says which right is lacking, if one is.
+// wrap says which right is missing, if one is.
 func (l live) wrap(resource string, err error) error {
 	switch {
 	case err == nil:
@@ -155,7 +155,7 @@ func (l live) wrap(resource string, err error) error {
 	}
 }
 
-// short is a text of somebody else as part of a line.
+// short returns an untrusted text as part of a line.
 func short(text string) string {
 	const most = 300
 	if len(text) > most {

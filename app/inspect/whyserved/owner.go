@@ -13,13 +13,13 @@ import (
 	"github.com/signpostd/signpost/app/inspect"
 )
 
-// podOwners are the kinds of objects that make pods.
+// podOwners are the kinds of objects that create pods.
 var podOwners = []string{"Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job", "CronJob"}
 
-// maxOwned is how many Services of an object that makes pods are explained.
+// maxOwned limits the explained Services of an object that creates pods.
 const maxOwned = 2
 
-// owner explains an object that makes pods: the Services that select its pods.
+// owner explains an object that creates pods by the Services that select its pods.
 func (x *Explainer) owner(ctx context.Context, o *inspect.ObjectRef) []inspect.Step {
 	from := live{x.Client, o.Namespace}
 	all, err := from.pods(ctx, nil)
@@ -52,8 +52,8 @@ func (x *Explainer) owner(ctx context.Context, o *inspect.ObjectRef) []inspect.S
 	return steps
 }
 
-// isOwned reports whether an object has made a pod. Between a Deployment and its pods, and between a
-// CronJob and its pods, is an object whose name has one more part.
+// isOwned reports whether an object owns a pod. Between a Deployment or a CronJob and its pods is
+// another object, whose name has one more part.
 func isOwned(p *corev1.Pod, o *inspect.ObjectRef) bool {
 	return slices.ContainsFunc(p.OwnerReferences, func(owner metav1.OwnerReference) bool {
 		if owner.Kind == o.Kind {

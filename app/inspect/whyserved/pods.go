@@ -34,7 +34,7 @@ func readySteps(f *facts) []inspect.Step {
 	case ready == len(f.matched.pods):
 		return []inspect.Step{step("Pods", inspect.StepWell, fmt.Sprintf("%s ready", withVerb(ready, "pod", "pods")), nil)}
 	case f.service.Spec.PublishNotReadyAddresses:
-		s := step("Pods", inspect.StepNote, fmt.Sprintf("%d of %s are ready, and the Service publishes those that aren't, too", ready, all), nil)
+		s := step("Pods", inspect.StepNote, fmt.Sprintf("%d of %s are ready, and the Service also publishes those that aren't", ready, all), nil)
 		s.More = lines
 		return []inspect.Step{s}
 	case ready == 0:
@@ -83,7 +83,7 @@ func notReady(p *corev1.Pod) string {
 	}
 	for _, gate := range p.Spec.ReadinessGates {
 		if c := conditions[gate.ConditionType]; c == nil {
-			return fmt.Sprintf("nobody has set the condition %s of its readiness gates", short(string(gate.ConditionType)))
+			return fmt.Sprintf("the condition %s of its readiness gates is not set", short(string(gate.ConditionType)))
 		} else if c.Status != corev1.ConditionTrue {
 			return withMessage(fmt.Sprintf("the condition %s of its readiness gates is %s", short(string(gate.ConditionType)), short(string(c.Status))), c.Reason, c.Message)
 		}
@@ -97,7 +97,7 @@ func notReady(p *corev1.Pod) string {
 	return "its phase is " + phase(p)
 }
 
-// withMessage adds what somebody else gave as a reason to a text, which may be empty.
+// withMessage appends another program's reason to a text, which may be empty.
 func withMessage(text, reason, message string) string {
 	for _, part := range []string{reason, message} {
 		switch {
@@ -111,7 +111,8 @@ func withMessage(text, reason, message string) string {
 	return text
 }
 
-// containerNotReady says which container keeps a pod from being ready; empty if the status names none.
+// containerNotReady says which container keeps a pod from being ready; empty if the status names
+// none.
 func containerNotReady(p *corev1.Pod) string {
 	for _, all := range [][]corev1.ContainerStatus{p.Status.InitContainerStatuses, p.Status.ContainerStatuses} {
 		for i := range all {

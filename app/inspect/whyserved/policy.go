@@ -14,8 +14,8 @@ import (
 	"github.com/signpostd/signpost/destination"
 )
 
-// policySteps say which NetworkPolicies apply to the pods. They decide whether a connection comes
-// about, and nothing of what clients are told; many look for the cause there.
+// policySteps list the NetworkPolicies of the pods. They decide about connections, not about the
+// messages to clients, but are often the cause of a problem.
 func policySteps(f *facts) []inspect.Step {
 	if f.policiesErr != nil {
 		return []inspect.Step{step("Network policy", inspect.StepNote, "whether NetworkPolicies apply to the pods isn't known: "+f.policiesErr.Error(), nil)}
@@ -29,13 +29,13 @@ func policySteps(f *facts) []inspect.Step {
 	if len(names) == 0 {
 		return nil
 	}
-	s := step("Network policy", inspect.StepNote, "NetworkPolicies apply to the pods: they decide which connections come about, and not which endpoints clients are told", nil)
+	s := step("Network policy", inspect.StepNote, "NetworkPolicies apply to the pods: they affect connections, not the endpoints that clients get", nil)
 	s.More = names
 	return append([]inspect.Step{s}, closedSteps(f)...)
 }
 
-// closedSteps say that policies let connections to a port of pods through, and not to the port of their
-// proxies, to which meshed clients are told to connect.
+// closedSteps say that policies allow connections to a port of pods, but not to the port of their
+// proxies, to which meshed clients connect.
 func closedSteps(f *facts) []inspect.Step {
 	for i := range f.matched.pods {
 		pod := &f.matched.pods[i]
@@ -60,7 +60,7 @@ func closedStep(f *facts, pod *corev1.Pod, e *destination.ToldEndpoint, inbound 
 	), f.ref())
 }
 
-// closed reports whether policies apply to a pod and none lets anybody connect to a port.
+// closed reports whether policies apply to a pod and none allows connections to a port.
 func closed(all []networkingv1.NetworkPolicy, pod *corev1.Pod, port int32) bool {
 	any := false
 	for i := range all {

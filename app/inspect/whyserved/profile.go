@@ -10,13 +10,13 @@ import (
 	"github.com/signpostd/signpost/destination"
 )
 
-// override is a destination that a ServiceProfile sends traffic to, and what Get is told of it.
+// override is a destination that a ServiceProfile sends traffic to, and its response of Get.
 type override struct {
 	destination.Override
 	told destination.Told
 }
 
-// overrides follows where a profile sends the traffic. Those without a weight get none.
+// overrides returns the destinations of a profile. Those without a weight get no traffic.
 func (x *Explainer) overrides(p destination.ToldProfile) []override {
 	var all []override
 	for _, o := range x.Server.Overrides(p.Wire) {
@@ -35,7 +35,7 @@ func (x *Explainer) overrides(p destination.ToldProfile) []override {
 // overridden reports whether a profile sends the traffic of a port elsewhere.
 func (w *portWalk) overridden() bool { return len(w.overrides) > 0 }
 
-// problem says why clients that are sent there get no endpoint; empty if they get some.
+// problem says why clients of the override get no endpoint; empty if they get some.
 func (o *override) problem() string {
 	switch {
 	case o.Err != nil:
@@ -50,7 +50,7 @@ func (o *override) problem() string {
 	}
 }
 
-// profileSteps say what GetProfile is told for the ports of a Service.
+// profileSteps say what GetProfile returns for the ports of a Service.
 func profileSteps(f *facts) []inspect.Step {
 	var steps []inspect.Step
 	for i := range f.walks {
@@ -72,7 +72,7 @@ func profileSteps(f *facts) []inspect.Step {
 	return append(steps, opaqueSteps(f)...)
 }
 
-// profileStep says which ServiceProfile is in force, and what can't be used of it.
+// profileStep says which ServiceProfile is used, and its invalid parts.
 func profileStep(told *destination.ToldProfile) []inspect.Step {
 	sp := told.Snapshot.Profile
 	if sp == nil {
@@ -100,7 +100,7 @@ func profileStep(told *destination.ToldProfile) []inspect.Step {
 	return steps
 }
 
-// overrideSteps say where a ServiceProfile sends traffic, and who is not there.
+// overrideSteps say where a ServiceProfile sends traffic, and which destinations are missing.
 func overrideSteps(w *portWalk) []inspect.Step {
 	if !w.overridden() {
 		return nil
@@ -150,7 +150,7 @@ func opaqueSteps(f *facts) []inspect.Step {
 	return steps
 }
 
-// serviceProfile explains a ServiceProfile: for which Service it is, and what it does there.
+// serviceProfile explains a ServiceProfile: its Service, and its effect.
 func (x *Explainer) serviceProfile(o *inspect.ObjectRef) []inspect.Step {
 	name := o.Namespace + "/" + o.Name
 	key, ok := x.Server.ServiceOfProfile(o.Name)

@@ -14,16 +14,16 @@ import (
 	"github.com/signpostd/signpost/internal/nearest"
 )
 
-// meant asks whether a similar name was meant; empty if there is none.
-func meant(name string, candidates []string) string {
-	if near, ok := likest(name, candidates); ok && near != name {
+// suggestSimilar suggests a similar name; empty if there is none.
+func suggestSimilar(name string, candidates []string) string {
+	if near, ok := mostSimilar(name, candidates); ok && near != name {
 		return ": did you mean " + near + "?"
 	}
 	return ": look at its name and namespace"
 }
 
-// likest returns the candidate that is most like a name. Letters in another order are like it, too.
-func likest(name string, candidates []string) (string, bool) {
+// mostSimilar returns the candidate that is most similar to a name, also with transposed letters.
+func mostSimilar(name string, candidates []string) (string, bool) {
 	if near, ok := nearest.Of(name, candidates); ok {
 		return near, true
 	}
@@ -36,7 +36,7 @@ func likest(name string, candidates []string) (string, bool) {
 	return "", false
 }
 
-// selectorSteps say which pods a Service selects, and how these are.
+// selectorSteps say which pods a Service selects, and their state.
 func selectorSteps(f *facts) []inspect.Step {
 	if f.service == nil {
 		return nil
@@ -45,9 +45,9 @@ func selectorSteps(f *facts) []inspect.Step {
 	if len(selector) == 0 {
 		if f.slicesErr == nil && len(f.slices) == 0 {
 			return []inspect.Step{step("Selector", inspect.StepWrong,
-				"the Service has no selector, and nobody has made EndpointSlices for it: give it a selector in spec.selector, or make slices with its name in the label kubernetes.io/service-name", f.ref())}
+				"the Service has neither a selector nor EndpointSlices: give it a selector in spec.selector, or make slices with its name in the label kubernetes.io/service-name", f.ref())}
 		}
-		return []inspect.Step{step("Selector", inspect.StepNote, "the Service has no selector: its slices are made by somebody else", f.ref())}
+		return []inspect.Step{step("Selector", inspect.StepNote, "the Service has no selector: its slices are written by another program", f.ref())}
 	}
 	text := selectorText(selector)
 	switch {
@@ -59,7 +59,7 @@ func selectorSteps(f *facts) []inspect.Step {
 	case f.workloads > 0:
 		return []inspect.Step{step("Selector", inspect.StepWell, fmt.Sprintf("the selector %s matches %d ExternalWorkloads", text, f.workloads), f.ref())}
 	case len(f.nearby.pods) == 0:
-		return []inspect.Step{step("Selector", inspect.StepWrong, fmt.Sprintf("the selector %s matches no pod, and the namespace %s has no pods: create them, or look at what should", text, f.query.Namespace), f.ref())}
+		return []inspect.Step{step("Selector", inspect.StepWrong, fmt.Sprintf("the selector %s matches no pod, and the namespace %s has no pods: create them, or check the controller that should", text, f.query.Namespace), f.ref())}
 	default:
 		return []inspect.Step{step("Selector", inspect.StepWrong, fmt.Sprintf("the selector %s matches no pod%s", text, suggestion(selector, f.nearby)), f.ref())}
 	}
@@ -72,7 +72,7 @@ func podCount(s some) string {
 	return s.count() + " pods"
 }
 
-// thePods names all that there are.
+// thePods names all pods.
 func thePods(s some) string {
 	if len(s.pods) == 1 && !s.more {
 		return "the only pod"
@@ -80,7 +80,7 @@ func thePods(s some) string {
 	return "the " + s.count() + " pods"
 }
 
-// noneOf names the pods of a namespace of which none has something.
+// noneOf names the pods of a namespace, none of which has a property.
 func noneOf(s some) string {
 	if len(s.pods) == 1 && !s.more {
 		return "no pod of the namespace"
@@ -88,13 +88,13 @@ func noneOf(s some) string {
 	return "none of the " + s.count() + " pods of the namespace"
 }
 
-// selectorText is a selector as kubectl writes it, not too long.
+// selectorText returns a selector in kubectl's notation, cut if it is long.
 func selectorText(selector map[string]string) string {
 	return short(labels.SelectorFromSet(selector).String())
 }
 
-// suggestion says what would match: the requirement that the most pods fail alone, and what they
-// have instead.
+// suggestion says what would match: the requirement that alone excludes the most pods, and their
+// value.
 func suggestion(selector map[string]string, nearby some) string {
 	instead := map[string]int{} // labels that pods have in the place of the one that they fail
 	for i := range nearby.pods {
@@ -113,8 +113,8 @@ func suggestion(selector map[string]string, nearby some) string {
 	return fmt.Sprintf("; %s %s: did you mean that?", count, short(best))
 }
 
-// nearMiss returns the label that a pod has in the place of the only requirement that it fails: one
-// with the same key, or with a similar key and the same value.
+// nearMiss returns the label of a pod for the only requirement that it fails: one with the same
+// key, or with a similar key and the same value.
 func nearMiss(selector, has map[string]string) (label string, ok bool) {
 	var failed []string
 	for key, value := range selector {
@@ -127,8 +127,8 @@ func nearMiss(selector, has map[string]string) (label string, ok bool) {
 	}
 	key := failed[0]
 	if got, there := has[key]; there {
-		// Pods with quite another value belong to another Service, unless all else is the same.
-		_, similar := likest(selector[key], []string{got})
+		// Pods with a very different value belong to another Service, unless all else is equal.
+		_, similar := mostSimilar(selector[key], []string{got})
 		return key + "=" + got, len(selector) > 1 || similar
 	}
 	for _, other := range slices.Sorted(maps.Keys(has)) {
@@ -171,7 +171,7 @@ func targetPortStep(f *facts, p corev1.ServicePort) (inspect.Step, bool) {
 	}
 	text := fmt.Sprintf("the port %s has the targetPort %q, and no container of %s has a port of that name", portName(p), short(name), thePods(f.matched))
 	slices.Sort(have)
-	switch near, ok := likest(name, have); {
+	switch near, ok := mostSimilar(name, have); {
 	case len(have) == 0:
 		text += ": name a port in the containers, or give targetPort as a number"
 	case ok:

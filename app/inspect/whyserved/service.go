@@ -12,7 +12,7 @@ import (
 	"github.com/signpostd/signpost/destination"
 )
 
-// serviceSteps are the way from a Service to the streams of its clients.
+// serviceSteps lead from a Service to the streams of its clients.
 func serviceSteps(f *facts) []inspect.Step {
 	steps, end := objectSteps(f)
 	if end {
@@ -25,13 +25,13 @@ func serviceSteps(f *facts) []inspect.Step {
 		causes = append(selectorSteps(f), sliceSteps(f)...)
 	}
 	if allServed(f.walks) {
-		// What objects lack is worth knowing, and hurts nobody.
+		// The causes have no effect, so they are notes.
 		causes = lowered(causes)
 	}
 	steps = append(steps, causes...)
 	steps = append(steps, endpointSteps(f)...)
 	steps = append(steps, profileSteps(f)...)
-	steps = append(steps, placeSteps(f)...)
+	steps = append(steps, locationSteps(f)...)
 	steps = append(steps, policySteps(f)...)
 	return append(steps, streamSteps(f)...)
 }
@@ -40,13 +40,12 @@ func (f *facts) ref() *inspect.ObjectRef {
 	return &inspect.ObjectRef{Kind: "Service", Namespace: f.query.Namespace, Name: f.query.Name}
 }
 
-// objectSteps say whether there is such a Service, and such a port. The end is true when nothing
-// follows.
+// objectSteps say whether the Service and the port exist. end is true if nothing follows.
 func objectSteps(f *facts) (steps []inspect.Step, end bool) {
 	name := f.query.Namespace + "/" + f.query.Name
 	switch {
 	case f.service == nil && f.serviceErr == nil:
-		return []inspect.Step{step("Service", inspect.StepWrong, "there is no Service "+name+meant(f.query.Name, f.names), f.ref())}, true
+		return []inspect.Step{step("Service", inspect.StepWrong, "there is no Service "+name+suggestSimilar(f.query.Name, f.names), f.ref())}, true
 	case f.serviceErr != nil:
 		steps = append(steps, unknown("Service", f.serviceErr))
 	}
@@ -110,7 +109,7 @@ func portSteps(f *facts) []inspect.Step {
 	return nil
 }
 
-// memberSteps are those of a remote or federated Service.
+// memberSteps are the steps of a remote or federated Service.
 func memberSteps(f *facts) []inspect.Step {
 	if len(f.walks) == 0 {
 		return nil
@@ -147,14 +146,14 @@ func memberSteps(f *facts) []inspect.Step {
 	return steps
 }
 
-// placeSteps say what makes answers depend on the place of the client.
-func placeSteps(f *facts) []inspect.Step {
+// locationSteps say why messages depend on the zone or node of the client.
+func locationSteps(f *facts) []inspect.Step {
 	if f.known.LocalTraffic {
-		return []inspect.Step{step("Place", inspect.StepNote, "internalTrafficPolicy is Local: a client is told only of endpoints on its own node", f.ref())}
+		return []inspect.Step{step("Place", inspect.StepNote, "internalTrafficPolicy is Local: a client only gets endpoints on its own node", f.ref())}
 	}
 	hinted := func(e *destination.ToldEndpoint) bool { return len(e.HintZones) > 0 }
 	if slices.ContainsFunc(f.walks, func(w portWalk) bool { return tells(&w.told, hinted) }) {
-		return []inspect.Step{step("Place", inspect.StepNote, "the slices have hints for zones: a client may be told only of the endpoints for its own zone", f.ref())}
+		return []inspect.Step{step("Place", inspect.StepNote, "the slices have hints for zones: a client may only get the endpoints for its own zone", f.ref())}
 	}
 	return nil
 }
@@ -163,7 +162,7 @@ func streamSteps(f *facts) []inspect.Step {
 	if f.allStreams == 0 {
 		return []inspect.Step{step("Streams", inspect.StepNote, "no client asks this process for the Service now", nil)}
 	}
-	s := step("Streams", inspect.StepWell, fmt.Sprintf("%s this process for the Service, and %s told of all that is known", clients(f.allStreams, "asks", "ask"), pluralClients(f.allStreams)), nil)
+	s := step("Streams", inspect.StepWell, fmt.Sprintf("%s this process for the Service, and %s sent the current state", clients(f.allStreams, "asks", "ask"), pluralClients(f.allStreams)), nil)
 	behind := 0
 	for i := range f.streams {
 		o := &f.streams[i]
@@ -204,7 +203,7 @@ func isAre(n int) string {
 	return "are"
 }
 
-// clientOf names a client as its token does. Whoever makes tokens chooses the names.
+// clientOf returns the client by its token, which is untrusted.
 func clientOf(namespace, pod, peer string) string {
 	if pod == "" && namespace == "" {
 		return peer

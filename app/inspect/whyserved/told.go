@@ -12,7 +12,7 @@ import (
 	"github.com/signpostd/signpost/destination"
 )
 
-// isServed reports whether the clients of a port are told of an endpoint.
+// isServed reports whether the clients of a port get an endpoint.
 func (w *portWalk) isServed() bool {
 	if w.profile.Refusal != nil || len(w.conflicts) > 0 {
 		return false
@@ -23,11 +23,11 @@ func (w *portWalk) isServed() bool {
 	return !slices.ContainsFunc(w.overrides, func(o override) bool { return o.problem() != "" })
 }
 
-// unserved says why Get gives clients nothing; nil if it gives them endpoints.
+// unserved says why Get returns no endpoints; nil if it does.
 func (w *portWalk) unserved() error { return unserved(&w.told) }
 
-// unserved says why clients get no endpoint by an answer of Get; nil if they get some. With
-// internalTrafficPolicy Local, clients on nodes without an endpoint are meant to get none.
+// unserved says why a response of Get has no endpoints; nil if it has. With internalTrafficPolicy
+// Local, clients on nodes without an endpoint are meant to get none.
 func unserved(t *destination.Told) error {
 	if t.Refusal != nil {
 		return refusalError(t.Refusal)
@@ -35,33 +35,33 @@ func unserved(t *destination.Told) error {
 	empty := func(p destination.PlaceTold) bool { return len(p.Endpoints) == 0 }
 	switch at := slices.IndexFunc(t.Places, empty); {
 	case !slices.ContainsFunc(t.Places, func(p destination.PlaceTold) bool { return !empty(p) }):
-		return errors.New("no client is told of an endpoint")
+		return errors.New("no client gets an endpoint")
 	case at >= 0 && t.Kind != catalog.FilterNode:
-		return fmt.Errorf("clients %s are told of no endpoint", short(placeOf(t.Places[at].Filter)))
+		return fmt.Errorf("clients %s get no endpoint", short(locationOf(t.Places[at].Filter)))
 	default:
 		return nil
 	}
 }
 
-// placeOf says where the clients are that an answer is for.
-func placeOf(f catalog.Filter) string {
+// locationOf describes the clients of a response by zone and node.
+func locationOf(f catalog.Filter) string {
 	switch {
 	case f.Node != "":
 		return "on the node " + f.Node
 	case f.Zone != "":
 		return "in the zone " + f.Zone
 	default:
-		return "whose place is not known"
+		return "whose zone and node are unknown"
 	}
 }
 
-// refusalError is the status of a call as a sentence says it.
+// refusalError returns the status of a call as a sentence.
 func refusalError(err error) error {
 	s := status.Convert(err)
 	return fmt.Errorf("refused with %s, %s", s.Code(), short(s.Message()))
 }
 
-// tells reports whether some client is told of an endpoint.
+// tells reports whether some client gets an endpoint.
 func tells(t *destination.Told, found func(*destination.ToldEndpoint) bool) bool {
 	for i := range t.Places {
 		for k := range t.Places[i].Endpoints {
@@ -73,7 +73,7 @@ func tells(t *destination.Told, found func(*destination.ToldEndpoint) bool) bool
 	return false
 }
 
-// endpointsOf are the endpoints that clients are told of, wherever they are, sorted by place.
+// endpointsOf returns the endpoints of clients in all zones and nodes, sorted.
 func endpointsOf(t *destination.Told) []destination.ToldEndpoint {
 	var all []destination.ToldEndpoint
 	seen := map[string]bool{}
@@ -88,7 +88,7 @@ func endpointsOf(t *destination.Told) []destination.ToldEndpoint {
 	return all
 }
 
-// leftOut are the reasons for which the encoding leaves endpoints out.
+// leftOut returns the reasons for which the encoding leaves endpoints out.
 func leftOut(t *destination.Told) []string {
 	var reasons []string
 	for _, place := range t.Places {
@@ -99,7 +99,7 @@ func leftOut(t *destination.Told) []string {
 	return reasons
 }
 
-// lowered turns what is wrong into notes: nobody who asks is hurt by it.
+// lowered turns problems into notes, because no client is affected.
 func lowered(steps []inspect.Step) []inspect.Step {
 	for i := range steps {
 		if steps[i].State == inspect.StepWrong {
@@ -109,7 +109,8 @@ func lowered(steps []inspect.Step) []inspect.Step {
 	return steps
 }
 
-// StateOf returns the state of a Service that has this many ready endpoints, by the same verdict as its explanation.
+// StateOf returns the state of a Service with this many ready endpoints, by the same verdict as its
+// explanation.
 func (x *Explainer) StateOf(s *catalog.Service, ready int) inspect.ServiceState {
 	if s.ExternalName {
 		return inspect.ServiceExternal

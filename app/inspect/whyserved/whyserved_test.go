@@ -277,12 +277,12 @@ func TestCauses(t *testing.T) {
 		},
 		"the slice names a pod that is gone": {
 			world: new(world).service("web", app("web")).pod("web-1", "web").slice("web", "http", "web-0"), query: web(80),
-			verdict: inspect.VerdictWrong, summary: "the slices name pods that are gone or not known yet",
+			verdict: inspect.VerdictWrong, summary: "the slices name pods that are deleted or not known yet",
 		},
-		"no selector, no slices": {world: new(world).service("web", nil), query: web(80), verdict: inspect.VerdictWrong, summary: "the Service has no selector, and nobody has made EndpointSlices for it"},
+		"no selector, no slices": {world: new(world).service("web", nil), query: web(80), verdict: inspect.VerdictWrong, summary: "the Service has neither a selector nor EndpointSlices"},
 		"no selector, slices": {
 			world: new(world).service("web", nil).pod("web-1", "web").slice("web", "http", "web-1"), query: web(80),
-			verdict: inspect.VerdictWell, summary: "served by 1 endpoint", also: "its slices are made by somebody else",
+			verdict: inspect.VerdictWell, summary: "served by 1 endpoint", also: "its slices are written by another program",
 		},
 		"headless without hostnames": {
 			world:   new(world).service("web", app("web")).pod("web-1", "web").slice("web", "http", "web-1"),
@@ -309,7 +309,7 @@ func TestCauses(t *testing.T) {
 		},
 		"a network policy is a note": {
 			world: new(world).service("web", app("web")).pod("web-1", "web").slice("web", "http", "web-1").policy("deny", nil).policy("db", app("db")), query: web(80),
-			verdict: inspect.VerdictWell, summary: "served by 1 endpoint", also: "not which endpoints clients are told",
+			verdict: inspect.VerdictWell, summary: "served by 1 endpoint", also: "not the endpoints that clients get",
 		},
 		"ExternalName": {
 			world: new(world).service("web", nil, func(s *corev1.Service) {
@@ -337,7 +337,7 @@ func TestCauses(t *testing.T) {
 		"streams": {
 			world: (&world{streams: slices.Repeat([]destination.OpenStream{{Namespace: "shop", Pod: "cart-1", Target: "web.shop:80", Sent: 3, Current: 3, Endpoints: 1}}, 20)}).
 				service("web", app("web")).pod("web-1", "web").slice("web", "http", "web-1"),
-			query: web(80), verdict: inspect.VerdictWell, summary: "20 streams ask this process for the Service, and all were told of all that is known", also: "shop/cart-1",
+			query: web(80), verdict: inspect.VerdictWell, summary: "20 streams ask this process for the Service, and all were sent the current state", also: "shop/cart-1",
 		},
 		"a slow stream": {
 			world: (&world{streams: []destination.OpenStream{{Sent: 2, Current: 3, Lag: time.Second}}}).

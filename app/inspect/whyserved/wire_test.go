@@ -113,7 +113,7 @@ func TestExplainsWhatCallsAreTold(t *testing.T) {
 	}{
 		"mesh, finding 3: a meshed pod without a proxy":            {withoutProxy(), web(80), inspect.VerdictWrong, "the pod is labelled as meshed but has no container named linkerd-proxy"},
 		"mesh, finding 3: the pod itself":                          {withoutProxy(), objectQuery("Pod", "web-1"), inspect.VerdictWrong, "no container named linkerd-proxy"},
-		"mesh, finding 3: its address":                             {withoutProxy(), addressQuery("10.0.0.7:8080"), inspect.VerdictWrong, "clients are told the bare address"},
+		"mesh, finding 3: its address":                             {withoutProxy(), addressQuery("10.0.0.7:8080"), inspect.VerdictWrong, "clients get the bare address"},
 		"mesh, finding 8: a host port":                             {new(world).has(onNode(7777, "ng-0"), onNode(9101, "agent")), addressQuery("192.168.0.12:7777"), inspect.VerdictWell, "is a host port of the Pod shop/ng-0"},
 		"mesh, finding 8: another host port":                       {new(world).has(onNode(7777, "ng-0"), onNode(9101, "agent")), addressQuery("192.168.0.12:9102"), inspect.VerdictWrong, "host port 9101: Pod shop/agent"},
 		"mesh, finding 8: two pods of one host port":               {new(world).has(onNode(7777, "ng-0"), onNode(7777, "ng-1")), addressQuery("192.168.0.12:7777"), inspect.VerdictWrong, "2 workloads have the address"},

@@ -1,10 +1,9 @@
-// Package configmap stores the budgets of a publisher in a ConfigMap of the cluster.
+// Package configmap stores the budgets of a publisher in a ConfigMap of the cluster. Package
+// configure creates a [Store] for each publisher, and package budget uses it.
 //
-// The ConfigMap is made at the first write. Its data has an entry for each owner ID, so that two
-// installations in one namespace don't take each other's budgets for their own; entries and labels
-// that the package doesn't know stay as they are. A write states the version that it replaces, and
-// reads again when somebody else was faster. Package configure makes a [Store] for each publisher,
-// and package budget uses it.
+// The ConfigMap is created at the first write. Its data has an entry for each owner ID, so that two
+// installations in one namespace don't share a budget. Unknown entries and labels stay unchanged. A
+// write includes the resource version that it replaces, and is retried after a conflict.
 //
 // # Concurrency
 //
@@ -28,14 +27,13 @@ import (
 	"github.com/signpostd/signpost/dns/budget"
 )
 
-// baseName is what the names of all ConfigMaps begin with. It is that of a publisher without a
-// name.
+// baseName is the prefix of all ConfigMap names, and the name for a publisher without a name.
 const baseName = "signpost-dns-budget"
 
-// attempts is how often a write is tried when others write at the same time.
+// attempts limits the tries of a write after conflicts.
 const attempts = 5
 
-// Store is a ConfigMap. Make one with [New].
+// Store is a ConfigMap. [New] creates it.
 type Store struct {
 	client      corev1client.ConfigMapsGetter
 	namespace   string
@@ -44,13 +42,13 @@ type Store struct {
 
 var _ budget.Store = (*Store)(nil)
 
-// New returns the store of a publisher, which may have no name, for an owner ID. The client must
-// have a timeout for its requests.
+// New returns the store of a publisher, whose name may be empty, for an owner ID. The client must
+// have a request timeout.
 func New(client corev1client.ConfigMapsGetter, namespace, publisher, owner string) *Store {
 	return &Store{client: client, namespace: namespace, name: Name(publisher), entry: recognisable(owner) + ".json"}
 }
 
-// Name returns the name of the ConfigMap of a publisher, which may have no name.
+// Name returns the name of the ConfigMap of a publisher, whose name may be empty.
 func Name(publisher string) string {
 	if publisher == "" {
 		return baseName
@@ -58,12 +56,11 @@ func Name(publisher string) string {
 	return baseName + "-" + recognisable(publisher)
 }
 
-// plain are texts that may be parts of names as they are. The hash of another one begins with a
-// zero and an x, which none of these does.
+// plain are texts that are used in object names unchanged. The hash of any other text begins with
+// "0x", which none of these does.
 var plain = regexp.MustCompile(`^[a-z1-9]([a-z0-9-]{0,38}[a-z0-9])?$`)
 
-// recognisable returns a text that can be part of the name of an object, and that no other text
-// has.
+// recognisable returns text in a form that is unique and valid in an object name.
 func recognisable(text string) string {
 	if plain.MatchString(text) {
 		return text
@@ -81,7 +78,7 @@ func (s *Store) Load(ctx context.Context) ([]byte, error) {
 	return []byte(m.Data[s.entry]), nil
 }
 
-// get returns the ConfigMap; nil if there is none.
+// get returns the ConfigMap, or nil if it doesn't exist.
 func (s *Store) get(ctx context.Context) (*corev1.ConfigMap, error) {
 	m, err := s.client.ConfigMaps(s.namespace).Get(ctx, s.name, metav1.GetOptions{})
 	switch {
@@ -130,7 +127,7 @@ func (s *Store) try(ctx context.Context, change func([]byte) []byte) error {
 	return err
 }
 
-// explain returns an error that names the ConfigMap, and is [budget.ErrNoStore] if other attempts fail, too,
+// explain adds the ConfigMap to an error. The error is [budget.ErrNoStore] if retries are pointless
 // until somebody changes something.
 func (s *Store) explain(verb string, err error) error {
 	what := fmt.Sprintf("%s the ConfigMap %s/%s", verb, s.namespace, s.name)
@@ -148,7 +145,7 @@ func (s *Store) explain(verb string, err error) error {
 	}
 }
 
-// oneLine returns the text of an error that others may have written.
+// oneLine returns the text of an error, which may contain untrusted text.
 func oneLine(err error) string {
 	text := strings.Join(strings.Fields(err.Error()), " ")
 	if len(text) > 500 {

@@ -9,8 +9,8 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 )
 
-// After implements [owner.Owner]. It confirms the claims of record sets that were created or
-// updated, and removes those of record sets that were deleted.
+// After implements [owner.Owner]. It confirms the claims of created and updated record sets, and
+// removes those of deleted ones.
 func (o *Owner) After(ctx context.Context, applied []dns.Change) error {
 	if err := o.begin(ctx); err != nil {
 		return err
@@ -21,7 +21,7 @@ func (o *Owner) After(ctx context.Context, applied []dns.Change) error {
 	for _, c := range applied {
 		key := c.RecordSet().Key()
 		_, known := o.entries[key]
-		if isMarker(c) || c.New == nil && !known {
+		if isOwnershipRecord(c) || c.New == nil && !known {
 			continue
 		}
 		delete(o.before, key)
@@ -35,8 +35,8 @@ func (o *Owner) After(ctx context.Context, applied []dns.Change) error {
 	return wrap(o.write(ctx, next, keys), keys)
 }
 
-// isMarker reports whether a change is that of an ownership record, which isn't claimed.
-func isMarker(c dns.Change) bool {
+// isOwnershipRecord reports whether a change is that of an ownership record, which has no claim.
+func isOwnershipRecord(c dns.Change) bool {
 	_, marker := c.RecordSet().Labels[dns.LabelOwnedRecord]
 	return marker
 }
@@ -50,8 +50,9 @@ func wrap(errs []error, keys []dns.Key) error {
 	return errors.Join(errs...)
 }
 
-// Failed implements [owner.FailureObserver]. It refutes the claims of changes that certainly weren't made.
-// The other changes are left open until the next listing, and so are all if ctx has ended.
+// Failed implements [owner.FailureObserver]. It refutes the claims of changes that were certainly
+// not made. Changes with an unknown outcome stay open until the next listing, as do all if ctx has
+// ended.
 func (o *Owner) Failed(ctx context.Context, changes []dns.Change, cause error) {
 	if o.begin(ctx) != nil {
 		return
@@ -62,14 +63,14 @@ func (o *Owner) Failed(ctx context.Context, changes []dns.Change, cause error) {
 	for i, c := range changes {
 		made, err := verdict(cause, i, len(changes))
 		key := c.RecordSet().Key()
-		if e, there := o.entries[key]; err != nil && there && e.claim != nil && !isMarker(c) {
+		if e, there := o.entries[key]; err != nil && there && e.claim != nil && !isOwnershipRecord(c) {
 			next, keys = append(next, o.failed(e.claim, c, err, made)), append(keys, key)
 		}
 	}
 	o.report(o.write(ctx, next, keys), keys)
 }
 
-// outcome says what is known of a change that failed.
+// outcome says whether a failed change was made.
 type outcome int
 
 const (
@@ -77,7 +78,7 @@ const (
 	certain
 )
 
-// verdict returns the error of change number i of n, nil if it was made, and what it says.
+// verdict returns the error of change number i of n, nil if it was made, and its outcome.
 func verdict(cause error, i, n int) (outcome, error) {
 	if each, ok := errors.AsType[*provider.ApplyError](cause); ok {
 		if len(each.Errs) != n {
@@ -100,9 +101,9 @@ func (o *Owner) failed(claim *Claim, c dns.Change, err error, made outcome) *Cla
 	return before.refute(c, claim.Labels, err.Error())
 }
 
-// report logs that claims couldn't be written. They are written after the next listing.
+// report logs that claims couldn't be written. They are written again after the next listing.
 func (o *Owner) report(errs []error, keys []dns.Key) {
 	if err := wrap(errs, keys); err != nil {
-		o.Log.Warn("Can't write what is known of records; trying again at the next listing", "err", err)
+		o.Log.Warn("Can't write claims of records; retrying after the next listing", "err", err)
 	}
 }

@@ -10,13 +10,13 @@ import (
 	"github.com/signpostd/signpost/dns/owner"
 )
 
-// Before implements [owner.Owner]. It writes the claims of record sets that are created or
-// updated, as intended. It refuses a creation if the claim belongs to somebody else, and an
-// update or a deletion if the record set isn't ours. If the store can't be written, it returns
-// an error, and no change may be applied.
+// Before implements [owner.Owner]. It writes the claims of created and updated record sets as
+// intended. It refuses a creation if another owner has the claim, and an update or deletion if the
+// record set isn't ours. If the store can't be written, it returns an error, and no change may be
+// applied.
 //
-// For record sets that are taken over from TXT records, it returns the deletion of those
-// records if that is configured.
+// For record sets that are taken over from TXT records, it returns the deletions of those records
+// if that is configured.
 func (o *Owner) Before(ctx context.Context, zone owner.Lookup, changes []dns.Change) (apply, refused []dns.Change, err error) {
 	if err := o.begin(ctx); err != nil {
 		return nil, nil, err
@@ -61,7 +61,7 @@ func (o *Owner) intended(key dns.Key, c dns.Change) *Claim {
 	return next
 }
 
-// labelsOf returns the labels that are kept for a record set, with us as its owner.
+// labelsOf returns the labels to store for a record set, with us as the owner.
 func (o *Owner) labelsOf(r *dns.RecordSet) map[string]string {
 	labels := maps.Clone(r.Labels)
 	if labels == nil {
@@ -72,7 +72,7 @@ func (o *Owner) labelsOf(r *dns.RecordSet) map[string]string {
 	return labels
 }
 
-// remember keeps the claims as they are before the changes. What is to be created wasn't in the
+// remember keeps the claims from before the changes. A record set to be created was missing in the
 // last listing, so its claim isn't certain any more.
 func (o *Owner) remember(changes []dns.Change, reasons []string) map[dns.Key]entry {
 	was := map[dns.Key]entry{}
@@ -89,8 +89,7 @@ func (o *Owner) remember(changes []dns.Change, reasons []string) map[dns.Key]ent
 	return was
 }
 
-// objection returns why a change must not be made, as far as that is known without the store, or
-// "".
+// objection returns why a change is refused, as far as that is known without the store, or "".
 func (o *Owner) objection(zone owner.Lookup, c dns.Change) string {
 	for _, r := range []*dns.RecordSet{c.Old, c.New} {
 		if r == nil {
@@ -116,7 +115,7 @@ func (o *Owner) objection(zone owner.Lookup, c dns.Change) string {
 	}
 }
 
-// divide returns the changes for the provider, and those that are refused.
+// divide splits the changes into those for the provider and the refused ones.
 func (o *Owner) divide(zone owner.Lookup, changes []dns.Change, reasons []string) (apply, refused []dns.Change) {
 	for i, c := range changes {
 		if reasons[i] != "" {

@@ -12,36 +12,35 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// State says how sure a claim is.
+// State is the certainty of a claim.
 type State int
 
 const (
-	// Intended: the record set is ours only if it has targets that we were going to write, or
-	// had written before.
+	// Intended: the record set is ours only if it has targets that we wrote or were going to write.
 	Intended State = iota
-	// Confirmed: the record set was made, so that it is ours, even if somebody has edited it.
+	// Confirmed: the record set was created, so it is ours even if it was edited since.
 	Confirmed
-	// Refuted: the record set wasn't made. If there is one, it isn't ours.
+	// Refuted: the record set wasn't created. If one exists, it isn't ours.
 	Refuted
 )
 
-// Progress says what became of the last change of a record set.
+// Progress is the state of the last change of a record set.
 type Progress int
 
 const (
-	// Underway: the provider is being asked.
+	// Underway: the provider is being called.
 	Underway Progress = iota
 	// Done: the provider has made the change.
 	Done
-	// Failed: the provider hasn't made the change, or nobody knows.
+	// Failed: the provider hasn't made the change, or the outcome is unknown.
 	Failed
 )
 
-// Print stands for the targets of a record set. Its length doesn't depend on them.
+// Print is a fingerprint of the targets of a record set, of fixed length.
 type Print string
 
-// PrintOf returns the print of the targets of a record set. Their order means nothing, and
-// except in texts neither does case, nor how an address is spelled.
+// PrintOf returns the print of the targets of a record set. It doesn't depend on their order, on
+// the spelling of addresses, or on case except in texts.
 func PrintOf(r *dns.RecordSet) Print {
 	targets := make([]string, len(r.Targets))
 	for i, t := range r.Targets {
@@ -50,7 +49,7 @@ func PrintOf(r *dns.RecordSet) Print {
 	slices.Sort(targets)
 	hash := sha256.New()
 	for _, t := range targets {
-		// A hash never fails. No target has a zero byte.
+		// A hash never fails. Targets contain no zero bytes.
 		_, _ = io.WriteString(hash, t+"\x00")
 	}
 	const enough = 16
@@ -67,38 +66,37 @@ func plain(recordType, target string) string {
 	return strings.ToLower(target)
 }
 
-// Claim is what is known of a record set that is ours, or was going to be.
+// Claim is the ownership of a record set that is, or may be, ours.
 type Claim struct {
 	Key dns.Key
-	// Set is the record set as it was written last, or as it was going to be. It is nil if the
-	// store doesn't keep it.
+	// Set is the record set as written last, or as intended. It is nil if the store doesn't keep it.
 	Set *dns.RecordSet
 	// Labels are those of the record set, with its owner.
 	Labels map[string]string
 	State  State
 	// Prints are those of the targets that the record set may have, if it is intended.
 	Prints []Print
-	// Seen is the print of the targets that the record set had last, if it is confirmed. It is
-	// empty if that isn't known. Stores don't have to keep it.
+	// Seen is the print of the last listed targets, if the claim is confirmed; empty if unknown.
+	// Stores need not keep it.
 	Seen Print
-	// Problem is why the last change failed.
+	// Problem is the error of the last change.
 	Progress Progress
 	Problem  string
 	// Handle is how the store finds the claim again. Only the store sets it.
 	Handle any
 
-	// earlier is what Seen was before it changed: the listing that changed it may be late.
+	// earlier is the former Seen, because the listing that changed it may have been late.
 	earlier Print
 	// missed is the number of listings in a row without the record set.
 	missed int
 }
 
-// mostPrints is how many changes with an open outcome a claim remembers. There is a listing
-// after each of them, so that more than one is rare.
-const mostPrints = 4
+// maxPrints limits the changes with an unknown outcome that a claim remembers. Each is followed by
+// a listing, so more than one is rare.
+const maxPrints = 4
 
-// collectedAfter is how many listings in a row have to be without the record set of a claim
-// before it is collected. One isn't enough: some providers list late what they have made.
+// collectedAfter is how many listings in a row must miss the record set of a claim before it is
+// removed. One isn't enough, because some providers list changes late.
 const collectedAfter = 2
 
 // missing is the problem of claims whose record sets aren't in the zone.
@@ -112,7 +110,7 @@ func (c *Claim) Owner() string {
 	return c.Labels[dns.LabelOwner]
 }
 
-// owns reports whether a record set that is listed is the one of the claim.
+// owns reports whether a listed record set is that of the claim.
 func (c *Claim) owns(r *dns.RecordSet) bool {
 	switch {
 	case c == nil || c.State == Refuted:
@@ -136,8 +134,8 @@ func (c *Claim) candidates() []Print {
 	}
 }
 
-// remembering returns a claim that was read, with the targets that are known from before if the
-// store doesn't keep them.
+// remembering returns a claim that was read, with the targets known from before if the store
+// doesn't keep them.
 func (c *Claim) remembering(before *Claim) *Claim {
 	if c == nil || c.State != Confirmed || c.Seen != "" {
 		return c
@@ -149,8 +147,8 @@ func (c *Claim) remembering(before *Claim) *Claim {
 	return &next
 }
 
-// intend returns the claim of a record set that is about to be created or updated, or of which
-// only the labels change. What is updated is ours already.
+// intend returns the claim of a record set that is about to be created or updated, or whose labels
+// change. An updated record set is ours already.
 func (c *Claim) intend(change dns.Change, labels map[string]string) *Claim {
 	next := &Claim{Key: change.New.Key(), Set: change.New, Labels: labels}
 	if change.Old != nil {
@@ -165,13 +163,13 @@ func (c *Claim) intend(change dns.Change, labels map[string]string) *Claim {
 	return next
 }
 
-// confirm returns the claim after its record set was made.
+// confirm returns the claim after its record set was written.
 func (c *Claim) confirm(r *dns.RecordSet) *Claim {
 	return &Claim{Key: r.Key(), Set: r, Labels: c.Labels, State: Confirmed, Seen: PrintOf(r), Progress: Done}
 }
 
-// doubt returns the claim after a listing without the record set, or after a creation, which is
-// planned because there was such a listing. It stays ours if it appears again as it was.
+// doubt returns the claim after a listing without the record set, or before a creation, which
+// implies such a listing. The record set stays ours if it appears again unchanged.
 func (c *Claim) doubt() *Claim {
 	if c == nil || c.State != Confirmed {
 		return c
@@ -182,7 +180,7 @@ func (c *Claim) doubt() *Claim {
 }
 
 // refute returns the claim after a change that certainly wasn't made. The receiver is the claim
-// as it was before the change; labels are those of the claim that was written for the change.
+// before the change; labels are those of the claim that was written for it.
 func (c *Claim) refute(change dns.Change, labels map[string]string, problem string) *Claim {
 	switch {
 	case change.New == nil:
@@ -195,7 +193,7 @@ func (c *Claim) refute(change dns.Change, labels map[string]string, problem stri
 	return &next
 }
 
-// leaveOpen returns the claim after a change of which nobody knows whether it was made.
+// leaveOpen returns the claim after a change with an unknown outcome.
 func (c *Claim) leaveOpen(change dns.Change, problem string) *Claim {
 	next := *c
 	next.State, next.Prints, next.Progress, next.Problem = Intended, c.candidates(), Failed, problem
@@ -207,8 +205,8 @@ func (c *Claim) leaveOpen(change dns.Change, problem string) *Claim {
 	return &next
 }
 
-// observe returns the claim after a listing; r is what the zone has under its key, or nil. The
-// result is nil when the claim is collected.
+// observe returns the claim after a listing. r is the listed record set with its key, or nil. A nil
+// result removes the claim.
 func (c *Claim) observe(r *dns.RecordSet) *Claim {
 	if r != nil && c.owns(r) {
 		return c.found(r)
@@ -225,7 +223,7 @@ func (c *Claim) found(r *dns.RecordSet) *Claim {
 	seen := PrintOf(r)
 	switch {
 	case c.State == Intended && c.missed > 0:
-		// One of the two listings was late, and it may be this one.
+		// One of the two listings was late, possibly this one.
 		next := *c
 		next.missed = 0
 		return &next
@@ -240,15 +238,14 @@ func (c *Claim) found(r *dns.RecordSet) *Claim {
 	return &next
 }
 
-// see notes the targets that the record set has.
+// see notes the current targets of the record set.
 func (c *Claim) see(p Print) {
 	if c.Seen != p {
 		c.Seen, c.earlier = p, c.Seen
 	}
 }
 
-// same reports whether two claims are the same, except for what stores don't keep; nil is for
-// none.
+// same reports whether two claims are equal in what stores keep; nil means none.
 func (c *Claim) same(other *Claim) bool {
 	if c == nil || other == nil {
 		return c == other
@@ -264,18 +261,17 @@ func sameSet(a, b *dns.RecordSet) bool {
 	return a.TTL == b.TTL && slices.Equal(a.Targets, b.Targets) && dns.SameProperties(a.Properties, b.Properties)
 }
 
-// withPrint returns prints with another one at the end, and without the first ones if there are
-// too many.
+// withPrint appends a print, and drops the first ones if there are too many.
 func withPrint(prints []Print, p Print) []Print {
 	if slices.Contains(prints, p) {
 		return prints
 	}
 	all := append(slices.Clip(prints), p)
-	return all[max(0, len(all)-mostPrints):]
+	return all[max(0, len(all)-maxPrints):]
 }
 
-// sameAnswer reports whether two claims say the same of all record sets; nil is for none.
-func (c *Claim) sameAnswer(other *Claim) bool {
+// sameDecision reports whether two claims decide the same for all record sets; nil means none.
+func (c *Claim) sameDecision(other *Claim) bool {
 	if c == nil || other == nil {
 		return c == other
 	}

@@ -99,8 +99,8 @@ func TestOpenOutcomes(t *testing.T) {
 	for i := range 10 {
 		c = c.intend(dns.Change{New: set(fmt.Sprintf("192.0.2.%d", i+2))}, nil)
 	}
-	if len(c.Prints) != mostPrints || !c.owns(set("192.0.2.11")) || c.owns(set("192.0.2.1")) {
-		t.Errorf("%d prints, want the last %d", len(c.Prints), mostPrints)
+	if len(c.Prints) != maxPrints || !c.owns(set("192.0.2.11")) || c.owns(set("192.0.2.1")) {
+		t.Errorf("%d prints, want the last %d", len(c.Prints), maxPrints)
 	}
 	c = (&Claim{}).confirm(set("192.0.2.1")).leaveOpen(dns.Change{Old: set("192.0.2.1"), New: set("192.0.2.2")}, "lost")
 	if !c.owns(set("192.0.2.1")) || !c.owns(set("192.0.2.2")) || c.owns(set("192.0.2.3")) {

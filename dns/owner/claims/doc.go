@@ -1,19 +1,19 @@
 // Package claims keeps ownership outside of the zones: a claim for each record set that is ours
-// (decisions/0026). [Owner] is the [owner.Owner] of every registry of this kind. Where it keeps
-// the claims is a [Store]; the packages crd and dynamodb have one each.
+// (decisions/0026). [Owner] implements [owner.Owner] for every registry of this kind. A [Store]
+// keeps the claims; the packages crd and dynamodb implement it. Package publisher calls an Owner.
 //
-// A claim is intended before the provider is called, and confirmed after it has made the record
-// set. If the provider certainly didn't make it, the claim is refuted: it is again what it was
-// before, which may be nothing. If nobody knows, it stays intended, and the next listing
-// decides: a record set with the targets that were intended is ours, and any other isn't. A
-// claim without its record set in two listings in a row is collected.
+// The life of a claim:
 //
-// Read it in this order: claim.go, which has the life of one claim as pure functions; store.go;
-// owner.go, before.go, after.go, listed.go; zones.go.
+//  1. Before the provider is called, it is intended.
+//  2. After the provider has written the record set, it is confirmed. If the provider certainly
+//     hasn't, the claim is refuted: it becomes what it was before, which may be nothing.
+//  3. If the outcome is unknown, it stays intended, and the next listing decides: a record set with
+//     the intended targets is ours, any other isn't.
+//  4. If two listings in a row miss the record set, the claim is removed.
 //
 // # Concurrency
 //
-// All methods of Owner may be called from any goroutine. Those that talk to the store wait for
-// one another. Labels, Mark and Changed never wait for the store. Claims are never changed, only
+// All methods of Owner may be called from any goroutine. Those that call the store wait for one
+// another. Labels, Mark and Changed never wait for the store. Claims are never changed, only
 // replaced.
 package claims

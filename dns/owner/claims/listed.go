@@ -7,9 +7,9 @@ import (
 	"github.com/signpostd/signpost/dns/owner"
 )
 
-// Listed implements [owner.Observer]. It decides about the claims of the zone, and writes those
-// that couldn't be written before. No change of the zone is being made, so that claims that are
-// still underway are those of changes with an unknown outcome.
+// Listed implements [owner.Observer]. It settles the claims of the zone, and writes those that
+// couldn't be written before. The zone isn't being changed, so a claim that is still underway has
+// an unknown outcome.
 func (o *Owner) Listed(ctx context.Context, l owner.Listing) {
 	if o.begin(ctx) != nil {
 		return
@@ -35,7 +35,7 @@ func (o *Owner) Listed(ctx context.Context, l owner.Listing) {
 		if claim != nil {
 			claim = claim.observe(there[key])
 		}
-		if claim.same(e.claim) && !e.unwritten || o.foreign(e) {
+		if claim.same(e.claim) && !e.unwritten || o.ofOldOwner(e) {
 			e.claim = claim
 			o.put(key, e)
 		} else {
@@ -45,6 +45,6 @@ func (o *Owner) Listed(ctx context.Context, l owner.Listing) {
 	o.report(o.write(ctx, next, keys), keys)
 }
 
-// foreign reports whether the store has the claim of the old owner, which only a change of the
+// ofOldOwner reports whether the store has the claim of the old owner, which only a change of the
 // record set makes ours.
-func (o *Owner) foreign(e entry) bool { return e.stored != nil && e.stored.Owner() != o.ID() }
+func (o *Owner) ofOldOwner(e entry) bool { return e.stored != nil && e.stored.Owner() != o.ID() }

@@ -15,14 +15,14 @@ import (
 // Options configures an [Owner].
 type Options struct {
 	Store Store
-	// ID is the owner ID. Record sets of OldID may become ours; it may be empty.
+	// ID is the owner ID. Record sets of OldID, which may be empty, may become ours.
 	ID, OldID string
-	// TXT reads the markers of --registry=txt, whose record sets are taken over. It must have
-	// the same owner. Nil takes nothing over. RemoveTXT has these markers deleted.
+	// TXT reads the ownership records of --registry=txt, whose record sets are taken over. It must
+	// have the same owner. Nil takes over nothing. RemoveTXT deletes these ownership records.
 	TXT       *owner.TXT
 	RemoveTXT bool
-	// Problems is called by Before with the reasons why record sets aren't changed. It must
-	// not block. It may be nil.
+	// Problems is called by Before with the reasons why record sets aren't changed. It must not block.
+	// It may be nil.
 	Problems func(dns.Problem)
 	Log      *slog.Logger
 }
@@ -31,23 +31,23 @@ type Options struct {
 type Owner struct {
 	Options
 
-	// calls has room for who calls the store. It guards the fields up to mu.
+	// calls is a lock for calls of the store. It guards the fields up to mu.
 	calls chan struct{}
-	// before has, for each change that the provider is being asked for, the claim as it was.
+	// before has, for each change that is being applied, the claim from before.
 	before map[dns.Key]*Claim
 	zones  zones
-	// unsure is true after a write of which nobody knows whether it was made.
+	// unsure is true after a write with an unknown outcome.
 	unsure bool
 
-	// mu guards the fields below. They are written only by who calls the store.
+	// mu guards the fields below. Only the holder of calls writes them.
 	mu      sync.RWMutex
 	entries map[dns.Key]entry
-	// changed are the names for which Labels may return something else than before.
+	// changed are the names for which the result of Labels may have changed.
 	changed map[string]struct{}
 }
 
-// entry is a claim, and what the store has of it as far as we know. A claim that is to be removed
-// from the store is nil.
+// entry is a claim, and its last known state in the store. A claim to be removed from the store is
+// nil.
 type entry struct {
 	claim, stored *Claim
 	// unwritten is true if the store couldn't be written.
@@ -61,7 +61,7 @@ var (
 	_ owner.Observer        = (*Owner)(nil)
 )
 
-// New returns an owner that knows nothing until Load is called.
+// New returns an owner without claims. Load reads them.
 func New(o Options) *Owner {
 	if o.Problems == nil {
 		o.Problems = func(dns.Problem) {}
@@ -75,7 +75,7 @@ func New(o Options) *Owner {
 // ID implements [owner.Owner].
 func (o *Owner) ID() string { return o.Options.ID }
 
-// begin waits until nobody else calls the store. After an error it isn't our turn.
+// begin waits for the lock of the store. After an error the lock isn't held.
 func (o *Owner) begin(ctx context.Context) error {
 	select {
 	case o.calls <- struct{}{}:
@@ -87,7 +87,7 @@ func (o *Owner) begin(ctx context.Context) error {
 
 func (o *Owner) end() { <-o.calls }
 
-// Load implements [owner.Owner]. After an error the owner keeps what it knew before.
+// Load implements [owner.Owner]. After an error the owner keeps the former claims.
 func (o *Owner) Load(ctx context.Context) error {
 	if err := o.begin(ctx); err != nil {
 		return err
@@ -103,7 +103,7 @@ func (o *Owner) load(ctx context.Context) error {
 	}
 	o.unsure = false
 	for key, e := range o.entries {
-		// What differs was changed by somebody else, or by us, without an answer.
+		// A difference comes from another process, or from a write of ours without a response.
 		if there := read[key]; there == nil || !there.same(e.stored) {
 			o.put(key, entry{claim: there.remembering(e.claim), stored: there})
 		}
@@ -125,7 +125,7 @@ func (o *Owner) Changed() []string {
 	return names
 }
 
-// Mark implements [owner.Owner]. There are markers only while TXT records are taken over.
+// Mark implements [owner.Owner]. Ownership records exist only while TXT records are taken over.
 func (o *Owner) Mark(r *dns.RecordSet) (describes []string, marker bool) {
 	if o.TXT == nil {
 		return nil, false
@@ -133,8 +133,8 @@ func (o *Owner) Mark(r *dns.RecordSet) (describes []string, marker bool) {
 	return o.TXT.Mark(r)
 }
 
-// Labels implements [owner.Owner]. The labels are those of the claim, or else those of a marker.
-// Heal is true for record sets of ours that have to be taken over. The map must not be changed.
+// Labels implements [owner.Owner]. The labels are those of the claim, else those of an ownership
+// record. heal is true for our record sets that have to be taken over. The map must not be changed.
 func (o *Owner) Labels(zone owner.Lookup, r *dns.RecordSet) (labels map[string]string, heal bool) {
 	if c := o.claim(r.Key()); c.owns(r) {
 		return c.Labels, false
@@ -153,12 +153,12 @@ func (o *Owner) claim(key dns.Key) *Claim {
 	return o.entries[key].claim
 }
 
-// put replaces what is known of a claim. The caller holds calls.
+// put replaces a claim. The caller holds calls.
 func (o *Owner) put(key dns.Key, e entry) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	was, known := o.entries[key]
-	if !was.claim.sameAnswer(e.claim) {
+	if !was.claim.sameDecision(e.claim) {
 		o.changed[key.Name] = struct{}{}
 	}
 	switch {
@@ -171,8 +171,8 @@ func (o *Owner) put(key dns.Key, e entry) {
 	o.entries[key] = e
 }
 
-// write makes writes of claims, and keeps the claims. A claim that the store couldn't take is
-// kept, too, and written at the next listing. It returns the error of each.
+// write writes claims and keeps them, including those that the store didn't take: these are written
+// again after the next listing. It returns the error of each.
 func (o *Owner) write(ctx context.Context, next []*Claim, keys []dns.Key) []error {
 	errs := make([]error, len(keys))
 	var writes []Write
@@ -195,7 +195,7 @@ func (o *Owner) write(ctx context.Context, next []*Claim, keys []dns.Key) []erro
 		case r.Err != nil:
 			errs[i], e.stored, o.unsure = r.Err, writes[n].Was, true
 		case r.Later != nil:
-			o.Log.Warn("Can't write all that is known of a record; trying again at the next listing", "record", keys[i].Name, "type", keys[i].Type, "err", r.Later)
+			o.Log.Warn("Can't write the whole claim of a record; retrying after the next listing", "record", keys[i].Name, "type", keys[i].Type, "err", r.Later)
 		}
 		o.put(keys[i], e)
 	}

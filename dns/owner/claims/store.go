@@ -7,22 +7,21 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// Store is where an [Owner] keeps its claims. It is called by one goroutine at a time.
+// Store keeps the claims of an [Owner], which calls it from one goroutine at a time.
 type Store interface {
-	// Read returns the claims of our owner, and of the old one if the store has it. Fresh is
-	// false if the store doesn't want to read them again now, which it does after an error of
-	// Write.
+	// Read returns the claims of our owner, and of the old one if the store has it. fresh is false if
+	// the claims weren't read again, which isn't allowed after an error of Write.
 	Read(ctx context.Context) (claims map[dns.Key]*Claim, fresh bool, err error)
-	// Write makes writes, and returns a result for each. What the store has already, it doesn't
-	// write again.
+	// Write executes writes, and returns a result for each. It skips claims that the store has
+	// already.
 	Write(ctx context.Context, writes []Write) []Result
 }
 
 // Write is one write to a [Store].
 type Write struct {
-	// Was is what the store has, as it was read or written last; nil is for nothing.
+	// Was is the stored claim, as it was last read or written; nil means none.
 	Was *Claim
-	// Claim is what it is to have; nil removes it. A store may remove a refuted claim, too.
+	// Claim is the claim to store; nil removes it. A store may remove a refuted claim too.
 	Claim *Claim
 }
 
@@ -34,17 +33,15 @@ func (w Write) Key() dns.Key {
 	return w.Was.Key
 }
 
-// Result is what became of a [Write].
+// Result is the result of a [Write].
 type Result struct {
-	// Stored is what the store has now, as Read returns it; nil is for nothing.
+	// Stored is the stored claim afterwards, as Read would return it; nil means none.
 	Stored *Claim
-	// Err is why the claim wasn't written. After any error but [ErrTaken], nobody knows whether
-	// it was.
+	// Err is why the claim wasn't written. After any error but [ErrTaken], the outcome is unknown.
 	Err error
-	// Later is why a part of the claim wasn't written that isn't needed to know whose the record
-	// set is.
+	// Later is why a part of the claim wasn't written that isn't needed to decide about ownership.
 	Later error
 }
 
-// ErrTaken says that a claim can't be written because another owner has one of the record set.
+// ErrTaken is the error for a claim that another owner has.
 var ErrTaken = errors.New("it belongs to another owner")

@@ -2,12 +2,11 @@ package claims
 
 import "github.com/signpostd/signpost/dns"
 
-// zones has the keys of claims by zone, so that a listing of one zone doesn't have to look at
-// the claims of all others.
+// zones has the keys of claims by zone, so that a listing of one zone doesn't have to visit the
+// claims of all others.
 type zones struct {
 	placed map[string]map[dns.Key]struct{}
-	// unplaced are the keys of which it isn't known in which zone they are. Mostly these are
-	// new.
+	// unplaced are the keys, mostly new ones, whose zone is unknown.
 	unplaced map[dns.Key]struct{}
 }
 
@@ -15,8 +14,8 @@ func newZones() zones {
 	return zones{placed: map[string]map[dns.Key]struct{}{}, unplaced: map[dns.Key]struct{}{}}
 }
 
-// in returns the keys in a zone. ZoneOf returns the zone of a name, or "". Exists reports
-// whether there is still a claim.
+// in returns the keys in a zone. zoneOf returns the zone of a name, or "". exists reports whether
+// the claim still exists.
 func (z zones) in(zone string, zoneOf func(name string) string, exists func(dns.Key) bool) map[dns.Key]struct{} {
 	for key := range z.placed[zone] {
 		if zoneOf(key.Name) != zone {

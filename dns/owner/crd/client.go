@@ -25,8 +25,8 @@ type client struct {
 	*gentype.ClientWithList[*externaldns.DNSRecord, *externaldns.DNSRecordList]
 }
 
-// newClient returns a client that uses httpClient. If that is nil, it opens connections
-// according to config.
+// newClient returns a client that uses httpClient. If that is nil, it opens connections according
+// to config.
 func newClient(config *rest.Config, httpClient *http.Client, namespace string) (client, error) {
 	scheme := runtime.NewScheme()
 	if err := externaldns.AddToScheme(scheme); err != nil {
@@ -51,7 +51,7 @@ func newClient(config *rest.Config, httpClient *http.Client, namespace string) (
 		func() *externaldns.DNSRecordList { return &externaldns.DNSRecordList{} })}, nil
 }
 
-// pageSize is the number of objects in one answer.
+// pageSize is the number of objects in one response.
 const pageSize = 500
 
 // list calls f with each object of the owners.
@@ -78,22 +78,22 @@ func (c client) list(ctx context.Context, owners []string, f func(*externaldns.D
 	}
 }
 
-// attempts is how often a write is tried when others write at the same time.
+// attempts limits the tries of a write after conflicts.
 const attempts = 5
 
 // put is a write of an object.
 type put struct {
-	// was is the claim that the object was when it was read or written last; nil if there was
-	// none. live is the object itself, if it is at hand.
+	// was is the claim of the object when it was last read or written; nil if there was none. live is
+	// the object itself, if known.
 	was  *claims.Claim
 	live *externaldns.DNSRecord
-	// claim is what the object is to be; owners are those whose objects may be written.
+	// claim is the claim to write. owners are those whose objects may be written.
 	claim  *claims.Claim
 	owners []string
 }
 
-// put creates or updates an object, and returns it as it is now. For an object of another owner
-// the error wraps [claims.ErrTaken].
+// put creates or updates an object, and returns the result. For an object of another owner the
+// error wraps [claims.ErrTaken].
 func (c client) put(ctx context.Context, p put) (*externaldns.DNSRecord, error) {
 	name, exists := objectName(claims.Write{Was: p.was, Claim: p.claim}), p.was != nil
 	var made *externaldns.DNSRecord
@@ -128,7 +128,7 @@ func (c client) overwrite(ctx context.Context, name string, p put) (*externaldns
 		}
 	}
 	if !slices.Contains(p.owners, live.Labels[externaldns.LabelOwner]) {
-		return nil, fmt.Errorf("%w, whose DNSRecord %s it is: use another name, or delete the object", claims.ErrTaken, name)
+		return nil, fmt.Errorf("%w (DNSRecord %s): use another name, or delete the object", claims.ErrTaken, name)
 	}
 	changed := live.DeepCopy()
 	if !fill(changed, p.claim) {
@@ -137,8 +137,8 @@ func (c client) overwrite(ctx context.Context, name string, p put) (*externaldns
 	return c.Update(ctx, changed, metav1.UpdateOptions{})
 }
 
-// setStatus writes the status that set puts into an object, if set reports that it is another
-// one. If the object is out of date, it is read again first.
+// setStatus writes the status that set puts into an object, if set reports a change. After a
+// conflict the object is read again.
 func (c client) setStatus(ctx context.Context, object *externaldns.DNSRecord, set func(*externaldns.DNSRecord) bool) (*externaldns.DNSRecord, error) {
 	var err error
 	for range attempts {
@@ -157,7 +157,7 @@ func (c client) setStatus(ctx context.Context, object *externaldns.DNSRecord, se
 	return nil, err
 }
 
-// remove deletes an object if it still has the UID. It is no error if the object is gone.
+// remove deletes an object if it still has the UID. A missing object is no error.
 func (c client) remove(ctx context.Context, name, uid string) error {
 	options := metav1.DeleteOptions{}
 	if uid != "" {

@@ -17,18 +17,18 @@ import (
 	"github.com/signpostd/signpost/dns/owner/claims"
 )
 
-// AnnotationClaim is the annotation of a DNSRecord that says what it claims while it isn't
-// ready. Its value begins with one of the words below. After [intended], there are the prints of
-// the targets that the record set may have.
+// AnnotationClaim is the annotation of a DNSRecord with the state of its claim while it isn't
+// ready. The value begins with one of the words below. After [intended] follow the prints of the
+// targets that the record set may have.
 const AnnotationClaim = "signpost.dev/claim"
 
-// The words of [AnnotationClaim].
+// Words of [AnnotationClaim].
 const (
 	// intended: the record set is ours if it has what was being written.
 	intended = "intended"
-	// confirmed: the record set is ours; a change of it is underway, or has failed.
+	// confirmed: the record set is ours; a change of it is underway or has failed.
 	confirmed = "confirmed"
-	// refuted: the record set, if there is one, isn't ours.
+	// refuted: the record set, if one exists, isn't ours.
 	refuted = "refuted"
 )
 
@@ -45,13 +45,13 @@ func ObjectName(key dns.Key) string {
 	return base[:min(len(base), longestName-len(suffix))] + suffix
 }
 
-// longestName is the greatest length of an object's name (RFC 1123).
+// longestName is the maximum length of an object's name (RFC 1123).
 const longestName = 253
 
 var notInNames = regexp.MustCompile("[^a-z0-9]+")
 
-// fill gives an object the spec, the owner and the annotation of a claim, and reports whether it
-// had others.
+// fill sets the spec, the owner and the annotation of an object to those of a claim, and reports
+// whether they have changed.
 func fill(object *externaldns.DNSRecord, c *claims.Claim) (changed bool) {
 	was := object.DeepCopy()
 	if object.Labels == nil {
@@ -95,7 +95,7 @@ func endpointOf(r *dns.RecordSet, labels map[string]string) externaldns.Endpoint
 	return e
 }
 
-// setOf is the reverse of endpointOf.
+// setOf is the inverse of endpointOf.
 func setOf(e *externaldns.Endpoint) *dns.RecordSet {
 	r := &dns.RecordSet{Name: e.DNSName, Type: strings.ToUpper(e.RecordType), Targets: e.Targets, SetIdentifier: e.SetIdentifier, TTL: e.RecordTTL}
 	for _, p := range e.ProviderSpecific {
@@ -104,12 +104,12 @@ func setOf(e *externaldns.Endpoint) *dns.RecordSet {
 	return r
 }
 
-// handle is how an object is found again.
+// handle identifies an object.
 type handle struct{ name, uid string }
 
 func nameOf(c *claims.Claim) string { return c.Handle.(handle).name }
 
-// claimOf returns the claim that an object is.
+// claimOf returns the claim of an object.
 func claimOf(object *externaldns.DNSRecord) *claims.Claim {
 	e := &object.Spec.Endpoint
 	c := &claims.Claim{
@@ -148,8 +148,7 @@ func claimOf(object *externaldns.DNSRecord) *claims.Claim {
 	return c
 }
 
-// setReady sets the condition of an object to what a claim says, and reports whether it was
-// another one.
+// setReady sets the condition of an object from a claim, and reports whether it has changed.
 func setReady(object *externaldns.DNSRecord, c *claims.Claim, now time.Time) (changed bool) {
 	ready := metav1.Condition{
 		Type: externaldns.ConditionReady, Status: metav1.ConditionFalse, ObservedGeneration: object.Generation, LastTransitionTime: metav1.NewTime(now),
@@ -165,7 +164,7 @@ func setReady(object *externaldns.DNSRecord, c *claims.Claim, now time.Time) (ch
 	return meta.SetStatusCondition(&object.Status.Conditions, ready)
 }
 
-// shorten cuts a message to what a condition can hold.
+// shorten cuts a message to the size limit of a condition.
 func shorten(message string) string {
 	const longest = 1024
 	return strings.ToValidUTF8(message[:min(len(message), longest)], "")

@@ -19,23 +19,23 @@ import (
 
 // Options configures an [Owner].
 type Options struct {
-	// Config says how to reach the API server. Its limits should allow some hundred requests
-	// per second: each change needs three to five. HTTPClient has the connections; nil has
-	// them opened according to Config.
+	// Config is the connection to the API server. Its limits should allow some hundred requests per
+	// second, because each change needs three to five. HTTPClient has the connections; if it is nil,
+	// they are opened according to Config.
 	Config     *rest.Config
 	HTTPClient *http.Client
-	// Namespace is the namespace of the objects; empty stands for "default".
+	// Namespace is the namespace of the objects; empty means "default".
 	Namespace string
-	// ID is the owner ID. Record sets of OldOwner may become ours; it may be empty. Both must
-	// be valid values of a label.
+	// ID is the owner ID. Record sets of OldOwner, which may be empty, may become ours. Both must be
+	// valid label values.
 	ID, OldOwner string
-	// Problems is called with the reasons why record sets aren't changed. It must not block. It
-	// may be nil.
+	// Problems is called with the reasons why record sets aren't changed. It must not block. It may be
+	// nil.
 	Problems func(dns.Problem)
 	Log      *slog.Logger
 }
 
-// New returns an owner that knows nothing until Load is called.
+// New returns an owner without claims. Load reads them.
 func New(o Options) (*claims.Owner, error) {
 	for flag, value := range map[string]string{"--txt-owner-id": o.ID, "--migrate-from-txt-owner": o.OldOwner} {
 		if problems := validation.IsValidLabelValue(value); len(problems) > 0 {

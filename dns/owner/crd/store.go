@@ -21,17 +21,17 @@ type store struct {
 	namespace string
 	log       *slog.Logger
 	now       func() time.Time
-	// live has the objects of changes that are underway, as they were written last. So the next
-	// write doesn't have to read them.
+	// live has the last written objects of changes that are underway, so that the next write doesn't
+	// have to read them.
 	live map[dns.Key]*externaldns.DNSRecord
-	// problems are the objects that can't be read, with the errors.
+	// problems are the errors of objects that can't be read.
 	problems map[string]string
 }
 
 var _ claims.Store = (*store)(nil)
 
-// Read implements [claims.Store]. Of two objects for one record set, the one with the usual name
-// counts.
+// Read implements [claims.Store]. If two objects have the same record set, the one with the usual
+// name counts.
 func (s *store) Read(ctx context.Context) (read map[dns.Key]*claims.Claim, fresh bool, err error) {
 	read, problems := map[dns.Key]*claims.Claim{}, map[string]string{}
 	err = s.client.list(ctx, s.owners, func(object *externaldns.DNSRecord) {
@@ -49,14 +49,14 @@ func (s *store) Read(ctx context.Context) (read map[dns.Key]*claims.Claim, fresh
 	}
 	for name, problem := range problems {
 		if s.problems[name] != problem {
-			s.log.Error("Can't read a DNSRecord: its record counts as nobody's", "object", s.namespace+"/"+name, "err", problem)
+			s.log.Error("Can't read a DNSRecord; its record counts as not owned", "object", s.namespace+"/"+name, "err", problem)
 		}
 	}
 	s.problems = problems
 	return read, true, nil
 }
 
-// better reports whether a claim counts rather than another one of the same record set.
+// better reports whether a claim takes precedence over another one of the same record set.
 func better(c, other *claims.Claim) bool {
 	usual, name, otherName := ObjectName(c.Key), nameOf(c), nameOf(other)
 	return name == usual || otherName != usual && name < otherName
@@ -83,7 +83,7 @@ func (s *store) Write(ctx context.Context, writes []claims.Write) []claims.Resul
 	return results
 }
 
-// write writes the object of a claim, and then its status. It returns the object as it is then.
+// write writes the object of a claim, then its status. It returns the object afterwards.
 func (s *store) write(ctx context.Context, w claims.Write) (*externaldns.DNSRecord, claims.Result) {
 	object, err := s.client.put(ctx, put{was: w.Was, live: s.live[w.Key()], claim: w.Claim, owners: s.owners})
 	if err != nil {
@@ -91,7 +91,7 @@ func (s *store) write(ctx context.Context, w claims.Write) (*externaldns.DNSReco
 	}
 	made, err := s.client.setStatus(ctx, object, func(live *externaldns.DNSRecord) bool { return setReady(live, w.Claim, s.now()) })
 	if err != nil {
-		// ExternalDNS only logs this, too.
+		// ExternalDNS only logs this too.
 		return object, claims.Result{Stored: claimOf(object), Later: fmt.Errorf("write the status of DNSRecord %s/%s: %w", s.namespace, object.Name, err)}
 	}
 	return made, claims.Result{Stored: claimOf(made)}
@@ -114,7 +114,7 @@ func objectName(w claims.Write) string {
 	return ObjectName(w.Key())
 }
 
-// atOnce is the number of requests that are sent at the same time.
+// atOnce limits the parallel requests.
 const atOnce = 8
 
 // inParallel calls f with each index below n, and returns when all calls have returned.

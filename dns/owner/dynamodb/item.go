@@ -10,29 +10,29 @@ import (
 	"github.com/signpostd/signpost/dns/owner/claims"
 )
 
-// The attributes of an item (spec/dns.md §4.3).
+// Attributes of an item (spec/dns.md §4.3).
 const (
 	attributeKey    = "k"
 	attributeOwner  = "o"
 	attributeLabels = "l"
 )
 
-// LabelIntended is a label of items whose claims aren't confirmed. Its value are prints of the
-// targets that their record sets may have, or none.
+// LabelIntended is a label of items whose claims aren't confirmed. Its value is the prints of the
+// targets that the record set may have, or none.
 const LabelIntended = "signpost-intended"
 
-// none is the value of the label when no record set is ours.
+// none is the value of the label if no record set is ours.
 const none = "none"
 
-// item is what the table has about a record set.
+// item is an item of the table.
 type item struct {
-	// k is the key as it is spelled in the table.
+	// k is the key as spelled in the table.
 	k string
 	// labels are those in the table, without the owner. The map is never changed.
 	labels map[string]string
 }
 
-// textOf returns the key of a claim as the table has it.
+// textOf returns the key of a claim in the form of the table.
 func textOf(c *claims.Claim) string {
 	name := c.Key.Name
 	if c.Set != nil {
@@ -41,8 +41,8 @@ func textOf(c *claims.Claim) string {
 	return name + "#" + c.Key.Type + "#" + c.Key.SetIdentifier
 }
 
-// keyOf is the reverse of textOf. The name of the result is canonical, and empty if the text
-// has another form.
+// keyOf is the inverse of textOf. The name of the result is canonical, and empty if the text is
+// malformed.
 func keyOf(text string) dns.Key {
 	name, rest, _ := strings.Cut(text, "#")
 	recordType, setIdentifier, ok := strings.Cut(rest, "#")
@@ -69,8 +69,7 @@ func parseItem(attributes map[string]types.AttributeValue) *item {
 	return it
 }
 
-// itemOf returns the item of a claim, or nil if there is to be none. An item that exists keeps
-// its key.
+// itemOf returns the item of a claim, or nil if it has none. An existing item keeps its key.
 func itemOf(c *claims.Claim, had *item) *item {
 	if c == nil || c.State == claims.Refuted {
 		return nil

@@ -10,8 +10,8 @@ import (
 	"github.com/signpostd/signpost/dns/awsaccess"
 )
 
-// Open returns a client for DynamoDB; the region of access is --dynamodb-region. It doesn't
-// contact AWS. The error says which setting is wrong.
+// Open returns a client for DynamoDB; the region of access is --dynamodb-region. It doesn't contact
+// AWS. The error says which setting is wrong.
 func Open(ctx context.Context, access awsaccess.Access) (*dynamodb.Client, error) {
 	cfg, err := access.Load(ctx)
 	if err != nil {

@@ -13,21 +13,21 @@ import (
 	"github.com/signpostd/signpost/dns/owner/claims"
 )
 
-// batchSize is how many statements DynamoDB accepts in one request.
+// batchSize is DynamoDB's limit of statements in a request.
 const batchSize = 25
 
 // statement is a write to the table.
 type statement struct {
-	// item is what the table has afterwards, or nil for a deletion.
+	// item is the item afterwards, or nil for a deletion.
 	item *item
-	// place is the number of the write that the statement is for.
+	// place is the index of the write that the statement belongs to.
 	place int
 
 	request types.BatchStatementRequest
 }
 
-// statement returns the statement that makes an item of another one. It reports false if there
-// is nothing to do.
+// statement returns the statement that turns had into it. It returns false if there is nothing to
+// do.
 func (t *table) statement(had, it *item) (types.BatchStatementRequest, bool) {
 	switch {
 	case had == nil && it == nil, had != nil && it != nil && maps.Equal(had.labels, it.labels):
@@ -45,9 +45,9 @@ func request(text string, parameters ...types.AttributeValue) types.BatchStateme
 	return types.BatchStatementRequest{Statement: aws.String(text), Parameters: parameters}
 }
 
-// execute writes a batch to the table. It returns an error for each statement: one that wraps
-// [claims.ErrTaken] if the item belongs to somebody else, or doesn't exist. After an error the
-// table is read again.
+// execute writes a batch to the table, and returns an error for each statement. The error wraps
+// [claims.ErrTaken] if another owner has the item, or if it doesn't exist. After an error the table
+// is read again.
 func (t *table) execute(ctx context.Context, batch []statement) []error {
 	errs := make([]error, len(batch))
 	input := &dynamodb.BatchExecuteStatementInput{}
@@ -72,13 +72,13 @@ func (t *table) execute(ctx context.Context, batch []statement) []error {
 	return errs
 }
 
-// verdict returns what the answer to a statement means.
+// verdict returns the error of a statement's response.
 func (t *table) verdict(s statement, e *types.BatchStatementError) error {
 	switch {
 	case e == nil:
 		return nil
 	case e.Code == types.BatchStatementErrorCodeEnumConditionalCheckFailed && s.item == nil:
-		// Somebody else has removed or taken the item, so that ours is gone.
+		// Another process has removed or taken the item.
 		t.readAgain()
 		return nil
 	case e.Code == types.BatchStatementErrorCodeEnumDuplicateItem, e.Code == types.BatchStatementErrorCodeEnumConditionalCheckFailed:

@@ -18,7 +18,7 @@ import (
 	"github.com/signpostd/signpost/dns/owner/claims"
 )
 
-// The defaults of [Options].
+// Defaults of [Options].
 const (
 	DefaultTable   = "external-dns"
 	DefaultRefresh = 10 * time.Minute
@@ -26,21 +26,21 @@ const (
 
 // Options are the flags of --registry=dynamodb.
 type Options struct {
-	// Table is --dynamodb-table; empty is [DefaultTable].
+	// Table is --dynamodb-table; empty means [DefaultTable].
 	Table string
 	// OwnerID is --txt-owner-id. It must not be empty.
 	OwnerID string
-	// TXT reads the markers of --registry=txt, whose record sets are taken over into the
-	// table. It must have the same owner. Nil takes nothing over.
+	// TXT reads the ownership records of --registry=txt, whose record sets are taken over into the
+	// table. It must have the same owner. Nil takes over nothing.
 	TXT *owner.TXT
-	// RemoveTXT has these markers deleted. It is for configurations in which TXT record sets
-	// are managed. Otherwise the markers stay, without any use.
+	// RemoveTXT deletes these ownership records. It is for configurations in which TXT record sets are
+	// managed. Otherwise they stay, unused.
 	RemoveTXT bool
-	// Refresh is the age at which the items are read again, in case somebody else writes to
-	// the table as this owner. Zero is [DefaultRefresh].
+	// Refresh is the age at which the items are read again, in case another process writes to the
+	// table as this owner. Zero means [DefaultRefresh].
 	Refresh time.Duration
-	// Problems is called by Before with the reasons why record sets aren't changed. It must
-	// not block. It may be nil.
+	// Problems is called by Before with the reasons why record sets aren't changed. It must not block.
+	// It may be nil.
 	Problems func(dns.Problem)
 	Log      *slog.Logger
 }
@@ -52,14 +52,14 @@ type table struct {
 	refresh  time.Duration
 	now      func() time.Time
 
-	// checked is true once the table is known to have the right key.
+	// checked is true once the table's key was verified.
 	checked bool
-	// readAt is when the table was read. It is zero when the table has to be read again.
+	// readAt is when the table was read; zero means that it must be read again.
 	readAt time.Time
 }
 
-// New returns an owner for a table. It doesn't contact AWS; Load does. The error says which
-// option is wrong.
+// New returns an owner for a table. It doesn't contact AWS; Load does. The error says which option
+// is wrong.
 func New(client *dynamodb.Client, o Options) (*claims.Owner, error) {
 	switch {
 	case client == nil:
@@ -76,8 +76,8 @@ func New(client *dynamodb.Client, o Options) (*claims.Owner, error) {
 }
 
 // Read implements [claims.Store]. It reads the items of our owner the first time, after any
-// failure, and when they are older than [Options].Refresh. The first time it also checks that
-// the table has the string attribute k as its only key.
+// failure, and when they are older than [Options].Refresh. The first time it also checks that the
+// table has the string attribute k as its only key.
 func (t *table) Read(ctx context.Context) (read map[dns.Key]*claims.Claim, fresh bool, err error) {
 	if !t.readAt.IsZero() && t.now().Sub(t.readAt) < t.refresh {
 		return nil, false, nil
@@ -101,10 +101,10 @@ func (t *table) Read(ctx context.Context) (read map[dns.Key]*claims.Claim, fresh
 	return read, true, nil
 }
 
-// readAgain has the next Read read the table.
+// readAgain makes the next Read read the table.
 func (t *table) readAgain() { t.readAt = time.Time{} }
 
-// check returns what is wrong with the key of a table, or nil.
+// check returns an error if a table has the wrong key.
 func check(table *types.TableDescription) error {
 	if table == nil {
 		return errors.New("AWS returned no description")

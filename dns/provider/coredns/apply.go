@@ -16,13 +16,12 @@ import (
 )
 
 const (
-	// transactionSize is the number of operations that etcd accepts in one transaction by
-	// default.
+	// transactionSize is etcd's default limit of operations in one transaction.
 	transactionSize = 128
-	// parallel is the number of names that are changed at once. etcd writes transactions to
-	// its disk together.
+	// parallel limits the names that are changed in parallel. etcd syncs parallel transactions to disk
+	// together.
 	parallel = 16
-	// attempts is how often a transaction is tried when somebody else writes the same entries.
+	// attempts limits the tries of a transaction if another client writes the same entries.
 	attempts = 5
 )
 
@@ -32,12 +31,12 @@ var errContended = errors.New("another client keeps changing the same entries in
 // errPartly: some transactions of a name were made, and others were not.
 var errPartly = errors.New("only a part of the change was made")
 
-// work is changes that are made together: those of a name and of the ownership records that
-// describe it.
+// work is a set of changes that are made together: those of a name and of the ownership records
+// that describe it.
 type work struct {
 	names   []string
 	changes []dns.Change
-	// places are the indexes of the changes in the call of Apply.
+	// places are the indexes of the changes in the arguments of Apply.
 	places []int
 }
 
@@ -62,7 +61,7 @@ func (p *coreDNS) Apply(ctx context.Context, _ dns.Zone, changes []dns.Change) e
 			})
 		}
 	}
-	// The errors are in errs.
+	// Errors are in errs.
 	_ = group.Wait()
 	for i := range works {
 		if above[i] {
@@ -88,8 +87,8 @@ func (p *coreDNS) Apply(ctx context.Context, _ dns.Zone, changes []dns.Change) e
 	return result
 }
 
-// aboveOthers says for each work whether one of its names is above another name that is
-// changed. Its transaction would fail whenever something below it is written.
+// aboveOthers says for each work whether one of its names is above another changed name. Its
+// transaction would fail whenever a name below is written.
 func aboveOthers(works []*work) []bool {
 	parents := map[string]bool{}
 	for _, w := range works {
@@ -163,8 +162,8 @@ func (p *coreDNS) do(ctx context.Context, w *work) error {
 	return errContended
 }
 
-// prepare reads the entries of a work, and returns what to write, and on which conditions
-// beside those of each step: that nothing was added under its names since they were read.
+// prepare reads the entries of a work, and returns what to write. guards are conditions in addition
+// to those of each step: that no entry was added under its names since they were read.
 func (p *coreDNS) prepare(ctx context.Context, w *work) (guards []clientv3.Cmp, steps []step, err error) {
 	e := newEntries(p.layout, p.owner)
 	for _, name := range w.names {
@@ -178,7 +177,7 @@ func (p *coreDNS) prepare(ctx context.Context, w *work) (guards []clientv3.Cmp, 
 		guards = append(guards, clientv3.Compare(clientv3.ModRevision(from), "<", revision+1).WithRange(to))
 	}
 	if errs := provider.Unchanged(w.changes, e.listed(w.names)); errs != nil {
-		// They are those of one subject, so they have the same reason.
+		// The changes have one subject, so they have the same reason.
 		return nil, nil, cmp.Or(errs...)
 	}
 	for _, c := range w.changes {
@@ -190,8 +189,8 @@ func (p *coreDNS) prepare(ctx context.Context, w *work) (guards []clientv3.Cmp, 
 	return guards, steps, err
 }
 
-// make writes steps in one transaction, or in several if there are too many. It reports
-// whether they were written. If it reports false without an error, nothing was written.
+// make writes steps in one transaction, or in several if there are too many. It reports whether
+// they were written. If it returns false and no error, nothing was written.
 func (p *coreDNS) make(ctx context.Context, guards []clientv3.Cmp, steps []step) (bool, error) {
 	first := true
 	for part := range slices.Chunk(steps, max(transactionSize-len(guards), 1)) {
@@ -208,7 +207,7 @@ func (p *coreDNS) make(ctx context.Context, guards []clientv3.Cmp, steps []step)
 		case first && (err != nil || !done):
 			return false, err
 		case err != nil:
-			// err itself must not be wrapped: it may say that nothing was made.
+			// err must not be wrapped, because it may say that nothing was made.
 			return false, fmt.Errorf("%w, then: %v", errPartly, err)
 		case !done:
 			return false, fmt.Errorf("%w, then: %v", errPartly, errContended)

@@ -21,18 +21,18 @@ import (
 const (
 	defaultPrefix = "/skydns/"
 	defaultURL    = "http://localhost:2379"
-	// operationTimeout ends an operation that etcd doesn't answer.
+	// operationTimeout limits one operation of etcd.
 	operationTimeout = 5 * time.Second
 )
 
-// Config is the settings for CoreDNS. Those for etcd come from environment variables:
-// ETCD_URLS, ETCD_USERNAME, ETCD_PASSWORD, and for TLS ETCD_CA_FILE, ETCD_CERT_FILE,
-// ETCD_KEY_FILE, ETCD_TLS_SERVER_NAME and ETCD_TLS_INSECURE. The files may come from the flags
-// --tls-*, too; the variables count more.
+// Config is the settings for CoreDNS. The settings of etcd are environment variables: ETCD_URLS,
+// ETCD_USERNAME, ETCD_PASSWORD, and for TLS ETCD_CA_FILE, ETCD_CERT_FILE, ETCD_KEY_FILE,
+// ETCD_TLS_SERVER_NAME and ETCD_TLS_INSECURE. The flags --tls-* name files too; the variables take
+// precedence.
 type Config struct {
-	// Prefix is what all keys begin with.
+	// Prefix is the prefix of all keys.
 	Prefix string
-	// StrictlyOwned is true when entries of other owners are ignored.
+	// StrictlyOwned ignores entries of other owners.
 	StrictlyOwned bool
 }
 
@@ -78,7 +78,8 @@ func (c *Config) Open(ctx context.Context, in provider.Input) (provider.Provider
 	return p, nil
 }
 
-// clientConfig reads the environment. The files of the flags are for what it doesn't name.
+// clientConfig reads the environment. The files of the flags are used for those that it doesn't
+// name.
 func clientConfig(flags provider.TLSFiles) (clientv3.Config, error) {
 	urls := os.Getenv("ETCD_URLS")
 	if urls == "" {
@@ -88,7 +89,7 @@ func clientConfig(flags provider.TLSFiles) (clientv3.Config, error) {
 		DialTimeout: operationTimeout,
 		Username:    os.Getenv("ETCD_USERNAME"),
 		Password:    os.Getenv("ETCD_PASSWORD"),
-		// The operations return the same errors.
+		// Operations return the same errors.
 		Logger:             zap.NewNop(),
 		MaxCallRecvMsgSize: maxAnswer, MaxCallSendMsgSize: maxAnswer,
 	}
@@ -118,7 +119,7 @@ func tlsConfig(flags provider.TLSFiles) (*tls.Config, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: os.Getenv("ETCD_TLS_SERVER_NAME")}
 	switch strings.ToLower(os.Getenv("ETCD_TLS_INSECURE")) {
 	case "true", "yes", "1":
-		// The user asks for it.
+		// The user has asked for it.
 		config.InsecureSkipVerify = true
 	}
 	const ca, cert, key = "ETCD_CA_FILE", "ETCD_CERT_FILE", "ETCD_KEY_FILE"

@@ -15,20 +15,20 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 )
 
-// entry is a key of etcd with its present and its future value.
+// entry is a key of etcd with its current and its new value.
 type entry struct {
 	key string
-	// name is the name of its records. It is empty for an entry of somebody else.
+	// name is the name of its records. It is empty for an entry of another owner.
 	name string
-	// revision is the revision of its last change; zero for an entry that doesn't exist yet.
+	// revision is the revision of the last change; zero for a new entry.
 	revision     int64
 	was, service service
 }
 
-// entries are the entries that matter for a change, by their keys.
+// entries are the entries that matter for a change, by key.
 type entries struct {
 	layout
-	// owner is the owner whose entries are read and written; empty stands for all.
+	// owner is the owner whose entries are read and written; empty means all.
 	owner string
 	byKey map[string]*entry
 }
@@ -63,7 +63,7 @@ func (e *entries) of(name string) []*entry {
 	return found
 }
 
-// listed returns the record sets of some names as they were read.
+// listed returns the record sets of names according to the entries.
 func (e *entries) listed(names []string) []*dns.RecordSet {
 	l := listing{byKey: map[dns.Key]*dns.RecordSet{}}
 	for _, name := range names {
@@ -89,7 +89,7 @@ func (e *entries) change(c dns.Change) error {
 
 // storable returns an error for a record set that can't be stored in etcd for CoreDNS.
 func storable(r *dns.RecordSet) error {
-	// Of the properties only the group is written, which may be any text.
+	// Only the property for the group is written, which may be any text.
 	plain := *r
 	plain.Properties = nil
 	if err := plain.Check(); err != nil {
@@ -127,7 +127,7 @@ func (one *entry) drop(recordType string) {
 	}
 }
 
-// set makes the entries have exactly the targets of a record set.
+// set gives the entries exactly the targets of a record set.
 func (e *entries) set(r *dns.RecordSet) error {
 	missing := slices.Clone(r.Targets)
 	for _, one := range e.of(r.Name) {
@@ -160,8 +160,8 @@ func sameTarget(recordType, target, has string) bool {
 	return dns.SameTargets([]string{target}, (&dns.RecordSet{Type: recordType, Targets: []string{has}}).Normal().Targets)
 }
 
-// separate moves a text that stands beside a host into an entry of its own. If a text is about
-// to be written, it only removes the old one.
+// separate moves a text beside a host into an entry of its own. If a text is about to be written,
+// it only removes the old one.
 func (e *entries) separate(one *entry, recordType string) {
 	if one.service.Text == "" || one.service.Host == "" {
 		return
@@ -211,7 +211,7 @@ func (e *entries) insert(r *dns.RecordSet, target string) error {
 
 var errForeign = errors.New("the key has an entry of another owner: remove it, or use another name")
 
-// free returns a new entry with a key that isn't in use.
+// free returns a new entry with an unused key.
 func (e *entries) free(name, recordType, target string) *entry {
 	for attempt := 0; ; attempt++ {
 		key := e.key(name) + "/" + label(recordType, target, attempt)
@@ -223,13 +223,13 @@ func (e *entries) free(name, recordType, target string) *entry {
 	}
 }
 
-// step is a write of one key, on the condition that the key hasn't changed since it was read.
+// step is a write of one key, on condition that the key hasn't changed since it was read.
 type step struct {
 	condition clientv3.Cmp
 	operation clientv3.Op
 }
 
-// steps returns what has to be written, sorted by keys. Deletions come last.
+// steps returns the writes, sorted by key. Deletions come last.
 func (e *entries) steps() ([]step, error) {
 	var come, gone []step
 	for _, key := range slices.Sorted(maps.Keys(e.byKey)) {

@@ -12,7 +12,7 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// service is the value of a key, as SkyDNS defined it.
+// service is the value of a key, as defined by SkyDNS.
 type service struct {
 	Host     string `json:"host,omitempty"`
 	Port     int    `json:"port,omitempty"`
@@ -21,8 +21,8 @@ type service struct {
 	Text     string `json:"text,omitempty"`
 	Mail     bool   `json:"mail,omitempty"`
 	TTL      uint32 `json:"ttl,omitempty"`
-	// TargetStrip is how many labels at the beginning of the key's name aren't part of the
-	// record's name.
+	// TargetStrip is the number of leading labels of the key's name that aren't part of the record's
+	// name.
 	TargetStrip int    `json:"targetstrip,omitempty"`
 	Group       string `json:"group,omitempty"`
 	Owner       string `json:"owner,omitempty"`
@@ -37,7 +37,7 @@ func (s service) encode() (string, error) {
 	return string(text), nil
 }
 
-// value returns the target that s has for record sets of a type, or "" if it has none.
+// value returns the target of s for record sets of a type, or "".
 func (s *service) value(name, recordType string) string {
 	switch {
 	case recordType == dns.TypeTXT:
@@ -48,7 +48,7 @@ func (s *service) value(name, recordType string) string {
 	return s.Host
 }
 
-// hostType returns the type of the record with which a name leads to a host.
+// hostType returns the type of the record that points a name to a host.
 func hostType(name, host string) string {
 	if dns.IsReverseName(name) {
 		return dns.TypePTR
@@ -56,7 +56,7 @@ func hostType(name, host string) string {
 	return dns.TypeOfTarget(host)
 }
 
-// layout knows which keys names have in etcd.
+// layout maps names to keys in etcd.
 type layout struct {
 	// prefix ends with a slash.
 	prefix string
@@ -69,8 +69,8 @@ func (l layout) key(name string) string {
 	return l.prefix + strings.Join(labels, "/")
 }
 
-// name returns the canonical name of the records of a key. It reports false for keys that no
-// record can have, and for keys with upper case, which CoreDNS never reads.
+// name returns the canonical name of the records of a key. It returns false for keys that no record
+// can have, and for keys with upper case, which CoreDNS never reads.
 func (l layout) name(key string, s *service) (string, bool) {
 	path, ok := strings.CutPrefix(key, l.prefix)
 	if !ok {
@@ -86,8 +86,8 @@ func (l layout) name(key string, s *service) (string, bool) {
 }
 
 // label returns eight hexadecimal digits as the further label for a target. Each attempt gives
-// another label. Those of texts come after all others: ExternalDNS reads the entries of a name
-// in the order of their keys, and takes a host that follows a text for one of the texts.
+// another label. Those of texts sort last, because ExternalDNS reads the entries of a name in key
+// order and takes a host after a text for one of the texts.
 func label(recordType, target string, attempt int) string {
 	sum := sha256.Sum256([]byte(recordType + "\x00" + target + "\x00" + strconv.Itoa(attempt)))
 	const text = 0x80

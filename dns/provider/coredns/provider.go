@@ -16,8 +16,8 @@ import (
 	"github.com/signpostd/signpost/internal/sanitize"
 )
 
-// propertyGroup is the property for the group of an entry. CoreDNS answers with the entries of
-// one group.
+// propertyGroup is the property for the group of an entry. CoreDNS returns the entries of one group
+// only.
 const propertyGroup = "coredns/group"
 
 var (
@@ -29,7 +29,7 @@ var (
 type coreDNS struct {
 	store  *store
 	layout layout
-	// owner is the owner whose entries are read and written; empty stands for all.
+	// owner is the owner whose entries are read and written; empty means all.
 	owner  string
 	log    *slog.Logger
 	budget *listlimit.Budget
@@ -59,7 +59,7 @@ func (p *coreDNS) Records(ctx context.Context, zone dns.Zone) (sets []*dns.Recor
 	for _, kv := range kvs {
 		var s service
 		if err := json.Unmarshal(kv.Value, &s); err != nil {
-			// CoreDNS can't read it either, so it is no record.
+			// CoreDNS can't read it either, so it isn't a record.
 			p.log.Debug("Ignore an entry in etcd that CoreDNS can't read", "key", sanitize.Cut(string(kv.Key)), "err", err)
 			continue
 		}
@@ -113,7 +113,7 @@ func (p *coreDNS) Adjust(_ context.Context, _ dns.Zone, wanted []*dns.RecordSet)
 	return provider.AdjustEach(wanted, adjust), nil
 }
 
-// adjust returns r as it would be listed; that is r itself if there is no difference.
+// adjust returns r as it would be listed, or r itself if that is equal.
 func adjust(r *dns.RecordSet) (*dns.RecordSet, error) {
 	n := r.Normal()
 	if err := storable(n); err != nil {
@@ -139,7 +139,7 @@ func adjust(r *dns.RecordSet) (*dns.RecordSet, error) {
 	return c, nil
 }
 
-// rangeOf returns a range of keys with the entries of a name and of the names below it.
+// rangeOf returns a range of keys with the entries of a name and of all names below it.
 func (p *coreDNS) rangeOf(name string) (from, to string) {
 	// In ASCII, 0 follows the slash.
 	from = p.layout.key(name)

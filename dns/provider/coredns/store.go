@@ -18,29 +18,28 @@ import (
 )
 
 const (
-	// pageSize is the number of keys in one answer, and smallerPage what it is divided by if the
-	// answer is too large.
+	// pageSize is the number of keys in one response. If the response is too large, it is divided by
+	// smallerPage.
 	pageSize    = 1024
 	smallerPage = 8
-	// maxAnswer is the most bytes of an answer, and of a request, as etcd itself takes them. Decoded,
-	// an answer may need 60 times as much memory: an empty key is two bytes.
+	// maxAnswer limits a response and a request, in bytes, as etcd itself does. Decoded, a response
+	// may need 60 times as much memory, because an empty key takes two bytes.
 	maxAnswer = 2 << 20
 )
 
-// entrySize is how many bytes of memory a key needs beside its texts, as it is here and as its
-// record set is listed.
+// entrySize is the memory of a key without its texts, in bytes, including its listed record set.
 const entrySize = 384
 
-// store reads and writes the keys of an etcd. The client is made when it is first needed,
-// because with a password etcd has to be reachable for that.
+// store reads and writes the keys of etcd. The client is created at the first call, because with a
+// password that requires a reachable etcd.
 type store struct {
 	// ctx is the context of the client.
 	ctx    context.Context
 	config clientv3.Config
-	// wrap may restrict the client. It may be nil.
+	// wrap may restrict the client, for dry runs. It may be nil.
 	wrap func(clientv3.KV) clientv3.KV
 
-	// turn has a value while nobody is making the client. Whoever takes it may use kv.
+	// turn has a value while the client isn't being created. It guards kv.
 	turn chan struct{}
 	kv   clientv3.KV
 }
@@ -61,7 +60,7 @@ func (s *store) open(ctx context.Context) (clientv3.KV, error) {
 		return nil, fmt.Errorf("connect to etcd: %w", classify(err))
 	}
 	context.AfterFunc(s.ctx, func() {
-		// An error while closing has no consequences.
+		// The client is useless, so an error doesn't matter.
 		_ = client.Close()
 	})
 	s.kv = client.KV
@@ -71,8 +70,8 @@ func (s *store) open(ctx context.Context) (clientv3.KV, error) {
 	return s.kv, nil
 }
 
-// read returns the keys from from to before to, sorted, all at the same revision, which it also
-// returns. A listing counts them.
+// read returns the keys from from up to but excluding to, sorted, and their common revision. The
+// listing counts them.
 func (s *store) read(ctx context.Context, from, to string, l *listlimit.Listing) (all []*mvccpb.KeyValue, revision int64, err error) {
 	kv, err := s.open(ctx)
 	if err != nil {
@@ -118,7 +117,7 @@ func get(ctx context.Context, kv clientv3.KV, key string, options []clientv3.OpO
 	return kv.Get(ctx, key, options...)
 }
 
-// write makes all operations if all conditions hold, and reports whether they did.
+// write executes the operations if all conditions hold, and reports whether they did.
 func (s *store) write(ctx context.Context, conditions []clientv3.Cmp, operations []clientv3.Op) (bool, error) {
 	kv, err := s.open(ctx)
 	if err != nil {
@@ -133,7 +132,7 @@ func (s *store) write(ctx context.Context, conditions []clientv3.Cmp, operations
 	return done.Succeeded, nil
 }
 
-// classify adds to an error of etcd what it says about a write, if it says anything.
+// classify adds to an error of etcd the provider error for its effect on a write, if that is known.
 func classify(err error) error {
 	for _, refusal := range []error{
 		rpctypes.ErrAuthFailed, rpctypes.ErrPermissionDenied, rpctypes.ErrInvalidAuthToken,

@@ -10,8 +10,8 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 )
 
-// Apply implements [provider.Provider]. An error of one provider doesn't keep the others from
-// making their changes. A change was made if all providers have made it.
+// Apply implements [provider.Provider]. An error of one provider doesn't stop the others. A change
+// counts as made if all providers have made it.
 func (p *Provider) Apply(ctx context.Context, dnsZone dns.Zone, changes []dns.Change) error {
 	z, err := p.find(dnsZone.Name)
 	if err != nil {
@@ -46,19 +46,19 @@ func (p *Provider) Apply(ctx context.Context, dnsZone dns.Zone, changes []dns.Ch
 	return z.merge(shares, changes, refused)
 }
 
-// share is what one provider has to do.
+// share is the work of one provider.
 type share struct {
 	member int
-	// changes are the changes for the provider; index has the index of each among all changes.
+	// changes are the changes for the provider. index has the index of each among all changes.
 	changes []dns.Change
 	index   []int
-	// outcomes and asked have an entry for each of all changes. asked says which of them the
-	// provider has to make.
+	// outcomes and asked have an entry for each of all changes. asked says which ones the provider has
+	// to make.
 	outcomes []error
 	asked    []bool
-	// unknown is an error after which the outcome isn't known.
+	// unknown is an error with an unknown outcome.
 	unknown error
-	// dry is true when nothing was sent because of a dry run.
+	// dry is true if a dry run has sent nothing.
 	dry bool
 }
 
@@ -76,14 +76,13 @@ func (p *Provider) refuse(z *zone, c dns.Change) error {
 	return nil
 }
 
-// expected reports whether a change may replace what a provider has: nothing, what was listed,
-// or what is wanted.
+// expected reports whether a change may replace what a provider has: nothing, the listed, or the
+// wanted record set.
 func expected(has *dns.RecordSet, c dns.Change) bool {
 	return has == nil || c.Old != nil && sameTargets(has, c.Old) || c.New != nil && sameTargets(has, c.New)
 }
 
-// newShare works out what a provider has to do. Instead of what was listed, the changes have
-// what this provider has.
+// newShare returns the work of a provider. Old of its changes is what this provider has.
 func newShare(z *zone, member int, changes []dns.Change, refused []error) *share {
 	s := &share{member: member, outcomes: make([]error, len(changes)), asked: make([]bool, len(changes))}
 	for i, c := range changes {
@@ -97,7 +96,7 @@ func newShare(z *zone, member int, changes []dns.Change, refused []error) *share
 	return s
 }
 
-// idle reports whether a change changes nothing.
+// idle reports whether a change has no effect.
 func idle(c dns.Change) bool {
 	if c.Old == nil || c.New == nil {
 		return c.Old == c.New
@@ -138,7 +137,7 @@ func (s *share) take(err *provider.ApplyError) {
 	}
 }
 
-// note updates what is known of a provider's records.
+// note updates the known records of a provider.
 func (z *zone) note(s *share) {
 	if s.unknown != nil {
 		z.has[s.member] = nil
@@ -162,7 +161,7 @@ func (z *zone) note(s *share) {
 	}
 }
 
-// present returns the record sets that count as present under the keys of changes.
+// present returns the listed record sets with the keys of changes.
 func (z *zone) present(changes []dns.Change) []*dns.RecordSet {
 	var present []*dns.RecordSet
 	for _, c := range changes {
@@ -205,7 +204,8 @@ func (z *zone) merge(shares []*share, changes []dns.Change, refused []error) err
 	return &provider.ApplyError{Errs: errs}
 }
 
-// outcome returns whether a provider may have made a change, and the errors of all providers.
+// outcome reports whether a provider may have made a change, and returns the errors of all
+// providers.
 func outcome(shares []*share, i int) (made bool, err error) {
 	var errs []error
 	for _, s := range shares {

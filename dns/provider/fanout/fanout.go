@@ -12,11 +12,11 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 )
 
-// Unfinished is the property of a listed record set whose last change has not been made by
-// every provider.
+// Unfinished is the property of a listed record set whose last change was not made by every
+// provider.
 const Unfinished = "fanout/unfinished"
 
-// Provider hands changes to several providers.
+// Provider passes changes to several providers.
 type Provider struct {
 	members []provider.Provider
 
@@ -25,14 +25,14 @@ type Provider struct {
 	zones map[string]*zone
 }
 
-// zone is a zone, and the zones of the providers that have it.
+// zone is a zone, with the zones of the providers that have it.
 type zone struct {
 	dns.Zone
 	// parts has the zone of each provider.
 	parts []dns.Zone
 
 	mu sync.Mutex
-	// has has the record sets of each provider; nil if they aren't known.
+	// has has the record sets of each provider; nil if unknown.
 	has []map[dns.Key]*dns.RecordSet
 	// unfinished has the keys whose last change was made by some providers only.
 	unfinished map[dns.Key]bool
@@ -44,12 +44,12 @@ var (
 	_ provider.DomainFilterer = (*Provider)(nil)
 )
 
-// New returns a provider that hands changes to all members. There must be at least one.
+// New returns a provider that passes changes to all members. There must be at least one.
 func New(members []provider.Provider) *Provider {
 	return &Provider{members: slices.Clone(members), zones: map[string]*zone{}}
 }
 
-// each calls a function for all providers at the same time, and returns their errors.
+// each calls a function for all providers in parallel, and returns their errors.
 func (p *Provider) each(call func(i int, member provider.Provider) error) []error {
 	errs := make([]error, len(p.members))
 	var group sync.WaitGroup
@@ -60,7 +60,7 @@ func (p *Provider) each(call func(i int, member provider.Provider) error) []erro
 	return errs
 }
 
-// named joins the errors of providers, and adds which provider each is from.
+// named joins the errors of providers, and adds the provider to each.
 func named(errs []error) error {
 	var list []error
 	for i, err := range errs {
@@ -88,7 +88,7 @@ func (p *Provider) Zones(ctx context.Context) ([]dns.Zone, error) {
 	return p.adopt(found), nil
 }
 
-// adopt replaces the zones, and keeps what is known of those that stay the same.
+// adopt replaces the zones, and keeps the state of unchanged ones.
 func (p *Provider) adopt(found []*zone) []dns.Zone {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -141,8 +141,8 @@ func common(lists [][]dns.Zone) ([]*zone, error) {
 	return found, nil
 }
 
-// Adjust implements [provider.Adjuster]. The record sets go through all providers twice, so
-// that each one sees the result of the others. A record set that one of them refuses is refused.
+// Adjust implements [provider.Adjuster]. The record sets go through all providers twice, so that
+// each sees the results of the others. A record set that one provider refuses is refused.
 func (p *Provider) Adjust(ctx context.Context, dnsZone dns.Zone, wanted []*dns.RecordSet) ([]provider.Adjusted, error) {
 	parts := slices.Repeat([]dns.Zone{dnsZone}, len(p.members))
 	if z, err := p.find(dnsZone.Name); err == nil {
@@ -198,8 +198,8 @@ func adjustBy(ctx context.Context, adjuster provider.Adjuster, zone dns.Zone, li
 	return nil
 }
 
-// Capabilities implements [provider.Provider]: what all providers can do, with the strictest
-// limits. Properties are those of any, since each of them ignores those of the others.
+// Capabilities implements [provider.Provider]: what all providers support, with the strictest
+// limits. Properties are those of any, because each ignores those of the others.
 func (p *Provider) Capabilities() provider.Capabilities {
 	all := p.members[0].Capabilities()
 	for _, member := range p.members[1:] {
@@ -225,7 +225,7 @@ func (p *Provider) Capabilities() provider.Capabilities {
 	return all
 }
 
-// stricter returns the lower one of two limits, of which zero is none.
+// stricter returns the lower limit of two; zero means none.
 func stricter(a, b int) int {
 	if a == 0 || b > 0 && b < a {
 		return b
@@ -233,7 +233,7 @@ func stricter(a, b int) int {
 	return a
 }
 
-// commonTypes returns the types that are in both lists, of which nil has all.
+// commonTypes returns the types in both lists; nil means all.
 func commonTypes(a, b []string) []string {
 	switch {
 	case a == nil:
@@ -255,8 +255,7 @@ func (p *Provider) Unlisted() error {
 	return named(errs)
 }
 
-// DomainFilter implements [provider.DomainFilterer]. A name has to pass the filters of all
-// providers.
+// DomainFilter implements [provider.DomainFilterer]. A name must be selected by all providers.
 func (p *Provider) DomainFilter(ctx context.Context) dns.Filter {
 	var all []dns.Filter
 	for _, member := range p.members {

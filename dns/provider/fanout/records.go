@@ -26,7 +26,7 @@ func (p *Provider) Records(ctx context.Context, dnsZone dns.Zone) ([]*dns.Record
 	return z.list(), nil
 }
 
-// read lists the zone at the providers whose records aren't known.
+// read lists the zone at the providers whose records are unknown.
 func (p *Provider) read(ctx context.Context, z *zone) error {
 	return named(p.each(func(i int, member provider.Provider) error {
 		if z.has[i] != nil {
@@ -48,7 +48,7 @@ func (p *Provider) read(ctx context.Context, z *zone) error {
 	}))
 }
 
-// list returns the record sets that count as present.
+// list returns the record sets that all providers have.
 func (z *zone) list() []*dns.RecordSet {
 	keys := map[dns.Key]bool{}
 	for _, has := range z.has {
@@ -67,7 +67,7 @@ func (z *zone) list() []*dns.RecordSet {
 	return list
 }
 
-// combine returns the record set with a key if it counts as present, or nil.
+// combine returns the record set with a key if all providers have it, or nil.
 func (z *zone) combine(key dns.Key) *dns.RecordSet {
 	var first *dns.RecordSet
 	agree, sameTTL, sameProperties := true, true, true
@@ -95,7 +95,7 @@ func (z *zone) combine(key dns.Key) *dns.RecordSet {
 	}
 	combined := *first
 	if !sameTTL {
-		// No wanted TTL is equal to zero.
+		// No wanted TTL equals zero.
 		combined.TTL = 0
 	}
 	if !sameProperties {
@@ -107,7 +107,7 @@ func (z *zone) combine(key dns.Key) *dns.RecordSet {
 	return &combined
 }
 
-// sameTargets compares targets in any order, and without regard to case unless they are texts.
+// sameTargets compares targets in any order, and case-insensitively unless they are texts.
 func sameTargets(a, b *dns.RecordSet) bool {
 	return slices.Equal(folded(a), folded(b))
 }

@@ -11,35 +11,33 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 )
 
-// Options says how a client sends requests.
+// Options are the settings of a client.
 type Options struct {
-	// SkipTLSVerify is true when the server may have any certificate.
+	// SkipTLSVerify accepts any certificate of the server.
 	SkipTLSVerify bool
-	// Reads reports whether a request changes nothing, so that a dry run may send it. Nil is
-	// a function that allows GET and HEAD.
+	// Reads reports whether a request changes nothing, so that a dry run may send it. Nil means GET
+	// and HEAD.
 	Reads func(*http.Request) bool
-	// Redirect decides about redirections as [http.Client].CheckRedirect does. Nil is a
-	// function that follows none, because credentials would go along.
+	// Redirect is [http.Client].CheckRedirect. Nil follows no redirects, because they would get the
+	// credentials.
 	Redirect func(req *http.Request, via []*http.Request) error
-	// MaxRequest and MaxAnswer are the most bytes in the body of a request, and of an answer
-	// after it was unpacked. Zero is 64 MiB; a negative number is no limit.
+	// MaxRequest and MaxAnswer limit the body of a request, and of a response after decompression, in
+	// bytes. Zero means 64 MiB; a negative number means no limit.
 	MaxRequest, MaxAnswer int64
-	// MaxDecoded is how many bytes of memory an answer may need decoded. Zero is [DefaultDecoded]; a
-	// negative number is no limit, for answers that are decoded entry by entry.
+	// MaxDecoded limits the memory of a decoded response, in bytes. Zero means [DefaultDecoded]; a
+	// negative number means no limit, for responses that are decoded entry by entry.
 	MaxDecoded int64
 }
 
-// NewClient returns a client of its own, whose connections are closed when ctx ends. It is for
-// the requests of a provider, and just as well for the SDK of a vendor, as its client, or with
-// its Transport as what the SDK sends through:
+// NewClient returns a client whose connections are closed when ctx ends. It is for the requests of
+// a provider, or for a vendor's SDK, as its client or with its Transport:
 //
-//   - Servers are reached over the proxies that the environment names, with the files of
-//     in.TLS.
+//   - Servers are reached through the proxies of the environment, with the files of in.TLS.
 //   - in.Wrap sees each request last, to count, time or trace it.
-//   - Servers are told what this program is, before what the SDK says.
-//   - In a dry run, requests that change something fail with [provider.ErrDryRun] before they
-//     are sent.
-//   - A body that is too large, or would be when it is decoded, fails with [ErrTooLarge].
+//   - The User-Agent names this program before the SDK.
+//   - In a dry run, requests that change something fail with [provider.ErrDryRun] before they are
+//     sent.
+//   - A body that is too large, also when decoded, fails with [ErrTooLarge].
 func NewClient(ctx context.Context, in provider.Input, o Options) (*http.Client, error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: o.SkipTLSVerify}
@@ -57,14 +55,13 @@ func NewClient(ctx context.Context, in provider.Input, o Options) (*http.Client,
 	return &http.Client{Transport: sender, CheckRedirect: o.Redirect}, nil
 }
 
-// SameHost reports whether a redirection leads to the host, and the port, that was asked, with the
-// same scheme. Another host must not learn what was asked, and may be one that only this machine
-// can reach.
+// SameHost reports whether a redirect stays at the same host, port and scheme. Another host must
+// not learn the request, and may be reachable by this machine only.
 func SameHost(req *http.Request, via []*http.Request) bool {
 	return req.URL.Scheme == via[0].URL.Scheme && strings.EqualFold(req.URL.Host, via[0].URL.Host)
 }
 
-// dryRun is a transport that sends only requests that change nothing.
+// dryRun is a transport that only sends requests that change nothing.
 type dryRun struct {
 	next  http.RoundTripper
 	reads func(*http.Request) bool
@@ -86,7 +83,7 @@ func gets(req *http.Request) bool {
 	return req.Method == http.MethodGet || req.Method == http.MethodHead
 }
 
-// unsent closes the body of a request that isn't sent, as a transport has to, and returns why.
+// unsent closes the body of a request that isn't sent, as a transport must, and returns why.
 func unsent(req *http.Request, why error) error {
 	if req.Body != nil {
 		_ = req.Body.Close()
@@ -94,12 +91,12 @@ func unsent(req *http.Request, why error) error {
 	return why
 }
 
-// ParseURL returns the base URL of an API, which a flag has as its value. Its errors name the
-// flag, and show no password.
+// ParseURL parses the base URL of an API, the value of a flag. Its errors name the flag, and show
+// no password.
 func ParseURL(flag, value, example string) (*url.URL, error) {
 	base, err := url.Parse(value)
 	if err != nil {
-		// The error of url.Parse repeats the value, which may have a password in it.
+		// The error of url.Parse repeats the value, which may contain a password.
 		return nil, fmt.Errorf("%s: not a URL: give one such as %s", flag, example)
 	}
 	if base.Scheme != "http" && base.Scheme != "https" || base.Host == "" {

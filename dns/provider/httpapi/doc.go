@@ -1,15 +1,14 @@
-// Package httpapi is what providers share that send their requests over HTTP: what
-// dns/provider promises about errors and dry runs, for any API of that kind.
+// Package httpapi is the common part of HTTP providers: errors and dry runs as the contract of
+// package provider requires.
 //
-// A provider makes its client with [NewClient] when it is opened. One with the SDK of a vendor
-// gives the client to that, and turns the status of a failure into an error with [Outcome]. One
-// that knows the API itself has its URL checked by [ParseURL]. It sends each request with [Do], inside of [Retry].Do where it may be sent
-// again, and turns a status that is not that of success into a [StatusError]. What requests
-// and answers look like, and which ones may be sent again, is for the provider to know.
+// A provider creates its client with [NewClient] when it is opened.
 //
-// Read it in this order: client.go, transport.go, exchange.go, status.go, retry.go.
+//   - With a vendor's SDK, it passes the client to the SDK, and converts the status of a failure
+//     with [Outcome].
+//   - Without one, it checks the URL with [ParseURL], sends each request with [Do], inside of
+//     [Retry].Do if retries are allowed, and converts a failed status to a [StatusError].
 //
 // # Concurrency
 //
-// Everything here may be used from any goroutine.
+// Everything may be used from any goroutine.
 package httpapi

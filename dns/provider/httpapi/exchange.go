@@ -11,8 +11,7 @@ import (
 	"net/url"
 )
 
-// drainSize is how much of an answer is read for nothing, so that its connection can be used
-// again.
+// drainSize limits how much of a response is discarded so that its connection can be reused.
 const drainSize = 1 << 20
 
 // NewRequest returns a request to a URL with a body, which may be nil.
@@ -24,9 +23,9 @@ func NewRequest(ctx context.Context, method string, target *url.URL, body []byte
 	return req, nil
 }
 
-// Do sends a request and has a function read the answer. It drains and closes the body
-// afterwards. Errors of the function are returned with the method and the URL. Without an
-// answer the error wraps a [url.Error].
+// Do sends a request and calls read with the response. It drains and closes the body afterwards.
+// Errors of read are returned with the method and the URL. Without a response the error wraps a
+// [url.Error].
 func Do(client *http.Client, req *http.Request, read func(*http.Response) error) error {
 	resp, err := client.Do(req)
 	if err != nil {
@@ -42,13 +41,13 @@ func Do(client *http.Client, req *http.Request, read func(*http.Response) error)
 	return nil
 }
 
-// Decode reads an answer that is one JSON value and nothing else.
+// Decode decodes a response that is a single JSON value.
 func Decode(body io.Reader, into any) error {
 	decoder := json.NewDecoder(body)
 	if err := decoder.Decode(into); err != nil {
 		return err
 	}
-	// Data after the value means that the answer isn't what it seems to be.
+	// Data after the value means that the response is malformed.
 	switch _, err := decoder.Token(); {
 	case errors.Is(err, io.EOF):
 		return nil

@@ -13,22 +13,22 @@ import (
 	"github.com/signpostd/signpost/internal/pause"
 )
 
-// maxRetryAfter is the longest time that a server may ask for with Retry-After. If it asks for
-// more, the request fails at once, and the publisher tries again later.
+// maxRetryAfter limits Retry-After. If a server asks for more, the request fails at once, and the
+// publisher tries again later.
 const maxRetryAfter = 30 * time.Second
 
-// Retry says how often a request is sent, and when.
+// Retry says how often and when a request is sent.
 type Retry struct {
-	// Tries is how often the request is sent at most.
+	// Tries limits the attempts.
 	Tries int
-	// FirstPause is the time before the second try; each further pause is twice as long.
+	// FirstPause is the time before the second attempt. It doubles with each further one.
 	FirstPause time.Duration
-	// Again reports whether another try may help after an error; nil is [Passing].
+	// Again reports whether a retry may help after an error; nil means [Passing].
 	Again func(error) bool
 }
 
-// Do calls send until it succeeds, or another try is of no use. Where the server asks for a
-// longer pause with Retry-After, that is the pause.
+// Do calls send until it succeeds, or a retry is useless. A longer Retry-After of the server is
+// honoured.
 func (r Retry) Do(ctx context.Context, send func() error) error {
 	again := r.Again
 	if again == nil {
@@ -54,8 +54,8 @@ func (r Retry) Do(ctx context.Context, send func() error) error {
 	}
 }
 
-// Passing reports whether an error may be gone when the request is sent again: the server
-// failed, has too many requests, or didn't answer.
+// Passing reports whether a retry may help: the server failed, has too many requests, or didn't
+// respond.
 func Passing(err error) bool {
 	var status *StatusError
 	if errors.As(err, &status) {
@@ -65,7 +65,7 @@ func Passing(err error) bool {
 	return Unreachable(err) && !errors.As(err, &certificate)
 }
 
-// Unreachable reports whether an error of [Do] is that no answer came.
+// Unreachable reports whether [Do] failed without a response.
 func Unreachable(err error) bool {
 	var transport *url.Error
 	unsent := errors.Is(err, provider.ErrDryRun) || errors.Is(err, ErrTooLarge)

@@ -11,31 +11,30 @@ import (
 	"github.com/signpostd/signpost/internal/sanitize"
 )
 
-// saidSize is how much of the body of an error is repeated, in bytes. Characters that can't be printed
+// saidSize limits how much of the body of an error is repeated, in bytes. Unprintable characters
 // become blanks.
 const saidSize = 1024
 
-// StatusError is a status that is not that of success. It wraps its Outcome.
+// StatusError is the error for a failed status. It wraps its Outcome.
 type StatusError struct {
-	// Server is who answered, such as "PowerDNS".
+	// Server is the server's product, such as "PowerDNS".
 	Server string
 	Status int
-	// Said is what the server said of the error; empty is nothing.
+	// Said is the server's error message; may be empty.
 	Said string
-	// Advice says what the user can do; it may be empty.
+	// Advice says what the user can do; may be empty.
 	Advice string
-	// Outcome is [provider.ErrRejected], [provider.ErrCredentials] or a
-	// [provider.ThrottledError] when the status says that nothing was changed, and why. Nil is
-	// for all other statuses.
+	// Outcome is [provider.ErrRejected], [provider.ErrCredentials] or a [provider.ThrottledError] if
+	// the status says that nothing was changed, and why. It is nil for all other statuses.
 	Outcome error
-	// RetryAfter is how long the server wants not to be asked again; zero when it doesn't say.
+	// RetryAfter is the pause that the server asks for; zero means none.
 	RetryAfter time.Duration
 }
 
-// NewStatusError returns the error that an answer stands for. Said is the beginning of the
-// body, and Outcome that of [Outcome]; the caller replaces them when it knows more.
+// NewStatusError returns the error for a response. Said is the beginning of the body, and Outcome
+// that of [Outcome]; the caller replaces them if it knows more.
 func NewStatusError(server string, resp *http.Response) *StatusError {
-	// If the body can't be read, the status has to say enough.
+	// If the body can't be read, the status must be enough.
 	said, _ := io.ReadAll(io.LimitReader(resp.Body, saidSize))
 	return &StatusError{
 		Server: server, Status: resp.StatusCode, Said: sanitize.Line(string(said), saidSize),
@@ -58,10 +57,10 @@ func (e *StatusError) Error() string {
 // Unwrap returns the outcome.
 func (e *StatusError) Unwrap() error { return e.Outcome }
 
-// Outcome returns what an answer says about the changes of its request (RFC 9110, 15.5 and
-// 15.6.4; RFC 6585, 4): [provider.ErrCredentials], [provider.ErrRejected], or a
-// [provider.ThrottledError] with the time of Retry-After. It is nil if it isn't known whether
-// they were made. A provider with an SDK joins it with the error that the SDK made of the answer.
+// Outcome returns what a response says about the changes of its request (RFC 9110, 15.5 and 15.6.4;
+// RFC 6585, 4): [provider.ErrCredentials], [provider.ErrRejected], or a [provider.ThrottledError]
+// with the time of Retry-After. It is nil if the outcome is unknown. A provider with an SDK joins
+// it with the error of the SDK.
 func Outcome(status int, header http.Header) error {
 	after := retryAfter(header, time.Now())
 	switch {
@@ -70,7 +69,7 @@ func Outcome(status int, header http.Header) error {
 	case status == http.StatusTooManyRequests, status == http.StatusServiceUnavailable && after > 0:
 		return &provider.ThrottledError{After: after}
 	case status == http.StatusRequestTimeout, status == http.StatusTooEarly:
-		// These are about the moment: the same request may succeed later.
+		// These are temporary: the same request may succeed later.
 		return nil
 	case status/100 == 4:
 		return provider.ErrRejected
@@ -78,7 +77,7 @@ func Outcome(status int, header http.Header) error {
 	return nil
 }
 
-// retryAfter reads the header of that name (RFC 9110, 10.2.3): seconds, or a date.
+// retryAfter parses the header Retry-After (RFC 9110, 10.2.3): seconds, or a date.
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	value := h.Get("Retry-After")
 	if seconds, err := strconv.ParseUint(value, 10, 31); err == nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/signpostd/signpost/internal/version"
 )
 
-// named is a transport that tells servers what this program is.
+// named is a transport that sets the User-Agent.
 type named struct{ next http.RoundTripper }
 
 // RoundTrip implements [http.RoundTripper].
@@ -26,19 +26,19 @@ func (n named) RoundTrip(req *http.Request) (*http.Response, error) {
 	return n.next.RoundTrip(changed)
 }
 
-// ErrTooLarge is the error for a body with more bytes than the limit, or one that would need too
-// much memory. If nothing of a request was sent, the error wraps [provider.ErrRejected], too: fewer
-// changes may be small enough.
+// ErrTooLarge is the error for a body that exceeds its limit, also when decoded. If nothing of a
+// request was sent, the error wraps [provider.ErrRejected] too, because fewer changes may be small
+// enough.
 var ErrTooLarge = errors.New("the body has too many bytes")
 
 const (
-	// defaultLimit is the most bytes in a body: those of some 300,000 records.
+	// defaultLimit limits a body in bytes: some 300,000 records.
 	defaultLimit = 64 << 20
-	// DefaultDecoded is how many bytes of memory an answer may need that is decoded as a whole. A
-	// page of 5,000 records of Cloudflare with 2 KiB of content each needs two thirds of it.
+	// DefaultDecoded limits the memory, in bytes, of a response that is decoded as a whole. A page of
+	// 5,000 Cloudflare records with 2 KiB of content each needs two thirds of it.
 	DefaultDecoded = 32 << 20
-	// structureSize is how many bytes of memory each sign of the structure of an answer may need
-	// beside its text: an empty element takes three bytes in JSON, and a hundred or more decoded.
+	// structureSize is the memory, in bytes, for each structural character of a response. An empty
+	// element takes three bytes in JSON, and a hundred or more decoded.
 	structureSize = 64
 )
 
@@ -49,8 +49,8 @@ func limitOf(option, usual int64) int64 {
 	return option
 }
 
-// limited is a transport for bodies up to a size; a negative one is any. decoded limits the memory
-// that answers may need.
+// limited is a transport that limits bodies; negative means no limit. decoded limits the memory of
+// decoded responses.
 type limited struct {
 	next                     http.RoundTripper
 	request, answer, decoded int64
@@ -62,7 +62,7 @@ func (l limited) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, unsent(req, fmt.Errorf("%w: %w: it has %d, and may have %d", provider.ErrRejected, ErrTooLarge, req.ContentLength, l.request))
 	}
 	if l.request >= 0 && req.ContentLength < 0 && req.Body != nil {
-		// How long it is shows as it is sent.
+		// The length is only known while the body is sent.
 		req = req.Clone(req.Context())
 		req.Body = &limitedBody{ReadCloser: req.Body, left: l.request}
 	}
@@ -79,8 +79,8 @@ func (l limited) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// limitedBody fails when there is more to read than left. An [io.LimitReader] would end, as if
-// that was all.
+// limitedBody fails if the body is longer than left. An [io.LimitReader] would end instead, as if
+// the body were complete.
 type limitedBody struct {
 	io.ReadCloser
 	left int64
@@ -91,7 +91,7 @@ func (b *limitedBody) Read(into []byte) (int, error) {
 	if b.left < 0 {
 		return 0, ErrTooLarge
 	}
-	// One byte more shows whether there is more.
+	// One more byte shows whether the body is longer.
 	n, err := b.ReadCloser.Read(into[:min(int64(len(into)), b.left+1)])
 	if b.left -= int64(n); b.left < 0 {
 		return n - 1, ErrTooLarge
@@ -99,15 +99,15 @@ func (b *limitedBody) Read(into []byte) (int, error) {
 	return n, err
 }
 
-// LimitDecoded returns a body in JSON or XML that fails with [ErrTooLarge] before it would need
-// more than so many bytes of memory decoded. It is for answers that the SDK of a vendor decodes.
+// LimitDecoded returns a JSON or XML body that fails with [ErrTooLarge] before it would need more
+// than so many bytes of memory decoded. It is for responses that a vendor's SDK decodes.
 func LimitDecoded(body io.ReadCloser, most int64) io.ReadCloser {
 	return &decodedBody{ReadCloser: body, most: most}
 }
 
 type decodedBody struct {
 	io.ReadCloser
-	// needed is what was read so far needs decoded, and most what all of it may need.
+	// needed is the memory for what was read so far, and most its limit.
 	needed, most int64
 }
 
@@ -120,7 +120,7 @@ func (b *decodedBody) Read(into []byte) (int, error) {
 	return n, err
 }
 
-// decodedError is an answer that needs too much memory.
+// decodedError is the error for a response that needs too much memory.
 type decodedError struct{ most int64 }
 
 // Error implements error.
@@ -131,7 +131,7 @@ func (e *decodedError) Error() string {
 // Unwrap returns [ErrTooLarge].
 func (e *decodedError) Unwrap() error { return ErrTooLarge }
 
-// TooLarge returns what [LimitDecoded] says in an error of an SDK, or nil.
+// TooLarge returns the error of [LimitDecoded] in an error of an SDK, or nil.
 func TooLarge(err error) error {
 	if e, ok := errors.AsType[*decodedError](err); ok {
 		return e
@@ -139,8 +139,8 @@ func TooLarge(err error) error {
 	return nil
 }
 
-// DecodedSize returns how many bytes of memory a part of an answer in JSON or XML may need decoded:
-// its own, and what each value takes beside its text.
+// DecodedSize returns the memory, in bytes, of a decoded part of a JSON or XML response, including
+// the overhead of each value.
 func DecodedSize(text []byte) int64 {
 	marks := 0
 	for _, c := range text {

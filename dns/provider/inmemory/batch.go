@@ -7,7 +7,7 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// What can be wrong with a change (spec/dns.md §8.1).
+// Errors of a change (spec/dns.md §8.1).
 var (
 	// ErrInvalidBatch: two changes have the same key.
 	ErrInvalidBatch = errors.New("invalid batch request")
@@ -17,7 +17,7 @@ var (
 	ErrOutside = errors.New("the name is not in the zone")
 )
 
-// batch is the changes of one call. It makes them in copies of the record sets.
+// batch applies the changes of one call to copies of the record sets.
 type batch struct {
 	zone    *zone
 	closest func(name string) *zone
@@ -47,7 +47,7 @@ func (b *batch) add(c dns.Change) error {
 	return nil
 }
 
-// replace returns a copy of the record sets of a name in which a change has been made.
+// replace returns a copy of the record sets of a name after a change.
 func replace(sets []*dns.RecordSet, c dns.Change, key dns.Key) ([]*dns.RecordSet, error) {
 	after := without(sets, key)
 	if c.New == nil {
@@ -70,7 +70,7 @@ func find(sets []*dns.RecordSet, key dns.Key) *dns.RecordSet {
 	return nil
 }
 
-// without returns a copy of the record sets of a name, without the one with a key.
+// without returns a copy of the record sets of a name, except that with a key.
 func without(sets []*dns.RecordSet, key dns.Key) []*dns.RecordSet {
 	after := make([]*dns.RecordSet, 0, len(sets)+1)
 	for _, r := range sets {

@@ -9,7 +9,6 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 )
 
-// Plugin returns the kind of provider.
 func Plugin() provider.Plugin {
 	return provider.Plugin{
 		Names:      []string{"inmemory"},
@@ -45,5 +44,5 @@ func (c *Config) Open(_ context.Context, in provider.Input) (provider.Provider, 
 	return p, nil
 }
 
-// declared are the properties that records in memory can have: any.
+// declared are the properties of records in memory: any.
 func declared() dns.Declaration { return dns.Declaration{Prefix: "inmemory/"} }

@@ -10,7 +10,6 @@ import (
 // Operation is a method of [provider.Provider].
 type Operation string
 
-// The operations.
 const (
 	Zones   Operation = "zones"
 	Records Operation = "records"
@@ -20,24 +19,23 @@ const (
 // Call is one call of a method.
 type Call struct {
 	Operation Operation
-	// Zone is the zone that is listed or changed, and Changes are the changes to make. They
-	// belong to the caller and must not be changed.
+	// Zone is the listed or changed zone. Changes are the changes to make; they must not be modified.
 	Zone    dns.Zone
 	Changes []dns.Change
 }
 
 // Hooks are functions that are called around each call. They may be nil.
 type Hooks struct {
-	// Before is called first. If it returns an error, nothing is done, and the call returns
-	// the error. If that is an [Interrupted], a part is done.
+	// Before is called first. If it returns an error, nothing is done, and the call returns the error.
+	// If that is an [Interrupted], a part is done.
 	Before func(ctx context.Context, call Call) error
-	// After is called when the work is done, or has failed with err. The call returns what
-	// After returns, so that an answer can be lost.
+	// After is called after the work, with its error. The call returns the result of After, so that a
+	// response can be lost.
 	After func(ctx context.Context, call Call, err error) error
 }
 
-// Interrupted is an error of [Hooks.Before]. It makes Apply make the first changes only, and
-// then return Err.
+// Interrupted is an error of [Hooks.Before]. Apply then makes only the first changes, and returns
+// Err.
 type Interrupted struct {
 	Made int
 	Err  error
@@ -48,7 +46,7 @@ func (i *Interrupted) Error() string {
 	return fmt.Sprintf("interrupted after %d changes: %v", i.Made, i.Err)
 }
 
-// Unwrap returns what Apply returns.
+// Unwrap returns the error of Apply.
 func (i *Interrupted) Unwrap() error { return i.Err }
 
 func (h *Hooks) before(ctx context.Context, call Call) error {

@@ -20,11 +20,11 @@ type Provider struct {
 
 	mu    sync.Mutex
 	zones map[string]*zone
-	// twins are further zones of names in zones, by their IDs.
+	// twins are second zones with the names of zones, by ID.
 	twins map[string]*zone
 }
 
-// zone has the record sets of a zone. Record sets are never changed, only replaced.
+// zone is a zone. Record sets are never changed, only replaced.
 type zone struct {
 	dns.Zone
 	byName map[string][]*dns.RecordSet
@@ -44,7 +44,7 @@ func New(zones ...string) *Provider {
 	return p
 }
 
-// SetHooks sets the hooks of calls that begin from now on.
+// SetHooks sets the hooks of later calls.
 func (p *Provider) SetHooks(h Hooks) { p.hooks.Store(&h) }
 
 // CreateZone adds an empty zone. It fails if the zone exists.
@@ -59,8 +59,8 @@ func (p *Provider) CreateZone(name string) error {
 	return nil
 }
 
-// CreateTwin adds an empty private zone with the name of a zone that exists. Put, Delete, Get
-// and All are about the other one.
+// CreateTwin adds an empty private zone with the name of an existing zone. Put, Delete, Get and All
+// use the other one.
 func (p *Provider) CreateTwin(name string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -75,7 +75,7 @@ func (p *Provider) CreateTwin(name string) error {
 
 func newZone(z dns.Zone) *zone { return &zone{Zone: z, byName: map[string][]*dns.RecordSet{}} }
 
-// Capabilities implements [provider.Provider]. Record sets are kept as they are given.
+// Capabilities implements [provider.Provider]. Record sets are stored unchanged.
 func (p *Provider) Capabilities() provider.Capabilities {
 	return provider.Capabilities{SetIdentifiers: true, Conditional: true, Properties: []string{declared().Prefix}}
 }
@@ -119,8 +119,7 @@ func (p *Provider) Records(ctx context.Context, zone dns.Zone) ([]*dns.RecordSet
 	return list, nil
 }
 
-// Apply implements [provider.Provider]. It makes all changes or none, except for those that are
-// out of date.
+// Apply implements [provider.Provider]. It makes all changes or none, except for stale ones.
 func (p *Provider) Apply(ctx context.Context, zone dns.Zone, changes []dns.Change) error {
 	if p.dryRun {
 		return provider.ErrDryRun
@@ -231,8 +230,8 @@ func (z *zone) sort() {
 	})
 }
 
-// Put stores a record set, and replaces the one with its key, without hooks and checks. It
-// fails if the name is in no zone.
+// Put stores a record set under its key, without hooks and checks. It fails if no zone contains the
+// name.
 func (p *Provider) Put(r *dns.RecordSet) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -265,8 +264,7 @@ func (p *Provider) Get(key dns.Key) *dns.RecordSet {
 	return nil
 }
 
-// bare returns a copy with only those fields that a DNS server keeps, and the label that Cloud Map
-// does.
+// bare returns a copy with only those fields that a DNS server keeps, and the label of Cloud Map.
 func bare(r *dns.RecordSet) *dns.RecordSet {
 	return &dns.RecordSet{
 		Name: r.Name, Type: r.Type, SetIdentifier: r.SetIdentifier, TTL: r.TTL,

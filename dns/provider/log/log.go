@@ -73,8 +73,8 @@ func (p *Provider) Records(ctx context.Context, _ dns.Zone) ([]*dns.RecordSet, e
 	return list, nil
 }
 
-// Apply implements [provider.Provider]. If the lines can't be written, the changes count as
-// not made, and are tried again.
+// Apply implements [provider.Provider]. If the lines can't be written, the changes count as not
+// made, and are tried again.
 func (p *Provider) Apply(ctx context.Context, _ dns.Zone, changes []dns.Change) error {
 	if p.dryRun {
 		return provider.ErrDryRun
@@ -93,7 +93,7 @@ func (p *Provider) Apply(ctx context.Context, _ dns.Zone, changes []dns.Change) 
 	return provider.ApplyUnchanged(changes, there, p.print)
 }
 
-// print prints changes and makes them. The caller has the lock.
+// print prints changes and stores them. The caller has the lock.
 func (p *Provider) print(changes []dns.Change) error {
 	var lines strings.Builder
 	for _, c := range changes {
@@ -150,10 +150,10 @@ func unbroken(text string) string {
 	return strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`)
 }
 
-// plain returns a text that is a single word of a line.
+// plain returns a text as a single word of a line.
 func plain(text string) string {
 	return strings.ReplaceAll(unbroken(text), " ", `\x20`)
 }
 
-// declared are the properties that printed records can have: any.
+// declared are the properties of printed records: any.
 func declared() dns.Declaration { return dns.Declaration{Prefix: "log/"} }

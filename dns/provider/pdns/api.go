@@ -14,10 +14,10 @@ import (
 	"github.com/signpostd/signpost/dns/provider/httpapi"
 )
 
-// attempts is how requests are sent that change nothing.
+// attempts is the retry policy of requests that change nothing.
 var attempts = httpapi.Retry{Tries: 3, FirstPause: 250 * time.Millisecond}
 
-// tryTimeout is how long one try may take.
+// tryTimeout limits one attempt.
 const tryTimeout = time.Minute
 
 // api sends requests to one server.
@@ -108,7 +108,7 @@ func decodeSets(s *listlimit.Stream, l *listlimit.Listing, into *[]rrset) error 
 	return s.End()
 }
 
-// size returns how many bytes of memory a record set needs, as it is here and as it is listed.
+// size returns the memory of a record set in bytes, including its listed form.
 func (s rrset) size() int {
 	const own, each = 96, 32
 	n := own + listlimit.EmptySetSize(s.Name)
@@ -118,8 +118,8 @@ func (s rrset) size() int {
 	return n
 }
 
-// patch makes changes in a zone, all or none. It is sent once: before another time, somebody
-// else may have changed the zone.
+// patch makes changes in a zone, all or none. It isn't retried, because another writer may have
+// changed the zone meanwhile.
 func (a *api) patch(ctx context.Context, id string, sets []rrset) error {
 	body, err := json.Marshal(zonePatch{RRSets: sets})
 	if err != nil {
@@ -134,12 +134,12 @@ type zonePatch struct {
 
 func (a *api) zoneURL(id string) *url.URL { return a.base.JoinPath("zones", url.PathEscape(id)) }
 
-// retry sends a request that reads, several times if necessary.
+// retry sends a read request, with retries.
 func (a *api) retry(ctx context.Context, target *url.URL, decode func(io.Reader) error) error {
 	return attempts.Do(ctx, func() error { return a.send(ctx, http.MethodGet, target, nil, decode) })
 }
 
-// send sends a request. Decode reads the answer; it may be nil.
+// send sends a request. decode reads the response; it may be nil.
 func (a *api) send(ctx context.Context, method string, target *url.URL, body []byte, decode func(io.Reader) error) error {
 	ctx, cancel := context.WithTimeout(ctx, tryTimeout)
 	defer cancel()
@@ -166,7 +166,7 @@ func (a *api) send(ctx context.Context, method string, target *url.URL, body []b
 	})
 }
 
-// newStatusError returns the error for an answer, with the message of PowerDNS.
+// newStatusError returns the error for a response, with the message of PowerDNS.
 func newStatusError(resp *http.Response) error {
 	e := httpapi.NewStatusError("PowerDNS", resp)
 	var message struct {
@@ -179,9 +179,9 @@ func newStatusError(resp *http.Response) error {
 	case http.StatusUnauthorized, http.StatusForbidden:
 		e.Advice = "check --pdns-api-key"
 	case http.StatusBadRequest, http.StatusUnprocessableEntity:
-		// These are the answers to a transaction that is refused.
+		// PowerDNS refuses a transaction with these.
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
-		// A proxy before PowerDNS says so.
+		// The status comes from a proxy before PowerDNS.
 	default:
 		e.Outcome = nil
 	}

@@ -21,7 +21,7 @@ type Config struct {
 	// ServerID is the name of the server in the API.
 	ServerID string
 	APIKey   string
-	// SkipTLSVerify is true when the certificate of the server isn't verified.
+	// SkipTLSVerify accepts any certificate of the server.
 	SkipTLSVerify bool
 }
 
@@ -55,8 +55,8 @@ func (c *Config) Open(ctx context.Context, in provider.Input) (provider.Provider
 	if c.ServerID == "" {
 		return nil, errors.New("--pdns-server-id: empty: give the server's name in the API, which is localhost unless there is a proxy")
 	}
-	// The user may skip the verification, for a server with a self-signed certificate.
-	// The listings limit their answers themselves.
+	// The user may skip the verification, for a server with a self-signed certificate. The listings
+	// limit their responses themselves.
 	client, err := httpapi.NewClient(ctx, in, httpapi.Options{SkipTLSVerify: c.SkipTLSVerify, MaxAnswer: -1, MaxDecoded: -1})
 	if err != nil {
 		return nil, err

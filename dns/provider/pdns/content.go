@@ -7,11 +7,11 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// typeAlias is the type of PowerDNS for a name that the server resolves.
+// typeAlias is PowerDNS' own type for a name that the server resolves.
 const typeAlias = "ALIAS"
 
-// content returns a target of a record set in normal form as PowerDNS accepts it, which is how
-// it prints it itself. Names end with a dot.
+// content returns a normalised target in the form that PowerDNS accepts and prints. Names end with
+// a dot.
 func content(recordType, target string) string {
 	switch recordType {
 	case dns.TypeCNAME, dns.TypeDNAME, dns.TypeNS, dns.TypePTR, typeAlias:
@@ -32,7 +32,7 @@ func content(recordType, target string) string {
 
 func absolute(name string) string { return strings.TrimSuffix(name, ".") + "." }
 
-// normal returns a record set as it is listed; that is r itself if there is no difference.
+// normal returns a record set as it is listed, or r itself if that is equal.
 func normal(r *dns.RecordSet) *dns.RecordSet {
 	n := r.Normal()
 	var one func(string) string

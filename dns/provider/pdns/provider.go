@@ -15,14 +15,14 @@ import (
 )
 
 const (
-	// defaultTTL is the TTL of record sets that ask for none, in seconds.
+	// defaultTTL is the TTL of record sets without one, in seconds.
 	defaultTTL = 300
 
 	changeReplace = "REPLACE"
 	changeDelete  = "DELETE"
 )
 
-// handled are the types of record sets that are listed, beside ALIAS.
+// handled are the listed record types, beside ALIAS.
 var handled = []string{
 	dns.TypeA, dns.TypeAAAA, dns.TypeCNAME, dns.TypeNS, dns.TypeMX,
 	dns.TypePTR, dns.TypeSRV, dns.TypeNAPTR, dns.TypeTXT, dns.TypeDNAME,
@@ -105,8 +105,8 @@ func (p *powerDNS) Adjust(_ context.Context, zone dns.Zone, wanted []*dns.Record
 	return provider.AdjustEach(wanted, func(r *dns.RecordSet) (*dns.RecordSet, error) { return adjust(zone, r), nil }), nil
 }
 
-// adjust returns r as it will be listed; that is r itself if there is no difference. Duplicate
-// records are dropped, because PowerDNS refuses them.
+// adjust returns r as it will be listed, or r itself if that is equal. Duplicate records are
+// dropped, because PowerDNS refuses them.
 func adjust(zone dns.Zone, r *dns.RecordSet) *dns.RecordSet {
 	n := normal(r)
 	targets := dns.UniqueSorted(n.Targets)
@@ -126,8 +126,8 @@ func adjust(zone dns.Zone, r *dns.RecordSet) *dns.RecordSet {
 	return c
 }
 
-// storedType returns the type with which PowerDNS stores a record set. There can be no CNAME
-// at the apex.
+// storedType returns the type with which PowerDNS stores a record set. A CNAME is impossible at the
+// apex.
 func storedType(zone dns.Zone, r *dns.RecordSet) string {
 	if r.Type != dns.TypeCNAME {
 		return r.Type
@@ -138,9 +138,9 @@ func storedType(zone dns.Zone, r *dns.RecordSet) string {
 	return r.Type
 }
 
-// Apply implements provider.Provider. PowerDNS can't write on a condition, so the zone is read
-// right before; all of it, because PowerDNS 4.7 leaves out disabled records where it is asked
-// for single names. Of the changes that aren't out of date it makes all or none.
+// Apply implements provider.Provider. PowerDNS can't write conditionally, so the zone is read right
+// before. It is read completely, because PowerDNS 4.7 omits disabled records of single names. Of
+// the changes that aren't stale it makes all or none.
 func (p *powerDNS) Apply(ctx context.Context, zone dns.Zone, changes []dns.Change) error {
 	if len(changes) == 0 {
 		return nil
@@ -164,7 +164,7 @@ func (p *powerDNS) Apply(ctx context.Context, zone dns.Zone, changes []dns.Chang
 	})
 }
 
-// patch makes all changes or none. There is what the server has in the zone.
+// patch makes all changes or none. there is the zone's current content.
 func (p *powerDNS) patch(ctx context.Context, zone dns.Zone, changes []dns.Change, there []rrset) error {
 	var deletes, replaces []rrset
 	for _, c := range changes {
@@ -183,8 +183,8 @@ func (p *powerDNS) patch(ctx context.Context, zone dns.Zone, changes []dns.Chang
 // rrsetKey identifies a record set in the API.
 type rrsetKey struct{ name, recordType string }
 
-// inOrder returns deletions before replacements. It drops the deletion of a record set that is
-// also replaced: PowerDNS refuses a record set that occurs twice.
+// inOrder returns deletions before replacements. It drops the deletion of a record set that is also
+// replaced, because PowerDNS refuses a record set that occurs twice.
 func inOrder(deletes, replaces []rrset) []rrset {
 	replaced := make(map[rrsetKey]bool, len(replaces))
 	for _, r := range replaces {
@@ -194,8 +194,8 @@ func inOrder(deletes, replaces []rrset) []rrset {
 	return append(deletes, replaces...)
 }
 
-// keepDisabled adds to changes of record sets the disabled records that they have, which
-// aren't listed and so are no concern of ours. A record set that has some is not deleted.
+// keepDisabled adds the existing disabled records, which aren't listed, to changes of record sets.
+// A record set with disabled records is not deleted.
 func keepDisabled(changes, there []rrset) []rrset {
 	off := map[rrsetKey]rrset{}
 	for _, s := range there {

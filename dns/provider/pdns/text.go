@@ -6,9 +6,8 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// textTarget returns the content of a TXT record in the form in which it is listed. Strings
-// that were only split for their length are joined again, because some backends of PowerDNS
-// split them too.
+// textTarget returns the content of a TXT record as it is listed. Strings that were only split for
+// their length are joined, because some backends of PowerDNS split them too.
 func textTarget(content string) string {
 	texts, ok := dns.QuotedTexts(strings.TrimSpace(content))
 	if !ok {

@@ -9,7 +9,7 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 )
 
-// partition is the zones of the server, divided into those to manage and the others.
+// partition splits the zones of the server into managed and other ones.
 type partition struct {
 	managed []dns.Zone
 	// all finds the zone of a name among all zones.
@@ -26,12 +26,12 @@ func (p *powerDNS) Zones(ctx context.Context) ([]dns.Zone, error) {
 	return parts.managed, nil
 }
 
-// DomainFilter implements provider.DomainFilterer. A name in a zone of the server that isn't
-// managed can't be had in a managed zone above it.
+// DomainFilter implements provider.DomainFilterer. A name in an unmanaged zone of the server can't
+// be written into a managed zone above it.
 func (p *powerDNS) DomainFilter(ctx context.Context) dns.Filter {
 	parts, err := p.known(ctx)
 	if err != nil {
-		// Zones returns the error. As long as no zone is known, no name passes.
+		// Zones returns the error. While no zone is known, no name is selected.
 		return &partition{all: dns.NewZoneFinder(nil)}
 	}
 	return parts
@@ -63,7 +63,7 @@ func (p *powerDNS) divide(ctx context.Context) (*partition, error) {
 	return parts, nil
 }
 
-// known returns the zones at the last listing. It lists them if that has never been done.
+// known returns the zones at the last listing, and lists them the first time.
 func (p *powerDNS) known(ctx context.Context) (*partition, error) {
 	p.mu.Lock()
 	parts := p.parts
@@ -74,8 +74,7 @@ func (p *powerDNS) known(ctx context.Context) (*partition, error) {
 	return p.divide(ctx)
 }
 
-// admits reports whether a zone is managed. In filters the dot at the end of an ID may be left
-// out.
+// admits reports whether a zone is managed. Filters may omit the final dot of an ID.
 func (p *powerDNS) admits(zone dns.Zone) bool {
 	return p.domains.Match(zone.Name) && p.zoneNames.Match(zone.Name) &&
 		(p.zoneIDs.Match(zone.ID) || p.zoneIDs.Match(strings.TrimSuffix(zone.ID, ".")))

@@ -7,8 +7,8 @@ func Known() dns.Declarations {
 	return dns.Declarations{AWS(), Azure(), Cloudflare(), CoreDNS(), Scaleway(), Webhook()}
 }
 
-// open returns a declaration for a provider that takes every annotation that begins with a
-// name and a dash; the rest is the name of the property.
+// open declares a provider that takes every annotation with a name and a dash as the prefix; the
+// rest is the name of the property.
 func open(name string) dns.Declaration {
 	return dns.Declaration{
 		Prefix: name + "/", Annotations: []dns.Annotation{{Name: name + "-*", Property: name + "/*"}},

@@ -14,15 +14,16 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 )
 
-// maxMessage leaves room for a signature in a message of 65,535 octets.
+// maxMessage is the maximum size of a message in octets, less room for a signature in the 65,535 of
+// the protocol.
 const maxMessage = 60_000
 
 // errPending is the outcome of a change that has not been sent.
 var errPending = errors.New("not sent")
 
-// Apply implements [provider.Provider]. If a server refuses a message, it is sent again in
-// smaller parts, down to the changes of one name and its ownership records, so that one name
-// doesn't stop the others.
+// Apply implements [provider.Provider]. If a server refuses a message, it is split and sent again,
+// down to the changes of one name and its ownership records, so that one name doesn't stop the
+// others.
 func (p *Provider) Apply(ctx context.Context, dnsZone dns.Zone, changes []dns.Change) error {
 	z, err := p.find(dnsZone)
 	switch {
@@ -51,8 +52,8 @@ func (p *Provider) Apply(ctx context.Context, dnsZone dns.Zone, changes []dns.Ch
 	return a.result()
 }
 
-// Atomic implements [provider.Atomic]: the changes of a name are one message, whose prerequisites are that nothing is there that is to be
-// created (RFC 2136, section 2.4).
+// Atomic implements [provider.Atomic]: the changes of a name are one message, whose prerequisites
+// require that nothing exists that is to be created (RFC 2136, section 2.4).
 func (p *Provider) Atomic() {}
 
 // attempt is one call of Apply.
@@ -71,8 +72,8 @@ func (a *attempt) settle(g *group, err error) {
 	}
 }
 
-// somewhere sends the updates to the first server that accepts them. It tries the next server
-// as long as it is certain that nothing was changed. It fails when the outcome isn't known.
+// somewhere sends the updates to the first server that accepts them. It tries the next server while
+// it is certain that nothing was changed. It fails if the outcome is unknown.
 func (a *attempt) somewhere(ctx context.Context) error {
 	p := a.provider
 	var unreachable []error
@@ -84,14 +85,14 @@ func (a *attempt) somewhere(ctx context.Context) error {
 		switch {
 		case err == nil:
 			return nil
-		case reached && !a.nobodyIsLetIn() || ctx.Err() != nil:
+		case reached && !a.credentialsRefused() || ctx.Err() != nil:
 			return fmt.Errorf("%s: %w", server, err)
 		case !reached:
 			unreachable = append(unreachable, fmt.Errorf("%s: %w", server, err))
 		}
 	}
-	if a.nobodyIsLetIn() {
-		if a.allRefused() && p.letIn(ctx, a.zone) {
+	if a.credentialsRefused() {
+		if a.allRefused() && p.acceptsCredentials(ctx, a.zone) {
 			a.blameNames()
 		}
 		return nil
@@ -104,8 +105,8 @@ func (a *attempt) allRefused() bool {
 	return !slices.ContainsFunc(a.groups, func(g *group) bool { return !errors.Is(a.outcomes[g.edits[0].index], errRefused) })
 }
 
-// blameNames replaces the refusals by those of the names, after it turned out that the
-// credentials are valid.
+// blameNames replaces the refusals by those of the names, after the credentials turned out to be
+// valid.
 func (a *attempt) blameNames() {
 	for _, g := range a.groups {
 		if errors.Is(a.outcomes[g.edits[0].index], errRefused) {
@@ -114,9 +115,9 @@ func (a *attempt) blameNames() {
 	}
 }
 
-// letIn reports whether a server that answers accepts the credentials for reading: for a
-// transfer, or without transfers for a query.
-func (p *Provider) letIn(ctx context.Context, z *zone) bool {
+// acceptsCredentials reports whether a server that responds accepts the credentials for reading:
+// for a transfer, or without transfers for a query.
+func (p *Provider) acceptsCredentials(ctx context.Context, z *zone) bool {
 	for _, server := range p.servers.order(&p.listing, time.Now()) {
 		s, err := p.dialer.list(ctx, server)
 		if err != nil {
@@ -135,15 +136,15 @@ func (p *Provider) letIn(ctx context.Context, z *zone) bool {
 // errEnough ends a transfer of which only the beginning matters.
 var errEnough = errors.New("nothing more is needed")
 
-// nobodyIsLetIn reports whether everything was refused because of the credentials.
-func (a *attempt) nobodyIsLetIn() bool {
+// credentialsRefused reports whether everything was refused because of the credentials.
+func (a *attempt) credentialsRefused() bool {
 	return !slices.ContainsFunc(a.groups, func(g *group) bool {
 		return !errors.Is(a.outcomes[g.edits[0].index], provider.ErrCredentials)
 	})
 }
 
-// at sends the updates to one server. It fails when the server can't be reached, when the
-// outcome isn't known, and when the credentials are refused.
+// at sends the updates to one server. It fails if the server is unreachable, if the outcome is
+// unknown, or if the credentials are refused.
 func (a *attempt) at(ctx context.Context, server string) (reached bool, err error) {
 	s, err := a.provider.dialer.update(ctx, server)
 	if err != nil {
@@ -161,13 +162,13 @@ func (a *attempt) at(ctx context.Context, server string) (reached bool, err erro
 		}
 		first = end
 	}
-	if a.nobodyIsLetIn() {
+	if a.credentialsRefused() {
 		return true, a.outcomes[a.groups[0].edits[0].index]
 	}
 	return true, nil
 }
 
-// batch returns the end of the groups that fit into one message. There is at least one.
+// batch returns the end of the groups that fit into one message, at least one.
 func (a *attempt) batch(first int) int {
 	end, edits, size := first, 0, 0
 	for ; end < len(a.groups); end++ {
@@ -180,8 +181,8 @@ func (a *attempt) batch(first int) int {
 	return end
 }
 
-// send sends groups in one message, or in two halves if the server refuses it. It fails when
-// the outcome isn't known.
+// send sends groups in one message, or in two halves if the server refuses it. It fails if the
+// outcome is unknown.
 func (a *attempt) send(ctx context.Context, s *session, groups []*group) error {
 	err := s.update(ctx, newMessage(a.zone, groups))
 	switch {
@@ -202,7 +203,7 @@ func (a *attempt) send(ctx context.Context, s *session, groups []*group) error {
 	return a.send(ctx, s, groups[middle:])
 }
 
-// update sends an update and returns the error that the answer stands for.
+// update sends an update and returns the error for the response.
 func (s *session) update(ctx context.Context, m *mdns.Msg) error {
 	reply, err := s.exchange(ctx, m)
 	if err != nil {
@@ -236,8 +237,8 @@ func unsure(operation string, err error) error {
 	return fmt.Errorf("%s: %w", operation, err)
 }
 
-// hasAlias queries a CNAME that was just created. If the server doesn't answer the query, the
-// CNAME counts as created.
+// hasAlias queries a CNAME that was just created. If the server doesn't respond, the CNAME counts
+// as created.
 func (s *session) hasAlias(ctx context.Context, want *mdns.CNAME) (bool, error) {
 	query := new(mdns.Msg)
 	query.SetQuestion(want.Hdr.Name, mdns.TypeCNAME)
@@ -269,7 +270,7 @@ func (a *attempt) result() error {
 		return fmt.Errorf("update zone %s: %w", a.zone.full, a.outcomes[0])
 	}
 	if accepted {
-		// The server has looked at other changes, so the credentials are valid.
+		// The server has processed other changes, so the credentials are valid.
 		a.blameNames()
 	}
 	return &provider.ApplyError{Errs: slices.Clone(a.outcomes)}

@@ -134,7 +134,7 @@ func TestUnmetPrerequisites(t *testing.T) {
 	}{
 		"a CNAME beside others": {created(record("alias", "CNAME", "lb.example.net")), "no other record at alias." + zoneName + "., also none of a type that Signpost doesn't list"},
 		"there":                 {created(record("www", "A", "192.0.2.1")), "there is a record set that must not be there (YXRRSET); the update requires neither A nor CNAME at www." + zoneName + "."},
-		"gone":                  {deleted(record("api", "A", "192.0.2.1")), "there is no such record set any more (NXRRSET); the update requires api." + zoneName + ". A as it was listed"},
+		"gone":                  {deleted(record("api", "A", "192.0.2.1")), "the record set doesn't exist any more (NXRRSET); the update requires api." + zoneName + ". A as it was listed"},
 	} {
 		if err := apply(t, p, test.change); err == nil || !errors.Is(err, provider.ErrStale) || !strings.Contains(err.Error(), test.says) {
 			t.Errorf("%s: got %v", name, err)

@@ -32,29 +32,28 @@ func Plugin() provider.Plugin {
 
 // Config is the settings of the provider.
 type Config struct {
-	// Hosts are the names or addresses of the servers. Port is their port; zero is the usual
+	// Hosts are the names or addresses of the servers. Port is their port; zero means the standard
 	// one.
 	Hosts []string
 	Port  int
-	// Zones are the names of the zones; an empty list stands for the root.
+	// Zones are the names of the zones; an empty list means the root.
 	Zones []string
-	// Insecure is true to send without signatures.
+	// Insecure sends messages without signatures.
 	Insecure bool
-	// TSIGKeyName, TSIGSecret (in base64) and TSIGAlgorithm are the key to sign with.
+	// TSIGKeyName, TSIGSecret (in base64) and TSIGAlgorithm are the signing key.
 	TSIGKeyName, TSIGSecret, TSIGAlgorithm string
-	// AXFR is true to list zones by transfer. Otherwise they seem to be empty.
+	// AXFR lists zones by transfer. Otherwise zones seem to be empty.
 	AXFR bool
-	// oldAXFR is the deprecated flag for AXFR. If it is given, it counts.
+	// oldAXFR is the deprecated flag for AXFR. If it is given, it takes precedence.
 	oldAXFR *pflag.Flag
-	// MinTTL is the lowest TTL of record sets.
+	// MinTTL is the minimum TTL of record sets.
 	MinTTL time.Duration
-	// GSSTSIG is true to sign with Kerberos, as a user of a realm.
+	// GSSTSIG signs with Kerberos, as a user of a realm.
 	GSSTSIG                                           bool
 	KerberosRealm, KerberosUsername, KerberosPassword string
-	// BatchChangeSize is the most changes in one message.
+	// BatchChangeSize limits the changes in one message.
 	BatchChangeSize int
-	// UseTLS is true for DNS over TLS (RFC 7858). SkipTLSVerify is true to accept any
-	// certificate.
+	// UseTLS uses DNS over TLS (RFC 7858). SkipTLSVerify accepts any certificate.
 	UseTLS, SkipTLSVerify bool
 	// Strategy says which server is used first: disabled, random, or round-robin.
 	Strategy string
@@ -73,7 +72,7 @@ func (c *Config) Flags(flags *pflag.FlagSet) {
 	flags.BoolVar(&c.AXFR, "rfc2136-axfr", c.AXFR, "list zones by transfer; without it nothing is ever updated or deleted")
 	flags.Bool("rfc2136-tsig-axfr", c.AXFR, "the same as --rfc2136-axfr; if both are given, this one counts")
 	c.oldAXFR = flags.Lookup("rfc2136-tsig-axfr")
-	// The flag was just added, so that it can't be unknown.
+	// The flag exists.
 	_ = flags.MarkDeprecated("rfc2136-tsig-axfr", "use --rfc2136-axfr")
 	flags.DurationVar(&c.MinTTL, "rfc2136-min-ttl", c.MinTTL, "the lowest TTL of record sets; lower ones are raised to it")
 	flags.BoolVar(&c.GSSTSIG, "rfc2136-gss-tsig", c.GSSTSIG, "sign updates with Kerberos (GSS-TSIG), and also transfers if the server requires it")
@@ -87,7 +86,7 @@ func (c *Config) Flags(flags *pflag.FlagSet) {
 	flags.StringVar(&c.Strategy, "rfc2136-load-balancing-strategy", c.Strategy, "which server is used first: disabled (the first one given), random, or round-robin")
 }
 
-// hmacs are the algorithms for TSIG keys.
+// hmacs are the algorithms of TSIG keys.
 var hmacs = map[string]string{
 	"hmac-sha1": mdns.HmacSHA1, "hmac-sha224": mdns.HmacSHA224, "hmac-sha256": mdns.HmacSHA256,
 	"hmac-sha384": mdns.HmacSHA384, "hmac-sha512": mdns.HmacSHA512,
@@ -109,7 +108,7 @@ func (c *Config) Open(_ context.Context, in provider.Input) (provider.Provider, 
 		return nil, err
 	}
 	if !c.AXFR && !in.CreateOnly {
-		in.Log.Warn("zones are not listed without --rfc2136-axfr: nothing will be updated or deleted")
+		in.Log.Warn("Zones are not listed without --rfc2136-axfr: nothing will be updated or deleted")
 	}
 	p := &Provider{
 		zones:   zones,
@@ -195,8 +194,8 @@ func (c *Config) addresses() []string {
 	return addresses
 }
 
-// tlsConfig returns a configuration according to RFC 7858 and RFC 9103, without the name of a
-// server. It is nil without TLS.
+// tlsConfig returns a configuration according to RFC 7858 and RFC 9103, without a server name. It
+// is nil without TLS.
 func (c *Config) tlsConfig(files provider.TLSFiles) (*tls.Config, error) {
 	if !c.UseTLS {
 		return nil, nil

@@ -13,16 +13,16 @@ import (
 // errRefused is a refusal that may concern one name, or everything.
 var errRefused = fmt.Errorf("%w: the server refuses it", provider.ErrCredentials)
 
-// errThere and errGone say which kind of prerequisite isn't met (RFC 2136 2.4): that there is no record
-// set under a name, or that there is the one that was listed.
+// errThere and errGone say which prerequisite failed (RFC 2136 2.4): that there is no record set
+// under a name, or that the listed one exists.
 var (
 	errThere = fmt.Errorf("%w: there is a record set that must not be there", provider.ErrStale)
-	errGone  = fmt.Errorf("%w: there is no such record set any more", provider.ErrStale)
+	errGone  = fmt.Errorf("%w: the record set doesn't exist any more", provider.ErrStale)
 )
 
-// codeError returns what a response code says about changes (RFC 2136 3.8). With codes that
-// concern the message or its sender, nothing was changed. With any other one, such as
-// SERVFAIL, the outcome isn't known.
+// codeError returns the provider error for a response code (RFC 2136 3.8). With codes about the
+// message or its sender, nothing was changed. With any other code, such as SERVFAIL, the outcome is
+// unknown.
 func codeError(code int) error {
 	name := mdns.RcodeToString[code]
 	switch code {
@@ -64,7 +64,7 @@ func (s *signer) refused(code uint16) error {
 	return codeError(mdns.RcodeNotAuth)
 }
 
-// certain reports whether an error, as the answer to an update, says that nothing was changed.
+// certain reports whether an error of an update says that nothing was changed.
 func certain(err error) bool {
 	return errors.Is(err, provider.ErrRejected) || errors.Is(err, provider.ErrCredentials) || errors.Is(err, provider.ErrStale)
 }

@@ -18,8 +18,8 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 )
 
-// Files has the zones of master files (RFC 1035 5), such as stored zone transfers. It lists
-// them as [Provider] would, and refuses changes.
+// Files has the zones of master files (RFC 1035 5), such as stored zone transfers. It lists them
+// like [Provider], and refuses changes.
 type Files struct {
 	sets map[string][]*dns.RecordSet // by the canonical name of the zone
 }
@@ -29,8 +29,8 @@ var (
 	_ provider.Adjuster = (*Files)(nil)
 )
 
-// OpenFiles reads master files, one for each zone. The name of the zone is that of the SOA
-// record, or else of the first $ORIGIN, or else comes from the name of the file: example.org,
+// OpenFiles reads master files, one for each zone. The name of the zone is that of the SOA record,
+// else of the first $ORIGIN, else it is derived from the name of the file: example.org,
 // example.org.zone or db.example.org. Types that Provider doesn't list are ignored.
 func OpenFiles(paths []string) (*Files, error) {
 	zones := Provider{zones: map[string]*zone{}}
@@ -74,7 +74,7 @@ func readFile(path string) (name string, rrs []mdns.RR, err error) {
 		return "", nil, fmt.Errorf("%q is not a domain name: name the zone with $ORIGIN", name)
 	}
 	p := mdns.NewZoneParser(strings.NewReader(string(text)), name, filepath.Base(path))
-	// This only matters for a TTL that is relative to one that is missing.
+	// The default only matters for a TTL that is relative to a missing one.
 	p.SetDefaultTTL(3600)
 	apex := ""
 	for rr, ok := p.Next(); ok; rr, ok = p.Next() {
@@ -155,8 +155,7 @@ func (f *Files) Records(_ context.Context, z dns.Zone) ([]*dns.RecordSet, error)
 // Capabilities implements [provider.Provider]. They are those of [Provider].
 func (f *Files) Capabilities() provider.Capabilities { return (&Provider{}).Capabilities() }
 
-// Adjust implements [provider.Adjuster]. It does what [Provider.Adjust] does without a minimum
-// TTL.
+// Adjust implements [provider.Adjuster], like [Provider.Adjust] without a minimum TTL.
 func (f *Files) Adjust(ctx context.Context, zone dns.Zone, wanted []*dns.RecordSet) ([]provider.Adjusted, error) {
 	return (&Provider{}).Adjust(ctx, zone, wanted)
 }

@@ -31,14 +31,14 @@ const (
 	// keyLifetime is the requested lifetime of a key. A server limits it to that of the
 	// ticket.
 	keyLifetime = time.Hour
-	// contextFlags are those of RFC 3645 3.1.1, except the one for the order of messages,
-	// which TCP guarantees.
+	// contextFlags are those of RFC 3645 3.1.1, except that for the order of messages, which TCP
+	// guarantees.
 	contextFlags = gssflags.ContextFlagMutual | gssflags.ContextFlagReplay | gssflags.ContextFlagInteg
 )
 
-// negotiate agrees with the server of a session on a key, which signs everything from then on.
-// It uses the connection of the session: another connection may lead to another server of the
-// same name, which doesn't know the key.
+// negotiate negotiates a key with the server of a session, which then signs all messages. It uses
+// the connection of the session, because another connection may lead to another server of the same
+// name, which doesn't know the key.
 func (k *kerberos) negotiate(ctx context.Context, s *session, address string) error {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -62,8 +62,8 @@ func (k *kerberos) negotiate(ctx context.Context, s *session, address string) er
 	return nil
 }
 
-// begin logs in, and returns a security context and a token for a service. The library has no
-// contexts, so what it returns after the end of ctx is dropped.
+// begin logs in, and returns a security context and a token for a service. The library takes no
+// contexts, so its result after the end of ctx is dropped.
 func (k *kerberos) begin(ctx context.Context, service string) (*gssapi.Initiator, []byte, error) {
 	type outcome struct {
 		initiator *gssapi.Initiator
@@ -97,19 +97,19 @@ func (k *kerberos) login(service string) (*gssapi.Initiator, []byte, error) {
 	}
 	token, _, err := initiator.Initiate(service, contextFlags, nil)
 	if err != nil {
-		// Without Close the library would renew the login for ever.
+		// Without Close the library would renew the login forever.
 		return nil, nil, errors.Join(ticketError(err), initiator.Close())
 	}
 	return initiator, token, nil
 }
 
-// aboutUser are the error codes of a KDC that concern the user (RFC 4120 7.5.9).
+// aboutUser are the error codes of a KDC about the user (RFC 4120 7.5.9).
 var aboutUser = []int32{
 	errorcode.KDC_ERR_C_PRINCIPAL_UNKNOWN, errorcode.KDC_ERR_PREAUTH_FAILED, errorcode.KDC_ERR_CLIENT_REVOKED,
 	errorcode.KDC_ERR_NAME_EXP, errorcode.KDC_ERR_KEY_EXPIRED, errorcode.KDC_ERR_CLIENT_NOTYET,
 }
 
-// ticketError adds advice to an error of the library, which has the answer of the KDC only as
+// ticketError adds advice to an error of the library, which has the response of the KDC only as
 // text.
 func ticketError(err error) error {
 	text := err.Error()

@@ -10,8 +10,8 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// domainName returns a name as miekg/dns returns it after it came over the network: in ASCII,
-// with special characters escaped, and with a dot at its end.
+// domainName returns a name in the form of miekg/dns: ASCII, with special characters escaped, and
+// with a final dot.
 func domainName(name string) (string, error) {
 	ascii := name
 	if strings.ContainsFunc(name, func(r rune) bool { return r > 0x7e }) {

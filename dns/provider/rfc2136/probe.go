@@ -12,8 +12,8 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 )
 
-// Probe implements [provider.Prober]. With --rfc2136-axfr, Records tells as much. Without it, the
-// first server that answers is asked for the SOA of the zone, signed with the key.
+// Probe implements [provider.Prober]. With --rfc2136-axfr, Records is sufficient. Without it, the
+// first server that responds is queried for the SOA of the zone, signed with the key.
 func (p *Provider) Probe(ctx context.Context, dnsZone dns.Zone) (lists bool, err error) {
 	z, err := p.find(dnsZone)
 	if err != nil || p.axfr {

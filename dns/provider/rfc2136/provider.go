@@ -51,16 +51,16 @@ func (p *Provider) Zones(context.Context) ([]dns.Zone, error) {
 	return zones, nil
 }
 
-// Adjust implements [provider.Adjuster]. Names and targets get the form in which DNS servers
-// return them, TTLs are raised to the minimum, and fields that DNS doesn't have are removed.
+// Adjust implements [provider.Adjuster]. Names and targets get the form in which DNS servers return
+// them, TTLs are raised to the minimum, and fields that DNS lacks are removed.
 func (p *Provider) Adjust(_ context.Context, _ dns.Zone, wanted []*dns.RecordSet) ([]provider.Adjusted, error) {
 	return provider.AdjustEach(wanted, func(r *dns.RecordSet) (*dns.RecordSet, error) {
 		return adjusted(r, p.minTTL)
 	}), nil
 }
 
-// AnsweringServers implements [provider.Answering]. Servers that are spoken to with TLS answer
-// questions at the usual port.
+// AnsweringServers implements [provider.Answering]. Servers with TLS are queried at the standard
+// port.
 func (p *Provider) AnsweringServers() []string {
 	if p.dialer.tls == nil {
 		return slices.Clone(p.servers.addresses)

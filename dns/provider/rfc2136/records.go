@@ -14,8 +14,8 @@ import (
 	"github.com/signpostd/signpost/dns/listlimit"
 )
 
-// Records implements [provider.Provider]. Without --rfc2136-axfr, zones seem to be empty. With
-// it, the first server that returns a complete zone is used.
+// Records implements [provider.Provider]. Without --rfc2136-axfr, zones seem to be empty. With it,
+// the first server that returns a complete zone is used.
 func (p *Provider) Records(ctx context.Context, dnsZone dns.Zone) ([]*dns.RecordSet, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("list zone %s: %w", dnsZone.Name, err)
@@ -34,7 +34,7 @@ func (p *Provider) Records(ctx context.Context, dnsZone dns.Zone) ([]*dns.Record
 			return slices.Clone(sets), nil
 		}
 		if ctx.Err() == nil {
-			// Its zones may be restored meanwhile, with the serial numbers of before.
+			// Zones of the server may be restored meanwhile, with former serial numbers.
 			for _, each := range p.zones {
 				each.doubt(server)
 			}
@@ -69,8 +69,8 @@ func (p *Provider) recordsFrom(ctx context.Context, server string, z *zone) ([]*
 	return fresh.sets, nil
 }
 
-// transfer transfers a zone in a session. With Kerberos it is signed only if the server
-// refuses it otherwise: many servers allow transfers by address.
+// transfer transfers a zone in a session. With Kerberos it is signed only if the server refuses it
+// otherwise, because many servers allow transfers by address.
 func (p *Provider) transfer(ctx context.Context, s *session, server string, z *zone, add func(mdns.RR) error) (serial uint32, err error) {
 	serial, err = s.transfer(ctx, z.full, add)
 	if p.dialer.kerberos == nil || !errors.Is(err, errRefused) {
@@ -82,8 +82,8 @@ func (p *Provider) transfer(ctx context.Context, s *session, server string, z *z
 	return s.transfer(ctx, z.full, add)
 }
 
-// serial returns the serial number of a zone. It returns zero, which is no serial number (RFC
-// 1982), if the server doesn't say; then a transfer shows more.
+// serial returns the serial number of a zone. If the server doesn't return it, the result is zero,
+// which is no serial number (RFC 1982), and a transfer is made.
 func (s *session) serial(ctx context.Context, zone string) uint32 {
 	query := new(mdns.Msg)
 	query.SetQuestion(zone, mdns.TypeSOA)
@@ -99,8 +99,8 @@ func (s *session) serial(ctx context.Context, zone string) uint32 {
 	return soa.Serial
 }
 
-// transfer calls add for each record of a zone, except the SOA at its beginning and end, and
-// returns the serial number. After an error, only a part of the records was added.
+// transfer calls add for each record of a zone, except the SOA at the start and end, and returns
+// the serial number. After an error, only a part of the records was added.
 func (s *session) transfer(ctx context.Context, zone string, add func(mdns.RR) error) (serial uint32, err error) {
 	query := new(mdns.Msg)
 	query.SetAxfr(zone)
@@ -165,7 +165,7 @@ type collector struct {
 	closest func(name string) *zone
 	byKey   map[dns.Key]*dns.RecordSet
 	sets    []*dns.RecordSet
-	// counted counts what is kept; nil is for zones that come from no server.
+	// counted counts the record sets; nil for zones that don't come from a server.
 	counted *listlimit.Listing
 }
 
@@ -197,7 +197,7 @@ func (c *collector) add(rr mdns.RR) error {
 	return c.count(0, listlimit.TargetSize(target))
 }
 
-// mapSize is how many bytes of memory the place of a record set in byKey needs.
+// mapSize is the memory of a record set's entry in byKey, in bytes.
 const mapSize = 96
 
 func (c *collector) count(sets, bytes int) error {

@@ -14,10 +14,10 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 )
 
-// maxTTL is the greatest TTL (RFC 2181 8).
+// maxTTL is the maximum TTL in seconds (RFC 2181 8).
 const maxTTL = 1<<31 - 1
 
-// rrTypes are the types of record sets that are listed and can be created.
+// rrTypes are the record types that are listed and can be created.
 var rrTypes = map[string]uint16{
 	dns.TypeA: mdns.TypeA, dns.TypeAAAA: mdns.TypeAAAA, dns.TypeCNAME: mdns.TypeCNAME, dns.TypeDNAME: mdns.TypeDNAME,
 	dns.TypeNS: mdns.TypeNS, dns.TypePTR: mdns.TypePTR, dns.TypeMX: mdns.TypeMX, dns.TypeSRV: mdns.TypeSRV,
@@ -138,8 +138,7 @@ func naptrRR(h mdns.RR_Header, target string) (mdns.RR, error) {
 // errShort means that a server sent an incomplete record.
 var errShort = errors.New("the record is cut short")
 
-// targetOf returns the target of a record. It fails for types that aren't listed, and for
-// incomplete records.
+// targetOf returns the target of a record. It fails for unsupported types and incomplete records.
 func targetOf(rr mdns.RR) (string, error) {
 	switch rr := rr.(type) {
 	case *mdns.A:
@@ -254,8 +253,8 @@ func newRRs(r *dns.RecordSet, h mdns.RR_Header) ([]mdns.RR, error) {
 	return list, nil
 }
 
-// identity returns a text that is equal for records of one name and type that DNS considers
-// equal: it disregards the case of names (RFC 4343).
+// identity returns a text that is equal for records of one name and type that are equal in DNS: it
+// ignores the case of names (RFC 4343).
 func identity(rr mdns.RR) (string, error) {
 	target, err := targetOf(rr)
 	switch rr.(type) {
@@ -265,8 +264,7 @@ func identity(rr mdns.RR) (string, error) {
 	return strings.ToLower(target), err
 }
 
-// adjusted returns a record set as it is listed once the zone has it. It returns r itself if
-// the zone can't have it.
+// adjusted returns a record set as it will be listed, or r itself if the zone can't have it.
 func adjusted(r *dns.RecordSet, minTTL int64) (*dns.RecordSet, error) {
 	list, err := newRRs(r, mdns.RR_Header{Class: mdns.ClassINET})
 	if err != nil {
@@ -278,7 +276,7 @@ func adjusted(r *dns.RecordSet, minTTL int64) (*dns.RecordSet, error) {
 	a.SetIdentifier, a.Properties = "", nil
 	a.Targets = a.Targets[:0]
 	for _, rr := range list {
-		// newRRs has made the records, so they are complete.
+		// The records were made by newRRs, so they are complete.
 		target, _ := targetOf(rr)
 		a.Targets = append(a.Targets, target)
 	}

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// The strategies for the choice of the first server.
+// Strategies for the choice of the first server.
 const (
 	disabled   = "disabled"
 	random     = "random"
@@ -16,10 +16,10 @@ const (
 
 var strategies = []string{disabled, random, roundRobin}
 
-// avoidance is how long a server that failed is used only if all others have failed.
+// avoidance is how long a failed server is used only if all others have failed.
 const avoidance = 30 * time.Second
 
-// servers are the DNS servers. All are expected to have the same zones.
+// servers are the DNS servers, which are expected to have the same zones.
 type servers struct {
 	addresses []string
 	strategy  string

@@ -15,18 +15,17 @@ import (
 
 const (
 	dialTimeout = 5 * time.Second
-	// answerTimeout is for one message. A server writes an update to its disk before it
-	// answers.
+	// answerTimeout limits one message. A server writes an update to its disk before it responds.
 	answerTimeout = 10 * time.Second
-	// fudge is the allowed difference of clocks in seconds (RFC 8945 10).
+	// fudge is the allowed clock difference in seconds (RFC 8945 10).
 	fudge = 300
 )
 
 // dialer opens connections.
 type dialer struct {
 	tls *tls.Config
-	// key signs everything. kerberos signs updates, and transfers if the server requires it.
-	// Without signatures both are nil.
+	// key signs everything. kerberos signs updates, and transfers if the server requires it. Without
+	// signatures both are nil.
 	key                        *signer
 	kerberos                   *kerberos
 	dryRun                     bool
@@ -39,7 +38,7 @@ type signer struct {
 	provider        mdns.TsigProvider
 }
 
-// session is a connection to a server. It is used for one call at a time.
+// session is a connection to a server, used for one call at a time.
 type session struct {
 	conn    *mdns.Conn
 	signer  *signer
@@ -82,7 +81,7 @@ func (d *dialer) connect(ctx context.Context, address string) (*session, error) 
 	if d.tls == nil {
 		conn, err = new(net.Dialer).DialContext(dialContext, "tcp", address)
 	} else {
-		// The name to verify is the host of the address.
+		// The server name to verify is the host of the address.
 		conn, err = (&tls.Dialer{Config: d.tls}).DialContext(dialContext, "tcp", address)
 	}
 	if err != nil {
@@ -95,7 +94,7 @@ func (d *dialer) connect(ctx context.Context, address string) (*session, error) 
 	}, nil
 }
 
-// cause returns the error of ctx if ctx has ended, and otherwise err.
+// cause returns the error of ctx if ctx has ended, else err.
 func cause(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -109,8 +108,8 @@ func (s *session) close() {
 	}
 }
 
-// exchange sends a message and returns the answer with any response code. In a dry run it
-// sends no updates.
+// exchange sends a message and returns the response with any response code. In a dry run it sends
+// no updates.
 func (s *session) exchange(ctx context.Context, m *mdns.Msg) (*mdns.Msg, error) {
 	mac, err := s.send(ctx, m)
 	if err != nil {
@@ -123,7 +122,7 @@ func (s *session) exchange(ctx context.Context, m *mdns.Msg) (*mdns.Msg, error) 
 // signature is the signature that the next one includes (RFC 8945 5.3).
 type signature struct {
 	mac string
-	// timersOnly is true after the first message of an answer.
+	// timersOnly is true after the first message of a response.
 	timersOnly bool
 }
 
@@ -156,7 +155,7 @@ func (s *session) pack(m *mdns.Msg) (packed []byte, mac string, err error) {
 	return mdns.TsigGenerateWithProvider(m, s.signer.provider, "", false)
 }
 
-// receive returns the next message of the answer to m.
+// receive returns the next message of the response to m.
 func (s *session) receive(ctx context.Context, m *mdns.Msg, last signature) (*mdns.Msg, signature, error) {
 	if err := s.conn.SetDeadline(time.Now().Add(s.timeout)); err != nil {
 		return nil, last, cause(ctx, err)
@@ -181,8 +180,8 @@ func (s *session) receive(ctx context.Context, m *mdns.Msg, last signature) (*md
 	return reply, next, err
 }
 
-// verify checks the signature of an answer. An answer that says that nothing was done needs
-// none: a server that doesn't know the key can't sign (RFC 8945 5.2).
+// verify checks the signature of a response. A response that says that nothing was done needs none,
+// because a server that doesn't know the key can't sign (RFC 8945 5.2).
 func (s *session) verify(raw []byte, reply *mdns.Msg, last signature) (signature, error) {
 	if s.signer == nil {
 		return last, nil
@@ -196,7 +195,7 @@ func (s *session) verify(raw []byte, reply *mdns.Msg, last signature) (signature
 	case t == nil:
 		return last, errors.New("the answer isn't signed")
 	}
-	// Verifying changes the message, which isn't needed any more.
+	// The verification changes the message, which isn't needed any more.
 	if err := mdns.TsigVerifyWithProvider(raw, s.signer.provider, last.mac, last.timersOnly); err != nil {
 		return last, fmt.Errorf("verify the signature of the answer: %w", err)
 	}

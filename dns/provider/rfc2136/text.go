@@ -8,13 +8,12 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// A TXT record is a list of character-strings of at most 255 octets (RFC 1035 3.3.14). Most
-// lists are one text that was split because it is longer; then the target is the whole text in
-// quotes. For any other list, the target has each string in quotes, so that it says exactly
-// what the zone has, which is needed to delete it.
+// A TXT record is a list of character-strings of at most 255 octets (RFC 1035 3.3.14). Most lists
+// are one text that was split for its length; the target is then the whole text in quotes. For any
+// other list, the target has each string in quotes, because the exact form is needed to delete it.
 
-// textStrings returns the character-strings of a target: those of its quoted texts, or of the
-// whole target if it isn't quoted.
+// textStrings returns the character-strings of a target: those of its quoted texts, or of the whole
+// target if it isn't quoted.
 func textStrings(target string) ([]string, error) {
 	if !strings.HasPrefix(target, `"`) {
 		return dns.SplitString(target), nil

@@ -14,22 +14,21 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 )
 
-// edit is a change in the form in which it is sent.
+// edit is a change in its wire form.
 type edit struct {
-	// index is the index of the change.
 	index int
-	// name is the name with a dot at its end, in lower case.
+	// name is the name in lower case with a final dot.
 	name     string
 	rrtype   uint16
 	old, new []mdns.RR
-	// gone are the records to delete, and fresh those to add.
+	// gone are the records to delete, fresh those to add.
 	gone, fresh []mdns.RR
-	// listed is true when the zone was listed, so that a change without Old says that there is
-	// no such record set.
+	// listed is true if the zone was listed, so that a change without Old means that the record set
+	// doesn't exist.
 	listed bool
 }
 
-// group is edits that are made together: those of a name and of the ownership records that
+// group is a set of edits that are made together: those of a name and of the ownership records that
 // describe it.
 type group struct {
 	edits []*edit
@@ -37,7 +36,7 @@ type group struct {
 	err error
 }
 
-// newEdit checks a change, and works out the records to delete and to add.
+// newEdit checks a change, and determines the records to delete and to add.
 func (p *Provider) newEdit(z *zone, index int, c dns.Change) (*edit, error) {
 	r := c.RecordSet()
 	e := &edit{index: index, rrtype: rrTypes[r.Type], listed: p.axfr}
@@ -68,8 +67,8 @@ func (p *Provider) newEdit(z *zone, index int, c dns.Change) (*edit, error) {
 	}
 	e.gone, e.fresh = minus(e.old, e.new), minus(e.new, e.old)
 	if c.Old != nil && c.New != nil && c.Old.TTL != ttl {
-		// Adding a record that is there is to give it the new TTL (RFC 2136 3.4.2.2). Knot DNS leaves the old one, so that
-		// all records are deleted before, unless they are name servers of the zone, which have to stay.
+		// Adding an existing record should update its TTL (RFC 2136 3.4.2.2). Knot DNS keeps the old
+		// TTL, so all records are deleted first, except the name servers of the zone, which must stay.
 		e.fresh = e.new
 		if !e.apex(z) {
 			e.gone = e.old
@@ -78,7 +77,7 @@ func (p *Provider) newEdit(z *zone, index int, c dns.Change) (*edit, error) {
 	return e, nil
 }
 
-// apex reports whether the edit is one of the name servers of a zone.
+// apex reports whether the edit changes the name servers of a zone.
 func (e *edit) apex(z *zone) bool { return e.rrtype == mdns.TypeNS && e.name == z.full }
 
 // minus returns the records of a that aren't in b.
@@ -92,8 +91,8 @@ func minus(a, b []mdns.RR) []mdns.RR {
 	})
 }
 
-// groups returns the changes as groups, in their order. If one change of a group is
-// impossible, the group has an error: an ownership record must not exist without its record.
+// groups returns the changes as groups, in order. If one change of a group is impossible, the group
+// has an error, because an ownership record must not exist without its record.
 func (p *Provider) groups(z *zone, changes []dns.Change) []*group {
 	var all []*group
 	byName := map[string]*group{}
@@ -109,13 +108,13 @@ func (p *Provider) groups(z *zone, changes []dns.Change) []*group {
 	}
 	all = slices.DeleteFunc(all, func(g *group) bool { return len(g.edits) == 0 })
 	for _, g := range all {
-		g.err = cmp.Or(g.err, g.company())
+		g.err = cmp.Or(g.err, g.cnameConflict())
 	}
 	return all
 }
 
-// company returns an error if a CNAME would be created beside something else.
-func (g *group) company() error {
+// cnameConflict returns an error if a CNAME would coexist with another record set.
+func (g *group) cnameConflict() error {
 	made := map[string]uint16{}
 	for _, e := range g.edits {
 		if e.new == nil {
@@ -130,7 +129,7 @@ func (g *group) company() error {
 	return nil
 }
 
-// join returns the group that two names are in together.
+// join returns the common group of two names.
 func join(byName map[string]*group, all *[]*group, name, subject string) *group {
 	a, b := byName[name], byName[subject]
 	switch {
@@ -152,7 +151,7 @@ func join(byName map[string]*group, all *[]*group, name, subject string) *group 
 	return a
 }
 
-// refused returns the error for a server that refuses the group, although it accepts the
+// refused returns the error for a server that refuses the group although it accepts the
 // credentials.
 func (g *group) refused() error {
 	var names []string
@@ -170,8 +169,8 @@ func (g *group) refused() error {
 	return err
 }
 
-// unmet adds to the error of a server which prerequisites of the group it stands for. It returns other
-// errors as they are.
+// unmet adds the failed prerequisites of the group to a server's error. It returns other errors
+// unchanged.
 func (g *group) unmet(err error) error {
 	var required []string
 	for _, e := range g.edits {
@@ -194,7 +193,7 @@ func (g *group) unmet(err error) error {
 	return fmt.Errorf("%w; the update requires %s", err, strings.Join(required, ", and "))
 }
 
-// changesNothing reports whether the zone already has what the group asks for.
+// changesNothing reports whether the zone already has what the group would make.
 func (g *group) changesNothing() bool {
 	return !slices.ContainsFunc(g.edits, func(e *edit) bool { return len(e.gone)+len(e.fresh) > 0 })
 }
@@ -234,15 +233,15 @@ func newMessage(z *zone, groups []*group) *mdns.Msg {
 		var sets, gone, fresh []mdns.RR
 		for _, e := range g.edits {
 			if e.apex(z) {
-				// A server ignores the deletion of the last name server, so new ones are
-				// inserted first.
+				// A server ignores the deletion of the last name server, so new ones are inserted
+				// first.
 				m.Insert(e.fresh)
 				m.Remove(e.gone)
 				continue
 			}
 			fresh = append(fresh, e.fresh...)
 			if len(e.gone) > 0 && len(e.gone) == len(e.old) {
-				// PowerDNS 4.7 finds some NAPTR records when it is asked for them, and not when one of them is to be deleted.
+				// PowerDNS 4.7 finds some NAPTR records for a query, but not for a deletion.
 				sets = append(sets, e.gone[0])
 				continue
 			}
@@ -255,15 +254,15 @@ func newMessage(z *zone, groups []*group) *mdns.Msg {
 	return m
 }
 
-// alone are the types that must not stand beside a CNAME. There are others, so CNAMEs are
-// queried after they were created.
+// alone are types that can't coexist with a CNAME. There are others, so new CNAMEs are queried
+// afterwards.
 var alone = []uint16{
 	mdns.TypeA, mdns.TypeAAAA, mdns.TypeTXT, mdns.TypeMX, mdns.TypeSRV, mdns.TypeNS, mdns.TypePTR, mdns.TypeNAPTR, mdns.TypeDNAME,
 	mdns.TypeCAA, mdns.TypeHTTPS, mdns.TypeSVCB, mdns.TypeTLSA, mdns.TypeSSHFP, mdns.TypeDS, mdns.TypeURI, mdns.TypeLOC, mdns.TypeHINFO, mdns.TypeRP, mdns.TypeSPF,
 }
 
-// require adds the prerequisites of the group: that the zone is as it was listed, and that the
-// server doesn't have to ignore anything (RFC 2136 3.4.2.2).
+// require adds the prerequisites of the group: that the zone is as listed, and that the server
+// doesn't have to ignore anything (RFC 2136 3.4.2.2).
 func (g *group) require(m *mdns.Msg) {
 	absent := map[string][]uint16{}
 	for _, e := range g.edits {

@@ -13,7 +13,7 @@ const trust = 10 * time.Minute
 // zone is a zone, and what is known of it.
 type zone struct {
 	dns.Zone
-	// full is the name with a dot at its end.
+	// full is the name with a final dot.
 	full string
 
 	mu sync.Mutex
@@ -40,7 +40,7 @@ func (z *zone) remembered(server string, now time.Time) *listing {
 	return z.last
 }
 
-// forget drops the listing. It is called before an update is sent.
+// forget drops the listing, before an update is sent.
 func (z *zone) forget() {
 	z.mu.Lock()
 	defer z.mu.Unlock()
@@ -48,7 +48,7 @@ func (z *zone) forget() {
 	z.last = nil
 }
 
-// doubt drops the listing of a server that has failed.
+// doubt drops the listing of a failed server.
 func (z *zone) doubt(server string) {
 	z.mu.Lock()
 	defer z.mu.Unlock()

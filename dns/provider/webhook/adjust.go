@@ -14,19 +14,17 @@ import (
 )
 
 const (
-	// questions is how many requests one Adjust sends at most. To find one record set among n
-	// takes 2·log₂(n).
-	questions = 64
-	// fewSets is up to how many record sets are taken to be at fault themselves when a program
-	// fails at each of them.
+	// maxRequests limits the requests of one Adjust. Finding one record set among n takes 2·log₂(n).
+	maxRequests = 64
+	// fewSets is up to how many record sets are blamed themselves if a program fails for each of them.
 	fewSets = 8
 )
 
-// Adjust implements provider.Adjuster. The protocol has one answer for a whole list, so the
-// list is halved until the record set is alone that the program refuses, or fails at.
+// Adjust implements provider.Adjuster. The protocol has one response for a whole list, so the list
+// is halved until the record set is isolated that the program refuses, or fails for.
 //
-// The program isn't asked about ownership records. ExternalDNS shows them to programs only when
-// they are applied, so a program may not expect them here; and each question takes its time.
+// Ownership records are left out. ExternalDNS sends them to programs only when they are applied, so
+// a program may not expect them here, and each request takes time.
 func (p *remote) Adjust(ctx context.Context, _ dns.Zone, wanted []*dns.RecordSet) ([]provider.Adjusted, error) {
 	answers := make([]provider.Adjusted, len(wanted))
 	var asked []*dns.RecordSet
@@ -41,7 +39,7 @@ func (p *remote) Adjust(ctx context.Context, _ dns.Zone, wanted []*dns.RecordSet
 	if len(asked) == 0 {
 		return answers, nil
 	}
-	s := search{ask: p.adjust, left: questions, answers: make([]provider.Adjusted, len(asked))}
+	s := search{ask: p.adjust, left: maxRequests, answers: make([]provider.Adjusted, len(asked))}
 	if err := s.run(ctx, asked); err != nil {
 		return nil, fmt.Errorf("have the webhook provider adjust %d record sets: %w", len(asked), err)
 	}
@@ -51,7 +49,7 @@ func (p *remote) Adjust(ctx context.Context, _ dns.Zone, wanted []*dns.RecordSet
 	return answers, nil
 }
 
-// adjust asks about a list.
+// adjust sends a request for a list.
 func (p *remote) adjust(ctx context.Context, wanted []*dns.RecordSet) (adjusted []*dns.RecordSet, err error) {
 	l := p.budget.Part("the webhook provider's adjustments")
 	defer l.End(nil)
@@ -67,18 +65,18 @@ func (p *remote) adjust(ctx context.Context, wanted []*dns.RecordSet) (adjusted 
 // search finds the record sets that a program refuses.
 type search struct {
 	ask func(context.Context, []*dns.RecordSet) ([]*dns.RecordSet, error)
-	// left is how many questions may still be asked.
+	// left is the number of requests that may still be sent.
 	left    int
 	answers []provider.Adjusted
 }
 
-// part is a part of the wanted record sets, and the error about the list that it was in.
+// part is a part of the wanted record sets, with the error of the list that it was in.
 type part struct {
 	first, end int
 	err        error
 }
 
-// run finds the answers. It returns an error that is about none of them.
+// run finds the results. It returns an error that is about none of them.
 func (s *search) run(ctx context.Context, wanted []*dns.RecordSet) error {
 	var last error
 	answered := false
@@ -131,13 +129,12 @@ func theirs(err error) bool {
 	return errors.Is(err, provider.ErrRejected) || errors.As(err, &status) && status.Status >= 500
 }
 
-// take gives each wanted record set what the program says of it. What belongs to none of them
-// is dropped.
+// take assigns the adjusted record sets to the wanted ones. Those that match none are dropped.
 func (s *search) take(wanted, adjusted []*dns.RecordSet, answers []provider.Adjusted) {
 	places := newPlaces(wanted)
 	for _, r := range adjusted {
 		if r == nil || tidy(r) != nil {
-			// A name without an answer would lose its record sets.
+			// A name without a result would lose its record sets.
 			for i, w := range wanted {
 				if r == nil || dns.Canonical(w.Name) == dns.Canonical(r.Name) {
 					answers[i] = provider.Adjusted{Err: errors.New("the webhook provider has adjusted it to a record set without a name or without a type")}
@@ -154,10 +151,10 @@ func (s *search) take(wanted, adjusted []*dns.RecordSet, answers []provider.Adju
 	}
 }
 
-// places finds the wanted record set that an adjusted one comes from: by key, by name and type,
-// or by name. Several objects may ask for one key, with different contents: their label says whose
-// the adjusted one is. A program that drops the labels has to keep the order.
-type places map[origin][]int
+// wantedIndex finds the wanted record set of an adjusted one: by key, by name and type, or by name. If
+// several objects ask for one key with different content, their label decides. A program that drops
+// labels has to keep the order.
+type wantedIndex map[origin][]int
 
 // origin is what an adjusted record set still has of the wanted one.
 type origin struct {
@@ -166,8 +163,8 @@ type origin struct {
 	labelled bool
 }
 
-func newPlaces(wanted []*dns.RecordSet) places {
-	found := places{}
+func newPlaces(wanted []*dns.RecordSet) wantedIndex {
+	found := wantedIndex{}
 	for i, r := range wanted {
 		for _, o := range originsOf(r) {
 			found[o] = append(found[o], i)
@@ -176,7 +173,7 @@ func newPlaces(wanted []*dns.RecordSet) places {
 	return found
 }
 
-// originsOf returns what a record set may be found by, the best first.
+// originsOf returns what a record set may be found by, best first.
 func originsOf(r *dns.RecordSet) []origin {
 	key := r.Key()
 	keys := []dns.Key{key, {Name: key.Name, Type: key.Type}, {Name: key.Name}}
@@ -195,14 +192,14 @@ func originsOf(r *dns.RecordSet) []origin {
 	return origins
 }
 
-func (p places) find(r *dns.RecordSet) (int, bool) {
+func (p wantedIndex) find(r *dns.RecordSet) (int, bool) {
 	for _, o := range originsOf(r) {
 		list := p[o]
 		if len(list) == 0 {
 			continue
 		}
 		if len(list) > 1 && o.Type != "" {
-			// The next one of this key is for the next record set.
+			// The next one of this key belongs to the next record set.
 			p[o] = list[1:]
 		}
 		return list[0], true
@@ -210,8 +207,8 @@ func (p places) find(r *dns.RecordSet) (int, bool) {
 	return 0, false
 }
 
-// restore adds to an adjusted record set what the protocol loses: the objects, which are not
-// sent, and the labels if the provider doesn't return them.
+// restore adds to an adjusted record set what the protocol loses: the objects, which are not sent,
+// and the labels if the provider doesn't return them.
 func restore(r, from *dns.RecordSet) {
 	r.Objects = slices.Clone(from.Objects)
 	if r.Labels == nil {

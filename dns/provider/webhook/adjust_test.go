@@ -47,7 +47,7 @@ func TestAdjustFindsTheOne(t *testing.T) {
 		"it fails at two of 1000":             {status: 500, good: 998, bad: 2, most: 41, refused: 2},
 		"it fails at the only one":            {status: 500, bad: 1, most: 1, refused: 1},
 		"it fails at the only two":            {status: 500, bad: 2, most: 3, refused: 2},
-		"too many to find them all":           {status: 400, good: 1000, bad: 1000, most: questions, refused: -1},
+		"too many to find them all":           {status: 400, good: 1000, bad: 1000, most: maxRequests, refused: -1},
 		"it fails at all":                     {status: 500, bad: 20, most: 39, whole: errors.New("status 500")},
 		"it has too many requests":            {status: 429, good: 50, bad: 1, most: 1, whole: provider.ErrThrottled},
 		"it doesn't let us in":                {status: 401, good: 50, bad: 1, most: 1, whole: provider.ErrCredentials},

@@ -18,7 +18,7 @@ import (
 // MediaType is the media type of every message of the protocol.
 const MediaType = "application/external.dns.webhook+json;version=1"
 
-// The defaults of [Config].
+// Defaults of [Config].
 const (
 	DefaultURL               = "http://localhost:8888"
 	DefaultReadTimeout       = 5 * time.Second
@@ -30,7 +30,7 @@ const (
 
 // Config is the settings of the webhook provider.
 type Config struct {
-	// URL is the base of the provider's URLs.
+	// URL is the base URL of the provider.
 	URL string
 	*Limits
 }
@@ -38,10 +38,10 @@ type Config struct {
 // Limits are settings that the provider shares with the webhook server, although the flags are
 // named --webhook-provider-*.
 type Limits struct {
-	// ReadTimeout and WriteTimeout together are how long a call to the provider may take. For
-	// the server, all four are what their names say.
+	// ReadTimeout and WriteTimeout together limit a call of the provider. For the server, all four
+	// have their usual meaning.
 	ReadTimeout, WriteTimeout, ReadHeaderTimeout, IdleTimeout time.Duration
-	// MaxBodySize is the most bytes in a message; zero is no limit.
+	// MaxBodySize limits a message in bytes; zero means no limit.
 	MaxBodySize int64
 }
 

@@ -14,14 +14,13 @@ import (
 	"github.com/signpostd/signpost/dns/provider/httpapi"
 )
 
-// maxRedirects is how many redirections of a GET are followed.
+// maxRedirects limits the redirects of a GET.
 const maxRedirects = 10
 
-// ErrBodyTooLarge is the error for an answer with more bytes than
-// --webhook-provider-max-body-size allows.
+// ErrBodyTooLarge is the error for a response that exceeds --webhook-provider-max-body-size.
 var ErrBodyTooLarge = errors.New("the answer has more bytes than --webhook-provider-max-body-size allows")
 
-// exchange is a request of the protocol and its answer.
+// exchange is a request of the protocol and its response.
 type exchange struct {
 	method string
 	// path is appended to the base URL.
@@ -30,17 +29,17 @@ type exchange struct {
 	message any
 	// accepts reports whether a status means success.
 	accepts func(status int) bool
-	// typed is true when the media type of the answer is checked.
+	// typed is true if the media type of the response is checked.
 	typed bool
-	// decode reads the answer; it is nil if there is none.
+	// decode reads the response; it is nil if there is none.
 	decode func(body io.Reader) error
 }
 
 // is returns a function that accepts one status.
 func is(want int) func(int) bool { return func(status int) bool { return status == want } }
 
-// recordSets returns a function that decodes an answer with record sets one by one, which a listing
-// counts.
+// recordSets returns a function that decodes a response with record sets one by one. The listing
+// counts them.
 func recordSets(l *listlimit.Listing, into *[]*dns.RecordSet) func(io.Reader) error {
 	return func(body io.Reader) error {
 		s := listlimit.NewStream(body, l)
@@ -62,8 +61,8 @@ func recordSets(l *listlimit.Listing, into *[]*dns.RecordSet) func(io.Reader) er
 	}
 }
 
-// do sends a request and reads the answer. Its errors are those of [provider.Provider]'s
-// Apply, or wrap [ErrBodyTooLarge], or a *url.Error if there was no answer.
+// do sends a request and reads the response. Its errors are those of [provider.Provider]'s Apply,
+// or wrap [ErrBodyTooLarge], or a *url.Error without a response.
 func (p *remote) do(ctx context.Context, e exchange) error {
 	ctx, cancel := context.WithTimeout(ctx, p.timeout)
 	defer cancel()
@@ -122,7 +121,7 @@ func (e exchange) read(resp *http.Response) error {
 	return nil
 }
 
-// followReads follows redirections of GET to the same host only. A change must not be sent anywhere
+// followReads follows redirects of GET to the same host only. A change must not be sent anywhere
 // else, nor become a GET.
 func followReads(req *http.Request, via []*http.Request) error {
 	if via[0].Method != http.MethodGet || len(via) > maxRedirects || !httpapi.SameHost(req, via) {

@@ -14,21 +14,20 @@ import (
 	"github.com/signpostd/signpost/dns/provider/httpapi"
 )
 
-// maxNegotiation is how many bytes of memory the answer of a negotiation may need: some 30,000
-// domains.
+// maxNegotiation limits the memory of a negotiation's response, in bytes: some 30,000 domains.
 const maxNegotiation = 4 << 20
 
-// attempts says how a negotiation is tried.
+// attempts is the retry policy of a negotiation.
 var attempts = httpapi.Retry{Tries: 5, FirstPause: 500 * time.Millisecond, Again: passing}
 
-// negotiation is what is known of the names that the provider can have.
+// negotiation is the filter of the names that the provider can have.
 type negotiation struct {
-	// turn has a value while nobody negotiates.
+	// turn has a value while no negotiation is running.
 	turn chan struct{}
 
 	mu sync.Mutex
-	// filter is the last one that the provider returned. fresh is false when the provider may
-	// have been restarted, so that it has to be asked again.
+	// filter is the last one that the provider returned. fresh is false if the provider may have
+	// restarted, so that it must be asked again.
 	filter dns.Filter
 	fresh  bool
 }
@@ -57,8 +56,7 @@ func (n *negotiation) expire() {
 	n.fresh = false
 }
 
-// negotiate returns which names the provider can have. It asks the provider if that isn't
-// known.
+// negotiate returns the filter of the provider. It asks the provider if the filter is unknown.
 func (p *remote) negotiate(ctx context.Context) (dns.Filter, error) {
 	if filter, fresh := p.negotiation.get(); fresh {
 		return filter, nil
@@ -74,7 +72,7 @@ func (p *remote) negotiate(ctx context.Context) (dns.Filter, error) {
 	}
 	filter, err := p.ask(ctx)
 	if errors.Is(err, provider.ErrRejected) {
-		// The request was rejected, and not the changes that wait for its answer.
+		// The negotiation was rejected, not the changes that wait for it.
 		err = errors.New(err.Error())
 	}
 	if err != nil {
@@ -84,7 +82,7 @@ func (p *remote) negotiate(ctx context.Context) (dns.Filter, error) {
 	return filter, nil
 }
 
-// ask asks the provider, several times if necessary.
+// ask asks the provider, with retries.
 func (p *remote) ask(ctx context.Context) (filter dns.Filter, err error) {
 	err = attempts.Do(ctx, func() error {
 		filter, err = p.askOnce(ctx)
@@ -108,7 +106,7 @@ func (p *remote) askOnce(ctx context.Context) (dns.Filter, error) {
 	return &filter, nil
 }
 
-// passing reports whether another try may help.
+// passing reports whether a retry may help.
 func passing(err error) bool {
 	var status *httpapi.StatusError
 	if errors.As(err, &status) {
@@ -117,7 +115,7 @@ func passing(err error) bool {
 	return httpapi.Unreachable(err)
 }
 
-// noName is the filter of a provider of which nothing is known yet. No name passes.
+// noName is the filter before the first negotiation. It selects no name.
 type noName struct{}
 
 // Match implements dns.Filter.

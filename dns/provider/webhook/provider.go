@@ -33,7 +33,6 @@ var (
 	_ provider.DomainFilterer = (*remote)(nil)
 )
 
-// remote implements provider.Provider, provider.Adjuster and provider.DomainFilterer.
 type remote struct {
 	base        *url.URL
 	client      *http.Client
@@ -44,11 +43,11 @@ type remote struct {
 	budget      *listlimit.Budget
 
 	mu sync.Mutex
-	// warned has the record sets that can't be used and that were logged.
+	// warned has the unusable record sets that were logged.
 	warned map[string]bool
 }
 
-// Capabilities implements provider.Provider. What the program behind can do isn't known.
+// Capabilities implements provider.Provider. Those of the program are unknown.
 func (p *remote) Capabilities() provider.Capabilities {
 	return provider.Capabilities{SetIdentifiers: true, Properties: []string{properties.Webhook().Prefix}}
 }
@@ -61,10 +60,10 @@ func (p *remote) Zones(ctx context.Context) ([]dns.Zone, error) {
 	return []dns.Zone{{}}, nil
 }
 
-// DomainFilter implements provider.DomainFilterer. Before the first successful negotiation no
-// name passes; there is no listing then either.
+// DomainFilter implements provider.DomainFilterer. Before the first successful negotiation no name
+// is selected; there is no listing then either.
 func (p *remote) DomainFilter(ctx context.Context) dns.Filter {
-	// The calls that need an answer return the error.
+	// The calls that need the result return the error.
 	if filter, err := p.negotiate(ctx); err == nil {
 		return filter
 	}
@@ -95,9 +94,9 @@ func (p *remote) list(ctx context.Context) (listed []*dns.RecordSet, err error) 
 	return p.usable(listed), nil
 }
 
-// Apply implements provider.Provider. The protocol has no conditions, and no way to ask for a
-// part of the records. So all are listed right before the changes are sent, as ExternalDNS does
-// before each of its runs.
+// Apply implements provider.Provider. The protocol has neither conditions nor partial listings. So
+// all records are listed right before the changes are sent, as ExternalDNS does before each of its
+// runs.
 func (p *remote) Apply(ctx context.Context, _ dns.Zone, changes []dns.Change) error {
 	if !slices.ContainsFunc(changes, differs) {
 		return nil
@@ -109,8 +108,8 @@ func (p *remote) Apply(ctx context.Context, _ dns.Zone, changes []dns.Change) er
 	return provider.ApplyUnchanged(changes, listed, func(changes []dns.Change) error { return p.send(ctx, asListed(changes, listed)) })
 }
 
-// asListed returns changes whose Old has the TTL, the targets and the properties that are listed now. Those that the publisher
-// knows may be older, and a program may find the record that it has to change by them.
+// asListed returns changes whose Old has the TTL, targets and properties of the current listing.
+// Those of the publisher may be older, and a program may look up the record to change by them.
 func asListed(changes []dns.Change, listed []*dns.RecordSet) []dns.Change {
 	now := make(map[dns.Key]*dns.RecordSet, len(listed))
 	for _, r := range listed {
@@ -131,7 +130,7 @@ func asListed(changes []dns.Change, listed []*dns.RecordSet) []dns.Change {
 	return exact
 }
 
-// differs reports whether a change changes something.
+// differs reports whether a change has an effect.
 func differs(c dns.Change) bool { return c.Old == nil || c.New == nil || !sameSet(c.Old, c.New) }
 
 func (p *remote) send(ctx context.Context, changes []dns.Change) error {
@@ -148,7 +147,7 @@ func (p *remote) send(ctx context.Context, changes []dns.Change) error {
 	return nil
 }
 
-// call sends a request after negotiating, and counts it.
+// call negotiates if necessary, sends a request, and counts it.
 func (p *remote) call(ctx context.Context, m counters, e exchange) error {
 	if _, err := p.negotiate(ctx); err != nil {
 		return err
@@ -168,10 +167,10 @@ func (p *remote) call(ctx context.Context, m counters, e exchange) error {
 // isAdjust reports whether a URL is that of adjustments.
 func isAdjust(u *url.URL) bool { return strings.HasSuffix(u.Path, "/"+adjustPath) }
 
-// errNamed is the error about a record set without a name or without a type.
-var errNamed = errors.New("it lacks a name or a type")
+// errNamed is the error for a record set without a name or type.
+var errNamed = errors.New("it has no name or no type")
 
-// tidy brings what a provider sent into the form of a RecordSet.
+// tidy normalises a record set from a provider.
 func tidy(r *dns.RecordSet) error {
 	if r == nil || r.Name == "" || r.Type == "" {
 		return errNamed
@@ -180,7 +179,7 @@ func tidy(r *dns.RecordSet) error {
 	return nil
 }
 
-// usable returns the record sets that can be used, and warns of the others.
+// usable returns the usable record sets, and logs the others.
 func (p *remote) usable(listed []*dns.RecordSet) []*dns.RecordSet {
 	return slices.DeleteFunc(listed, func(r *dns.RecordSet) bool {
 		err := tidy(r)
@@ -191,10 +190,10 @@ func (p *remote) usable(listed []*dns.RecordSet) []*dns.RecordSet {
 	})
 }
 
-// warnings is how many record sets that can't be used are named in the log.
+// warnings limits the unusable record sets in the log.
 const warnings = 100
 
-// warn logs a record set that can't be used, once.
+// warn logs an unusable record set, once.
 func (p *remote) warn(r *dns.RecordSet, err error) {
 	text := "null"
 	if r != nil {
@@ -206,10 +205,10 @@ func (p *remote) warn(r *dns.RecordSet, err error) {
 		return
 	}
 	p.warned[text] = true
-	p.log.Warn("Ignore a record of the webhook provider that can't be used", "record", text, "err", err)
+	p.log.Warn("Ignored an unusable record of the webhook provider", "record", text, "err", err)
 }
 
-// sameSet reports whether two record sets are equal, whatever objects they come from.
+// sameSet reports whether two record sets are equal, regardless of their objects.
 func sameSet(a, b *dns.RecordSet) bool {
 	return a.Name == b.Name && a.Type == b.Type && a.SetIdentifier == b.SetIdentifier && a.TTL == b.TTL &&
 		slices.Equal(a.Targets, b.Targets) && slices.Equal(a.Properties, b.Properties) && maps.Equal(a.Labels, b.Labels)

@@ -14,7 +14,7 @@ import (
 
 const name = "ambassador-host"
 
-// serviceAnnotation names the Service that has the targets. It has none of the prefixes of
+// serviceAnnotation refers to the Service with the targets. It has none of the prefixes of
 // --annotation-prefix.
 const serviceAnnotation = "external-dns.ambassador-service"
 
@@ -69,22 +69,20 @@ type hosts struct {
 	waiting *source.Waiting
 }
 
-// byService is the index of Hosts by the Service that they have their targets from.
+// byService is the index of Hosts by the Service with their targets.
 const byService = "service"
 
-// host is what is kept of a Host.
 type host struct {
 	source.Object
-	// hostname is empty if it is no name, such as "*".
+	// hostname is empty if it isn't a DNS name, such as "*".
 	hostname string
-	// service is the Service that the annotation names; empty if there is no such annotation, or
-	// it can't be used.
+	// service is the Service in the annotation; empty if there is no valid annotation.
 	service   source.Key
 	annotated bool
 	findings  source.Findings
 }
 
-// fields are the fields of a Host that matter.
+// fields are the fields of a Host that are read.
 type fields struct {
 	Spec struct {
 		Hostname string `json:"hostname"`
@@ -123,8 +121,8 @@ func (s *hosts) trim(scope kube.Scope, obj *unstructured.Unstructured) (*host, [
 	return h, nil
 }
 
-// serviceOf returns the Service that the annotation names: as namespace/name, as name.namespace,
-// or as a name in the namespace "default".
+// serviceOf returns the Service in the annotation: namespace/name, name.namespace, or a name in the
+// namespace "default".
 func serviceOf(annotation string) (source.Key, bool) {
 	key := source.Key{Namespace: corev1.NamespaceDefault, Name: annotation}
 	if namespace, name, ok := strings.Cut(annotation, "/"); ok {
@@ -136,7 +134,7 @@ func serviceOf(annotation string) (source.Key, bool) {
 	return key, ok
 }
 
-// serviceKeys returns the Service that the targets come from.
+// serviceKeys returns the Service with the targets.
 func (h *host) serviceKeys() []string {
 	if h.service.Name == "" || len(h.Annotations.Targets) > 0 {
 		return nil
@@ -194,7 +192,7 @@ func (s *hosts) targets(findings *source.Findings, h *host) ([]string, error) {
 		))
 		return nil, nil
 	case len(svc.ExternalIPs) > 0:
-		// As at ExternalDNS, they count more than the status.
+		// As in ExternalDNS, they take precedence over the status.
 		return svc.ExternalIPs, nil
 	case len(svc.Addresses) == 0:
 		findings.Skip(source.SkipNoTarget, h.hostname, fmt.Sprintf(

@@ -12,8 +12,7 @@ import (
 	"github.com/signpostd/signpost/dns/source"
 )
 
-// timeout limits the time to connect, and then the time to read everything that the server
-// sends.
+// timeout limits the time to connect, and then the time to read the whole response.
 const timeout = 30 * time.Second
 
 // Plugin returns the source of this package.
@@ -24,10 +23,10 @@ func Plugin() source.Plugin {
 	}
 }
 
-// Config is what the user says about the source. Make one with [NewConfig].
+// Config is the settings of the source. [NewConfig] creates it.
 type Config struct {
 	source.NoObjects
-	// Server is the host and port to dial.
+	// Server is the host and port of the server.
 	Server string
 
 	timeout time.Duration

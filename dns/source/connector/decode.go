@@ -9,13 +9,13 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// sizeLimit is the number of bytes that a server may send. Some hundred thousand records fit.
+// sizeLimit limits the response in bytes. Some hundred thousand records fit.
 const sizeLimit = 64 << 20
 
-// errTooLarge is the error for more bytes than sizeLimit.
+// errTooLarge is the error for a response beyond sizeLimit.
 var errTooLarge = fmt.Errorf("more than %d MiB were sent; split the records over several servers", sizeLimit>>20)
 
-// endpoint is a record set as it is sent. Gob identifies fields by their names.
+// endpoint is a record set in the protocol. Gob identifies fields by name.
 type endpoint struct {
 	DNSName          string
 	Targets          []string
@@ -57,8 +57,7 @@ func (e *endpoint) recordSet() *dns.RecordSet {
 		Targets: e.Targets, Labels: map[string]string{},
 	}
 	for key, value := range e.Labels {
-		// The server says which object a record set comes from. Other labels with a fixed meaning are not its
-		// business.
+		// The server may set the object of a record set, but no other label with a fixed meaning.
 		if dns.CheckLabel(key, value) == nil && (key == dns.LabelResource || !dns.IsReservedLabel(key)) {
 			r.Labels[key] = value
 		}
@@ -69,8 +68,8 @@ func (e *endpoint) recordSet() *dns.RecordSet {
 	return r.Normal()
 }
 
-// limitedReader returns errTooLarge at the limit. With io.LimitReader, the data would end
-// there, as if the server had closed the connection. left is negative after that.
+// limitedReader returns errTooLarge at the limit. With io.LimitReader, the data would end there, as
+// if the server had closed the connection. left is then negative.
 type limitedReader struct {
 	from io.Reader
 	left int

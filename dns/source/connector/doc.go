@@ -1,13 +1,13 @@
-// Package connector is the source "connector": records that a program of the user sends over
-// TCP (spec/dns.md §6.9).
+// Package connector is the source "connector": records from a user's server over TCP (spec/dns.md
+// §6.9). dns/plugins lists it.
 //
-// Each time that records are verified, the source connects to the server and reads one value
-// in the encoding of package encoding/gob: a slice of structs with the fields DNSName,
-// Targets, RecordType, SetIdentifier, RecordTTL, Labels and ProviderSpecific. It sends
-// nothing. [Decode] is the part that reads.
+// At each verification of records, the source connects to the server and reads one value in the
+// encoding of encoding/gob: a slice of structs with the fields DNSName, Targets, RecordType,
+// SetIdentifier, RecordTTL, Labels and ProviderSpecific. It sends nothing. [Decode] reads the
+// value.
 //
-// dns/plugins registers it. It is an error if the server can't be reached, is silent for too
-// long, sends too much, or sends something else. Then the previous records stay.
+// If the server is unreachable or silent, or sends too much or something else, that is an error,
+// and the previous records stay.
 //
 // # Concurrency
 //

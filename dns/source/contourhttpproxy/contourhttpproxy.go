@@ -49,14 +49,13 @@ type proxies struct {
 	table  *kube.Table[proxy]
 }
 
-// proxy is what is kept of an HTTPProxy.
 type proxy struct {
 	source.Object
-	// found has no name for a proxy that others include.
+	// found has no name for a proxy that other proxies include.
 	found source.Found
 }
 
-// fields are the fields of an HTTPProxy that matter.
+// fields are the fields of an HTTPProxy that are read.
 type fields struct {
 	Spec struct {
 		VirtualHost struct {
@@ -70,7 +69,7 @@ type fields struct {
 	} `json:"status"`
 }
 
-// entry is one of those of the load balancer.
+// entry is an entry of the load balancer.
 type entry struct {
 	IP       string `json:"ip"`
 	Hostname string `json:"hostname"`

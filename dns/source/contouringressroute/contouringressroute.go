@@ -30,9 +30,9 @@ func Plugin() source.Plugin {
 	}
 }
 
-// Config is the settings of the source. Make one with [NewConfig].
+// Config is the settings of the source. [NewConfig] creates it.
 type Config struct {
-	// LoadBalancer is the namespace/name of the Service that has the addresses.
+	// LoadBalancer is the namespace/name of the Service with the addresses.
 	LoadBalancer string
 }
 
@@ -91,14 +91,13 @@ func followKeys(r *route) []string {
 	return []string{""}
 }
 
-// route is what is kept of an IngressRoute. One that isn't valid is treated as one that isn't
-// selected.
+// route is an IngressRoute. An invalid one is treated as excluded.
 type route struct {
 	source.Object
 	found source.Found
 }
 
-// fields are the fields of an IngressRoute that matter.
+// fields are the fields of an IngressRoute that are read.
 type fields struct {
 	Spec struct {
 		VirtualHost struct {
@@ -136,16 +135,16 @@ func (s *routes) trim(scope kube.Scope, obj *unstructured.Unstructured) (*route,
 	return kept, nil
 }
 
-// notValid is the reason of all IngressRoutes that Contour doesn't serve.
+// notValid is the reason of all IngressRoutes that Contour considers invalid.
 var notValid = &source.Skip{
 	Reason: source.SkipNotAccepted, Subject: "status.currentStatus",
-	Message: "it is not valid: see in status.description what Contour says about the IngressRoute",
+	Message: "Contour considers it invalid: see status.description of the IngressRoute",
 }
 
-// balancer is what is kept of Contour's Service: the addresses of its load balancer, as targets.
+// balancer is Contour's Service: the addresses of its load balancer, as targets.
 type balancer struct{ found source.Found }
 
-// serviceKind returns the kind Service. Only one Service is kept.
+// serviceKind returns the kind Service, of which a single object is kept.
 func (s *routes) serviceKind() kube.Kind[balancer] {
 	return kube.Retrim(kinds.Services(), kube.TrimOf(func(_ kube.Scope, svc *corev1.Service) (*balancer, []kube.Problem) {
 		if svc.Namespace != s.service.Namespace || svc.Name != s.service.Name {
@@ -177,8 +176,8 @@ func (s *routes) evaluate(key source.Key) source.Result {
 	return result
 }
 
-// targets returns the targets for the hosts of a route, unless its annotation has them. The error is
-// that they aren't known yet.
+// targets returns the targets for the hosts of a route without an annotation. The error means that
+// they aren't known yet.
 func (s *routes) targets(r *route) ([]string, []dns.Problem, error) {
 	if len(r.Annotations.Targets) > 0 {
 		return nil, nil, nil

@@ -18,39 +18,39 @@ import (
 )
 
 const (
-	// conditionsPerSecond is how many statuses are written in a second because of conditions alone,
-	// and conditionsAtOnce how many that were saved up.
+	// conditionsPerSecond and conditionsAtOnce (burst) limit the status writes for conditions alone.
 	conditionsPerSecond, conditionsAtOnce = 20, 50
-	// maxMessage is the most bytes of the message of a condition (the API allows 32768).
+	// maxMessage limits the message of a condition in bytes (the API allows 32768).
 	maxMessage = 1024
 )
 
-// Report has the conditions of objects written, with what became of them. Call it after Open and
-// before WriteStatus.
+// Report enables conditions with the outcomes of objects. Call it after Open and before
+// WriteStatus.
 func (c *Config) Report(outcomes source.Outcomes) {
 	if c.opened != nil {
 		c.opened.outcomes = outcomes
 	}
 }
 
-// conditions are what is known while statuses are written.
+// conditions is the state of writing conditions.
 type conditions struct {
 	outcomes source.Outcomes
 	limiter  *rate.Limiter
-	// pruned is true when the API server drops conditions, because the definition lacks them.
+	// pruned is true if the API server drops conditions, because the definition lacks them.
 	pruned bool
-	// wrote has the last write of each object, until the table has seen it or something later.
+	// wrote has the last write of each object, until the table has that or a later version.
 	wrote map[source.Key]wrote
 }
 
-// wrote is a write of conditions: what the table had then, and the digest of what was written.
+// wrote is a write of conditions: the version in the table at that time, and the digest of the
+// conditions.
 type wrote struct {
 	before *endpoint
 	said   uint64
 }
 
-// said returns the digest of the conditions that an object has: those of the table, or those of a
-// write that the table hasn't seen.
+// said returns the digest of an object's conditions: those in the table, or those of a write that
+// isn't in the table yet.
 func (c *conditions) said(e *endpoint) uint64 {
 	if c == nil {
 		return e.said
@@ -69,18 +69,20 @@ func (c *conditions) note(e *endpoint, wanted []metav1.Condition) {
 	}
 }
 
-// forget forgets an object that is gone.
+// forget forgets a deleted object.
 func (c *conditions) forget(key source.Key) {
 	if c != nil {
 		delete(c.wrote, key)
 	}
 }
 
-// pendingAfter is how often an object is looked at again, with growing delays, before its condition
-// says that something is pending: for about three seconds. Mostly it isn't by then, as after a restart.
+// pendingAfter is how often an object is checked again, with growing delays, before its condition
+// says that something is pending: for about three seconds. After a restart, for example, most
+// objects aren't pending any more by then.
 const pendingAfter = 5
 
-// passing reports whether conditions say what is likely to be over soon, and need not be written.
+// passing reports whether conditions are likely to be outdated soon, so that they need not be
+// written.
 func passing(wanted []metav1.Condition, looks int) bool {
 	programmed := meta.FindStatusCondition(wanted, externaldns.ConditionProgrammed)
 	return programmed != nil && programmed.Reason == source.OutcomePending && looks < pendingAfter
@@ -90,9 +92,9 @@ func (s *endpoints) newConditions() *conditions {
 	return &conditions{outcomes: s.outcomes, limiter: rate.NewLimiter(conditionsPerSecond, conditionsAtOnce), wrote: map[source.Key]wrote{}}
 }
 
-var errUnknownOutcome = errors.New("it isn't known yet what became of the object")
+var errUnknownOutcome = errors.New("the outcome of the object is not known yet")
 
-// wanted returns the conditions that an object should have; nil if it should keep those it has.
+// wanted returns the conditions that an object should have; nil if it should keep the current ones.
 func (c *conditions) wanted(ctx context.Context, e *endpoint) ([]metav1.Condition, error) {
 	if c == nil || c.outcomes == nil || c.pruned {
 		return nil, nil
@@ -121,7 +123,7 @@ func condition(conditionType string, v source.Verdict, generation int64) metav1.
 	return c
 }
 
-// digest identifies what our conditions among some say, without the times; 0 if there is none.
+// digest identifies the content of our conditions, without the times; 0 if there is none.
 func digest(all []metav1.Condition) uint64 {
 	h := fnv.New64a()
 	known := false
@@ -133,7 +135,7 @@ func digest(all []metav1.Condition) uint64 {
 		known = true
 		said := *c
 		said.LastTransitionTime = metav1.Time{}
-		// A condition consists of texts and numbers.
+		// A condition can always be encoded.
 		text, _ := json.Marshal(said)
 		_, _ = h.Write(text)
 	}
@@ -143,8 +145,8 @@ func digest(all []metav1.Condition) uint64 {
 	return h.Sum64()
 }
 
-// setConditions sets conditions in the status of an object, and leaves others there. It reports
-// whether anything has changed.
+// setConditions sets conditions in the status of an object, and keeps others. It reports whether
+// anything has changed.
 func setConditions(obj *unstructured.Unstructured, wanted []metav1.Condition) bool {
 	conditions := conditionsOf(obj)
 	changed := false
@@ -171,7 +173,7 @@ func setConditions(obj *unstructured.Unstructured, wanted []metav1.Condition) bo
 	return true
 }
 
-// conditionsOf returns the conditions of an object. What has another shape is left out.
+// conditionsOf returns the conditions of an object. Malformed ones are left out.
 func conditionsOf(obj *unstructured.Unstructured) []metav1.Condition {
 	list, _, _ := unstructured.NestedSlice(obj.Object, "status", "conditions")
 	var conditions []metav1.Condition

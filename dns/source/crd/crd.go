@@ -28,10 +28,9 @@ func Plugin() source.Plugin {
 	}
 }
 
-// Config is the settings of the source. Make one with [NewConfig].
+// Config is the settings of the source. [NewConfig] creates it.
 type Config struct {
-	// APIVersion and Kind are those of the objects. The objects must have the fields of a
-	// DNSEndpoint.
+	// APIVersion and Kind are those of the objects, which must have the fields of a DNSEndpoint.
 	APIVersion, Kind string
 
 	// opened is set by Open.
@@ -51,11 +50,11 @@ func (c *Config) Flags(flags *pflag.FlagSet) {
 
 // Resources implements [source.Config].
 func (c *Config) Resources() []source.Resource {
-	// Open says what is wrong with the kind.
+	// Open reports an invalid kind.
 	kind, _ := c.kind()
 	return []source.Resource{{Kind: kind, Plural: pluralOf(kind.Kind), Optional: true, More: []source.Right{
-		{Verbs: []string{"get"}, Why: "to report what became of each object"},
-		{Subresource: "status", Verbs: []string{"update"}, Why: "to report what became of each object"},
+		{Verbs: []string{"get"}, Why: "to report the outcome of each object"},
+		{Subresource: "status", Verbs: []string{"update"}, Why: "to report the outcome of each object"},
 	}}}
 }
 
@@ -66,7 +65,7 @@ func (c *Config) Open(in source.Input) (source.Source, error) {
 		return source.Source{}, err
 	}
 	settings := in.Settings
-	// Annotations have no meaning here, and templates aren't used.
+	// Annotations and templates aren't used.
 	settings.Prefixes, settings.Templates = nil, nil
 	s := &endpoints{
 		kind: kind, declared: in.Settings.Declared, prefixes: in.Settings.Prefixes, log: in.Log,
@@ -100,7 +99,7 @@ func (s *endpoints) resource() schema.GroupVersionResource {
 	return s.kind.GroupVersion().WithResource(pluralOf(s.kind.Kind))
 }
 
-// pluralOf returns what the resource of a kind is called, nearly always.
+// pluralOf returns the usual plural of a kind.
 func pluralOf(kind string) string {
 	plural := strings.ToLower(kind)
 	switch {

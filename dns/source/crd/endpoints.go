@@ -18,27 +18,26 @@ import (
 // endpoints is the source.
 type endpoints struct {
 	kind schema.GroupVersionKind
-	// declared and prefixes are what other names of properties consist of.
+	// declared and prefixes are used to rename properties.
 	declared dns.Declarations
 	prefixes []string
 	log      *slog.Logger
 	reader   *source.Reader
 	table    *kube.Table[endpoint]
 	status   status
-	// outcomes knows what became of objects; nil for nobody.
+	// outcomes has the outcomes of objects; it may be nil.
 	outcomes source.Outcomes
 }
 
-// endpoint is what is kept of a DNSEndpoint.
 type endpoint struct {
 	source.Object
-	// generation is that of the object; observed is the one in its status.
+	// generation is that of the object; observed is that of its status.
 	generation, observed int64
-	// said is the digest of the conditions that the status has.
+	// said is the digest of the conditions in the status.
 	said     uint64
 	records  []*dns.RecordSet
 	problems []dns.Problem
-	// unreadable says why the spec can't be read. Then there are no records.
+	// unreadable says why the spec can't be read. There are then no records.
 	unreadable string
 }
 
@@ -80,7 +79,7 @@ func (s *endpoints) trim(scope kube.Scope, obj *externaldns.DNSEndpoint) (*endpo
 	return kept, nil
 }
 
-// limitTargets takes away what is over the limit for the targets of one name.
+// limitTargets drops targets beyond the limit of one name.
 func (e *endpoint) limitTargets(object dns.Object) {
 	for _, r := range e.records {
 		if n := len(r.Targets); n > source.AddressLimit {
@@ -92,8 +91,8 @@ func (e *endpoint) limitTargets(object dns.Object) {
 	}
 }
 
-// merge merges record sets. One that can't be published as it is stays apart, so that it
-// doesn't spoil others. Whether it can be published with default targets is not known here.
+// merge merges record sets. An invalid one stays separate, so that it doesn't affect others.
+// Whether default targets would make it valid isn't known here.
 func merge(records []*dns.RecordSet) []*dns.RecordSet {
 	if len(records) == 0 {
 		return nil
@@ -111,9 +110,8 @@ func merge(records []*dns.RecordSet) []*dns.RecordSet {
 	return merged
 }
 
-// recordSet returns the record set that an endpoint asks for, and the problem with it if there
-// is one. There is no record set if it isn't known which name is meant. The result shares only
-// strings with the endpoint.
+// recordSet returns the record set of an endpoint, and its problem if there is one. If its name is
+// unclear, there is no record set. The result shares only strings with the endpoint.
 func recordSet(e *externaldns.Endpoint, origin source.Origin) (*dns.RecordSet, dns.Problem) {
 	if e.Problem != "" {
 		return nil, dns.Problem{Reason: e.Problem}
@@ -132,8 +130,7 @@ func recordSet(e *externaldns.Endpoint, origin source.Origin) (*dns.RecordSet, d
 	return record, fault
 }
 
-// spelling returns what is wrong with dots at the ends of targets; it has a reason if anything
-// is.
+// spelling returns the problem with final dots of targets; the reason is empty if there is none.
 func spelling(e *externaldns.Endpoint) dns.Problem {
 	for i, target := range e.Targets {
 		fault := dns.Problem{Subject: fmt.Sprintf("targets[%d]", i), Value: target}
@@ -159,7 +156,7 @@ func recordTypeOf(e *externaldns.Endpoint) string {
 	return strings.ToUpper(strings.TrimSpace(e.RecordType))
 }
 
-// propertiesOf returns the properties of an endpoint under the names that it has for them.
+// propertiesOf returns the properties of an endpoint with the names of the endpoint.
 func propertiesOf(e *externaldns.Endpoint) []dns.Property {
 	named := &dns.RecordSet{}
 	for _, p := range e.ProviderSpecific {
@@ -169,7 +166,7 @@ func propertiesOf(e *externaldns.Endpoint) []dns.Property {
 }
 
 // labelsOf returns the labels of an endpoint that may be written. Labels with a fixed meaning are
-// Signpost's own: with them, an object could say that its record belongs to another object's name.
+// reserved: with them, an object could claim the record of another object.
 func labelsOf(e *externaldns.Endpoint) map[string]string {
 	labels := make(map[string]string, len(e.Labels)+1)
 	for key, value := range e.Labels {
@@ -180,7 +177,7 @@ func labelsOf(e *externaldns.Endpoint) map[string]string {
 	return labels
 }
 
-// labelProblem returns why a label of the endpoint is left out; it has a reason if one is.
+// labelProblem returns why a label of the endpoint is dropped; the reason is empty if none is.
 func labelProblem(e *externaldns.Endpoint) dns.Problem {
 	for _, key := range slices.Sorted(maps.Keys(e.Labels)) {
 		if err := dns.CheckLabel(key, e.Labels[key]); err != nil && !dns.IsReservedLabel(key) {

@@ -16,7 +16,7 @@ import (
 	"github.com/signpostd/signpost/dns/source"
 )
 
-// The first and the longest delay between two attempts to write a status.
+// First and longest delay between two attempts to write a status.
 const (
 	retryFirst = 100 * time.Millisecond
 	retryLimit = 5 * time.Minute
@@ -25,10 +25,11 @@ const (
 var errNotOpen = errors.New("write the status of DNSEndpoints: call Open first")
 
 // WriteStatus writes status.observedGeneration and the conditions of the objects of the source,
-// until ctx ends: first of all objects, and then of each one that changes, or whose records do. It needs the permissions to get the
-// objects and to update their status. Call it while the process leads, not in a dry run, with
-// a client that stops when the leadership ends. It may be called again afterwards. Failures
-// are logged and tried again later. The error is that it was called at the wrong time.
+// until ctx ends: first for all objects, then for each one that changes, or whose records do. It
+// needs the rights to get the objects and to update their status. Call it while the process leads,
+// not in a dry run, with a client that stops when the leadership ends. It may be called again
+// afterwards. Failures are logged and retried. The error means that it was called at the wrong
+// time.
 func (c *Config) WriteStatus(ctx context.Context, client dynamic.Interface) error {
 	if c.opened == nil {
 		return errNotOpen
@@ -36,8 +37,8 @@ func (c *Config) WriteStatus(ctx context.Context, client dynamic.Interface) erro
 	return c.opened.writeStatus(ctx, client)
 }
 
-// WriteStatusOnce is WriteStatus for the objects that there are now, without conditions. It tries
-// each object once. The table may have stopped following changes.
+// WriteStatusOnce is WriteStatus for the existing objects, without conditions. It tries each object
+// once. The table may have stopped following changes.
 func (c *Config) WriteStatusOnce(ctx context.Context, client dynamic.Interface) error {
 	if c.opened == nil {
 		return errNotOpen
@@ -107,8 +108,8 @@ func (s *endpoints) writeStatus(ctx context.Context, client dynamic.Interface) e
 		case err == nil || ctx.Err() != nil:
 			queue.Forget(key)
 		case errors.Is(err, errUnknownOutcome), apierrors.IsConflict(err):
-			// Somebody else has just written the object, perhaps without a change that the
-			// table would see.
+			// Another writer has just written the object, perhaps without a change that the table
+			// would see.
 			queue.AddRateLimited(key)
 		default:
 			s.unwritten(ctx, key, "trying again later", err)
@@ -161,14 +162,14 @@ func (s *endpoints) unwritten(ctx context.Context, key source.Key, then string, 
 	s.log.WarnContext(ctx, "The status of an object can't be written, "+then, "kind", s.kind.Kind, "object", key.String(), "err", err)
 }
 
-// look is a look at an object: the one after so many that were in vain.
+// look is a check of an object, with the number of unsuccessful ones before it.
 type look struct {
 	key  source.Key
 	past int
 }
 
-// observe writes into the status of an object which generation of it the table has, and its
-// conditions. It writes nothing if the status says that already.
+// observe writes the table's generation and the conditions into the status of an object. It writes
+// nothing if the status has them already.
 func (s *endpoints) observe(ctx context.Context, client dynamic.Interface, l look, c *conditions) error {
 	e := s.table.Get(l.key.Namespace, l.key.Name)
 	if e == nil || !e.Selected {
@@ -230,8 +231,8 @@ func (s *endpoints) write(ctx context.Context, client dynamic.Interface, e *endp
 	}
 }
 
-// setObserved sets the generation in the status and leaves everything else in it. It reports whether
-// it was another one. A status that isn't an object is replaced.
+// setObserved sets the generation in the status and keeps everything else in it. It reports whether
+// it has changed. A malformed status is replaced.
 func setObserved(obj *unstructured.Unstructured, generation int64) bool {
 	fields, ok := obj.Object["status"].(map[string]any)
 	if !ok {

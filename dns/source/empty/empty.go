@@ -15,7 +15,7 @@ func Plugin() source.Plugin {
 	}
 }
 
-// Config is what the user says about the source: nothing.
+// Config has no settings.
 type Config struct {
 	source.NoFlags
 	source.NoObjects

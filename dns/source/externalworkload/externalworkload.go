@@ -22,7 +22,7 @@ func Plugin() source.Plugin {
 	}
 }
 
-// Config is what the user says about the source: nothing of its own.
+// Config has no settings.
 type Config struct{ source.NoFlags }
 
 // Resources implements [source.Config].
@@ -47,7 +47,7 @@ type workloads struct {
 	table  *kube.Table[machine]
 }
 
-// machine is what is kept of an ExternalWorkload.
+// machine is an ExternalWorkload.
 type machine struct {
 	source.Object
 	found source.Found
@@ -64,7 +64,7 @@ func (s *workloads) trim(scope kube.Scope, obj *workload.ExternalWorkload) (*mac
 	}
 	const field = "spec.workloadIPs"
 	for _, ip := range source.Cut(&kept.found.Findings, obj.Spec.WorkloadIPs, source.AddressLimit, field) {
-		// A name would lead to a CNAME, but it is not the address of a machine.
+		// A name would make a CNAME, but isn't the address of a machine.
 		if a, err := netip.ParseAddr(ip.IP); err != nil || a.Zone() != "" {
 			kept.found.Problem(field, ip.IP, "not an IP address; use one such as 10.0.0.1 or 2001:db8::1")
 			continue

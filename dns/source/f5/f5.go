@@ -65,13 +65,11 @@ func (c Config) Open(in source.Input) (source.Source, error) {
 	return source.Source{Tables: []kube.AnyTable{s.table}, Evaluate: s.evaluate, Keys: source.Keys[server](s.table)}, nil
 }
 
-// servers is one of the sources.
 type servers struct {
 	reader *source.Reader
 	table  *kube.Table[server]
 }
 
-// server is what is kept of an object.
 type server struct {
 	source.Object
 	found source.Found
@@ -79,7 +77,7 @@ type server struct {
 	waiting bool
 }
 
-// fields are the fields that matter. A TransportServer has no hostAliases.
+// fields are the fields that are read. A TransportServer has no hostAliases.
 type fields struct {
 	Spec struct {
 		Host                 string   `json:"host"`
@@ -97,7 +95,7 @@ func (s *servers) trim(scope kube.Scope, obj *unstructured.Unstructured) (*serve
 	if !kept.Selected || kept.Unreadable != "" {
 		return kept, nil
 	}
-	// BIG-IP has no such server before it says which address that has; none is the word for it.
+	// The word none means that BIG-IP has no such server yet.
 	address, field := f.Status.VSAddress, "status.vsAddress"
 	if address == "" || strings.EqualFold(address, "none") {
 		kept.waiting = f.Spec.Host != "" || len(f.Spec.HostAliases) > 0
@@ -113,13 +111,13 @@ func (s *servers) trim(scope kube.Scope, obj *unstructured.Unstructured) (*serve
 	return kept, nil
 }
 
-// missing is what to do for an object without a name. Each with a name has a target.
+// missing has the advice for an object without a name. An object with a name always has a target.
 var missing = source.Missing{
 	Name:   "give it a host in its spec, or use --fqdn-template",
 	Target: "it has no address that can be used: correct spec.virtualServerAddress, or set the annotation target",
 }
 
-// waiting is why the hosts of an object aren't published yet.
+// waiting says why the hosts of an object aren't published yet.
 var waiting = source.Skip{
 	Reason: source.SkipNoTarget, Subject: "status.vsAddress",
 	Message: "the status has no address, so BIG-IP doesn't serve the hosts: wait until CIS has configured it, or look into its log",
@@ -135,7 +133,7 @@ func (s *servers) evaluate(key source.Key) source.Result {
 	}
 	result := s.reader.Publish(&o.Object, &o.found, missing)
 	if o.waiting && result.Err == nil {
-		// It is why the spec gives nothing, also if a template does.
+		// The waiting applies even if a template makes records.
 		result.Skipped = append([]source.Skip{waiting}, o.Annotations.Remarks...)
 	}
 	return result

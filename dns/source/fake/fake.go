@@ -14,7 +14,7 @@ import (
 
 const (
 	name = "fake"
-	// seed makes the random names the same in each run.
+	// seed makes the random names reproducible.
 	seed = 9673
 	// defaultBase is the base name without a template.
 	defaultBase = "example.com"
@@ -29,7 +29,7 @@ func Plugin() source.Plugin {
 	}
 }
 
-// Config is what the user says about the source: nothing.
+// Config has no settings.
 type Config struct {
 	source.NoFlags
 	source.NoObjects
@@ -51,7 +51,7 @@ func (Config) Open(in source.Input) (source.Source, error) {
 	}}, nil
 }
 
-// baseNames returns the names below which the records are.
+// baseNames returns the parent names of the records.
 func baseNames(templates *source.Templates) ([]string, error) {
 	if !templates.HasNames() {
 		return []string{defaultBase}, nil
@@ -66,11 +66,10 @@ func baseNames(templates *source.Templates) ([]string, error) {
 	return names, err
 }
 
-// maker invents records.
+// maker creates random records.
 type maker struct{ random *rand.Rand }
 
-// records returns a record set of each type below a base name. Bases is the number of base
-// names.
+// records returns a record set of each type below a base name. bases is the number of base names.
 func (m *maker) records(base string, bases int) []*dns.RecordSet {
 	random := func() string { return m.label(4) + "." + base }
 	sip := "_sip._udp." + base
@@ -107,7 +106,7 @@ func (m *maker) label(n int) string {
 	return string(letters)
 }
 
-// host returns the last number of an address in 192.0.2.0/24 that a host can have.
+// host returns the last byte of a host address in 192.0.2.0/24.
 func (m *maker) host() int { return 1 + m.random.IntN(253) }
 
 func (m *maker) ipv4() string { return fmt.Sprintf("192.0.2.%d", m.host()) }

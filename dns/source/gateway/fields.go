@@ -2,7 +2,7 @@ package gateway
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// What follows are the fields that matter, as the API has them.
+// The fields of API objects that are read.
 
 type reference struct {
 	Group       *string `json:"group"`
@@ -79,8 +79,7 @@ type listenerSetFields struct {
 	} `json:"status"`
 }
 
-// owner returns what a reference of an object of a namespace refers to, and false if that is
-// nothing that has listeners.
+// owner returns the Gateway or ListenerSet that a reference in a namespace refers to, or false.
 func (r reference) owner(namespace string) (owner, bool) {
 	if r.Group != nil && *r.Group != group {
 		return owner{}, false

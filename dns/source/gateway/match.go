@@ -12,11 +12,11 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// anyName is the pattern of a listener or route that takes all names.
+// anyName is the pattern of a listener or route for all names.
 const anyName = ""
 
-// pattern returns the canonical form of a name, which may begin with "*.", and false if it is no
-// name that a listener can serve: an IP address, or what isn't a name of DNS.
+// pattern returns the canonical form of a name, which may begin with "*.". It returns false for
+// anything that a listener can't serve: an IP address, or an invalid DNS name.
 func pattern(text string) (string, bool) {
 	name := dns.Canonical(text)
 	base := strings.TrimPrefix(name, "*.")
@@ -27,8 +27,8 @@ func pattern(text string) (string, bool) {
 	return name, err != nil
 }
 
-// overlap returns what two patterns have in common, which is the more specific one of them, and
-// false if there is no such name (spec/dns.md §6.5.10).
+// overlap returns the intersection of two patterns, which is the more specific one, or false if it
+// is empty (spec/dns.md §6.5.10).
 func overlap(a, b string) (string, bool) {
 	switch {
 	case a == anyName:
@@ -40,31 +40,31 @@ func overlap(a, b string) (string, bool) {
 	}
 }
 
-// covers reports whether a pattern is a wildcard with a name, or another pattern, below it.
+// covers reports whether a pattern is a wildcard above a name, or above another pattern.
 func covers(pattern, name string) bool {
 	suffix, wildcard := strings.CutPrefix(pattern, "*")
 	return wildcard && len(name) > len(suffix) && strings.HasSuffix(name, suffix)
 }
 
-// scope says from which namespaces objects may come.
+// scope says from which namespaces objects may be attached.
 type scope string
 
-// The scopes, as they are written.
+// Scopes in the API's spelling.
 const (
 	fromSame     scope = "Same"
 	fromAll      scope = "All"
 	fromSelector scope = "Selector"
 )
 
-// admission says which objects of other namespaces may be attached.
+// admission says which namespaces' objects may be attached.
 type admission struct {
 	from scope
 	// selector is for fromSelector.
 	selector labels.Selector
 }
 
-// admits reports whether an object of a namespace may be attached to one of the namespace own.
-// The labels are those of the former; nil is for a namespace that doesn't exist.
+// admits reports whether an object of a namespace may be attached to one of the namespace own. of
+// are the labels of the former; nil if the namespace doesn't exist.
 func (a admission) admits(own, namespace string, of *labelled) bool {
 	switch a.from {
 	case fromAll:
@@ -82,8 +82,8 @@ func (a admission) selects(of *labelled) bool {
 	return a.from == fromSelector && of != nil && a.selector.Matches(of)
 }
 
-// labelled is the namespace that is asked about: its labels, sorted by key. Many namespaces are
-// kept, and few are asked about, so there is no map.
+// labelled is the labels of a namespace, sorted by key. A map would take more memory: many
+// namespaces are kept, and few are looked up.
 type labelled struct {
 	name   string
 	labels []label

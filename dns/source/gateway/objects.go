@@ -12,24 +12,22 @@ import (
 	"github.com/signpostd/signpost/kube"
 )
 
-// route is what is kept of a route.
 type route struct {
 	source.Object
-	// hostnames are those of the spec, in their canonical form. They may be patterns.
+	// hostnames are those of the spec, in canonical form. They may be patterns.
 	hostnames []string
-	// declares is true if the spec has hostnames, also if none of them can be used.
+	// declares is true if the spec has hostnames, even if none is valid.
 	declares bool
 	// hostnamesFrom is the annotation gateway-hostname-source.
 	hostnamesFrom hostnameSource
-	// parents are those that have accepted the route. Routes share equal lists.
+	// parents have accepted the route. Routes share equal lists.
 	parents []parent
-	// refused are those of the spec that have not accepted it; mostly none.
+	// refused are the parents of the spec that have not accepted it; mostly none.
 	refused  []refusal
 	findings source.Findings
 }
 
-// refusal is a parent that has not accepted a route. Reason is what the status says about that;
-// it is empty if the status says nothing.
+// refusal is a parent that has not accepted a route. reason is that of the status, or empty.
 type refusal struct {
 	parent
 	reason string
@@ -38,13 +36,13 @@ type refusal struct {
 // parent is a Gateway or ListenerSet, or one of its listeners.
 type parent struct {
 	of owner
-	// section is the name of the listener; empty is all of them.
+	// section is the name of the listener; empty means all.
 	section string
-	// port is that of the listeners; zero is any.
+	// port is the port of the listeners; zero means any.
 	port int32
 }
 
-// owner is an object that has listeners.
+// owner is an object with listeners.
 type owner struct {
 	listenerSet     bool
 	namespace, name string
@@ -59,8 +57,8 @@ const (
 	annotationOnly
 )
 
-// hostnameSourceAnnotation is the name of the annotation, without the prefix, and
-// hostnameSources are its values in lower case.
+// hostnameSourceAnnotation is the name of the annotation, without the prefix, and hostnameSources
+// are its values in lower case.
 const hostnameSourceAnnotation = source.AnnotationGatewayHostnameSource
 
 var hostnameSources = map[string]hostnameSource{"": everywhere, "defined-hosts-only": definedHostsOnly, "annotation-only": annotationOnly}
@@ -115,8 +113,8 @@ func (s *routes) hostnamesFrom(p *source.Findings, annotations map[string]string
 	return everywhere
 }
 
-// acceptingParents returns the parents in the status that have accepted the route, and that the
-// spec still has.
+// acceptingParents returns the parents in the status that have accepted the route, and that are
+// still in the spec.
 func acceptingParents(p *source.Findings, f *routeFields, namespace string) []parent {
 	asked := map[owner]bool{}
 	for _, ref := range source.Cut(p, f.Spec.ParentRefs, parentsLimit, "spec.parentRefs") {
@@ -141,7 +139,7 @@ func compareParents(a, b parent) int {
 	)
 }
 
-// sharedParents returns a list of parents that routes with equal lists have in common.
+// sharedParents returns a shared copy of an equal list of parents.
 func sharedParents(in kube.Scope, list []parent) []parent {
 	if len(list) == 0 {
 		return nil

@@ -14,12 +14,11 @@ import (
 	"github.com/signpostd/signpost/kube"
 )
 
-// gateway is what is kept of a Gateway.
 type gateway struct {
 	key source.Key
-	// selected is false when the settings exclude it. Then the rest is empty.
+	// selected is false if the settings exclude it. The other fields are then empty.
 	selected bool
-	// targets are those in the annotation target, or else the addresses.
+	// targets are those of the annotation target, else the addresses.
 	targets   []string
 	listeners []listener
 	annotated
@@ -27,19 +26,18 @@ type gateway struct {
 	sets admission
 }
 
-// listenerSet is what is kept of a ListenerSet.
 type listenerSet struct {
 	key source.Key
-	// gateway is the one that has the listeners. It is empty if the settings exclude the
-	// ListenerSet, or the Gateway hasn't accepted it. Then the rest is empty.
+	// gateway is its Gateway. If the settings exclude the ListenerSet, or the Gateway hasn't accepted
+	// it, this and the other fields are empty.
 	gateway source.Key
-	// targets are those in the annotation target.
+	// targets are those of the annotation target.
 	targets   []string
 	listeners []listener
 	annotated
 }
 
-// annotated is what is said of the annotations of a Gateway or ListenerSet; mostly nothing.
+// annotated is the remarks about annotations of a Gateway or ListenerSet; mostly none.
 type annotated struct {
 	remarks []source.Skip
 	// hostname is the key of the annotation hostname, which isn't read there.
@@ -86,8 +84,8 @@ func (s *routes) trimGateway(in kube.Scope, obj *unstructured.Unstructured) (*ga
 	return kept, p.List()
 }
 
-// annotationsOf returns the targets in the annotation of a Gateway or ListenerSet, and what is said
-// of its annotations.
+// annotationsOf returns the targets in the annotation of a Gateway or ListenerSet, and remarks
+// about its annotations.
 func (s *routes) annotationsOf(p *kube.Problems, obj *unstructured.Unstructured) (targets []string, about annotated) {
 	read := s.ownerSettings.ReadAnnotations(obj.GetAnnotations())
 	for _, target := range cut(p, read.Targets, targetsLimit, "metadata.annotations") {
@@ -110,7 +108,7 @@ func appendTarget(p *kube.Problems, list []string, target, field string, indexes
 	return append(list, target)
 }
 
-// listeners returns the listeners that are used and admit routes of the source's kind.
+// listeners returns the used listeners that admit routes of the source's kind.
 func (s *routes) listeners(in kube.Scope, p *kube.Problems, all []listenerFields, used func(name string) bool) []listener {
 	var list []listener
 	for i, f := range cut(p, all, listenersLimit, "spec.listeners") {
@@ -167,7 +165,7 @@ func admissionOf(p *kube.Problems, f namespacesFields, byDefault scope, field st
 	return a
 }
 
-// selectorOf returns the selector of labels, and why it selects nothing if it can't be used.
+// selectorOf returns the label selector, or why it is invalid and selects nothing.
 func selectorOf(s *metav1.LabelSelector) (labels.Selector, string) {
 	if s == nil {
 		return labels.Nothing(), ""
@@ -217,7 +215,7 @@ func (s *routes) trimListenerSet(in kube.Scope, obj *unstructured.Unstructured) 
 	return kept, p.List()
 }
 
-// namespaces is core/v1 Namespace.
+// namespaces returns the kind core/v1 Namespace.
 func namespaces() kube.Kind[labelled] {
 	return kube.Kind[labelled]{
 		Name: "namespace", Resource: corev1.SchemeGroupVersion.WithResource("namespaces"), ClusterWide: true,

@@ -19,7 +19,7 @@ import (
 // group is the API group of the Gateway API.
 const group = "gateway.networking.k8s.io"
 
-// The kinds that routes depend on, in the version that is read.
+// Kinds that routes depend on, in the version that is read.
 var (
 	gatewayKind     = schema.GroupVersionKind{Group: group, Version: "v1", Kind: "Gateway"}
 	listenerSetKind = schema.GroupVersionKind{Group: group, Version: "v1", Kind: "ListenerSet"}
@@ -30,12 +30,12 @@ var (
 type routeKind struct {
 	// name is the first part of the source's name, and of the label resource.
 	name, kind, plural string
-	// versions are those of the API that clusters have the kind in. The first one is read
-	// unless the user names another.
+	// versions are the API versions with the kind. The first one is read unless the user names
+	// another.
 	versions []string
 	// protocols are those of the listeners that admit such routes.
 	protocols []string
-	// hostnames is true when the routes have spec.hostnames.
+	// hostnames is true if the routes have spec.hostnames.
 	hostnames bool
 }
 
@@ -88,18 +88,18 @@ func plugin(kind routeKind) source.Plugin {
 // Config is the settings of one of the sources.
 type Config struct {
 	*Gateways
-	// Version is that of the API in which the routes are read.
+	// Version is the API version in which the routes are read.
 	Version string
 
 	kind routeKind
 }
 
-// Gateways are settings that the five sources share: which Gateways they use.
+// Gateways are common settings of the five sources: which Gateways they use.
 type Gateways struct {
-	// Name and Namespace are those of the Gateways, and LabelFilter is a label selector. What is
-	// empty doesn't matter.
+	// Name and Namespace are those of the Gateways, and LabelFilter is a label selector. Empty means
+	// any.
 	Name, Namespace, LabelFilter string
-	// ListenerSets is whether they are used.
+	// ListenerSets enables ListenerSets.
 	ListenerSets bool
 }
 
@@ -122,7 +122,7 @@ func (g *Gateways) Flags(flags *pflag.FlagSet) {
 	flags.BoolVar(&g.ListenerSets, "gateway-listener-sets", g.ListenerSets, "also use the listeners of ListenerSets, for routes")
 }
 
-// routes is the kind of the routes in the version that is read.
+// routes returns the kind of the routes in the version that is read.
 func (c *Config) routes() schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: group, Version: c.Version, Kind: c.kind.kind}
 }
@@ -142,8 +142,8 @@ func (c *Config) Resources() []source.Resource {
 	return resources
 }
 
-// gateways is the resource of the Gateways. With --gateway-namespace those of others are not even read, so
-// that a process needs no right to them (spec/dns.md §6.5).
+// gateways is the resource of the Gateways. With --gateway-namespace Gateways of other namespaces
+// aren't even read, so that a process needs no right to (spec/dns.md §6.5).
 func (c *Config) gateways() source.Resource {
 	r := source.Resource{Kind: gatewayKind, Plural: "gateways", Scope: source.InAllNamespaces, Optional: true, Dependency: true}
 	if c.Namespace != "" {
@@ -152,13 +152,13 @@ func (c *Config) gateways() source.Resource {
 	return r
 }
 
-// scopes are the settings by which Gateways and ListenerSets are selected. They have the
-// namespaces, labels and annotations of their own (spec/dns.md §6.5).
+// scopes select Gateways and ListenerSets. They have their own namespaces, labels and annotations
+// (spec/dns.md §6.5).
 type scopes struct {
 	gateways, listenerSets source.Settings
 }
 
-// scopes returns how the settings select objects. The error names each flag that is wrong.
+// scopes returns how the settings select objects. The error names each faulty flag.
 func (c *Config) scopes(settings source.Settings) (scopes, error) {
 	s := scopes{gateways: settings, listenerSets: settings}
 	s.listenerSets.Namespaces, s.listenerSets.Labels = nil, nil

@@ -8,8 +8,8 @@ import (
 	"github.com/signpostd/signpost/dns/source"
 )
 
-// ownersOf calls say once for each Gateway and ListenerSet that has accepted a route, with what is
-// said of its annotations.
+// ownersOf calls say once for each Gateway and ListenerSet that has accepted a route, with the
+// remarks about its annotations.
 func (s *routes) ownersOf(r *route, say func(of owner, about annotated)) {
 	for i, p := range r.parents {
 		switch {
@@ -26,8 +26,8 @@ func (s *routes) ownersOf(r *route, say func(of owner, about annotated)) {
 	}
 }
 
-// remarks returns what is said of the annotations of the Gateways of a route. These have no
-// explanation of their own, because no record is made of them.
+// remarks returns the remarks about annotations of a route's Gateways. These have no explanation of
+// their own, because they have no records.
 func (s *routes) remarks(r *route) []source.Skip {
 	var list []source.Skip
 	s.ownersOf(r, func(of owner, about annotated) {
@@ -39,7 +39,7 @@ func (s *routes) remarks(r *route) []source.Skip {
 	return list[:min(len(list), skipLimit)]
 }
 
-// nameless says that a route has no name, and where one stands that isn't read.
+// nameless returns the skip of a route without a name. It mentions ignored names.
 func (s *routes) nameless(r *route) source.Skip {
 	skip := s.reader.NoHostname(&r.Object)
 	s.ownersOf(r, func(of owner, about annotated) {
@@ -52,8 +52,8 @@ func (s *routes) nameless(r *route) source.Skip {
 
 const unreadHostname = " is not read: names are those of listeners and routes"
 
-// wildcards says that a route whose annotation has names also publishes the wildcard of a listener,
-// which draws all names below it. Whoever annotates one name rarely wants that.
+// wildcards returns a remark that a route whose annotation has names also publishes the wildcard of
+// a listener, which matches all names below it. That is rarely intended.
 func (s *routes) wildcards(r *route, records []*dns.RecordSet) []source.Skip {
 	if r.declares || r.hostnamesFrom != everywhere || len(s.reader.Hosts(&r.Object)) == 0 || s.reader.Templates.HasNames() {
 		return nil

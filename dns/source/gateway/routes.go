@@ -58,7 +58,7 @@ type routes struct {
 	scopes        scopes
 	gatewayName   string
 	log           *slog.Logger
-	// wildcardsLogged is for a log line that is about all routes.
+	// wildcardsLogged limits the log to one line about all routes.
 	wildcardsLogged sync.Once
 	reader          *source.Reader
 	changed         func(source.Key)
@@ -66,13 +66,13 @@ type routes struct {
 	table      *kube.Table[route]
 	gateways   *kube.Table[gateway]
 	namespaces *kube.Table[labelled]
-	// listenerSets is nil if they are not used.
+	// listenerSets is nil if they are disabled.
 	listenerSets *kube.Table[listenerSet]
 }
 
-// The indexes. byParent finds routes by an [owner], and byParentWithin those of one namespace.
-// byGateway finds ListenerSets by their Gateway, and with a namespace those of that namespace.
-// selecting finds Gateways and ListenerSets that select namespaces by labels.
+// Indexes. byParent finds routes by an [owner], and byParentWithin those of one namespace.
+// byGateway finds ListenerSets by their Gateway, optionally within a namespace. selecting finds
+// Gateways and ListenerSets that select namespaces by labels.
 const (
 	byParent       = "parent"
 	byParentWithin = "parent within"
@@ -80,7 +80,7 @@ const (
 	selecting      = "selecting"
 )
 
-// The keys of the index selecting: what is selected.
+// Keys of the index selecting: what is selected.
 const (
 	selectsRoutes = "routes"
 	selectsSets   = "listener sets"
@@ -94,10 +94,10 @@ func (o owner) key() string {
 	return o.namespace + "/" + o.name
 }
 
-// within is the key of what belongs to an owner and is in a namespace.
+// within returns the key of objects that belong to an owner and are in a namespace.
 func within(key, namespace string) string { return key + " " + namespace }
 
-// parentKeys returns the keys of a route; those within a namespace if one is given.
+// parentKeys returns the keys of a route, within a namespace if one is given.
 func (r *route) parentKeys(namespace string) []string {
 	keys := make([]string, 0, len(r.parents))
 	for i, p := range r.parents {
@@ -143,14 +143,14 @@ func selectNamespaces(list []listener) bool {
 	return slices.ContainsFunc(list, func(l listener) bool { return l.routes.from == fromSelector })
 }
 
-// of returns the owner for which routes are looked up.
+// of returns the owner for looking up routes.
 func (g *gateway) owner() owner { return owner{namespace: g.key.Namespace, name: g.key.Name} }
 
 func (l *listenerSet) owner() owner {
 	return owner{listenerSet: true, namespace: l.key.Namespace, name: l.key.Name}
 }
 
-// gatewayChanged has the routes of a Gateway evaluated again, and those of its ListenerSets.
+// gatewayChanged evaluates the routes of a Gateway again, and those of its ListenerSets.
 func (s *routes) gatewayChanged(old, new *gateway) {
 	g := new
 	if g == nil {
@@ -168,8 +168,7 @@ func (s *routes) listenerSetChanged(old, new *listenerSet) {
 	source.NotifyAll(s.changed, s.table.ByIndex(byParent, l.owner().key()))
 }
 
-// setsChanged has the routes of the ListenerSets under a key of the index byGateway evaluated
-// again.
+// setsChanged evaluates the routes of the ListenerSets under a key of the index byGateway again.
 func (s *routes) setsChanged(under string) {
 	if s.listenerSets == nil {
 		return
@@ -179,9 +178,8 @@ func (s *routes) setsChanged(under string) {
 	}
 }
 
-// namespaceChanged has routes evaluated again that a listener selects by the labels of their
-// namespace, or of that of their ListenerSet, and that it selects now and didn't before, or the
-// other way round.
+// namespaceChanged evaluates the routes again for which a listener's selection by the labels of
+// their namespace, or of their ListenerSet's namespace, has changed.
 func (s *routes) namespaceChanged(old, new *labelled) {
 	ns := new
 	if ns == nil {
@@ -203,8 +201,8 @@ func (s *routes) namespaceChanged(old, new *labelled) {
 	}
 }
 
-// routesSelected has the routes of a namespace and an owner evaluated again if one of its
-// listeners selects them now and didn't before, or the other way round.
+// routesSelected evaluates the routes of a namespace and an owner again if the selection by one of
+// its listeners has changed.
 func (s *routes) routesSelected(of owner, list []listener, namespace string, old, new *labelled) {
 	differs := slices.ContainsFunc(list, func(l listener) bool { return l.routes.selects(old) != l.routes.selects(new) })
 	if differs {
@@ -264,22 +262,22 @@ func (s *routes) names(p *source.Findings, r *route) ([]string, error) {
 	return unique(p, append(names, annotated...)), nil
 }
 
-// unique returns each name once, as many as are allowed.
+// unique returns each name once, up to the limit.
 func unique(p *source.Findings, names []string) []string {
 	slices.Sort(names)
 	return source.Cut(p, slices.Compact(names), namesLimit, "names")
 }
 
-// attachments are what a route is attached to.
+// attachments are the parents that a route is attached to.
 type attachments struct {
 	// listeners and targets are those of each parent.
 	listeners [][]listener
 	targets   [][]string
-	// served says of each name that the route asks for whether a listener with targets serves it.
+	// served says for each name of the route whether a listener with targets serves it.
 	served []bool
 }
 
-// records returns the record sets of a route that asks for names, and what it is attached to.
+// records returns the record sets of a route with names, and its attachments.
 func (s *routes) records(p *source.Findings, r *route, names []string) ([]*dns.RecordSet, attachments) {
 	served := map[string]parentSet{}
 	found := attachments{
@@ -293,8 +291,8 @@ func (s *routes) records(p *source.Findings, r *route, names []string) ([]*dns.R
 	return s.recordsOf(p, r, served, found.targets), found
 }
 
-// serve notes which names the listeners of a parent serve, and which of the names asked for have
-// something in common with those.
+// serve notes which names the listeners of a parent serve, and which of the route's names overlap
+// with those.
 func serve(served map[string]parentSet, by int, listeners []listener, names []string, some []bool) {
 	for _, l := range listeners {
 		for i, name := range names {
@@ -321,7 +319,7 @@ func (s *routes) recordsOf(p *source.Findings, r *route, served map[string]paren
 	return records
 }
 
-// parentSet is a set of the parents of a route, which has at most parentsLimit of them.
+// parentSet is a set of the parents of a route, which has at most parentsLimit.
 type parentSet uint64
 
 // targets returns the targets of the parents in the set, sorted.
@@ -352,8 +350,8 @@ func (s *routes) attached(r *route, p parent) ([]listener, []string) {
 	return list, targets
 }
 
-// owned returns the listeners of a Gateway or ListenerSet, and their targets. A ListenerSet has
-// no listeners unless its Gateway lets it be attached.
+// owned returns the listeners of a Gateway or ListenerSet, and their targets. A ListenerSet has no
+// listeners unless its Gateway admits it.
 func (s *routes) owned(of owner) ([]listener, []string) {
 	if !of.listenerSet {
 		if g := s.gateways.Get(of.namespace, of.name); g != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/signpostd/signpost/kube"
 )
 
-// skipLimit is how many parents and names of one route are explained.
+// skipLimit limits the explained parents and names of a route.
 const skipLimit = 8
 
 // refusals returns the parents in the spec of a route that have not accepted it.
@@ -30,8 +30,8 @@ func refusals(in kube.Scope, f *routeFields, namespace string) []refusal {
 	return list
 }
 
-// statusOf returns whether a parent has accepted the route, and why it hasn't as far as the status
-// says so.
+// statusOf returns whether a parent has accepted the route, and the reason in the status if it
+// hasn't.
 func statusOf(f *routeFields, asked parent, namespace string) (reason string, is bool) {
 	for _, status := range f.Status.Parents[:min(len(f.Status.Parents), parentsLimit)] {
 		of, ok := status.ParentRef.owner(namespace)
@@ -78,8 +78,8 @@ func (s *routes) missing(r *route, names []string, found *attachments) []source.
 	return list
 }
 
-// unusedNames says what the annotation gateway-hostname-source makes of the names of a route.
-// Nothing is true if the route asks for no name at all.
+// unusedNames describes the effect of the annotation gateway-hostname-source on the names of a
+// route. nothing is true if no name is left.
 func (s *routes) unusedNames(r *route, nothing bool) []source.Skip {
 	skip := source.Skip{Reason: source.SkipNotPublished, Subject: "metadata.annotations"}
 	switch annotated := len(s.reader.Hosts(&r.Object)) > 0; {
@@ -99,7 +99,7 @@ func (s *routes) unusedNames(r *route, nothing bool) []source.Skip {
 	return []source.Skip{skip}
 }
 
-// text names an owner in messages.
+// text returns an owner for messages.
 func (o owner) text() string {
 	kind := gatewayKind.Kind
 	if o.listenerSet {
@@ -123,7 +123,7 @@ func (s *routes) refusalOf(r refusal) source.Skip {
 	}
 }
 
-// withoutOwner says why an owner of listeners isn't used, if that is so.
+// withoutOwner says why an owner of listeners isn't used; false if it is.
 func (s *routes) withoutOwner(of owner) (source.Skip, bool) {
 	skip := source.Skip{Reason: source.SkipNotFound, Subject: "spec.parentRefs", Message: "there is no " + of.text() + ": create it, or correct the name"}
 	if !of.listenerSet {
@@ -159,8 +159,8 @@ func (s *routes) withoutOwner(of owner) (source.Skip, bool) {
 	return source.Skip{}, false
 }
 
-// withoutListeners says why a parent gives a route nothing, whatever its names are. Attached is
-// true if there is a listener for it.
+// withoutListeners says why a parent gives a route nothing, whatever its names are. attached is
+// true if a listener admits it.
 func (s *routes) withoutListeners(r *route, p parent, attached bool) source.Skip {
 	if skip, found := s.withoutOwner(p.of); found {
 		return skip

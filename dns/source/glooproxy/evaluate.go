@@ -72,8 +72,8 @@ func explain(findings *source.Findings, p *proxy, targets []string) {
 	}
 }
 
-// origin returns what the records of a virtual host have in common: what the annotations of its
-// VirtualServices say, of which the last one counts.
+// origin returns the common part of a virtual host's records, from the annotations of its
+// VirtualServices, of which the last one counts.
 func (s *proxies) origin(findings *source.Findings, p *proxy, h virtualHost) (source.Origin, error) {
 	origin := s.reader.Origin(&p.Object)
 	origin.TTL = 0
@@ -113,7 +113,7 @@ func (s *proxies) targets(p *proxy) ([]string, error) {
 	return svc.Addresses, nil
 }
 
-// ofGateways returns the addresses of the Ingresses that the Gateways of a Proxy name, sorted.
+// ofGateways returns the addresses of the Ingresses of a Proxy's Gateways, sorted.
 func (s *proxies) ofGateways(p *proxy) ([]string, error) {
 	var targets []string
 	for _, key := range p.gateways {

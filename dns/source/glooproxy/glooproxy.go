@@ -29,15 +29,15 @@ func Plugin() source.Plugin {
 	return source.Plugin{
 		Name: name, Summary: "The domains of Gloo Proxies, at the addresses of their Services or Ingresses", Category: "ingress controllers",
 		Filters: []string{"annotation", "label"}, Namespaces: "all", Templates: true, TargetTemplates: true, PairTemplates: true, Properties: true,
-		// Those of Proxies, of their VirtualServices and of their Gateways.
+		// These are of Proxies, of their VirtualServices and of their Gateways.
 		Annotations: []string{source.AnnotationTarget, source.AnnotationTTL, source.AnnotationController, source.AnnotationIngress},
 		New:         func() source.Config { return NewConfig() },
 	}
 }
 
-// Config is what the user says about the source. Make one with [NewConfig].
+// Config is the settings of the source. [NewConfig] creates it.
 type Config struct {
-	// Namespaces are those of Proxies; a single empty one is all.
+	// Namespaces are those of Proxies; a single empty one means all.
 	Namespaces []string
 }
 
@@ -63,7 +63,7 @@ func (*Config) Resources() []source.Resource {
 	}
 }
 
-// namespaces returns those of Proxies; nil is all.
+// namespaces returns those of Proxies; nil means all.
 func (c *Config) namespaces() ([]string, error) {
 	if slices.Equal(c.Namespaces, []string{""}) {
 		return nil, nil
@@ -109,7 +109,7 @@ func (c *Config) Open(in source.Input) (source.Source, error) {
 
 // proxies is the source.
 type proxies struct {
-	// namespaces are those of Proxies; nil is all.
+	// namespaces are those of Proxies; nil means all.
 	namespaces []string
 	settings   source.Settings
 	changed    func(source.Key)
@@ -124,19 +124,19 @@ type proxies struct {
 	waiting *source.Waiting
 }
 
-// dependencies are the tables of what Proxies depend on.
+// dependencies returns the tables that Proxies depend on.
 func (s *proxies) dependencies() []kube.AnyTable {
 	return []kube.AnyTable{s.virtualServices, s.gateways, s.services, s.ingresses}
 }
 
-// The indexes find Proxies by what they depend on, and Gateways by the Ingress that they name.
+// Indexes of Proxies by their dependencies, and of Gateways by their Ingress.
 const (
 	byVirtualService = "virtual service"
 	byGateway        = "gateway"
 	byIngress        = "ingress"
 )
 
-// either returns the new version of an object, or the last one if it is gone.
+// either returns the new version of an object, or the last one of a deleted object.
 func either[T any](old, new *T) *T {
 	if new != nil {
 		return new
@@ -148,7 +148,7 @@ func (s *proxies) gatewayChanged(g *gateway) {
 	source.NotifyAll(s.changed, s.table.ByIndex(byGateway, g.key.String()))
 }
 
-// serviceChanged has the Proxy with the name of a Service evaluated again.
+// serviceChanged evaluates the Proxy with the name of a Service again.
 func (s *proxies) serviceChanged(svc *source.AddressedService) {
 	if p := s.table.Get(svc.Key.Namespace, svc.Key.Name); p != nil {
 		source.NotifyAll(s.changed, []*proxy{p})

@@ -11,20 +11,19 @@ import (
 	"github.com/signpostd/signpost/kube"
 )
 
-// What is let in of a Proxy. Gloo writes one Proxy for all VirtualServices of a gateway, so there
-// may be thousands of domains.
+// Limits of a Proxy. Gloo writes one Proxy for all VirtualServices of a gateway, so there may be
+// thousands of domains.
 const (
 	domainsLimit    = 16384
 	referencesLimit = 16384
 )
 
-// proxy is what is kept of a Proxy.
 type proxy struct {
 	source.Object
 	hosts []virtualHost
-	// gateways are those that the listeners were made of, each once.
+	// gateways are the Gateways behind the listeners, without duplicates.
 	gateways []source.Key
-	// compressed is whether Gloo has compressed the spec, so that there is nothing to read.
+	// compressed is true if Gloo has compressed the spec, which can't be read then.
 	compressed bool
 	findings   source.Findings
 }
@@ -33,11 +32,11 @@ type proxy struct {
 type virtualHost struct {
 	// domains are without ports, and without "*".
 	domains []string
-	// made are the VirtualServices that it was made of.
+	// made are the VirtualServices behind it.
 	made []source.Key
 }
 
-// fields are the fields of a Proxy that matter.
+// fields are the fields of a Proxy that are read.
 type fields struct {
 	Spec struct {
 		CompressedSpec string     `json:"compressedSpec"`
@@ -67,7 +66,7 @@ type host struct {
 	Older   olderMetadata  `json:"metadata"`
 }
 
-// staticMetadata says what a part of a Proxy was made of.
+// staticMetadata has the objects behind a part of a Proxy.
 type staticMetadata struct {
 	Sources []struct {
 		ResourceKind string `json:"resourceKind"`
@@ -78,7 +77,7 @@ type staticMetadata struct {
 	} `json:"sources"`
 }
 
-// olderMetadata is what older versions of Gloo write in its place.
+// olderMetadata is its form in older versions of Gloo.
 type olderMetadata struct {
 	Sources []struct {
 		Kind      string `json:"kind"`
@@ -87,7 +86,7 @@ type olderMetadata struct {
 	} `json:"sources"`
 }
 
-// The kinds of objects in metadata, as Gloo writes them.
+// Kinds of objects in metadata, in Gloo's spelling.
 const (
 	ofGateway        = "*v1.Gateway"
 	ofVirtualService = "*v1.VirtualService"
@@ -185,7 +184,7 @@ func (t *trimming) host(h *host) {
 	}
 }
 
-// madeOf returns the objects of one kind that a part of a Proxy was made of.
+// madeOf returns the objects of one kind behind a part of a Proxy.
 func (t *trimming) madeOf(kind string, static staticMetadata, older olderMetadata) []source.Key {
 	var keys []source.Key
 	add := func(of, namespace, name string) {
@@ -227,7 +226,7 @@ func (p *proxy) gatewayKeys() []string {
 	return keys
 }
 
-// virtualService is what is kept of a VirtualService: its annotations about records.
+// virtualService is the annotations about records of a VirtualService.
 type virtualService struct {
 	key         source.Key
 	annotations map[string]string
@@ -247,7 +246,6 @@ func (s *proxies) virtualServiceKind() kube.Kind[virtualService] {
 	}
 }
 
-// gateway is what is kept of a Gateway.
 type gateway struct {
 	key source.Key
 	// ingress is the annotation ingress.
@@ -267,7 +265,7 @@ func (s *proxies) gatewayKind() kube.Kind[gateway] {
 	}
 }
 
-// named returns the Ingress that the annotation names.
+// named returns the Ingress of the annotation.
 func (g *gateway) named() (source.Key, error) {
 	return source.IngressKey(g.ingress, g.key.Namespace, "Gateway "+g.key.String())
 }

@@ -16,10 +16,10 @@ import (
 
 const name = "ingress"
 
-// classAnnotation names the class of an Ingress. It is older than the field for that.
+// classAnnotation is the class of an Ingress from before spec.ingressClassName.
 const classAnnotation = "kubernetes.io/ingress.class"
 
-// The values of the annotation ingress-hostname-source, in lower case.
+// Values of the annotation ingress-hostname-source, in lower case.
 const (
 	definedHostsOnly = "defined-hosts-only"
 	annotationOnly   = "annotation-only"
@@ -38,7 +38,7 @@ func Plugin() source.Plugin {
 
 // Config is the settings of the source.
 type Config struct {
-	// Classes are the classes of Ingresses to use; an empty list stands for all.
+	// Classes are the used Ingress classes; empty means all.
 	Classes []string
 	// IgnoreRules ignores the hosts of spec.rules, and IgnoreTLS those of spec.tls.
 	IgnoreRules, IgnoreTLS bool
@@ -75,7 +75,7 @@ func (c *Config) Open(in source.Input) (source.Source, error) {
 	return source.Source{Tables: []kube.AnyTable{s.table}, Evaluate: s.evaluate, Keys: source.Keys(s.table)}, nil
 }
 
-// check returns an error when two settings select by class.
+// check returns an error if two settings select by class.
 func (c *Config) check(settings source.Settings) error {
 	if len(c.Classes) == 0 || settings.Annotations == nil {
 		return nil
@@ -94,16 +94,15 @@ type ingresses struct {
 	config Config
 	reader *source.Reader
 	table  *kube.Table[ingress]
-	// otherClass is the reason of all Ingresses whose class isn't used.
+	// otherClass is the reason of all Ingresses of other classes.
 	otherClass *source.Skip
 }
 
-// ingress is what is kept of an Ingress.
 type ingress struct {
 	source.Object
-	// found has the names that are used.
+	// found has the used names.
 	found source.Found
-	// rules and tls are true if there are hosts in these fields, used or not.
+	// rules and tls are true if these fields have hosts, used or not.
 	rules, tls bool
 }
 
@@ -131,7 +130,7 @@ func (s *ingresses) trim(scope kube.Scope, obj *networkingv1.Ingress) (*ingress,
 	return kept, nil
 }
 
-// findHosts adds the names that an Ingress asks for without templates.
+// findHosts adds the names of an Ingress without templates.
 func (s *ingresses) findHosts(kept *ingress, spec *networkingv1.IngressSpec) {
 	var rules, tls []string
 	for _, rule := range spec.Rules {
@@ -183,7 +182,7 @@ func (s *ingresses) evaluate(key source.Key) source.Result {
 	return result
 }
 
-// unused says which names of an Ingress aren't used, and by what setting.
+// unused says which names of an Ingress aren't used, and by which setting.
 func (s *ingresses) unused(obj *ingress) []source.Skip {
 	var list []source.Skip
 	skip := func(subject, message string) {

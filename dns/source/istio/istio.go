@@ -12,10 +12,10 @@ import (
 	"github.com/signpostd/signpost/kube"
 )
 
-// Group is that of the objects of Istio, in the version that is read.
+// Group is the group and version of Istio's objects that are read.
 var Group = schema.GroupVersion{Group: "networking.istio.io", Version: "v1"}
 
-// Resources are what [Watch] reads.
+// Resources returns the resources that [Watch] reads.
 func Resources() []source.Resource {
 	return []source.Resource{
 		{Kind: corev1.SchemeGroupVersion.WithKind("Service"), Plural: "services", Scope: source.InAllNamespaces, Dependency: true},
@@ -23,10 +23,10 @@ func Resources() []source.Resource {
 	}
 }
 
-// Exposure is what the targets of a Gateway depend on. A source embeds it in what it keeps of a
+// Exposure is what the targets of a Gateway depend on. A source embeds it in its struct for a
 // Gateway.
 type Exposure struct {
-	// Gateway is empty for one whose targets nobody asks for.
+	// Gateway is empty if the targets aren't needed.
 	Gateway source.Key
 	// Targets and Ingress are the annotations target and ingress.
 	Targets []string
@@ -43,19 +43,19 @@ type Exposed[T any] interface {
 	exposure() *Exposure
 }
 
-// The indexes: bySelector and byIngress find Gateways by what they have their targets from,
-// and byLabel finds Services by their selectors.
+// Indexes: bySelector and byIngress find Gateways by the objects with their targets, and byLabel
+// finds Services by their selectors.
 const (
 	bySelector = "selector"
 	byIngress  = "ingress"
 	byLabel    = "label"
 )
 
-// everyService is the key in the index bySelector of the Gateways without a selector, which
-// have the addresses of all Services. No other key of that index is empty.
+// everyService is the key in the index bySelector of the Gateways without a selector, which have
+// the addresses of all Services. No other key of that index is empty.
 const everyService = ""
 
-// Indexes are those that the table of Gateways needs.
+// Indexes returns the indexes that the table of Gateways needs.
 func Indexes[T any, P Exposed[T]]() []kube.TableOption[T] {
 	return []kube.TableOption[T]{
 		kube.WithIndex(bySelector, func(value *T) []string { return P(value).exposure().selectorKeys() }),
@@ -63,7 +63,7 @@ func Indexes[T any, P Exposed[T]]() []kube.TableOption[T] {
 	}
 }
 
-// selectorKeys returns the keys of a Gateway that has its targets from Services.
+// selectorKeys returns the keys of a Gateway with targets from Services.
 func (e *Exposure) selectorKeys() []string {
 	switch {
 	case e.Gateway.Name == "" || len(e.Targets) > 0 || e.Ingress != "":
@@ -74,7 +74,7 @@ func (e *Exposure) selectorKeys() []string {
 	return source.SelectorKeys("", e.Selector)
 }
 
-// ingressKeys returns the key of a Gateway that has its targets from an Ingress.
+// ingressKeys returns the key of a Gateway with targets from an Ingress.
 func (e *Exposure) ingressKeys() []string {
 	if e.Gateway.Name == "" || len(e.Targets) > 0 || e.Ingress == "" {
 		return nil
@@ -86,26 +86,26 @@ func (e *Exposure) ingressKeys() []string {
 	return []string{key.String()}
 }
 
-// ingress returns the key of the Ingress that the annotation names.
+// ingress returns the key of the Ingress in the annotation.
 func (e *Exposure) ingress() (source.Key, error) {
 	return source.IngressKey(e.Ingress, e.Gateway.Namespace, "Gateway "+e.Gateway.String())
 }
 
-// selects reports whether a Gateway has the addresses of a Service. A Gateway without a
-// selector has those of all Services.
+// selects reports whether a Gateway has the addresses of a Service. A Gateway without a selector
+// has those of all Services.
 func (e *Exposure) selects(svc *service) bool {
 	return len(e.Selector) == 0 || source.Selects(e.Selector, svc.selector)
 }
 
-// Addresses are the tables that Gateways have their targets from.
+// Addresses are the tables with the targets of Gateways.
 type Addresses struct {
 	services  *kube.Table[service]
 	ingresses *kube.Table[source.AddressedIngress]
 	waiting   *source.Waiting
 }
 
-// Watch makes the tables of Services and Ingresses. It calls changed for each Gateway in a table
-// whose targets may have changed. Objects that have to wait for the tables do so in waiting.
+// Watch creates the tables of Services and Ingresses. It calls changed for each Gateway in a table
+// whose targets may have changed. Objects wait for the tables in waiting.
 func Watch[T any, P Exposed[T]](settings source.Settings, waiting *source.Waiting, gateways *kube.Table[T], changed func(*T)) *Addresses {
 	a := &Addresses{waiting: waiting}
 	serviceChanged := func(svc *service) {
@@ -138,11 +138,11 @@ func Watch[T any, P Exposed[T]](settings source.Settings, waiting *source.Waitin
 	return a
 }
 
-// Tables are those of Services and Ingresses.
+// Tables returns the tables of Services and Ingresses.
 func (a *Addresses) Tables() []kube.AnyTable { return []kube.AnyTable{a.services, a.ingresses} }
 
-// Of returns the targets of a Gateway, for the evaluation of an object. There is an error if it
-// names an Ingress that doesn't exist.
+// Of returns the targets of a Gateway, for the evaluation of an object. If its Ingress doesn't
+// exist, that is an error.
 func (a *Addresses) Of(object source.Key, e *Exposure) ([]string, error) {
 	switch {
 	case len(e.Targets) > 0:

@@ -11,15 +11,15 @@ import (
 	"github.com/signpostd/signpost/kube/kinds"
 )
 
-// service is what is kept of a Service. One without addresses is empty.
+// service is a Service with addresses; without any it is empty.
 type service struct {
 	key       source.Key
 	selector  map[string]string
 	addresses []string
 }
 
-// serviceKind is core/v1 Service. Those of namespaces whose objects aren't used count as
-// Services without addresses.
+// serviceKind returns the kind core/v1 Service. Services of excluded namespaces count as Services
+// without addresses.
 func serviceKind(settings source.Settings) kube.Kind[service] {
 	return kube.Retrim(kinds.Services(), kube.TrimOf(func(s kube.Scope, svc *corev1.Service) (*service, []kube.Problem) {
 		kept := &service{key: source.Key{Namespace: s.Intern(svc.Namespace), Name: svc.Name}}
@@ -34,8 +34,8 @@ func serviceKind(settings source.Settings) kube.Kind[service] {
 	}))
 }
 
-// addressesOf returns the external IPs of a Service, or the addresses of its load balancer if
-// it has none.
+// addressesOf returns the external IPs of a Service, or the addresses of its load balancer if it
+// has none.
 func addressesOf(p *kube.Problems, svc *corev1.Service) []string {
 	if ips := svc.Spec.ExternalIPs; len(ips) > 0 {
 		return slices.Clone(source.CutIn(p, ips, "spec.externalIPs"))

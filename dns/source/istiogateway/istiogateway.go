@@ -21,7 +21,7 @@ func Plugin() source.Plugin {
 	}
 }
 
-// Config is what the user says about the source: nothing.
+// Config has no settings.
 type Config struct{ source.NoFlags }
 
 // Resources implements [source.Config].

@@ -10,7 +10,6 @@ import (
 	"github.com/signpostd/signpost/kube"
 )
 
-// gateway is what is kept of a Gateway.
 type gateway struct {
 	source.Object
 	istio.Exposure
@@ -18,7 +17,7 @@ type gateway struct {
 	found source.Found
 }
 
-// fields are the fields of a Gateway that matter.
+// fields are the fields of a Gateway that are read.
 type fields struct {
 	Spec struct {
 		Selector map[string]string `json:"selector"`

@@ -12,18 +12,17 @@ type binding struct {
 	source   *virtualServices
 	of       *virtualService
 	findings *source.Findings
-	// err says why no targets can be found at all.
+	// err says why no targets can be found.
 	err error
 
-	// resolved is whether gateways has been filled: with those of the VirtualService that exist.
+	// resolved is true after gateways was filled with the existing Gateways of the VirtualService.
 	resolved bool
 	gateways []*gateway
-	// merged has the targets of sets of these Gateways, because many names have the same ones.
+	// merged caches the targets of sets of these Gateways, because many names have the same ones.
 	merged map[gatewaySet][]string
 }
 
-// gatewaySet is a set of the Gateways of a VirtualService, of which there are at most
-// source.ReferenceLimit.
+// gatewaySet is a set of the Gateways of a VirtualService, which has at most source.ReferenceLimit.
 type gatewaySet uint64
 
 // targets returns the targets of a name: those of all Gateways that serve it, sorted.
@@ -49,7 +48,7 @@ func (b *binding) targets(host string) []string {
 	return targets
 }
 
-// resolve finds the Gateways. A missing one is a problem, once they have been read.
+// resolve finds the Gateways. Once they have been read, a missing one is a problem.
 func (b *binding) resolve() {
 	if b.resolved {
 		return
@@ -88,8 +87,8 @@ func (b *binding) merge(set gatewaySet) []string {
 	return source.Cut(b.findings, slices.Compact(all), source.AddressLimit, "targets")
 }
 
-// serves reports whether a Gateway serves a name for a VirtualService: each admits the
-// namespace of the other, and a server has the name or a wildcard above it.
+// serves reports whether a Gateway serves a name for a VirtualService: each admits the namespace of
+// the other, and a server has the name or a wildcard above it.
 func (g *gateway) serves(host string, v *virtualService) bool {
 	if !v.exportedTo(g.key.Namespace) {
 		return false

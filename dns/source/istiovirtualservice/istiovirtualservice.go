@@ -27,7 +27,7 @@ func Plugin() source.Plugin {
 	}
 }
 
-// Config is what the user says about the source: nothing.
+// Config has no settings.
 type Config struct{ source.NoFlags }
 
 // Resources implements [source.Config].
@@ -69,11 +69,11 @@ type virtualServices struct {
 	waiting *source.Waiting
 }
 
-// byGateway is the index of VirtualServices by the Gateways that their targets come from.
+// byGateway is the index of VirtualServices by the Gateways with their targets.
 const byGateway = "gateway"
 
-// gatewayKeys returns the Gateways that the targets of a VirtualService come from. Names that
-// templates make have the targets of Gateways even beside an annotation target.
+// gatewayKeys returns the Gateways with the targets of a VirtualService. Names of templates have
+// the targets of Gateways even beside an annotation target.
 func (s *virtualServices) gatewayKeys(v *virtualService) []string {
 	if !v.Selected || v.Unreadable != "" || len(v.Annotations.Targets) > 0 && !s.reader.Templates.HasNames() {
 		return nil

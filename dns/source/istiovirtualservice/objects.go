@@ -11,28 +11,26 @@ import (
 	"github.com/signpostd/signpost/kube"
 )
 
-// What is let in beside the limits of package source.
+// Limits in addition to those of package source.
 const (
-	// exportsLimit is for the namespaces in spec.exportTo.
+	// exportsLimit limits the namespaces in spec.exportTo.
 	exportsLimit = 256
-	// hostsLimit is for the hosts of all servers of a Gateway.
+	// hostsLimit limits the hosts of all servers of a Gateway.
 	hostsLimit = 4096
 )
 
-// virtualService is what is kept of a VirtualService.
 type virtualService struct {
 	source.Object
 	// hosts are without namespaces, and without "*".
 	hosts []string
-	// gateways are those of spec.gateways without "mesh", each once.
+	// gateways are those of spec.gateways except "mesh", without duplicates.
 	gateways []source.Key
-	// exportTo has namespaces, and "*" for all of them; if it is empty, that is all of them,
-	// too.
+	// exportTo has namespaces, or "*" for all; empty means all too.
 	exportTo []string
 	findings source.Findings
 }
 
-// virtualServiceFields are the fields of a VirtualService that matter.
+// virtualServiceFields are the fields of a VirtualService that are read.
 type virtualServiceFields struct {
 	Spec struct {
 		Hosts    []string `json:"hosts"`
@@ -94,7 +92,7 @@ func (s *virtualServices) addGateway(scope kube.Scope, v *virtualService, text s
 	}
 }
 
-// cutNamespace splits "namespace/name"; the namespace is empty if there is none.
+// cutNamespace splits "namespace/name"; the namespace may be missing.
 func cutNamespace(text string) (namespace, name string) {
 	if namespace, name, qualified := strings.Cut(text, "/"); qualified {
 		return namespace, name
@@ -102,15 +100,14 @@ func cutNamespace(text string) (namespace, name string) {
 	return "", text
 }
 
-// gateway is what is kept of a Gateway.
 type gateway struct {
 	istio.Exposure
 	key source.Key
-	// hosts are those of all servers, each with the namespaces that it is for; "*" is any.
+	// hosts are those of all servers, each with its namespaces; "*" means any.
 	hosts map[string][]string
 }
 
-// gatewayFields are the fields of a Gateway that matter.
+// gatewayFields are the fields of a Gateway that are read.
 type gatewayFields struct {
 	Spec struct {
 		Selector map[string]string `json:"selector"`
@@ -128,8 +125,8 @@ func (s *virtualServices) gatewayKind() kube.Kind[gateway] {
 	}
 }
 
-// trimGateway reads a Gateway. Those of namespaces whose objects aren't used have no hosts. If
-// one can't be read, its last good version stays.
+// trimGateway reads a Gateway. Gateways of excluded namespaces have no hosts. If one can't be read,
+// its last good version stays.
 func (s *virtualServices) trimGateway(scope kube.Scope, obj *unstructured.Unstructured) (*gateway, []kube.Problem) {
 	key := source.Key{Namespace: scope.Intern(obj.GetNamespace()), Name: obj.GetName()}
 	if !s.settings.Includes(key.Namespace) {

@@ -44,13 +44,12 @@ type ingresses struct {
 	table  *kube.Table[ingress]
 }
 
-// ingress is what is kept of a TCPIngress.
 type ingress struct {
 	source.Object
 	found source.Found
 }
 
-// fields are the fields of a TCPIngress that matter.
+// fields are the fields of a TCPIngress that are read.
 type fields struct {
 	Spec struct {
 		Rules []struct {
@@ -64,7 +63,7 @@ type fields struct {
 	} `json:"status"`
 }
 
-// entry is one of those of the load balancer.
+// entry is an entry of the load balancer.
 type entry struct {
 	IP       string `json:"ip"`
 	Hostname string `json:"hostname"`
@@ -77,7 +76,7 @@ func (s *ingresses) kind() kube.Kind[ingress] {
 	}
 }
 
-// rulesLimit is how many rules are read: several may have one host, with different ports.
+// rulesLimit limits the rules that are read: several may have one host, with different ports.
 const rulesLimit = 4 * source.NameLimit
 
 func (s *ingresses) trim(scope kube.Scope, obj *unstructured.Unstructured) (*ingress, []kube.Problem) {
@@ -94,7 +93,7 @@ func (s *ingresses) trim(scope kube.Scope, obj *unstructured.Unstructured) (*ing
 	return kept, nil
 }
 
-// missing is what to do for a TCPIngress without a name or without a target.
+// missing has the advice for a TCPIngress without a name or target.
 var missing = source.Missing{
 	Name:   "give one of spec.rules a host, or set the annotation hostname",
 	Target: "the status has no address yet: wait until Kong writes it there, or set the annotation target",

@@ -21,7 +21,7 @@ func Plugin() source.Plugin {
 	}
 }
 
-// Config is what the user says about the source: nothing of its own.
+// Config has no settings.
 type Config struct{ source.NoFlags }
 
 // Resources implements [source.Config].
@@ -47,7 +47,6 @@ type nodes struct {
 	table    *kube.Table[node]
 }
 
-// node is what is kept of a Node.
 type node struct {
 	source.Object
 	addresses     source.NodeAddresses

@@ -25,9 +25,9 @@ func Plugin() source.Plugin {
 	}
 }
 
-// Config is what the user says about the source.
+// Config is the settings of the source.
 type Config struct {
-	// Router is the name of the only router whose entries in the status count; empty is any.
+	// Router is the only router whose status entries count; empty means any.
 	Router string
 }
 
@@ -57,24 +57,23 @@ type routes struct {
 	table  *kube.Table[route]
 }
 
-// route is what is kept of a Route.
 type route struct {
 	source.Object
-	// found has the host and the router of the entry in the status that counts, if there is one.
+	// found has the host and the router of the status entry that counts, if there is one.
 	found source.Found
-	// unnamed is whether there is none because the router that has admitted the Route has no
-	// canonical name.
+	// unnamed is true if there is none because the router that admitted the Route has no canonical
+	// name.
 	unnamed bool
 }
 
-// fields are the fields of a Route that matter.
+// fields are the fields of a Route that are read.
 type fields struct {
 	Status struct {
 		Ingress []entry `json:"ingress"`
 	} `json:"status"`
 }
 
-// entry is what a router says about a Route.
+// entry is the status entry of a router.
 type entry struct {
 	Host                    string `json:"host"`
 	RouterName              string `json:"routerName"`
@@ -135,7 +134,7 @@ func (s *routes) evaluate(key source.Key) source.Result {
 	}
 	result := s.reader.Publish(&r.Object, &r.found, source.Missing{})
 	if result.Err == nil && len(result.Records) == 0 && len(r.found.Targets) == 0 {
-		// That is why there is no name, or no target.
+		// The skip explains the missing name or target.
 		result.Skipped = append([]source.Skip{s.notAdmitted(r)}, r.Annotations.Remarks...)
 	}
 	return result

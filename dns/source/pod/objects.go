@@ -9,13 +9,12 @@ import (
 	"github.com/signpostd/signpost/kube/kinds"
 )
 
-// The annotations that are read with --compatibility=kops-dns-controller.
+// Annotations of --compatibility=kops-dns-controller.
 const (
 	kopsExternal = "dns.alpha.kubernetes.io/external"
 	kopsInternal = "dns.alpha.kubernetes.io/internal"
 )
 
-// pod is what is kept of a Pod.
 type pod struct {
 	source.Object
 	node string
@@ -34,7 +33,7 @@ func (p *pod) own() []string {
 	return []string{p.ip}
 }
 
-// atNode reports whether a Pod has names whose targets are the addresses of its node.
+// atNode reports whether a Pod has names with the addresses of its node.
 func (p *pod) atNode() bool {
 	return p.node != "" && (len(p.kopsExternal) > 0 || p.Selected && len(p.Annotations.Hostnames) > 0 && len(p.Annotations.Targets) == 0)
 }
@@ -76,15 +75,14 @@ func (s *pods) trim(scope kube.Scope, obj *corev1.Pod) (*pod, []kube.Problem) {
 	return kept, p.List()
 }
 
-// asksNothing reports whether a Pod can't lead to a record, whatever its addresses are. Most
-// Pods have none of our annotations.
+// asksNothing reports whether a Pod can't have a record, whatever its addresses are. Most Pods have
+// none of our annotations.
 func (s *pods) asksNothing(p *pod) bool {
 	a := p.Annotations
 	return s.config.Domain == "" && s.reader.Templates == nil &&
 		len(a.Hostnames)+len(a.InternalHostnames)+len(a.Problems)+len(p.kopsInternal)+len(p.kopsExternal) == 0
 }
 
-// node is what is kept of a Node.
 type node struct {
 	name      string
 	addresses source.NodeAddresses

@@ -31,7 +31,7 @@ func Plugin() source.Plugin {
 type Config struct {
 	// Domain is the domain in which each Pod gets a name; empty for none.
 	Domain string
-	// HostNetworkOnly leaves out Pods that don't use the network of their node.
+	// HostNetworkOnly excludes Pods that don't use the network of their node.
 	HostNetworkOnly bool
 }
 
@@ -122,8 +122,8 @@ func (s *pods) records(findings *source.Findings, obj *pod) ([]*dns.RecordSet, e
 	return s.reader.AddNames(&obj.Object, findings, found, obj.ips)
 }
 
-// nodeAddresses returns the addresses at which a Pod's node is reached from outside of the
-// cluster. There are none if the node doesn't exist.
+// nodeAddresses returns the addresses of a Pod's node that are reachable from outside of the
+// cluster; none if the node doesn't exist.
 func (s *pods) nodeAddresses(obj *pod) []string {
 	on := s.nodes.Get("", obj.node)
 	if on == nil {

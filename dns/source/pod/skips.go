@@ -6,7 +6,7 @@ import (
 	"github.com/signpostd/signpost/dns/source"
 )
 
-// sharedSkips are the reasons that many Pods have in common.
+// sharedSkips are reasons that many Pods share.
 type sharedSkips struct {
 	finished, ownNetwork, nameless *source.Skip
 }
@@ -25,7 +25,7 @@ func (s *pods) sharedSkips() sharedSkips {
 	}
 }
 
-// missing says which names of a Pod get no record. Nothing is true when it has no record at all.
+// missing says which names of a Pod have no record. nothing is true if it has no record at all.
 func (s *pods) missing(obj *pod, nothing bool) []source.Skip {
 	var list []source.Skip
 	add := func(names []string, without string) {
@@ -59,7 +59,7 @@ func (s *pods) withoutNode(obj *pod) string {
 	case obj.node == "":
 		return "the Pod has no node yet, and the annotation hostname stands for the addresses of its node: wait until it is scheduled"
 	case s.nodes.Get("", obj.node) == nil:
-		return "there is no Node " + obj.node + ", whose addresses the annotation hostname stands for: wait until it is there"
+		return "there is no Node " + obj.node + ", whose addresses the annotation hostname stands for: wait until it exists"
 	default:
 		return "Node " + obj.node + " has no external address, and the annotation hostname stands for those: use the annotation internal-hostname for the address of the Pod"
 	}

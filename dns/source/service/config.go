@@ -32,10 +32,9 @@ func Plugin() source.Plugin {
 	}
 }
 
-// Config is the settings of the source. Make one with [NewConfig].
+// Config is the settings of the source. [NewConfig] creates it.
 type Config struct {
-	// Types are the types of Services to use. An empty list, or an empty entry, stands for
-	// all.
+	// Types are the used types of Services. An empty list, or an empty entry, means all.
 	Types []string
 	// PublishNotReady makes headless Services publish pods that aren't ready.
 	PublishNotReady bool
@@ -43,9 +42,9 @@ type Config struct {
 	PublishInternal bool
 	// PublishHostIP makes headless Services publish the addresses of the pods' hosts.
 	PublishHostIP bool
-	// ResolveHostnames replaces the name of a load balancer by its addresses.
+	// ResolveHostnames replaces the hostname of a load balancer by its addresses.
 	ResolveHostnames bool
-	// ListenEndpointEvents has no effect; endpoints are always followed.
+	// ListenEndpointEvents has no effect, because endpoints are always followed.
 	ListenEndpointEvents bool
 
 	resolver resolver
@@ -70,7 +69,7 @@ func (c *Config) Flags(flags *pflag.FlagSet) {
 
 // Resources implements [source.Config].
 func (c *Config) Resources() []source.Resource {
-	// Open says what is wrong with the types.
+	// Open reports invalid types.
 	types, _ := c.types()
 	resources := []source.Resource{{Kind: corev1.SchemeGroupVersion.WithKind("Service"), Plural: "services"}}
 	headless, nodePort := needs(types)
@@ -86,10 +85,10 @@ func (c *Config) Resources() []source.Resource {
 	return resources
 }
 
-// nodesUnread is what happens without the right to read nodes.
+// nodesUnread is the consequence of a missing right to read nodes.
 const nodesUnread = "Services of type NodePort, and headless ones at the addresses of nodes, wait; all others are published"
 
-// needs reports whether there can be headless Services, and those of type NodePort.
+// needs reports whether there can be headless and NodePort Services.
 func needs(types []corev1.ServiceType) (headless, nodePort bool) {
 	return slices.Contains(types, corev1.ServiceTypeClusterIP), slices.Contains(types, corev1.ServiceTypeNodePort)
 }
@@ -115,7 +114,7 @@ func (c *Config) Open(in source.Input) (source.Source, error) {
 	return opened, nil
 }
 
-// types returns the types of Service to use.
+// types returns the used types of Services.
 func (c *Config) types() ([]corev1.ServiceType, error) {
 	if len(c.Types) == 0 || slices.Contains(c.Types, "") {
 		return allTypes, nil

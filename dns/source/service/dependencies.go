@@ -4,7 +4,7 @@ import (
 	"github.com/signpostd/signpost/dns/source"
 )
 
-// serviceChanged has the names looked up that a Service depends on.
+// serviceChanged starts the lookups of names that a Service depends on.
 func (s *services) serviceChanged(_, svc *service) {
 	if svc == nil {
 		return
@@ -14,8 +14,8 @@ func (s *services) serviceChanged(_, svc *service) {
 	}
 }
 
-// sliceChanged has the Service of a slice evaluated again if it is headless. A Service that
-// isn't known yet is evaluated when it is.
+// sliceChanged evaluates the Service of a slice again if it is headless. A Service that isn't known
+// yet is evaluated when it is.
 func (s *services) sliceChanged(before, now *slice) {
 	for _, sl := range distinct(before, now) {
 		if svc := s.table.Get(sl.service.Namespace, sl.service.Name); svc != nil && svc.publishesPods() {
@@ -24,7 +24,7 @@ func (s *services) sliceChanged(before, now *slice) {
 	}
 }
 
-// distinct returns those versions of a slice that belong to different Services.
+// distinct returns the versions of a slice that belong to different Services.
 func distinct(before, now *slice) []*slice {
 	var list []*slice
 	for _, sl := range []*slice{before, now} {
@@ -35,9 +35,8 @@ func distinct(before, now *slice) []*slice {
 	return list
 }
 
-// podChanged has the Services evaluated again that select a pod, or have selected it: headless
-// ones if something changed that they publish, NodePort ones if something changed that matters
-// for the choice of nodes.
+// podChanged evaluates the Services again that select a pod, or have selected it: headless ones if
+// a published field has changed, NodePort ones if a field for the choice of nodes has.
 func (s *services) podChanged(before, now *pod) {
 	endpoint := before.asEndpoint() != now.asEndpoint()
 	backend := before.asBackend() != now.asBackend()
@@ -55,7 +54,7 @@ func (s *services) podChanged(before, now *pod) {
 	}
 }
 
-// notifySelecting calls changed for the Services that select a pod and that concerns admits.
+// notifySelecting calls changed for the Services that select a pod and meet concerns.
 func (s *services) notifySelecting(p *pod, concerns func(*service) bool) {
 	notify := func(label string) bool {
 		for _, svc := range s.table.ByIndex(bySelector, p.namespace+label) {
@@ -69,8 +68,8 @@ func (s *services) notifySelecting(p *pod, concerns func(*service) bool) {
 	notify(selector(nil).indexLabel())
 }
 
-// nodeChanged has all Services evaluated again that use nodes. What they publish may depend on
-// whether any node has an external address.
+// nodeChanged evaluates all Services again that use nodes, because they may depend on whether any
+// node has an external address.
 func (s *services) nodeChanged(_, _ *node) {
 	source.NotifyAll(s.changed, s.table.ByIndex(byNodes, anyNode))
 }
@@ -78,7 +77,7 @@ func (s *services) nodeChanged(_, _ *node) {
 // hostInUse reports whether a Service needs the addresses of a name.
 func (s *services) hostInUse(host string) bool { return len(s.table.ByIndex(byHost, host)) > 0 }
 
-// hostChanged has the Services evaluated again whose load balancer has a name.
+// hostChanged evaluates the Services again whose load balancer has a name.
 func (s *services) hostChanged(host string) {
 	source.NotifyAll(s.changed, s.table.ByIndex(byHost, host))
 }

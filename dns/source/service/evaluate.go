@@ -23,7 +23,7 @@ func (s *services) evaluate(key source.Key) source.Result {
 		return source.Result{Err: err}
 	}
 	e := &evaluation{services: s, svc: svc, origin: s.reader.Origin(&svc.Object), findings: &source.Findings{}}
-	e.outside = sync.OnceValues(e.answerOutside)
+	e.outside = sync.OnceValues(e.targetsOutside)
 	records, err := e.records()
 	result := s.reader.Result(&svc.Object, records, err)
 	result.Problems = append(result.Problems, e.problems...)
@@ -34,8 +34,8 @@ func (s *services) evaluate(key source.Key) source.Result {
 	return result
 }
 
-// unread returns an error as long as a Service needs nodes that have not been read. Without the
-// right to read them, all other Services are published.
+// unread returns an error while a Service needs nodes that have not been read. Without the right to
+// read nodes, all other Services are published.
 func (s *services) unread(svc *service) error {
 	if s.nodes == nil || len(svc.nodeKeys()) == 0 {
 		return nil
@@ -48,25 +48,25 @@ type evaluation struct {
 	*services
 	svc    *service
 	origin source.Origin
-	// outside calls answerOutside once. The answer is the same for each name.
-	outside  func() (answer, error)
+	// outside calls targetsOutside once, because the result is the same for each name.
+	outside  func() (nameTargets, error)
 	problems []dns.Problem
-	// findings has which lists are too long.
+	// findings has the lists that are too long.
 	findings *source.Findings
 }
 
-// addresses returns those of a field of the Service that count.
+// addresses returns the addresses of a field, up to the limit.
 func (e *evaluation) addresses(field string, list []string) []string {
 	return source.Cut(e.findings, list, source.AddressLimit, field)
 }
 
-// names returns those of an annotation or a template that count.
+// names returns the names of an annotation or template, up to the limit.
 func (e *evaluation) names(of string, list []string) []string {
 	return source.Cut(e.findings, list, source.NameLimit, of)
 }
 
-// answer is what a Service has for one of its names. It doesn't depend on the name.
-type answer struct {
+// nameTargets is the targets of a Service for one of its names. It doesn't depend on the name.
+type nameTargets struct {
 	// targets are the targets of the name itself.
 	targets []string
 	// below are the targets of names below it, by their first label.
@@ -99,7 +99,7 @@ func (e *evaluation) annotated() ([]*dns.RecordSet, error) {
 	if err != nil || len(e.svc.Annotations.InternalHostnames) == 0 {
 		return found, err
 	}
-	inside, err := e.answerInside()
+	inside, err := e.targetsInside()
 	for _, hostname := range e.names("internal-hostname", e.svc.Annotations.InternalHostnames) {
 		found = append(found, inside.records(e.origin, hostname)...)
 	}
@@ -115,7 +115,7 @@ func (e *evaluation) named() ([]*dns.RecordSet, error) {
 	return e.recordsOf(e.names("--fqdn-template", names))
 }
 
-// recordsOf returns the record sets of names that are used outside of the cluster.
+// recordsOf returns the record sets of names for clients outside of the cluster.
 func (e *evaluation) recordsOf(names []string) ([]*dns.RecordSet, error) {
 	if len(names) == 0 {
 		return nil, nil
@@ -128,74 +128,74 @@ func (e *evaluation) recordsOf(names []string) ([]*dns.RecordSet, error) {
 	return found, err
 }
 
-// answerOutside returns the answer for names of the annotation hostname and of templates. The
-// error is that it isn't known.
-func (e *evaluation) answerOutside() (answer, error) {
+// targetsOutside returns the targets for names of the annotation hostname and of templates. The
+// error means that they aren't known.
+func (e *evaluation) targetsOutside() (nameTargets, error) {
 	svc := e.svc
 	if targets := svc.Annotations.Targets; len(targets) > 0 {
-		return answer{targets: e.addresses("target", targets)}, nil
+		return nameTargets{targets: e.addresses("target", targets)}, nil
 	}
 	switch svc.of {
 	case corev1.ServiceTypeLoadBalancer:
 		return e.loadBalancer()
 	case corev1.ServiceTypeNodePort:
-		return answer{targets: e.nodeTargets(), ports: svc.ports, service: svc.Key.Name}, nil
+		return nameTargets{targets: e.nodeTargets(), ports: svc.ports, service: svc.Key.Name}, nil
 	case corev1.ServiceTypeExternalName:
 		if len(svc.externalIPs) > 0 {
-			return answer{targets: e.addresses("spec.externalIPs", svc.externalIPs)}, nil
+			return nameTargets{targets: e.addresses("spec.externalIPs", svc.externalIPs)}, nil
 		}
-		return answer{targets: listOf(svc.externalName)}, nil
+		return nameTargets{targets: listOf(svc.externalName)}, nil
 	}
 	switch {
 	case svc.headless:
 		return e.headless()
 	case e.config.PublishInternal:
-		return answer{targets: listOf(svc.clusterIP)}, nil
+		return nameTargets{targets: listOf(svc.clusterIP)}, nil
 	}
-	return answer{}, nil
+	return nameTargets{}, nil
 }
 
-// answerInside returns the answer for names of the annotation internal-hostname.
-func (e *evaluation) answerInside() (answer, error) {
+// targetsInside returns the targets for names of the annotation internal-hostname.
+func (e *evaluation) targetsInside() (nameTargets, error) {
 	virtual := e.svc.of == corev1.ServiceTypeLoadBalancer || e.svc.of == corev1.ServiceTypeClusterIP && !e.svc.headless
 	if virtual && len(e.svc.Annotations.Targets) == 0 {
-		return answer{targets: listOf(e.svc.clusterIP)}, nil
+		return nameTargets{targets: listOf(e.svc.clusterIP)}, nil
 	}
 	return e.outside()
 }
 
-// loadBalancer returns the addresses and names of a load balancer.
-func (e *evaluation) loadBalancer() (answer, error) {
+// loadBalancer returns the addresses and hostnames of a load balancer.
+func (e *evaluation) loadBalancer() (nameTargets, error) {
 	svc := e.svc
 	switch {
 	case len(svc.externalIPs) > 0:
-		return answer{targets: e.addresses("spec.externalIPs", svc.externalIPs)}, nil
+		return nameTargets{targets: e.addresses("spec.externalIPs", svc.externalIPs)}, nil
 	case len(svc.lookedUp) == 0:
-		return answer{targets: e.balancer()}, nil
+		return nameTargets{targets: e.balancer()}, nil
 	}
 	targets := slices.Clone(svc.addresses)
 	for _, host := range svc.lookedUp {
 		addresses, err := e.hosts.get(host)
 		if err != nil && !notFound(err) {
-			return answer{}, err
+			return nameTargets{}, err
 		}
 		if err != nil {
 			e.problem("status.loadBalancer.ingress.hostname", host, err.Error())
 		}
 		targets = append(targets, addresses...)
 	}
-	return answer{targets: e.addresses(balancerField, targets)}, nil
+	return nameTargets{targets: e.addresses(balancerField, targets)}, nil
 }
 
 const balancerField = "status.loadBalancer.ingress"
 
-// balancer returns the addresses of the load balancer, and then its names.
+// balancer returns the addresses of the load balancer, then its hostnames.
 func (e *evaluation) balancer() []string {
 	return e.addresses(balancerField, slices.Concat(e.svc.addresses, e.svc.hostnames))
 }
 
-// problem adds a problem of the Service. Problems with the same subject and reason are
-// reported once.
+// problem adds a problem of the Service. Problems with the same subject and reason are reported
+// once.
 func (e *evaluation) problem(subject, value, reason string) {
 	for _, p := range e.problems {
 		if p.Subject == subject && p.Reason == reason {
@@ -205,8 +205,8 @@ func (e *evaluation) problem(subject, value, reason string) {
 	e.problems = append(e.problems, dns.Problem{Object: e.origin.Object, Subject: subject, Value: value, Reason: reason})
 }
 
-// records returns the record sets of a name with this answer.
-func (a answer) records(o source.Origin, hostname string) []*dns.RecordSet {
+// records returns the record sets of a name with these targets.
+func (a nameTargets) records(o source.Origin, hostname string) []*dns.RecordSet {
 	hostname = strings.TrimSuffix(hostname, ".")
 	sets := o.Records(hostname, a.targets)
 	for label, targets := range a.below {

@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// headless returns the answer of a headless Service: the addresses of its pods, for the name
-// itself and, for pods with a hostname, for a name below it. The error is that the pods have
-// not been read yet.
-func (e *evaluation) headless() (answer, error) {
+// headless returns the targets of a headless Service: the addresses of its pods, for the name
+// itself and, for pods with a hostname, for a name below it. The error means that the pods have not
+// been read yet.
+func (e *evaluation) headless() (nameTargets, error) {
 	if err := e.waiting.For(e.svc.Key, e.pods); err != nil {
-		return answer{}, err
+		return nameTargets{}, err
 	}
-	a := answer{below: map[string][]string{}}
+	a := nameTargets{below: map[string][]string{}}
 	list := e.slices.ByIndex(byService, e.svc.Key.String())
 	slices.SortFunc(list, func(a, b *slice) int { return strings.Compare(a.name, b.name) })
 	for _, sl := range list {
@@ -30,7 +30,7 @@ func (e *evaluation) headless() (answer, error) {
 	return a, nil
 }
 
-// podIP is what is published of a pod by default.
+// podIP is the default address type of a pod.
 const podIP = "PodIP"
 
 // published returns which address of a pod is published: podIP, hostIP or nodeExternalIP.
@@ -46,7 +46,7 @@ func (e *evaluation) published() string {
 }
 
 // addEndpoint adds the targets of an endpoint, if it is published.
-func (e *evaluation) addEndpoint(a *answer, sl *slice, end *endpoint) {
+func (e *evaluation) addEndpoint(a *nameTargets, sl *slice, end *endpoint) {
 	if end.notReady && !e.svc.notReady && !e.config.PublishNotReady {
 		return
 	}
@@ -90,8 +90,7 @@ func addressText(end *endpoint) string {
 	return end.address.String()
 }
 
-// externalAddresses returns the addresses at which a node is reached from outside of the
-// cluster.
+// externalAddresses returns the addresses of a node that are reachable from outside of the cluster.
 func (e *evaluation) externalAddresses(of string) []string {
 	if e.nodes == nil {
 		e.problem("the annotation endpoints-type", nodeExternalIP, "nodes are read only if --service-type-filter has NodePort; add it")

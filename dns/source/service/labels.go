@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// A label is written as a text: edge, its name, assigns, its value, edge. Names and values
-// don't contain these characters. In the labels of a pod, ownName stands for a value that is
-// the name of the pod, and ownOrdinal for the number at the end of that name.
+// Encoding of a label: edge, its name, assigns, its value, edge. Names and values don't contain
+// these characters. In the labels of a pod, ownName stands for a value that is the name of the pod,
+// and ownOrdinal for the number at the end of that name.
 const (
 	edge       = "\x01"
 	assigns    = "\x00"
@@ -19,9 +19,8 @@ const (
 // podIndexLabel is on each pod of a StatefulSet.
 const podIndexLabel = "apps.kubernetes.io/pod-index"
 
-// labelText is the labels of a pod as one text, sorted; neighbours share an edge. The pods of
-// a ReplicaSet or a StatefulSet have equal texts, and so share one in memory. They couldn't
-// share a map or a slice.
+// labelText is the labels of a pod as one text, sorted; neighbours share an edge. The pods of a
+// ReplicaSet or StatefulSet have equal texts, which share memory. Maps and slices couldn't.
 type labelText string
 
 // newLabelText returns the labels of a pod with a name, or "" if it has none.
@@ -50,7 +49,7 @@ func shorten(label, name string) string {
 	return label
 }
 
-// lengthen undoes shorten.
+// lengthen is the inverse of shorten.
 func lengthen(label, name string) string {
 	if begin, ok := strings.CutSuffix(label, assigns+ownName+edge); ok {
 		return begin + assigns + name + edge
@@ -67,7 +66,7 @@ func hasValue(label, value string) bool {
 	return value != "" && len(rest)+len(value)+len(edge) == len(label) && strings.HasSuffix(rest, assigns)
 }
 
-// ordinal returns what is after the last hyphen of a name.
+// ordinal returns the text after the last hyphen of a name.
 func ordinal(name string) string { return name[strings.LastIndexByte(name, '-')+1:] }
 
 // eachLabel calls yield for each label of a pod, until it returns false.
@@ -82,7 +81,7 @@ func (p *pod) eachLabel(yield func(label string) bool) {
 	}
 }
 
-// selector is the labels that a pod must have, sorted. Without labels, it selects all pods
+// selector is the labels that a pod must have, sorted. An empty selector selects all pods
 // (spec/dns.md §17.1).
 type selector []string
 
@@ -104,8 +103,8 @@ func (s selector) selects(p *pod) bool {
 	return true
 }
 
-// indexLabel returns a label that all selected pods have, or "" if there is none. By it, an
-// index finds those that select a pod.
+// indexLabel returns a label that all selected pods have, or "" if there is none. An index by it
+// finds the selectors of a pod.
 func (s selector) indexLabel() string {
 	if len(s) == 0 {
 		return ""

@@ -9,7 +9,7 @@ import (
 	"github.com/signpostd/signpost/dns/source"
 )
 
-// What the programs that --compatibility names read (spec/dns.md §6.1).
+// Annotations of the programs of --compatibility (spec/dns.md §6.1).
 const (
 	mateAnnotation     = "zalando.org/dnsname"
 	moleculeLabel      = "dns"
@@ -42,8 +42,8 @@ func (s *services) legacyNamesOf(obj *corev1.Service) legacyNames {
 	return legacyNames{}
 }
 
-// legacy returns the record sets of the names that an older program would give the
-// Service: at its load balancer and, as kOps does, at nodes.
+// legacy returns the record sets of the names that an older program would give the Service: at its
+// load balancer and, as kOps does, at nodes.
 func (e *evaluation) legacy() []*dns.RecordSet {
 	names, origin, of := e.svc.legacy, e.origin, "--compatibility="+e.settings.Compatibility
 	if names.none() {

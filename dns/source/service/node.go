@@ -10,7 +10,6 @@ import (
 // roleLabel is on the nodes that kOps publishes.
 const roleLabel = "node-role.kubernetes.io/node"
 
-// node is what is kept of a Node.
 type node struct {
 	addresses     source.NodeAddresses
 	unschedulable bool

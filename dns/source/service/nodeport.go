@@ -11,7 +11,7 @@ import (
 	"github.com/signpostd/signpost/dns/source"
 )
 
-// nodeTargets returns the addresses of the nodes at which a NodePort Service is reached.
+// nodeTargets returns the addresses of the nodes that serve a NodePort Service.
 func (e *evaluation) nodeTargets() []string {
 	nodes := e.nodes.List
 	if e.svc.local {
@@ -41,8 +41,7 @@ func (e *evaluation) accessible(a source.NodeAddresses) []string {
 	}
 }
 
-// nodesWithPods returns the nodes that have pods of the Service. Only pods of the best tier
-// among its pods count.
+// nodesWithPods returns the nodes with pods of the Service. Only pods of the best tier count.
 func (e *evaluation) nodesWithPods() []*node {
 	best := runningNotReady
 	on := map[string]*node{}
@@ -72,9 +71,8 @@ func protocolOf(port corev1.ServicePort) string {
 	return strings.ToLower(string(port.Protocol))
 }
 
-// srv returns the record sets that give the ports of a Service on the nodes, one for each
-// protocol (RFC 2782).
-func (a answer) srv(o source.Origin, hostname string) []*dns.RecordSet {
+// srv returns the record sets for the ports of a Service on the nodes, one per protocol (RFC 2782).
+func (a nameTargets) srv(o source.Origin, hostname string) []*dns.RecordSet {
 	var protocols []string
 	targets := map[string][]string{}
 	for _, port := range a.ports {

@@ -10,7 +10,7 @@ import (
 	"github.com/signpostd/signpost/kube"
 )
 
-// tier says how well traffic to a pod's node is served by the pod.
+// tier says how well a pod can serve traffic to its node.
 type tier uint8
 
 const (
@@ -20,30 +20,30 @@ const (
 	ready
 )
 
-// pod is what is kept of a Pod. It is empty for a Pod that has finished, or whose namespace
-// isn't used. It should be as small as possible.
+// pod is a compact form of a Pod. It is empty for a finished Pod, or for an excluded namespace. Its
+// size matters.
 type pod struct {
 	namespace, name string
 	labels          labelText
 	// node is the field of spec, and hostIP that of status.
 	node, hostIP string
-	// extra is zero when a pod has none of its fields.
+	// extra is zero if a pod has none of its fields.
 	extra unique.Handle[podExtra]
-	// named is true when the hostname of a pod is its name, as for StatefulSets.
+	// named is true if the hostname of a pod is its name, as for StatefulSets.
 	named bool
 	tier  tier
 }
 
-// podExtra is fields that few pods have.
+// podExtra has fields that few pods have.
 type podExtra struct {
 	// hostname is that of spec if it isn't the pod's name. targets is the annotation target, a
-	// list with commas.
+	// comma-separated list.
 	hostname, targets string
 }
 
 func (s *services) trimPod(scope kube.Scope, obj *corev1.Pod) (*pod, []kube.Problem) {
 	finished := obj.Status.Phase == corev1.PodSucceeded || obj.Status.Phase == corev1.PodFailed
-	if finished || s.elsewhere(obj.Namespace) {
+	if finished || s.excludedNamespace(obj.Namespace) {
 		return nothing, nil
 	}
 	kept := &pod{
@@ -86,11 +86,11 @@ func (p *pod) rest() podExtra {
 	return p.extra.Value()
 }
 
-// nothing is shared by all pods of which nothing is kept.
+// nothing is shared by all pods without any kept field.
 var nothing = &pod{}
 
-// elsewhere reports whether a namespace isn't used.
-func (s *services) elsewhere(namespace string) bool {
+// excludedNamespace reports whether a namespace is excluded.
+func (s *services) excludedNamespace(namespace string) bool {
 	return !s.settings.Includes(namespace)
 }
 
@@ -118,8 +118,8 @@ func (p *pod) namespaceKeys() []string {
 	return []string{p.namespace}
 }
 
-// asEndpoint returns the fields of a pod that headless Services publish. asBackend returns
-// those that NodePort Services need. Both are empty for a nil pod.
+// asEndpoint returns the fields of a pod that headless Services publish. asBackend returns those
+// that NodePort Services need. Both are empty for a nil pod.
 func (p *pod) asEndpoint() pod {
 	if p == nil {
 		return pod{}

@@ -12,26 +12,25 @@ import (
 )
 
 const (
-	// lookupRefresh is the age at which an answer is looked up again; lookupRetry is the pause
-	// after a failure.
+	// lookupRefresh is the age at which a result is looked up again; lookupRetry is the pause after a
+	// failure.
 	lookupRefresh = time.Minute
 	lookupRetry   = 10 * time.Second
-	// lookupTimeout ends a lookup; lookupLimit is the number of lookups at the same time.
+	// lookupTimeout limits a lookup; lookupLimit limits the parallel lookups.
 	lookupTimeout = 5 * time.Second
 	lookupLimit   = 8
 )
 
-// resolver looks up the addresses of names. A [net.Resolver] is one.
+// resolver looks up the addresses of names, like [net.Resolver].
 type resolver interface {
 	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
 }
 
-// lookups knows the addresses of names, and looks them up again from time to time as long as a
-// Service needs them. Methods may be called from any goroutine.
+// lookups caches the addresses of names, and refreshes them while a Service needs them. Methods may
+// be called from any goroutine.
 type lookups struct {
 	resolver resolver
-	// inUse reports whether a Service needs a name; changed is called when get returns
-	// something else for it.
+	// inUse reports whether a Service needs a name. changed is called if the result of get changes.
 	inUse   func(host string) bool
 	changed func(host string)
 	// wake has room for one value.
@@ -42,9 +41,9 @@ type lookups struct {
 	busy  int
 }
 
-// lookup is what is known of a name.
+// lookup is the cached result for a name.
 type lookup struct {
-	// addresses are those of the last answer, sorted. They stay when a later lookup fails.
+	// addresses are those of the last success, sorted. They stay if a later lookup fails.
 	addresses []string
 	// err says why there are no addresses.
 	err  error
@@ -61,7 +60,7 @@ func (e *pendingError) Error() string { return "look up " + e.host + ": not done
 // Pending marks an error that ends without a change of the object.
 func (e *pendingError) Pending() bool { return true }
 
-// notFound reports whether an error says that a name definitely has no addresses.
+// notFound reports whether an error says that a name has no addresses.
 func notFound(err error) bool {
 	var failed *net.DNSError
 	return errors.As(err, &failed) && failed.IsNotFound
@@ -71,7 +70,7 @@ func newLookups(r resolver, inUse func(string) bool, changed func(string)) *look
 	return &lookups{resolver: r, inUse: inUse, changed: changed, wake: make(chan struct{}, 1), hosts: map[string]*lookup{}}
 }
 
-// want has a name looked up soon, unless it is known.
+// want schedules the lookup of a new name.
 func (l *lookups) want(host string) {
 	l.mu.Lock()
 	known := l.hosts[host] != nil
@@ -117,8 +116,8 @@ func (l *lookups) run(ctx context.Context) {
 	}
 }
 
-// takeDue returns the names to look up now, and when to call it again at the latest. It
-// removes the names that no Service needs any more.
+// takeDue returns the names to look up now, and when to call it again at the latest. It removes the
+// names that no Service needs any more.
 func (l *lookups) takeDue(now time.Time) (hosts []string, next time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -138,7 +137,7 @@ func (l *lookups) takeDue(now time.Time) (hosts []string, next time.Time) {
 			h.busy = true
 			hosts = append(hosts, host)
 		}
-		// Names that are due but have no room are taken when another lookup ends.
+		// Names without a free slot are taken when another lookup ends.
 	}
 	return hosts, next
 }
@@ -169,8 +168,8 @@ func (l *lookups) ask(ctx context.Context, host string) ([]string, error) {
 	return sorted(addresses), nil
 }
 
-// note stores the result of a lookup, and reports whether get returns something else now. A
-// lookup that was cancelled is ignored.
+// note stores the result of a lookup, and reports whether the result of get has changed. A
+// cancelled lookup is ignored.
 func (l *lookups) note(ctx context.Context, host string, addresses []string, err error) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

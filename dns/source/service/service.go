@@ -9,29 +9,28 @@ import (
 	"github.com/signpostd/signpost/kube"
 )
 
-// The values of the annotation endpoints-type.
+// Values of the annotation endpoints-type.
 const (
 	nodeExternalIP = "NodeExternalIP"
 	hostIP         = "HostIP"
 )
 
-// service is what is kept of a Service that may get a name. Of other Services only their own
-// name is kept.
+// service is a Service that may get a name. Of other Services only their own name is kept.
 type service struct {
 	source.Object
 	of corev1.ServiceType
 	// clusterIP is empty if there is none, as for a headless Service.
 	clusterIP string
 	headless  bool
-	// local is true when only nodes with a pod of the Service accept its traffic.
+	// local is true if only nodes with a pod of the Service accept its traffic.
 	local bool
-	// notReady is true when pods that aren't ready are published.
+	// notReady is true if pods that aren't ready are published.
 	notReady     bool
 	selector     selector
 	externalIPs  []string
 	externalName string
-	// addresses and hostnames are those of the load balancer. lookedUp are the hostnames if
-	// their addresses are published instead.
+	// addresses and hostnames are those of the load balancer. lookedUp are the hostnames if their
+	// addresses are published instead.
 	addresses, hostnames, lookedUp []string
 	ports                          []nodePort
 	legacy                         legacyNames
@@ -68,8 +67,8 @@ func (s *services) trimService(scope kube.Scope, obj *corev1.Service) (*service,
 	return kept, nil
 }
 
-// asksNothing reports whether a Service can't lead to a record, whatever its addresses are.
-// Most Services have none of our annotations.
+// asksNothing reports whether a Service can't have a record, whatever its addresses are. Most
+// Services have none of our annotations.
 func (s *services) asksNothing(svc *service) bool {
 	a, templates := svc.Annotations, s.reader.Templates
 	named := !s.settings.IgnoreHostnameAnnotation && len(a.Hostnames)+len(a.InternalHostnames) > 0
@@ -112,8 +111,7 @@ func (svc *service) publishesNodes() bool {
 	return svc.Selected && svc.of == corev1.ServiceTypeNodePort && len(svc.Annotations.Targets) == 0
 }
 
-// followsPodsOfNodes reports whether the records of a Service come from the nodes that have
-// certain pods.
+// followsPodsOfNodes reports whether the records of a Service depend on which nodes have its pods.
 func (svc *service) followsPodsOfNodes() bool { return svc.publishesNodes() && svc.local }
 
 // selectorKeys returns the keys in the index bySelector.

@@ -21,19 +21,19 @@ type services struct {
 
 	skips sharedSkips
 	table *kube.Table[service]
-	// slices, pods and nodes are nil when no Service of an admitted type needs them.
+	// slices, pods and nodes are nil if no Service of a selected type needs them.
 	slices *kube.Table[slice]
 	pods   *kube.Table[pod]
 	nodes  *kube.Table[node]
-	// hosts is nil when names of load balancers aren't looked up.
+	// hosts is nil if hostnames of load balancers aren't looked up.
 	hosts *lookups
 	// waiting has the Services whose pods or nodes have not been read yet.
 	waiting *source.Waiting
 }
 
-// The indexes. bySelector has Services by a label with which they select pods,
-// byNodes those that depend on nodes, byHost those that have a name looked up. byService has
-// slices by their Service, and byNamespace pods by their namespace.
+// Indexes. bySelector has Services by a label of their selector, byNodes those that depend on
+// nodes, byHost those with a name to look up. byService has slices by their Service, and
+// byNamespace pods by their namespace.
 const (
 	bySelector  = "selector"
 	byNodes     = "nodes"
@@ -68,7 +68,7 @@ func newServices(c Config, in source.Input, types []corev1.ServiceType) *service
 	return s
 }
 
-// run does what the source needs in the background.
+// run runs the background work of the source.
 func (s *services) run(ctx context.Context) error {
 	var lookups sync.WaitGroup
 	if s.hosts != nil {

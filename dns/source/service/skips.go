@@ -10,14 +10,14 @@ import (
 	"github.com/signpostd/signpost/dns/source"
 )
 
-// sharedSkips are the reasons that many Services have in common.
+// sharedSkips are reasons that many Services share.
 type sharedSkips struct {
 	otherType, nameless *source.Skip
 	// ignored is for those whose annotation is ignored.
 	ignored *source.Skip
 }
 
-// namelessOf returns the reason of a Service that has no name.
+// namelessOf returns the reason of a Service without a name.
 func (s sharedSkips) namelessOf(svc *service) *source.Skip {
 	if len(svc.Annotations.Hostnames) > 0 {
 		return s.ignored
@@ -37,7 +37,7 @@ func (s *services) sharedSkips() sharedSkips {
 	}
 }
 
-// missing says which names of a Service get no record, and why. Nothing is true when it has no
+// missing says which names of a Service have no record, and why. nothing is true if it has no
 // record at all.
 func (e *evaluation) missing(nothing bool) []source.Skip {
 	var list []source.Skip
@@ -46,7 +46,7 @@ func (e *evaluation) missing(nothing bool) []source.Skip {
 		list = appendMissing(list, names[0], e.outside, e.withoutOutside)
 	}
 	if names := e.svc.Annotations.InternalHostnames; annotated && len(names) > 0 {
-		list = appendMissing(list, names[0], e.answerInside, e.withoutInside)
+		list = appendMissing(list, names[0], e.targetsInside, e.withoutInside)
 	}
 	if !nothing || len(list) > 0 {
 		return list
@@ -60,8 +60,8 @@ func (e *evaluation) missing(nothing bool) []source.Skip {
 	return []source.Skip{e.reader.NoHostname(&e.svc.Object)}
 }
 
-// appendMissing appends the skip of a name if the answer for it has nothing.
-func appendMissing(list []source.Skip, name string, get func() (answer, error), without func(string) source.Skip) []source.Skip {
+// appendMissing appends the skip of a name without targets.
+func appendMissing(list []source.Skip, name string, get func() (nameTargets, error), without func(string) source.Skip) []source.Skip {
 	a, err := get()
 	if err != nil || len(a.targets)+len(a.below)+len(a.ports) > 0 {
 		return list
@@ -69,7 +69,7 @@ func appendMissing(list []source.Skip, name string, get func() (answer, error), 
 	return append(list, without(name))
 }
 
-// withoutOutside says why there is nothing for a name that is used outside of the cluster.
+// withoutOutside says why a name for clients outside of the cluster has no targets.
 func (e *evaluation) withoutOutside(name string) source.Skip {
 	switch svc := e.svc; {
 	case svc.of == corev1.ServiceTypeLoadBalancer:
@@ -88,7 +88,7 @@ func (e *evaluation) withoutOutside(name string) source.Skip {
 	}
 }
 
-// withoutInside says why there is nothing for a name that is used inside of the cluster.
+// withoutInside says why a name for clients inside of the cluster has no targets.
 func (e *evaluation) withoutInside(name string) source.Skip {
 	if e.svc.of == corev1.ServiceTypeLoadBalancer || e.svc.of == corev1.ServiceTypeClusterIP && !e.svc.headless {
 		return e.reader.NoTarget(name, "spec.clusterIP is empty: wait until the Service has one")

@@ -10,34 +10,32 @@ import (
 	"github.com/signpostd/signpost/kube"
 )
 
-// sliceController is the value of the label managed-by on slices that Kubernetes writes for
-// the selector of a Service.
+// sliceController is the value of the label managed-by on slices that Kubernetes writes for the
+// selector of a Service.
 const sliceController = "endpointslice-controller.k8s.io"
 
-// slice is what is kept of an EndpointSlice of a Service that may be headless. For other
-// slices it is empty.
+// slice is an EndpointSlice of a Service that may be headless. For other slices it is empty.
 type slice struct {
 	service source.Key
 	name    string
-	// managed is true when the pods were found by the selector of the Service. Then a pod that
-	// isn't known yet soon will be.
+	// managed is true if the pods were found by the selector of the Service. An unknown pod is then
+	// expected soon.
 	managed bool
-	// addresses is true when the endpoints have addresses, and false when they have names.
+	// addresses is true if the endpoints have addresses, and false if they have names.
 	addresses bool
 	endpoints []endpoint
 }
 
 // endpoint is an endpoint of a slice.
 type endpoint struct {
-	// pod is the name of a pod in the same namespace. It is empty if the endpoint is something
-	// else.
+	// pod is the name of a pod in the same namespace; empty if the endpoint is something else.
 	pod string
-	// address is the first address. It isn't valid when the slice has names.
+	// address is the first address. It is invalid if the slice has names.
 	address  netip.Addr
 	notReady bool
 }
 
-// unused is shared by all slices of which nothing is kept.
+// unused is shared by all slices without any kept field.
 var unused = &slice{}
 
 func (s *services) trimSlice(scope kube.Scope, obj *discoveryv1.EndpointSlice) (*slice, []kube.Problem) {
@@ -45,7 +43,7 @@ func (s *services) trimSlice(scope kube.Scope, obj *discoveryv1.EndpointSlice) (
 	managed := obj.Labels[discoveryv1.LabelManagedBy] == sliceController
 	// Most slices belong to Services that aren't headless, as their labels say.
 	_, headless := obj.Labels[corev1.IsHeadlessService]
-	if of == "" || managed && !headless || s.elsewhere(obj.Namespace) {
+	if of == "" || managed && !headless || s.excludedNamespace(obj.Namespace) {
 		return unused, nil
 	}
 	kept := &slice{

@@ -29,7 +29,7 @@ func Plugin() source.Plugin {
 	}
 }
 
-// Config is what the user says about the source.
+// Config is the settings of the source.
 type Config struct {
 	// GroupVersion is the API group and version of RouteGroups.
 	GroupVersion string
@@ -49,7 +49,7 @@ func (c *Config) version() (schema.GroupVersion, error) {
 	return v, nil
 }
 
-// Resources implements [source.Config]. There is none with a flag that Open refuses.
+// Resources implements [source.Config]. It returns none for a flag that Open refuses.
 func (c *Config) Resources() []source.Resource {
 	v, err := c.version()
 	if err != nil {
@@ -77,19 +77,18 @@ type groups struct {
 	table  *kube.Table[group]
 }
 
-// group is what is kept of a RouteGroup.
 type group struct {
 	source.Object
 	found source.Found
 }
 
-// address is one of those in the status.
+// address is an address in the status.
 type address struct {
 	IP       string `json:"ip"`
 	Hostname string `json:"hostname"`
 }
 
-// fields are the fields of a RouteGroup that matter.
+// fields are the fields of a RouteGroup that are read.
 type fields struct {
 	Spec struct {
 		Hosts []string `json:"hosts"`
@@ -120,7 +119,7 @@ func (s *groups) trim(scope kube.Scope, obj *unstructured.Unstructured) (*group,
 	return kept, nil
 }
 
-// missing is what to do for a RouteGroup without a name or without a target.
+// missing has the advice for a RouteGroup without a name or target.
 var missing = source.Missing{
 	Name:   "name one in spec.hosts, or set the annotation hostname",
 	Target: "the status has no address yet: wait until the controller of the load balancer writes it there, or set the annotation target",

@@ -9,7 +9,7 @@ import (
 	"github.com/signpostd/signpost/kube"
 )
 
-// routesLimit is how many rules of one object are read.
+// routesLimit limits the rules of one object that are read.
 const routesLimit = 1024
 
 // routes are the kinds that are read, by the kind in keys.
@@ -21,13 +21,12 @@ type kind struct {
 	table  *kube.Table[route]
 }
 
-// route is what is kept of an object.
 type route struct {
 	source.Object
 	found source.Found
 }
 
-// fields are the fields that matter. The rules of an IngressRouteUDP have no match.
+// fields are the fields that are read. The rules of an IngressRouteUDP have no match.
 type fields struct {
 	Spec struct {
 		Routes []struct {
@@ -58,7 +57,7 @@ func (k *kind) trim(scope kube.Scope, obj *unstructured.Unstructured) (*route, [
 	return kept, nil
 }
 
-// want notes the hosts in the rules of a route that is excluded.
+// want notes the hosts in the rules of an excluded route.
 func (k *kind) want(kept *route, obj *unstructured.Unstructured) {
 	var f fields
 	if kube.Fields(obj, &f) != nil {
@@ -72,7 +71,7 @@ func (k *kind) want(kept *route, obj *unstructured.Unstructured) {
 	}
 }
 
-// missing is what to do for a route without a name or without a target.
+// missing has the advice for a route without a name or target.
 var missing = source.Missing{
 	Name:   "write a rule with Host(`…`) or HostSNI(`…`), or set the annotation hostname",
 	Target: "Traefik writes no address into its routes: set the annotation target to the address or name of Traefik's load balancer",

@@ -6,21 +6,20 @@ import (
 	"strings"
 )
 
-// ruleLimit is how long a rule may be, in bytes. One with a thousand names is shorter.
+// ruleLimit limits a rule in bytes. A rule with a thousand names fits.
 const ruleLimit = 64 << 10
 
-// matchers are those whose values are names that clients use, in small letters: Traefik doesn't mind
-// capitals.
+// matchers have names of clients as values. They are in lower case, because Traefik ignores case.
 var matchers = []string{"host", "hostheader", "hostsni"}
 
-// hostsOf returns the names that a rule matches, in their order: the values of the matchers Host,
+// hostsOf returns the names that a rule matches, in order: the values of the matchers Host,
 // HostHeader and HostSNI. A rule is written as in
 //
 //	Host(`a.example.org`, `b.example.org`) && !PathPrefix("/internal")
 //
-// What isn't matched, as in !Host(`a`) or !(Host(`a`) || Host(`b`)), is left out, and so is *, which
-// stands for all names. The fault says what can't be read, and is empty if there is nothing. The
-// names that were found are returned with a fault, too.
+// Negated names, as in !Host(`a`) or !(Host(`a`) || Host(`b`)), are left out, and so is *, which
+// stands for all names. fault says what can't be parsed, or is empty. With a fault, the names found
+// so far are returned too.
 func hostsOf(rule string) (hosts []string, fault string) {
 	if len(rule) > ruleLimit {
 		return nil, "longer than " + strconv.Itoa(ruleLimit) + " bytes, so it isn't read: divide it into several rules"
@@ -34,24 +33,24 @@ func hostsOf(rule string) (hosts []string, fault string) {
 	return s.hosts, s.fault
 }
 
-// scanner goes through a rule once, from its beginning to its end. It reads more than Traefik does:
-// it doesn't check what is before and after an operator.
+// scanner scans a rule once. It accepts more than Traefik does, because it doesn't check the
+// operands of an operator.
 type scanner struct {
 	rest  string
 	hosts []string
 	fault string
 
-	// open has an entry for each parenthesis that is open.
+	// open has an entry for each open parenthesis.
 	open []parenthesis
-	// not is true after an odd number of !, until the end of what they are about, and word is the
-	// name that was read last, in small letters, until its parenthesis.
+	// not is true after an odd number of !, until the end of their operand. word is the last name, in
+	// lower case, until its parenthesis.
 	not  bool
 	word string
 }
 
-// parenthesis is what is known of the inside of one.
+// parenthesis is the state inside of one.
 type parenthesis struct {
-	// not is true if what is inside isn't matched, and names if these are the values of one of the
+	// not is true if the content is negated. names is true if it has the values of one of the
 	// matchers.
 	not, names bool
 }
@@ -71,7 +70,7 @@ func (s *scanner) wrong(what string) {
 	}
 }
 
-// next reads a value, a word or a sign. It returns false when nothing after it can be read.
+// next reads a value, a word or a sign. It returns false if the rest can't be parsed.
 func (s *scanner) next() bool {
 	c := s.rest[0]
 	switch {
@@ -114,7 +113,7 @@ func (s *scanner) sign(c byte) {
 	s.not, s.word = false, ""
 }
 
-// value reads a text in backticks, which is as it is, or in double quotes, which is one of Go.
+// value reads a string in backticks, taken literally, or in double quotes, with Go's escapes.
 func (s *scanner) value() bool {
 	quoted, err := strconv.QuotedPrefix(s.rest)
 	if err != nil {

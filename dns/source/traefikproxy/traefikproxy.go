@@ -12,7 +12,7 @@ import (
 
 const name = "traefik-proxy"
 
-// The API groups of Traefik's kinds: the one since Traefik 2.10, and the one before it.
+// API groups of Traefik's kinds: the current one since Traefik 2.10, and the former one.
 var (
 	newGroup    = schema.GroupVersion{Group: "traefik.io", Version: "v1alpha1"}
 	legacyGroup = schema.GroupVersion{Group: "traefik.containo.us", Version: "v1alpha1"}
@@ -35,10 +35,9 @@ func Plugin() source.Plugin {
 	}
 }
 
-// Config is what the user says about the source.
+// Config is the settings of the source.
 type Config struct {
-	// Legacy is whether the kinds of traefik.containo.us are read, and DisableNew whether those of
-	// traefik.io are not.
+	// Legacy enables the kinds of traefik.containo.us. DisableNew disables those of traefik.io.
 	Legacy, DisableNew bool
 }
 

@@ -11,14 +11,13 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// resourcesLimit is how many resources may be named: each is a watch.
+// resourcesLimit limits the resources, because each is a watch.
 const resourcesLimit = 100
 
-// version is what names of API versions look like.
+// version matches names of API versions.
 var version = regexp.MustCompile(`^v[0-9][a-z0-9]{0,61}$`)
 
-// resourcesOf returns the resources that the flag names. The error says what is wrong with each
-// value.
+// resourcesOf parses the resources of the flag. The error says what is wrong with each value.
 func resourcesOf(values []string) ([]schema.GroupVersionResource, error) {
 	var resources []schema.GroupVersionResource
 	var errs []error
@@ -68,8 +67,8 @@ func resourceOf(value string) (r schema.GroupVersionResource, err error) {
 	return r, nil
 }
 
-// clusterWide are the resources of Kubernetes whose objects belong to no namespace and that
-// somebody may want to publish. Nothing but the API server knows it of others.
+// clusterWide are cluster-scoped resources of Kubernetes that users may want to publish. For other
+// resources only the API server knows the scope.
 var clusterWide = []schema.GroupResource{
 	{Resource: "nodes"},
 	{Resource: "namespaces"},

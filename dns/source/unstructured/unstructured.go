@@ -29,10 +29,9 @@ func Plugin() source.Plugin {
 	}
 }
 
-// Config is what the user says about the source.
+// Config is the settings of the source.
 type Config struct {
-	// Resources are the names of what is read, as plural.version.group. Those of the core group
-	// are plural.version.
+	// Names are the resources, as plural.version.group. Those of the core group are plural.version.
 	Names []string
 }
 
@@ -75,12 +74,12 @@ func (c *Config) Open(in source.Input) (source.Source, error) {
 // objects is the source.
 type objects struct{ resources []*resource }
 
-// resource is what the user has named, and its objects.
+// resource is a resource of the flag, and its objects.
 type resource struct {
 	settings source.Settings
 	resource schema.GroupVersionResource
 	table    *kube.Table[object]
-	// reader is for the kind that the objects have. There is none before the first object.
+	// reader is for the kind of the objects. It is nil before the first object.
 	reader atomic.Pointer[reader]
 }
 
@@ -90,7 +89,6 @@ type reader struct {
 	kind schema.GroupVersionKind
 }
 
-// object is what is kept of an object.
 type object struct {
 	source.Object
 	found  source.Found
@@ -114,8 +112,8 @@ func (r *resource) trim(scope kube.Scope, obj *unstructured.Unstructured) (*obje
 	return kept, nil
 }
 
-// readerFor returns the reader for a kind. All objects of a resource have one kind, until somebody
-// defines the resource anew.
+// readerFor returns the reader for a kind. All objects of a resource have one kind, until the
+// resource is redefined.
 func (r *resource) readerFor(kind schema.GroupVersionKind) *reader {
 	if known := r.reader.Load(); known != nil && known.kind == kind {
 		return known
@@ -128,7 +126,7 @@ func (r *resource) readerFor(kind schema.GroupVersionKind) *reader {
 	return made
 }
 
-// missing is what to do for an object without a name or without a target.
+// missing has the advice for an object without a name or target.
 var missing = source.Missing{
 	Name:   "set the annotations hostname and target, or use --fqdn-template with --target-template, or --fqdn-target-template",
 	Target: "nothing says where the name points to: set the annotation target, or use --target-template or --fqdn-target-template",
