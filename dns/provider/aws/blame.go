@@ -69,13 +69,7 @@ func blame(all []*unit, invalid *invalidBatch) []*unit {
 			batch.FailAll(byName[strings.TrimRight(found, ". '\",]")], err)
 		}
 	}
-	var rest []*unit
-	for _, u := range all {
-		if u.Err == nil {
-			rest = append(rest, u)
-		}
-	}
-	return rest
+	return batch.Pending(all)
 }
 
 // classOf returns what a message says about a change.

@@ -45,7 +45,7 @@ func (w *work) id() string {
 	}
 	w.namespace.mu.Lock()
 	defer w.namespace.mu.Unlock()
-	if k := w.known[w.unit.name]; k != nil {
+	if k := w.known[w.Subject]; k != nil {
 		return k.id
 	}
 	return ""
@@ -55,10 +55,10 @@ func (w *work) id() string {
 func (w *work) changing(id, description string) {
 	w.namespace.mu.Lock()
 	defer w.namespace.mu.Unlock()
-	k := w.known[w.unit.name]
+	k := w.known[w.Subject]
 	if k == nil || k.id != id {
 		k = &knownService{id: id}
-		w.known[w.unit.name] = k
+		w.known[w.Subject] = k
 	}
 	k.changedAt, k.hasRevision, k.instances = time.Now(), false, nil
 	if description != "" {
@@ -69,7 +69,7 @@ func (w *work) changing(id, description string) {
 // gone notes that there is no service any more.
 func (w *work) gone(id string) {
 	w.found = ""
-	w.namespace.gone(w.unit.name, id)
+	w.namespace.gone(w.Subject, id)
 }
 
 // gone notes that a service was deleted. Listings may still show it for a while.
@@ -130,7 +130,7 @@ func (w *work) look(ctx context.Context) (*service, []instance, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if s == nil || fullName(w.namespace.Zone, s.label) != w.unit.name {
+	if s == nil || fullName(w.namespace.Zone, s.label) != w.Subject {
 		w.gone(id)
 		return nil, nil, nil
 	}
@@ -150,7 +150,7 @@ func (w *work) compare(s *service, now []*dns.RecordSet) error {
 		}
 	}
 	if !w.begun {
-		for _, err := range provider.Unchanged(w.changes, now) {
+		for _, err := range provider.Unchanged(w.Changes, now) {
 			if err != nil {
 				return err
 			}
@@ -159,7 +159,7 @@ func (w *work) compare(s *service, now []*dns.RecordSet) error {
 	}
 	// Some steps may have been taken, so the targets are old or new ones.
 	for _, r := range now {
-		for _, c := range w.changes {
+		for _, c := range w.Changes {
 			if c.RecordSet().Key() != r.Key() {
 				continue
 			}
@@ -183,7 +183,7 @@ func (w *work) mayChange(s *service) error {
 		return fmt.Errorf("%w: the name has a service without a description, so somebody else has made it: delete that service, or use another name", provider.ErrRejected)
 	}
 	listed, owners := false, []string{}
-	for _, c := range w.changes {
+	for _, c := range w.Changes {
 		for _, r := range []*dns.RecordSet{c.Old, c.New} {
 			if r == nil || r.Labels[dns.LabelDescription] == "" {
 				continue
@@ -207,7 +207,7 @@ func (w *work) after(now []*dns.RecordSet) []*dns.RecordSet {
 	for _, r := range now {
 		sets[r.Key()] = r
 	}
-	for _, c := range w.changes {
+	for _, c := range w.Changes {
 		delete(sets, c.RecordSet().Key())
 		if c.New != nil {
 			// It was checked before.
@@ -221,7 +221,7 @@ func (w *work) after(now []*dns.RecordSet) []*dns.RecordSet {
 
 // description returns the one that the service is to have; before is the one that it has.
 func (w *work) description(before string) string {
-	for _, c := range w.changes {
+	for _, c := range w.Changes {
 		if c.New != nil && c.New.Labels[dns.LabelDescription] != "" {
 			return c.New.Labels[dns.LabelDescription]
 		}

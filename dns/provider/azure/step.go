@@ -20,8 +20,6 @@ const sendings = 2
 type step struct {
 	zone   *azureZone
 	change dns.Change
-	// place is the index of the change in the call of Apply.
-	place  int
 	key    key
 	marker bool
 	// before is what Azure has, and after what it is to have; one of them may be nil. Once the
@@ -32,9 +30,9 @@ type step struct {
 }
 
 // newStep returns the step for a change. The error says why it is impossible.
-func newStep(z *azureZone, c dns.Change, place int) (*step, error) {
+func newStep(z *azureZone, c dns.Change) (*step, error) {
 	_, marker := c.RecordSet().Labels[dns.LabelOwnedRecord]
-	s := &step{zone: z, change: c, place: place, marker: marker && c.RecordSet().Type == dns.TypeTXT, key: z.keyOf(c.RecordSet())}
+	s := &step{zone: z, change: c, marker: marker && c.RecordSet().Type == dns.TypeTXT, key: z.keyOf(c.RecordSet())}
 	if c.New == nil {
 		return s, nil
 	}

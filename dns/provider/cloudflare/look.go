@@ -64,7 +64,7 @@ func (p *cloudflareProvider) read(ctx context.Context, z *managedZone, queries [
 // names returns the names of the changes.
 func (u *unit) names() []string {
 	var names []string
-	for _, c := range u.changes {
+	for _, c := range u.Changes {
 		names = append(names, c.RecordSet().Key().Name)
 	}
 	slices.Sort(names)

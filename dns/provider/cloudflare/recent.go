@@ -20,12 +20,12 @@ type written struct {
 }
 
 // note is called when the operations of units were made. Made is the answer of Cloudflare.
-func (z *managedZone) note(units []*unit, made batch[record], at time.Time) {
+func (z *managedZone) note(units []*unit, made operations[record], at time.Time) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	z.recent.expire(at)
 	for _, u := range units {
-		for _, c := range u.changes {
+		for _, c := range u.Changes {
 			z.claims.note(c)
 		}
 		changed := map[string]record{}

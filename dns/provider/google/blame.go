@@ -30,13 +30,7 @@ func blame(units []*unit, c *dnsapi.Change, answer *apiError) []*unit {
 			batch.FailAll(byName[nameIn(c, found[1], found[2])], itemError(item))
 		}
 	}
-	var rest []*unit
-	for _, u := range units {
-		if u.Err == nil {
-			rest = append(rest, u)
-		}
-	}
-	return rest
+	return batch.Pending(units)
 }
 
 // nameIn returns the name of a record set in a change, which is given, or is at a place.
