@@ -3,6 +3,8 @@ package azuretest
 import (
 	"strconv"
 	"time"
+
+	"github.com/signpostd/signpost/testkit/apitest"
 )
 
 // The operations.
@@ -59,28 +61,8 @@ func Throttled(seconds int) *Fault {
 	return f
 }
 
-// Hooks make requests fail. They are called without a lock.
-type Hooks struct {
-	// Before is called first. If it returns a fault, nothing is done.
-	Before func(Call) *Fault
-	// After is called when the request has had its effect. A fault takes the place of the
-	// answer.
-	After func(Call) *Fault
-}
-
-// SetHooks replaces the hooks.
-func (s *Server) SetHooks(h Hooks) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.hooks = h
-}
-
-// SetLag has listings show what there was some time ago.
-func (s *Server) SetLag(d time.Duration) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.lag = d
-}
+// Hooks make requests fail.
+type Hooks = apitest.Hooks[Call, Fault]
 
 // SetPage sets the most entries of a page of a listing.
 func (s *Server) SetPage(n int) {
@@ -97,42 +79,9 @@ func (s *Server) SetLimit(requests int, in time.Duration) {
 	s.limit, s.window, s.sent = requests, in, nil
 }
 
-// Deny takes away the right to an operation on a zone, or on all zones if the name is empty.
-func (s *Server) Deny(operation, zone string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.denied[Call{Operation: operation, Zone: zone}.right()] = true
-}
-
-// Permit gives back what [Server.Deny] has taken.
-func (s *Server) Permit(operation, zone string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.denied, Call{Operation: operation, Zone: zone}.right())
-}
-
 // Revoke ends all tokens.
 func (s *Server) Revoke() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	clear(s.tokens)
 }
-
-// Calls returns the requests since the last call of Calls.
-func (s *Server) Calls() []Call {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	calls := s.calls
-	s.calls = nil
-	return calls
-}
-
-// Refused returns how many requests the server has refused itself.
-func (s *Server) Refused() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.refused
-}
-
-// right is a key for the rights that are missing.
-func (c Call) right() string { return c.Operation + " " + c.Zone }

@@ -11,13 +11,15 @@ import (
 	"time"
 
 	"github.com/signpostd/signpost/internal/handlertransport"
+	"github.com/signpostd/signpost/testkit/apitest"
 )
 
 // Project is the ID of the project that the server has.
 const Project = "test-project"
 
 const (
-	apiPath = "/dns/v1/projects/"
+	contentType = "application/json; charset=UTF-8"
+	apiPath     = "/dns/v1/projects/"
 	// bodyLimit is the most bytes of a request.
 	bodyLimit = 8 << 20
 )
@@ -32,26 +34,20 @@ const (
 
 // Server is a project. It implements [http.Handler].
 type Server struct {
+	apitest.Control[Call, Fault]
+	apitest.Rate
+
 	mu    sync.Mutex
 	zones []*zone
 	// changes has the time at which each change was made.
 	changes map[string]time.Time
 	// tokens has the time at which each access token ends.
-	tokens   map[string]time.Time
-	denied   map[string]bool
-	calls    []Call
-	hooks    Hooks
-	lag      time.Duration
-	rate     int
-	left     float64
-	refilled time.Time
-	now      func() time.Time
-	refused  int
+	tokens map[string]time.Time
 }
 
 // New returns a server without zones.
 func New() *Server {
-	return &Server{changes: map[string]time.Time{}, tokens: map[string]time.Time{}, denied: map[string]bool{}, now: time.Now}
+	return &Server{changes: map[string]time.Time{}, tokens: map[string]time.Time{}}
 }
 
 // request is a request to the API that was understood.
@@ -92,23 +88,12 @@ func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request, body []byte) {
 		fail(w, fault)
 		return
 	}
-	hooks, fault := s.admit(req)
-	if fault == nil && hooks.Before != nil {
-		fault = hooks.Before(req.Call)
-	}
+	answer, fault := apitest.Do(&s.Control, req.Call, func() *Fault { return s.admit(req) }, func() (any, *Fault) { return s.perform(req) })
 	if fault != nil {
 		fail(w, fault)
 		return
 	}
-	answer, fault := s.perform(req)
-	if fault == nil && hooks.After != nil {
-		fault = hooks.After(req.Call)
-	}
-	if fault != nil {
-		fail(w, fault)
-		return
-	}
-	write(w, http.StatusOK, answer)
+	apitest.WriteJSON(w, http.StatusOK, contentType, answer)
 }
 
 // route finds out what a request asks for.
@@ -154,24 +139,15 @@ func decode(body []byte, into any) *Fault {
 	return nil
 }
 
-// admit checks the rate and the rights, and notes the call.
-func (s *Server) admit(req *request) (Hooks, *Fault) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.calls = append(s.calls, req.Call)
-	if s.rate > 0 {
-		now := s.now()
-		s.left = min(s.left+now.Sub(s.refilled).Seconds()*float64(s.rate), float64(s.rate))
-		s.refilled = now
-		if s.left < 1 {
-			return s.hooks, RateLimited
-		}
-		s.left--
+// admit checks the rate and the rights.
+func (s *Server) admit(req *request) *Fault {
+	if s.Exceeded() {
+		return RateLimited
 	}
-	if s.denied[req.right()] || s.denied[Call{Operation: req.Operation}.right()] {
-		return s.hooks, &Fault{Status: 403, Reason: "forbidden", Message: fmt.Sprintf("The caller does not have the permission 'dns.%s' on 'projects/%s/managedZones/%s'", req.Operation, Project, req.Zone)}
+	if s.Denied(req.Operation, req.Zone) {
+		return &Fault{Status: 403, Reason: "forbidden", Message: fmt.Sprintf("The caller does not have the permission 'dns.%s' on 'projects/%s/managedZones/%s'", req.Operation, Project, req.Zone)}
 	}
-	return s.hooks, nil
+	return nil
 }
 
 func (s *Server) perform(req *request) (any, *Fault) {
@@ -180,11 +156,7 @@ func (s *Server) perform(req *request) (any, *Fault) {
 	if req.Zone != "" && s.find(req.Zone) == nil {
 		return nil, &Fault{Status: 404, Reason: "notFound", Message: fmt.Sprintf("The 'parameters.managedZone' resource named '%s' does not exist.", req.Zone)}
 	}
-	answer, fault := req.answer(req)
-	if fault != nil {
-		s.refused++
-	}
-	return answer, fault
+	return req.answer(req)
 }
 
 // errorItem is one of the errors of an answer (error-messages).
@@ -217,16 +189,5 @@ func fail(w http.ResponseWriter, f *Fault) {
 	if f.RetryAfter != "" {
 		w.Header().Set("Retry-After", f.RetryAfter)
 	}
-	write(w, f.Status, answer)
-}
-
-func write(w http.ResponseWriter, status int, answer any) {
-	text, err := json.Marshal(answer)
-	if err != nil {
-		panic(err) // The answers are types of this package.
-	}
-	w.Header().Set("Content-Type", "application/json; charset=UTF-8")
-	w.WriteHeader(status)
-	// If the client is gone, nobody can be told.
-	_, _ = w.Write(text)
+	apitest.WriteJSON(w, f.Status, contentType, answer)
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // The sizes of pages (API reference, per_page of each list).
@@ -55,7 +54,7 @@ func (s *Server) listZones(req *request) (result, *Fault) {
 	var list []zoneAnswer
 	for _, z := range s.zones {
 		// What the credentials may not see isn't listed.
-		if !s.denied[Call{Operation: GetZone, Zone: z.ID}.right()] {
+		if !s.Denied(GetZone, z.ID) {
 			list = append(list, z.answer())
 		}
 	}
@@ -79,7 +78,7 @@ func (s *Server) listRecords(req *request) (result, *Fault) {
 	z := s.find(req.Zone)
 	exact, ending := strings.ToLower(req.Query.Get("name.exact")), strings.ToLower(req.Query.Get("name.endswith"))
 	var list []*Record
-	for _, r := range sorted(z.at(time.Now().Add(-s.lag))) {
+	for _, r := range z.List(s.Lag(), order) {
 		if (exact == "" || r.Name == exact) && strings.HasSuffix(r.Name, ending) {
 			list = append(list, r)
 		}

@@ -3,6 +3,8 @@ package cloudmaptest
 import (
 	"encoding/json"
 	"time"
+
+	"github.com/signpostd/signpost/testkit/apitest"
 )
 
 // Call is a request to the API.
@@ -42,31 +44,22 @@ var (
 	Lost = &Fault{Cut: true}
 )
 
-// Hooks make requests fail. Before and After are called without a lock, so that they may call the
-// server; Operation may not.
-type Hooks struct {
-	// Before is called first. If it returns a fault, nothing is done.
-	Before func(Call) *Fault
-	// After is called when the request has had its effect. A fault takes the place of the
-	// answer.
-	After func(Call) *Fault
-	// Operation is called when an operation begins. If it returns a code, the operation fails with
-	// it, and has no effect.
-	Operation func(kind, instance string) (code string)
-}
+// Hooks make requests fail.
+type Hooks = apitest.Hooks[Call, Fault]
 
-// SetHooks replaces the hooks.
-func (s *Server) SetHooks(h Hooks) {
+// SetOperation sets a function that is called with the lock when an operation begins. If it returns a code, the operation
+// fails with it, and has no effect.
+func (s *Server) SetOperation(hook func(kind, instance string) (code string)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.hooks = h
+	s.operation = hook
 }
 
-// SetLag has services listed as they were some time ago, and revisions change some time late.
-func (s *Server) SetLag(services, revisions time.Duration) {
+// SetRevisionLag has revisions change some time late.
+func (s *Server) SetRevisionLag(d time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.lag, s.dataLag = services, revisions
+	s.dataLag = d
 }
 
 // SetTime has operations take some time.
@@ -74,14 +67,6 @@ func (s *Server) SetTime(d time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.takes = d
-}
-
-// SetRate limits how many requests are answered in a second; zero is for any number. Others get
-// [Throttled].
-func (s *Server) SetRate(perSecond int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.rate, s.tokens, s.refilled = perSecond, float64(perSecond), time.Now()
 }
 
 // SetQuota changes how many instances a namespace may have.
@@ -96,27 +81,4 @@ func (s *Server) OneCNAME() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.oneCNAME = true
-}
-
-// Deny takes away the right to an action.
-func (s *Server) Deny(operation string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.denied[operation] = true
-}
-
-// Permit gives back what [Server.Deny] has taken.
-func (s *Server) Permit(operation string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.denied, operation)
-}
-
-// Calls returns the requests since the last call of Calls.
-func (s *Server) Calls() []Call {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	calls := s.calls
-	s.calls = nil
-	return calls
 }

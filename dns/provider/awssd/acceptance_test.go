@@ -331,12 +331,12 @@ func TestCleanup(t *testing.T) {
 // and tried again.
 func TestFailedOperation(t *testing.T) {
 	inWorld(t, func(w *world) {
-		w.server.SetHooks(cloudmaptest.Hooks{Operation: func(kind, instance string) string {
+		w.server.SetOperation(func(kind, instance string) string {
 			if kind == "REGISTER_INSTANCE" && instance == "192.0.2.2" {
 				return "INVALID_CHANGE_BATCH"
 			}
 			return ""
-		}})
+		})
 		_, err := w.run(set("a", "A", "192.0.2.1,192.0.2.2"), set("b", "A", "192.0.2.3"))
 		if err == nil || !strings.Contains(err.Error(), "INVALID_CHANGE_BATCH") {
 			t.Errorf("%v", err)
@@ -344,15 +344,15 @@ func TestFailedOperation(t *testing.T) {
 		w.heard("INVALID_CHANGE_BATCH")
 		w.expect("b MULTIVALUE A=300 [192.0.2.3 IPV4=192.0.2.3] MINE")
 		failing := 1
-		w.server.SetHooks(cloudmaptest.Hooks{Operation: func(kind, _ string) string {
+		w.server.SetOperation(func(kind, _ string) string {
 			if failing--; failing >= 0 {
 				return "THROTTLED_REQUEST"
 			}
 			return ""
-		}})
+		})
 		w.settle(set("a", "A", "192.0.2.1,192.0.2.2"), set("b", "A", "192.0.2.3"))
 		w.expect("a MULTIVALUE A=300 [192.0.2.1 IPV4=192.0.2.1] [192.0.2.2 IPV4=192.0.2.2] MINE", "b MULTIVALUE A=300 [192.0.2.3 IPV4=192.0.2.3] MINE")
-		w.server.SetHooks(cloudmaptest.Hooks{Operation: func(string, string) string { return "ACCESS_DENIED" }})
+		w.server.SetOperation(func(string, string) string { return "ACCESS_DENIED" })
 		if _, err := w.run(set("a", "A", "192.0.2.1"), set("b", "A", "192.0.2.3")); err == nil || !strings.Contains(err.Error(), "rights") {
 			t.Errorf("%v", err)
 		}
@@ -480,7 +480,8 @@ func TestLostAnswers(t *testing.T) {
 // and makes each once.
 func TestListingsBehind(t *testing.T) {
 	inWorld(t, func(w *world) {
-		w.server.SetLag(5*time.Second, 5*time.Second)
+		w.server.SetLag(5 * time.Second)
+		w.server.SetRevisionLag(5 * time.Second)
 		w.arguments = []string{"--aws-sd-service-cleanup"}
 		w.provider = w.open()
 		for _, step := range []*dns.RecordSet{set("a", "A", "192.0.2.1"), set("a", "A", "192.0.2.2"), set("a", "CNAME", "lb.example.net"), set("a", "A", "192.0.2.2")} {
@@ -511,7 +512,7 @@ func TestRevisions(t *testing.T) {
 		if requests["ListInstances"] != 2 || requests["RegisterInstance"] != 1 {
 			t.Errorf("after a change by hand: %v", requests)
 		}
-		w.server.Deny("DiscoverInstancesRevision")
+		w.server.Deny("DiscoverInstancesRevision", "")
 		requests = w.publish(wanted...)
 		if requests["ListInstances"] != 120 || requests["DiscoverInstancesRevision"] > readers {
 			t.Errorf("without the right to ask for revisions: %v", requests)
@@ -523,17 +524,17 @@ func TestRevisions(t *testing.T) {
 func TestRights(t *testing.T) {
 	for _, action := range []string{"ListServices", "CreateService", "RegisterInstance"} {
 		inWorld(t, func(w *world) {
-			w.server.Deny(action)
+			w.server.Deny(action, "")
 			if _, err := w.run(set("a", "A", "192.0.2.1")); err == nil || !strings.Contains(err.Error(), "allow the action servicediscovery:"+action) {
 				t.Errorf("%s: %v", action, err)
 			}
-			w.server.Permit(action)
+			w.server.Permit(action, "")
 			w.settle(set("a", "A", "192.0.2.1"))
 		})
 	}
 	// What became of an operation also shows in the service.
 	inWorld(t, func(w *world) {
-		w.server.Deny("GetOperation")
+		w.server.Deny("GetOperation", "")
 		w.settle(set("a", "A", "192.0.2.1"))
 		w.expect("a MULTIVALUE A=300 [192.0.2.1 IPV4=192.0.2.1] MINE")
 	})

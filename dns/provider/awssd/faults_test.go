@@ -67,7 +67,8 @@ func newSchedule(t *testing.T, seed uint64) *schedule {
 	s := &schedule{t: t, random: random, operations: rand.New(rand.NewPCG(seed, 8)), server: base.server, cleanup: random.IntN(2) == 0, persons: map[string]string{}}
 	s.server.SetRate(0)
 	s.server.SetTime(time.Duration(random.IntN(4000)) * time.Millisecond)
-	s.server.SetLag(time.Duration(random.IntN(5))*time.Second, time.Duration(random.IntN(5))*time.Second)
+	s.server.SetLag(time.Duration(random.IntN(5)) * time.Second)
+	s.server.SetRevisionLag(time.Duration(random.IntN(5)) * time.Second)
 	for _, id := range []string{"one", "two"} {
 		w := &world{t: t, server: s.server, policy: base.policy, owner: owner.DescriptionOptions{OwnerID: id}}
 		if s.cleanup {
@@ -75,7 +76,8 @@ func newSchedule(t *testing.T, seed uint64) *schedule {
 		}
 		s.owners = append(s.owners, &publishing{world: w, id: id, wanted: map[string][]*dns.RecordSet{}})
 	}
-	s.server.SetHooks(cloudmaptest.Hooks{Before: s.before, After: s.after, Operation: s.operation})
+	s.server.SetHooks(cloudmaptest.Hooks{Before: s.before, After: s.after})
+	s.server.SetOperation(s.operation)
 	return s
 }
 
