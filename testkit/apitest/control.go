@@ -16,8 +16,14 @@ type Hooks[C, F any] struct {
 	After func(C) *F
 }
 
+// Call is a request to a fake API.
+type Call interface {
+	// Op returns the operation.
+	Op() string
+}
+
 // Control is what tests see of a server and change about it.
-type Control[C, F any] struct {
+type Control[C Call, F any] struct {
 	mu      sync.Mutex
 	hooks   Hooks[C, F]
 	calls   []C
@@ -83,6 +89,15 @@ func (c *Control[C, F]) Calls() []C {
 	return calls
 }
 
+// Operations counts the calls since the last call of Calls or Operations, by operation.
+func (c *Control[C, F]) Operations() map[string]int {
+	requests := map[string]int{}
+	for _, call := range c.Calls() {
+		requests[call.Op()]++
+	}
+	return requests
+}
+
 // Refused returns how many calls the server has refused for what they asked for.
 func (c *Control[C, F]) Refused() int {
 	c.mu.Lock()
@@ -91,7 +106,7 @@ func (c *Control[C, F]) Refused() int {
 }
 
 // Do carries out a call with the hooks of a control: admit checks rates and rights, and perform has the effect.
-func Do[C, F, A any](c *Control[C, F], call C, admit func() *F, perform func() (A, *F)) (answer A, fault *F) {
+func Do[C Call, F, A any](c *Control[C, F], call C, admit func() *F, perform func() (A, *F)) (answer A, fault *F) {
 	hooks := c.note(call)
 	if fault = admit(); fault == nil && hooks.Before != nil {
 		fault = hooks.Before(call)

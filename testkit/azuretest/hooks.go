@@ -29,6 +29,9 @@ type Call struct {
 // Writes reports whether the request changes something.
 func (c Call) Writes() bool { return c.Operation == Put || c.Operation == Delete }
 
+// Op implements [apitest.Call].
+func (c Call) Op() string { return c.Operation }
+
 // Fault is how a request fails.
 type Fault struct {
 	Status        int

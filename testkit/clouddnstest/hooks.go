@@ -16,6 +16,9 @@ type Call struct {
 	PageSize int
 }
 
+// Op implements [apitest.Call].
+func (c Call) Op() string { return c.Operation }
+
 // Fault is how a request fails.
 type Fault struct {
 	Status          int

@@ -32,6 +32,9 @@ type Call struct {
 	Changes Changes
 }
 
+// Op implements [apitest.Call].
+func (c Call) Op() string { return c.Operation }
+
 // Fault is how a request fails.
 type Fault struct {
 	Status  int

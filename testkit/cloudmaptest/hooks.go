@@ -22,6 +22,9 @@ func (c Call) Field(name string) string {
 	return text
 }
 
+// Op implements [apitest.Call].
+func (c Call) Op() string { return c.Operation }
+
 // Fault is how a request fails.
 type Fault struct {
 	Status        int

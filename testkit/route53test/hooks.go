@@ -16,6 +16,9 @@ type Call struct {
 	Changes []Change
 }
 
+// Op implements [apitest.Call].
+func (c Call) Op() string { return c.Operation }
+
 // Fault is how a request fails.
 type Fault struct {
 	Status        int

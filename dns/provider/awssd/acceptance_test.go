@@ -253,7 +253,7 @@ func TestForeignServices(t *testing.T) {
 			before := w.server.Services("ns-1")
 			w.arguments = []string{"--aws-sd-service-cleanup"}
 			for _, wanted := range [][]*dns.RecordSet{wanted, nil} {
-				requests, err := w.run(wanted...)
+				requests, err := w.Run(wanted...)
 				if requests["DeleteService"]+requests["UpdateService"]+requests["RegisterInstance"]+requests["DeregisterInstance"] > 0 {
 					t.Errorf("owner %q: requests %v, %v", id, requests, err)
 				}
@@ -282,11 +282,11 @@ func TestTakenAfterListing(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.settle(set("a", "A", "192.0.2.1"))
 		p := w.open()
-		zones, err := p.Zones(w.t.Context())
+		zones, err := p.Zones(w.T.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		listed, err := p.Records(w.t.Context(), zones[0])
+		listed, err := p.Records(w.T.Context(), zones[0])
 		if err != nil || len(listed) != 1 {
 			t.Fatalf("%v, %v", listed, err)
 		}
@@ -294,7 +294,7 @@ func TestTakenAfterListing(t *testing.T) {
 		update := listed[0].Clone()
 		update.Targets = []string{"192.0.2.2"}
 		for _, c := range []dns.Change{{Old: listed[0]}, {Old: listed[0], New: update}} {
-			if err := p.Apply(w.t.Context(), zones[0], []dns.Change{c}); c.New == nil && !errors.Is(err, provider.ErrStale) || err == nil {
+			if err := p.Apply(w.T.Context(), zones[0], []dns.Change{c}); c.New == nil && !errors.Is(err, provider.ErrStale) || err == nil {
 				t.Errorf("%v", err)
 			}
 		}
@@ -315,12 +315,12 @@ func TestCleanup(t *testing.T) {
 			t.Fatalf("%d services", n)
 		}
 		w.arguments = []string{"--aws-sd-service-cleanup"}
-		w.dryRun = true
+		w.DryRun = true
 		w.publish()
 		if n := len(w.server.Services("ns-1")); n != 6 {
 			t.Fatalf("%d services after a dry run", n)
 		}
-		w.dryRun = false
+		w.DryRun = false
 		w.settle()
 		w.expect("bare MULTIVALUE A=300 ", "theirs MULTIVALUE A=300 "+strings.Replace(mine, "owner=me", "owner=me2", 1), "nobodys MULTIVALUE A=300 "+plain,
 			"prefix MULTIVALUE A=300 heritage=external-dns,external-dns/owner=me2")
@@ -337,7 +337,7 @@ func TestFailedOperation(t *testing.T) {
 			}
 			return ""
 		})
-		_, err := w.run(set("a", "A", "192.0.2.1,192.0.2.2"), set("b", "A", "192.0.2.3"))
+		_, err := w.Run(set("a", "A", "192.0.2.1,192.0.2.2"), set("b", "A", "192.0.2.3"))
 		if err == nil || !strings.Contains(err.Error(), "INVALID_CHANGE_BATCH") {
 			t.Errorf("%v", err)
 		}
@@ -353,7 +353,7 @@ func TestFailedOperation(t *testing.T) {
 		w.settle(set("a", "A", "192.0.2.1,192.0.2.2"), set("b", "A", "192.0.2.3"))
 		w.expect("a MULTIVALUE A=300 [192.0.2.1 IPV4=192.0.2.1] [192.0.2.2 IPV4=192.0.2.2] MINE", "b MULTIVALUE A=300 [192.0.2.3 IPV4=192.0.2.3] MINE")
 		w.server.SetOperation(func(string, string) string { return "ACCESS_DENIED" })
-		if _, err := w.run(set("a", "A", "192.0.2.1"), set("b", "A", "192.0.2.3")); err == nil || !strings.Contains(err.Error(), "rights") {
+		if _, err := w.Run(set("a", "A", "192.0.2.1"), set("b", "A", "192.0.2.3")); err == nil || !strings.Contains(err.Error(), "rights") {
 			t.Errorf("%v", err)
 		}
 	})
@@ -375,7 +375,7 @@ func TestThrottling(t *testing.T) {
 						return nil
 					}})
 					for _, ttl := range []int64{60, 120} {
-						if _, err := w.run(lasting(ttl, set("a", "A", "192.0.2.1,192.0.2.2"))); err != nil {
+						if _, err := w.Run(lasting(ttl, set("a", "A", "192.0.2.1,192.0.2.2"))); err != nil {
 							t.Error(err)
 						}
 					}
@@ -483,7 +483,7 @@ func TestListingsBehind(t *testing.T) {
 		w.server.SetLag(5 * time.Second)
 		w.server.SetRevisionLag(5 * time.Second)
 		w.arguments = []string{"--aws-sd-service-cleanup"}
-		w.provider = w.open()
+		w.Provider = w.open()
 		for _, step := range []*dns.RecordSet{set("a", "A", "192.0.2.1"), set("a", "A", "192.0.2.2"), set("a", "CNAME", "lb.example.net"), set("a", "A", "192.0.2.2")} {
 			w.settle(step)
 		}
@@ -495,7 +495,7 @@ func TestListingsBehind(t *testing.T) {
 // A listing asks only for the instances of services that have changed.
 func TestRevisions(t *testing.T) {
 	inWorld(t, func(w *world) {
-		w.provider = w.open()
+		w.Provider = w.open()
 		var wanted []*dns.RecordSet
 		for i := range 120 {
 			wanted = append(wanted, set(fmt.Sprint("n", i), "A", "192.0.2.1"))
@@ -525,7 +525,7 @@ func TestRights(t *testing.T) {
 	for _, action := range []string{"ListServices", "CreateService", "RegisterInstance"} {
 		inWorld(t, func(w *world) {
 			w.server.Deny(action, "")
-			if _, err := w.run(set("a", "A", "192.0.2.1")); err == nil || !strings.Contains(err.Error(), "allow the action servicediscovery:"+action) {
+			if _, err := w.Run(set("a", "A", "192.0.2.1")); err == nil || !strings.Contains(err.Error(), "allow the action servicediscovery:"+action) {
 				t.Errorf("%s: %v", action, err)
 			}
 			w.server.Permit(action, "")
@@ -542,7 +542,7 @@ func TestRights(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		p := w.open()
-		if _, err := p.Zones(w.t.Context()); !errors.Is(err, provider.ErrCredentials) || strings.Contains(err.Error(), "secret") || len(w.server.Calls()) > 0 {
+		if _, err := p.Zones(w.T.Context()); !errors.Is(err, provider.ErrCredentials) || strings.Contains(err.Error(), "secret") || len(w.server.Calls()) > 0 {
 			t.Errorf("%v", err)
 		}
 	})
@@ -551,14 +551,14 @@ func TestRights(t *testing.T) {
 // In a dry run, the transport refuses what Apply would change.
 func TestDryRun(t *testing.T) {
 	inWorld(t, func(w *world) {
-		w.dryRun = true
+		w.DryRun = true
 		p := w.open()
-		zones, err := p.Zones(w.t.Context())
+		zones, err := p.Zones(w.T.Context())
 		if err != nil || len(zones) == 0 {
 			t.Fatalf("zones %v, %v", zones, err)
 		}
 		w.server.Calls()
-		if err := p.Apply(w.t.Context(), zones[0], []dns.Change{{New: set("a", "A", "192.0.2.1")}}); !errors.Is(err, provider.ErrDryRun) {
+		if err := p.Apply(w.T.Context(), zones[0], []dns.Change{{New: set("a", "A", "192.0.2.1")}}); !errors.Is(err, provider.ErrDryRun) {
 			t.Errorf("Apply: %v", err)
 		}
 		w.expect()
@@ -568,14 +568,14 @@ func TestDryRun(t *testing.T) {
 // A dry run changes nothing; and the other policies.
 func TestPolicies(t *testing.T) {
 	inWorld(t, func(w *world) {
-		w.dryRun = true
+		w.DryRun = true
 		w.settle(set("a", "A", "192.0.2.1"))
 		w.expect()
-		w.dryRun = false
+		w.DryRun = false
 		w.settle(set("a", "A", "192.0.2.1"), set("b", "A", "192.0.2.1"))
-		w.policy = plan.UpsertOnly
+		w.Policy = plan.UpsertOnly
 		w.settle(set("a", "A", "192.0.2.2"))
-		w.policy = plan.CreateOnly
+		w.Policy = plan.CreateOnly
 		w.settle(set("a", "A", "192.0.2.3"), set("c", "A", "192.0.2.1"))
 		w.expect("a MULTIVALUE A=300 [192.0.2.2 IPV4=192.0.2.2] MINE", "b MULTIVALUE A=300 [192.0.2.1 IPV4=192.0.2.1] MINE", "c MULTIVALUE A=300 [192.0.2.1 IPV4=192.0.2.1] MINE")
 	})
@@ -586,7 +586,7 @@ func TestQuota(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.settle(set("a", "A", "192.0.2.1"), set("b", "A", "192.0.2.3"))
 		w.server.SetQuota(4)
-		_, err := w.run(set("a", "A", "192.0.2.1"), set("b", "A", "192.0.2.3"), set("c", "A", "192.0.2.4,192.0.2.5,192.0.2.6,192.0.2.7"))
+		_, err := w.Run(set("a", "A", "192.0.2.1"), set("b", "A", "192.0.2.3"), set("c", "A", "192.0.2.4,192.0.2.5,192.0.2.6,192.0.2.7"))
 		if err == nil || !strings.Contains(err.Error(), "quota") {
 			t.Errorf("%v", err)
 		}
