@@ -29,7 +29,7 @@ type zone struct {
 // open opens a provider and finds the zone whose name the function returns.
 func open(t *testing.T, o Options, name func(Fixture) string) *zone {
 	t.Helper()
-	f := o.Open(t, input())
+	f := o.Open(t, Input())
 	z := &zone{t: t, fixture: f, p: f.Provider, name: name(f)}
 	z.zone = z.find()
 	z.background = z.records(z.p)
@@ -55,11 +55,11 @@ func (z *zone) find() dns.Zone {
 	return dns.Zone{}
 }
 
-// input is what the providers of the kit are opened with.
-func input() provider.Input {
+// Input returns an input of providers that leaves requests as they are.
+func Input() provider.Input {
 	return provider.Input{
 		OwnerID: "kit",
-		Domains: dns.MatchAll(),
+		Domains: dns.NewDomainFilter(nil, nil),
 		Wrap:    func(rt http.RoundTripper) http.RoundTripper { return rt },
 		Log:     slog.New(slog.DiscardHandler),
 	}

@@ -19,14 +19,20 @@ import (
 	"github.com/signpostd/signpost/dns/source"
 )
 
+// Server is a fake API, as those of testkit/apitest are. Operations counts the requests since it was called last.
+type Server interface {
+	Operations() map[string]int
+	Refused() int
+	SetLag(time.Duration)
+}
+
 // World is a publisher over a provider and its server. Each run is that of a new process. It must be used in a bubble of
 // testing/synctest. Settings may be changed between runs.
 type World struct {
 	T *testing.T
 	// Open opens a provider over the server.
-	Open func() provider.Provider
-	// Server counts the requests since it was asked last, by operation.
-	Server interface{ Operations() map[string]int }
+	Open   func() provider.Provider
+	Server Server
 	// Writes reports whether an operation changes records, and Changes whether it changes anything; nil is for Writes.
 	Writes, Changes func(operation string) bool
 	// Lines returns what the zone has, without ownership records, and Count how many record sets it has with them.
@@ -199,13 +205,16 @@ func (w *World) Publish(want int, wanted ...*dns.RecordSet) {
 func (w *World) Settle(want int, wanted ...*dns.RecordSet) {
 	w.T.Helper()
 	w.Publish(want, wanted...)
-	changes := w.Changes
-	if changes == nil {
-		changes = w.Writes
-	}
-	if requests, err := w.Run(wanted...); err != nil || count(requests, changes) > 0 {
+	if requests, err := w.Run(wanted...); err != nil || count(requests, w.changes()) > 0 {
 		w.T.Fatalf("the second run changes something, or fails with %v; %v", err, requests)
 	}
+}
+
+func (w *World) changes() func(operation string) bool {
+	if w.Changes != nil {
+		return w.Changes
+	}
+	return w.Writes
 }
 
 // count returns how many requests are of some operations.

@@ -6,10 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/signpostd/signpost/dns"
-	"github.com/signpostd/signpost/dns/plan"
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/testkit/publishertest"
 	"github.com/signpostd/signpost/testkit/route53test"
@@ -183,18 +181,7 @@ func TestTwinZones(t *testing.T) {
 func TestZoneDeleted(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.arguments = append(w.arguments, "--aws-zones-cache-duration=1h")
-		p := w.open()
-		zones, err := p.Zones(w.T.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		w.server.DeleteZone("Z1")
-		if err := p.Apply(w.T.Context(), zones[0], []dns.Change{{New: set("a.shop.test", "A", "192.0.2.1")}}); !errors.Is(err, provider.ErrStale) {
-			t.Errorf("Apply: %v", err)
-		}
-		if zones, err = p.Zones(w.T.Context()); err != nil || len(zones) > 0 {
-			t.Errorf("zones %v, %v, want none: the former list is outdated", zones, err)
-		}
+		w.CheckZoneDeleted(set("a.shop.test", "A", "192.0.2.1"), func() { w.server.DeleteZone("Z1") })
 	})
 }
 
@@ -673,53 +660,19 @@ func TestWrongKey(t *testing.T) {
 // AW25 of spec/clouds.md: listings that are three seconds behind lead to no request that is
 // refused, and each change is made once.
 func TestListingsBehind(t *testing.T) {
-	inWorld(t, func(w *world) {
-		w.server.SetLag(3 * time.Second)
-		w.Provider = w.open()
-		for _, step := range []*dns.RecordSet{
-			set("a.shop.test", "A", "192.0.2.1"), set("a.shop.test", "A", "192.0.2.2"), set("a.shop.test", "CNAME", "lb.example.net"), set("a.shop.test", "A", "192.0.2.2"),
-		} {
-			w.Settle(1, step)
-		}
-		w.Gone(1)
-		w.Publish(0)
-		if n := w.server.Refused(); n > 0 {
-			t.Errorf("%d requests were refused", n)
-		}
-	})
+	inWorld(t, func(w *world) { w.CheckListingsBehind() })
 }
 
 // AW26 of spec/clouds.md: a dry run changes nothing, not even if Apply is called.
 func TestDryRun(t *testing.T) {
 	inWorld(t, func(w *world) {
-		w.DryRun = true
 		w.arguments = []string{"--aws-zone-tags=env"}
 		w.server.AddZone(route53test.Zone{ID: "Z2", Name: "tagged.test", Tags: map[string]string{"env": "x"}})
-		w.Publish(0, set("a.tagged.test", "A", "192.0.2.1"))
-		p := w.open()
-		zones, err := p.Zones(w.T.Context())
-		if err != nil || len(zones) != 1 {
-			t.Fatalf("zones %v, %v", zones, err)
-		}
-		if err := p.Apply(w.T.Context(), zones[0], []dns.Change{{New: set("a.tagged.test", "A", "192.0.2.1")}}); !errors.Is(err, provider.ErrDryRun) {
-			t.Errorf("Apply: %v", err)
-		}
-		for _, c := range w.server.Calls() {
-			if c.Operation == writes {
-				t.Error("a request to change records was sent")
-			}
-		}
+		w.CheckDryRun(set("a.tagged.test", "A", "192.0.2.1"))
 	})
 }
 
 // AW27 of spec/clouds.md: the policies upsert-only and create-only.
 func TestPolicies(t *testing.T) {
-	inWorld(t, func(w *world) {
-		w.Settle(1, set("a.shop.test", "A", "192.0.2.1"), set("b.shop.test", "A", "192.0.2.1"))
-		w.Policy = plan.UpsertOnly
-		w.Settle(1, set("a.shop.test", "A", "192.0.2.2"))
-		w.Policy = plan.CreateOnly
-		w.Settle(1, set("a.shop.test", "A", "192.0.2.3"), set("c.shop.test", "A", "192.0.2.1"))
-		w.Expect("a A 192.0.2.2", "b A 192.0.2.1", "c A 192.0.2.1")
-	})
+	inWorld(t, func(w *world) { w.CheckPolicies(1, 1, 1) })
 }

@@ -621,3 +621,10 @@ func TestTags(t *testing.T) {
 		}
 	})
 }
+
+// A namespace that is deleted while it is used is missed at once.
+func TestNamespaceDeleted(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.CheckZoneDeleted(set("a", "A", "192.0.2.1"), func() { w.server.DeleteNamespace("ns-1") })
+	})
+}

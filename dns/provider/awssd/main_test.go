@@ -1,7 +1,6 @@
 package awssd
 
 import (
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -11,9 +10,9 @@ import (
 	"github.com/spf13/pflag"
 	"go.uber.org/goleak"
 
-	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/testkit/cloudmaptest"
+	"github.com/signpostd/signpost/testkit/providertest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -39,10 +38,9 @@ func start(t *testing.T) *cloudmaptest.Server {
 }
 
 func input() provider.Input {
-	return provider.Input{
-		OwnerID: "me", Domains: dns.NewDomainFilter(nil, nil), Log: slog.New(slog.DiscardHandler),
-		Wrap: func(rt http.RoundTripper) http.RoundTripper { return rt },
-	}
+	in := providertest.Input()
+	in.OwnerID = "me"
+	return in
 }
 
 // configure returns a config for tests, with flags.

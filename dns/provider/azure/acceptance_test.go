@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/signpostd/signpost/dns"
-	"github.com/signpostd/signpost/dns/plan"
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/testkit/azuretest"
 )
@@ -532,31 +531,17 @@ func TestListingsBehind(t *testing.T) {
 
 // A dry run changes nothing, not even if Apply is called.
 func TestDryRun(t *testing.T) {
-	inBoth(t, func(w *world) {
-		w.DryRun = true
-		w.Publish(0, set("a.shop.test", "A", "192.0.2.1"))
-		p := w.open()
-		zones, err := p.Zones(w.T.Context())
-		if err != nil || len(zones) != 1 {
-			t.Fatalf("zones %v, %v", zones, err)
-		}
-		if err := p.Apply(w.T.Context(), zones[0], []dns.Change{{New: set("a.shop.test", "A", "192.0.2.1")}}); !errors.Is(err, provider.ErrDryRun) {
-			t.Errorf("Apply: %v", err)
-		}
-		if requests := w.server.Operations(); writes(requests) > 0 {
-			t.Errorf("%v", requests)
-		}
-	})
+	inBoth(t, func(w *world) { w.CheckDryRun(set("a.shop.test", "A", "192.0.2.1")) })
 }
 
 // The policies upsert-only and create-only.
 func TestPolicies(t *testing.T) {
+	inBoth(t, func(w *world) { w.CheckPolicies(4, 1, 2) })
+}
+
+// A zone that is deleted while it is used is missed at once.
+func TestZoneDeleted(t *testing.T) {
 	inBoth(t, func(w *world) {
-		w.Settle(4, set("a.shop.test", "A", "192.0.2.1"), set("b.shop.test", "A", "192.0.2.1"))
-		w.Policy = plan.UpsertOnly
-		w.Settle(1, set("a.shop.test", "A", "192.0.2.2"))
-		w.Policy = plan.CreateOnly
-		w.Settle(2, set("a.shop.test", "A", "192.0.2.3"), set("c.shop.test", "A", "192.0.2.1"))
-		w.Expect("a A 192.0.2.2", "b A 192.0.2.1", "c A 192.0.2.1")
+		w.CheckZoneDeleted(set("a.shop.test", "A", "192.0.2.1"), func() { w.server.DeleteZone(zoneName) })
 	})
 }

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/signpostd/signpost/dns"
-	"github.com/signpostd/signpost/dns/plan"
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/testkit/cloudflaretest"
 	"github.com/signpostd/signpost/testkit/publishertest"
@@ -607,54 +606,20 @@ func TestRegions(t *testing.T) {
 // A dry run changes nothing, not even if Apply is called (spec/clouds.md §6.5).
 func TestDryRun(t *testing.T) {
 	inWorld(t, free, func(w *world) {
-		w.DryRun = true
 		w.arguments = []string{"--cloudflare-custom-hostnames"}
-		w.Settle(0, want("a.shop.test", "A", "192.0.2.1", "custom-hostname=a.customer.io"))
-		p := w.open()
-		zones, err := p.Zones(w.T.Context())
-		if err != nil || len(zones) != 1 {
-			t.Fatalf("zones %v, %v", zones, err)
-		}
-		for _, c := range []dns.Change{{New: want("a.shop.test", "A", "192.0.2.1", "custom-hostname=a.customer.io")}} {
-			if err := p.Apply(w.T.Context(), zones[0], []dns.Change{c}); !errors.Is(err, provider.ErrDryRun) {
-				t.Errorf("Apply: %v", err)
-			}
-		}
-		if n := writesOf(w.server.Operations()); n > 0 {
-			t.Errorf("%d requests that change something were sent", n)
-		}
+		w.CheckDryRun(want("a.shop.test", "A", "192.0.2.1", "custom-hostname=a.customer.io"))
 	})
 }
 
 // The policies upsert-only and create-only.
 func TestPolicies(t *testing.T) {
-	inWorld(t, free, func(w *world) {
-		w.Settle(1, want("a.shop.test", "A", "192.0.2.1"), want("b.shop.test", "A", "192.0.2.1"))
-		w.Policy = plan.UpsertOnly
-		w.Settle(1, want("a.shop.test", "A", "192.0.2.2"))
-		w.Policy = plan.CreateOnly
-		w.Settle(1, want("a.shop.test", "A", "192.0.2.3"), want("c.shop.test", "A", "192.0.2.1"))
-		w.Expect("a A 192.0.2.2", "b A 192.0.2.1", "c A 192.0.2.1")
-	})
+	inWorld(t, free, func(w *world) { w.CheckPolicies(1, 1, 1) })
 }
 
 // Listings that are three seconds behind lead to no request that is refused, and each change is made once
 // (spec/clouds.md §6.5).
 func TestListingsBehind(t *testing.T) {
-	inWorld(t, free, func(w *world) {
-		w.server.SetLag(3 * time.Second)
-		w.Provider = w.open()
-		for _, step := range []*dns.RecordSet{
-			want("a.shop.test", "A", "192.0.2.1"), want("a.shop.test", "A", "192.0.2.2,192.0.2.3"), want("a.shop.test", "CNAME", "lb.example.net"), want("a.shop.test", "A", "192.0.2.2"),
-		} {
-			w.Settle(1, step)
-		}
-		w.Gone(1)
-		w.Publish(0)
-		if n := w.server.Refused(); n > 0 {
-			t.Errorf("%d requests were refused", n)
-		}
-	})
+	inWorld(t, free, func(w *world) { w.CheckListingsBehind() })
 }
 
 // If the answer of a batch is lost, and then nothing can be read, nobody knows what was made. The error doesn't say
@@ -813,4 +778,11 @@ func TestSidesWithoutPermission(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A zone that is deleted while it is used is missed at once.
+func TestZoneDeleted(t *testing.T) {
+	inWorld(t, free, func(w *world) {
+		w.CheckZoneDeleted(want("a.shop.test", "A", "192.0.2.1"), func() { w.server.DeleteZone(w.zone) })
+	})
 }

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/signpostd/signpost/dns"
-	"github.com/signpostd/signpost/dns/plan"
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/testkit/clouddnstest"
 	"github.com/signpostd/signpost/testkit/publishertest"
@@ -477,20 +476,7 @@ func TestMetadataServer(t *testing.T) {
 // GO17 of spec/clouds.md: listings that are three seconds behind lead to no request that is
 // refused, and each change is made once.
 func TestListingsBehind(t *testing.T) {
-	inWorld(t, func(w *world) {
-		w.server.SetLag(3 * time.Second)
-		w.Provider = w.open()
-		for _, step := range []*dns.RecordSet{
-			set("a.shop.test", "A", "192.0.2.1"), set("a.shop.test", "A", "192.0.2.2"), set("a.shop.test", "CNAME", "lb.example.net"), set("a.shop.test", "A", "192.0.2.2"),
-		} {
-			w.Settle(1, step)
-		}
-		w.Gone(1)
-		w.Publish(0)
-		if n := w.server.Refused(); n > 0 {
-			t.Errorf("%d requests were refused", n)
-		}
-	})
+	inWorld(t, func(w *world) { w.CheckListingsBehind() })
 }
 
 // What others have made stays as it is, and their names get no other type (spec/clouds.md §0.2).
@@ -533,51 +519,21 @@ func TestExactDeletion(t *testing.T) {
 // A dry run changes nothing, not even if Apply is called; tokens are fetched nevertheless.
 func TestDryRun(t *testing.T) {
 	inWorld(t, func(w *world) {
-		w.DryRun = true
-		w.Publish(0, set("a.shop.test", "A", "192.0.2.1"))
-		p := w.open()
-		zones, err := p.Zones(w.T.Context())
-		if err != nil || len(zones) != 1 {
-			t.Fatalf("zones %v, %v", zones, err)
-		}
-		if err := p.Apply(w.T.Context(), zones[0], []dns.Change{{New: set("a.shop.test", "A", "192.0.2.1")}}); !errors.Is(err, provider.ErrDryRun) {
-			t.Errorf("Apply: %v", err)
-		}
+		w.CheckDryRun(set("a.shop.test", "A", "192.0.2.1"))
 		w.Expect()
 	})
 }
 
 // The policies upsert-only and create-only.
 func TestPolicies(t *testing.T) {
-	inWorld(t, func(w *world) {
-		w.Settle(1, set("a.shop.test", "A", "192.0.2.1"), set("b.shop.test", "A", "192.0.2.1"))
-		w.Policy = plan.UpsertOnly
-		w.Settle(1, set("a.shop.test", "A", "192.0.2.2"))
-		w.Policy = plan.CreateOnly
-		w.Settle(1, set("a.shop.test", "A", "192.0.2.3"), set("c.shop.test", "A", "192.0.2.1"))
-		w.Expect("a A 192.0.2.2", "b A 192.0.2.1", "c A 192.0.2.1")
-	})
+	inWorld(t, func(w *world) { w.CheckPolicies(1, 1, 1) })
 }
 
 // A zone that is deleted while it is used is looked for again. Its records are never taken for
 // deleted ones of another zone.
 func TestZoneDeleted(t *testing.T) {
 	inWorld(t, func(w *world) {
-		p := w.open()
-		zones, err := p.Zones(w.T.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		w.server.DeleteZone(shop)
-		if err := p.Apply(w.T.Context(), zones[0], []dns.Change{{New: set("a.shop.test", "A", "192.0.2.1")}}); !errors.Is(err, provider.ErrStale) || !strings.Contains(err.Error(), "the zone was deleted") {
-			t.Errorf("Apply: %v", err)
-		}
-		if !p.(provider.DomainFilterer).DomainFilter(w.T.Context()).Match("a.shop.test") {
-			t.Error("names of the zone pass no more before the zones are listed again")
-		}
-		if _, err := p.Records(w.T.Context(), zones[0]); !errors.Is(err, provider.ErrRejected) {
-			t.Errorf("Records: %v", err)
-		}
+		w.CheckZoneDeleted(set("a.shop.test", "A", "192.0.2.1"), func() { w.server.DeleteZone(shop) })
 	})
 }
 
