@@ -11,8 +11,8 @@
 //	                                   ▲                           │
 //	                                   └── what others changed ◄── overlay of own writes
 //
-// In reading order: controllers.go makes a set and runs it, handlers.go is what a change of
-// each kind leads to, and events.go sends Events. Each of the packages endpoints,
+// controllers.go makes a set and runs it, and handlers.go is what a change of
+// each kind leads to. Each of the packages endpoints,
 // endpointslices, mirroring and externalworkloads has one controller. They share watched
 // (what is kept of objects), membership (who selects whom), reconcile (the loop, the
 // overlay), slices (reading and writing EndpointSlices), subsets (packing of Endpoints) and

@@ -38,6 +38,7 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	"k8s.io/klog/v2"
 
+	"github.com/signpostd/signpost/internal/pause"
 	"github.com/signpostd/signpost/internal/run"
 )
 
@@ -184,21 +185,9 @@ func (e *Elector) term(ctx context.Context, lead func(context.Context) error) (a
 		return false, nil
 	case errors.As(err, &down):
 		e.journal.standsDown(down)
-		return wait(ctx, down.For), nil
+		return pause.For(ctx, down.For) == nil, nil
 	}
 	return false, err
-}
-
-// wait returns after a time, with true, or when ctx ends, with false.
-func wait(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }
 
 // campaign lets client-go acquire the lease and renew it, until ctx or the term ends. The channel

@@ -1,5 +1,4 @@
-// Package pause waits for a while, or until a context ends. Providers and the webhook server
-// use it.
+// Package pause waits for a time, or until a context ends. All packages but kube, which imports nothing of ours, use it.
 //
 // # Concurrency
 //

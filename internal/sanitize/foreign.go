@@ -1,8 +1,7 @@
-// Package sanitize writes text that a client or a tenant chose into messages: statuses, errors and
-// lines of the log. Such text may be megabytes long, and may have line breaks and control
-// characters, so that it looks like something else.
+// Package sanitize shortens and quotes untrusted text for messages: gRPC statuses, errors, Events and log lines. Text of a
+// client, a tenant or a server may be megabytes long, and may have line breaks and control characters.
 //
-// Whoever answers strangers calls it. Package destination does, for paths of questions.
+// All packages that show such text call it, except kube and its kinds, which import nothing of ours.
 //
 // # Concurrency
 //
@@ -39,6 +38,15 @@ func CutTo(text string, most int) string {
 		return text
 	}
 	return fmt.Sprintf("%s… (%d bytes)", strings.ToValidUTF8(text[:most], ""), len(text))
+}
+
+// Shorten returns a text of at most so many bytes, as UTF-8. Of a longer text it returns the beginning and a mark.
+func Shorten(text string, most int) string {
+	const mark = "…"
+	if len(text) <= most {
+		return strings.ToValidUTF8(text, "\ufffd")
+	}
+	return strings.ToValidUTF8(text[:most-len(mark)], "") + mark
 }
 
 // Name returns a short text of letters, digits and the signs of DNS names as it is, and quotes any

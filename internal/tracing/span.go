@@ -2,11 +2,12 @@ package tracing
 
 import (
 	"context"
-	"strings"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/signpostd/signpost/internal/sanitize"
 )
 
 // maxText is how many bytes of a text a span has: names of clients and errors of servers may be of
@@ -52,10 +53,4 @@ func (s *Span) End(err error) {
 }
 
 // bounded returns a short text that can be encoded: text that isn't UTF-8 would cost all spans of its batch.
-func bounded(text string) string {
-	const mark = "…"
-	if len(text) > maxText {
-		return strings.ToValidUTF8(text[:maxText-len(mark)], "") + mark
-	}
-	return strings.ToValidUTF8(text, "�")
-}
+func bounded(text string) string { return sanitize.Shorten(text, maxText) }

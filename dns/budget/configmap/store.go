@@ -26,6 +26,7 @@ import (
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"github.com/signpostd/signpost/dns/budget"
+	"github.com/signpostd/signpost/internal/sanitize"
 )
 
 // baseName is what the names of all ConfigMaps begin with. It is that of a publisher without a
@@ -150,9 +151,6 @@ func (s *Store) explain(verb string, err error) error {
 
 // oneLine returns the text of an error that others may have written.
 func oneLine(err error) string {
-	text := strings.Join(strings.Fields(err.Error()), " ")
-	if len(text) > 500 {
-		text = strings.ToValidUTF8(text[:500], "") + "…"
-	}
-	return text
+	const most = 500
+	return sanitize.Shorten(strings.Join(strings.Fields(err.Error()), " "), most)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/signpostd/signpost/dns/awsaccess"
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/httpapi"
+	"github.com/signpostd/signpost/internal/sanitize"
 )
 
 // saidSize is how much of a message of Route 53 is repeated, in bytes.
@@ -59,12 +60,7 @@ func (e *invalidBatch) Error() string {
 // Unwrap returns the class of the error.
 func (e *invalidBatch) Unwrap() error { return provider.ErrRejected }
 
-func shorten(s string) string {
-	if len(s) > saidSize {
-		return s[:saidSize] + "…"
-	}
-	return s
-}
+func shorten(s string) string { return sanitize.Shorten(s, saidSize) }
 
 // failure returns the error for an action that failed. Resource says which zone it is about.
 func failure(err error, action, resource string) error {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/httpapi"
+	"github.com/signpostd/signpost/internal/pause"
 )
 
 // longestHold is the longest pause that requests wait for. If Azure asks for a longer one, all
@@ -76,16 +77,12 @@ func (g *gate) RoundTrip(r *http.Request) (*http.Response, error) {
 // wait returns when the request may be sent.
 func (g *gate) wait(r *http.Request) error {
 	for {
-		pause, err := g.left(r.Context())
-		if err != nil || pause <= 0 {
+		left, err := g.left(r.Context())
+		if err != nil || left <= 0 {
 			return err
 		}
-		timer := time.NewTimer(pause)
-		select {
-		case <-timer.C:
-		case <-r.Context().Done():
-			timer.Stop()
-			return r.Context().Err()
+		if err := pause.For(r.Context(), left); err != nil {
+			return err
 		}
 	}
 }

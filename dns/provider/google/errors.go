@@ -13,6 +13,7 @@ import (
 
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/httpapi"
+	"github.com/signpostd/signpost/internal/sanitize"
 )
 
 const (
@@ -77,12 +78,7 @@ func (e *apiError) zoneGone() bool {
 	return e.status == http.StatusNotFound && !slices.ContainsFunc(e.items, func(i googleapi.ErrorItem) bool { return entity.MatchString(i.Message) })
 }
 
-func shorten(s string) string {
-	if len(s) > saidSize {
-		return s[:saidSize] + "…"
-	}
-	return s
-}
+func shorten(s string) string { return sanitize.Shorten(s, saidSize) }
 
 // failure returns the error for a request that failed. Right and what say which right it needs,
 // and for what.
