@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -40,6 +41,24 @@ func (c *Control[C, F]) SetHooks(h Hooks[C, F]) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.hooks = h
+}
+
+// FailOnce makes the first call fail that a function accepts: after it has had its effect if made is true, or before. Failed
+// reports whether that has happened.
+func (c *Control[C, F]) FailOnce(fault *F, made bool, when func(C) bool) (failed func() bool) {
+	var done atomic.Bool
+	hook := func(call C) *F {
+		if when(call) && done.CompareAndSwap(false, true) {
+			return fault
+		}
+		return nil
+	}
+	if made {
+		c.SetHooks(Hooks[C, F]{After: hook})
+	} else {
+		c.SetHooks(Hooks[C, F]{Before: hook})
+	}
+	return done.Load
 }
 
 // SetLag makes listings show what there was some time ago.

@@ -55,6 +55,20 @@ func (z *zone) find() dns.Zone {
 	return dns.Zone{}
 }
 
+// Counting returns a transport that counts the requests that it sends.
+func Counting(next http.RoundTripper, sent *int) http.RoundTripper { return counter{next, sent} }
+
+type counter struct {
+	http.RoundTripper
+	sent *int
+}
+
+// RoundTrip implements [http.RoundTripper].
+func (c counter) RoundTrip(r *http.Request) (*http.Response, error) {
+	*c.sent++
+	return c.RoundTripper.RoundTrip(r)
+}
+
 // Input returns an input of providers that leaves requests as they are.
 func Input() provider.Input {
 	return provider.Input{

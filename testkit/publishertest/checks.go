@@ -2,6 +2,8 @@ package publishertest
 
 import (
 	"errors"
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/signpostd/signpost/dns"
@@ -19,6 +21,26 @@ func (w *World) CheckPolicies(create, update, another int) {
 	w.Policy = plan.CreateOnly
 	w.Settle(another, Set("a.shop.test", "A", "192.0.2.3"), Set("c.shop.test", "A", "192.0.2.1"))
 	w.Expect("a A 192.0.2.2", "b A 192.0.2.1", "c A 192.0.2.1")
+}
+
+// CheckOneRefused checks, with a server that refuses bad.shop.test, that the name is reported and that 13 other names are
+// published, in so many requests at most.
+func (w *World) CheckOneRefused(most int) {
+	w.T.Helper()
+	wanted := []*dns.RecordSet{Set("bad.shop.test", "A", "192.0.2.7")}
+	var want []string
+	for i := range 13 {
+		wanted = append(wanted, Set(fmt.Sprintf("n%d.shop.test", i), "A", "192.0.2.1"))
+		want = append(want, fmt.Sprintf("n%d A 192.0.2.1", i))
+	}
+	requests, err := w.Run(wanted...)
+	if err == nil || !strings.Contains(err.Error(), "bad.shop.test") || count(requests, w.Writes) > most {
+		w.T.Errorf("%v, error %v", requests, err)
+	}
+	w.Expect(want...)
+	if w.Markers() != len(want) {
+		w.T.Errorf("%d ownership records, want %d", w.Markers(), len(want))
+	}
 }
 
 // CheckListingsBehind checks, with listings that are three seconds behind, that no request is refused and that each

@@ -504,20 +504,7 @@ func TestOneRefused(t *testing.T) {
 					}
 					return nil
 				}})
-				wanted := []*dns.RecordSet{set("bad.shop.test", "A", "192.0.2.7")}
-				var want []string
-				for i := range 13 {
-					wanted = append(wanted, set(fmt.Sprintf("n%d.shop.test", i), "A", "192.0.2.1"))
-					want = append(want, fmt.Sprintf("n%d A 192.0.2.1", i))
-				}
-				requests, err := w.Run(wanted...)
-				if err == nil || !strings.Contains(err.Error(), "bad.shop.test") || requests[writes] > 13 {
-					t.Errorf("%v, error %v", requests, err)
-				}
-				w.Expect(want...)
-				if w.Markers() != 13 {
-					t.Errorf("%d markers, want 13", w.Markers())
-				}
+				w.CheckOneRefused(13)
 			})
 		})
 	}
@@ -586,19 +573,7 @@ func TestLostAnswer(t *testing.T) {
 		for _, made := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s, made %t", fault.Code, made), func(t *testing.T) {
 				inWorld(t, func(w *world) {
-					failed := false
-					once := func(c route53test.Call) *route53test.Fault {
-						if c.Operation != writes || failed {
-							return nil
-						}
-						failed = true
-						return fault
-					}
-					if made {
-						w.server.SetHooks(route53test.Hooks{After: once})
-					} else {
-						w.server.SetHooks(route53test.Hooks{Before: once})
-					}
+					w.server.FailOnce(fault, made, func(c route53test.Call) bool { return c.Operation == writes })
 					requests, err := w.Run(set("a.shop.test", "A", "192.0.2.1"), set("b.shop.test", "A", "192.0.2.1"))
 					if want := map[bool]int{true: 1, false: 2}[made]; err != nil || requests[writes] != want {
 						t.Errorf("%v, %v, want %d writes", requests, err, want)

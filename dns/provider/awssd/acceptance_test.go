@@ -447,26 +447,14 @@ func TestLostAnswers(t *testing.T) {
 				t.Run(fmt.Sprintf("%s %s made %t", action, fault.Code, made), func(t *testing.T) {
 					inWorld(t, func(w *world) {
 						w.arguments = []string{"--aws-sd-service-cleanup"}
-						failed := false
-						once := func(c cloudmaptest.Call) *cloudmaptest.Fault {
-							if c.Operation != action || failed {
-								return nil
-							}
-							failed = true
-							return fault
-						}
-						hooks := cloudmaptest.Hooks{Before: once}
-						if made {
-							hooks = cloudmaptest.Hooks{After: once}
-						}
-						w.server.SetHooks(hooks)
+						failed := w.server.FailOnce(fault, made, func(c cloudmaptest.Call) bool { return c.Operation == action })
 						w.settle(set("a", "A", "192.0.2.1"))
 						w.settle(lasting(60, set("a", "A", "192.0.2.2")))
 						w.settle(set("a", "CNAME", "lb.example.net"))
 						w.expect("a WEIGHTED CNAME=300 [lb.example.net CNAME=lb.example.net] MINE")
 						w.settle()
 						w.expect()
-						if !failed {
+						if !failed() {
 							t.Error("nothing failed")
 						}
 					})

@@ -2,8 +2,6 @@ package awssd
 
 import (
 	"net/http"
-	"net/http/httptest"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -11,6 +9,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/testkit/awstest"
 	"github.com/signpostd/signpost/testkit/cloudmaptest"
 	"github.com/signpostd/signpost/testkit/providertest"
 )
@@ -24,16 +23,7 @@ const unhurried = 1e6
 func start(t *testing.T) *cloudmaptest.Server {
 	t.Helper()
 	server := cloudmaptest.New()
-	web := httptest.NewServer(server)
-	t.Cleanup(web.Close)
-	nowhere := filepath.Join(t.TempDir(), "none")
-	for name, value := range map[string]string{
-		"AWS_ENDPOINT_URL_SERVICEDISCOVERY": web.URL, "AWS_ACCESS_KEY_ID": cloudmaptest.AccessKeyID, "AWS_SECRET_ACCESS_KEY": cloudmaptest.SecretAccessKey,
-		"AWS_SESSION_TOKEN": "", "AWS_REGION": "eu-north-1", "AWS_DEFAULT_REGION": "", "AWS_PROFILE": "", "AWS_CA_BUNDLE": "", "AWS_ENDPOINT_URL": "",
-		"AWS_CONFIG_FILE": nowhere, "AWS_SHARED_CREDENTIALS_FILE": nowhere, "AWS_EC2_METADATA_DISABLED": "true",
-	} {
-		t.Setenv(name, value)
-	}
+	awstest.Start(t, server, "AWS_ENDPOINT_URL_SERVICEDISCOVERY", "eu-north-1")
 	return server
 }
 

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -464,19 +463,8 @@ func TestLostAnswer(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, made %t", name, made), func(t *testing.T) {
 				inBoth(t, func(w *world) {
 					for _, wanted := range [][]*dns.RecordSet{{set("a.shop.test", "A", "192.0.2.1")}, {set("a.shop.test", "A", "192.0.2.2")}, nil} {
-						var failed atomic.Bool
-						once := func(c azuretest.Call) *azuretest.Fault {
-							if c.Writes() && c.Type == "A" && failed.CompareAndSwap(false, true) {
-								return fault
-							}
-							return nil
-						}
-						if made {
-							w.server.SetHooks(azuretest.Hooks{After: once})
-						} else {
-							w.before(once)
-						}
-						if requests, err := w.Run(wanted...); err != nil || !failed.Load() {
+						failed := w.server.FailOnce(fault, made, func(c azuretest.Call) bool { return c.Writes() && c.Type == "A" })
+						if requests, err := w.Run(wanted...); err != nil || !failed() {
 							t.Errorf("%v, %v", requests, err)
 						}
 						w.Publish(0, wanted...)

@@ -357,19 +357,7 @@ func TestLostAnswer(t *testing.T) {
 			t.Run(fmt.Sprintf("code %d, made %t", fault.Code, made), func(t *testing.T) {
 				inWorld(t, free, func(w *world) {
 					for _, step := range steps() {
-						failed := false
-						once := func(c cloudflaretest.Call) *cloudflaretest.Fault {
-							if c.Operation != cloudflaretest.Batch || failed {
-								return nil
-							}
-							failed = true
-							return fault
-						}
-						hooks := cloudflaretest.Hooks{Before: once}
-						if made {
-							hooks = cloudflaretest.Hooks{After: once}
-						}
-						w.server.SetHooks(hooks)
+						w.server.FailOnce(fault, made, func(c cloudflaretest.Call) bool { return c.Operation == cloudflaretest.Batch })
 						w.log.Reset()
 						w.Settle(map[bool]int{true: 1, false: 2}[made], step...)
 					}

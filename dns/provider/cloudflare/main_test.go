@@ -69,15 +69,5 @@ func transportOf(server *cloudflaretest.Server) func(http.RoundTripper) http.Rou
 
 // counting does so, and counts the requests.
 func counting(server *cloudflaretest.Server, sent *int) func(http.RoundTripper) http.RoundTripper {
-	return func(http.RoundTripper) http.RoundTripper { return counter{server.Transport(), sent} }
-}
-
-type counter struct {
-	http.RoundTripper
-	sent *int
-}
-
-func (c counter) RoundTrip(r *http.Request) (*http.Response, error) {
-	*c.sent++
-	return c.RoundTripper.RoundTrip(r)
+	return func(http.RoundTripper) http.RoundTripper { return providertest.Counting(server.Transport(), sent) }
 }

@@ -200,20 +200,7 @@ func TestOneRefused(t *testing.T) {
 				w.refuseIf(&clouddnstest.Fault{Status: 400, Reason: "invalid", Message: message}, func(c clouddnstest.Call) bool {
 					return slices.ContainsFunc(c.Change.Additions, func(r clouddnstest.RecordSet) bool { return r.Name == "bad.shop.test." })
 				})
-				wanted := []*dns.RecordSet{set("bad.shop.test", "A", "192.0.2.7")}
-				var want []string
-				for i := range 13 {
-					wanted = append(wanted, set(fmt.Sprintf("n%d.shop.test", i), "A", "192.0.2.1"))
-					want = append(want, fmt.Sprintf("n%d A 192.0.2.1", i))
-				}
-				requests, err := w.Run(wanted...)
-				if err == nil || !strings.Contains(err.Error(), "bad.shop.test") || requests[clouddnstest.CreateChange] > 13 {
-					t.Errorf("%v, error %v", requests, err)
-				}
-				w.Expect(want...)
-				if w.Markers() != 13 {
-					t.Errorf("%d markers, want 13", w.Markers())
-				}
+				w.CheckOneRefused(13)
 			})
 		})
 	}
@@ -377,19 +364,7 @@ func TestLostAnswer(t *testing.T) {
 		for _, made := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s, made %t", fault.Reason, made), func(t *testing.T) {
 				inWorld(t, func(w *world) {
-					failed := false
-					once := func(c clouddnstest.Call) *clouddnstest.Fault {
-						if c.Operation != clouddnstest.CreateChange || failed {
-							return nil
-						}
-						failed = true
-						return fault
-					}
-					if made {
-						w.server.SetHooks(clouddnstest.Hooks{After: once})
-					} else {
-						w.server.SetHooks(clouddnstest.Hooks{Before: once})
-					}
+					w.server.FailOnce(fault, made, func(c clouddnstest.Call) bool { return c.Operation == clouddnstest.CreateChange })
 					requests, err := w.Run(set("a.shop.test", "A", "192.0.2.1"), set("b.shop.test", "A", "192.0.2.1"))
 					if want := map[bool]int{true: 1, false: 2}[made]; err != nil || requests[clouddnstest.CreateChange] != want {
 						t.Errorf("%v, %v, want %d writes", requests, err, want)
