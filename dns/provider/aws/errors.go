@@ -22,14 +22,13 @@ import (
 // saidSize is how much of a message of Route 53 is repeated, in bytes.
 const saidSize = 1024
 
-// rejected are the codes of answers that say that nothing was changed because of what was asked
-// for (spec/clouds.md §1.8).
+// rejected are the error codes for changes that Route 53 refuses (spec/clouds.md §1.8).
 var rejected = []string{"InvalidInput", "ValidationError", "ValidationException"}
 
 // apiError is an answer of Route 53 that isn't success.
 type apiError struct {
 	code, message, advice string
-	// outcome says what became of the changes; nil is for unknown.
+	// outcome is the class of the error for the changes; nil if it is unknown.
 	outcome error
 }
 

@@ -33,7 +33,7 @@ type hostedZone struct {
 	pending []string
 }
 
-// zoneList is the zones at one listing. It is never changed.
+// zoneList is the result of one listing of zones. It is immutable.
 type zoneList struct {
 	// managed are the zones to publish to, and byID has them by their IDs.
 	managed []*hostedZone
@@ -85,8 +85,7 @@ func (f filter) tagged(tags map[string]string) bool {
 	return true
 }
 
-// list lists the zones of all accounts. Of an account that can't be listed, the zones stay that
-// are known.
+// list lists the zones of all accounts. If an account can't be listed, its known zones stay.
 func (p *route53Provider) list(ctx context.Context) (*zoneList, error) {
 	before := p.zones.Last()
 	var all []foundZone

@@ -56,7 +56,7 @@ func (p *cloudMap) Apply(ctx context.Context, zone dns.Zone, changes []dns.Chang
 	return outcome(ctx, n, all, len(changes))
 }
 
-// ready lists the services of a namespace if that has never been done, and they have to be known.
+// ready lists the services of a namespace if it was never listed and the changes need them.
 func (p *cloudMap) ready(ctx context.Context, n *namespace, changes []dns.Change) error {
 	n.mu.Lock()
 	listed := n.listed

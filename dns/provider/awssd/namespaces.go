@@ -46,7 +46,7 @@ type knownService struct {
 	changedAt time.Time
 }
 
-// namespaceList is the namespaces at one listing. It is never changed.
+// namespaceList is the result of one listing of namespaces. It is immutable.
 type namespaceList struct {
 	// managed are the namespaces to publish to, and byID has them by their IDs.
 	managed []*namespace

@@ -142,7 +142,7 @@ func (w *work) look(ctx context.Context) (*service, []instance, error) {
 	return s, instances, err
 }
 
-// compare finds out whether the name is still as it was listed, and its service whose it was.
+// compare checks that the name is still as it was listed, and that its service has the same owner.
 func (w *work) compare(s *service, now []*dns.RecordSet) error {
 	if s != nil {
 		if err := w.mayChange(s); err != nil {
@@ -370,8 +370,7 @@ func (w *work) each(ctx context.Context, n int, begin func(i int) (operation str
 	return failed
 }
 
-// undo takes back a service that was created here and can't be completed, so that either all of
-// it is there or nothing. What can't be taken back is completed at the next try.
+// undo deletes a service that was created here and can't be completed. If that fails, the next try completes the service.
 func (w *work) undo(ctx context.Context, cause error) error {
 	if w.created == "" || !isCertain(cause) || errors.Is(cause, provider.ErrThrottled) || ctx.Err() != nil {
 		return cause

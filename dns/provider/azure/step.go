@@ -13,7 +13,7 @@ import (
 // errDoubt says that nobody knows whether a change was made.
 var errDoubt = errors.New("it isn't known whether the change was made")
 
-// sendings is how often a change is sent whose answers are lost.
+// sendings is how often a change is sent if its answers are lost.
 const sendings = 2
 
 // step is one change: one request.
@@ -89,8 +89,8 @@ func (s *step) failed(err error) error {
 	return fmt.Errorf("%s %s: %w", r.Name, r.Type, err)
 }
 
-// swap replaces what Azure has. If the answer is lost, it looks what is there, and sends the
-// change once more if it wasn't made.
+// swap replaces a record set. If the answer is lost, it reads the record set, and sends the change once more if it wasn't
+// made.
 func (s *step) swap(ctx context.Context, before, after *stored) (now *stored, err error) {
 	for range sendings {
 		now, err = s.send(ctx, before, after)

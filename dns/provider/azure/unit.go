@@ -49,8 +49,8 @@ func (u *unit) fail(err error) {
 	}
 }
 
-// run makes the changes. It ends at the first failure, and undoes what was made by then, so that
-// there is neither a record without its ownership record nor the other way round.
+// run makes the changes. At the first failure it undoes what was made, so that no record lacks its ownership record, and
+// no ownership record its record.
 func (u *unit) run(ctx context.Context) {
 	if u.Err == nil {
 		u.Err = u.prepare(ctx)
@@ -115,8 +115,8 @@ func (u *unit) refusedAt(s *step) {
 	}
 }
 
-// prepare finds out what the changes replace, before anything is changed. A type change that Azure would refuse, or that it
-// has just refused, ends here, so that nothing is deleted for it.
+// prepare reads what the changes replace. A type change that Azure would refuse, or has just refused, fails here, before
+// anything is deleted for it.
 func (u *unit) prepare(ctx context.Context) error {
 	for _, s := range u.steps {
 		if err := s.prepare(ctx); err != nil {
@@ -132,8 +132,8 @@ func (u *unit) prepare(ctx context.Context) error {
 	return nil
 }
 
-// undo takes back what was made, the last first. It does so only if it is known what was made, and
-// not if Azure has too many requests: an ownership record without its record is used later.
+// undo undoes what was made, the last first. It does nothing if the outcome is in doubt, or if Azure throttles requests:
+// an ownership record without its record is used later.
 func (u *unit) undo(ctx context.Context, done []*step) {
 	if u.doubt || errors.Is(u.Err, provider.ErrThrottled) {
 		return

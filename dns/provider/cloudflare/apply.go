@@ -72,8 +72,8 @@ func (a *applying) step(ctx context.Context, rest []*unit) error {
 	return a.send(ctx, fill(batch.Pending(rest), a.zone.limits.operations))
 }
 
-// mayPause reports whether to try again after an error, because there were too many requests only for a
-// while. The next request waits as long as it has to, and reads the names again.
+// mayPause reports whether to try again after an error because requests were throttled for a short time. The next request
+// waits for its turn, and reads the names again.
 func (a *applying) mayPause(err error) bool {
 	throttled, ok := errors.AsType[*provider.ThrottledError](err)
 	a.pauses++

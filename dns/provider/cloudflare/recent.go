@@ -19,7 +19,7 @@ type written struct {
 	created time.Time
 }
 
-// note is called when the operations of units were made. Made is the answer of Cloudflare.
+// note remembers the operations of units that were made. Made is the answer of Cloudflare.
 func (z *managedZone) note(units []*unit, made operations[record], at time.Time) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
@@ -56,7 +56,7 @@ func (r recent) note(before record, now *record, at time.Time) {
 	w.before, w.now, w.at = append(w.before, before), now, at
 }
 
-// forget is called when somebody else has changed the records of a unit.
+// forget drops the recent writes of a unit, because somebody else has changed its records since.
 func (z *managedZone) forget(u *unit) {
 	z.mu.Lock()
 	defer z.mu.Unlock()

@@ -27,7 +27,7 @@ type managedZone struct {
 	denied denied
 }
 
-// zoneList is the zones at one listing. It is never changed.
+// zoneList is the result of one listing of zones. It is immutable.
 type zoneList struct {
 	managed []*managedZone
 	byID    map[string]*managedZone

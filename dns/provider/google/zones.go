@@ -27,7 +27,7 @@ type managedZone struct {
 	batch.Memory[rawSet]
 }
 
-// zoneList is the zones at one listing. It is never changed.
+// zoneList is the result of one listing of zones. It is immutable.
 type zoneList struct {
 	// managed are the zones to publish to, and byID has them by their IDs.
 	managed []*managedZone

@@ -139,12 +139,12 @@ func (w *work) compare(units []*unit) {
 	}
 }
 
-// theirs reports whether an error is about what was asked for. After another one, such as a lost
-// answer, nothing is tried again before the publisher has listed the zone.
+// theirs reports whether an error is about the changes. After any other error, such as a lost answer, nothing is tried
+// again before the publisher has listed the zone.
 func (w *work) theirs(err error) bool { return errors.Is(err, provider.ErrRejected) }
 
-// alone makes units one by one, to find those that are at fault after an error. One whose answers had to be put back is
-// not tried again, because that would cost its name another gap.
+// alone makes units one by one, to find those at fault after an error. A unit whose old answers had to be restored is not
+// tried again, because that would cost its name another gap.
 func (w *work) alone(ctx context.Context, units []*unit, together error) {
 	failed := 0
 	for _, u := range units {
@@ -210,7 +210,7 @@ func (w *work) look(ctx context.Context, units []*unit, failed error) []*unit {
 	}
 }
 
-// settled learns from what the zone shows of record sets that were written.
+// settled learns the TTLs that the zone shows for record sets that were written.
 func (w *work) settled(units []*unit) {
 	for _, u := range units {
 		for _, c := range u.Changes {
@@ -233,8 +233,7 @@ func (w *work) fail(ctx context.Context, units []*unit, err error) {
 	}
 }
 
-// blame ends a unit that wasn't made. One that fails in the same way each time is taken to be the
-// cause itself.
+// blame fails a unit that wasn't made. A unit that fails in the same way each time counts as the cause itself.
 func (w *work) blame(u *unit, err error) {
 	if u.Err = err; err == nil {
 		u.Err = fmt.Errorf("change %s: the libdns module %s says that it made the change, but the zone doesn't show it", u.Subject, w.module.Name)

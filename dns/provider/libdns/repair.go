@@ -19,9 +19,8 @@ const (
 	maxWait = 30 * time.Second
 )
 
-// repair sees to record sets that a failure has left half written: they get all of their new values,
-// or all of their old ones. A record set that is in neither state looks as if somebody else had made
-// it, and would be nobody's. It returns the units that aren't made.
+// repair gives record sets that a failure has left half written all of their new values, or all of their old ones. In any
+// other state a record set looks like somebody else's change. It returns the units that aren't made.
 func (w *work) repair(ctx context.Context, units []*unit, failed error) []*unit {
 	var left []*unit
 	for _, u := range units {
