@@ -43,22 +43,30 @@ func (c *Control[C, F]) SetHooks(h Hooks[C, F]) {
 	c.hooks = h
 }
 
-// FailOnce makes the first call fail that a function accepts: after it has had its effect if made is true, or before. Failed
-// reports whether that has happened.
-func (c *Control[C, F]) FailOnce(fault *F, made bool, when func(C) bool) (failed func() bool) {
+// FailOnce makes the first call fail that a function accepts, before it has an effect. Failed reports whether that has
+// happened.
+func (c *Control[C, F]) FailOnce(fault *F, accepts func(C) bool) (failed func() bool) {
+	hook, failed := once(fault, accepts)
+	c.SetHooks(Hooks[C, F]{Before: hook})
+	return failed
+}
+
+// LoseOnce is FailOnce for a call that has had its effect: its answer is lost.
+func (c *Control[C, F]) LoseOnce(fault *F, accepts func(C) bool) (failed func() bool) {
+	hook, failed := once(fault, accepts)
+	c.SetHooks(Hooks[C, F]{After: hook})
+	return failed
+}
+
+// once returns a hook for the first call that a function accepts.
+func once[C, F any](fault *F, accepts func(C) bool) (hook func(C) *F, failed func() bool) {
 	var done atomic.Bool
-	hook := func(call C) *F {
-		if when(call) && done.CompareAndSwap(false, true) {
+	return func(call C) *F {
+		if accepts(call) && done.CompareAndSwap(false, true) {
 			return fault
 		}
 		return nil
-	}
-	if made {
-		c.SetHooks(Hooks[C, F]{After: hook})
-	} else {
-		c.SetHooks(Hooks[C, F]{Before: hook})
-	}
-	return done.Load
+	}, done.Load
 }
 
 // SetLag makes listings show what there was some time ago.

@@ -447,7 +447,11 @@ func TestLostAnswers(t *testing.T) {
 				t.Run(fmt.Sprintf("%s %s made %t", action, fault.Code, made), func(t *testing.T) {
 					inWorld(t, func(w *world) {
 						w.arguments = []string{"--aws-sd-service-cleanup"}
-						failed := w.server.FailOnce(fault, made, func(c cloudmaptest.Call) bool { return c.Operation == action })
+						fail := w.server.FailOnce
+						if made {
+							fail = w.server.LoseOnce
+						}
+						failed := fail(fault, func(c cloudmaptest.Call) bool { return c.Operation == action })
 						w.settle(set("a", "A", "192.0.2.1"))
 						w.settle(lasting(60, set("a", "A", "192.0.2.2")))
 						w.settle(set("a", "CNAME", "lb.example.net"))

@@ -463,7 +463,11 @@ func TestLostAnswer(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, made %t", name, made), func(t *testing.T) {
 				inBoth(t, func(w *world) {
 					for _, wanted := range [][]*dns.RecordSet{{set("a.shop.test", "A", "192.0.2.1")}, {set("a.shop.test", "A", "192.0.2.2")}, nil} {
-						failed := w.server.FailOnce(fault, made, func(c azuretest.Call) bool { return c.Writes() && c.Type == "A" })
+						fail := w.server.FailOnce
+						if made {
+							fail = w.server.LoseOnce
+						}
+						failed := fail(fault, func(c azuretest.Call) bool { return c.Writes() && c.Type == "A" })
 						if requests, err := w.Run(wanted...); err != nil || !failed() {
 							t.Errorf("%v, %v", requests, err)
 						}

@@ -357,7 +357,11 @@ func TestLostAnswer(t *testing.T) {
 			t.Run(fmt.Sprintf("code %d, made %t", fault.Code, made), func(t *testing.T) {
 				inWorld(t, free, func(w *world) {
 					for _, step := range steps() {
-						w.server.FailOnce(fault, made, func(c cloudflaretest.Call) bool { return c.Operation == cloudflaretest.Batch })
+						fail := w.server.FailOnce
+						if made {
+							fail = w.server.LoseOnce
+						}
+						fail(fault, func(c cloudflaretest.Call) bool { return c.Operation == cloudflaretest.Batch })
 						w.log.Reset()
 						w.Settle(map[bool]int{true: 1, false: 2}[made], step...)
 					}

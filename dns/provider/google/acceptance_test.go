@@ -364,7 +364,11 @@ func TestLostAnswer(t *testing.T) {
 		for _, made := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s, made %t", fault.Reason, made), func(t *testing.T) {
 				inWorld(t, func(w *world) {
-					w.server.FailOnce(fault, made, func(c clouddnstest.Call) bool { return c.Operation == clouddnstest.CreateChange })
+					fail := w.server.FailOnce
+					if made {
+						fail = w.server.LoseOnce
+					}
+					fail(fault, func(c clouddnstest.Call) bool { return c.Operation == clouddnstest.CreateChange })
 					requests, err := w.Run(set("a.shop.test", "A", "192.0.2.1"), set("b.shop.test", "A", "192.0.2.1"))
 					if want := map[bool]int{true: 1, false: 2}[made]; err != nil || requests[clouddnstest.CreateChange] != want {
 						t.Errorf("%v, %v, want %d writes", requests, err, want)
