@@ -1,7 +1,6 @@
 package awssd
 
 import (
-	"net/http"
 	"testing"
 	"time"
 
@@ -55,9 +54,4 @@ func open(t *testing.T, in provider.Input, arguments ...string) *cloudMap {
 		t.Fatal(err)
 	}
 	return p.(*cloudMap)
-}
-
-// over has requests reach a server without a network.
-func over(server *cloudmaptest.Server) func(http.RoundTripper) http.RoundTripper {
-	return func(http.RoundTripper) http.RoundTripper { return server.Transport() }
 }
