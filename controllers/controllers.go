@@ -23,6 +23,7 @@ import (
 	"github.com/signpostd/signpost/controllers/mirroring"
 	"github.com/signpostd/signpost/controllers/reconcile"
 	"github.com/signpostd/signpost/controllers/watched"
+	"github.com/signpostd/signpost/internal/eventsink"
 	"github.com/signpostd/signpost/internal/objectmeta"
 	"github.com/signpostd/signpost/internal/tracing"
 	"github.com/signpostd/signpost/kube"
@@ -90,7 +91,7 @@ type controller interface {
 
 // Set is a set of controllers over shared tables.
 type Set struct {
-	events *events
+	events *eventsink.Recorders
 	run    []controller
 	tables []kube.AnyTable
 
@@ -121,7 +122,7 @@ func New(c Config) (*Set, error) {
 	if c.Metrics == nil {
 		c.Metrics = reconcile.NewMetrics(nil, nil)
 	}
-	s := &Set{events: &events{client: c.EventClient, log: c.Logger}}
+	s := &Set{events: eventsink.NewRecorders(c.EventClient.CoreV1(), c.Logger)}
 	s.makeTables(c)
 	s.makeControllers(c)
 	return s, nil
@@ -152,7 +153,7 @@ func (s *Set) Tables() []kube.AnyTable { return s.tables }
 
 // Lead runs the controllers until ctx ends. Call it once the tables are filled.
 func (s *Set) Lead(ctx context.Context) error {
-	stop := s.events.start()
+	stop := s.events.Start()
 	defer stop()
 	var running sync.WaitGroup
 	for _, c := range s.run {
@@ -247,7 +248,7 @@ func (s *Set) makeControllers(c Config) {
 		s.endpointsController = endpoints.New(endpoints.Options{
 			Client: metadataclient.Endpoints(c.Client.CoreV1()), Services: c.Client.CoreV1(), Pods: s.podIndex, Endpoints: s.endpoints,
 			Workers: c.Endpoints.Workers, BatchPeriod: c.Endpoints.BatchPeriod, RepairFirst: c.RepairFirst,
-			Recorder: s.events.recorder(endpoints.Component), Tracer: c.Tracer, Metrics: c.Metrics, Logger: c.Logger,
+			Recorder: s.events.For(endpoints.Component), Tracer: c.Tracer, Metrics: c.Metrics, Logger: c.Logger,
 		})
 		s.run = append(s.run, s.endpointsController)
 	}
@@ -263,7 +264,7 @@ func (s *Set) makeControllers(c Config) {
 			Client: metadataclient.Slices(c.Client.DiscoveryV1()), Services: c.Client.CoreV1(), Mirrored: mirrored, Pods: s.podIndex, PodTable: s.pods, Slices: s.slices,
 			MaxEndpointsPerSlice: c.MaxEndpointsPerSlice,
 			Workers:              c.EndpointSlices.Workers, BatchPeriod: c.EndpointSlices.BatchPeriod, RepairFirst: c.RepairFirst,
-			Recorder: s.events.recorder(endpointslices.Component), Tracer: c.Tracer, Metrics: c.Metrics, Logger: c.Logger,
+			Recorder: s.events.For(endpointslices.Component), Tracer: c.Tracer, Metrics: c.Metrics, Logger: c.Logger,
 		})
 		s.run = append(s.run, s.slicesController)
 	}
@@ -272,7 +273,7 @@ func (s *Set) makeControllers(c Config) {
 			Client: metadataclient.Slices(c.Client.DiscoveryV1()), Services: s.services, Endpoints: s.endpoints, Slices: s.slices,
 			MaxEndpointsPerSubset: c.MirroringMaxEndpointsPerSubset, TookOver: tookOver, Mirrored: c.MirroringMetrics,
 			Workers: c.Mirroring.Workers, BatchPeriod: c.Mirroring.BatchPeriod, RepairFirst: c.RepairFirst,
-			Recorder: s.events.recorder(mirroring.Component), Tracer: c.Tracer, Metrics: c.Metrics, Logger: c.Logger,
+			Recorder: s.events.For(mirroring.Component), Tracer: c.Tracer, Metrics: c.Metrics, Logger: c.Logger,
 		})
 		s.run = append(s.run, s.mirroringController)
 	}
@@ -281,7 +282,7 @@ func (s *Set) makeControllers(c Config) {
 			Client: metadataclient.Slices(c.Client.DiscoveryV1()), Workloads: s.externalWorkloadIndex, Slices: s.slices,
 			Known:   func() bool { return s.workloads.Filled() || s.workloads.Status().Absent() },
 			Workers: c.ExternalWorkloads.Workers, RepairFirst: c.RepairFirst,
-			Recorder: s.events.recorder(externalworkloads.Component), Tracer: c.Tracer, Metrics: c.Metrics, Logger: c.Logger,
+			Recorder: s.events.For(externalworkloads.Component), Tracer: c.Tracer, Metrics: c.Metrics, Logger: c.Logger,
 		})
 		s.run = append(s.run, s.externalWorkloadController)
 	}

@@ -9,9 +9,12 @@
 //	                                   ▲                           │
 //	                                   └──── external changes ◄── overlay of own writes
 //
-// Packages endpoints, endpointslices, mirroring and externalworkloads have one controller each. They share
-// watched (what is kept of objects), membership, reconcile (the loop and the overlay), slices (reading and
-// writing EndpointSlices), subsets (packing of Endpoints) and metadataclient (clients with cheaper writes).
+// controllers.go makes a set and runs it, and handlers.go is what a change of
+// each kind leads to. Each of the packages endpoints,
+// endpointslices, mirroring and externalworkloads has one controller. They share watched
+// (what is kept of objects), membership (who selects whom), reconcile (the loop, the
+// overlay), slices (reading and writing EndpointSlices), subsets (packing of Endpoints) and
+// frugal (clients whose writes cost less). rights.go says which rights the controllers need.
 //
 // # Concurrency
 //

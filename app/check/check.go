@@ -161,10 +161,7 @@ func reason(err error) string {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return "no answer in time"
 	}
-	text := strings.Join(strings.Fields(strings.ToValidUTF8(err.Error(), "?")), " ")
-	if len(text) > maxReason {
-		text = strings.ToValidUTF8(text[:maxReason], "") + "…"
-	}
+	text := sanitize.Shorten(strings.Join(strings.Fields(strings.ToValidUTF8(err.Error(), "?")), " "), longest)
 	for _, r := range text {
 		if r < ' ' || r == 0x7f {
 			return sanitize.Quote(text)

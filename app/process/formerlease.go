@@ -13,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/signpostd/signpost/internal/leader"
+	"github.com/signpostd/signpost/internal/pause"
 )
 
 const (
@@ -88,7 +89,7 @@ func (f *formerLease) free(ctx context.Context) error {
 			told = true
 			f.log.Info("Waiting for a process of an earlier version of this Deployment, which leads by the former Lease", "lease", f.name, "leader", holder, "err", err)
 		}
-		if err := pause(ctx, formerLeaseEvery); err != nil {
+		if err := pause.For(ctx, formerLeaseEvery); err != nil {
 			return err
 		}
 	}
@@ -97,24 +98,12 @@ func (f *formerLease) free(ctx context.Context) error {
 // watch returns an error when a process of an earlier version leads again, as after a rollback.
 func (f *formerLease) watch(ctx context.Context) error {
 	for {
-		if err := pause(ctx, formerLeaseEvery); err != nil {
+		if err := pause.For(ctx, formerLeaseEvery); err != nil {
 			return nil
 		}
 		// If the Lease can't be read, no rollback is assumed.
 		if holder, err := f.holder(ctx); err == nil && holder != "" {
 			return &leader.StandDown{For: formerLeaseWait, Reason: fmt.Errorf("%w: %s, by the Lease %s", errEarlierVersion, holder, f.name)}
 		}
-	}
-}
-
-// pause returns after a time, or with an error when ctx ends.
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
 	}
 }

@@ -6,16 +6,12 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
-	"sync/atomic"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/record"
 
-	"github.com/signpostd/signpost/internal/eventlog"
 	"github.com/signpostd/signpost/internal/eventsink"
 	"github.com/signpostd/signpost/internal/objectmeta"
 	"github.com/signpostd/signpost/kube/linked"
@@ -27,20 +23,21 @@ type links struct {
 	client *kubernetes.Clientset
 	made   *connections
 	log    *slog.Logger
-	// recorder sends Events; nil until run is called.
-	recorder atomic.Pointer[record.EventRecorder]
+	// events sends the Events of recorder while run is running.
+	events   *eventsink.Recorders
+	recorder record.EventRecorder
 }
 
-var _ linked.Events = (*links)(nil)
-
-// newLinks creates the links for options, and adds the common parts of all roles.
+// newLinks makes the links of the options, which lack what all roles have in common.
 func newLinks(in roleInput, o linked.Options) (*links, error) {
 	l := &links{made: &connections{}, log: in.Log}
 	var err error
 	if l.client, err = l.made.client(in.REST, clientConfig{timeout: requestTimeout, qps: eventRate, burst: eventBurst}); err != nil {
 		return nil, err
 	}
-	o.Config, o.Registerer, o.Report, o.Logger, o.Events = in.REST, in.Registerer, in.Report, in.Log, l
+	l.events = eventsink.NewRecorders(l.client.CoreV1(), l.log)
+	l.recorder = l.events.For("signpost-destination")
+	o.Config, o.Registerer, o.Report, o.Logger, o.Events = in.REST, in.Registerer, in.Report, in.Log, l.recorder
 	l.set, err = linked.New(o)
 	return l, err
 }
@@ -48,23 +45,11 @@ func newLinks(in roleInput, o linked.Options) (*links, error) {
 // run follows the clusters and sends Events about them, until ctx ends.
 func (l *links) run(ctx context.Context) error {
 	defer l.made.closeIdle()
-	broadcaster := record.NewBroadcaster()
-	defer broadcaster.Shutdown()
-	broadcaster.StartRecordingToSink(eventsink.New(l.client.CoreV1()))
-	var recorder record.EventRecorder = broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "signpost-destination"})
-	l.recorder.Store(&recorder)
+	defer l.events.Start()()
 	return l.set.Run(ctx)
 }
 
-// Event implements [linked.Events].
-func (l *links) Event(object runtime.Object, eventType, reason, message string) {
-	if r := l.recorder.Load(); r != nil {
-		(*r).Event(object, eventType, reason, message)
-		eventlog.Sent(l.log, eventlog.Event{Object: object, Type: eventType, Reason: reason, Message: message})
-	}
-}
-
-// memberField is the prefix of fields that name a member of a federated Service.
+// memberField is how the fields begin that name a member of a federated Service.
 const memberField = "metadata.annotations[multicluster.linkerd.io/remote-discovery]["
 
 // report sends an Event about a problem with the members of a federated Service.
@@ -73,7 +58,7 @@ func (l *links) report(p objectmeta.Problem) {
 		return
 	}
 	service := &corev1.ObjectReference{APIVersion: "v1", Kind: p.Kind, Namespace: p.Namespace, Name: p.Name, UID: types.UID(p.UID)}
-	l.Event(service, corev1.EventTypeWarning, "MemberUnusable", p.Field+": "+p.Reason)
+	l.recorder.Event(service, corev1.EventTypeWarning, "MemberUnusable", p.Field+": "+p.Reason)
 }
 
 // handler returns the status of the clusters as JSON.

@@ -1,7 +1,6 @@
 package process
 
 import (
-	"log/slog"
 	"testing"
 
 	"k8s.io/client-go/tools/record"
@@ -25,9 +24,7 @@ func TestMembersGetEvents(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			fake := record.NewFakeRecorder(1)
-			var recorder record.EventRecorder = fake
-			l := &links{log: slog.New(slog.DiscardHandler)}
-			l.recorder.Store(&recorder)
+			l := &links{recorder: fake}
 			l.report(tt.problem)
 			got := ""
 			select {

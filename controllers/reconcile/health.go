@@ -1,10 +1,11 @@
 package reconcile
 
 import (
-	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/signpostd/signpost/internal/sanitize"
 )
 
 // Health is the health of the writes of a term.
@@ -122,10 +123,7 @@ func (w *writes) waits(key Key, now time.Time, err error) {
 		wait.Since = now
 	}
 	if err != nil {
-		wait.Reason = err.Error()
-		if len(wait.Reason) > maxReason {
-			wait.Reason = strings.ToValidUTF8(strings.Clone(wait.Reason[:maxReason-len("…")]), "") + "…"
-		}
+		wait.Reason = sanitize.Shorten(err.Error(), maxReason)
 	}
 	w.waiting[key] = wait
 }

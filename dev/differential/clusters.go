@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/signpostd/signpost/internal/childprocess"
+	"github.com/signpostd/signpost/internal/pause"
 )
 
 const (
@@ -160,7 +161,7 @@ func (s *side) await(ctx context.Context, holds func() bool) error {
 		if err := s.alive(); err != nil {
 			return err
 		}
-		if pause(ctx, pollEvery) != nil {
+		if pause.For(ctx, pollEvery) != nil {
 			return context.Cause(ctx)
 		}
 	}
@@ -242,17 +243,5 @@ func untilNoConflict(ctx context.Context, write func() error) error {
 		if !apierrors.IsConflict(err) || ctx.Err() != nil {
 			return err
 		}
-	}
-}
-
-// pause waits, unless the context ends first.
-func pause(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-t.C:
-		return nil
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/signpostd/signpost/internal/pause"
 )
 
 // patience is how much longer is waited for a disagreement to go by itself, if nothing explains one that lasts. Signpost
@@ -75,7 +77,7 @@ func (run *performance) outwait(ctx context.Context, cases []circumstances, foun
 		if !hasUnexplained(cases, found, how) || time.Since(begun) > patience {
 			break
 		}
-		if err := pause(ctx, pollEvery); err != nil {
+		if err := pause.For(ctx, pollEvery); err != nil {
 			return nil, err
 		}
 		var err error

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/signpostd/signpost/internal/pause"
 )
 
 const (
@@ -224,7 +226,7 @@ func (run *performance) settle(ctx context.Context) ([]disagreement, error) {
 				return found, err
 			}
 		}
-		if err := pause(ctx, pollEvery); err != nil {
+		if err := pause.For(ctx, pollEvery); err != nil {
 			return nil, err
 		}
 	}

@@ -9,6 +9,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/signpostd/signpost/internal/pause"
 )
 
 const (
@@ -71,7 +73,7 @@ func (s *side) keepPulse(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("measure how fast the cluster of %s is: %w", s.name, err)
 		}
-		if pause(ctx, pulseEvery) != nil {
+		if pause.For(ctx, pulseEvery) != nil {
 			return nil
 		}
 	}

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/signpostd/signpost/internal/pause"
 )
 
 const (
@@ -76,7 +78,7 @@ func (p *player) stop() {
 // care keeps the nodes alive, and ends everything when a process of a cluster ends.
 func (p *player) care(ctx context.Context, end context.CancelCauseFunc) {
 	beat := time.Now()
-	for pause(ctx, aliveEvery) == nil {
+	for pause.For(ctx, aliveEvery) == nil {
 		if err := p.both((*side).alive); err != nil {
 			end(err)
 		}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/signpostd/signpost/dns"
 )
 
 // Pauses after a refused type change. Between the deletion and the creation a name doesn't resolve,
@@ -16,9 +18,14 @@ const (
 	maxSwaps = 1000
 )
 
-// Swaps remembers the type changes that a server has refused, for a provider that has to delete the
-// old records of a name before it creates those of another type. The zero value is empty. All
-// methods may be called from any goroutine.
+// Answers reports whether clients of a name ask for records of a type, so that a change between two such types leaves a
+// gap.
+func Answers(recordType string) bool {
+	return recordType == dns.TypeA || recordType == dns.TypeAAAA || recordType == dns.TypeCNAME
+}
+
+// Swaps remembers the type changes that a server has refused, for a provider that has to delete the old records of a name
+// before it creates those of another type. The zero value remembers none. All methods may be called from any goroutine.
 type Swaps struct {
 	mu     sync.Mutex
 	byName map[string]*refusedSwap

@@ -13,6 +13,7 @@ import (
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/desired"
 	"github.com/signpostd/signpost/dns/source"
+	"github.com/signpostd/signpost/internal/sanitize"
 	"github.com/signpostd/signpost/kube"
 )
 
@@ -342,10 +343,7 @@ func (p *Publisher) problem(origin desired.Origin, problem dns.Problem) {
 // quote returns a value in quotes, cut if it is long.
 func quote(value string) string {
 	const most = 100
-	if len(value) > most {
-		value = strings.ToValidUTF8(value[:most], "") + "…"
-	}
-	return `"` + value + `"`
+	return `"` + sanitize.Shorten(value, most) + `"`
 }
 
 // loses reports whether a change takes away targets, or the record set from its object.

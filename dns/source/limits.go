@@ -3,9 +3,9 @@ package source
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/internal/sanitize"
 	"github.com/signpostd/signpost/kube"
 )
 
@@ -34,13 +34,8 @@ func TooMany(items, limit int) string {
 // Quoted returns the beginning of a text, quoted.
 func Quoted(text string) string { return fmt.Sprintf("%q", shortened(text)) }
 
-// shortened returns the beginning of a text, as valid UTF-8.
-func shortened(text string) string {
-	if len(text) > quoteLimit {
-		return strings.ToValidUTF8(text[:quoteLimit], "") + "…"
-	}
-	return strings.ToValidUTF8(text, "\ufffd")
-}
+// shortened returns the beginning of a text, as UTF-8.
+func shortened(text string) string { return sanitize.Shorten(text, quoteLimit) }
 
 // Findings collects the problems of one version of an object, and its parts without a record. The
 // zero value is empty. It belongs to one goroutine.

@@ -10,14 +10,18 @@ package eventlog
 import (
 	"context"
 	"log/slog"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/reference"
+
+	"github.com/signpostd/signpost/internal/sanitize"
 )
 
-// Event is an Event that is sent.
+// messageSize is how many bytes of a message are logged.
+const messageSize = 256
+
+// Event is one that is sent.
 type Event struct {
 	// Object is the object of the Event, of a built-in kind, or a reference to any object.
 	Object runtime.Object
@@ -39,18 +43,9 @@ func Sent(log *slog.Logger, e Event) {
 	if of, err := reference.GetReference(scheme.Scheme, e.Object); err == nil {
 		attrs = append(attrs, slog.String("kind", of.Kind), slog.String("namespace", of.Namespace), slog.String("name", of.Name))
 	}
-	attrs = append(attrs, slog.String("type", e.Type), slog.String("reason", e.Reason), slog.String("message", shortened(e.Message)))
+	attrs = append(attrs, slog.String("type", e.Type), slog.String("reason", e.Reason), slog.String("message", sanitize.Shorten(e.Message, messageSize)))
 	if e.DryRun {
 		attrs = append(attrs, slog.Bool("dryRun", true))
 	}
 	log.LogAttrs(ctx, slog.LevelDebug, "Event is sent", attrs...)
-}
-
-// shortened returns text of 256 bytes at most.
-func shortened(text string) string {
-	const most, mark = 256, "…"
-	if len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most-len(mark)], "") + mark
 }

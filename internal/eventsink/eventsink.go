@@ -2,14 +2,16 @@
 // however often. The controllers and the destination role send through a [New] sink. The dns role, whose
 // Events have another form, uses [Name].
 //
-// client-go also counts repeated Events, but forgets them at the end of the process, and names them by time:
-// seven restarts make seven lines in `kubectl describe`, and two replicas make two. Here the name of an Event
-// is a hash of its content. If the API server has the Event already, its count is raised.
+// client-go counts repeated Events, but forgets them at the end of the process, and names each after the time. So
+// seven restarts make seven lines in `kubectl describe`, and two replicas make two. Here the name of an Event is made of what it
+// says ([Name]). An Event that the API server has already is counted there.
+//
+// The controllers and the destination role send through [Recorders], and a process about its own pod through a [New] sink.
+// The dns role, whose Events have another form, uses Name.
 //
 // # Concurrency
 //
-// A sink may be used from any goroutine. If two processes count the same Event at the same moment, one count
-// is lost.
+// A sink and a recorder may be used from any goroutine. Of two processes that count the same Event at the same moment, one count is lost.
 package eventsink
 
 import (

@@ -34,6 +34,7 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	"k8s.io/klog/v2"
 
+	"github.com/signpostd/signpost/internal/pause"
 	"github.com/signpostd/signpost/internal/run"
 )
 
@@ -180,25 +181,13 @@ func (e *Elector) term(ctx context.Context, lead func(context.Context) error) (a
 		return false, nil
 	case errors.As(err, &down):
 		e.journal.standsDown(down)
-		return wait(ctx, down.For), nil
+		return pause.For(ctx, down.For) == nil, nil
 	}
 	return false, err
 }
 
-// wait returns true after d, or false when ctx ends.
-func wait(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
-
-// campaign lets client-go acquire and renew the lease, until ctx or the term ends. The channel over is closed
-// when client-go has sent its last request.
+// campaign lets client-go acquire the lease and renew it, until ctx or the term ends. The channel
+// over closes when client-go has sent its last request.
 func (e *Elector) campaign(ctx context.Context, l *lock) (over <-chan struct{}, err error) {
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
 		Lock:          l,

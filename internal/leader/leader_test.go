@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
+
+	"github.com/signpostd/signpost/internal/pause"
 )
 
 // compete tests with two candidates of a store, a and b, of which a leads.
@@ -169,7 +171,7 @@ func TestC8StandDown(t *testing.T) {
 		s := &store{}
 		a, b := newCandidate(t, s, "a"), newCandidate(t, s, "b")
 		a.start(t, func(ctx context.Context) error {
-			if wait(ctx, time.Minute) {
+			if pause.For(ctx, time.Minute) == nil {
 				return fmt.Errorf("lead: %w", &StandDown{For: 30 * time.Second, Reason: reason})
 			}
 			return ctx.Err()

@@ -1,5 +1,4 @@
-// Package pause sleeps until a time has passed or a context has ended. Providers and the webhook server use
-// it.
+// Package pause waits for a time, or until a context ends. All packages but kube, which imports nothing of ours, use it.
 //
 // # Concurrency
 //

@@ -3,10 +3,10 @@ package report
 import (
 	"container/list"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/signpostd/signpost/internal/objectmeta"
+	"github.com/signpostd/signpost/internal/sanitize"
 )
 
 const (
@@ -64,7 +64,7 @@ func (k *kept) record(p objectmeta.Problem, hash uint64, now time.Time) {
 		}
 	}
 	k.next++
-	p.Field, p.Reason = cut(p.Field), cut(p.Reason)
+	p.Field, p.Reason = sanitize.Shorten(p.Field, maxText), sanitize.Shorten(p.Reason, maxText)
 	known := &Known{Problem: p, ID: k.next, Since: now, Last: now}
 	k.byHash[hash] = k.order.PushFront(known)
 	k.byObject[objectOf(p)] = append(k.byObject[objectOf(p)], hash)
@@ -73,14 +73,6 @@ func (k *kept) record(p objectmeta.Problem, hash uint64, now time.Time) {
 	for k.order.Len() > maxKept || k.bytes > maxKeptBytes && k.order.Len() > 1 {
 		k.drop(k.hashes[k.order.Back().Value.(*Known).ID])
 	}
-}
-
-// cut returns a copy of text with a bounded length, so that it keeps no larger text in memory.
-func cut(text string) string {
-	if len(text) <= maxText {
-		return text
-	}
-	return strings.ToValidUTF8(strings.Clone(text[:maxText]), "") + "…"
 }
 
 func (k *kept) drop(hash uint64) {

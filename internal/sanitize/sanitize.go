@@ -1,6 +1,7 @@
-// Package sanitize makes untrusted text safe for messages: statuses, errors and log lines. Text that a client
-// or a tenant chose may be megabytes long, and may contain line breaks and control characters. Packages that
-// respond to untrusted clients call it, such as destination for the paths of requests.
+// Package sanitize shortens and quotes untrusted text for messages: gRPC statuses, errors, Events and log lines. Text of a
+// client, a tenant or a server may be megabytes long, and may have line breaks and control characters.
+//
+// All packages that show such text call it, except kube and its kinds, which import nothing of ours.
 //
 // # Concurrency
 //
@@ -37,8 +38,17 @@ func CutTo(text string, most int) string {
 	return fmt.Sprintf("%s… (%d bytes)", strings.ToValidUTF8(text[:most], ""), len(text))
 }
 
-// Name returns a short text of letters, digits and the other characters of DNS names unchanged, and quotes
-// any other.
+// Shorten returns a text of at most so many bytes, as UTF-8. Of a longer text it returns the beginning and a mark.
+func Shorten(text string, most int) string {
+	const mark = "…"
+	if len(text) <= most {
+		return strings.ToValidUTF8(text, "\ufffd")
+	}
+	return strings.ToValidUTF8(text[:most-len(mark)], "") + mark
+}
+
+// Name returns a short text of letters, digits and the signs of DNS names as it is, and quotes any
+// other one.
 func Name(text string) string {
 	if text == "" || len(text) > maxText || strings.ContainsFunc(text, unusual) {
 		return Quote(text)

@@ -80,3 +80,19 @@ func FuzzQuote(f *testing.F) {
 		}
 	})
 }
+
+// A long text is cut to a limit in bytes, and stays valid where it is cut.
+func TestShorten(t *testing.T) {
+	for _, text := range []string{strings.Repeat("é", 1000), "x" + strings.Repeat("é", 1000), strings.Repeat("x", 257)} {
+		got := Shorten(text, 256)
+		if len(got) > 256 || len(got) < 250 || !utf8.ValidString(got) || !strings.HasSuffix(got, "…") {
+			t.Errorf("%d bytes became %d: %q", len(text), len(got), got)
+		}
+	}
+	if text := strings.Repeat("x", 256); Shorten(text, 256) != text {
+		t.Error("a text of 256 bytes was cut")
+	}
+	if got := Shorten("a\xffb", 256); got != "a\ufffdb" {
+		t.Errorf("invalid text became %q", got)
+	}
+}

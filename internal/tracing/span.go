@@ -2,11 +2,12 @@ package tracing
 
 import (
 	"context"
-	"strings"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/signpostd/signpost/internal/sanitize"
 )
 
 // maxText bounds the text of an attribute, because names of clients and errors of servers may have any
@@ -51,11 +52,5 @@ func (s *Span) End(err error) {
 	s.span.End()
 }
 
-// bounded returns a short text in valid UTF-8, because an invalid one would fail all spans of its batch.
-func bounded(text string) string {
-	const mark = "…"
-	if len(text) > maxText {
-		return strings.ToValidUTF8(text[:maxText-len(mark)], "") + mark
-	}
-	return strings.ToValidUTF8(text, "�")
-}
+// bounded returns a short text that can be encoded: text that isn't UTF-8 would cost all spans of its batch.
+func bounded(text string) string { return sanitize.Shorten(text, maxText) }

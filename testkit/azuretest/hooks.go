@@ -3,6 +3,8 @@ package azuretest
 import (
 	"strconv"
 	"time"
+
+	"github.com/signpostd/signpost/testkit/apitest"
 )
 
 // The operations.
@@ -27,7 +29,10 @@ type Call struct {
 // Writes reports whether the request changes something.
 func (c Call) Writes() bool { return c.Operation == Put || c.Operation == Delete }
 
-// Fault is the failure of a request.
+// Op implements [apitest.Call].
+func (c Call) Op() string { return c.Operation }
+
+// Fault is how a request fails.
 type Fault struct {
 	Status        int
 	Code, Message string
@@ -58,27 +63,8 @@ func Throttled(seconds int) *Fault {
 	return f
 }
 
-// Hooks make requests fail. They are called without a lock.
-type Hooks struct {
-	// Before is called first. If it returns a fault, the request has no effect.
-	Before func(Call) *Fault
-	// After is called when the request has had its effect. A fault replaces the response.
-	After func(Call) *Fault
-}
-
-// SetHooks replaces the hooks.
-func (s *Server) SetHooks(h Hooks) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.hooks = h
-}
-
-// SetLag makes listings lag behind by d.
-func (s *Server) SetLag(d time.Duration) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.lag = d
-}
+// Hooks make requests fail.
+type Hooks = apitest.Hooks[Call, Fault]
 
 // SetPage sets the largest page of a listing.
 func (s *Server) SetPage(n int) {
@@ -94,42 +80,9 @@ func (s *Server) SetLimit(requests int, in time.Duration) {
 	s.limit, s.window, s.sent = requests, in, nil
 }
 
-// Deny denies an operation on a zone, or on all zones if the name is empty.
-func (s *Server) Deny(operation, zone string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.denied[Call{Operation: operation, Zone: zone}.right()] = true
-}
-
-// Permit undoes [Server.Deny].
-func (s *Server) Permit(operation, zone string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.denied, Call{Operation: operation, Zone: zone}.right())
-}
-
-// Revoke invalidates all tokens.
+// Revoke ends all tokens.
 func (s *Server) Revoke() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	clear(s.tokens)
 }
-
-// Calls returns the requests since the last call of Calls.
-func (s *Server) Calls() []Call {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	calls := s.calls
-	s.calls = nil
-	return calls
-}
-
-// Refused returns the number of requests that the server rejected as invalid.
-func (s *Server) Refused() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.refused
-}
-
-// right is the key of a denied right.
-func (c Call) right() string { return c.Operation + " " + c.Zone }

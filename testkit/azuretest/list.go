@@ -70,7 +70,7 @@ func (s *Server) listZones(req *request) (answer, *Fault) {
 // listSets lists the record sets of a zone.
 func (s *Server) listSets(req *request, z *zone) (answer, *Fault) {
 	return s.pageOf(req, func() (entries []any) {
-		for _, r := range ordered(z.at(time.Now().Add(-s.lag))) {
+		for _, r := range ordered(z.at(time.Now().Add(-s.Lag()))) {
 			entries = append(entries, r.wire(z))
 		}
 		return entries

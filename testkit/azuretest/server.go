@@ -1,7 +1,6 @@
 package azuretest
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -11,6 +10,7 @@ import (
 	"time"
 
 	"github.com/signpostd/signpost/internal/handlertransport"
+	"github.com/signpostd/signpost/testkit/apitest"
 )
 
 // The configuration of the server, and the credentials that it accepts.
@@ -33,12 +33,10 @@ var (
 
 // Server is an Azure subscription. It implements [http.Handler].
 type Server struct {
+	apitest.Control[Call, Fault]
+
 	mu       sync.Mutex
 	zones    []*zone
-	denied   map[string]bool
-	calls    []Call
-	hooks    Hooks
-	lag      time.Duration
 	page     int
 	limit    int
 	window   time.Duration
@@ -46,13 +44,12 @@ type Server struct {
 	etags    int
 	requests int
 	tokens   map[string]time.Time
-	refused  int
 	listings map[string]listing
 }
 
 // New returns a server without zones.
 func New() *Server {
-	return &Server{denied: map[string]bool{}, tokens: map[string]time.Time{}, listings: map[string]listing{}, page: 1000}
+	return &Server{tokens: map[string]time.Time{}, listings: map[string]listing{}, page: 1000}
 }
 
 // request is a parsed request.
@@ -100,26 +97,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // do calls the hooks, and responds.
 func (s *Server) do(w http.ResponseWriter, call Call, perform func() (answer, *Fault)) {
-	s.mu.Lock()
-	s.calls = append(s.calls, call)
-	hooks := s.hooks
-	s.mu.Unlock()
-	var fault *Fault
-	if hooks.Before != nil {
-		fault = hooks.Before(call)
-	}
-	var a answer
-	if fault == nil {
+	a, fault := apitest.Do(&s.Control, call, func() *Fault { return nil }, func() (answer, *Fault) {
 		s.mu.Lock()
-		a, fault = perform()
-		if fault != nil {
-			s.refused++
-		}
-		s.mu.Unlock()
-		if fault == nil && hooks.After != nil {
-			fault = hooks.After(call)
-		}
-	}
+		defer s.mu.Unlock()
+		return perform()
+	})
 	if fault != nil {
 		s.fail(w, fault)
 		return
@@ -186,7 +168,7 @@ func (s *Server) admit(req *request) *Fault {
 		}
 		s.sent = append(s.sent, now)
 	}
-	if s.denied[req.right()] || s.denied[Call{Operation: req.Operation}.right()] {
+	if s.Denied(req.Operation, req.Zone) {
 		return &Fault{Status: 403, Code: "AuthorizationFailed", Message: fmt.Sprintf(
 			"The client '%s' with object id '%[1]s' does not have authorization to perform action 'Microsoft.Network/%s' over scope '%s' or the scope is invalid.", ClientID, req.kind.resource(), req.http.URL.Path,
 		)}
@@ -244,12 +226,5 @@ func (s *Server) write(w http.ResponseWriter, a answer) {
 		w.WriteHeader(a.status)
 		return
 	}
-	text, err := json.Marshal(a.body)
-	if err != nil {
-		panic(err) // Responses are types of this package.
-	}
-	w.Header().Set("Content-Type", "application/json; charset=utf-8")
-	w.WriteHeader(a.status)
-	// A write error means that the client has disconnected.
-	_, _ = w.Write(text)
+	apitest.WriteJSON(w, a.status, "application/json; charset=utf-8", a.body)
 }

@@ -35,7 +35,7 @@ func (s *Server) createChange(req *request) (any, *Fault) {
 		return nil, &Fault{Status: 400, Reason: "invalid", Message: fmt.Sprintf("Records can't be changed in the zone '%s'.", z.Name)}
 	}
 	var faults []*Fault
-	next := maps.Clone(z.now.sets)
+	next := maps.Clone(z.Now())
 	faults = append(faults, remove(next, change.Deletions)...)
 	for i := range change.Additions {
 		r := change.Additions[i]
@@ -58,8 +58,8 @@ func (s *Server) createChange(req *request) (any, *Fault) {
 		first.more = faults[1:]
 		return nil, &first
 	}
-	now := s.now()
-	z.replace(next, now, s.lag)
+	now := time.Now()
+	z.Replace(next, s.Lag())
 	change.Kind, change.ID, change.Status, change.Start = "dns#change", strconv.Itoa(len(s.changes)+1), "pending", now.UTC().Format(time.RFC3339)
 	s.changes[change.ID] = now
 	return change, nil
@@ -126,7 +126,7 @@ func (s *Server) getChange(req *request) (any, *Fault) {
 		return nil, &Fault{Status: 404, Reason: "notFound", Message: fmt.Sprintf("The 'parameters.changeId' resource named '%s' does not exist.", req.id)}
 	}
 	change := Change{Kind: "dns#change", ID: req.id, Status: "pending", Start: made.UTC().Format(time.RFC3339)}
-	if !s.now().Before(made.Add(propagation)) {
+	if !time.Now().Before(made.Add(propagation)) {
 		change.Status = "done"
 	}
 	return change, nil

@@ -1,6 +1,8 @@
 package clouddnstest
 
-import "time"
+import (
+	"github.com/signpostd/signpost/testkit/apitest"
+)
 
 // Call is a request to the API.
 type Call struct {
@@ -14,7 +16,10 @@ type Call struct {
 	PageSize int
 }
 
-// Fault is the failure of a request.
+// Op implements [apitest.Call].
+func (c Call) Op() string { return c.Operation }
+
+// Fault is how a request fails.
 type Fault struct {
 	Status          int
 	Reason, Message string
@@ -38,64 +43,5 @@ var (
 	Lost = &Fault{Cut: true}
 )
 
-// Hooks make requests fail. They are called without a lock.
-type Hooks struct {
-	// Before is called first. If it returns a fault, the request has no effect.
-	Before func(Call) *Fault
-	// After is called when the request has had its effect. A fault replaces the response.
-	After func(Call) *Fault
-}
-
-// SetHooks replaces the hooks.
-func (s *Server) SetHooks(h Hooks) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.hooks = h
-}
-
-// SetLag makes listings lag behind by d.
-func (s *Server) SetLag(d time.Duration) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.lag = d
-}
-
-// SetRate limits the requests per second; zero means no limit. Further requests get [RateLimited].
-func (s *Server) SetRate(perSecond int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.rate, s.left, s.refilled = perSecond, float64(perSecond), s.now()
-}
-
-// Deny denies an operation on a zone, or on all zones if the name is empty.
-func (s *Server) Deny(operation, zone string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.denied[Call{Operation: operation, Zone: zone}.right()] = true
-}
-
-// Permit undoes [Server.Deny].
-func (s *Server) Permit(operation, zone string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.denied, Call{Operation: operation, Zone: zone}.right())
-}
-
-// Calls returns the requests to the API since the last call of Calls.
-func (s *Server) Calls() []Call {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	calls := s.calls
-	s.calls = nil
-	return calls
-}
-
-// Refused returns the number of requests that the server rejected as invalid.
-func (s *Server) Refused() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.refused
-}
-
-// right is the key of a denied right.
-func (c Call) right() string { return c.Operation + " " + c.Zone }
+// Hooks make requests fail.
+type Hooks = apitest.Hooks[Call, Fault]

@@ -94,7 +94,7 @@ type setsAnswer struct {
 // listSets answers resourceRecordSets.list (reference, resourceRecordSets).
 func (s *Server) listSets(req *request) (any, *Fault) {
 	query := req.http.URL.Query()
-	list := s.find(req.Zone).at(s.now().Add(-s.lag)).list()
+	list := s.find(req.Zone).List(s.Lag(), order)
 	if name := query.Get("name"); name != "" {
 		if !strings.HasSuffix(name, ".") {
 			return nil, &Fault{Status: 400, Reason: "invalid", Message: "Invalid value for 'parameters.name': '" + name + "'"}

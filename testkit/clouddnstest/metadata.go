@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/signpostd/signpost/testkit/apitest"
 )
 
 const (
@@ -30,7 +32,7 @@ func (s *Server) serveMetadata(w http.ResponseWriter, r *http.Request) {
 			http.Error(w, "scope "+scopes, http.StatusBadRequest)
 			return
 		}
-		write(w, http.StatusOK, s.issue())
+		apitest.WriteJSON(w, http.StatusOK, contentType, s.issue())
 		return
 	default:
 		http.NotFound(w, r)

@@ -11,14 +11,16 @@ import (
 	"time"
 
 	"github.com/signpostd/signpost/internal/handlertransport"
+	"github.com/signpostd/signpost/testkit/apitest"
 )
 
 // Project is the ID of the server's project.
 const Project = "test-project"
 
 const (
-	apiPath = "/dns/v1/projects/"
-	// bodyLimit is the largest request body, in bytes.
+	contentType = "application/json; charset=UTF-8"
+	apiPath     = "/dns/v1/projects/"
+	// bodyLimit is the most bytes of a request.
 	bodyLimit = 8 << 20
 )
 
@@ -32,26 +34,20 @@ const (
 
 // Server is a Google Cloud project. It implements [http.Handler].
 type Server struct {
+	apitest.Control[Call, Fault]
+	apitest.Rate
+
 	mu    sync.Mutex
 	zones []*zone
 	// changes has the time of each change.
 	changes map[string]time.Time
-	// tokens has the expiry of each access token.
-	tokens   map[string]time.Time
-	denied   map[string]bool
-	calls    []Call
-	hooks    Hooks
-	lag      time.Duration
-	rate     int
-	left     float64
-	refilled time.Time
-	now      func() time.Time
-	refused  int
+	// tokens has the time at which each access token ends.
+	tokens map[string]time.Time
 }
 
 // New returns a server without zones.
 func New() *Server {
-	return &Server{changes: map[string]time.Time{}, tokens: map[string]time.Time{}, denied: map[string]bool{}, now: time.Now}
+	return &Server{changes: map[string]time.Time{}, tokens: map[string]time.Time{}}
 }
 
 // request is a parsed request to the API.
@@ -91,23 +87,12 @@ func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request, body []byte) {
 		fail(w, fault)
 		return
 	}
-	hooks, fault := s.admit(req)
-	if fault == nil && hooks.Before != nil {
-		fault = hooks.Before(req.Call)
-	}
+	answer, fault := apitest.Do(&s.Control, req.Call, func() *Fault { return s.admit(req) }, func() (any, *Fault) { return s.perform(req) })
 	if fault != nil {
 		fail(w, fault)
 		return
 	}
-	answer, fault := s.perform(req)
-	if fault == nil && hooks.After != nil {
-		fault = hooks.After(req.Call)
-	}
-	if fault != nil {
-		fail(w, fault)
-		return
-	}
-	write(w, http.StatusOK, answer)
+	apitest.WriteJSON(w, http.StatusOK, contentType, answer)
 }
 
 // route determines the operation of a request.
@@ -153,24 +138,15 @@ func decode(body []byte, into any) *Fault {
 	return nil
 }
 
-// admit checks the rate and the rights, and records the call.
-func (s *Server) admit(req *request) (Hooks, *Fault) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.calls = append(s.calls, req.Call)
-	if s.rate > 0 {
-		now := s.now()
-		s.left = min(s.left+now.Sub(s.refilled).Seconds()*float64(s.rate), float64(s.rate))
-		s.refilled = now
-		if s.left < 1 {
-			return s.hooks, RateLimited
-		}
-		s.left--
+// admit checks the rate and the rights.
+func (s *Server) admit(req *request) *Fault {
+	if s.Exceeded() {
+		return RateLimited
 	}
-	if s.denied[req.right()] || s.denied[Call{Operation: req.Operation}.right()] {
-		return s.hooks, &Fault{Status: 403, Reason: "forbidden", Message: fmt.Sprintf("The caller does not have the permission 'dns.%s' on 'projects/%s/managedZones/%s'", req.Operation, Project, req.Zone)}
+	if s.Denied(req.Operation, req.Zone) {
+		return &Fault{Status: 403, Reason: "forbidden", Message: fmt.Sprintf("The caller does not have the permission 'dns.%s' on 'projects/%s/managedZones/%s'", req.Operation, Project, req.Zone)}
 	}
-	return s.hooks, nil
+	return nil
 }
 
 func (s *Server) perform(req *request) (any, *Fault) {
@@ -179,11 +155,7 @@ func (s *Server) perform(req *request) (any, *Fault) {
 	if req.Zone != "" && s.find(req.Zone) == nil {
 		return nil, &Fault{Status: 404, Reason: "notFound", Message: fmt.Sprintf("The 'parameters.managedZone' resource named '%s' does not exist.", req.Zone)}
 	}
-	answer, fault := req.answer(req)
-	if fault != nil {
-		s.refused++
-	}
-	return answer, fault
+	return req.answer(req)
 }
 
 // errorItem is one error of a response (error-messages).
@@ -216,16 +188,5 @@ func fail(w http.ResponseWriter, f *Fault) {
 	if f.RetryAfter != "" {
 		w.Header().Set("Retry-After", f.RetryAfter)
 	}
-	write(w, f.Status, answer)
-}
-
-func write(w http.ResponseWriter, status int, answer any) {
-	text, err := json.Marshal(answer)
-	if err != nil {
-		panic(err) // Responses are types of this package.
-	}
-	w.Header().Set("Content-Type", "application/json; charset=UTF-8")
-	w.WriteHeader(status)
-	// A write error means that the client has disconnected.
-	_, _ = w.Write(text)
+	apitest.WriteJSON(w, f.Status, contentType, answer)
 }

@@ -16,6 +16,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/signpostd/signpost/testkit/apitest"
 )
 
 const (
@@ -72,17 +74,17 @@ func (s *Server) serveToken(w http.ResponseWriter, r *http.Request, body []byte)
 		err = s.verify(form.Get("assertion"))
 	}
 	if r.Method != http.MethodPost || err != nil {
-		write(w, http.StatusBadRequest, map[string]string{"error": "invalid_grant", "error_description": fmt.Sprint("Invalid JWT: ", err)})
+		apitest.WriteJSON(w, http.StatusBadRequest, contentType, map[string]string{"error": "invalid_grant", "error_description": fmt.Sprint("Invalid JWT: ", err)})
 		return
 	}
-	write(w, http.StatusOK, s.issue())
+	apitest.WriteJSON(w, http.StatusOK, contentType, s.issue())
 }
 
 func (s *Server) issue() tokenAnswer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	token := fmt.Sprintf("ya29.test-%d", len(s.tokens)+1)
-	s.tokens[token] = s.now().Add(lifetime)
+	s.tokens[token] = time.Now().Add(lifetime)
 	return tokenAnswer{AccessToken: token, ExpiresIn: int(lifetime.Seconds()), TokenType: "Bearer"}
 }
 
@@ -114,7 +116,7 @@ func (s *Server) verify(assertion string) error {
 	if err := json.Unmarshal(text, &claims); err != nil {
 		return err
 	}
-	now := s.now().Unix()
+	now := time.Now().Unix()
 	switch {
 	case claims.Issuer != Account, claims.Audience != tokenURL:
 		return fmt.Errorf("issuer %s, audience %s", claims.Issuer, claims.Audience)
@@ -131,7 +133,7 @@ func (s *Server) authorized(r *http.Request) *Fault {
 	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if ends, known := s.tokens[token]; ok && known && s.now().Before(ends) {
+	if ends, known := s.tokens[token]; ok && known && time.Now().Before(ends) {
 		return nil
 	}
 	return &Fault{Status: 401, Reason: "authError", Message: "Request had invalid authentication credentials."}

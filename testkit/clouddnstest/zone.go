@@ -8,7 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
+
+	"github.com/signpostd/signpost/testkit/apitest"
 )
 
 // Zone is a managed zone.
@@ -55,49 +56,10 @@ func order(a, b *RecordSet) int {
 // canonical returns a name as the API returns it: in lower case, with a trailing dot.
 func canonical(name string) string { return strings.ToLower(strings.TrimSuffix(name, ".")) + "." }
 
-// zone is a managed zone with its record sets. Its versions are immutable.
+// zone is a managed zone with its record sets.
 type zone struct {
 	Zone
-	now *contents
-	// before are older versions, the oldest first. They are kept only while listings lag.
-	before []replaced
-}
-
-// contents are the record sets of a zone at one time.
-type contents struct {
-	sets map[setKey]*RecordSet
-	// sorted is computed on demand.
-	sorted []*RecordSet
-}
-
-type replaced struct {
-	until time.Time
-	*contents
-}
-
-func (c *contents) list() []*RecordSet {
-	if c.sorted == nil {
-		c.sorted = slices.SortedFunc(maps.Values(c.sets), order)
-	}
-	return c.sorted
-}
-
-// at returns the record sets of a listing at time t.
-func (z *zone) at(t time.Time) *contents {
-	for _, old := range z.before {
-		if t.Before(old.until) {
-			return old.contents
-		}
-	}
-	return z.now
-}
-
-func (z *zone) replace(next map[setKey]*RecordSet, now time.Time, lag time.Duration) {
-	z.before = slices.DeleteFunc(z.before, func(r replaced) bool { return r.until.Before(now.Add(-lag)) })
-	if lag > 0 {
-		z.before = append(z.before, replaced{until: now, contents: z.now})
-	}
-	z.now = &contents{sets: next}
+	apitest.History[setKey, RecordSet]
 }
 
 // AddZone creates a zone with Cloud DNS' own record sets.
@@ -111,7 +73,7 @@ func (s *Server) AddZone(z Zone) {
 	if z.ID == 0 {
 		z.ID = uint64(1000 + len(s.zones))
 	}
-	s.zones = append(s.zones, &zone{Zone: z, now: &contents{sets: map[setKey]*RecordSet{ns.key(): ns, soa.key(): soa}}})
+	s.zones = append(s.zones, &zone{z, apitest.NewHistory(map[setKey]*RecordSet{ns.key(): ns, soa.key(): soa})})
 }
 
 // DeleteZone deletes a zone with its record sets.
@@ -127,9 +89,9 @@ func (s *Server) Put(zoneName string, r RecordSet) {
 	defer s.mu.Unlock()
 	z := s.find(zoneName)
 	r.Name = canonical(r.Name)
-	next := maps.Clone(z.now.sets)
+	next := maps.Clone(z.Now())
 	next[r.key()] = &r
-	z.replace(next, s.now(), s.lag)
+	z.Replace(next, s.Lag())
 }
 
 // Fill stores n record sets, even beyond the default limits, which Google may raise for a project.
@@ -137,12 +99,12 @@ func (s *Server) Fill(zoneName string, n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	z := s.find(zoneName)
-	next := maps.Clone(z.now.sets)
+	next := maps.Clone(z.Now())
 	for i := range n {
 		r := &RecordSet{Name: "f" + strconv.Itoa(i) + "." + z.DNSName, Type: "A", TTL: 300, Datas: []string{"192.0.2.1"}}
 		next[r.key()] = r
 	}
-	z.replace(next, s.now(), s.lag)
+	z.Replace(next, s.Lag())
 }
 
 // Remove removes a record set as another writer would, without validation.
@@ -150,9 +112,9 @@ func (s *Server) Remove(zoneName, name, recordType string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	z := s.find(zoneName)
-	next := maps.Clone(z.now.sets)
+	next := maps.Clone(z.Now())
 	delete(next, setKey{canonical(name), recordType})
-	z.replace(next, s.now(), s.lag)
+	z.Replace(next, s.Lag())
 }
 
 // Sets returns the record sets of a zone except the NS and SOA of its apex, in the order of a listing.
@@ -161,7 +123,7 @@ func (s *Server) Sets(zoneName string) []RecordSet {
 	defer s.mu.Unlock()
 	z := s.find(zoneName)
 	var list []RecordSet
-	for _, r := range z.now.list() {
+	for _, r := range z.List(0, order) {
 		if r.Name != z.DNSName || r.Type != "NS" && r.Type != "SOA" {
 			list = append(list, *r)
 		}

@@ -48,8 +48,8 @@ func (s *Server) batch(req *request) (result, *Fault) {
 	if n := req.Changes.Size(); n == 0 || n > most {
 		return result{}, invalid(9207, fmt.Sprintf("A batch must have 1 to %d operations, and has %d", most, n))
 	}
-	b := batching{server: s, zone: z, next: maps.Clone(z.now), byName: map[string][]string{}, made: map[string][]*Record{}}
-	for id, r := range z.now {
+	b := batching{server: s, zone: z, next: maps.Clone(z.Now()), byName: map[string][]string{}, made: map[string][]*Record{}}
+	for id, r := range z.Now() {
 		b.byName[r.Name] = append(b.byName[r.Name], id)
 	}
 	for _, kind := range []struct {
@@ -70,7 +70,7 @@ func (s *Server) batch(req *request) (result, *Fault) {
 			b.made[kind.name] = append(b.made[kind.name], r)
 		}
 	}
-	z.replace(b.next, s.lag)
+	z.Replace(b.next, s.Lag())
 	return result{value: b.made}, nil
 }
 

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // Page sizes (API reference, per_page of each list).
@@ -54,8 +53,8 @@ func (r *request) number(name string, usual, least, most int) (int, *Fault) {
 func (s *Server) listZones(req *request) (result, *Fault) {
 	var list []zoneAnswer
 	for _, z := range s.zones {
-		// Zones that the credentials may not see are not listed.
-		if !s.denied[Call{Operation: GetZone, Zone: z.ID}.right()] {
+		// What the credentials may not see isn't listed.
+		if !s.Denied(GetZone, z.ID) {
 			list = append(list, z.answer())
 		}
 	}
@@ -79,7 +78,7 @@ func (s *Server) listRecords(req *request) (result, *Fault) {
 	z := s.find(req.Zone)
 	exact, ending := strings.ToLower(req.Query.Get("name.exact")), strings.ToLower(req.Query.Get("name.endswith"))
 	var list []*Record
-	for _, r := range sorted(z.at(time.Now().Add(-s.lag))) {
+	for _, r := range z.List(s.Lag(), order) {
 		if (exact == "" || r.Name == exact) && strings.HasSuffix(r.Name, ending) {
 			list = append(list, r)
 		}

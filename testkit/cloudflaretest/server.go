@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/signpostd/signpost/internal/handlertransport"
+	"github.com/signpostd/signpost/testkit/apitest"
 )
 
 // The credentials that the server accepts.
@@ -31,22 +32,19 @@ const (
 
 // Server is the API, with the zones that the credentials may see. It implements [http.Handler].
 type Server struct {
-	mu     sync.Mutex
-	zones  []*zone
-	denied map[string]bool
-	calls  []Call
-	hooks  Hooks
-	lag    time.Duration
-	// rate is the limit of requests per window; zero means none.
+	apitest.Control[Call, Fault]
+
+	mu    sync.Mutex
+	zones []*zone
+	// rate is how many requests are answered in a window; zero is any number.
 	rate, used int
 	since      time.Time
 	ids        int
 	rays       int
-	refused    int
 }
 
 // New returns a server without zones.
-func New() *Server { return &Server{denied: map[string]bool{}} }
+func New() *Server { return &Server{} }
 
 // request is a parsed request.
 type request struct {
@@ -111,18 +109,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, fault)
 		return
 	}
-	hooks, fault := s.admit(req)
-	if fault == nil && hooks.Before != nil {
-		fault = hooks.Before(req.Call)
-	}
-	if fault != nil {
-		s.fail(w, fault)
-		return
-	}
-	answer, fault := s.perform(req)
-	if fault == nil && hooks.After != nil {
-		fault = hooks.After(req.Call)
-	}
+	answer, fault := apitest.Do(&s.Control, req.Call, func() *Fault { return s.admit(req) }, func() (result, *Fault) { return s.perform(req) })
 	if fault != nil {
 		s.fail(w, fault)
 		return
@@ -219,24 +206,23 @@ func (r *request) understand() *Fault {
 	return nil
 }
 
-// admit checks the rate and the permissions, and records the call.
-func (s *Server) admit(req *request) (Hooks, *Fault) {
+// admit checks the rate and the permissions.
+func (s *Server) admit(req *request) *Fault {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.calls = append(s.calls, req.Call)
 	if s.rate > 0 {
 		now := time.Now()
 		if now.Sub(s.since) >= window {
 			s.since, s.used = now, 0
 		}
 		if s.used++; s.used > s.rate {
-			return s.hooks, Throttled(s.since.Add(window).Sub(now))
+			return Throttled(s.since.Add(window).Sub(now))
 		}
 	}
-	if s.denied[req.right()] || s.denied[Call{Operation: req.Operation}.right()] {
-		return s.hooks, &Fault{Status: 403, Code: 10000, Message: "Authentication error"}
+	if s.Denied(req.Operation, req.Zone) {
+		return &Fault{Status: 403, Code: 10000, Message: "Authentication error"}
 	}
-	return s.hooks, nil
+	return nil
 }
 
 func (s *Server) perform(req *request) (result, *Fault) {
@@ -246,9 +232,6 @@ func (s *Server) perform(req *request) (result, *Fault) {
 		return result{}, &Fault{Status: 404, Code: 7003, Message: "Could not route to /client/v4/zones/" + req.Zone + ", perhaps your object identifier is invalid?"}
 	}
 	answer, fault := req.answer(req)
-	if fault != nil {
-		s.refused++
-	}
 	if answer.status == 0 {
 		answer.status = http.StatusOK
 	}
@@ -272,19 +255,12 @@ func (s *Server) fail(w http.ResponseWriter, f *Fault) {
 }
 
 func (s *Server) write(w http.ResponseWriter, status int, answer any) {
-	text, err := json.Marshal(answer)
-	if err != nil {
-		panic(err) // Responses are types of this package.
-	}
 	s.mu.Lock()
 	s.rays++
 	ray := fmt.Sprintf("%016x-TST", s.rays)
 	s.mu.Unlock()
-	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("CF-RAY", ray)
-	w.WriteHeader(status)
-	// A write error means that the client has disconnected.
-	_, _ = w.Write(text)
+	apitest.WriteJSON(w, status, "application/json", answer)
 }
 
 // nextID returns an unused ID.

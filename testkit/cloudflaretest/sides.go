@@ -110,7 +110,7 @@ func (s *Server) createHostname(req *request) (result, *Fault) {
 
 // serves reports whether a name has a record that can be an origin.
 func (z *zone) serves(name string) bool {
-	for _, r := range z.now {
+	for _, r := range z.Now() {
 		if r.Name == name && r.Proxable {
 			return true
 		}

@@ -6,7 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
+
+	"github.com/signpostd/signpost/testkit/apitest"
 )
 
 // The plans of zones.
@@ -51,42 +52,16 @@ type Data struct {
 	Target   string `json:"target"`
 }
 
-// zone is a zone with its records. Its versions are immutable.
+// zone is a zone with its records.
 type zone struct {
 	Zone
-	now map[string]*Record
-	// before are older versions, the oldest first. They are kept only while listings lag.
-	before []replaced
-	// hostnames are the custom hostnames by ID, and regions the regions by name.
+	apitest.History[string, Record]
+	// hostnames are custom hostnames by their IDs, and regions have the region of each name.
 	hostnames map[string]*Hostname
 	regions   map[string]string
 }
 
-type replaced struct {
-	until time.Time
-	rows  map[string]*Record
-}
-
-// at returns the records of a listing that lags behind.
-func (z *zone) at(t time.Time) map[string]*Record {
-	for _, old := range z.before {
-		if t.Before(old.until) {
-			return old.rows
-		}
-	}
-	return z.now
-}
-
-func (z *zone) replace(next map[string]*Record, lag time.Duration) {
-	now := time.Now()
-	z.before = slices.DeleteFunc(z.before, func(r replaced) bool { return r.until.Before(now.Add(-lag)) })
-	if lag > 0 {
-		z.before = append(z.before, replaced{until: now, rows: z.now})
-	}
-	z.now = next
-}
-
-// AddZone creates a zone. If it has no ID, it gets one.
+// AddZone makes a zone. If it has no ID, it gets one.
 func (s *Server) AddZone(z Zone) (id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -96,7 +71,7 @@ func (s *Server) AddZone(z Zone) (id string) {
 	if z.Plan == "" {
 		z.Plan = Free
 	}
-	s.zones = append(s.zones, &zone{Zone: z, now: map[string]*Record{}, hostnames: map[string]*Hostname{}, regions: map[string]string{}})
+	s.zones = append(s.zones, &zone{Zone: z, History: apitest.NewHistory(map[string]*Record{}), hostnames: map[string]*Hostname{}, regions: map[string]string{}})
 	return z.ID
 }
 
@@ -118,9 +93,9 @@ func (s *Server) Put(zoneID string, r Record) (id string) {
 		r.TTL = 1
 	}
 	z := s.find(zoneID)
-	next := maps.Clone(z.now)
+	next := maps.Clone(z.Now())
 	next[r.ID] = &r
-	z.replace(next, s.lag)
+	z.Replace(next, s.Lag())
 	return r.ID
 }
 
@@ -129,9 +104,9 @@ func (s *Server) Remove(zoneID, id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	z := s.find(zoneID)
-	next := maps.Clone(z.now)
+	next := maps.Clone(z.Now())
 	delete(next, id)
-	z.replace(next, s.lag)
+	z.Replace(next, s.Lag())
 }
 
 // Records returns the present records of a zone, by name, type and content.
@@ -139,7 +114,7 @@ func (s *Server) Records(zoneID string) []Record {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var list []Record
-	for _, r := range sorted(s.find(zoneID).now) {
+	for _, r := range s.find(zoneID).List(0, order) {
 		list = append(list, *r)
 	}
 	return list
@@ -155,10 +130,8 @@ func (s *Server) Get(zoneID, name, recordType string) *Record {
 	return nil
 }
 
-func sorted(rows map[string]*Record) []*Record {
-	return slices.SortedFunc(maps.Values(rows), func(a, b *Record) int {
-		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Type, b.Type), cmp.Compare(a.Content, b.Content), cmp.Compare(a.ID, b.ID))
-	})
+func order(a, b *Record) int {
+	return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Type, b.Type), cmp.Compare(a.Content, b.Content), cmp.Compare(a.ID, b.ID))
 }
 
 // find returns the zone with an ID, or nil.

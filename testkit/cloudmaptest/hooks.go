@@ -3,6 +3,8 @@ package cloudmaptest
 import (
 	"encoding/json"
 	"time"
+
+	"github.com/signpostd/signpost/testkit/apitest"
 )
 
 // Call is a request to the API.
@@ -20,7 +22,10 @@ func (c Call) Field(name string) string {
 	return text
 }
 
-// Fault is the failure of a request.
+// Op implements [apitest.Call].
+func (c Call) Op() string { return c.Operation }
+
+// Fault is how a request fails.
 type Fault struct {
 	Status        int
 	Code, Message string
@@ -42,30 +47,22 @@ var (
 	Lost = &Fault{Cut: true}
 )
 
-// Hooks make requests fail. Before and After are called without a lock, so that they may call the
-// server; Operation may not.
-type Hooks struct {
-	// Before is called first. If it returns a fault, the request has no effect.
-	Before func(Call) *Fault
-	// After is called when the request has had its effect. A fault replaces the response.
-	After func(Call) *Fault
-	// Operation is called when an operation begins. If it returns a code, the operation fails with
-	// it, and has no effect.
-	Operation func(kind, instance string) (code string)
-}
+// Hooks make requests fail.
+type Hooks = apitest.Hooks[Call, Fault]
 
-// SetHooks replaces the hooks.
-func (s *Server) SetHooks(h Hooks) {
+// SetOperation sets a function that is called with the lock when an operation begins. If it returns a code, the operation
+// fails with it, and has no effect.
+func (s *Server) SetOperation(hook func(kind, instance string) (code string)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.hooks = h
+	s.operation = hook
 }
 
-// SetLag has services listed as they were some time ago, and revisions change some time late.
-func (s *Server) SetLag(services, revisions time.Duration) {
+// SetRevisionLag has revisions change some time late.
+func (s *Server) SetRevisionLag(d time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.lag, s.dataLag = services, revisions
+	s.dataLag = d
 }
 
 // SetTime has operations take some time.
@@ -73,13 +70,6 @@ func (s *Server) SetTime(d time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.takes = d
-}
-
-// SetRate limits the requests per second; zero means no limit. Further requests get [Throttled].
-func (s *Server) SetRate(perSecond int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.rate, s.tokens, s.refilled = perSecond, float64(perSecond), time.Now()
 }
 
 // SetQuota changes how many instances a namespace may have.
@@ -94,27 +84,4 @@ func (s *Server) OneCNAME() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.oneCNAME = true
-}
-
-// Deny denies an action.
-func (s *Server) Deny(operation string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.denied[operation] = true
-}
-
-// Permit undoes [Server.Deny].
-func (s *Server) Permit(operation string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.denied, operation)
-}
-
-// Calls returns the requests since the last call of Calls.
-func (s *Server) Calls() []Call {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	calls := s.calls
-	s.calls = nil
-	return calls
 }

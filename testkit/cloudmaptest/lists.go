@@ -86,8 +86,8 @@ func listServices(s *Server, body []byte) (any, *Fault) {
 		}
 		wanted = f.Values[0]
 	}
-	// A listing is as old as the lag.
-	shown := time.Now().Add(-s.lag)
+	// What a listing shows is as old as the lag.
+	shown := time.Now().Add(-s.Lag())
 	var all []map[string]any
 	for _, v := range s.services {
 		if (wanted == "" || v.Namespace == wanted) && !v.created.After(shown) && (v.gone.IsZero() || v.gone.After(shown)) {

@@ -222,7 +222,7 @@ func TestOperations(t *testing.T) {
 		if c.status(first) != types.OperationStatusSuccess || c.status(second) != types.OperationStatusSuccess || server.Services("ns-1")["web"].Instances["i"][ipv4] != "192.0.2.2" {
 			t.Errorf("after six seconds: %+v", server.Services("ns-1")["web"])
 		}
-		server.SetHooks(Hooks{Operation: func(string, string) string { return "INTERNAL_FAILURE" }})
+		server.SetOperation(func(string, string) string { return "INTERNAL_FAILURE" })
 		third, _ := c.register(id, "j", map[string]string{ipv4: "192.0.2.3"})
 		time.Sleep(3 * time.Second)
 		if c.status(third) != types.OperationStatusFail || len(server.Services("ns-1")["web"].Instances) != 1 {
@@ -324,7 +324,8 @@ func TestLists(t *testing.T) {
 func TestLag(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server, c := newServer(t)
-		server.SetLag(2*time.Second, 2*time.Second)
+		server.SetLag(2 * time.Second)
+		server.SetRevisionLag(2 * time.Second)
 		revision := func() int64 {
 			out, err := c.DiscoverInstancesRevision(t.Context(), &servicediscovery.DiscoverInstancesRevisionInput{NamespaceName: aws.String("example.test"), ServiceName: aws.String("web")})
 			if err != nil {
@@ -378,11 +379,11 @@ func TestAdmission(t *testing.T) {
 		if err := list(newClient(t, server, "wrong")); codeOf(t, err) != "SignatureDoesNotMatch" {
 			t.Error(err)
 		}
-		server.Deny("ListNamespaces")
+		server.Deny("ListNamespaces", "")
 		if err := list(c); codeOf(t, err) != "AccessDeniedException" {
 			t.Error(err)
 		}
-		server.Permit("ListNamespaces")
+		server.Permit("ListNamespaces", "")
 		server.SetRate(2)
 		var codes []string
 		for range 3 {

@@ -158,8 +158,8 @@ func (s *Server) settle() {
 func (s *Server) begin(v *service, kind, instance string, effect func() (code string)) string {
 	o := &operation{ID: fmt.Sprintf("op-%012d", s.number()), Type: kind, Status: "SUBMITTED", ends: time.Now().Add(s.takes)}
 	failure := ""
-	if s.hooks.Operation != nil {
-		failure = s.hooks.Operation(kind, instance)
+	if s.operation != nil {
+		failure = s.operation(kind, instance)
 	}
 	o.effect = func() {
 		delete(v.running, instance)

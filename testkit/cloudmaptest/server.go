@@ -1,7 +1,6 @@
 package cloudmaptest
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -10,6 +9,7 @@ import (
 	"time"
 
 	"github.com/signpostd/signpost/internal/handlertransport"
+	"github.com/signpostd/signpost/testkit/apitest"
 	"github.com/signpostd/signpost/testkit/awstest"
 )
 
@@ -20,28 +20,27 @@ const (
 )
 
 const (
-	target = "Route53AutoNaming_v20170314."
-	// bodyLimit is the largest request body, in bytes.
+	contentType = "application/x-amz-json-1.1"
+	target      = "Route53AutoNaming_v20170314."
+	// bodyLimit is the most bytes of a request.
 	bodyLimit = 1 << 20
 )
 
 // Server is an AWS account. It implements [http.Handler].
 type Server struct {
+	apitest.Control[Call, Fault]
+	apitest.Rate
+
 	mu         sync.Mutex
 	namespaces []*Namespace
 	services   []*service
 	operations map[string]*operation
 	numbers    int
-	denied     map[string]bool
-	calls      []Call
-	hooks      Hooks
-	rate       int
-	tokens     float64
-	refilled   time.Time
-	// lag is the delay of service listings, dataLag the delay of revisions, and takes the duration of an
-	// operation.
-	lag, dataLag, takes time.Duration
-	// quota is the limit of instances per namespace, and perService per service.
+	// operation is the hook for operations.
+	operation func(kind, instance string) (code string)
+	// dataLag is how late revisions change, and takes how long an operation takes.
+	dataLag, takes time.Duration
+	// quota is how many instances a namespace may have, and perService how many a service.
 	quota, perService int
 	// oneCNAME limits services with CNAME records to one instance.
 	oneCNAME bool
@@ -49,7 +48,7 @@ type Server struct {
 
 // New returns a server without namespaces.
 func New() *Server {
-	return &Server{operations: map[string]*operation{}, denied: map[string]bool{}, quota: 2000, perService: 1000}
+	return &Server{operations: map[string]*operation{}, quota: 2000, perService: 1000}
 }
 
 // Transport returns a transport to the server without a network, for testing/synctest.
@@ -84,48 +83,30 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, &Fault{Status: 404, Code: "UnknownOperationException", Message: call.Operation + " at " + r.Host})
 		return
 	}
-	hooks, fault := s.admit(call)
-	if fault == nil && hooks.Before != nil {
-		fault = hooks.Before(call)
-	}
+	answer, fault := apitest.Do(&s.Control, call, func() *Fault { return s.admit(call) }, func() (any, *Fault) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return handle(s, body)
+	})
 	if fault != nil {
 		s.fail(w, fault)
 		return
 	}
-	s.mu.Lock()
-	answer, fault := handle(s, body)
-	s.mu.Unlock()
-	if fault == nil && hooks.After != nil {
-		fault = hooks.After(call)
-	}
-	if fault != nil {
-		s.fail(w, fault)
-		return
-	}
-	s.write(w, http.StatusOK, answer)
+	apitest.WriteJSON(w, http.StatusOK, contentType, answer)
 }
 
-// admit checks the rate and the rights, and records the call.
-func (s *Server) admit(call Call) (Hooks, *Fault) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.calls = append(s.calls, call)
-	// DiscoverInstances has a quota of its own.
-	if s.rate > 0 && !strings.HasPrefix(call.Operation, "Discover") {
-		now := time.Now()
-		s.tokens = min(s.tokens+now.Sub(s.refilled).Seconds()*float64(s.rate), float64(s.rate))
-		s.refilled = now
-		if s.tokens < 1 {
-			return s.hooks, Throttled
-		}
-		s.tokens--
+// admit checks the rate and the rights.
+func (s *Server) admit(call Call) *Fault {
+	// Questions about instances have a quota of their own.
+	if !strings.HasPrefix(call.Operation, "Discover") && s.Exceeded() {
+		return Throttled
 	}
-	if s.denied[call.Operation] {
-		return s.hooks, &Fault{Status: 400, Code: "AccessDeniedException", Message: fmt.Sprintf(
+	if s.Denied(call.Operation, "") {
+		return &Fault{Status: 400, Code: "AccessDeniedException", Message: fmt.Sprintf(
 			"User: arn:aws:iam::123456789012:user/test is not authorized to perform: servicediscovery:%s because no identity-based policy allows the action", call.Operation,
 		)}
 	}
-	return s.hooks, nil
+	return nil
 }
 
 // fail responds with a fault.
@@ -138,18 +119,7 @@ func (s *Server) fail(w http.ResponseWriter, f *Fault) {
 	for key, value := range f.More {
 		answer[key] = value
 	}
-	s.write(w, f.Status, answer)
-}
-
-func (s *Server) write(w http.ResponseWriter, status int, answer any) {
-	text, err := json.Marshal(answer)
-	if err != nil {
-		panic(err) // Responses are types of this package.
-	}
-	w.Header().Set("Content-Type", "application/x-amz-json-1.1")
-	w.WriteHeader(status)
-	// A write error means that the client has disconnected.
-	_, _ = w.Write(text)
+	apitest.WriteJSON(w, f.Status, contentType, answer)
 }
 
 // number returns an unused number.

@@ -117,7 +117,7 @@ func twins(t *testing.T, o Options) {
 	if o.Twins == nil {
 		return
 	}
-	f := o.Twins(t, input())
+	f := o.Twins(t, Input())
 	zones, err := f.Provider.Zones(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -147,7 +147,7 @@ func twins(t *testing.T, o Options) {
 func throttling(t *testing.T, o Options) {
 	for _, status := range []int{http.StatusTooManyRequests, http.StatusServiceUnavailable} {
 		busy := &busyServer{status: status}
-		in := input()
+		in := Input()
 		in.Wrap = func(next http.RoundTripper) http.RoundTripper {
 			busy.next = next
 			return busy

@@ -41,7 +41,7 @@ func typeChanges(t *testing.T, o Options) {
 
 func playTypeChanges(t *testing.T, o Options, seed uint64) {
 	watch := &watch{random: rand.New(rand.NewPCG(seed, 11))}
-	in := input()
+	in := Input()
 	in.Wrap = watch.wrap
 	f := o.Open(t, in)
 	watch.seal()

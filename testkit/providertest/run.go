@@ -185,7 +185,7 @@ func cancelled(t *testing.T, o Options) {
 }
 
 func dryRun(t *testing.T, o Options) {
-	in := input()
+	in := Input()
 	in.DryRun = true
 	f := o.Open(t, in)
 	z := &zone{t: t, fixture: f, p: f.Provider, name: f.Zone}

@@ -29,7 +29,7 @@ type zone struct {
 // open opens a provider and finds the zone whose name the function returns.
 func open(t *testing.T, o Options, name func(Fixture) string) *zone {
 	t.Helper()
-	f := o.Open(t, input())
+	f := o.Open(t, Input())
 	z := &zone{t: t, fixture: f, p: f.Provider, name: name(f)}
 	z.zone = z.find()
 	z.background = z.records(z.p)
@@ -55,11 +55,25 @@ func (z *zone) find() dns.Zone {
 	return dns.Zone{}
 }
 
-// input is the input with which the kit opens providers.
-func input() provider.Input {
+// Counting returns a transport that counts the requests that it sends.
+func Counting(next http.RoundTripper, sent *int) http.RoundTripper { return counter{next, sent} }
+
+type counter struct {
+	http.RoundTripper
+	sent *int
+}
+
+// RoundTrip implements [http.RoundTripper].
+func (c counter) RoundTrip(r *http.Request) (*http.Response, error) {
+	*c.sent++
+	return c.RoundTripper.RoundTrip(r)
+}
+
+// Input returns an input of providers that leaves requests as they are.
+func Input() provider.Input {
 	return provider.Input{
 		OwnerID: "kit",
-		Domains: dns.MatchAll(),
+		Domains: dns.NewDomainFilter(nil, nil),
 		Wrap:    func(rt http.RoundTripper) http.RoundTripper { return rt },
 		Log:     slog.New(slog.DiscardHandler),
 	}

@@ -1,8 +1,9 @@
-// Package publishertest measures how many requests a provider sends, and how soon, when the publisher uses
-// it. Tests of providers call it in a testing/synctest bubble, with a server of their own behind the
-// provider, so that an hour takes only the time of its requests.
+// Package publishertest runs the publisher over a provider whose server is a fake: [World] publishes once and once again,
+// [Faults] plays schedules of failing requests, and [Measure] counts requests and how soon a change is sent.
+//
+// The tests of providers call it in a bubble of testing/synctest, so that an hour takes as long as its requests.
 //
 // # Concurrency
 //
-// A [Counter] may be used from any goroutine. [Measure] is for one goroutine.
+// A [Counter] may be used from any goroutine, and so may Ask and Asked of a [World]. All else is for one goroutine.
 package publishertest

@@ -1,7 +1,6 @@
 package publishertest
 
 import (
-	"context"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -101,6 +100,21 @@ func Measure(t *testing.T, o Options) Figures {
 	return f
 }
 
+// Cheap measures, and checks that the requests of an idle hour are a tenth of those of ExternalDNS at most, and that a
+// change is sent within 250 ms. ExternalDNS lists so many zones once a minute and reads each of them (spec/clouds.md §0.7).
+func Cheap(t *testing.T, o Options, zones int) {
+	t.Helper()
+	f := Measure(t, o)
+	t.Log(f)
+	externalDNS := 60 * (1 + zones)
+	if idle := Total(f.Idle); idle*10 > externalDNS {
+		t.Errorf("%d requests in an idle hour, want at most a tenth of the %d of ExternalDNS", idle, externalDNS)
+	}
+	if f.Percentile99() > 250*time.Millisecond {
+		t.Errorf("p99 from a change to its request: %v, want at most 250 ms", f.Percentile99())
+	}
+}
+
 // measuring is a publisher that is measured.
 type measuring struct {
 	Options
@@ -176,18 +190,9 @@ func (m *measuring) start() (stop func()) {
 	for key := range maps.Clone(m.records) {
 		m.changed(key)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	var running sync.WaitGroup
-	for _, run := range []func(context.Context) error{p.Run, p.Lead} {
-		running.Go(func() {
-			if err := run(ctx); err != nil {
-				m.t.Error(err)
-			}
-		})
-	}
+	end := start(m.t, p)
 	return func() {
-		cancel()
-		running.Wait()
+		end()
 		for _, message := range m.failed {
 			m.t.Errorf("said: %s", message)
 		}

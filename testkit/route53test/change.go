@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 )
 
 // The limits of a batch (Developer Guide, DNSLimitations, "Quotas on ChangeResourceRecordSets"):
@@ -37,8 +38,8 @@ func (s *Server) change(req *request) (any, *Fault) {
 	if len(messages) > 0 {
 		return nil, &Fault{Status: 400, Code: "InvalidChangeBatch", Message: "[" + strings.Join(messages, ", ") + "]"}
 	}
-	now := s.now()
-	z.replace(next, now, s.lag)
+	now := time.Now()
+	z.Replace(next, s.Lag())
 	id := fmt.Sprintf("C%d", len(s.changes)+1)
 	s.changes[id] = now
 	answer := changeAnswer{Space: namespace, Info: changeInfo{ID: "/change/" + id, Status: "PENDING", SubmittedAt: now}}
@@ -74,7 +75,7 @@ func limits(changes []Change) *Fault {
 // after returns the content of the zone after a batch. Deletions are applied first, because the order of
 // changes in a batch has no meaning.
 func (z *zone) after(changes []Change) (map[key]*RecordSet, []string) {
-	next := maps.Clone(z.now.sets)
+	next := maps.Clone(z.Now())
 	seen := map[key]string{}
 	var messages []string
 	for _, c := range changes {

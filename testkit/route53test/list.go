@@ -53,7 +53,7 @@ func (s *Server) listZones(req *request) (any, *Fault) {
 			answer.IsTruncated, answer.NextMarker = true, z.ID
 			break
 		}
-		info := zoneInfo{ID: "/hostedzone/" + z.ID, Name: z.Name, CallerReference: z.ID, Count: len(z.now.sets)}
+		info := zoneInfo{ID: "/hostedzone/" + z.ID, Name: z.Name, CallerReference: z.ID, Count: len(z.Now())}
 		info.Config.PrivateZone = z.Private
 		answer.Zones = append(answer.Zones, info)
 	}
@@ -121,7 +121,7 @@ func (s *Server) listSets(req *request) (any, *Fault) {
 	if start.Type != "" && start.Name == "" {
 		return nil, &Fault{Status: 400, Code: "InvalidInput", Message: "A type was given without a name."}
 	}
-	list := s.find(req.Zone).at(s.now().Add(-s.lag)).list()
+	list := s.find(req.Zone).List(s.Lag(), order)
 	if start.Name != "" {
 		start.Name = canonical(start.Name)
 		from, _ := slices.BinarySearchFunc(list, &start, order)
@@ -156,7 +156,7 @@ func (s *Server) getChange(req *request) (any, *Fault) {
 		return nil, &Fault{Status: 404, Code: "NoSuchChange", Message: "Could not find resource with ID: " + id}
 	}
 	status := "PENDING"
-	if !s.now().Before(made.Add(s.propagation)) {
+	if !time.Now().Before(made.Add(s.propagation)) {
 		status = "INSYNC"
 	}
 	answer := changeAnswer{Space: namespace, Info: changeInfo{ID: "/change/" + id, Status: status, SubmittedAt: made}}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/signpostd/signpost/internal/handlertransport"
+	"github.com/signpostd/signpost/testkit/apitest"
 	"github.com/signpostd/signpost/testkit/awstest"
 )
 
@@ -28,21 +29,15 @@ const (
 
 // Server is an AWS account. It implements [http.Handler].
 type Server struct {
+	apitest.Control[Call, Fault]
+	apitest.Rate
+
 	mu    sync.Mutex
 	zones []*zone
 	// changes has the time of each change.
 	changes     map[string]time.Time
-	denied      map[string]bool
-	calls       []Call
-	hooks       Hooks
-	lag         time.Duration
 	propagation time.Duration
-	rate        int
-	tokens      float64
-	refilled    time.Time
-	now         func() time.Time
 	requests    int
-	refused     int
 }
 
 // Transport returns a transport to the server without a network, for testing/synctest.
@@ -50,7 +45,7 @@ func (s *Server) Transport() http.RoundTripper { return handlertransport.New(s) 
 
 // New returns a server without zones.
 func New() *Server {
-	return &Server{changes: map[string]time.Time{}, denied: map[string]bool{}, now: time.Now}
+	return &Server{changes: map[string]time.Time{}}
 }
 
 // request is a parsed request.
@@ -79,18 +74,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, fault)
 		return
 	}
-	hooks, fault := s.admit(req)
-	if fault == nil && hooks.Before != nil {
-		fault = hooks.Before(req.Call)
-	}
-	if fault != nil {
-		s.fail(w, fault)
-		return
-	}
-	answer, fault := s.perform(req)
-	if fault == nil && hooks.After != nil {
-		fault = hooks.After(req.Call)
-	}
+	answer, fault := apitest.Do(&s.Control, req.Call, func() *Fault { return s.admit(req) }, func() (any, *Fault) { return s.perform(req) })
 	if fault != nil {
 		s.fail(w, fault)
 		return
@@ -124,30 +108,21 @@ func (s *Server) route(r *http.Request, body []byte) (*request, *Fault) {
 	return req, nil
 }
 
-// admit checks the rate and the rights, and records the call.
-func (s *Server) admit(req *request) (Hooks, *Fault) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.calls = append(s.calls, req.Call)
-	if s.rate > 0 {
-		now := s.now()
-		s.tokens = min(s.tokens+now.Sub(s.refilled).Seconds()*float64(s.rate), float64(s.rate))
-		s.refilled = now
-		if s.tokens < 1 {
-			return s.hooks, Throttled
-		}
-		s.tokens--
+// admit checks the rate and the rights.
+func (s *Server) admit(req *request) *Fault {
+	if s.Exceeded() {
+		return Throttled
 	}
-	if s.denied[req.right()] || s.denied[Call{Operation: req.Operation}.right()] {
+	if s.Denied(req.Operation, req.Zone) {
 		resource := "*"
 		if req.Zone != "" {
 			resource = "arn:aws:route53:::hostedzone/" + req.Zone
 		}
-		return s.hooks, &Fault{Status: 403, Code: "AccessDenied", Message: fmt.Sprintf(
+		return &Fault{Status: 403, Code: "AccessDenied", Message: fmt.Sprintf(
 			"User: arn:aws:iam::123456789012:user/test is not authorized to perform: route53:%s on resource: %s because no identity-based policy allows the route53:%[1]s action", req.Operation, resource,
 		)}
 	}
-	return s.hooks, nil
+	return nil
 }
 
 func (s *Server) perform(req *request) (any, *Fault) {
@@ -156,11 +131,7 @@ func (s *Server) perform(req *request) (any, *Fault) {
 	if req.Zone != "" && s.find(req.Zone) == nil {
 		return nil, &Fault{Status: 404, Code: "NoSuchHostedZone", Message: "No hosted zone found with ID: " + req.Zone}
 	}
-	answer, fault := req.answer(req)
-	if fault != nil {
-		s.refused++
-	}
-	return answer, fault
+	return req.answer(req)
 }
 
 type errorResponse struct {

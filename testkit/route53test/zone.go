@@ -4,7 +4,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
+
+	"github.com/signpostd/signpost/testkit/apitest"
 )
 
 // Zone is a hosted zone.
@@ -15,49 +16,10 @@ type Zone struct {
 	Tags     map[string]string
 }
 
-// zone is a hosted zone with its record sets. Its versions are immutable.
+// zone is a hosted zone with its record sets.
 type zone struct {
 	Zone
-	now *contents
-	// before are older versions, the oldest first. They are kept only while listings lag.
-	before []replaced
-}
-
-// contents are the record sets of a zone at one time.
-type contents struct {
-	sets map[key]*RecordSet
-	// sorted is computed on demand.
-	sorted []*RecordSet
-}
-
-type replaced struct {
-	until time.Time
-	*contents
-}
-
-func (c *contents) list() []*RecordSet {
-	if c.sorted == nil {
-		c.sorted = slices.SortedFunc(maps.Values(c.sets), order)
-	}
-	return c.sorted
-}
-
-// at returns the record sets of a listing at time t.
-func (z *zone) at(t time.Time) *contents {
-	for _, old := range z.before {
-		if t.Before(old.until) {
-			return old.contents
-		}
-	}
-	return z.now
-}
-
-func (z *zone) replace(next map[key]*RecordSet, now time.Time, lag time.Duration) {
-	z.before = slices.DeleteFunc(z.before, func(r replaced) bool { return r.until.Before(now.Add(-lag)) })
-	if lag > 0 {
-		z.before = append(z.before, replaced{until: now, contents: z.now})
-	}
-	z.now = &contents{sets: next}
+	apitest.History[key, RecordSet]
 }
 
 // AddZone creates a zone with Route 53's own record sets.
@@ -68,7 +30,7 @@ func (s *Server) AddZone(z Zone) {
 	soa := &RecordSet{Name: z.Name, Type: "SOA", TTL: &day, ResourceRecords: []Value{{"ns-1.awsdns-01.org. awsdns-hostmaster.amazon.com. 1 7200 900 1209600 86400"}}}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.zones = append(s.zones, &zone{Zone: z, now: &contents{sets: map[key]*RecordSet{ns.key(): ns, soa.key(): soa}}})
+	s.zones = append(s.zones, &zone{z, apitest.NewHistory(map[key]*RecordSet{ns.key(): ns, soa.key(): soa})})
 }
 
 // DeleteZone deletes a zone with its record sets.
@@ -84,9 +46,9 @@ func (s *Server) Put(zoneID string, r RecordSet) {
 	defer s.mu.Unlock()
 	z := s.find(zoneID)
 	r.Name = canonical(r.Name)
-	next := maps.Clone(z.now.sets)
+	next := maps.Clone(z.Now())
 	next[r.key()] = &r
-	z.replace(next, s.now(), s.lag)
+	z.Replace(next, s.Lag())
 }
 
 // Sets returns the record sets of a zone except the NS and SOA of its apex, in the order of a listing.
@@ -95,7 +57,7 @@ func (s *Server) Sets(zoneID string) []RecordSet {
 	defer s.mu.Unlock()
 	z := s.find(zoneID)
 	var list []RecordSet
-	for _, r := range z.now.list() {
+	for _, r := range z.List(0, order) {
 		if r.Name != z.Name || r.Type != "NS" && r.Type != "SOA" {
 			list = append(list, *r)
 		}

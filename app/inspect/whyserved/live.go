@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"strings"
-	"unicode"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -16,6 +15,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/kubernetes"
+
+	"github.com/signpostd/signpost/internal/sanitize"
 )
 
 const (
@@ -155,17 +156,8 @@ func (l live) wrap(resource string, err error) error {
 	}
 }
 
-// short returns an untrusted text as part of a line.
+// short returns untrusted text as part of a line.
 func short(text string) string {
 	const most = 300
-	if len(text) > most {
-		text = text[:most] + "…"
-	}
-	text = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(text, "?"))
-	return strings.Join(strings.Fields(text), " ")
+	return strings.Join(strings.Fields(sanitize.Line(text, most)), " ")
 }

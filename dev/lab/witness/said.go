@@ -16,6 +16,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/signpostd/signpost/dev/lab/history"
+	"github.com/signpostd/signpost/internal/sanitize"
 )
 
 // said is what one stream of Get has said so far. It belongs to one goroutine.
@@ -145,9 +146,4 @@ func canonical(m proto.Message) json.RawMessage {
 // maxProblem bounds a problem, which has text of the server.
 const maxProblem = 500
 
-func cut(problem string) string {
-	if len(problem) <= maxProblem {
-		return problem
-	}
-	return strings.ToValidUTF8(problem[:maxProblem], "") + "…"
-}
+func cut(problem string) string { return sanitize.Shorten(problem, maxProblem) }

@@ -25,6 +25,7 @@ import (
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"github.com/signpostd/signpost/dns/budget"
+	"github.com/signpostd/signpost/internal/sanitize"
 )
 
 // baseName is the prefix of all ConfigMap names, and the name for a publisher without a name.
@@ -147,9 +148,6 @@ func (s *Store) explain(verb string, err error) error {
 
 // oneLine returns the text of an error, which may contain untrusted text.
 func oneLine(err error) string {
-	text := strings.Join(strings.Fields(err.Error()), " ")
-	if len(text) > 500 {
-		text = strings.ToValidUTF8(text[:500], "") + "…"
-	}
-	return text
+	const most = 500
+	return sanitize.Shorten(strings.Join(strings.Fields(err.Error()), " "), most)
 }

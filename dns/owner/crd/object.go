@@ -15,11 +15,15 @@ import (
 	"github.com/signpostd/signpost/api/externaldns"
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/owner/claims"
+	"github.com/signpostd/signpost/internal/sanitize"
 )
 
-// AnnotationClaim is the annotation of a DNSRecord with the state of its claim while it isn't
-// ready. The value begins with one of the words below. After [intended] follow the prints of the
-// targets that the record set may have.
+// maxMessage is how many bytes of a problem a condition has.
+const maxMessage = 1024
+
+// AnnotationClaim is the annotation of a DNSRecord that says what it claims while it isn't
+// ready. Its value begins with one of the words below. After [intended], there are the prints of
+// the targets that the record set may have.
 const AnnotationClaim = "signpost.dev/claim"
 
 // Words of [AnnotationClaim].
@@ -157,15 +161,9 @@ func setReady(object *externaldns.DNSRecord, c *claims.Claim, now time.Time) (ch
 	case claims.Done:
 		ready.Status, ready.Reason = metav1.ConditionTrue, externaldns.ReasonProgrammed
 	case claims.Failed:
-		ready.Reason, ready.Message = externaldns.ReasonFailed, shorten(c.Problem)
+		ready.Reason, ready.Message = externaldns.ReasonFailed, sanitize.Shorten(c.Problem, maxMessage)
 	default:
 		ready.Reason = externaldns.ReasonAccepted
 	}
 	return meta.SetStatusCondition(&object.Status.Conditions, ready)
-}
-
-// shorten cuts a message to the size limit of a condition.
-func shorten(message string) string {
-	const longest = 1024
-	return strings.ToValidUTF8(message[:min(len(message), longest)], "")
 }

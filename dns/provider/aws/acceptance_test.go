@@ -6,11 +6,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/signpostd/signpost/dns"
-	"github.com/signpostd/signpost/dns/plan"
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/testkit/publishertest"
 	"github.com/signpostd/signpost/testkit/route53test"
 )
 
@@ -26,19 +25,19 @@ func TestPlainRecords(t *testing.T) {
 		first := []*dns.RecordSet{
 			set("a.shop.test", "A", "192.0.2.1"), set("a.shop.test", "AAAA", "2001:db8::1", "ttl=60"), set("c.shop.test", "CNAME", "lb.example.net", "ttl=120"),
 		}
-		w.settle(1, first...)
-		w.expect("a A 192.0.2.1", "a AAAA 2001:db8::1", "c CNAME lb.example.net.")
-		if w.markers() != 3 {
-			t.Errorf("%d markers, want 3", w.markers())
+		w.Settle(1, first...)
+		w.Expect("a A 192.0.2.1", "a AAAA 2001:db8::1", "c CNAME lb.example.net.")
+		if w.Markers() != 3 {
+			t.Errorf("%d markers, want 3", w.Markers())
 		}
 		if ttl := *w.server.Get("Z1", "a.shop.test", "A").TTL; ttl != 300 {
 			t.Errorf("the TTL is %d, want 300", ttl)
 		}
-		w.settle(1, set("a.shop.test", "A", "192.0.2.2,192.0.2.3"), set("a.shop.test", "AAAA", "2001:db8::1", "ttl=90"), set("c.shop.test", "CNAME", "lb2.example.net", "ttl=120"))
-		w.expect("a A 192.0.2.2 192.0.2.3", "a AAAA 2001:db8::1", "c CNAME lb2.example.net.")
-		w.settle(1, set("a.shop.test", "A", "192.0.2.2,192.0.2.3"), set("c.shop.test", "CNAME", "lb2.example.net", "ttl=120"))
-		w.expect("a A 192.0.2.2 192.0.2.3", "c CNAME lb2.example.net.")
-		w.gone()
+		w.Settle(1, set("a.shop.test", "A", "192.0.2.2,192.0.2.3"), set("a.shop.test", "AAAA", "2001:db8::1", "ttl=90"), set("c.shop.test", "CNAME", "lb2.example.net", "ttl=120"))
+		w.Expect("a A 192.0.2.2 192.0.2.3", "a AAAA 2001:db8::1", "c CNAME lb2.example.net.")
+		w.Settle(1, set("a.shop.test", "A", "192.0.2.2,192.0.2.3"), set("c.shop.test", "CNAME", "lb2.example.net", "ttl=120"))
+		w.Expect("a A 192.0.2.2 192.0.2.3", "c CNAME lb2.example.net.")
+		w.Gone(1)
 	})
 }
 
@@ -50,25 +49,25 @@ func TestNamesOfAWS(t *testing.T) {
 			set("a.shop.test", "CNAME", classic), set("b.shop.test", "CNAME", network, "aws/evaluate-target-health=false"),
 			set("c.shop.test", "CNAME", "d1.cloudfront.net"), set("x.shop.test", "CNAME", "db.eu-west-1.rds.amazonaws.com"),
 		}
-		w.prefix = "%{record_type}-."
-		w.settle(1, wanted...)
+		w.Prefix = "%{record_type}-."
+		w.Settle(1, wanted...)
 		plain := []string{"x CNAME db.eu-west-1.rds.amazonaws.com."}
 		want := plain
 		for _, family := range []string{"A", "AAAA"} {
 			want = append(want, "a "+family+" alias "+classic+". Z32O12XQLNTSW2 true", "b "+family+" alias "+network+". Z2IFOLAFXWLO4F false",
 				"c "+family+" alias d1.cloudfront.net. Z2FDTNDATAQYW2 true")
 		}
-		w.expect(want...)
+		w.Expect(want...)
 		w.arguments = []string{"--aws-prefer-cname"}
-		w.settle(1, wanted...)
-		w.expect("a CNAME "+classic+".", "b CNAME "+network+".", "c CNAME d1.cloudfront.net.", plain[0])
+		w.Settle(1, wanted...)
+		w.Expect("a CNAME "+classic+".", "b CNAME "+network+".", "c CNAME d1.cloudfront.net.", plain[0])
 		w.arguments = nil
 		apex := set("shop.test", "CNAME", network)
-		w.settle(1, append(wanted, apex)...)
-		w.expect(append(want, "shop.test A alias "+network+". Z2IFOLAFXWLO4F true", "shop.test AAAA alias "+network+". Z2IFOLAFXWLO4F true")...)
-		w.gone()
+		w.Settle(1, append(wanted, apex)...)
+		w.Expect(append(want, "shop.test A alias "+network+". Z2IFOLAFXWLO4F true", "shop.test AAAA alias "+network+". Z2IFOLAFXWLO4F true")...)
+		w.Gone(1)
 		w.arguments = []string{"--aws-prefer-cname"}
-		if _, err := w.run(apex); err == nil || !strings.Contains(err.Error(), "a CNAME can't be at the apex") {
+		if _, err := w.Run(apex); err == nil || !strings.Contains(err.Error(), "a CNAME can't be at the apex") {
 			t.Errorf("a CNAME at the apex: %v", err)
 		}
 	})
@@ -78,8 +77,8 @@ func TestNamesOfAWS(t *testing.T) {
 func TestHealthOfTargets(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.arguments = []string{"--aws-evaluate-target-health=false"}
-		w.settle(1, set("a.shop.test", "CNAME", classic, "alias=A"), set("b.shop.test", "CNAME", classic, "alias=A", "aws/evaluate-target-health=true"))
-		w.expect("a A alias "+classic+". Z32O12XQLNTSW2 false", "b A alias "+classic+". Z32O12XQLNTSW2 true")
+		w.Settle(1, set("a.shop.test", "CNAME", classic, "alias=A"), set("b.shop.test", "CNAME", classic, "alias=A", "aws/evaluate-target-health=true"))
+		w.Expect("a A alias "+classic+". Z32O12XQLNTSW2 false", "b A alias "+classic+". Z32O12XQLNTSW2 true")
 	})
 }
 
@@ -90,17 +89,17 @@ func TestAliases(t *testing.T) {
 			set("a.shop.test", "CNAME", classic, "alias=A"), set("b.shop.test", "CNAME", classic, "alias=AAAA"), set("c.shop.test", "A", classic, "alias=true"),
 			set("d.shop.test", "CNAME", "a.shop.test", "alias=A"), set("e.shop.test", "CNAME", classic, "alias=false"),
 		}
-		w.settle(1, wanted...)
-		w.expect("a A alias "+classic+". Z32O12XQLNTSW2 true", "b AAAA alias "+classic+". Z32O12XQLNTSW2 true", "c A alias "+classic+". Z32O12XQLNTSW2 true",
+		w.Settle(1, wanted...)
+		w.Expect("a A alias "+classic+". Z32O12XQLNTSW2 true", "b AAAA alias "+classic+". Z32O12XQLNTSW2 true", "c A alias "+classic+". Z32O12XQLNTSW2 true",
 			"d A alias a.shop.test. Z1 true", "e CNAME "+classic+".")
-		_, err := w.run(append(wanted, set("f.shop.test", "CNAME", "lb.example.net", "alias=true"))...)
+		_, err := w.Run(append(wanted, set("f.shop.test", "CNAME", "lb.example.net", "alias=true"))...)
 		if err == nil || !strings.Contains(err.Error(), "aws-target-hosted-zone") {
 			t.Errorf("an alias to a foreign name: %v", err)
 		}
 		if _, err := (mapping{}).wire(set("f.shop.test", "A", "x y.eu-west-1.elb.amazonaws.com", "alias=true")); err == nil {
 			t.Error("an alias to what is no name is no error")
 		}
-		w.gone()
+		w.Gone(1)
 	})
 }
 
@@ -116,7 +115,7 @@ func TestAliasInEachZone(t *testing.T) {
 	}
 	inWorld(t, func(w *world) {
 		w.server.AddZone(route53test.Zone{ID: "Z2", Name: zoneName, Private: true})
-		w.settle(2, set("a.shop.test", "A", "192.0.2.1"), alias)
+		w.Settle(2, set("a.shop.test", "A", "192.0.2.1"), alias)
 		for _, id := range []string{"Z1", "Z2"} {
 			if has := w.has(id); !slices.Contains(has, "d A alias a.shop.test. "+id+" true") || len(has) != 2 {
 				t.Errorf("zone %s has %q", id, has)
@@ -128,27 +127,27 @@ func TestAliasInEachZone(t *testing.T) {
 // AW7 of spec/clouds.md: the zone of an alias's target can be given, is compared, and removed.
 func TestTargetZone(t *testing.T) {
 	inWorld(t, func(w *world) {
-		w.settle(1, set("a.shop.test", "CNAME", "x.eu-west-1.elasticbeanstalk.amazonaws.com", "alias=A", "aws/target-hosted-zone=Z2NYPWQ7DFZAZH"),
+		w.Settle(1, set("a.shop.test", "CNAME", "x.eu-west-1.elasticbeanstalk.amazonaws.com", "alias=A", "aws/target-hosted-zone=Z2NYPWQ7DFZAZH"),
 			set("b.shop.test", "CNAME", classic, "alias=A", "aws/target-hosted-zone=/hostedzone/Z32O12XQLNTSW2"))
-		w.expect("a A alias x.eu-west-1.elasticbeanstalk.amazonaws.com. Z2NYPWQ7DFZAZH true", "b A alias "+classic+". Z32O12XQLNTSW2 true")
-		w.settle(1, set("a.shop.test", "CNAME", "x.eu-west-1.elasticbeanstalk.amazonaws.com", "alias=A", "aws/target-hosted-zone=Z00000000OTHER"),
+		w.Expect("a A alias x.eu-west-1.elasticbeanstalk.amazonaws.com. Z2NYPWQ7DFZAZH true", "b A alias "+classic+". Z32O12XQLNTSW2 true")
+		w.Settle(1, set("a.shop.test", "CNAME", "x.eu-west-1.elasticbeanstalk.amazonaws.com", "alias=A", "aws/target-hosted-zone=Z00000000OTHER"),
 			set("b.shop.test", "CNAME", classic, "alias=A"))
-		w.expect("a A alias x.eu-west-1.elasticbeanstalk.amazonaws.com. Z00000000OTHER true", "b A alias "+classic+". Z32O12XQLNTSW2 true")
-		w.gone()
+		w.Expect("a A alias x.eu-west-1.elasticbeanstalk.amazonaws.com. Z00000000OTHER true", "b A alias "+classic+". Z32O12XQLNTSW2 true")
+		w.Gone(1)
 	})
 }
 
 // AW8 of spec/clouds.md: a name can ask for a zone by its ID. It gets no other.
 func TestZoneByID(t *testing.T) {
 	inWorld(t, func(w *world) {
-		w.settle(1, set("a.shop.test", "A", "192.0.2.1", "aws/hosted-zone-id=Z1"), set("b.shop.test", "A", "192.0.2.1", "aws/hosted-zone-id=/hostedzone/Z1"))
-		w.expect("a A 192.0.2.1", "b A 192.0.2.1")
-		_, err := w.run(set("a.shop.test", "A", "192.0.2.1"), set("b.shop.test", "A", "192.0.2.1"), set("c.shop.test", "A", "192.0.2.1", "aws/hosted-zone-id=Z2"))
+		w.Settle(1, set("a.shop.test", "A", "192.0.2.1", "aws/hosted-zone-id=Z1"), set("b.shop.test", "A", "192.0.2.1", "aws/hosted-zone-id=/hostedzone/Z1"))
+		w.Expect("a A 192.0.2.1", "b A 192.0.2.1")
+		_, err := w.Run(set("a.shop.test", "A", "192.0.2.1"), set("b.shop.test", "A", "192.0.2.1"), set("c.shop.test", "A", "192.0.2.1", "aws/hosted-zone-id=Z2"))
 		if err == nil || !strings.Contains(err.Error(), "asks for the zone Z2") {
 			t.Errorf("another zone: %v", err)
 		}
-		w.expect("a A 192.0.2.1", "b A 192.0.2.1")
-		w.gone()
+		w.Expect("a A 192.0.2.1", "b A 192.0.2.1")
+		w.Gone(1)
 	})
 }
 
@@ -161,17 +160,17 @@ func TestTwinZones(t *testing.T) {
 		both, one := set("a.shop.test", "A", "192.0.2.1"), func(id string) *dns.RecordSet {
 			return set("b.shop.test", "A", "192.0.2.1", "aws/hosted-zone-id="+id)
 		}
-		w.publish(1, one("Z2"))
-		w.settle(2, both, one("Z2"))
+		w.Publish(1, one("Z2"))
+		w.Settle(2, both, one("Z2"))
 		if first, second := w.has("Z1"), w.has("Z2"); !slices.Equal(first, []string{"a A 192.0.2.1"}) || !slices.Equal(second, []string{"a A 192.0.2.1", "b A 192.0.2.1"}) {
 			t.Errorf("Z1 has %q, Z2 %q", first, second)
 		}
-		w.settle(2, both, one("Z1"))
+		w.Settle(2, both, one("Z1"))
 		if first, second := w.has("Z1"), w.has("Z2"); !slices.Equal(second, []string{"a A 192.0.2.1"}) || !slices.Equal(first, []string{"a A 192.0.2.1", "b A 192.0.2.1"}) {
 			t.Errorf("Z1 has %q, Z2 %q", first, second)
 		}
 		w.server.AddZone(route53test.Zone{ID: "Z3", Name: zoneName, Private: true})
-		w.settle(1, both, one("Z1"))
+		w.Settle(1, both, one("Z1"))
 		if third := w.has("Z3"); !slices.Equal(third, []string{"a A 192.0.2.1"}) {
 			t.Errorf("Z3 has %q", third)
 		}
@@ -182,18 +181,7 @@ func TestTwinZones(t *testing.T) {
 func TestZoneDeleted(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.arguments = append(w.arguments, "--aws-zones-cache-duration=1h")
-		p := w.open()
-		zones, err := p.Zones(w.t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		w.server.DeleteZone("Z1")
-		if err := p.Apply(w.t.Context(), zones[0], []dns.Change{{New: set("a.shop.test", "A", "192.0.2.1")}}); !errors.Is(err, provider.ErrStale) {
-			t.Errorf("Apply: %v", err)
-		}
-		if zones, err = p.Zones(w.t.Context()); err != nil || len(zones) > 0 {
-			t.Errorf("zones %v, %v, want none: the former list is outdated", zones, err)
-		}
+		w.CheckZoneDeleted(set("a.shop.test", "A", "192.0.2.1"), func() { w.server.DeleteZone("Z1") })
 	})
 }
 
@@ -203,7 +191,7 @@ func TestNestedPrivateZones(t *testing.T) {
 		w.server.DeleteZone("Z1")
 		w.server.AddZone(route53test.Zone{ID: "Z2", Name: zoneName, Private: true})
 		w.server.AddZone(route53test.Zone{ID: "Z3", Name: "eu." + zoneName, Private: true})
-		w.settle(2, set("a.eu.shop.test", "A", "192.0.2.1"))
+		w.Settle(2, set("a.eu.shop.test", "A", "192.0.2.1"))
 		for _, id := range []string{"Z2", "Z3"} {
 			if has := w.has(id); !slices.Equal(has, []string{"a.eu A 192.0.2.1"}) {
 				t.Errorf("%s has %q", id, has)
@@ -232,20 +220,20 @@ func TestRoutingFamilies(t *testing.T) {
 				with := func(id, target string, properties []string) *dns.RecordSet {
 					return set("a.shop.test", "A", target, append(properties, "id="+id)...)
 				}
-				w.settle(1, with("one", "192.0.2.1", policy[0]), with("two", "192.0.2.2", policy[1]))
-				w.expect("a A[one] 192.0.2.1", "a A[two] 192.0.2.2")
-				w.settle(1, with("one", "192.0.2.3", policy[0]), with("two", "192.0.2.2", policy[1]))
-				w.expect("a A[one] 192.0.2.3", "a A[two] 192.0.2.2")
-				if w.markers() != 2 {
-					t.Errorf("%d markers, want 2", w.markers())
+				w.Settle(1, with("one", "192.0.2.1", policy[0]), with("two", "192.0.2.2", policy[1]))
+				w.Expect("a A[one] 192.0.2.1", "a A[two] 192.0.2.2")
+				w.Settle(1, with("one", "192.0.2.3", policy[0]), with("two", "192.0.2.2", policy[1]))
+				w.Expect("a A[one] 192.0.2.3", "a A[two] 192.0.2.2")
+				if w.Markers() != 2 {
+					t.Errorf("%d markers, want 2", w.Markers())
 				}
-				w.settle(1, with("two", "192.0.2.2", policy[0]))
-				w.expect("a A[two] 192.0.2.2")
+				w.Settle(1, with("two", "192.0.2.2", policy[0]))
+				w.Expect("a A[two] 192.0.2.2")
 				// To another policy, and to none.
-				w.settle(1, with("two", "192.0.2.2", policies["weighted"][0]), with("three", "192.0.2.3", policies["weighted"][1]))
-				w.settle(1, set("a.shop.test", "A", "192.0.2.2"))
-				w.expect("a A 192.0.2.2")
-				w.gone()
+				w.Settle(1, with("two", "192.0.2.2", policies["weighted"][0]), with("three", "192.0.2.3", policies["weighted"][1]))
+				w.Settle(1, set("a.shop.test", "A", "192.0.2.2"))
+				w.Expect("a A 192.0.2.2")
+				w.Gone(1)
 			})
 		})
 	}
@@ -278,11 +266,11 @@ func TestContradictions(t *testing.T) {
 		}
 	}
 	inWorld(t, func(w *world) {
-		w.settle(1, set("a.shop.test", "A", "192.0.2.1"))
-		if _, err := w.run(set("a.shop.test", "A", "192.0.2.2", "aws/weight=1"), set("b.shop.test", "A", "192.0.2.1")); err == nil {
+		w.Settle(1, set("a.shop.test", "A", "192.0.2.1"))
+		if _, err := w.Run(set("a.shop.test", "A", "192.0.2.2", "aws/weight=1"), set("b.shop.test", "A", "192.0.2.1")); err == nil {
 			t.Error("a weight without a set identifier is no error")
 		}
-		w.expect("a A 192.0.2.1", "b A 192.0.2.1")
+		w.Expect("a A 192.0.2.1", "b A 192.0.2.1")
 	})
 }
 
@@ -294,7 +282,7 @@ func TestHealthCheck(t *testing.T) {
 			if id != "" {
 				r.SetProperty(propertyHealthCheck, id)
 			}
-			w.settle(1, r)
+			w.Settle(1, r)
 			if got := w.server.Get("Z1", "a.shop.test", "A").HealthCheckID; got != id {
 				t.Errorf("the health check is %q, want %q", got, id)
 			}
@@ -305,11 +293,11 @@ func TestHealthCheck(t *testing.T) {
 // AW11 of spec/clouds.md: names that have to be escaped, or are spelled with capital letters.
 func TestNames(t *testing.T) {
 	inWorld(t, func(w *world) {
-		w.prefix = "%{record_type}-."
-		w.settle(1, set("*.shop.test", "A", "192.0.2.1"), set("shop.test", "A", "192.0.2.2"), set("_x._tcp.shop.test", "CNAME", "lb.example.net"),
+		w.Prefix = "%{record_type}-."
+		w.Settle(1, set("*.shop.test", "A", "192.0.2.1"), set("shop.test", "A", "192.0.2.2"), set("_x._tcp.shop.test", "CNAME", "lb.example.net"),
 			set("CamelCase.shop.test", "A", "192.0.2.3"), set("a-*.shop.test", "A", "192.0.2.4"), set("x.*.y.shop.test", "A", "192.0.2.5"))
-		w.expect(`\052 A 192.0.2.1`, "shop.test A 192.0.2.2", "_x._tcp CNAME lb.example.net.", "camelcase A 192.0.2.3", `a-\052 A 192.0.2.4`, `x.\052.y A 192.0.2.5`)
-		w.gone()
+		w.Expect(`\052 A 192.0.2.1`, "shop.test A 192.0.2.2", "_x._tcp CNAME lb.example.net.", "camelcase A 192.0.2.3", `a-\052 A 192.0.2.4`, `x.\052.y A 192.0.2.5`)
+		w.Gone(1)
 	})
 	// clouds F3: names with characters that other providers can't have.
 	inWorld(t, func(w *world) {
@@ -318,17 +306,17 @@ func TestNames(t *testing.T) {
 		for _, name := range names {
 			wanted = append(wanted, set(name+".shop.test", "A", "192.0.2.1"))
 		}
-		w.settle(1, wanted...)
-		w.expect(`a\100b A 192.0.2.1`, `x\0501\051 A 192.0.2.1`, `\042q\042 A 192.0.2.1`, `\044v A 192.0.2.1`, `a\073b A 192.0.2.1`, `a\054b A 192.0.2.1`,
+		w.Settle(1, wanted...)
+		w.Expect(`a\100b A 192.0.2.1`, `x\0501\051 A 192.0.2.1`, `\042q\042 A 192.0.2.1`, `\044v A 192.0.2.1`, `a\073b A 192.0.2.1`, `a\054b A 192.0.2.1`,
 			`back\134slash A 192.0.2.1`, `\1349x A 192.0.2.1`)
-		if w.markers() != len(names) {
-			t.Errorf("%d ownership records, want %d", w.markers(), len(names))
+		if w.Markers() != len(names) {
+			t.Errorf("%d ownership records, want %d", w.Markers(), len(names))
 		}
-		w.gone()
-		if _, err := w.run(set(`\100x.shop.test`, "A", "192.0.2.1")); err == nil {
+		w.Gone(1)
+		if _, err := w.Run(set(`\100x.shop.test`, "A", "192.0.2.1")); err == nil {
 			t.Error("a name with an escape of Route 53 is published")
 		}
-		w.expect()
+		w.Expect()
 	})
 	for _, name := range []string{"a@b.shop.test", "*.shop.test", `back\slash.test`, "*.*.x"} {
 		if got := plainName(wireName(name)); got != name {
@@ -343,15 +331,15 @@ func TestNames(t *testing.T) {
 // AW12 of spec/clouds.md: the other types, with and without dots at the ends of names.
 func TestOtherTypes(t *testing.T) {
 	inWorld(t, func(w *world) {
-		w.managed = handled
+		w.Managed = handled
 		for _, dot := range []string{"", "."} {
-			w.settle(1-len(dot),
+			w.Settle(1-len(dot),
 				set("m.shop.test", "MX", "10 mx1.example.net"+dot), set("n.shop.test", "NS", "ns1.example.net"+dot), set("_s._tcp.shop.test", "SRV", "1 2 80 sip.example.net."),
 				set("t.shop.test", "TXT", `"one" "two"`), set("p.shop.test", "NAPTR", `100 10 "U" "E2U+sip" "!^.*$!sip:info@example.net!" .`), set("q.shop.test", "NAPTR", `1 1 "S" "SIP" "" _sip.example.net`+dot))
 		}
-		w.expect("m MX 10 mx1.example.net.", "n NS ns1.example.net.", "_s._tcp SRV 1 2 80 sip.example.net.", `t TXT "one" "two"`,
+		w.Expect("m MX 10 mx1.example.net.", "n NS ns1.example.net.", "_s._tcp SRV 1 2 80 sip.example.net.", `t TXT "one" "two"`,
 			`p NAPTR 100 10 "U" "E2U+sip" "!^.*$!sip:info@example.net!" .`, `q NAPTR 1 1 "S" "SIP" "" _sip.example.net.`)
-		w.gone()
+		w.Gone(1)
 	})
 }
 
@@ -364,9 +352,9 @@ func TestTypeChanges(t *testing.T) {
 			set("a.shop.test", "A", "192.0.2.1"), set("a.shop.test", "CNAME", "lb.example.net"), set("a.shop.test", "CNAME", classic, "alias=A"),
 			set("a.shop.test", "A", "192.0.2.1"), set("a.shop.test", "CNAME", classic, "alias=AAAA"), set("a.shop.test", "AAAA", "2001:db8::1"),
 		} {
-			w.settle(1, next)
+			w.Settle(1, next)
 		}
-		w.expect("a AAAA 2001:db8::1")
+		w.Expect("a AAAA 2001:db8::1")
 	})
 }
 
@@ -374,11 +362,11 @@ func TestTypeChanges(t *testing.T) {
 func TestUnitLargerThanABatch(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.arguments = []string{"--aws-batch-change-size=3"}
-		_, err := w.run(set("a.shop.test", "CNAME", classic), set("b.shop.test", "A", "192.0.2.1"))
+		_, err := w.Run(set("a.shop.test", "CNAME", classic), set("b.shop.test", "A", "192.0.2.1"))
 		if err == nil || !strings.Contains(err.Error(), "too many for one batch") {
 			t.Errorf("got %v", err)
 		}
-		w.expect("b A 192.0.2.1")
+		w.Expect("b A 192.0.2.1")
 	})
 }
 
@@ -386,7 +374,7 @@ func TestUnitLargerThanABatch(t *testing.T) {
 // type. Record sets with policies that Signpost can't have are seen, and left alone.
 func TestForeignRecords(t *testing.T) {
 	inWorld(t, func(w *world) {
-		w.managed = handled
+		w.Managed = handled
 		ttl := int64(60)
 		foreign := []route53test.RecordSet{
 			{Name: "a.shop.test", Type: "A", TTL: &ttl, ResourceRecords: []route53test.Value{{Value: "203.0.113.1"}}},
@@ -400,7 +388,7 @@ func TestForeignRecords(t *testing.T) {
 			w.server.Put("Z1", r)
 		}
 		before := w.server.Sets("Z1")
-		requests, _ := w.run(set("a.shop.test", "A", "192.0.2.1"), set("a.shop.test", "AAAA", "2001:db8::1"), set("b.shop.test", "A", "192.0.2.1"), set("b.shop.test", "AAAA", "2001:db8::1"),
+		requests, _ := w.Run(set("a.shop.test", "A", "192.0.2.1"), set("a.shop.test", "AAAA", "2001:db8::1"), set("b.shop.test", "A", "192.0.2.1"), set("b.shop.test", "AAAA", "2001:db8::1"),
 			set("d.shop.test", "A", "192.0.2.1"))
 		if after := w.server.Sets("Z1"); !slices.EqualFunc(after, before, func(a, b route53test.RecordSet) bool { return line(a) == line(b) }) {
 			t.Errorf("the zone has %v, had %v; %v", after, before, requests)
@@ -415,7 +403,7 @@ func TestExactDeletion(t *testing.T) {
 		ttl, odd := int64(60), int64(1234)
 		w.server.Put("Z1", route53test.RecordSet{Name: "a.shop.test", Type: "CNAME", TTL: &odd, ResourceRecords: []route53test.Value{{Value: "LB.example.net"}}})
 		w.server.Put("Z1", route53test.RecordSet{Name: "cname-a.shop.test", Type: "TXT", TTL: &ttl, ResourceRecords: []route53test.Value{{Value: `"heritage=external-dns,external-dns/owner=me"`}}})
-		w.gone()
+		w.Gone(1)
 	})
 }
 
@@ -489,8 +477,8 @@ func TestManyNames(t *testing.T) {
 			wanted []*dns.RecordSet
 			most   int
 		}{{wanted(1), 4}, {wanted(2), 8}, {nil, 4}} {
-			requests, err := w.run(step.wanted...)
-			if err != nil || requests[writes] > step.most || total(requests)-requests[writes] > 10 {
+			requests, err := w.Run(step.wanted...)
+			if err != nil || requests[writes] > step.most || publishertest.Total(requests)-requests[writes] > 10 {
 				t.Errorf("%v, %v: want at most %d writes and 10 others", requests, err, step.most)
 			}
 			if len(w.has("Z1")) != len(step.wanted) {
@@ -516,20 +504,7 @@ func TestOneRefused(t *testing.T) {
 					}
 					return nil
 				}})
-				wanted := []*dns.RecordSet{set("bad.shop.test", "A", "192.0.2.7")}
-				var want []string
-				for i := range 13 {
-					wanted = append(wanted, set(fmt.Sprintf("n%d.shop.test", i), "A", "192.0.2.1"))
-					want = append(want, fmt.Sprintf("n%d A 192.0.2.1", i))
-				}
-				requests, err := w.run(wanted...)
-				if err == nil || !strings.Contains(err.Error(), "bad.shop.test") || requests[writes] > 13 {
-					t.Errorf("%v, error %v", requests, err)
-				}
-				w.expect(want...)
-				if w.markers() != 13 {
-					t.Errorf("%d markers, want 13", w.markers())
-				}
+				w.CheckOneRefused(13)
 			})
 		})
 	}
@@ -547,12 +522,12 @@ func TestUnknownRefusal(t *testing.T) {
 			}
 			return nil
 		}})
-		requests, err := w.run(set("new1.shop.test", "A", "192.0.2.7"), set("new2.shop.test", "A", "192.0.2.7"), set("new3.shop.test", "A", "192.0.2.7"),
+		requests, err := w.Run(set("new1.shop.test", "A", "192.0.2.7"), set("new2.shop.test", "A", "192.0.2.7"), set("new3.shop.test", "A", "192.0.2.7"),
 			set("new4.shop.test", "A", "192.0.2.7"), set("old.shop.test", "A", "192.0.2.1"))
 		if err == nil || !strings.Contains(err.Error(), "LimitsExceeded") || !errors.Is(err, provider.ErrRejected) || requests[writes] > 10 {
 			t.Errorf("%v, error %v", requests, err)
 		}
-		w.expect("old A 192.0.2.1")
+		w.Expect("old A 192.0.2.1")
 	})
 }
 
@@ -567,10 +542,10 @@ func TestThrottledTwice(t *testing.T) {
 				}
 				return nil
 			}})
-			if _, err := w.run(set("a.shop.test", "A", "192.0.2.1")); err != nil {
+			if _, err := w.Run(set("a.shop.test", "A", "192.0.2.1")); err != nil {
 				t.Error(err)
 			}
-			w.expect("a A 192.0.2.1")
+			w.Expect("a A 192.0.2.1")
 		})
 	}
 }
@@ -584,8 +559,8 @@ func TestListingThrottled(t *testing.T) {
 			}
 			return nil
 		}})
-		requests, err := w.run(set("a.shop.test", "A", "192.0.2.1"))
-		if err == nil || requests[writes] != 0 || total(requests) > 30 {
+		requests, err := w.Run(set("a.shop.test", "A", "192.0.2.1"))
+		if err == nil || requests[writes] != 0 || publishertest.Total(requests) > 30 {
 			t.Errorf("%v, %v", requests, err)
 		}
 	})
@@ -598,24 +573,16 @@ func TestLostAnswer(t *testing.T) {
 		for _, made := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s, made %t", fault.Code, made), func(t *testing.T) {
 				inWorld(t, func(w *world) {
-					failed := false
-					once := func(c route53test.Call) *route53test.Fault {
-						if c.Operation != writes || failed {
-							return nil
-						}
-						failed = true
-						return fault
-					}
+					fail := w.server.FailOnce
 					if made {
-						w.server.SetHooks(route53test.Hooks{After: once})
-					} else {
-						w.server.SetHooks(route53test.Hooks{Before: once})
+						fail = w.server.LoseOnce
 					}
-					requests, err := w.run(set("a.shop.test", "A", "192.0.2.1"), set("b.shop.test", "A", "192.0.2.1"))
+					fail(fault, func(c route53test.Call) bool { return c.Operation == writes })
+					requests, err := w.Run(set("a.shop.test", "A", "192.0.2.1"), set("b.shop.test", "A", "192.0.2.1"))
 					if want := map[bool]int{true: 1, false: 2}[made]; err != nil || requests[writes] != want {
 						t.Errorf("%v, %v, want %d writes", requests, err, want)
 					}
-					w.publish(0, w.wanted...)
+					w.Publish(0, w.Asked()...)
 				})
 			})
 		}
@@ -629,11 +596,11 @@ func TestZoneWithoutRights(t *testing.T) {
 		inWorld(t, func(w *world) {
 			w.server.AddZone(route53test.Zone{ID: "Z2", Name: "locked.test"})
 			w.server.Deny(operation, "Z2")
-			_, err := w.run(set("a.locked.test", "A", "192.0.2.1"), set("a.shop.test", "A", "192.0.2.1"))
+			_, err := w.Run(set("a.locked.test", "A", "192.0.2.1"), set("a.shop.test", "A", "192.0.2.1"))
 			if err == nil || !strings.Contains(err.Error(), "allow the action route53:"+operation) || !strings.Contains(err.Error(), "hostedzone/Z2") {
 				t.Errorf("%s: %v", operation, err)
 			}
-			w.expect("a A 192.0.2.1")
+			w.Expect("a A 192.0.2.1")
 			if len(w.server.Sets("Z2")) != 0 {
 				t.Error("the zone was changed")
 			}
@@ -672,53 +639,19 @@ func TestWrongKey(t *testing.T) {
 // AW25 of spec/clouds.md: listings that are three seconds behind lead to no request that is
 // refused, and each change is made once.
 func TestListingsBehind(t *testing.T) {
-	inWorld(t, func(w *world) {
-		w.server.SetLag(3 * time.Second)
-		w.provider = w.open()
-		for _, step := range []*dns.RecordSet{
-			set("a.shop.test", "A", "192.0.2.1"), set("a.shop.test", "A", "192.0.2.2"), set("a.shop.test", "CNAME", "lb.example.net"), set("a.shop.test", "A", "192.0.2.2"),
-		} {
-			w.settle(1, step)
-		}
-		w.gone()
-		w.publish(0)
-		if n := w.server.Refused(); n > 0 {
-			t.Errorf("%d requests were refused", n)
-		}
-	})
+	inWorld(t, func(w *world) { w.CheckListingsBehind() })
 }
 
 // AW26 of spec/clouds.md: a dry run changes nothing, not even if Apply is called.
 func TestDryRun(t *testing.T) {
 	inWorld(t, func(w *world) {
-		w.dryRun = true
 		w.arguments = []string{"--aws-zone-tags=env"}
 		w.server.AddZone(route53test.Zone{ID: "Z2", Name: "tagged.test", Tags: map[string]string{"env": "x"}})
-		w.publish(0, set("a.tagged.test", "A", "192.0.2.1"))
-		p := w.open()
-		zones, err := p.Zones(w.t.Context())
-		if err != nil || len(zones) != 1 {
-			t.Fatalf("zones %v, %v", zones, err)
-		}
-		if err := p.Apply(w.t.Context(), zones[0], []dns.Change{{New: set("a.tagged.test", "A", "192.0.2.1")}}); !errors.Is(err, provider.ErrDryRun) {
-			t.Errorf("Apply: %v", err)
-		}
-		for _, c := range w.server.Calls() {
-			if c.Operation == writes {
-				t.Error("a request to change records was sent")
-			}
-		}
+		w.CheckDryRun(set("a.tagged.test", "A", "192.0.2.1"))
 	})
 }
 
 // AW27 of spec/clouds.md: the policies upsert-only and create-only.
 func TestPolicies(t *testing.T) {
-	inWorld(t, func(w *world) {
-		w.settle(1, set("a.shop.test", "A", "192.0.2.1"), set("b.shop.test", "A", "192.0.2.1"))
-		w.policy = plan.UpsertOnly
-		w.settle(1, set("a.shop.test", "A", "192.0.2.2"))
-		w.policy = plan.CreateOnly
-		w.settle(1, set("a.shop.test", "A", "192.0.2.3"), set("c.shop.test", "A", "192.0.2.1"))
-		w.expect("a A 192.0.2.2", "b A 192.0.2.1", "c A 192.0.2.1")
-	})
+	inWorld(t, func(w *world) { w.CheckPolicies(1, 1, 1) })
 }

@@ -12,9 +12,8 @@ import (
 	"github.com/signpostd/signpost/dns/provider/batch"
 )
 
-// Apply implements [provider.Provider]. The changes of a name, with those of its ownership
-// records, are in one batch. An answer of Route 53 names what it refuses; the rest is sent again
-// without it. If it names nothing, the batch is halved.
+// Apply implements [provider.Provider]. The changes of a name, with those of its ownership records, are in one batch.
+// Route 53 mostly names the record sets that it refuses, and the others are sent again. Otherwise the batch is halved.
 func (p *route53Provider) Apply(ctx context.Context, zone dns.Zone, changes []dns.Change) error {
 	if len(changes) == 0 {
 		return nil
@@ -22,7 +21,7 @@ func (p *route53Provider) Apply(ctx context.Context, zone dns.Zone, changes []dn
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	list, err := p.known(ctx)
+	list, err := p.zones.Known(ctx, p.list)
 	if err != nil {
 		return fmt.Errorf("list the zones before zone %s is changed: %w", zone.Name, err)
 	}
@@ -31,7 +30,7 @@ func (p *route53Provider) Apply(ctx context.Context, zone dns.Zone, changes []dn
 		return fmt.Errorf("change zone %s: %w: there is no managed zone with the ID %s", zone.Name, provider.ErrRejected, zone.ID)
 	}
 	all := units(z, changes, func(name string) error { return list.outside(z, name) })
-	a := &batch.Applying[rawSet]{Zone: &applied{hostedZone: z, provider: p}, Name: z.Name, Server: "Route 53", Interval: p.interval}
+	a := &batch.Applying[*unit]{Zone: &applied{hostedZone: z, provider: p}, Name: z.Name, Server: "Route 53", Interval: p.interval}
 	return a.Apply(ctx, all, batches(all, z.ID, p.limit), len(changes))
 }
 
@@ -50,13 +49,10 @@ func (a *applied) Change(ctx context.Context, units []*unit) error {
 	return a.change(ctx, list)
 }
 
-// One implements [batch.Zone].
-func (a *applied) One(ctx context.Context, key dns.Key) (*rawSet, error) {
-	return a.account.one(ctx, a.ID, key)
+// Look implements [batch.Zone].
+func (a *applied) Look(ctx context.Context, units []*unit) (batch.State, error) {
+	return batch.Look(ctx, units, func(ctx context.Context, key dns.Key) (*rawSet, error) { return a.account.one(ctx, a.ID, key) }, sameRaw)
 }
-
-// Same implements [batch.Zone].
-func (*applied) Same(x, y *rawSet) bool { return sameRaw(x, y) }
 
 // Refused implements [batch.Zone].
 func (*applied) Refused(units []*unit, err error) (rest []*unit, alone error) {
@@ -70,4 +66,4 @@ func (*applied) Refused(units []*unit, err error) (rest []*unit, alone error) {
 }
 
 // Outdate implements [batch.Zone].
-func (a *applied) Outdate() { a.provider.outdate() }
+func (a *applied) Outdate() { a.provider.zones.Outdate() }

@@ -45,7 +45,7 @@ func split(messages []string) []string {
 	return list
 }
 
-// blame gives the units that an answer is about their errors, and returns the others.
+// blame sets the errors of the units that an answer names, and returns the others.
 func blame(all []*unit, invalid *invalidBatch) []*unit {
 	byName, byTarget := map[string][]*unit{}, map[string][]*unit{}
 	for _, u := range all {
@@ -69,16 +69,10 @@ func blame(all []*unit, invalid *invalidBatch) []*unit {
 			batch.FailAll(byName[strings.TrimRight(found, ". '\",]")], err)
 		}
 	}
-	var rest []*unit
-	for _, u := range all {
-		if u.Err == nil {
-			rest = append(rest, u)
-		}
-	}
-	return rest
+	return batch.Pending(all)
 }
 
-// classOf returns what a message says about a change.
+// classOf returns the class of the error in a message.
 func classOf(message string) error {
 	if strings.HasPrefix(message, "Tried to create an alias") {
 		return provider.ErrRejected

@@ -85,7 +85,7 @@ func (c *Config) Open(ctx context.Context, in provider.Input) (provider.Provider
 	return p, nil
 }
 
-// check finds settings that can't be.
+// check rejects invalid settings.
 func (c *Config) check() error {
 	if err := c.Access.Check(); err != nil {
 		return err

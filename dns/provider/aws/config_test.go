@@ -151,7 +151,7 @@ func TestClasses(t *testing.T) {
 	} {
 		inWorld(t, func(w *world) {
 			p := w.open()
-			zones, err := p.Zones(w.t.Context())
+			zones, err := p.Zones(w.T.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -165,7 +165,7 @@ func TestClasses(t *testing.T) {
 				}
 				return &route53test.Fault{Status: status, Code: code, Message: "x-amz-security-token:the-token"}
 			}})
-			err = p.Apply(w.t.Context(), zones[0], []dns.Change{{New: set("a.shop.test", "A", "192.0.2.1")}})
+			err = p.Apply(w.T.Context(), zones[0], []dns.Change{{New: set("a.shop.test", "A", "192.0.2.1")}})
 			if err == nil || want != nil && !errors.Is(err, want) || want == nil && provider.NothingMade(err) {
 				t.Errorf("%s: %v, want %v", code, err, want)
 			}

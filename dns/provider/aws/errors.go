@@ -16,19 +16,19 @@ import (
 	"github.com/signpostd/signpost/dns/awsaccess"
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/httpapi"
+	"github.com/signpostd/signpost/internal/sanitize"
 )
 
 // saidSize is how much of a message of Route 53 is repeated, in bytes.
 const saidSize = 1024
 
-// rejected are the codes of answers that say that nothing was changed because of what was asked
-// for (spec/clouds.md §1.8).
+// rejected are the error codes for changes that Route 53 refuses (spec/clouds.md §1.8).
 var rejected = []string{"InvalidInput", "ValidationError", "ValidationException"}
 
 // apiError is an answer of Route 53 that isn't success.
 type apiError struct {
 	code, message, advice string
-	// outcome says what became of the changes; nil is for unknown.
+	// outcome is the class of the error for the changes; nil if it is unknown.
 	outcome error
 }
 
@@ -59,12 +59,7 @@ func (e *invalidBatch) Error() string {
 // Unwrap returns the class of the error.
 func (e *invalidBatch) Unwrap() error { return provider.ErrRejected }
 
-func shorten(s string) string {
-	if len(s) > saidSize {
-		return s[:saidSize] + "…"
-	}
-	return s
-}
+func shorten(s string) string { return sanitize.Shorten(s, saidSize) }
 
 // failure returns the error for an action that failed. Resource says which zone it is about.
 func failure(err error, action, resource string) error {

@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// syncTime is after how long most changes are on all servers (Developer Guide, "How long does
-	// it take for changes to propagate"), and syncPause the time between two questions after that.
+	// syncTime is the time after which most changes are on all servers (Developer Guide, "How long does it take for
+	// changes to propagate"), and syncPause the time between two requests for their status after that.
 	syncTime  = 30 * time.Second
 	syncPause = 15 * time.Second
 	// mostPending is how many requests of a zone are remembered.
@@ -42,8 +42,8 @@ func (z *hostedZone) takePending() []string {
 	return pending
 }
 
-// Confirm implements [provider.Confirmer]: all requests have the status INSYNC. Mostly it takes one
-// question for each.
+// Confirm implements [provider.Confirmer]. It waits until all requests have the status INSYNC, which mostly takes one
+// GetChange for each.
 func (p *route53Provider) Confirm(ctx context.Context, zone dns.Zone) error {
 	z, err := p.find(ctx, zone)
 	if err != nil {

@@ -1,18 +1,16 @@
 package aws
 
 import (
-	"log/slog"
 	"net/http"
-	"net/http/httptest"
-	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/spf13/pflag"
 	"go.uber.org/goleak"
 
-	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/testkit/awstest"
+	"github.com/signpostd/signpost/testkit/providertest"
 	"github.com/signpostd/signpost/testkit/route53test"
 )
 
@@ -25,25 +23,11 @@ const unhurried = 1e6
 func start(t *testing.T) *route53test.Server {
 	t.Helper()
 	server := route53test.New()
-	web := httptest.NewServer(server)
-	t.Cleanup(web.Close)
-	nowhere := filepath.Join(t.TempDir(), "none")
-	for name, value := range map[string]string{
-		"AWS_ENDPOINT_URL_ROUTE_53": web.URL, "AWS_ACCESS_KEY_ID": route53test.AccessKeyID, "AWS_SECRET_ACCESS_KEY": route53test.SecretAccessKey,
-		"AWS_SESSION_TOKEN": "", "AWS_REGION": "", "AWS_DEFAULT_REGION": "", "AWS_PROFILE": "", "AWS_CA_BUNDLE": "", "AWS_ENDPOINT_URL": "",
-		"AWS_CONFIG_FILE": nowhere, "AWS_SHARED_CREDENTIALS_FILE": nowhere, "AWS_EC2_METADATA_DISABLED": "true",
-	} {
-		t.Setenv(name, value)
-	}
+	awstest.Start(t, server, "AWS_ENDPOINT_URL_ROUTE_53", "")
 	return server
 }
 
-func input() provider.Input {
-	return provider.Input{
-		Domains: dns.NewDomainFilter(nil, nil), Log: slog.New(slog.DiscardHandler),
-		Wrap: func(rt http.RoundTripper) http.RoundTripper { return rt },
-	}
-}
+var input = providertest.Input
 
 // configure returns a config for tests, with flags.
 func configure(t *testing.T, arguments ...string) *Config {
@@ -76,15 +60,5 @@ func transportOf(server *route53test.Server) func(http.RoundTripper) http.RoundT
 
 // counting does so, and counts the requests.
 func counting(server *route53test.Server, sent *int) func(http.RoundTripper) http.RoundTripper {
-	return func(http.RoundTripper) http.RoundTripper { return counter{server.Transport(), sent} }
-}
-
-type counter struct {
-	http.RoundTripper
-	sent *int
-}
-
-func (c counter) RoundTrip(r *http.Request) (*http.Response, error) {
-	*c.sent++
-	return c.RoundTripper.RoundTrip(r)
+	return func(http.RoundTripper) http.RoundTripper { return providertest.Counting(server.Transport(), sent) }
 }

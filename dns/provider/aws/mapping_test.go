@@ -88,9 +88,9 @@ func FuzzMapping(f *testing.F) {
 func TestOrderOfBatches(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.arguments = []string{"--aws-batch-change-size=2"}
-		w.publish(3, set("a.shop.test", "CNAME", "z.shop.test", "alias=A"), set("z.shop.test", "A", "192.0.2.1"), set("m.shop.test", "A", "192.0.2.1"))
-		w.expect("a A alias z.shop.test. Z1 true", "z A 192.0.2.1", "m A 192.0.2.1")
-		w.publish(3)
+		w.Publish(3, set("a.shop.test", "CNAME", "z.shop.test", "alias=A"), set("z.shop.test", "A", "192.0.2.1"), set("m.shop.test", "A", "192.0.2.1"))
+		w.Expect("a A alias z.shop.test. Z1 true", "z A 192.0.2.1", "m A 192.0.2.1")
+		w.Publish(3)
 		if n := w.server.Refused(); n > 0 {
 			t.Errorf("%d batches were refused", n)
 		}
@@ -100,7 +100,7 @@ func TestOrderOfBatches(t *testing.T) {
 // A batch has at most 1000 values and 32,000 bytes, also of long texts and many addresses.
 func TestLimitsOfBatches(t *testing.T) {
 	inWorld(t, func(w *world) {
-		w.managed = handled
+		w.Managed = handled
 		var wanted []*dns.RecordSet
 		for i := range 40 {
 			wanted = append(wanted, set(fmt.Sprintf("t%d.shop.test", i), "TXT", `"`+strings.Repeat("x", 2000)+`"`))
@@ -112,11 +112,11 @@ func TestLimitsOfBatches(t *testing.T) {
 		for i := range 6 {
 			wanted = append(wanted, set(fmt.Sprintf("n%d.shop.test", i), "A", strings.Join(addresses, ",")))
 		}
-		requests, err := w.run(wanted...)
+		requests, err := w.Run(wanted...)
 		if err != nil || w.server.Refused() > 0 || len(w.has("Z1")) != 46 {
 			t.Errorf("%v, %v: %d refused, %d record sets", requests, err, w.server.Refused(), len(w.has("Z1")))
 		}
-		if _, err := w.run(append(wanted, set("big.shop.test", "A", strings.Join(append(addresses, manyMore(20)...), ",")))...); err == nil || !strings.Contains(err.Error(), "400 in a record set") {
+		if _, err := w.Run(append(wanted, set("big.shop.test", "A", strings.Join(append(addresses, manyMore(20)...), ",")))...); err == nil || !strings.Contains(err.Error(), "400 in a record set") {
 			t.Errorf("410 addresses: %v", err)
 		}
 	})
@@ -148,7 +148,7 @@ func TestZonesOfExternalDNS(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(w *world) {
-				w.prefix, w.suffix, w.wildcard = test.prefix, test.suffix, test.wildcard
+				w.Prefix, w.Suffix, w.Wildcard = test.prefix, test.suffix, test.wildcard
 				for _, r := range []route53test.RecordSet{
 					record("shop.shop.test", "A", 300, "192.0.2.2", "192.0.2.1"),
 					record("shop.shop.test", "AAAA", 60, "2001:db8::1"),
@@ -161,7 +161,7 @@ func TestZonesOfExternalDNS(t *testing.T) {
 				for _, m := range test.markers {
 					w.server.Put("Z1", record(m+".shop.test", "TXT", 300, `"heritage=external-dns,external-dns/owner=me,external-dns/resource=service/default/web"`))
 				}
-				w.settle(test.writes, set("shop.shop.test", "A", "192.0.2.1,192.0.2.2"), set("shop.shop.test", "AAAA", "2001:db8:0::1", "ttl=60"), set("docs.shop.test", "CNAME", "pages.example.net"), set("*.any.shop.test", "A", "192.0.2.3"))
+				w.Settle(test.writes, set("shop.shop.test", "A", "192.0.2.1,192.0.2.2"), set("shop.shop.test", "AAAA", "2001:db8:0::1", "ttl=60"), set("docs.shop.test", "CNAME", "pages.example.net"), set("*.any.shop.test", "A", "192.0.2.3"))
 			})
 		})
 	}

@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/listlimit"
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/dns/provider/batch"
 )
 
 var (
@@ -32,10 +32,7 @@ type route53Provider struct {
 	// limit is that of a batch, and interval the time between two batches of one Apply.
 	limit    size
 	interval time.Duration
-
-	mu sync.Mutex
-	// zones are those of the last listing; nil before the first one.
-	zones *zoneList
+	zones    batch.Zones[zoneList]
 }
 
 // applyBatches is how many full batches one call of Apply may have.
@@ -54,8 +51,8 @@ func (p *route53Provider) Capabilities() provider.Capabilities {
 
 // Zones implements provider.Provider.
 func (p *route53Provider) Zones(ctx context.Context) ([]dns.Zone, error) {
-	list := p.last()
-	if list == nil || list.unlisted != nil || time.Since(list.at) >= p.cached {
+	list := p.zones.Fresh(p.cached)
+	if list == nil || list.unlisted != nil {
 		var err error
 		if list, err = p.list(ctx); err != nil {
 			return nil, err
@@ -72,7 +69,7 @@ func (p *route53Provider) Zones(ctx context.Context) ([]dns.Zone, error) {
 
 // Unlisted implements provider.PartialLister.
 func (p *route53Provider) Unlisted() error {
-	if list := p.last(); list != nil {
+	if list := p.zones.Last(); list != nil {
 		return list.unlisted
 	}
 	return nil
@@ -81,7 +78,7 @@ func (p *route53Provider) Unlisted() error {
 // DomainFilter implements provider.DomainFilterer. A name in a zone that isn't managed can't be
 // had in a managed zone above it.
 func (p *route53Provider) DomainFilter(context.Context) dns.Filter {
-	if list := p.last(); list != nil {
+	if list := p.zones.Last(); list != nil {
 		return list
 	}
 	// Before Zones has succeeded, no name passes.
@@ -90,7 +87,7 @@ func (p *route53Provider) DomainFilter(context.Context) dns.Filter {
 
 // find returns a managed zone.
 func (p *route53Provider) find(ctx context.Context, zone dns.Zone) (*hostedZone, error) {
-	list, err := p.known(ctx)
+	list, err := p.zones.Known(ctx, p.list)
 	if err != nil {
 		return nil, err
 	}
@@ -110,28 +107,17 @@ func (p *route53Provider) Records(ctx context.Context, zone dns.Zone) ([]*dns.Re
 	sets, err := z.account.sets(ctx, z.Zone)
 	if err != nil {
 		if errors.Is(err, provider.ErrStale) {
-			p.outdate()
+			p.zones.Outdate()
 		}
 		return nil, fmt.Errorf("read zone %s of Route 53: %w", z.Name, err)
 	}
 	return z.take(sets, begun), nil
 }
 
-// outdate has the zones listed again when they are asked for.
-func (p *route53Provider) outdate() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.zones != nil {
-		old := *p.zones
-		old.at = time.Time{}
-		p.zones = &old
-	}
-}
-
 // Adjust implements provider.Adjuster.
 func (p *route53Provider) Adjust(_ context.Context, zone dns.Zone, wanted []*dns.RecordSet) ([]provider.Adjusted, error) {
 	m := mapping{Zone: zone, preferCNAME: p.preferCNAME, evaluate: p.evaluate}
-	zones := p.last()
+	zones := p.zones.Last()
 	list := make([]provider.Adjusted, len(wanted))
 	for i, r := range wanted {
 		if zones.elsewhere(m.Zone, r) {

@@ -40,7 +40,7 @@ type (
 	unit   = batch.Unit[rawSet]
 )
 
-// units groups changes by what they are about.
+// units groups changes by subject.
 func units(z *hostedZone, changes []dns.Change, outside func(name string) error) []*unit {
 	return batch.Units(changes, func(c dns.Change) (swap, error) {
 		if err := outside(c.RecordSet().Name); err != nil {
@@ -50,7 +50,7 @@ func units(z *hostedZone, changes []dns.Change, outside func(name string) error)
 	})
 }
 
-// swapOf returns what a change is at Route 53, or why it is impossible.
+// swapOf returns the record sets of a change at Route 53, or why the change is impossible.
 func swapOf(z *hostedZone, c dns.Change) (swap, error) {
 	s := swap{Key: c.RecordSet().Key()}
 	var err error
@@ -68,7 +68,7 @@ func swapOf(z *hostedZone, c dns.Change) (swap, error) {
 	return s, nil
 }
 
-// sizeOfUnit returns what a unit counts.
+// sizeOfUnit returns the size of a unit in a batch.
 func sizeOfUnit(u *unit) size {
 	sum := size{changes: len(u.Swaps)}
 	for _, s := range u.Swaps {
@@ -104,8 +104,8 @@ func changesOf(u *unit) []types.Change {
 	return list
 }
 
-// turn says when a unit is sent if not all fit into one batch: an alias comes after what it may
-// point to in its own zone, and goes before it.
+// turn orders units that don't fit into one batch: an alias is created after its target in the zone, and deleted before
+// it.
 func turn(u *unit, zoneID string) int {
 	inside := func(raw *types.ResourceRecordSet) bool {
 		return raw != nil && raw.AliasTarget != nil && aws.ToString(raw.AliasTarget.HostedZoneId) == bareID(zoneID)

@@ -78,7 +78,7 @@ func withoutAlias(n *dns.RecordSet) *dns.RecordSet {
 	return &c
 }
 
-// check finds what Route 53 can't have, and properties that say nothing.
+// check rejects what Route 53 can't store, and properties without effect.
 func (m mapping) check(n *dns.RecordSet) error {
 	if !slices.Contains(handled, n.Type) {
 		return fmt.Errorf("record sets of the type %s aren't written to Route 53: there are %s", n.Type, strings.Join(handled, ", "))

@@ -26,15 +26,14 @@ type hostedZone struct {
 	mapping
 	account *account
 
+	batch.Memory[rawSet]
+
 	mu sync.Mutex
-	// exact has the record sets whose listed form leaves something out.
-	exact  map[dns.Key]*types.ResourceRecordSet
-	recent batch.Recent[rawSet]
 	// pending are the changes that not all servers may have yet, the oldest first.
 	pending []string
 }
 
-// zoneList is the zones at one listing. It is never changed.
+// zoneList is the result of one listing of zones. It is immutable.
 type zoneList struct {
 	// managed are the zones to publish to, and byID has them by their IDs.
 	managed []*hostedZone
@@ -44,7 +43,6 @@ type zoneList struct {
 	// public and private find the zone of a name among all zones that Route 53 has, managed or
 	// not.
 	public, private *dns.ZoneFinder
-	at              time.Time
 	// unlisted says which accounts couldn't be listed; nil is for none.
 	unlisted error
 }
@@ -87,12 +85,10 @@ func (f filter) tagged(tags map[string]string) bool {
 	return true
 }
 
-// list lists the zones of all accounts. Of an account that can't be listed, the zones stay that
-// are known.
+// list lists the zones of all accounts. If an account can't be listed, its known zones stay.
 func (p *route53Provider) list(ctx context.Context) (*zoneList, error) {
-	before := p.last()
-	next := &zoneList{byID: map[string]*hostedZone{}, versions: map[string]string{}, at: time.Now()}
-	var public, private []dns.Zone
+	before := p.zones.Last()
+	var all []foundZone
 	var errs []error
 	for _, a := range p.accounts {
 		found, err := p.listAccount(ctx, a)
@@ -104,29 +100,35 @@ func (p *route53Provider) list(ctx context.Context) (*zoneList, error) {
 			errs = append(errs, err)
 			found = before.of(a)
 		}
-		for _, z := range found {
-			if z.Private {
-				private = append(private, z.Zone)
-			} else {
-				public = append(public, z.Zone)
-			}
-			if z.managed && next.byID[z.ID] == nil {
-				next.byID[z.ID], next.versions[z.ID] = p.keep(before, z.Zone, a), z.version
-			}
-		}
+		all = append(all, found...)
 	}
 	if len(errs) == len(p.accounts) {
 		return nil, errors.Join(errs...)
 	}
-	if next.unlisted = errors.Join(errs...); next.unlisted != nil && (before == nil || before.unlisted == nil) {
-		p.log.Error("Couldn't list the zones of an account; those that are known stay", "err", next.unlisted)
+	unlisted := errors.Join(errs...)
+	if unlisted != nil && (before == nil || before.unlisted == nil) {
+		p.log.Error("Couldn't list the zones of an account; those that are known stay", "err", unlisted)
+	}
+	return p.zones.Replace(func(before *zoneList) *zoneList { return p.arrange(before, all, unlisted) }), nil
+}
+
+// arrange returns the list of zones that were found.
+func (p *route53Provider) arrange(before *zoneList, all []foundZone, unlisted error) *zoneList {
+	next := &zoneList{byID: map[string]*hostedZone{}, versions: map[string]string{}, unlisted: unlisted}
+	var public, private []dns.Zone
+	for _, z := range all {
+		if z.Private {
+			private = append(private, z.Zone)
+		} else {
+			public = append(public, z.Zone)
+		}
+		if z.managed && next.byID[z.ID] == nil {
+			next.byID[z.ID], next.versions[z.ID] = p.keep(before, z.Zone, z.account), z.version
+		}
 	}
 	next.public, next.private = dns.NewZoneFinder(public), dns.NewZoneFinder(private)
 	next.managed = slices.SortedFunc(maps.Values(next.byID), byName)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.zones = next
-	return next, nil
+	return next
 }
 
 // byName sorts zones by name. Of those of one name, public ones come first.
@@ -143,6 +145,7 @@ func byName(a, b *hostedZone) int {
 // foundZone is a zone of an account.
 type foundZone struct {
 	dns.Zone
+	account *account
 	// version is the number of records.
 	version string
 	managed bool
@@ -154,7 +157,7 @@ func (l *zoneList) of(a *account) []foundZone {
 	if l != nil {
 		for _, z := range l.managed {
 			if z.account == a {
-				found = append(found, foundZone{z.Zone, l.versions[z.ID], true})
+				found = append(found, foundZone{z.Zone, a, l.versions[z.ID], true})
 			}
 		}
 	}
@@ -168,10 +171,7 @@ func (p *route53Provider) keep(before *zoneList, zone dns.Zone, a *account) *hos
 			return z
 		}
 	}
-	return &hostedZone{
-		mapping: mapping{Zone: zone, preferCNAME: p.preferCNAME, evaluate: p.evaluate}, account: a,
-		exact: map[dns.Key]*types.ResourceRecordSet{}, recent: batch.Recent[rawSet]{},
-	}
+	return &hostedZone{mapping: mapping{Zone: zone, preferCNAME: p.preferCNAME, evaluate: p.evaluate}, account: a}
 }
 
 func (p *route53Provider) listAccount(ctx context.Context, a *account) ([]foundZone, error) {
@@ -182,7 +182,7 @@ func (p *route53Provider) listAccount(ctx context.Context, a *account) ([]foundZ
 	found := make([]foundZone, len(raw))
 	for i, z := range raw {
 		zone := dns.Zone{ID: aws.ToString(z.Id), Name: dns.Canonical(plainName(aws.ToString(z.Name))), Private: z.Config != nil && z.Config.PrivateZone}
-		found[i] = foundZone{zone, strconv.FormatInt(aws.ToInt64(z.ResourceRecordSetCount), 10), p.filter.admits(zone)}
+		found[i] = foundZone{zone, a, strconv.FormatInt(aws.ToInt64(z.ResourceRecordSetCount), 10), p.filter.admits(zone)}
 	}
 	found = provider.Usable(&p.names, p.log, found, func(z foundZone) dns.Zone { return z.Zone })
 	var asked []string
@@ -202,21 +202,6 @@ func (p *route53Provider) listAccount(ctx context.Context, a *account) ([]foundZ
 		found[i].managed = found[i].managed && p.filter.tagged(tags[bareID(found[i].ID)])
 	}
 	return found, nil
-}
-
-// last returns the zones at the last listing, or nil.
-func (p *route53Provider) last() *zoneList {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.zones
-}
-
-// known returns the zones at the last listing. It lists them if that has never been done.
-func (p *route53Provider) known(ctx context.Context) (*zoneList, error) {
-	if list := p.last(); list != nil {
-		return list, nil
-	}
-	return p.list(ctx)
 }
 
 // outside returns why a name can't be in a zone, or nil. The servers of a private zone don't know
@@ -265,10 +250,7 @@ func (z *hostedZone) stored(old *dns.RecordSet) (*types.ResourceRecordSet, error
 	if old == nil {
 		return nil, nil
 	}
-	z.mu.Lock()
-	exact := z.exact[old.Key()]
-	z.mu.Unlock()
-	if exact != nil {
+	if exact := z.Exact(old.Key()); exact != nil {
 		if unsupportedRouting(exact) {
 			return nil, fmt.Errorf("%w: %s %s has a routing policy by address blocks or by a traffic policy, which Signpost leaves alone: remove it", provider.ErrRejected, old.Name, old.Type)
 		}
@@ -287,26 +269,6 @@ func (z *hostedZone) stored(old *dns.RecordSet) (*types.ResourceRecordSet, error
 	return &raw[0], nil
 }
 
-// Note is called when the changes of units were made.
-func (z *hostedZone) Note(units []*unit, now time.Time) {
-	z.mu.Lock()
-	defer z.mu.Unlock()
-	z.recent.Expire(now)
-	for _, u := range units {
-		for _, s := range u.Swaps {
-			z.recent.Note(s, now)
-			delete(z.exact, s.Key)
-		}
-	}
-}
-
-// Forget is called when somebody else has changed the record sets of a unit.
-func (z *hostedZone) Forget(u *unit) {
-	z.mu.Lock()
-	defer z.mu.Unlock()
-	z.recent.Forget(u)
-}
-
 // take returns what Records returns for a listing that began at a time.
 func (z *hostedZone) take(sets []types.ResourceRecordSet, begun time.Time) []*dns.RecordSet {
 	shown := make(map[dns.Key]*types.ResourceRecordSet, len(sets))
@@ -315,18 +277,8 @@ func (z *hostedZone) take(sets []types.ResourceRecordSet, begun time.Time) []*dn
 			shown[keyOf(&sets[i])] = &sets[i]
 		}
 	}
-	z.mu.Lock()
-	defer z.mu.Unlock()
-	z.recent.Expire(begun)
-	z.recent.Correct(shown, sameRaw)
-	clear(z.exact)
-	list := make([]*dns.RecordSet, 0, len(shown))
-	for key, raw := range shown {
+	return z.Take(shown, begun, sameRaw, func(raw *rawSet) (*dns.RecordSet, bool) {
 		r := z.listed(raw)
-		if !z.plain(raw, r) {
-			z.exact[key] = raw
-		}
-		list = append(list, r)
-	}
-	return list
+		return r, z.plain(raw, r)
+	})
 }

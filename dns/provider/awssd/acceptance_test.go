@@ -253,7 +253,7 @@ func TestForeignServices(t *testing.T) {
 			before := w.server.Services("ns-1")
 			w.arguments = []string{"--aws-sd-service-cleanup"}
 			for _, wanted := range [][]*dns.RecordSet{wanted, nil} {
-				requests, err := w.run(wanted...)
+				requests, err := w.Run(wanted...)
 				if requests["DeleteService"]+requests["UpdateService"]+requests["RegisterInstance"]+requests["DeregisterInstance"] > 0 {
 					t.Errorf("owner %q: requests %v, %v", id, requests, err)
 				}
@@ -282,11 +282,11 @@ func TestTakenAfterListing(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.settle(set("a", "A", "192.0.2.1"))
 		p := w.open()
-		zones, err := p.Zones(w.t.Context())
+		zones, err := p.Zones(w.T.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		listed, err := p.Records(w.t.Context(), zones[0])
+		listed, err := p.Records(w.T.Context(), zones[0])
 		if err != nil || len(listed) != 1 {
 			t.Fatalf("%v, %v", listed, err)
 		}
@@ -294,7 +294,7 @@ func TestTakenAfterListing(t *testing.T) {
 		update := listed[0].Clone()
 		update.Targets = []string{"192.0.2.2"}
 		for _, c := range []dns.Change{{Old: listed[0]}, {Old: listed[0], New: update}} {
-			if err := p.Apply(w.t.Context(), zones[0], []dns.Change{c}); c.New == nil && !errors.Is(err, provider.ErrStale) || err == nil {
+			if err := p.Apply(w.T.Context(), zones[0], []dns.Change{c}); c.New == nil && !errors.Is(err, provider.ErrStale) || err == nil {
 				t.Errorf("%v", err)
 			}
 		}
@@ -315,12 +315,12 @@ func TestCleanup(t *testing.T) {
 			t.Fatalf("%d services", n)
 		}
 		w.arguments = []string{"--aws-sd-service-cleanup"}
-		w.dryRun = true
+		w.DryRun = true
 		w.publish()
 		if n := len(w.server.Services("ns-1")); n != 6 {
 			t.Fatalf("%d services after a dry run", n)
 		}
-		w.dryRun = false
+		w.DryRun = false
 		w.settle()
 		w.expect("bare MULTIVALUE A=300 ", "theirs MULTIVALUE A=300 "+strings.Replace(mine, "owner=me", "owner=me2", 1), "nobodys MULTIVALUE A=300 "+plain,
 			"prefix MULTIVALUE A=300 heritage=external-dns,external-dns/owner=me2")
@@ -331,29 +331,29 @@ func TestCleanup(t *testing.T) {
 // and tried again.
 func TestFailedOperation(t *testing.T) {
 	inWorld(t, func(w *world) {
-		w.server.SetHooks(cloudmaptest.Hooks{Operation: func(kind, instance string) string {
+		w.server.SetOperation(func(kind, instance string) string {
 			if kind == "REGISTER_INSTANCE" && instance == "192.0.2.2" {
 				return "INVALID_CHANGE_BATCH"
 			}
 			return ""
-		}})
-		_, err := w.run(set("a", "A", "192.0.2.1,192.0.2.2"), set("b", "A", "192.0.2.3"))
+		})
+		_, err := w.Run(set("a", "A", "192.0.2.1,192.0.2.2"), set("b", "A", "192.0.2.3"))
 		if err == nil || !strings.Contains(err.Error(), "INVALID_CHANGE_BATCH") {
 			t.Errorf("%v", err)
 		}
 		w.heard("INVALID_CHANGE_BATCH")
 		w.expect("b MULTIVALUE A=300 [192.0.2.3 IPV4=192.0.2.3] MINE")
 		failing := 1
-		w.server.SetHooks(cloudmaptest.Hooks{Operation: func(kind, _ string) string {
+		w.server.SetOperation(func(kind, _ string) string {
 			if failing--; failing >= 0 {
 				return "THROTTLED_REQUEST"
 			}
 			return ""
-		}})
+		})
 		w.settle(set("a", "A", "192.0.2.1,192.0.2.2"), set("b", "A", "192.0.2.3"))
 		w.expect("a MULTIVALUE A=300 [192.0.2.1 IPV4=192.0.2.1] [192.0.2.2 IPV4=192.0.2.2] MINE", "b MULTIVALUE A=300 [192.0.2.3 IPV4=192.0.2.3] MINE")
-		w.server.SetHooks(cloudmaptest.Hooks{Operation: func(string, string) string { return "ACCESS_DENIED" }})
-		if _, err := w.run(set("a", "A", "192.0.2.1"), set("b", "A", "192.0.2.3")); err == nil || !strings.Contains(err.Error(), "rights") {
+		w.server.SetOperation(func(string, string) string { return "ACCESS_DENIED" })
+		if _, err := w.Run(set("a", "A", "192.0.2.1"), set("b", "A", "192.0.2.3")); err == nil || !strings.Contains(err.Error(), "rights") {
 			t.Errorf("%v", err)
 		}
 	})
@@ -375,7 +375,7 @@ func TestThrottling(t *testing.T) {
 						return nil
 					}})
 					for _, ttl := range []int64{60, 120} {
-						if _, err := w.run(lasting(ttl, set("a", "A", "192.0.2.1,192.0.2.2"))); err != nil {
+						if _, err := w.Run(lasting(ttl, set("a", "A", "192.0.2.1,192.0.2.2"))); err != nil {
 							t.Error(err)
 						}
 					}
@@ -447,26 +447,18 @@ func TestLostAnswers(t *testing.T) {
 				t.Run(fmt.Sprintf("%s %s made %t", action, fault.Code, made), func(t *testing.T) {
 					inWorld(t, func(w *world) {
 						w.arguments = []string{"--aws-sd-service-cleanup"}
-						failed := false
-						once := func(c cloudmaptest.Call) *cloudmaptest.Fault {
-							if c.Operation != action || failed {
-								return nil
-							}
-							failed = true
-							return fault
-						}
-						hooks := cloudmaptest.Hooks{Before: once}
+						fail := w.server.FailOnce
 						if made {
-							hooks = cloudmaptest.Hooks{After: once}
+							fail = w.server.LoseOnce
 						}
-						w.server.SetHooks(hooks)
+						failed := fail(fault, func(c cloudmaptest.Call) bool { return c.Operation == action })
 						w.settle(set("a", "A", "192.0.2.1"))
 						w.settle(lasting(60, set("a", "A", "192.0.2.2")))
 						w.settle(set("a", "CNAME", "lb.example.net"))
 						w.expect("a WEIGHTED CNAME=300 [lb.example.net CNAME=lb.example.net] MINE")
 						w.settle()
 						w.expect()
-						if !failed {
+						if !failed() {
 							t.Error("nothing failed")
 						}
 					})
@@ -480,9 +472,10 @@ func TestLostAnswers(t *testing.T) {
 // and makes each once.
 func TestListingsBehind(t *testing.T) {
 	inWorld(t, func(w *world) {
-		w.server.SetLag(5*time.Second, 5*time.Second)
+		w.server.SetLag(5 * time.Second)
+		w.server.SetRevisionLag(5 * time.Second)
 		w.arguments = []string{"--aws-sd-service-cleanup"}
-		w.provider = w.open()
+		w.Provider = w.open()
 		for _, step := range []*dns.RecordSet{set("a", "A", "192.0.2.1"), set("a", "A", "192.0.2.2"), set("a", "CNAME", "lb.example.net"), set("a", "A", "192.0.2.2")} {
 			w.settle(step)
 		}
@@ -494,7 +487,7 @@ func TestListingsBehind(t *testing.T) {
 // A listing asks only for the instances of services that have changed.
 func TestRevisions(t *testing.T) {
 	inWorld(t, func(w *world) {
-		w.provider = w.open()
+		w.Provider = w.open()
 		var wanted []*dns.RecordSet
 		for i := range 120 {
 			wanted = append(wanted, set(fmt.Sprint("n", i), "A", "192.0.2.1"))
@@ -511,7 +504,7 @@ func TestRevisions(t *testing.T) {
 		if requests["ListInstances"] != 2 || requests["RegisterInstance"] != 1 {
 			t.Errorf("after a change by hand: %v", requests)
 		}
-		w.server.Deny("DiscoverInstancesRevision")
+		w.server.Deny("DiscoverInstancesRevision", "")
 		requests = w.publish(wanted...)
 		if requests["ListInstances"] != 120 || requests["DiscoverInstancesRevision"] > readers {
 			t.Errorf("without the right to ask for revisions: %v", requests)
@@ -523,17 +516,17 @@ func TestRevisions(t *testing.T) {
 func TestRights(t *testing.T) {
 	for _, action := range []string{"ListServices", "CreateService", "RegisterInstance"} {
 		inWorld(t, func(w *world) {
-			w.server.Deny(action)
-			if _, err := w.run(set("a", "A", "192.0.2.1")); err == nil || !strings.Contains(err.Error(), "allow the action servicediscovery:"+action) {
+			w.server.Deny(action, "")
+			if _, err := w.Run(set("a", "A", "192.0.2.1")); err == nil || !strings.Contains(err.Error(), "allow the action servicediscovery:"+action) {
 				t.Errorf("%s: %v", action, err)
 			}
-			w.server.Permit(action)
+			w.server.Permit(action, "")
 			w.settle(set("a", "A", "192.0.2.1"))
 		})
 	}
 	// What became of an operation also shows in the service.
 	inWorld(t, func(w *world) {
-		w.server.Deny("GetOperation")
+		w.server.Deny("GetOperation", "")
 		w.settle(set("a", "A", "192.0.2.1"))
 		w.expect("a MULTIVALUE A=300 [192.0.2.1 IPV4=192.0.2.1] MINE")
 	})
@@ -541,7 +534,7 @@ func TestRights(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		p := w.open()
-		if _, err := p.Zones(w.t.Context()); !errors.Is(err, provider.ErrCredentials) || strings.Contains(err.Error(), "secret") || len(w.server.Calls()) > 0 {
+		if _, err := p.Zones(w.T.Context()); !errors.Is(err, provider.ErrCredentials) || strings.Contains(err.Error(), "secret") || len(w.server.Calls()) > 0 {
 			t.Errorf("%v", err)
 		}
 	})
@@ -550,14 +543,14 @@ func TestRights(t *testing.T) {
 // In a dry run, the transport refuses what Apply would change.
 func TestDryRun(t *testing.T) {
 	inWorld(t, func(w *world) {
-		w.dryRun = true
+		w.DryRun = true
 		p := w.open()
-		zones, err := p.Zones(w.t.Context())
+		zones, err := p.Zones(w.T.Context())
 		if err != nil || len(zones) == 0 {
 			t.Fatalf("zones %v, %v", zones, err)
 		}
 		w.server.Calls()
-		if err := p.Apply(w.t.Context(), zones[0], []dns.Change{{New: set("a", "A", "192.0.2.1")}}); !errors.Is(err, provider.ErrDryRun) {
+		if err := p.Apply(w.T.Context(), zones[0], []dns.Change{{New: set("a", "A", "192.0.2.1")}}); !errors.Is(err, provider.ErrDryRun) {
 			t.Errorf("Apply: %v", err)
 		}
 		w.expect()
@@ -567,14 +560,14 @@ func TestDryRun(t *testing.T) {
 // A dry run changes nothing; and the other policies.
 func TestPolicies(t *testing.T) {
 	inWorld(t, func(w *world) {
-		w.dryRun = true
+		w.DryRun = true
 		w.settle(set("a", "A", "192.0.2.1"))
 		w.expect()
-		w.dryRun = false
+		w.DryRun = false
 		w.settle(set("a", "A", "192.0.2.1"), set("b", "A", "192.0.2.1"))
-		w.policy = plan.UpsertOnly
+		w.Policy = plan.UpsertOnly
 		w.settle(set("a", "A", "192.0.2.2"))
-		w.policy = plan.CreateOnly
+		w.Policy = plan.CreateOnly
 		w.settle(set("a", "A", "192.0.2.3"), set("c", "A", "192.0.2.1"))
 		w.expect("a MULTIVALUE A=300 [192.0.2.2 IPV4=192.0.2.2] MINE", "b MULTIVALUE A=300 [192.0.2.1 IPV4=192.0.2.1] MINE", "c MULTIVALUE A=300 [192.0.2.1 IPV4=192.0.2.1] MINE")
 	})
@@ -585,7 +578,7 @@ func TestQuota(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.settle(set("a", "A", "192.0.2.1"), set("b", "A", "192.0.2.3"))
 		w.server.SetQuota(4)
-		_, err := w.run(set("a", "A", "192.0.2.1"), set("b", "A", "192.0.2.3"), set("c", "A", "192.0.2.4,192.0.2.5,192.0.2.6,192.0.2.7"))
+		_, err := w.Run(set("a", "A", "192.0.2.1"), set("b", "A", "192.0.2.3"), set("c", "A", "192.0.2.4,192.0.2.5,192.0.2.6,192.0.2.7"))
 		if err == nil || !strings.Contains(err.Error(), "quota") {
 			t.Errorf("%v", err)
 		}
@@ -618,5 +611,12 @@ func TestTags(t *testing.T) {
 		if tags := w.server.Services("ns-1")["a"].Tags; len(tags) != 2 || tags["team"] != "web" {
 			t.Errorf("tags %v", tags)
 		}
+	})
+}
+
+// A namespace that is deleted while it is used is missed at once.
+func TestNamespaceDeleted(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.CheckZoneDeleted(set("a", "A", "192.0.2.1"), func() { w.server.DeleteNamespace("ns-1") })
 	})
 }

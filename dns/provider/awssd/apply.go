@@ -9,6 +9,7 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/dns/provider/batch"
 	"github.com/signpostd/signpost/internal/pause"
 )
 
@@ -32,27 +33,30 @@ func (p *cloudMap) Apply(ctx context.Context, zone dns.Zone, changes []dns.Chang
 		return fmt.Errorf("list namespace %s of Cloud Map before it is changed: %w", zone.Name, err)
 	}
 	all := units(n, list, changes)
-	// Each unit keeps its error, so that one that fails ends no other, unless it would be the same.
+	// Errors are per unit. One failure doesn't stop the others, unless the same error would hit all.
 	var same atomic.Pointer[error]
 	_ = atOnce(ctx, writers, len(all), func(ctx context.Context, i int) error {
 		u := all[i]
-		if u.err != nil {
+		if u.Err != nil {
 			return nil
 		}
 		u.tried = true
 		if err := same.Load(); err != nil {
-			u.err = *err
+			u.Err = *err
 			return nil
 		}
-		if u.err = p.make(ctx, n, u); errors.Is(u.err, errUnknown) || errors.Is(u.err, provider.ErrThrottled) {
-			same.Store(&u.err)
+		if u.Err = p.make(ctx, n, u); errors.Is(u.Err, errUnknown) || errors.Is(u.Err, provider.ErrThrottled) {
+			same.Store(&u.Err)
+		}
+		if errors.Is(u.Err, errNoNamespace) {
+			p.namespaces.Outdate()
 		}
 		return nil
 	})
 	return outcome(ctx, n, all, len(changes))
 }
 
-// ready lists the services of a namespace if that has never been done, and they have to be known.
+// ready lists the services of a namespace if it was never listed and the changes need them.
 func (p *cloudMap) ready(ctx context.Context, n *namespace, changes []dns.Change) error {
 	n.mu.Lock()
 	listed := n.listed
@@ -73,32 +77,25 @@ func (p *cloudMap) ready(ctx context.Context, n *namespace, changes []dns.Change
 	return err
 }
 
-// unit is the changes of one name.
+// unit is a group with the label of its service. Its error may also say that the outcome is unknown.
 type unit struct {
-	name, label string
-	// places has the index of each change among all changes.
-	places  []int
-	changes []dns.Change
-	tried   bool
-	// err says why the changes weren't made, or that nobody knows.
-	err error
+	*batch.Group
+	label string
+	tried bool
 }
 
-// units groups changes by their names. It notes what is impossible.
+// units groups changes by name. Units that are impossible have an error.
 func units(n *namespace, list *namespaceList, changes []dns.Change) []*unit {
-	byName := map[string]*unit{}
 	var all []*unit
-	for i, c := range changes {
-		name := c.RecordSet().Key().Name
-		u := byName[name]
-		if u == nil {
-			u = &unit{name: name, err: list.outside(n, name)}
-			byName[name], all = u, append(all, u)
+	for _, g := range batch.BySubject(changes) {
+		g.Err = list.outside(n, g.Subject)
+		u := &unit{Group: g}
+		for _, c := range g.Changes {
+			if err := u.check(n.Zone, c); err != nil {
+				u.Fail(fmt.Errorf("%w: %s %s: %w", provider.ErrRejected, g.Subject, c.RecordSet().Type, err))
+			}
 		}
-		u.places, u.changes = append(u.places, i), append(u.changes, c)
-		if err := u.check(n.Zone, c); u.err == nil && err != nil {
-			u.err = fmt.Errorf("%w: %s %s: %w", provider.ErrRejected, name, c.RecordSet().Type, err)
-		}
+		all = append(all, u)
 	}
 	return all
 }
@@ -110,7 +107,7 @@ func (u *unit) check(zone dns.Zone, c dns.Change) (err error) {
 			return err
 		}
 	}
-	u.label, err = labelOf(zone, u.name)
+	u.label, err = labelOf(zone, u.Subject)
 	return err
 }
 
@@ -119,7 +116,7 @@ func outcome(ctx context.Context, n *namespace, all []*unit, changes int) error 
 	errs := make([]error, changes)
 	failed, denied := 0, 0
 	for _, u := range all {
-		err := u.err
+		err := u.Err
 		if err == nil && !u.tried {
 			err = fmt.Errorf("not tried: %w", context.Cause(ctx))
 		}
@@ -130,11 +127,11 @@ func outcome(ctx context.Context, n *namespace, all []*unit, changes int) error 
 		if errors.Is(err, provider.ErrCredentials) {
 			denied++
 		}
-		err = fmt.Errorf("change %s at Cloud Map: %w", u.name, err)
-		if u.tried && !isCertain(u.err) {
+		err = fmt.Errorf("change %s at Cloud Map: %w", u.Subject, err)
+		if u.tried && !isCertain(u.Err) {
 			return fmt.Errorf("change namespace %s: %w", n.Name, unknowable{err})
 		}
-		for _, place := range u.places {
+		for _, place := range u.Places {
 			errs[place] = err
 		}
 	}
@@ -142,7 +139,7 @@ func outcome(ctx context.Context, n *namespace, all []*unit, changes int) error 
 	case failed == 0:
 		return nil
 	case denied == len(all):
-		return fmt.Errorf("change namespace %s: %w", n.Name, all[0].err)
+		return fmt.Errorf("change namespace %s: %w", n.Name, all[0].Err)
 	}
 	return &provider.ApplyError{Errs: errs}
 }

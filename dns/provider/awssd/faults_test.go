@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/signpostd/signpost/dns"
-	"github.com/signpostd/signpost/dns/owner"
 	"github.com/signpostd/signpost/testkit/cloudmaptest"
 )
 
@@ -67,15 +66,17 @@ func newSchedule(t *testing.T, seed uint64) *schedule {
 	s := &schedule{t: t, random: random, operations: rand.New(rand.NewPCG(seed, 8)), server: base.server, cleanup: random.IntN(2) == 0, persons: map[string]string{}}
 	s.server.SetRate(0)
 	s.server.SetTime(time.Duration(random.IntN(4000)) * time.Millisecond)
-	s.server.SetLag(time.Duration(random.IntN(5))*time.Second, time.Duration(random.IntN(5))*time.Second)
+	s.server.SetLag(time.Duration(random.IntN(5)) * time.Second)
+	s.server.SetRevisionLag(time.Duration(random.IntN(5)) * time.Second)
 	for _, id := range []string{"one", "two"} {
-		w := &world{t: t, server: s.server, policy: base.policy, owner: owner.DescriptionOptions{OwnerID: id}}
+		w := newOwner(t, s.server, id)
 		if s.cleanup {
 			w.arguments = []string{"--aws-sd-service-cleanup"}
 		}
 		s.owners = append(s.owners, &publishing{world: w, id: id, wanted: map[string][]*dns.RecordSet{}})
 	}
-	s.server.SetHooks(cloudmaptest.Hooks{Before: s.before, After: s.after, Operation: s.operation})
+	s.server.SetHooks(cloudmaptest.Hooks{Before: s.before, After: s.after})
+	s.server.SetOperation(s.operation)
 	return s
 }
 
@@ -112,7 +113,7 @@ func (o *publishing) publish() (map[string]int, error) {
 	for _, sets := range o.wanted {
 		all = append(all, sets...)
 	}
-	return o.run(all...)
+	return o.Run(all...)
 }
 
 // draw reports true so many times of a hundred.
@@ -162,8 +163,8 @@ func (s *schedule) step() {
 	}
 	s.meddle()
 	s.broken, s.racing = []int{0, 5, 15, 40}[s.random.IntN(4)], s.draw(30)
-	if o.provider == nil || s.draw(40) {
-		o.provider = o.open()
+	if o.Provider == nil || s.draw(40) {
+		o.Provider = o.open()
 	}
 	_, err := o.publish()
 	s.t.Logf("%v %s publishes with %d%% faults: %v", time.Now(), o.id, s.broken, err)

@@ -1,19 +1,16 @@
 package awssd
 
 import (
-	"log/slog"
-	"net/http"
-	"net/http/httptest"
-	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/spf13/pflag"
 	"go.uber.org/goleak"
 
-	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/testkit/awstest"
 	"github.com/signpostd/signpost/testkit/cloudmaptest"
+	"github.com/signpostd/signpost/testkit/providertest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -25,24 +22,14 @@ const unhurried = 1e6
 func start(t *testing.T) *cloudmaptest.Server {
 	t.Helper()
 	server := cloudmaptest.New()
-	web := httptest.NewServer(server)
-	t.Cleanup(web.Close)
-	nowhere := filepath.Join(t.TempDir(), "none")
-	for name, value := range map[string]string{
-		"AWS_ENDPOINT_URL_SERVICEDISCOVERY": web.URL, "AWS_ACCESS_KEY_ID": cloudmaptest.AccessKeyID, "AWS_SECRET_ACCESS_KEY": cloudmaptest.SecretAccessKey,
-		"AWS_SESSION_TOKEN": "", "AWS_REGION": "eu-north-1", "AWS_DEFAULT_REGION": "", "AWS_PROFILE": "", "AWS_CA_BUNDLE": "", "AWS_ENDPOINT_URL": "",
-		"AWS_CONFIG_FILE": nowhere, "AWS_SHARED_CREDENTIALS_FILE": nowhere, "AWS_EC2_METADATA_DISABLED": "true",
-	} {
-		t.Setenv(name, value)
-	}
+	awstest.Start(t, server, "AWS_ENDPOINT_URL_SERVICEDISCOVERY", "eu-north-1")
 	return server
 }
 
 func input() provider.Input {
-	return provider.Input{
-		OwnerID: "me", Domains: dns.NewDomainFilter(nil, nil), Log: slog.New(slog.DiscardHandler),
-		Wrap: func(rt http.RoundTripper) http.RoundTripper { return rt },
-	}
+	in := providertest.Input()
+	in.OwnerID = "me"
+	return in
 }
 
 // configure returns a config for tests, with flags.
@@ -67,9 +54,4 @@ func open(t *testing.T, in provider.Input, arguments ...string) *cloudMap {
 		t.Fatal(err)
 	}
 	return p.(*cloudMap)
-}
-
-// over has requests reach a server without a network.
-func over(server *cloudmaptest.Server) func(http.RoundTripper) http.RoundTripper {
-	return func(http.RoundTripper) http.RoundTripper { return server.Transport() }
 }

@@ -46,7 +46,7 @@ type knownService struct {
 	changedAt time.Time
 }
 
-// namespaceList is the namespaces at one listing. It is never changed.
+// namespaceList is the result of one listing of namespaces. It is immutable.
 type namespaceList struct {
 	// managed are the namespaces to publish to, and byID has them by their IDs.
 	managed []*namespace
@@ -82,7 +82,11 @@ func (p *cloudMap) list(ctx context.Context) (*namespaceList, error) {
 	raw = provider.Usable(&p.names, p.log, raw, func(r types.NamespaceSummary) dns.Zone {
 		return dns.Zone{ID: aws.ToString(r.Id), Name: dns.Canonical(aws.ToString(r.Name))}
 	})
-	before := p.last()
+	return p.namespaces.Replace(func(before *namespaceList) *namespaceList { return p.arrange(before, raw) }), nil
+}
+
+// arrange returns the list of namespaces that were found.
+func (p *cloudMap) arrange(before *namespaceList, raw []types.NamespaceSummary) *namespaceList {
 	next := &namespaceList{byID: map[string]*namespace{}, private: map[string]bool{}}
 	var public []dns.Zone
 	for _, r := range raw {
@@ -103,10 +107,7 @@ func (p *cloudMap) list(ctx context.Context) (*namespaceList, error) {
 	next.managed = slices.SortedFunc(maps.Values(next.byID), func(a, b *namespace) int {
 		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
 	})
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.namespaces = next
-	return next, nil
+	return next
 }
 
 // httpName returns the name of a namespace in questions about instances.
@@ -125,20 +126,6 @@ func (l *namespaceList) keep(zone dns.Zone, httpName string) *namespace {
 		}
 	}
 	return &namespace{Zone: zone, httpName: httpName, known: map[string]*knownService{}, removed: map[string]time.Time{}}
-}
-
-// last returns the namespaces at the last listing, or nil.
-func (p *cloudMap) last() *namespaceList {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.namespaces
-}
-
-// forget has the namespaces listed before they are used again.
-func (p *cloudMap) forget() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.namespaces = nil
 }
 
 // outside returns why a name can't be in a namespace, or nil. A name is in one public namespace, the

@@ -66,8 +66,8 @@ func (a *account) operation(ctx context.Context, id string) (*types.Operation, e
 // asked about.
 type unknowable struct{ error }
 
-// awaitAll waits for operations. If the end of one isn't known, it returns that error, and
-// otherwise those of all that failed.
+// awaitAll waits for operations, and returns the errors of those that failed. If the end of one isn't known, it returns
+// only that error.
 func (a *account) awaitAll(ctx context.Context, operations []string) error {
 	var errs []error
 	delay := a.poll

@@ -12,6 +12,7 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/dns/provider/batch"
 )
 
 var (
@@ -32,9 +33,9 @@ type cloudMap struct {
 	// deleted after its last instance.
 	cleanup, drop bool
 
+	namespaces batch.Zones[namespaceList]
+
 	mu sync.Mutex
-	// namespaces are those of the last listing; nil before the first one.
-	namespaces *namespaceList
 	// noRevisions is until when revisions aren't asked for.
 	noRevisions time.Time
 }
@@ -69,7 +70,7 @@ func (p *cloudMap) Zones(ctx context.Context) ([]dns.Zone, error) {
 // DomainFilter implements provider.DomainFilterer. A name in a namespace that isn't managed can't
 // be had in a managed one above it.
 func (p *cloudMap) DomainFilter(context.Context) dns.Filter {
-	if list := p.last(); list != nil {
+	if list := p.namespaces.Last(); list != nil {
 		return list
 	}
 	// Before Zones has succeeded, no name passes.
@@ -78,12 +79,9 @@ func (p *cloudMap) DomainFilter(context.Context) dns.Filter {
 
 // find returns a managed namespace, with the list that it is in.
 func (p *cloudMap) find(ctx context.Context, zone dns.Zone) (*namespace, *namespaceList, error) {
-	list := p.last()
-	if list == nil {
-		var err error
-		if list, err = p.list(ctx); err != nil {
-			return nil, nil, err
-		}
+	list, err := p.namespaces.Known(ctx, p.list)
+	if err != nil {
+		return nil, nil, err
 	}
 	if n := list.byID[zone.ID]; n != nil {
 		return n, list, nil
@@ -103,7 +101,7 @@ func (p *cloudMap) Records(ctx context.Context, zone dns.Zone) ([]*dns.RecordSet
 	sets, err := p.read(ctx, n)
 	if err != nil {
 		if errors.Is(err, errNoNamespace) {
-			p.forget()
+			p.namespaces.Outdate()
 		}
 		return nil, fmt.Errorf("read namespace %s of Cloud Map: %w", n.Name, err)
 	}

@@ -45,7 +45,7 @@ func (w *work) id() string {
 	}
 	w.namespace.mu.Lock()
 	defer w.namespace.mu.Unlock()
-	if k := w.known[w.unit.name]; k != nil {
+	if k := w.known[w.Subject]; k != nil {
 		return k.id
 	}
 	return ""
@@ -55,10 +55,10 @@ func (w *work) id() string {
 func (w *work) changing(id, description string) {
 	w.namespace.mu.Lock()
 	defer w.namespace.mu.Unlock()
-	k := w.known[w.unit.name]
+	k := w.known[w.Subject]
 	if k == nil || k.id != id {
 		k = &knownService{id: id}
-		w.known[w.unit.name] = k
+		w.known[w.Subject] = k
 	}
 	k.changedAt, k.hasRevision, k.instances = time.Now(), false, nil
 	if description != "" {
@@ -69,7 +69,7 @@ func (w *work) changing(id, description string) {
 // gone notes that there is no service any more.
 func (w *work) gone(id string) {
 	w.found = ""
-	w.namespace.gone(w.unit.name, id)
+	w.namespace.gone(w.Subject, id)
 }
 
 // gone notes that a service was deleted. Listings may still show it for a while.
@@ -130,7 +130,7 @@ func (w *work) look(ctx context.Context) (*service, []instance, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if s == nil || fullName(w.namespace.Zone, s.label) != w.unit.name {
+	if s == nil || fullName(w.namespace.Zone, s.label) != w.Subject {
 		w.gone(id)
 		return nil, nil, nil
 	}
@@ -142,7 +142,7 @@ func (w *work) look(ctx context.Context) (*service, []instance, error) {
 	return s, instances, err
 }
 
-// compare finds out whether the name is still as it was listed, and its service whose it was.
+// compare checks that the name is still as it was listed, and that its service has the same owner.
 func (w *work) compare(s *service, now []*dns.RecordSet) error {
 	if s != nil {
 		if err := w.mayChange(s); err != nil {
@@ -150,7 +150,7 @@ func (w *work) compare(s *service, now []*dns.RecordSet) error {
 		}
 	}
 	if !w.begun {
-		for _, err := range provider.Unchanged(w.changes, now) {
+		for _, err := range provider.Unchanged(w.Changes, now) {
 			if err != nil {
 				return err
 			}
@@ -159,7 +159,7 @@ func (w *work) compare(s *service, now []*dns.RecordSet) error {
 	}
 	// Some steps may have been taken, so the targets are old or new ones.
 	for _, r := range now {
-		for _, c := range w.changes {
+		for _, c := range w.Changes {
 			if c.RecordSet().Key() != r.Key() {
 				continue
 			}
@@ -183,7 +183,7 @@ func (w *work) mayChange(s *service) error {
 		return fmt.Errorf("%w: the name has a service without a description, so somebody else has made it: delete that service, or use another name", provider.ErrRejected)
 	}
 	listed, owners := false, []string{}
-	for _, c := range w.changes {
+	for _, c := range w.Changes {
 		for _, r := range []*dns.RecordSet{c.Old, c.New} {
 			if r == nil || r.Labels[dns.LabelDescription] == "" {
 				continue
@@ -207,7 +207,7 @@ func (w *work) after(now []*dns.RecordSet) []*dns.RecordSet {
 	for _, r := range now {
 		sets[r.Key()] = r
 	}
-	for _, c := range w.changes {
+	for _, c := range w.Changes {
 		delete(sets, c.RecordSet().Key())
 		if c.New != nil {
 			// It was checked before.
@@ -221,7 +221,7 @@ func (w *work) after(now []*dns.RecordSet) []*dns.RecordSet {
 
 // description returns the one that the service is to have; before is the one that it has.
 func (w *work) description(before string) string {
-	for _, c := range w.changes {
+	for _, c := range w.Changes {
 		if c.New != nil && c.New.Labels[dns.LabelDescription] != "" {
 			return c.New.Labels[dns.LabelDescription]
 		}
@@ -370,8 +370,7 @@ func (w *work) each(ctx context.Context, n int, begin func(i int) (operation str
 	return failed
 }
 
-// undo takes back a service that was created here and can't be completed, so that either all of
-// it is there or nothing. What can't be taken back is completed at the next try.
+// undo deletes a service that was created here and can't be completed. If that fails, the next try completes the service.
 func (w *work) undo(ctx context.Context, cause error) error {
 	if w.created == "" || !isCertain(cause) || errors.Is(cause, provider.ErrThrottled) || ctx.Err() != nil {
 		return cause

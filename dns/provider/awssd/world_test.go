@@ -1,9 +1,7 @@
 package awssd
 
 import (
-	"context"
 	"fmt"
-	"log/slog"
 	"maps"
 	"slices"
 	"strings"
@@ -12,14 +10,12 @@ import (
 	"time"
 
 	"github.com/signpostd/signpost/dns"
-	"github.com/signpostd/signpost/dns/budget"
-	"github.com/signpostd/signpost/dns/desired"
 	"github.com/signpostd/signpost/dns/owner"
 	"github.com/signpostd/signpost/dns/plan"
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/publisher"
-	"github.com/signpostd/signpost/dns/source"
 	"github.com/signpostd/signpost/testkit/cloudmaptest"
+	"github.com/signpostd/signpost/testkit/publishertest"
 )
 
 const zoneName = "shop.test"
@@ -27,20 +23,13 @@ const zoneName = "shop.test"
 // mine is the description of services of this publisher for the object of [set].
 const mine = "heritage=external-dns,external-dns/owner=me,external-dns/resource=service/default/web"
 
-// world is a publisher that is run once and once again, over a server that knows what Cloud Map
-// knows. Its time is that of testing/synctest, and its requests wait as those of users do.
+// world is a publisher over a server that knows what Cloud Map knows. Its requests wait as those of users do.
 type world struct {
-	t      *testing.T
+	*publishertest.World
 	server *cloudmaptest.Server
 	// arguments are flags of the provider.
 	arguments []string
-	policy    plan.Policy
 	owner     owner.DescriptionOptions
-	dryRun    bool
-	// provider is used for all runs, if it isn't nil. Otherwise each run opens its own, as a
-	// new process does.
-	provider provider.Provider
-	wanted   []*dns.RecordSet
 	// said has what objects were told.
 	said []string
 }
@@ -50,27 +39,43 @@ func inWorld(t *testing.T, test func(w *world)) {
 	t.Helper()
 	start(t)
 	t.Setenv("AWS_ENDPOINT_URL_SERVICEDISCOVERY", "")
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		test(w)
-	})
+	synctest.Test(t, func(t *testing.T) { test(newWorld(t)) })
 }
 
 func newWorld(t *testing.T) *world {
-	w := &world{t: t, server: cloudmaptest.New(), policy: plan.Sync, owner: owner.DescriptionOptions{OwnerID: "me"}}
-	w.server.AddNamespace(cloudmaptest.Namespace{ID: "ns-1", Name: zoneName, Type: cloudmaptest.Public})
-	w.server.SetTime(2500 * time.Millisecond)
-	w.server.SetRate(50)
+	server := cloudmaptest.New()
+	server.AddNamespace(cloudmaptest.Namespace{ID: "ns-1", Name: zoneName, Type: cloudmaptest.Public})
+	server.SetTime(2500 * time.Millisecond)
+	server.SetRate(50)
+	return newOwner(t, server, "me")
+}
+
+// newOwner returns a world of an owner over a server.
+func newOwner(t *testing.T, server *cloudmaptest.Server, id string) *world {
+	w := &world{World: publishertest.NewWorld(t), server: server, owner: owner.DescriptionOptions{OwnerID: id}}
+	w.Server, w.Open, w.Configure, w.Patience = server, w.open, w.configure, 30*time.Minute
 	return w
+}
+
+// configure changes the settings of a publisher: the owner is in the descriptions of services.
+func (w *world) configure(c *publisher.Config) {
+	w.owner.Problems = func(p dns.Problem) { w.said = append(w.said, p.Subject+" "+p.Value+": "+p.Reason) }
+	o, err := owner.NewDescriptions(w.owner)
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	c.Owner, c.Domains = o, dns.MatchAll()
+	c.Rules = plan.Rules{Policy: w.Policy, Owner: o.ID(), OldOwner: w.owner.OldOwnerID, Managed: w.Managed, OneLabel: o.ID() != ""}
+	c.Notify = func(n publisher.Notice) {
+		if n.Action == publisher.ActionFailed {
+			w.said = append(w.said, n.Reason+": "+n.Message)
+		}
+	}
 }
 
 // set returns a record set as an object asks for it.
 func set(label, recordType, targets string) *dns.RecordSet {
-	return &dns.RecordSet{
-		Name: label + "." + zoneName, Type: recordType, Targets: strings.Split(targets, ","),
-		Labels:  map[string]string{dns.LabelResource: "service/default/web"},
-		Objects: []dns.Object{{APIVersion: "v1", Kind: "Service", Namespace: "default", Name: "web", Source: "service"}},
-	}
+	return publishertest.Set(label+"."+zoneName, recordType, targets)
 }
 
 // lasting returns a record set with a TTL.
@@ -87,65 +92,16 @@ func of(resource string, r *dns.RecordSet) *dns.RecordSet {
 
 // open opens a provider over the server.
 func (w *world) open() provider.Provider {
-	w.t.Helper()
-	c := configure(w.t, w.arguments...)
+	w.T.Helper()
+	c := configure(w.T, w.arguments...)
 	c.rate, c.dataRate, c.poll = usualRate, usualDataRate, firstPoll
-	in := input()
-	in.DryRun, in.OwnerID = w.dryRun, w.owner.OwnerID
-	in.Log = slog.New(slog.NewTextHandler(w.t.Output(), nil))
-	in.Wrap = over(w.server)
-	p, err := c.Open(w.t.Context(), in)
+	in := w.Input(w.server.Transport())
+	in.Domains, in.OwnerID = input().Domains, w.owner.OwnerID
+	p, err := c.Open(w.T.Context(), in)
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	return p
-}
-
-// run publishes once, and returns how many requests of each action there were.
-func (w *world) run(wanted ...*dns.RecordSet) (requests map[string]int, err error) {
-	w.t.Helper()
-	w.wanted = wanted
-	w.server.Calls()
-	p := w.provider
-	if p == nil {
-		p = w.open()
-	}
-	managed := plan.DefaultManaged()
-	want, err := desired.New(desired.Options{Sources: []string{"service"}, ManagedTypes: managed, Properties: p.Capabilities().Properties})
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	w.owner.Problems = func(p dns.Problem) { w.said = append(w.said, p.Subject+" "+p.Value+": "+p.Reason) }
-	o, err := owner.NewDescriptions(w.owner)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	rules := plan.Rules{Policy: w.policy, Owner: o.ID(), OldOwner: w.owner.OldOwnerID, Managed: managed, OneLabel: o.ID() != ""}
-	log := slog.New(slog.NewTextHandler(w.t.Output(), nil))
-	all := budget.Limit{Percent: 100}
-	pub, err := publisher.New(publisher.Config{
-		// What others change is seen soon, so that a schedule takes minutes.
-		Limits:  publisher.Limits{ListingTime: publisher.DefaultInterval},
-		Sources: []publisher.NamedSource{{Name: "service", Source: source.Source{Poll: func(context.Context) ([]*dns.RecordSet, error) { return w.wanted, nil }}}},
-		Desired: want, Owner: o, Provider: p, Rules: rules, Domains: dns.MatchAll(), DryRun: w.dryRun, Log: log,
-		Budget: budget.Limits{Deletions: all, SettingsUpdates: all, ObjectUpdates: all, Window: time.Minute},
-		Notify: func(n publisher.Notice) {
-			if n.Action == publisher.ActionFailed {
-				w.said = append(w.said, n.Reason+": "+n.Message)
-			}
-		},
-	})
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	settled := make(chan struct{})
-	close(settled)
-	_, err = pub.Once(w.t.Context(), settled, 30*time.Minute)
-	requests = map[string]int{}
-	for _, c := range w.server.Calls() {
-		requests[c.Operation]++
-	}
-	return requests, err
 }
 
 // writes returns how many requests change something.
@@ -161,20 +117,20 @@ func writes(requests map[string]int) int {
 
 // publish publishes once, and returns how many requests of each action there were.
 func (w *world) publish(wanted ...*dns.RecordSet) map[string]int {
-	w.t.Helper()
-	requests, err := w.run(wanted...)
+	w.T.Helper()
+	requests, err := w.Run(wanted...)
 	if err != nil {
-		w.t.Fatalf("%v; %v", err, requests)
+		w.T.Fatalf("%v; %v", err, requests)
 	}
 	return requests
 }
 
 // settle publishes, and then once more, without any request that changes something.
 func (w *world) settle(wanted ...*dns.RecordSet) map[string]int {
-	w.t.Helper()
+	w.T.Helper()
 	requests := w.publish(wanted...)
 	if again := w.publish(wanted...); writes(again) > 0 {
-		w.t.Fatalf("the second run writes: %v", again)
+		w.T.Fatalf("the second run writes: %v", again)
 	}
 	return requests
 }
@@ -200,12 +156,12 @@ func line(s cloudmaptest.Service) string {
 
 // expect compares the services of the namespace ns-1.
 func (w *world) expect(want ...string) {
-	w.t.Helper()
+	w.T.Helper()
 	w.expectIn("ns-1", want...)
 }
 
 func (w *world) expectIn(namespace string, want ...string) {
-	w.t.Helper()
+	w.T.Helper()
 	var got []string
 	for _, s := range w.server.Services(namespace) {
 		got = append(got, line(s))
@@ -213,7 +169,7 @@ func (w *world) expectIn(namespace string, want ...string) {
 	slices.Sort(got)
 	slices.Sort(want)
 	if !slices.Equal(got, want) {
-		w.t.Fatalf("the namespace has\n\t%s\nwant\n\t%s", strings.Join(got, "\n\t"), strings.Join(want, "\n\t"))
+		w.T.Fatalf("the namespace has\n\t%s\nwant\n\t%s", strings.Join(got, "\n\t"), strings.Join(want, "\n\t"))
 	}
 }
 
@@ -229,8 +185,8 @@ func addresses() *cloudmaptest.DNSConfig {
 
 // heard checks that an object was told something.
 func (w *world) heard(text string) {
-	w.t.Helper()
+	w.T.Helper()
 	if !slices.ContainsFunc(w.said, func(s string) bool { return strings.Contains(s, text) }) {
-		w.t.Errorf("objects were told %q, want %q among it", w.said, text)
+		w.T.Errorf("objects were told %q, want %q among it", w.said, text)
 	}
 }

@@ -4,12 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/signpostd/signpost/dns"
-	"github.com/signpostd/signpost/dns/plan"
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/testkit/azuretest"
 )
@@ -18,27 +16,27 @@ import (
 // removed, also at the apex and for a wildcard; a second run changes nothing.
 func TestPlainRecords(t *testing.T) {
 	inBoth(t, func(w *world) {
-		w.prefix, w.wildcard = "%{record_type}-.", "any"
-		w.settle(10, set("shop.test", "A", "192.0.2.1"), set("*.shop.test", "A", "192.0.2.2"), set("a.shop.test", "A", "192.0.2.1"),
+		w.Prefix, w.Wildcard = "%{record_type}-.", "any"
+		w.Settle(10, set("shop.test", "A", "192.0.2.1"), set("*.shop.test", "A", "192.0.2.2"), set("a.shop.test", "A", "192.0.2.1"),
 			set("a.shop.test", "AAAA", "2001:db8::1", "ttl=60"), set("c.shop.test", "CNAME", "lb.example.net", "ttl=120"))
-		w.expect("@ A 192.0.2.1", "* A 192.0.2.2", "a A 192.0.2.1", "a AAAA 2001:db8::1", "c CNAME lb.example.net")
-		if w.markers() != 5 || w.server.Get(zoneName, "a-.any", "TXT") == nil || w.server.Get(zoneName, "a-", "TXT") == nil {
+		w.Expect("@ A 192.0.2.1", "* A 192.0.2.2", "a A 192.0.2.1", "a AAAA 2001:db8::1", "c CNAME lb.example.net")
+		if w.Markers() != 5 || w.server.Get(zoneName, "a-.any", "TXT") == nil || w.server.Get(zoneName, "a-", "TXT") == nil {
 			t.Errorf("markers: %v", w.server.Sets(zoneName))
 		}
 		if ttl := *w.server.Get(zoneName, "a", "A").TTL; ttl != 300 {
 			t.Errorf("the TTL is %d, want 300", ttl)
 		}
-		w.settle(4, set("shop.test", "A", "192.0.2.9"), set("*.shop.test", "A", "192.0.2.2"), set("a.shop.test", "A", "192.0.2.2,192.0.2.3"),
+		w.Settle(4, set("shop.test", "A", "192.0.2.9"), set("*.shop.test", "A", "192.0.2.2"), set("a.shop.test", "A", "192.0.2.2,192.0.2.3"),
 			set("a.shop.test", "AAAA", "2001:db8::1", "ttl=90"), set("c.shop.test", "CNAME", "lb2.example.net", "ttl=120"))
-		w.expect("@ A 192.0.2.9", "* A 192.0.2.2", "a A 192.0.2.2 192.0.2.3", "a AAAA 2001:db8::1", "c CNAME lb2.example.net")
-		w.gone(10)
+		w.Expect("@ A 192.0.2.9", "* A 192.0.2.2", "a A 192.0.2.2 192.0.2.3", "a AAAA 2001:db8::1", "c CNAME lb2.example.net")
+		w.Gone(10)
 	})
 }
 
 // AZ5 of spec/clouds.md: all other types, and texts of several values and of several strings.
 func TestOtherTypes(t *testing.T) {
 	inBoth(t, func(w *world) {
-		w.managed = []string{"MX", "SRV", "PTR", "TXT", "NS"}
+		w.Managed = []string{"MX", "SRV", "PTR", "TXT", "NS"}
 		w.addZone("2.0.192.in-addr.arpa", azuretest.Group)
 		long := strings.Repeat("x", 280)
 		wanted := []*dns.RecordSet{
@@ -54,15 +52,15 @@ func TestOtherTypes(t *testing.T) {
 			wanted = append(wanted, set("n.shop.test", "NS", "ns1.example.net,ns2.example.net"))
 			want = append(want, "n NS ns1.example.net ns2.example.net")
 		}
-		w.settle(2*len(wanted), wanted...)
-		w.expect(want...)
+		w.Settle(2*len(wanted), wanted...)
+		w.Expect(want...)
 		if got := w.has("2.0.192.in-addr.arpa"); fmt.Sprint(got) != "[7 PTR www.shop.test]" {
 			t.Errorf("the reverse zone has %v", got)
 		}
 		wanted[3], want[2] = set("t.shop.test", "TXT", "one,three"), `t TXT ["one"] ["three"]`
-		w.settle(1, wanted...)
-		w.expect(want...)
-		w.gone(2 * len(wanted))
+		w.Settle(1, wanted...)
+		w.Expect(want...)
+		w.Gone(2 * len(wanted))
 	})
 }
 
@@ -70,14 +68,14 @@ func TestOtherTypes(t *testing.T) {
 // others are.
 func TestNSInPrivateZone(t *testing.T) {
 	inKind(t, true, func(w *world) {
-		w.managed = []string{"A", "NS"}
-		_, err := w.run(set("n.shop.test", "NS", "ns1.example.net"), set("a.shop.test", "A", "192.0.2.1"))
+		w.Managed = []string{"A", "NS"}
+		_, err := w.Run(set("n.shop.test", "NS", "ns1.example.net"), set("a.shop.test", "A", "192.0.2.1"))
 		if err == nil || !strings.Contains(err.Error(), "no records of the type NS") {
 			t.Errorf("error %v", err)
 		}
-		w.expect("a A 192.0.2.1")
-		if w.markers() != 1 {
-			t.Errorf("%d markers, want 1", w.markers())
+		w.Expect("a A 192.0.2.1")
+		if w.Markers() != 1 {
+			t.Errorf("%d markers, want 1", w.Markers())
 		}
 	})
 }
@@ -89,21 +87,21 @@ func TestTags(t *testing.T) {
 		inKind(t, name == "azure-private-dns", func(w *world) {
 			w.name = name
 			tagged := func(tags string) *dns.RecordSet { return set("a.shop.test", "A", "192.0.2.1", "azure/tags="+tags) }
-			w.publish(2, tagged("e=5,team=web, b=2,c=3,d=4"))
+			w.Publish(2, tagged("e=5,team=web, b=2,c=3,d=4"))
 			for range 3 {
-				w.publish(0, w.wanted...)
+				w.Publish(0, w.Asked()...)
 			}
 			for _, r := range w.server.Sets(zoneName) {
 				if fmt.Sprint(r.Metadata) != "map[b:2 c:3 d:4 e:5 team:web]" {
 					t.Errorf("%s has the metadata %v", line(r), r.Metadata)
 				}
 			}
-			w.settle(2, tagged("team=shop"))
-			w.settle(2, set("a.shop.test", "A", "192.0.2.1"))
+			w.Settle(2, tagged("team=shop"))
+			w.Settle(2, set("a.shop.test", "A", "192.0.2.1"))
 			if m := w.server.Get(zoneName, "a", "A").Metadata; len(m) > 0 {
 				t.Errorf("metadata %v", m)
 			}
-			w.gone(2)
+			w.Gone(2)
 		})
 	}
 }
@@ -115,10 +113,10 @@ func TestWrongTags(t *testing.T) {
 		"a=1,b=1,c=1,d=1,e=1,f=1,g=1,h=1,i=1,j=1,k=1": "10 or fewer",
 	} {
 		inWorld(t, func(w *world) {
-			if _, err := w.run(set("a.shop.test", "A", "192.0.2.1", "azure/tags="+tags), set("b.shop.test", "A", "192.0.2.1")); err == nil || !strings.Contains(err.Error(), want) {
+			if _, err := w.Run(set("a.shop.test", "A", "192.0.2.1", "azure/tags="+tags), set("b.shop.test", "A", "192.0.2.1")); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%s: error %v", tags, err)
 			}
-			w.expect("b A 192.0.2.1")
+			w.Expect("b A 192.0.2.1")
 		})
 	}
 }
@@ -127,46 +125,46 @@ func TestWrongTags(t *testing.T) {
 // beside others.
 func TestTypeChange(t *testing.T) {
 	inBoth(t, func(w *world) {
-		w.settle(2, set("a.shop.test", "A", "192.0.2.1"))
+		w.Settle(2, set("a.shop.test", "A", "192.0.2.1"))
 		w.server.SetHooks(azuretest.Hooks{After: func(azuretest.Call) *azuretest.Fault {
 			if len(w.has(zoneName)) == 0 {
 				t.Error("the name has no records")
 			}
 			return nil
 		}})
-		w.settle(4, set("a.shop.test", "AAAA", "2001:db8::1"))
+		w.Settle(4, set("a.shop.test", "AAAA", "2001:db8::1"))
 		w.heal()
-		w.expect("a AAAA 2001:db8::1")
-		w.settle(4, set("a.shop.test", "CNAME", "lb.example.net"))
-		w.expect("a CNAME lb.example.net")
-		w.settle(6, set("a.shop.test", "A", "192.0.2.1"), set("a.shop.test", "AAAA", "2001:db8::1"))
-		w.expect("a A 192.0.2.1", "a AAAA 2001:db8::1")
-		if w.markers() != 2 {
-			t.Errorf("%d markers, want 2", w.markers())
+		w.Expect("a AAAA 2001:db8::1")
+		w.Settle(4, set("a.shop.test", "CNAME", "lb.example.net"))
+		w.Expect("a CNAME lb.example.net")
+		w.Settle(6, set("a.shop.test", "A", "192.0.2.1"), set("a.shop.test", "AAAA", "2001:db8::1"))
+		w.Expect("a A 192.0.2.1", "a AAAA 2001:db8::1")
+		if w.Markers() != 2 {
+			t.Errorf("%d markers, want 2", w.Markers())
 		}
-		w.gone(4)
+		w.Gone(4)
 	})
 }
 
 // spec/clouds.md §4.6: if a CNAME is refused, what it was to replace is there again.
 func TestRefusedTypeChange(t *testing.T) {
 	inWorld(t, func(w *world) {
-		w.settle(2, set("a.shop.test", "A", "192.0.2.1"))
+		w.Settle(2, set("a.shop.test", "A", "192.0.2.1"))
 		w.before(func(c azuretest.Call) *azuretest.Fault {
 			if c.Operation == azuretest.Put && c.Type == "CNAME" {
 				return azuretest.Refused
 			}
 			return nil
 		})
-		if _, err := w.run(set("a.shop.test", "CNAME", "lb.example.net")); err == nil {
+		if _, err := w.Run(set("a.shop.test", "CNAME", "lb.example.net")); err == nil {
 			t.Error("no error")
 		}
-		w.expect("a A 192.0.2.1")
-		if w.markers() != 1 {
+		w.Expect("a A 192.0.2.1")
+		if w.Markers() != 1 {
 			t.Errorf("markers: %v", w.server.Sets(zoneName))
 		}
 		w.heal()
-		w.settle(4, w.wanted...)
+		w.Settle(4, w.Asked()...)
 	})
 }
 
@@ -182,16 +180,16 @@ func TestMarkerFails(t *testing.T) {
 					return nil
 				})
 				wanted := []*dns.RecordSet{set("bad.shop.test", "A", "192.0.2.1"), set("a.shop.test", "A", "192.0.2.1"), set("b.shop.test", "A", "192.0.2.1")}
-				if _, err := w.run(wanted...); err == nil || !strings.Contains(err.Error(), "bad.shop.test") {
+				if _, err := w.Run(wanted...); err == nil || !strings.Contains(err.Error(), "bad.shop.test") {
 					t.Errorf("error %v", err)
 				}
-				w.expect("a A 192.0.2.1", "b A 192.0.2.1")
-				if w.markers() != 2 {
-					t.Errorf("%d markers, want 2", w.markers())
+				w.Expect("a A 192.0.2.1", "b A 192.0.2.1")
+				if w.Markers() != 2 {
+					t.Errorf("%d markers, want 2", w.Markers())
 				}
 				w.heal()
-				w.settle(2, wanted...)
-				w.expect("a A 192.0.2.1", "b A 192.0.2.1", "bad A 192.0.2.1")
+				w.Settle(2, wanted...)
+				w.Expect("a A 192.0.2.1", "b A 192.0.2.1", "bad A 192.0.2.1")
 			})
 		})
 	}
@@ -202,22 +200,22 @@ func TestDeletionFails(t *testing.T) {
 	for name, fault := range map[string]*azuretest.Fault{"refused": azuretest.Refused, "failed": azuretest.Failed, "lost": azuretest.Lost} {
 		t.Run(name, func(t *testing.T) {
 			inBoth(t, func(w *world) {
-				w.settle(2, set("a.shop.test", "A", "192.0.2.1"))
+				w.Settle(2, set("a.shop.test", "A", "192.0.2.1"))
 				w.before(func(c azuretest.Call) *azuretest.Fault {
 					if c.Operation == azuretest.Delete && c.Type == "A" {
 						return fault
 					}
 					return nil
 				})
-				if _, err := w.run(); err == nil {
+				if _, err := w.Run(); err == nil {
 					t.Error("no error")
 				}
-				w.expect("a A 192.0.2.1")
-				if w.markers() != 1 {
-					t.Errorf("%d markers, want 1", w.markers())
+				w.Expect("a A 192.0.2.1")
+				if w.Markers() != 1 {
+					t.Errorf("%d markers, want 1", w.Markers())
 				}
 				w.heal()
-				w.gone(2)
+				w.Gone(2)
 			})
 		})
 	}
@@ -230,11 +228,11 @@ func TestTooManyAddresses(t *testing.T) {
 		for i := range 21 {
 			many = append(many, fmt.Sprintf("192.0.2.%d", i))
 		}
-		requests, err := w.run(set("a.shop.test", "A", strings.Join(many, ",")), set("b.shop.test", "A", strings.Join(many[:20], ",")))
+		requests, err := w.Run(set("a.shop.test", "A", strings.Join(many, ",")), set("b.shop.test", "A", strings.Join(many[:20], ",")))
 		if err == nil || !strings.Contains(err.Error(), "21 targets") || writes(requests) != 2 {
 			t.Errorf("%v, %v", requests, err)
 		}
-		if w.server.Get(zoneName, "b", "A") == nil || w.markers() != 1 {
+		if w.server.Get(zoneName, "b", "A") == nil || w.Markers() != 1 {
 			t.Errorf("the zone has %v", w.server.Sets(zoneName))
 		}
 	})
@@ -263,7 +261,7 @@ func throttle(w *world, operation string, seconds int) {
 	}
 	w.before(func(c azuretest.Call) *azuretest.Fault {
 		if time.Now().Before(until) && c.Operation != "Token" {
-			w.t.Errorf("%v before the time was over", c)
+			w.T.Errorf("%v before the time was over", c)
 		}
 		if c.Operation != operation || throttled == times {
 			return nil
@@ -281,7 +279,7 @@ func throttle(w *world, operation string, seconds int) {
 	if operation == azuretest.Put {
 		more = times
 	}
-	w.publish(2*len(wanted)+more, wanted...)
+	w.Publish(2*len(wanted)+more, wanted...)
 }
 
 // AZ13 of spec/clouds.md: a listing of zones that is denied once is an error of one cycle.
@@ -289,16 +287,16 @@ func TestZonesDenied(t *testing.T) {
 	inBoth(t, func(w *world) {
 		w.server.Deny(azuretest.ListZones, "")
 		p := w.open()
-		if _, err := p.Zones(w.t.Context()); !errors.Is(err, provider.ErrCredentials) || !strings.Contains(err.Error(), "/read") {
+		if _, err := p.Zones(w.T.Context()); !errors.Is(err, provider.ErrCredentials) || !strings.Contains(err.Error(), "/read") {
 			t.Errorf("error %v", err)
 		}
-		requests, err := w.run(set("a.shop.test", "A", "192.0.2.1"))
+		requests, err := w.Run(set("a.shop.test", "A", "192.0.2.1"))
 		if err == nil || writes(requests) != 0 {
 			t.Errorf("%v, %v", requests, err)
 		}
 		w.server.Permit(azuretest.ListZones, "")
-		w.provider = p
-		w.settle(2, w.wanted...)
+		w.Provider = p
+		w.Settle(2, w.Asked()...)
 	})
 }
 
@@ -316,14 +314,14 @@ func TestMadeBySomebodyElse(t *testing.T) {
 			}
 			return nil
 		})
-		if _, err := w.run(set("a.shop.test", "A", "192.0.2.1")); err != nil {
+		if _, err := w.Run(set("a.shop.test", "A", "192.0.2.1")); err != nil {
 			t.Log(err)
 		}
-		w.expect("a A 203.0.113.1")
-		if w.markers() != 0 || !made {
-			t.Errorf("%d markers", w.markers())
+		w.Expect("a A 203.0.113.1")
+		if w.Markers() != 0 || !made {
+			t.Errorf("%d markers", w.Markers())
 		}
-		w.publish(0, w.wanted...)
+		w.Publish(0, w.Asked()...)
 	})
 }
 
@@ -331,15 +329,15 @@ func TestMadeBySomebodyElse(t *testing.T) {
 // be nobody's.
 func TestWildcard(t *testing.T) {
 	inBoth(t, func(w *world) {
-		requests, err := w.run(set("*.shop.test", "A", "192.0.2.1"), set("a.shop.test", "A", "192.0.2.1"))
+		requests, err := w.Run(set("*.shop.test", "A", "192.0.2.1"), set("a.shop.test", "A", "192.0.2.1"))
 		if err == nil || !strings.Contains(err.Error(), "--txt-wildcard-replacement") || writes(requests) != 2 {
 			t.Errorf("%v, %v", requests, err)
 		}
-		w.expect("a A 192.0.2.1")
-		w.wildcard = "any"
-		w.settle(2, w.wanted...)
-		w.expect("* A 192.0.2.1", "a A 192.0.2.1")
-		w.gone(4)
+		w.Expect("a A 192.0.2.1")
+		w.Wildcard = "any"
+		w.Settle(2, w.Asked()...)
+		w.Expect("* A 192.0.2.1", "a A 192.0.2.1")
+		w.Gone(4)
 	})
 }
 
@@ -366,11 +364,11 @@ func TestZoneFilters(t *testing.T) {
 				w.addZone("a.test", azuretest.Group)
 				w.addZone("b.a.test", azuretest.Group)
 				w.addZone("c.test", "other")
-				w.domains, w.ids, w.names = dns.NewDomainFilter(test.domains, nil), test.ids, test.names
+				w.Domains, w.ids, w.names = dns.NewDomainFilter(test.domains, nil), test.ids, test.names
 				if test.group != "" {
 					w.arguments = append(w.arguments, "--azure-resource-group="+test.group)
 				}
-				zones, err := w.open().Zones(w.t.Context())
+				zones, err := w.open().Zones(w.T.Context())
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -390,13 +388,13 @@ func TestZoneFilters(t *testing.T) {
 // records.
 func TestNamesInZonesAbove(t *testing.T) {
 	inBoth(t, func(w *world) {
-		w.domains, w.names = dns.NewDomainFilter([]string{"x.shop.test"}, nil), []string{zoneName}
-		w.settle(2, set("a.x.shop.test", "A", "192.0.2.1"), set("a.shop.test", "A", "192.0.2.1"))
-		w.expect("a.x A 192.0.2.1")
+		w.Domains, w.names = dns.NewDomainFilter([]string{"x.shop.test"}, nil), []string{zoneName}
+		w.Settle(2, set("a.x.shop.test", "A", "192.0.2.1"), set("a.shop.test", "A", "192.0.2.1"))
+		w.Expect("a.x A 192.0.2.1")
 		// A name in a zone that isn't managed doesn't get into the zone above it.
 		w.addZone("y.x.shop.test", azuretest.Group)
-		w.domains = dns.NewDomainFilter([]string{"x.shop.test"}, []string{"y.x.shop.test"})
-		w.publish(0, set("a.x.shop.test", "A", "192.0.2.1"), set("b.y.x.shop.test", "A", "192.0.2.1"))
+		w.Domains = dns.NewDomainFilter([]string{"x.shop.test"}, []string{"y.x.shop.test"})
+		w.Publish(0, set("a.x.shop.test", "A", "192.0.2.1"), set("b.y.x.shop.test", "A", "192.0.2.1"))
 	})
 }
 
@@ -408,15 +406,15 @@ func TestPages(t *testing.T) {
 		for i := range 230 {
 			wanted = append(wanted, set(fmt.Sprintf("n%d.shop.test", i), "A", "192.0.2.1"))
 		}
-		w.publish(460, wanted...)
-		requests, err := w.run(wanted...)
+		w.Publish(460, wanted...)
+		requests, err := w.Run(wanted...)
 		if err != nil || requests[azuretest.ListSets] != 5 || writes(requests) != 0 {
 			t.Errorf("%v, %v", requests, err)
 		}
 		for i := range 250 {
 			w.addZone(fmt.Sprintf("z%d.test", i), azuretest.Group)
 		}
-		if zones, err := w.open().Zones(w.t.Context()); err != nil || len(zones) != 251 {
+		if zones, err := w.open().Zones(w.T.Context()); err != nil || len(zones) != 251 {
 			t.Errorf("%d zones, %v", len(zones), err)
 		}
 	})
@@ -429,15 +427,15 @@ func TestRegisteredSets(t *testing.T) {
 		ttl := int64(10)
 		registered := azuretest.RecordSet{Name: "vm1", Type: "A", Properties: azuretest.Properties{TTL: &ttl, Registered: true, A: []azuretest.A{{Address: "10.0.0.4"}}}}
 		w.server.Set(zoneName, registered)
-		w.publish(0)
-		w.publish(0, set("vm1.shop.test", "A", "192.0.2.1"))
+		w.Publish(0)
+		w.Publish(0, set("vm1.shop.test", "A", "192.0.2.1"))
 		w.server.Set(zoneName, azuretest.RecordSet{Name: "a-vm1", Type: "TXT", Properties: azuretest.Properties{TTL: &ttl, TXT: []azuretest.TXT{{Strings: []string{`"heritage=external-dns,external-dns/owner=me"`}}}}})
 		for _, wanted := range [][]*dns.RecordSet{{set("vm1.shop.test", "A", "192.0.2.1")}, nil} {
-			if requests, err := w.run(wanted...); err == nil || writes(requests) != 0 {
+			if requests, err := w.Run(wanted...); err == nil || writes(requests) != 0 {
 				t.Errorf("%v, %v", requests, err)
 			}
 		}
-		w.expect("vm1 A 10.0.0.4")
+		w.Expect("vm1 A 10.0.0.4")
 	})
 }
 
@@ -448,13 +446,13 @@ func TestAliasOfResource(t *testing.T) {
 		ttl := int64(60)
 		alias := azuretest.Properties{TTL: &ttl, TargetResource: &azuretest.Resource{ID: "/subscriptions/x/ip"}}
 		w.server.Set(zoneName, azuretest.RecordSet{Name: "a", Type: "A", Properties: alias})
-		w.publish(0, set("a.shop.test", "A", "192.0.2.1"))
+		w.Publish(0, set("a.shop.test", "A", "192.0.2.1"))
 		if w.server.Get(zoneName, "a", "A").TargetResource == nil {
 			t.Error("the alias was changed")
 		}
 		w.server.Set(zoneName, azuretest.RecordSet{Name: "a-a", Type: "TXT", Properties: azuretest.Properties{TTL: &ttl, TXT: []azuretest.TXT{{Strings: []string{`"heritage=external-dns,external-dns/owner=me,external-dns/resource=service/default/web"`}}}}})
-		w.settle(1, set("a.shop.test", "A", "192.0.2.1"))
-		w.expect("a A 192.0.2.1")
+		w.Settle(1, set("a.shop.test", "A", "192.0.2.1"))
+		w.Expect("a A 192.0.2.1")
 	})
 }
 
@@ -465,24 +463,17 @@ func TestLostAnswer(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, made %t", name, made), func(t *testing.T) {
 				inBoth(t, func(w *world) {
 					for _, wanted := range [][]*dns.RecordSet{{set("a.shop.test", "A", "192.0.2.1")}, {set("a.shop.test", "A", "192.0.2.2")}, nil} {
-						var failed atomic.Bool
-						once := func(c azuretest.Call) *azuretest.Fault {
-							if c.Writes() && c.Type == "A" && failed.CompareAndSwap(false, true) {
-								return fault
-							}
-							return nil
-						}
+						fail := w.server.FailOnce
 						if made {
-							w.server.SetHooks(azuretest.Hooks{After: once})
-						} else {
-							w.before(once)
+							fail = w.server.LoseOnce
 						}
-						if requests, err := w.run(wanted...); err != nil || !failed.Load() {
+						failed := fail(fault, func(c azuretest.Call) bool { return c.Writes() && c.Type == "A" })
+						if requests, err := w.Run(wanted...); err != nil || !failed() {
 							t.Errorf("%v, %v", requests, err)
 						}
-						w.publish(0, wanted...)
+						w.Publish(0, wanted...)
 					}
-					w.expect()
+					w.Expect()
 				})
 			})
 		}
@@ -496,11 +487,11 @@ func TestZoneWithoutRights(t *testing.T) {
 		inBoth(t, func(w *world) {
 			w.addZone("locked.test", azuretest.Group)
 			w.server.Deny(operation, "locked.test")
-			_, err := w.run(set("a.locked.test", "A", "192.0.2.1"), set("a.shop.test", "A", "192.0.2.1"))
+			_, err := w.Run(set("a.locked.test", "A", "192.0.2.1"), set("a.shop.test", "A", "192.0.2.1"))
 			if err == nil || !strings.Contains(err.Error(), right) {
 				t.Errorf("%s: %v", operation, err)
 			}
-			w.expect("a A 192.0.2.1")
+			w.Expect("a A 192.0.2.1")
 			if len(w.server.Sets("locked.test")) != 0 {
 				t.Error("the zone was changed")
 			}
@@ -512,51 +503,37 @@ func TestZoneWithoutRights(t *testing.T) {
 func TestListingsBehind(t *testing.T) {
 	inBoth(t, func(w *world) {
 		w.server.SetLag(3 * time.Second)
-		w.provider = w.open()
+		w.Provider = w.open()
 		for _, step := range []*dns.RecordSet{
 			set("a.shop.test", "A", "192.0.2.1"), set("a.shop.test", "A", "192.0.2.2"), set("a.shop.test", "CNAME", "lb.example.net"), set("a.shop.test", "A", "192.0.2.2"),
 		} {
-			if _, err := w.run(step); err != nil {
+			if _, err := w.Run(step); err != nil {
 				t.Log(err)
 			}
 			time.Sleep(4 * time.Second)
-			if _, err := w.run(step); err != nil {
+			if _, err := w.Run(step); err != nil {
 				t.Error(err)
 			}
 			time.Sleep(4 * time.Second)
-			w.publish(0, step)
+			w.Publish(0, step)
 		}
-		w.expect("a A 192.0.2.2")
+		w.Expect("a A 192.0.2.2")
 	})
 }
 
 // A dry run changes nothing, not even if Apply is called.
 func TestDryRun(t *testing.T) {
-	inBoth(t, func(w *world) {
-		w.dryRun = true
-		w.publish(0, set("a.shop.test", "A", "192.0.2.1"))
-		p := w.open()
-		zones, err := p.Zones(w.t.Context())
-		if err != nil || len(zones) != 1 {
-			t.Fatalf("zones %v, %v", zones, err)
-		}
-		if err := p.Apply(w.t.Context(), zones[0], []dns.Change{{New: set("a.shop.test", "A", "192.0.2.1")}}); !errors.Is(err, provider.ErrDryRun) {
-			t.Errorf("Apply: %v", err)
-		}
-		if requests := w.requests(); writes(requests) > 0 {
-			t.Errorf("%v", requests)
-		}
-	})
+	inBoth(t, func(w *world) { w.CheckDryRun(set("a.shop.test", "A", "192.0.2.1")) })
 }
 
 // The policies upsert-only and create-only.
 func TestPolicies(t *testing.T) {
+	inBoth(t, func(w *world) { w.CheckPolicies(4, 1, 2) })
+}
+
+// A zone that is deleted while it is used is missed at once.
+func TestZoneDeleted(t *testing.T) {
 	inBoth(t, func(w *world) {
-		w.settle(4, set("a.shop.test", "A", "192.0.2.1"), set("b.shop.test", "A", "192.0.2.1"))
-		w.policy = plan.UpsertOnly
-		w.settle(1, set("a.shop.test", "A", "192.0.2.2"))
-		w.policy = plan.CreateOnly
-		w.settle(2, set("a.shop.test", "A", "192.0.2.3"), set("c.shop.test", "A", "192.0.2.1"))
-		w.expect("a A 192.0.2.2", "b A 192.0.2.1", "c A 192.0.2.1")
+		w.CheckZoneDeleted(set("a.shop.test", "A", "192.0.2.1"), func() { w.server.DeleteZone(zoneName) })
 	})
 }

@@ -3,12 +3,12 @@ package azure
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/dns/provider/batch"
 )
 
 // Apply implements [provider.Provider]. The changes of a name, with those of its ownership
@@ -46,8 +46,10 @@ func (p *azureProvider) Apply(ctx context.Context, zone dns.Zone, changes []dns.
 		})
 	}
 	group.Wait()
-	p.forget(a.first)
-	if err := a.outcome(ctx, all); err != nil {
+	for _, u := range all {
+		p.outdate(u.Err)
+	}
+	if err := a.outcome(ctx); err != nil {
 		return fmt.Errorf("change zone %s of Azure: %w", z.name, err)
 	}
 	return nil
@@ -60,11 +62,8 @@ type applying struct {
 	stop error
 	// doubt is an error after which it isn't known what was made.
 	doubt error
-	// first is the first error of all.
-	first error
 	// errs has the error of each change.
 	errs []error
-	made int
 }
 
 // run makes the changes of a unit, unless it is of no use to go on.
@@ -79,40 +78,22 @@ func (a *applying) run(ctx context.Context, u *unit) {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for _, s := range u.steps {
-		if a.errs[s.place] = s.err; s.err == nil {
-			a.made++
-		}
-	}
-	if a.first == nil {
-		a.first = u.err
+	for i, s := range u.steps {
+		a.errs[u.Places[i]] = s.err
 	}
 	if a.doubt == nil && u.doubt {
-		a.doubt = u.err
+		a.doubt = u.Err
 	}
-	for _, class := range []error{provider.ErrThrottled, provider.ErrCredentials, provider.ErrDryRun, context.Canceled, context.DeadlineExceeded} {
-		if a.stop == nil && errors.Is(u.err, class) {
-			a.stop = u.err
-		}
+	if a.stop == nil && batch.StopsAll(u.Err) {
+		a.stop = u.Err
 	}
 }
 
 // outcome returns the error of Apply.
-func (a *applying) outcome(ctx context.Context, all []*unit) error {
-	switch {
-	case a.doubt != nil:
-		// The class of one error says nothing of the other changes.
+func (a *applying) outcome(ctx context.Context) error {
+	if a.doubt != nil {
+		// The class of one error says nothing about the other changes.
 		return fmt.Errorf("%w: %v", cmp.Or(ctx.Err(), errDoubt), a.doubt)
-	case a.first == nil:
-		return nil
-	case a.made == 0 && a.stop != nil:
-		// It is about all of them, if none was refused for a reason of its own.
-		for _, u := range all {
-			if u.err != a.stop {
-				return &provider.ApplyError{Errs: a.errs}
-			}
-		}
-		return a.stop
 	}
-	return &provider.ApplyError{Errs: a.errs}
+	return batch.Outcome(a.errs)
 }

@@ -15,11 +15,11 @@ func TestListingBehind(t *testing.T) {
 	inBoth(t, func(w *world) {
 		wanted := []*dns.RecordSet{set("a.shop.test", "A", "192.0.2.1"), set("c.shop.test", "CNAME", "lb.example.net")}
 		w.server.SetLag(time.Minute)
-		if _, err := w.run(wanted...); err != nil {
+		if _, err := w.Run(wanted...); err != nil {
 			t.Fatal(err)
 		}
 		before := w.server.Sets(zoneName)
-		requests, err := w.run(wanted...)
+		requests, err := w.Run(wanted...)
 		if err != nil {
 			t.Errorf("the second run ends with %v", err)
 		}
@@ -43,12 +43,12 @@ func TestListingBehindAPerson(t *testing.T) {
 			}
 			return nil
 		})
-		requests, err := w.run(set("a.shop.test", "A", "192.0.2.1"))
+		requests, err := w.Run(set("a.shop.test", "A", "192.0.2.1"))
 		if w.server.Refused() == 0 {
 			t.Errorf("the person wasn't in the way: %v, error %v", requests, err)
 		}
-		w.expect("a A 192.0.2.1")
-		if n := w.markers(); n > 0 {
+		w.Expect("a A 192.0.2.1")
+		if n := w.Markers(); n > 0 {
 			t.Errorf("there are %d ownership records: %v", n, w.server.Sets(zoneName))
 		}
 	})

@@ -209,12 +209,12 @@ func TestWrongSecret(t *testing.T) {
 // A token that ends is replaced, and one that can't be had has a class.
 func TestTokens(t *testing.T) {
 	inWorld(t, func(w *world) {
-		w.provider = w.open()
-		w.settle(2, set("a.shop.test", "A", "192.0.2.1"))
+		w.Provider = w.open()
+		w.Settle(2, set("a.shop.test", "A", "192.0.2.1"))
 		time.Sleep(2 * time.Hour)
-		w.settle(1, set("a.shop.test", "A", "192.0.2.2"))
+		w.Settle(1, set("a.shop.test", "A", "192.0.2.2"))
 		w.server.Revoke()
-		if _, err := w.provider.Zones(w.t.Context()); !errors.Is(err, provider.ErrCredentials) || !strings.Contains(err.Error(), "401") {
+		if _, err := w.Provider.Zones(w.T.Context()); !errors.Is(err, provider.ErrCredentials) || !strings.Contains(err.Error(), "401") {
 			t.Errorf("a revoked token: %v", err)
 		}
 	})
@@ -230,14 +230,14 @@ func TestTokens(t *testing.T) {
 					}
 					return nil
 				})
-				if _, err := w.open().Zones(w.t.Context()); !errors.Is(err, test.want) {
+				if _, err := w.open().Zones(w.T.Context()); !errors.Is(err, test.want) {
 					t.Errorf("error %v, want %v", err, test.want)
 				}
 			})
 		})
 	}
 	inWorld(t, func(w *world) {
-		ctx, cancel := context.WithCancel(w.t.Context())
+		ctx, cancel := context.WithCancel(w.T.Context())
 		cancel()
 		if _, err := w.open().Zones(ctx); !errors.Is(err, context.Canceled) {
 			t.Errorf("cancelled: %v", err)
@@ -253,7 +253,7 @@ func TestClasses(t *testing.T) {
 		for _, bare := range []bool{true, false} {
 			inWorld(t, func(w *world) {
 				p := w.open()
-				zones, err := p.Zones(w.t.Context())
+				zones, err := p.Zones(w.T.Context())
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -263,7 +263,7 @@ func TestClasses(t *testing.T) {
 					}
 					return nil
 				})
-				err = p.Apply(w.t.Context(), zones[0], []dns.Change{{New: set("a.shop.test", "A", "192.0.2.1")}})
+				err = p.Apply(w.T.Context(), zones[0], []dns.Change{{New: set("a.shop.test", "A", "192.0.2.1")}})
 				if err == nil || want != nil && !errors.Is(err, want) || want == nil && provider.NothingMade(err) || !strings.Contains(err.Error(), "the message") || len(err.Error()) > 2*saidSize {
 					t.Errorf("%d: %v, want %v", status, err, want)
 				}
@@ -279,19 +279,19 @@ func TestZoneGone(t *testing.T) {
 		w.addZone("other.test", azuretest.Group)
 		p := w.open()
 		for range 2 {
-			if zones, err := p.Zones(w.t.Context()); err != nil || len(zones) != 2 {
+			if zones, err := p.Zones(w.T.Context()); err != nil || len(zones) != 2 {
 				t.Fatalf("%v, %v", zones, err)
 			}
 		}
-		if n := w.requests()[azuretest.ListZones]; n != 1 {
+		if n := w.server.Operations()[azuretest.ListZones]; n != 1 {
 			t.Errorf("%d listings of the zones", n)
 		}
-		zones, _ := p.Zones(w.t.Context())
+		zones, _ := p.Zones(w.T.Context())
 		w.server.DeleteZone("other.test")
-		if _, err := p.Records(w.t.Context(), zones[0]); err == nil {
+		if _, err := p.Records(w.T.Context(), zones[0]); err == nil {
 			t.Error("no error")
 		}
-		if zones, err := p.Zones(w.t.Context()); err != nil || len(zones) != 1 {
+		if zones, err := p.Zones(w.T.Context()); err != nil || len(zones) != 1 {
 			t.Errorf("%v, %v", zones, err)
 		}
 	})
@@ -357,8 +357,8 @@ func TestEmptyAnswers(t *testing.T) {
 				return resp, err
 			})
 		}
-		p := open(w.t, in, w.private, w.arguments...)
-		zones, err := p.Zones(w.t.Context())
+		p := open(w.T, in, w.private, w.arguments...)
+		zones, err := p.Zones(w.T.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -367,11 +367,11 @@ func TestEmptyAnswers(t *testing.T) {
 			change dns.Change
 			want   []string
 		}{{dns.Change{New: one}, []string{"a A 192.0.2.1"}}, {dns.Change{Old: one, New: two}, []string{"a A 192.0.2.2"}}, {dns.Change{Old: two}, nil}} {
-			if err := p.Apply(w.t.Context(), zones[0], []dns.Change{step.change}); err != nil {
+			if err := p.Apply(w.T.Context(), zones[0], []dns.Change{step.change}); err != nil {
 				t.Fatalf("change %d: %v", i, err)
 			}
-			w.expect(step.want...)
-			if _, err := p.Records(w.t.Context(), zones[0]); err != nil {
+			w.Expect(step.want...)
+			if _, err := p.Records(w.T.Context(), zones[0]); err != nil {
 				t.Errorf("after change %d: %v", i, err)
 			}
 		}
@@ -406,7 +406,7 @@ func TestAdopt(t *testing.T) {
 			}
 			t.Run(name+" "+format, func(t *testing.T) {
 				inBoth(t, func(w *world) {
-					w.prefix, w.managed = prefix, []string{"A", "AAAA", "CNAME", "MX", "TXT"}
+					w.Prefix, w.Managed = prefix, []string{"A", "AAAA", "CNAME", "MX", "TXT"}
 					ttl := int64(300)
 					for key, p := range records {
 						recordName, recordType, _ := strings.Cut(key, " ")
@@ -417,7 +417,7 @@ func TestAdopt(t *testing.T) {
 							w.server.Set(zoneName, azuretest.RecordSet{Name: marker, Type: "TXT", Properties: text})
 						}
 					}
-					w.publish(0, wanted()...)
+					w.Publish(0, wanted()...)
 				})
 			})
 		}
@@ -446,7 +446,7 @@ func TestLogHasNoSecret(t *testing.T) {
 		in := input()
 		in.Log, in.Wrap = slog.New(slog.NewTextHandler(&log, nil)), transportOf(w.server)
 		w.server.Deny(azuretest.ListZones, "")
-		_, err := open(w.t, in, false, w.arguments...).Zones(w.t.Context())
+		_, err := open(w.T, in, false, w.arguments...).Zones(w.T.Context())
 		if err == nil || strings.Contains(err.Error()+log.String(), azuretest.ClientSecret) || strings.Contains(err.Error()+log.String(), "token-1") {
 			t.Errorf("%v %s", err, log.String())
 		}

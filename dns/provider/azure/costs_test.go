@@ -3,6 +3,7 @@ package azure
 import (
 	"flag"
 	"fmt"
+	"log/slog"
 	"testing"
 	"testing/synctest"
 
@@ -20,7 +21,7 @@ var (
 func TestCosts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, false)
-		w.quiet = true
+		w.Log = slog.New(slog.DiscardHandler)
 		var wanted []*dns.RecordSet
 		for i := range *costZones {
 			w.addZone(fmt.Sprintf("z%d.test", i), azuretest.Group)
@@ -28,12 +29,12 @@ func TestCosts(t *testing.T) {
 		for i := range *costNames {
 			wanted = append(wanted, set(fmt.Sprintf("n%d.z%d.test", i, i%*costZones), "A", "192.0.2.1"))
 		}
-		requests, err := w.run(wanted...)
+		requests, err := w.Run(wanted...)
 		if err != nil || writes(requests) != 2**costNames || requests[azuretest.ListSets] != *costZones || requests[azuretest.ListZones] != 1 || requests[azuretest.Get] > 0 {
 			t.Fatalf("first publication: %v, %v", requests, err)
 		}
 		t.Logf("first publication: %v", requests)
-		requests, err = w.run(wanted...)
+		requests, err = w.Run(wanted...)
 		pages := *costZones * (2**costNames / *costZones / page + 1)
 		if err != nil || writes(requests) > 0 || requests[azuretest.ListSets] > pages {
 			t.Fatalf("nothing to do: %v, %v", requests, err)
@@ -42,7 +43,7 @@ func TestCosts(t *testing.T) {
 		for i := range 100 {
 			wanted[i] = set(wanted[i].Name, "A", "192.0.2.2")
 		}
-		requests, err = w.run(wanted...)
+		requests, err = w.Run(wanted...)
 		if err != nil || writes(requests) != 100 || requests[azuretest.Get] > 0 {
 			t.Fatalf("100 changes: %v, %v", requests, err)
 		}

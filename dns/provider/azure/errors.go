@@ -17,6 +17,7 @@ import (
 
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/httpapi"
+	"github.com/signpostd/signpost/internal/sanitize"
 )
 
 // saidSize is how much of a message is repeated, in bytes.
@@ -49,12 +50,7 @@ func (e *apiError) Error() string {
 // Unwrap returns the outcome.
 func (e *apiError) Unwrap() error { return e.outcome }
 
-func shorten(s string) string {
-	if len(s) > saidSize {
-		return s[:saidSize] + "…"
-	}
-	return s
-}
+func shorten(s string) string { return sanitize.Shorten(s, saidSize) }
 
 // failure returns the error for a request that failed (spec/clouds.md §4.7). Right is what the
 // credentials have to permit.

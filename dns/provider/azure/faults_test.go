@@ -3,6 +3,7 @@ package azure
 import (
 	"flag"
 	"fmt"
+	"log/slog"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -59,7 +60,9 @@ type schedule struct {
 func playFaults(t *testing.T, seed uint64) {
 	random := rand.New(rand.NewPCG(seed, 7))
 	s := &schedule{world: newWorld(t, random.IntN(2) == 0), random: random, theirs: map[string]string{}, wanted: map[string]*dns.RecordSet{}, gaps: map[string]time.Time{}, asks: map[string]int{}, polled: map[string]int{}, polledAtGap: map[string]int{}, without: map[string]bool{}}
-	s.quiet, s.poll = !testing.Verbose(), s.asked
+	if s.Poll = s.asked; !testing.Verbose() {
+		s.Log = slog.New(slog.DiscardHandler)
+	}
 	s.addZone(zoneName, azuretest.Group)
 	s.server.SetHooks(azuretest.Hooks{Before: s.before, After: s.after})
 	s.start()
@@ -85,7 +88,7 @@ func (s *schedule) start() {
 	s.mu.Lock()
 	clear(s.gaps)
 	s.mu.Unlock()
-	s.stop = s.world.start()
+	s.stop = s.Start()
 }
 
 // disturb sets how many of two hundred requests fail, before they have an effect and after it, and
@@ -216,7 +219,7 @@ func (s *schedule) covered(c azuretest.Call) {
 		if s.isTheirs(r) || isMarker(r) || slices.ContainsFunc(sets, func(m azuretest.RecordSet) bool { return m.Name == markerOf(r) && isMarker(m) }) {
 			continue
 		}
-		s.t.Errorf("after %v there is %s without its marker", c, line(r))
+		s.T.Errorf("after %v there is %s without its marker", c, line(r))
 	}
 }
 
@@ -238,7 +241,7 @@ func (s *schedule) whole(c azuretest.Call) {
 	// that is deleted, comes back and is deleted again.
 	gap := c.Name + " " + c.Type
 	if last, again := s.gaps[gap]; again && now.Sub(last) < provider.FirstSwapPause && s.polled[c.Name] == s.polledAtGap[c.Name] {
-		s.t.Errorf("after %v the name has no answer, as %v before", c, now.Sub(last))
+		s.T.Errorf("after %v the name has no answer, as %v before", c, now.Sub(last))
 	}
 	s.gaps[gap] = now
 	s.polledAtGap[c.Name] = s.polled[c.Name]
@@ -255,7 +258,7 @@ func (s *schedule) untouched() {
 	for key, etag := range s.theirs {
 		name, recordType, _ := strings.Cut(key, " ")
 		if r := s.server.Get(zoneName, name, recordType); r == nil || r.ETag != etag {
-			s.t.Errorf("the person's %s is gone or changed", key)
+			s.T.Errorf("the person's %s is gone or changed", key)
 		}
 	}
 }
@@ -264,13 +267,13 @@ func (s *schedule) untouched() {
 func (s *schedule) converged() {
 	s.untouched()
 	p := s.open()
-	zones, err := p.Zones(s.t.Context())
+	zones, err := p.Zones(s.T.Context())
 	if err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
-	listed, err := p.Records(s.t.Context(), zones[0])
+	listed, err := p.Records(s.T.Context(), zones[0])
 	if err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
 	there := map[dns.Key]*dns.RecordSet{}
 	for _, r := range listed {
@@ -288,13 +291,13 @@ func (s *schedule) converged() {
 		}
 		ours++
 		if got := there[r.Key()]; got == nil || !dns.SameTargets(got.Targets, r.Targets) {
-			s.t.Errorf("%s %s %v isn't there: %v", r.Name, r.Type, r.Targets, got)
+			s.T.Errorf("%s %s %v isn't there: %v", r.Name, r.Type, r.Targets, got)
 		}
 	}
 	if has := len(s.has(zoneName)); has != ours+len(s.theirs) {
-		s.t.Errorf("%d record sets, of which %d should be ours and %d the person's: %v", has, ours, len(s.theirs), s.has(zoneName))
+		s.T.Errorf("%d record sets, of which %d should be ours and %d the person's: %v", has, ours, len(s.theirs), s.has(zoneName))
 	}
-	if requests, err := s.run(s.asked()...); err != nil || requests[azuretest.Put] > 0 {
-		s.t.Errorf("a further run: %v, %v", requests, err)
+	if requests, err := s.Run(s.asked()...); err != nil || requests[azuretest.Put] > 0 {
+		s.T.Errorf("a further run: %v, %v", requests, err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/httpapi"
+	"github.com/signpostd/signpost/internal/pause"
 )
 
 // longestHold is the longest pause that requests wait for. If Azure asks for a longer one, all
@@ -19,8 +20,8 @@ const longestHold = time.Minute
 // errElsewhere is the error of a request to another server than the resource manager.
 var errElsewhere = errors.New("an answer leads to another server: the token isn't sent there")
 
-// gate is the transport of all requests to the resource manager. After an answer that there are
-// too many, all of them wait, because the limits of Azure are those of the subscription.
+// gate is the transport of all requests to the resource manager. After an answer "too many requests", all requests wait,
+// because the limits of Azure are those of the subscription.
 type gate struct {
 	next http.RoundTripper
 	// host is that of the resource manager.
@@ -76,16 +77,12 @@ func (g *gate) RoundTrip(r *http.Request) (*http.Response, error) {
 // wait returns when the request may be sent.
 func (g *gate) wait(r *http.Request) error {
 	for {
-		pause, err := g.left(r.Context())
-		if err != nil || pause <= 0 {
+		left, err := g.left(r.Context())
+		if err != nil || left <= 0 {
 			return err
 		}
-		timer := time.NewTimer(pause)
-		select {
-		case <-timer.C:
-		case <-r.Context().Done():
-			timer.Stop()
-			return r.Context().Err()
+		if err := pause.For(r.Context(), left); err != nil {
+			return err
 		}
 	}
 }

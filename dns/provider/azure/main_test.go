@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -19,9 +18,9 @@ import (
 	"github.com/spf13/pflag"
 	"go.uber.org/goleak"
 
-	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/testkit/azuretest"
+	"github.com/signpostd/signpost/testkit/providertest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -68,12 +67,7 @@ func start(t *testing.T, server *azuretest.Server) (address, ca string) {
 	return web.URL, ca
 }
 
-func input() provider.Input {
-	return provider.Input{
-		Domains: dns.NewDomainFilter(nil, nil), Log: slog.New(slog.DiscardHandler),
-		Wrap: func(rt http.RoundTripper) http.RoundTripper { return rt },
-	}
-}
+var input = providertest.Input
 
 // configure returns a config with flags.
 func configure(t *testing.T, private bool, arguments ...string) *Config {

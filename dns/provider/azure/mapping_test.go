@@ -68,7 +68,7 @@ func TestTexts(t *testing.T) {
 // A text of somebody else in a marker of ours stays as it is stored, with or without quotes.
 func TestForeignTextInMarker(t *testing.T) {
 	inWorld(t, func(w *world) {
-		w.settle(2, set("a.shop.test", "A", "192.0.2.1"))
+		w.Settle(2, set("a.shop.test", "A", "192.0.2.1"))
 		marker := *w.server.Get(zoneName, "a-a", "TXT")
 		for _, text := range []string{"theirs", `"theirs too"`} {
 			marker.TXT = append(marker.TXT[:len(marker.TXT):len(marker.TXT)], marker.TXT[0])
@@ -77,7 +77,7 @@ func TestForeignTextInMarker(t *testing.T) {
 		w.server.Set(zoneName, marker)
 		other := set("a.shop.test", "A", "192.0.2.1")
 		other.Labels[dns.LabelResource] = "service/default/other"
-		w.settle(2, set("a.shop.test", "A", "192.0.2.1", "azure/tags=a=b"))
+		w.Settle(2, set("a.shop.test", "A", "192.0.2.1", "azure/tags=a=b"))
 		got := w.server.Get(zoneName, "a-a", "TXT").Texts()
 		if len(got) != 3 || !strings.Contains(strings.Join(got, "|"), `theirs|"theirs too"`) {
 			t.Errorf("the marker has %q", got)

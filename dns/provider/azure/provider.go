@@ -5,12 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/dns/provider/batch"
 )
 
 // How many units of a zone are made at a time. Azure answers a second writer of a private zone
@@ -43,10 +44,7 @@ type azureProvider struct {
 	// workers is how many units are made at a time.
 	workers int
 	log     *slog.Logger
-
-	mu sync.Mutex
-	// list is that of the last listing; nil before the first one.
-	list *zoneList
+	zones   batch.Zones[zoneList]
 }
 
 // types returns the types of record sets that the zones can have.
@@ -70,8 +68,8 @@ func (p *azureProvider) Capabilities() provider.Capabilities {
 // Zones implements [provider.Provider].
 func (p *azureProvider) Zones(ctx context.Context) ([]dns.Zone, error) {
 	ctx = p.account.gate.begin(ctx)
-	list := p.last()
-	if list == nil || time.Since(list.at) >= p.cached {
+	list := p.zones.Fresh(p.cached)
+	if list == nil {
 		var err error
 		if list, err = p.read(ctx); err != nil {
 			return nil, err
@@ -89,7 +87,7 @@ func (p *azureProvider) Zones(ctx context.Context) ([]dns.Zone, error) {
 // DomainFilter implements [provider.DomainFilterer]. A name in a zone that isn't managed can't be
 // had in a managed zone above it.
 func (p *azureProvider) DomainFilter(context.Context) dns.Filter {
-	if list := p.last(); list != nil {
+	if list := p.zones.Last(); list != nil {
 		return list
 	}
 	// Before Zones has succeeded, no name passes.
@@ -109,7 +107,7 @@ func (p *azureProvider) Records(ctx context.Context, zone dns.Zone) ([]*dns.Reco
 		err = z.settle(ctx)
 	}
 	if err != nil {
-		p.forget(err)
+		p.outdate(err)
 		return nil, fmt.Errorf("read zone %s of Azure: %w", z.name, err)
 	}
 	return z.take(sets, begun), nil
@@ -123,12 +121,9 @@ func (p *azureProvider) Adjust(_ context.Context, zone dns.Zone, wanted []*dns.R
 
 // find returns a managed zone, and the list that it is in.
 func (p *azureProvider) find(ctx context.Context, zone dns.Zone) (*zoneList, *azureZone, error) {
-	list := p.last()
-	if list == nil {
-		var err error
-		if list, err = p.read(ctx); err != nil {
-			return nil, nil, err
-		}
+	list, err := p.zones.Known(ctx, p.read)
+	if err != nil {
+		return nil, nil, err
 	}
 	if z := list.byID[zone.ID]; z != nil {
 		return list, z, nil
@@ -136,17 +131,10 @@ func (p *azureProvider) find(ctx context.Context, zone dns.Zone) (*zoneList, *az
 	return nil, nil, fmt.Errorf("%w: there is no managed zone %s with the ID %s in the resource group %s", provider.ErrRejected, zone.Name, zone.ID, p.account.group)
 }
 
-// forget has the zones listed again when they are asked for, if an error says that one is gone.
-func (p *azureProvider) forget(err error) {
-	if answer, ok := errors.AsType[*apiError](err); !ok || answer.status != 404 {
-		return
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.list != nil {
-		old := *p.list
-		old.at = time.Time{}
-		p.list = &old
+// outdate has the zones listed again if an error says that one is gone.
+func (p *azureProvider) outdate(err error) {
+	if answer, ok := errors.AsType[*apiError](err); ok && answer.status == http.StatusNotFound {
+		p.zones.Outdate()
 	}
 }
 

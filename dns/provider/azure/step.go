@@ -13,15 +13,13 @@ import (
 // errDoubt says that nobody knows whether a change was made.
 var errDoubt = errors.New("it isn't known whether the change was made")
 
-// sendings is how often a change is sent whose answers are lost.
+// sendings is how often a change is sent if its answers are lost.
 const sendings = 2
 
 // step is one change: one request.
 type step struct {
 	zone   *azureZone
 	change dns.Change
-	// place is the index of the change in the call of Apply.
-	place  int
 	key    key
 	marker bool
 	// before is what Azure has, and after what it is to have; one of them may be nil. Once the
@@ -32,9 +30,9 @@ type step struct {
 }
 
 // newStep returns the step for a change. The error says why it is impossible.
-func newStep(z *azureZone, c dns.Change, place int) (*step, error) {
+func newStep(z *azureZone, c dns.Change) (*step, error) {
 	_, marker := c.RecordSet().Labels[dns.LabelOwnedRecord]
-	s := &step{zone: z, change: c, place: place, marker: marker && c.RecordSet().Type == dns.TypeTXT, key: z.keyOf(c.RecordSet())}
+	s := &step{zone: z, change: c, marker: marker && c.RecordSet().Type == dns.TypeTXT, key: z.keyOf(c.RecordSet())}
 	if c.New == nil {
 		return s, nil
 	}
@@ -91,8 +89,8 @@ func (s *step) failed(err error) error {
 	return fmt.Errorf("%s %s: %w", r.Name, r.Type, err)
 }
 
-// swap replaces what Azure has. If the answer is lost, it looks what is there, and sends the
-// change once more if it wasn't made.
+// swap replaces a record set. If the answer is lost, it reads the record set, and sends the change once more if it wasn't
+// made.
 func (s *step) swap(ctx context.Context, before, after *stored) (now *stored, err error) {
 	for range sendings {
 		now, err = s.send(ctx, before, after)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
 )
 
 // A type change from or to CNAME is a deletion and then a creation, because Azure has no transactions. Between the two the
@@ -32,16 +33,11 @@ func (u *unit) swapped() *step {
 // gap reports whether a unit deletes an answer of a name before it creates another one.
 func (u *unit) gap(name string) bool {
 	for _, s := range u.steps {
-		if s.key.name == name && s.after == nil && answers(s.key.recordType) {
+		if s.key.name == name && s.after == nil && provider.Answers(s.key.recordType) {
 			return true
 		}
 	}
 	return false
-}
-
-// answers reports whether records of a type are what clients of a name ask for.
-func answers(recordType string) bool {
-	return recordType == dns.TypeA || recordType == dns.TypeAAAA || recordType == dns.TypeCNAME
 }
 
 // obstacle returns an error if a record set of the zone makes Azure refuse a created one: a CNAME can't be beside any other. It

@@ -1,12 +1,12 @@
 package azure
 
 import (
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/publisher"
 	"github.com/signpostd/signpost/testkit/azuretest"
@@ -58,9 +58,9 @@ func TestCNAMEReplacesOldFormat(t *testing.T) {
 			}
 			return nil
 		}})
-		w.wanted = []*dns.RecordSet{set("old.shop.test", "CNAME", "lb.example.net")}
+		w.Ask(set("old.shop.test", "CNAME", "lb.example.net"))
 		w.server.Calls()
-		if _, err := w.publisher(w.open()).Once(w.t.Context(), settled(), time.Hour); err != nil {
+		if err := w.Once(); err != nil {
 			t.Fatal(err)
 		}
 		calls := w.server.Calls()
@@ -70,11 +70,11 @@ func TestCNAMEReplacesOldFormat(t *testing.T) {
 		if w.server.Refused() > 0 {
 			t.Errorf("%d requests were refused: %v", w.server.Refused(), calls)
 		}
-		w.expect("old CNAME lb.example.net")
-		if w.markers() != 1 {
+		w.Expect("old CNAME lb.example.net")
+		if w.Markers() != 1 {
 			t.Errorf("the zone has %v", w.server.Sets(zoneName))
 		}
-		w.gone(2)
+		w.Gone(2)
 	})
 }
 
@@ -86,10 +86,10 @@ func TestCNAMEBesideUnowned(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inKind(t, false, func(w *world) {
-				w.settle(2, set("a.shop.test", "A", "192.0.2.1"))
+				w.Settle(2, set("a.shop.test", "A", "192.0.2.1"))
 				w.server.Set(zoneName, obstacle)
 				before := w.server.Sets(zoneName)
-				requests, err := w.run(set("a.shop.test", "CNAME", "lb.example.net"))
+				requests, err := w.Run(set("a.shop.test", "CNAME", "lb.example.net"))
 				if err == nil || !strings.Contains(err.Error(), obstacle.Type+" record") {
 					t.Errorf("error %v, want one about the %s record", err, obstacle.Type)
 				}
@@ -112,30 +112,30 @@ func TestRefusedSwapBacksOff(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBoth(t, func(w *world) {
-				w.quiet = !testing.Verbose()
-				w.settle(2, set("a.shop.test", "A", "192.0.2.1"))
+				w.Log = slog.New(slog.DiscardHandler)
+				w.Settle(2, set("a.shop.test", "A", "192.0.2.1"))
 				w.before(func(c azuretest.Call) *azuretest.Fault {
 					if c.Operation == azuretest.Put && c.Type == "CNAME" {
 						return fault
 					}
 					return nil
 				})
-				w.wanted = []*dns.RecordSet{set("a.shop.test", "CNAME", "lb.example.net")}
+				w.Ask(set("a.shop.test", "CNAME", "lb.example.net"))
 				w.server.Calls()
-				stop := w.start()
+				stop := w.Start()
 				time.Sleep(2 * time.Minute)
 				if n := deletionsOf(w.server.Calls(), "a", "A"); n < 1 || n > 2 {
 					t.Errorf("the A record was deleted %d times in two minutes, want once or twice", n)
 				}
-				w.expect("a A 192.0.2.1")
+				w.Expect("a A 192.0.2.1")
 				time.Sleep(2 * time.Hour)
 				if n := deletionsOf(w.server.Calls(), "a", "A"); n < 3 || n > 8 {
 					t.Errorf("the A record was deleted %d times in two hours", n)
 				}
-				w.expect("a A 192.0.2.1")
+				w.Expect("a A 192.0.2.1")
 				w.heal()
 				time.Sleep(provider.LongestSwapPause + 2*publisher.DefaultInterval)
-				w.expect("a CNAME lb.example.net")
+				w.Expect("a CNAME lb.example.net")
 				stop()
 			})
 		})

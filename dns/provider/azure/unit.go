@@ -9,56 +9,54 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/dns/provider/batch"
 )
 
-// unit is the changes of one name, with those of its ownership records.
+// unit is a group with a step for each change.
 type unit struct {
+	*batch.Group
 	zone  *azureZone
 	steps []*step
-	// err says why not all changes were made. If doubt is true, it isn't known which were.
-	err   error
+	// doubt is true if it isn't known which changes were made.
 	doubt bool
 }
 
-// units groups changes by what they are about.
+// units groups changes by subject.
 func units(z *azureZone, changes []dns.Change, outside func(name string) error) []*unit {
-	bySubject := map[string]*unit{}
 	var list []*unit
-	for i, c := range changes {
-		subject := c.Subject()
-		u := bySubject[subject]
-		if u == nil {
-			u = &unit{zone: z}
-			bySubject[subject], list = u, append(list, u)
+	for _, g := range batch.BySubject(changes) {
+		u := &unit{Group: g, zone: z}
+		for _, c := range g.Changes {
+			s, err := newStep(z, c)
+			if err == nil {
+				err = outside(dns.Canonical(c.RecordSet().Name))
+			}
+			u.steps = append(u.steps, s)
+			u.Err = cmp.Or(u.Err, err)
 		}
-		s, err := newStep(z, c, i)
-		if err == nil {
-			err = outside(dns.Canonical(c.RecordSet().Name))
-		}
-		u.steps = append(u.steps, s)
-		u.err = cmp.Or(u.err, err)
+		list = append(list, u)
 	}
 	return list
 }
 
 // fail gives all changes that weren't made an error.
 func (u *unit) fail(err error) {
-	u.err = cmp.Or(u.err, err)
+	u.Err = cmp.Or(u.Err, err)
 	for _, s := range u.steps {
 		if !s.made {
-			s.err = u.err
+			s.err = u.Err
 		}
 	}
 }
 
-// run makes the changes. It ends at the first failure, and undoes what was made by then, so that
-// there is neither a record without its ownership record nor the other way round.
+// run makes the changes. At the first failure it undoes what was made, so that no record lacks its ownership record, and
+// no ownership record its record.
 func (u *unit) run(ctx context.Context) {
-	if u.err == nil {
-		u.err = u.prepare(ctx)
+	if u.Err == nil {
+		u.Err = u.prepare(ctx)
 	}
-	if u.err != nil {
-		u.fail(u.err)
+	if u.Err != nil {
+		u.fail(u.Err)
 		return
 	}
 	done := make([]*step, 0, len(u.steps))
@@ -68,7 +66,7 @@ func (u *unit) run(ctx context.Context) {
 				continue // It isn't among what is undone.
 			}
 			u.doubt = errors.Is(err, errDoubt) || ctx.Err() != nil
-			u.err = err
+			u.Err = err
 			u.refusedAt(s)
 			if !u.swapDone() {
 				u.undo(ctx, done)
@@ -105,20 +103,20 @@ func (u *unit) asWanted(ctx context.Context, s *step, done []*step, err error) b
 func (u *unit) swapDone() bool {
 	swap := u.swapped()
 	return swap != nil && slices.ContainsFunc(u.steps, func(s *step) bool {
-		return s.made && s.before == nil && s.key.name == swap.key.name && answers(s.key.recordType)
+		return s.made && s.before == nil && s.key.name == swap.key.name && provider.Answers(s.key.recordType)
 	})
 }
 
 // refusedAt notes that a step has failed, if that step was to fill the gap of a type change and the old records come back.
 func (u *unit) refusedAt(s *step) {
-	refused := !u.doubt && !u.swapDone() && !errors.Is(u.err, provider.ErrThrottled)
+	refused := !u.doubt && !u.swapDone() && !errors.Is(u.Err, provider.ErrThrottled)
 	if swap := u.swapped(); refused && swap != nil && s.before == nil && s.key.name == swap.key.name && u.gap(s.key.name) {
-		u.zone.swaps.Refused(s.key.name, u.err, time.Now())
+		u.zone.swaps.Refused(s.key.name, u.Err, time.Now())
 	}
 }
 
-// prepare finds out what the changes replace, before anything is changed. A type change that Azure would refuse, or that it
-// has just refused, ends here, so that nothing is deleted for it.
+// prepare reads what the changes replace. A type change that Azure would refuse, or has just refused, fails here, before
+// anything is deleted for it.
 func (u *unit) prepare(ctx context.Context) error {
 	for _, s := range u.steps {
 		if err := s.prepare(ctx); err != nil {
@@ -134,10 +132,10 @@ func (u *unit) prepare(ctx context.Context) error {
 	return nil
 }
 
-// undo takes back what was made, the last first. It does so only if it is known what was made, and
-// not if Azure has too many requests: an ownership record without its record is used later.
+// undo undoes what was made, the last first. It does nothing if the outcome is in doubt, or if Azure throttles requests:
+// an ownership record without its record is used later.
 func (u *unit) undo(ctx context.Context, done []*step) {
-	if u.doubt || errors.Is(u.err, provider.ErrThrottled) {
+	if u.doubt || errors.Is(u.Err, provider.ErrThrottled) {
 		return
 	}
 	for _, s := range slices.Backward(done) {
@@ -172,7 +170,7 @@ func (u *unit) inOrder() []*step {
 	rank := func(s *step) int {
 		obstructs := exclusive && s.after == nil && s.key.name == swap.key.name
 		switch {
-		case obstructs && !answers(s.key.recordType):
+		case obstructs && !provider.Answers(s.key.recordType):
 			return inTheWay
 		case s.marker && s.after != nil:
 			return first

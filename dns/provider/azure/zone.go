@@ -95,8 +95,8 @@ func (z *azureZone) doubt(k key) {
 	z.doubts[k] = struct{}{}
 }
 
-// settle finds out what is in doubt and may be older in a listing. A marker that the listing
-// lacks would be overlooked, and one that it still has be taken for there.
+// settle reads the record sets that are in doubt. The listing may be older than our write: a new ownership record could
+// be missing, and a deleted one still listed.
 func (z *azureZone) settle(ctx context.Context) error {
 	z.mu.Lock()
 	doubts := maps.Clone(z.doubts)

@@ -6,12 +6,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/signpostd/signpost/dns"
 )
 
-// zoneList is the zones at one listing. It is never changed.
+// zoneList is the result of one listing of zones. It is immutable.
 type zoneList struct {
 	// managed are the zones to publish to, and byID has them by their IDs.
 	managed []*azureZone
@@ -20,7 +19,6 @@ type zoneList struct {
 	versions map[string]string
 	// all finds the zone of a name among all zones of the group, managed or not.
 	all *dns.ZoneFinder
-	at  time.Time
 }
 
 // Match implements [dns.Filter]: the zone of a name has to be managed.
@@ -57,22 +55,18 @@ func (f filter) matchesID(id string) bool {
 	return len(f.ids) == 0 || slices.ContainsFunc(f.ids, func(end string) bool { return strings.HasSuffix(strings.ToLower(id), strings.ToLower(end)) })
 }
 
-// last returns the zones of the last listing, or nil.
-func (p *azureProvider) last() *zoneList {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.list
-}
-
 // read lists the zones.
 func (p *azureProvider) read(ctx context.Context) (*zoneList, error) {
 	found, err := p.account.zones(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list the zones of the resource group %s of Azure: %w", p.account.group, err)
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	next := &zoneList{byID: map[string]*azureZone{}, versions: map[string]string{}, at: time.Now()}
+	return p.zones.Replace(func(before *zoneList) *zoneList { return p.arrange(before, found) }), nil
+}
+
+// arrange returns the list of zones that were found.
+func (p *azureProvider) arrange(before *zoneList, found []dns.Zone) *zoneList {
+	next := &zoneList{byID: map[string]*azureZone{}, versions: map[string]string{}}
 	var all []dns.Zone
 	for _, z := range found {
 		stored, version := z.Name, z.Version
@@ -83,7 +77,7 @@ func (p *azureProvider) read(ctx context.Context) (*zoneList, error) {
 		}
 		all = append(all, z)
 		if p.filter.admits(z) && next.byID[z.ID] == nil {
-			next.byID[z.ID], next.versions[z.ID] = p.keep(z, stored), version
+			next.byID[z.ID], next.versions[z.ID] = p.keep(before, z, stored), version
 		}
 	}
 	next.all = dns.NewZoneFinder(all)
@@ -91,14 +85,13 @@ func (p *azureProvider) read(ctx context.Context) (*zoneList, error) {
 		next.managed = append(next.managed, z)
 	}
 	slices.SortFunc(next.managed, func(a, b *azureZone) int { return cmp.Compare(a.ID, b.ID) })
-	p.list = next
-	return next, nil
+	return next
 }
 
 // keep returns the zone of the listing before, if it is the same one.
-func (p *azureProvider) keep(z dns.Zone, name string) *azureZone {
-	if p.list != nil {
-		if old := p.list.byID[z.ID]; old != nil && old.Zone == z && old.name == name {
+func (p *azureProvider) keep(before *zoneList, z dns.Zone, name string) *azureZone {
+	if before != nil {
+		if old := before.byID[z.ID]; old != nil && old.Zone == z && old.name == name {
 			return old
 		}
 	}

@@ -6,75 +6,88 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/internal/pause"
 )
 
-// maxRefusals is how many batches may be refused in one call of Apply. What is left then is tried again
-// later.
+// maxRefusals is the most batches that may be refused in one call of Apply. The remaining groups fail, and the
+// publisher tries them again.
 const maxRefusals = 40
 
-// Zone is a zone at its server.
-type Zone[R any] interface {
-	// Change makes the changes of units, all or none.
-	Change(ctx context.Context, batch []*Unit[R]) error
-	// One returns the record set that the server has under a key; nil if there is none.
-	One(ctx context.Context, key dns.Key) (*R, error)
-	// Same reports whether two record sets, or nil, are the same at the server.
-	Same(a, b *R) bool
-	// Refused gives units that the refusal of a batch is about their error, and returns the others. Alone is
-	// the error of a unit if that is all of the batch; nil if err is no refusal.
-	Refused(batch []*Unit[R], err error) (rest []*Unit[R], alone error)
-	// Note is called when the changes of units were made, and Forget when somebody else has changed the record
-	// sets of a unit.
-	Note(batch []*Unit[R], now time.Time)
-	Forget(*Unit[R])
-	// Outdate has the zones listed again: this one isn't what it was.
+// State is what a look at the server says of a batch whose answer was lost.
+type State int
+
+// The states of such a batch.
+const (
+	Unclear State = iota
+	Done
+	Undone
+)
+
+// Zone is a zone at its server. G is the provider's type of a [Group].
+type Zone[G Grouped] interface {
+	// Change makes the changes of a batch, all or none.
+	Change(ctx context.Context, batch []G) error
+	// Look finds out whether a batch was made whose answer was lost.
+	Look(ctx context.Context, batch []G) (State, error)
+	// Refused sets the error of the groups that a refusal names, and returns the others. Alone is the error of a
+	// group that is refused as the only one of its batch. It is nil if err is no refusal.
+	Refused(batch []G, err error) (rest []G, alone error)
+	// Note is called after the changes of a batch were made, and Forget when somebody else has changed the record
+	// sets of a group.
+	Note(batch []G, now time.Time)
+	Forget(G)
+	// Outdate has the zones listed again, because this one has changed or is gone.
 	Outdate()
 }
 
 // Applying is one call of Apply.
-type Applying[R any] struct {
-	Zone Zone[R]
-	// Name is that of the zone, and Server that of the service, for messages.
+type Applying[G Grouped] struct {
+	Zone Zone[G]
+	// Name is the name of the zone, and Server that of the service, for messages.
 	Name, Server string
 	// Interval is the pause between batches.
 	Interval time.Duration
 
 	refusals int
-	// made has the units whose changes were made.
-	made map[*Unit[R]]bool
 }
 
-// Apply sends batches of units, one after the other, and returns the error of [provider.Provider.Apply] for
-// n changes. What is refused by name is left out and the rest is sent again; without a name, the batch is
-// halved.
-func (a *Applying[R]) Apply(ctx context.Context, all []*Unit[R], batches [][]*Unit[R], n int) error {
-	a.made = map[*Unit[R]]bool{}
+// Apply sends batches one after the other, and returns the error of [provider.Provider.Apply] for n changes. All are
+// the groups of the batches, and those that have failed before.
+func (a *Applying[G]) Apply(ctx context.Context, all []G, batches [][]G, n int) error {
 	for i, batch := range batches {
 		if i > 0 {
 			if err := pause.For(ctx, a.Interval); err != nil {
 				return fmt.Errorf("wait before the next batch in zone %s: %w", a.Name, err)
 			}
 		}
-		if err := a.send(ctx, batch); err != nil {
-			err = fmt.Errorf("change zone %s: %w", a.Name, err)
-			if errors.Is(err, provider.ErrStale) {
-				a.Zone.Outdate()
-			}
-			if !provider.NothingMade(err) {
+		if err := a.Send(ctx, batch); err != nil {
+			if err = a.Stop(all, err); err != nil {
 				return err
 			}
-			a.stop(all, err)
 			break
 		}
 	}
-	return outcome(all, n)
+	return Outcome(Errors(all, n))
 }
 
-// send makes the changes of units. An error says that it is of no use to go on.
-func (a *Applying[R]) send(ctx context.Context, batch []*Unit[R]) error {
+// Stop ends a call of Apply after an error of Send. If the error says that nothing was made, all groups that are still
+// pending fail with it. Otherwise Stop returns it.
+func (a *Applying[G]) Stop(all []G, err error) error {
+	err = fmt.Errorf("change zone %s: %w", a.Name, err)
+	if errors.Is(err, provider.ErrStale) {
+		a.Zone.Outdate()
+	}
+	if !provider.NothingMade(err) {
+		return err
+	}
+	FailAll(Pending(all), err)
+	return nil
+}
+
+// Send makes the changes of a batch. Groups that the server refuses get an error. Send returns an error if no further
+// batch can succeed.
+func (a *Applying[G]) Send(ctx context.Context, batch []G) error {
 	for len(batch) > 0 {
 		err := a.change(ctx, batch)
 		if err == nil {
@@ -94,7 +107,7 @@ func (a *Applying[R]) send(ctx context.Context, batch []*Unit[R]) error {
 			return nil
 		default:
 			half := len(batch) / 2
-			if err := a.send(ctx, batch[:half]); err != nil {
+			if err := a.Send(ctx, batch[:half]); err != nil {
 				return err
 			}
 			batch = batch[half:]
@@ -103,89 +116,47 @@ func (a *Applying[R]) send(ctx context.Context, batch []*Unit[R]) error {
 	return nil
 }
 
-// change makes the changes of units, all or none. If the answer is lost, it looks at a record set that tells
-// whether they were made, and sends them once more if not.
-func (a *Applying[R]) change(ctx context.Context, batch []*Unit[R]) error {
+// change makes the changes of a batch, all or none. If the answer is lost, it looks whether they were made, and sends
+// them once more if not.
+func (a *Applying[G]) change(ctx context.Context, batch []G) error {
 	err := a.Zone.Change(ctx, batch)
 	if err == nil || provider.NothingMade(err) || ctx.Err() != nil {
 		return err
 	}
-	switch state, lookErr := a.look(ctx, batch); {
+	switch state, lookErr := a.Zone.Look(ctx, batch); {
 	case lookErr != nil:
-		// Nobody may take the error of the look for that of the changes.
+		// The class of the second error says nothing about the changes.
 		return fmt.Errorf("%w; it isn't known whether the changes were made: %v", err, lookErr)
-	case state == done:
+	case state == Done:
 		return nil
-	case state == undone:
+	case state == Undone:
 		return a.Zone.Change(ctx, batch)
 	}
 	return err
 }
 
-// state is what a record set says of a batch that was sent.
-type state int
-
-const (
-	unclear state = iota
-	done
-	undone
-)
-
-// look finds out whether a batch was made. One record set is enough, because all changes of a batch are made
-// or none.
-func (a *Applying[R]) look(ctx context.Context, batch []*Unit[R]) (state, error) {
-	for _, u := range batch {
-		for _, s := range u.Swaps {
-			if a.Zone.Same(s.Gone, s.New) {
-				continue
-			}
-			now, err := a.Zone.One(ctx, s.Key)
-			switch {
-			case err != nil:
-				return unclear, err
-			case a.Zone.Same(now, s.New):
-				return done, nil
-			case a.Zone.Same(now, s.Gone):
-				return undone, nil
-			}
-			return unclear, nil
-		}
-	}
-	return unclear, nil
-}
-
-// refused gives units that a refusal is about their error, and returns the others. It reports false if err
-// is no refusal.
-func (a *Applying[R]) refused(batch []*Unit[R], err error) ([]*Unit[R], bool) {
+// refused sets the errors of the groups that a refusal is about, and returns the others. It reports false if err is no
+// refusal.
+func (a *Applying[G]) refused(batch []G, err error) ([]G, bool) {
 	rest, alone := a.Zone.Refused(batch, err)
 	if alone == nil {
 		return nil, false
 	}
 	if len(batch) == 1 && len(rest) == 1 {
-		batch[0].Fail(alone)
+		batch[0].group().Fail(alone)
 		rest = nil
 	}
-	for _, u := range batch {
-		if errors.Is(u.Err, provider.ErrStale) {
-			a.Zone.Forget(u)
+	for _, g := range batch {
+		if errors.Is(g.group().Err, provider.ErrStale) {
+			a.Zone.Forget(g)
 		}
 	}
 	return rest, true
 }
 
-// note is called when the changes of units were made.
-func (a *Applying[R]) note(batch []*Unit[R]) {
+func (a *Applying[G]) note(batch []G) {
 	a.Zone.Note(batch, time.Now())
-	for _, u := range batch {
-		a.made[u] = true
-	}
-}
-
-// stop gives all units that weren't made, and that have no error yet, the same one.
-func (a *Applying[R]) stop(all []*Unit[R], err error) {
-	for _, u := range all {
-		if !a.made[u] {
-			u.Fail(err)
-		}
+	for _, g := range batch {
+		g.group().Made = true
 	}
 }

@@ -1,12 +1,16 @@
-// Package batch makes changes at servers of DNS that take many at once, all or none, and refuse those that
-// don't fit what they have. Providers of such servers use it, such as aws and google.
+// Package batch applies changes for providers whose API takes several changes in one request.
 //
-// The changes of a name, with those of its ownership records, are a [Unit]. [Units] makes them, [Divide]
-// puts them into batches within the limits of the server, and [Applying] sends the batches: what the server
-// refuses is taken out, and a batch that is refused without a name is halved. [Recent] has the changes that
-// a listing may not show yet.
+// The changes of a name, with those of its ownership records, are a [Group]: they succeed or fail together.
+// [BySubject] makes the groups, and [Outcome] the error of Apply. The providers aws, awssd, azure, cloudflare,
+// google and libdns use them.
+//
+// APIs that make all changes of a request or none also use the following:
+//   - [Applying] sends batches. It takes out the groups that the API refuses by name, and halves a batch that is
+//     refused without a name (aws, cloudflare, google).
+//   - [Units] and [Divide] make batches of record sets within the limits of the API (aws, google).
+//   - [Memory] corrects listings that are older than the last changes (aws, google).
 //
 // # Concurrency
 //
-// Units, batches and an Applying belong to one call of Apply. A Recent is guarded by its owner.
+// Groups, units and an Applying belong to one call of Apply. A Memory may be used from any goroutine.
 package batch

@@ -1,84 +1,78 @@
 package batch
 
 import (
-	"errors"
-	"slices"
+	"context"
 
 	"github.com/signpostd/signpost/dns"
-	"github.com/signpostd/signpost/dns/provider"
 )
 
-// Swap is one record set of a server that goes, comes, or is replaced by another one with the same key. R is
-// the record set as the server has it. One of the two may be nil.
+// Swap is a change of one record set at the server: Gone is replaced by New. Either may be nil. R is the type of the
+// server's record sets.
 type Swap[R any] struct {
 	Key       dns.Key
 	Gone, New *R
 }
 
-// Unit is the changes of one name, with those of its ownership records. They are made together or not at
-// all.
+// Unit is a group with its record sets at the server.
 type Unit[R any] struct {
-	// Subject is the name.
-	Subject string
-	// Places has the index of each change among all changes.
-	Places []int
-	Swaps  []Swap[R]
-	// Err says why the changes weren't made.
-	Err error
+	*Group
+	Swaps []Swap[R]
 }
 
-// Fail gives a unit an error, unless it has one.
-func (u *Unit[R]) Fail(err error) {
-	if u.Err == nil {
-		u.Err = err
-	}
-}
-
-// FailAll gives units an error.
-func FailAll[R any](units []*Unit[R], err error) {
-	for _, u := range units {
-		u.Fail(err)
-	}
-}
-
-// Units groups changes by what they are about. The function swap returns what a change is at the server, or
-// why it is impossible.
+// Units groups changes by subject. The function swap returns the record sets of a change at the server, or why the
+// change is impossible.
 func Units[R any](changes []dns.Change, swap func(dns.Change) (Swap[R], error)) []*Unit[R] {
-	bySubject := map[string]*Unit[R]{}
 	var list []*Unit[R]
-	for i, c := range changes {
-		subject := c.Subject()
-		u := bySubject[subject]
-		if u == nil {
-			u = &Unit[R]{Subject: subject}
-			bySubject[subject], list = u, append(list, u)
+	for _, g := range BySubject(changes) {
+		u := &Unit[R]{Group: g}
+		for _, c := range g.Changes {
+			s, err := swap(c)
+			if err != nil {
+				u.Fail(err)
+				continue
+			}
+			u.Swaps = append(u.Swaps, s)
 		}
-		u.Places = append(u.Places, i)
-		s, err := swap(c)
-		if err != nil {
-			u.Fail(err)
-			continue
-		}
-		u.Swaps = append(u.Swaps, s)
+		list = append(list, u)
 	}
 	return list
 }
 
-// Size is what the limits of a batch are about.
+// Look reads record sets of a batch, whose answer was lost, until one of them shows whether the batch was made. All
+// changes of a batch are made or none, so one record set is enough.
+func Look[R any](ctx context.Context, batch []*Unit[R], read func(context.Context, dns.Key) (*R, error), same func(a, b *R) bool) (State, error) {
+	for _, u := range batch {
+		for _, s := range u.Swaps {
+			if same(s.Gone, s.New) {
+				continue
+			}
+			now, err := read(ctx, s.Key)
+			switch {
+			case err != nil:
+				return Unclear, err
+			case same(now, s.New):
+				return Done, nil
+			case same(now, s.Gone):
+				return Undone, nil
+			}
+			return Unclear, nil
+		}
+	}
+	return Unclear, nil
+}
+
+// Size is the size of a batch, in all that the server limits.
 type Size[S any] interface {
 	Plus(S) S
 	Within(limit S) bool
 }
 
-// Divide divides units without an error into batches within a limit. A unit that is larger by itself has the
-// error that tooLarge returns.
+// Divide divides units without an error into batches within a limit. A unit that exceeds the limit alone fails with
+// the error of tooLarge.
 func Divide[R any, S Size[S]](all []*Unit[R], limit S, size func(*Unit[R]) S, tooLarge func(*Unit[R], S) error) [][]*Unit[R] {
 	var list [][]*Unit[R]
 	var sum S
-	for _, u := range all {
-		if u.Err != nil {
-			continue
-		}
+	for _, u := range Pending(all) {
 		own := size(u)
 		if !own.Within(limit) {
 			u.Fail(tooLarge(u, own))
@@ -92,28 +86,4 @@ func Divide[R any, S Size[S]](all []*Unit[R], limit S, size func(*Unit[R]) S, to
 		sum = sum.Plus(own)
 	}
 	return list
-}
-
-// outcome returns the error of Apply for units that are done. There were n changes.
-func outcome[R any](all []*Unit[R], n int) error {
-	errs := make([]error, n)
-	var failed []error
-	for _, u := range all {
-		for _, i := range u.Places {
-			errs[i] = u.Err
-		}
-		if u.Err != nil {
-			failed = append(failed, u.Err)
-		}
-	}
-	if len(failed) == 0 {
-		return nil
-	}
-	first := failed[0]
-	wide := errors.Is(first, provider.ErrThrottled) || errors.Is(first, provider.ErrCredentials) || errors.Is(first, provider.ErrDryRun)
-	if wide && len(failed) == len(all) && !slices.ContainsFunc(failed, func(err error) bool { return err != first }) {
-		// It is about all of them.
-		return first
-	}
-	return &provider.ApplyError{Errs: errs}
 }

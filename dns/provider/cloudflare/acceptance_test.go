@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/signpostd/signpost/dns"
-	"github.com/signpostd/signpost/dns/plan"
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/testkit/cloudflaretest"
+	"github.com/signpostd/signpost/testkit/publishertest"
 )
 
 // The plans of zones, and how many operations a batch of a free one has.
@@ -26,47 +26,47 @@ const (
 // batch each, and a second run changes nothing.
 func TestPlainRecords(t *testing.T) {
 	inWorld(t, free, func(w *world) {
-		w.settle(1, want("a.shop.test", "A", "192.0.2.1"), want("a.shop.test", "AAAA", "2001:db8::1", "ttl=60"), want("c.shop.test", "CNAME", "lb.example.net", "ttl=120"))
-		w.expect("a A 192.0.2.1", "a AAAA 2001:db8::1 ttl=60", "c CNAME lb.example.net ttl=120")
-		if w.markers() != 3 {
-			t.Errorf("%d markers, want 3", w.markers())
+		w.Settle(1, want("a.shop.test", "A", "192.0.2.1"), want("a.shop.test", "AAAA", "2001:db8::1", "ttl=60"), want("c.shop.test", "CNAME", "lb.example.net", "ttl=120"))
+		w.Expect("a A 192.0.2.1", "a AAAA 2001:db8::1 ttl=60", "c CNAME lb.example.net ttl=120")
+		if w.Markers() != 3 {
+			t.Errorf("%d markers, want 3", w.Markers())
 		}
 		id := w.server.Get(w.zone, "a.shop.test", "A").ID
-		w.settle(1, want("a.shop.test", "A", "192.0.2.2,192.0.2.3"), want("a.shop.test", "AAAA", "2001:db8::1", "ttl=90"), want("c.shop.test", "CNAME", "lb2.example.net", "ttl=120"))
-		w.expect("a A 192.0.2.2", "a A 192.0.2.3", "a AAAA 2001:db8::1 ttl=90", "c CNAME lb2.example.net ttl=120")
+		w.Settle(1, want("a.shop.test", "A", "192.0.2.2,192.0.2.3"), want("a.shop.test", "AAAA", "2001:db8::1", "ttl=90"), want("c.shop.test", "CNAME", "lb2.example.net", "ttl=120"))
+		w.Expect("a A 192.0.2.2", "a A 192.0.2.3", "a AAAA 2001:db8::1 ttl=90", "c CNAME lb2.example.net ttl=120")
 		if now := w.server.Get(w.zone, "a.shop.test", "A").ID; now != id {
 			t.Errorf("the record has the ID %s, had %s", now, id)
 		}
-		w.settle(1, want("a.shop.test", "A", "192.0.2.3"), want("c.shop.test", "CNAME", "lb2.example.net", "ttl=120"))
-		w.expect("a A 192.0.2.3", "c CNAME lb2.example.net ttl=120")
-		w.gone()
+		w.Settle(1, want("a.shop.test", "A", "192.0.2.3"), want("c.shop.test", "CNAME", "lb2.example.net", "ttl=120"))
+		w.Expect("a A 192.0.2.3", "c CNAME lb2.example.net ttl=120")
+		w.Gone(1)
 	})
 }
 
 // CF4 of spec/clouds.md: wildcards, the apex, names with underscores or capital letters.
 func TestNames(t *testing.T) {
 	inWorld(t, free, func(w *world) {
-		w.prefix = "%{record_type}-."
-		w.settle(1, want("*.shop.test", "A", "192.0.2.1"), want("shop.test", "A", "192.0.2.2"), want("_x._tcp.shop.test", "CNAME", "lb.example.net"), want("CamelCase.shop.test", "A", "192.0.2.3"))
-		w.expect("* A 192.0.2.1", "shop.test A 192.0.2.2", "_x._tcp CNAME lb.example.net", "camelcase A 192.0.2.3")
-		w.gone()
+		w.Prefix = "%{record_type}-."
+		w.Settle(1, want("*.shop.test", "A", "192.0.2.1"), want("shop.test", "A", "192.0.2.2"), want("_x._tcp.shop.test", "CNAME", "lb.example.net"), want("CamelCase.shop.test", "A", "192.0.2.3"))
+		w.Expect("* A 192.0.2.1", "shop.test A 192.0.2.2", "_x._tcp CNAME lb.example.net", "camelcase A 192.0.2.3")
+		w.Gone(1)
 	})
 }
 
 // CF5 of spec/clouds.md: proxied by annotation and by flag. The TTL doesn't matter then.
 func TestProxied(t *testing.T) {
 	inWorld(t, free, func(w *world) {
-		w.settle(1, want("a.shop.test", "A", "192.0.2.1", "proxied=true", "ttl=300"), want("b.shop.test", "A", "192.0.2.1", "proxied=true"), want("c.shop.test", "A", "192.0.2.1", "proxied=perhaps"))
-		w.expect("a A 192.0.2.1 proxied", "b A 192.0.2.1 proxied", "c A 192.0.2.1")
+		w.Settle(1, want("a.shop.test", "A", "192.0.2.1", "proxied=true", "ttl=300"), want("b.shop.test", "A", "192.0.2.1", "proxied=true"), want("c.shop.test", "A", "192.0.2.1", "proxied=perhaps"))
+		w.Expect("a A 192.0.2.1 proxied", "b A 192.0.2.1 proxied", "c A 192.0.2.1")
 		w.arguments = []string{"--cloudflare-proxied"}
-		w.settle(1, want("a.shop.test", "A", "192.0.2.1", "ttl=600"), want("b.shop.test", "A", "192.0.2.1", "proxied=false"), want("c.shop.test", "A", "192.0.2.1", "proxied=perhaps"))
-		w.expect("a A 192.0.2.1 proxied", "b A 192.0.2.1", "c A 192.0.2.1 proxied")
+		w.Settle(1, want("a.shop.test", "A", "192.0.2.1", "ttl=600"), want("b.shop.test", "A", "192.0.2.1", "proxied=false"), want("c.shop.test", "A", "192.0.2.1", "proxied=perhaps"))
+		w.Expect("a A 192.0.2.1 proxied", "b A 192.0.2.1", "c A 192.0.2.1 proxied")
 		for _, r := range w.server.Records(w.zone) {
 			if isText(r) && r.Proxied {
 				t.Errorf("%s is proxied", r.Name)
 			}
 		}
-		w.gone()
+		w.Gone(1)
 	})
 }
 
@@ -82,13 +82,13 @@ func TestDrift(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, paid, func(w *world) {
 				three := want("a.shop.test", "A", "192.0.2.1,192.0.2.2,192.0.2.3", "ttl=300")
-				w.settle(1, three)
+				w.Settle(1, three)
 				for i := range 3 {
 					rows := slices.DeleteFunc(w.server.Records(w.zone), isText)
 					drift(&rows[i])
 					w.server.Put(w.zone, rows[i])
-					w.settle(1, three)
-					w.expect("a A 192.0.2.1 ttl=300", "a A 192.0.2.2 ttl=300", "a A 192.0.2.3 ttl=300")
+					w.Settle(1, three)
+					w.Expect("a A 192.0.2.1 ttl=300", "a A 192.0.2.2 ttl=300", "a A 192.0.2.3 ttl=300")
 				}
 				if n := len(w.server.Records(w.zone)); n != 4 {
 					t.Errorf("%d records", n)
@@ -101,19 +101,19 @@ func TestDrift(t *testing.T) {
 // CF6 of spec/clouds.md: the other types, with and without dots at the ends of names.
 func TestOtherTypes(t *testing.T) {
 	inWorld(t, free, func(w *world) {
-		w.managed = handled
+		w.Managed = handled
 		for _, dot := range []string{"", "."} {
-			w.settle(1-len(dot),
+			w.Settle(1-len(dot),
 				want("m.shop.test", "MX", "10 mx1.example.net"+dot+",20 mx2.example.net"+dot), want("n.shop.test", "NS", "ns1.example.net"+dot), want("_s._tcp.shop.test", "SRV", "1 2 80 sip.example.net."),
 				want("t.shop.test", "TXT", `"one" "two"`), want("u.shop.test", "TXT", `v=spf1 -all`), want("l.shop.test", "TXT", `"`+strings.Repeat("x", 300)+`"`))
 		}
-		w.expect("m MX 10 mx1.example.net", "m MX 20 mx2.example.net", "n NS ns1.example.net", "_s._tcp SRV 1 2 80 sip.example.net", `t TXT "one" "two"`, `u TXT "v=spf1 -all"`,
+		w.Expect("m MX 10 mx1.example.net", "m MX 20 mx2.example.net", "n NS ns1.example.net", "_s._tcp SRV 1 2 80 sip.example.net", `t TXT "one" "two"`, `u TXT "v=spf1 -all"`,
 			`l TXT "`+strings.Repeat("x", 255)+`" "`+strings.Repeat("x", 45)+`"`)
 		// What changes and what goes are batches of their own.
-		w.settle(2, want("m.shop.test", "MX", "15 mx1.example.net,20 mx2.example.net"), want("n.shop.test", "NS", "ns2.example.net"), want("_s._tcp.shop.test", "SRV", "1 2 81 sip.example.net.,2 2 80 sip2.example.net."),
+		w.Settle(2, want("m.shop.test", "MX", "15 mx1.example.net,20 mx2.example.net"), want("n.shop.test", "NS", "ns2.example.net"), want("_s._tcp.shop.test", "SRV", "1 2 81 sip.example.net.,2 2 80 sip2.example.net."),
 			want("t.shop.test", "TXT", `"one two"`))
-		w.expect("m MX 15 mx1.example.net", "m MX 20 mx2.example.net", "n NS ns2.example.net", "_s._tcp SRV 1 2 81 sip.example.net", "_s._tcp SRV 2 2 80 sip2.example.net", `t TXT "one two"`)
-		w.gone()
+		w.Expect("m MX 15 mx1.example.net", "m MX 20 mx2.example.net", "n NS ns2.example.net", "_s._tcp SRV 1 2 81 sip.example.net", "_s._tcp SRV 2 2 80 sip2.example.net", `t TXT "one two"`)
+		w.Gone(1)
 	})
 }
 
@@ -122,20 +122,20 @@ func TestComments(t *testing.T) {
 	long := strings.Repeat("ä", 54) + "x"
 	inWorld(t, free, func(w *world) {
 		w.arguments = []string{"--cloudflare-record-comment=by default"}
-		w.settle(1, want("a.shop.test", "A", "192.0.2.1"), want("b.shop.test", "A", "192.0.2.1", "record-comment=mine\n"), want("c.shop.test", "A", "192.0.2.1", "record-comment="+long))
-		w.expect("a A 192.0.2.1 (by default)", "b A 192.0.2.1 (mine)", "c A 192.0.2.1 ("+strings.Repeat("ä", 50)+")")
+		w.Settle(1, want("a.shop.test", "A", "192.0.2.1"), want("b.shop.test", "A", "192.0.2.1", "record-comment=mine\n"), want("c.shop.test", "A", "192.0.2.1", "record-comment="+long))
+		w.Expect("a A 192.0.2.1 (by default)", "b A 192.0.2.1 (mine)", "c A 192.0.2.1 ("+strings.Repeat("ä", 50)+")")
 		if marker := w.server.Get(w.zone, "a-b.shop.test", "TXT"); marker.Comment == nil || *marker.Comment != "mine" {
 			t.Errorf("the marker has the comment %v", marker.Comment)
 		}
 		if !strings.Contains(w.log.String(), "The comment is longer") {
 			t.Error("no warning that a comment was cut")
 		}
-		w.settle(1, want("a.shop.test", "A", "192.0.2.1", "record-comment="), want("b.shop.test", "A", "192.0.2.1", "record-comment=ours"), want("c.shop.test", "A", "192.0.2.1", "record-comment=c"))
-		w.expect("a A 192.0.2.1", "b A 192.0.2.1 (ours)", "c A 192.0.2.1 (c)")
+		w.Settle(1, want("a.shop.test", "A", "192.0.2.1", "record-comment="), want("b.shop.test", "A", "192.0.2.1", "record-comment=ours"), want("c.shop.test", "A", "192.0.2.1", "record-comment=c"))
+		w.Expect("a A 192.0.2.1", "b A 192.0.2.1 (ours)", "c A 192.0.2.1 (c)")
 	})
 	inWorld(t, paid, func(w *world) {
-		w.settle(1, want("c.shop.test", "A", "192.0.2.1", "record-comment="+long))
-		w.expect("c A 192.0.2.1 (" + long + ")")
+		w.Settle(1, want("c.shop.test", "A", "192.0.2.1", "record-comment="+long))
+		w.Expect("c A 192.0.2.1 (" + long + ")")
 	})
 }
 
@@ -143,19 +143,19 @@ func TestComments(t *testing.T) {
 // is no reason for a change.
 func TestTags(t *testing.T) {
 	inWorld(t, paid, func(w *world) {
-		w.settle(1, want("a.shop.test", "A", "192.0.2.1", "tags= team:web , Env:Live,"))
-		w.expect("a A 192.0.2.1 env:Live|team:web")
+		w.Settle(1, want("a.shop.test", "A", "192.0.2.1", "tags= team:web , Env:Live,"))
+		w.Expect("a A 192.0.2.1 env:Live|team:web")
 		marker := w.server.Get(w.zone, "a-a.shop.test", "TXT")
 		marker.Tags = []string{"other:x"}
 		w.server.Put(w.zone, *marker)
-		w.settle(0, want("a.shop.test", "A", "192.0.2.1", "tags=env:Live,team:web"))
-		w.settle(1, want("a.shop.test", "A", "192.0.2.1"))
-		w.expect("a A 192.0.2.1")
-		w.gone()
+		w.Settle(0, want("a.shop.test", "A", "192.0.2.1", "tags=env:Live,team:web"))
+		w.Settle(1, want("a.shop.test", "A", "192.0.2.1"))
+		w.Expect("a A 192.0.2.1")
+		w.Gone(1)
 	})
 	inWorld(t, free, func(w *world) {
-		w.settle(1, want("a.shop.test", "A", "192.0.2.1", "tags=team:web"))
-		w.expect("a A 192.0.2.1")
+		w.Settle(1, want("a.shop.test", "A", "192.0.2.1", "tags=team:web"))
+		w.Expect("a A 192.0.2.1")
 		if n := strings.Count(w.log.String(), "has no tags"); n != 2 {
 			t.Errorf("%d warnings in two processes, want 2", n)
 		}
@@ -166,8 +166,8 @@ func TestTags(t *testing.T) {
 func TestTTL(t *testing.T) {
 	for zonePlan, lowest := range map[string]string{free: "60", paid: "60", enterprise: "30"} {
 		inWorld(t, zonePlan, func(w *world) {
-			w.settle(1, want("a.shop.test", "A", "192.0.2.1", "ttl=30"), want("b.shop.test", "A", "192.0.2.1", "ttl=1"), want("c.shop.test", "A", "192.0.2.1", "ttl=604800"))
-			w.expect("a A 192.0.2.1 ttl="+lowest, "b A 192.0.2.1", "c A 192.0.2.1 ttl=86400")
+			w.Settle(1, want("a.shop.test", "A", "192.0.2.1", "ttl=30"), want("b.shop.test", "A", "192.0.2.1", "ttl=1"), want("c.shop.test", "A", "192.0.2.1", "ttl=604800"))
+			w.Expect("a A 192.0.2.1 ttl="+lowest, "b A 192.0.2.1", "c A 192.0.2.1 ttl=86400")
 		})
 	}
 }
@@ -179,9 +179,9 @@ func TestTypeChanges(t *testing.T) {
 		for _, next := range []*dns.RecordSet{
 			want("a.shop.test", "A", "192.0.2.1,192.0.2.2"), want("a.shop.test", "CNAME", "lb.example.net"), want("a.shop.test", "AAAA", "2001:db8::1"), want("a.shop.test", "A", "192.0.2.1"),
 		} {
-			w.settle(1, next)
+			w.Settle(1, next)
 		}
-		w.expect("a A 192.0.2.1")
+		w.Expect("a A 192.0.2.1")
 	})
 }
 
@@ -205,16 +205,16 @@ func TestOneRefused(t *testing.T) {
 				expected = append(expected, fmt.Sprintf("n%d A 192.0.2.1", i))
 			}
 		}
-		requests, err := w.run(wanted...)
+		requests, err := w.Run(wanted...)
 		if err == nil || requests[cloudflaretest.Batch] > 20 {
 			t.Errorf("%v, error %v", requests, err)
 		}
 		if text := fmt.Sprint(err); !strings.Contains(text, "n17.shop.test") || !strings.Contains(text, "9003 Target is not allowed") {
 			t.Errorf("the error is %v", err)
 		}
-		w.expect(expected...)
-		if w.markers() != 40 {
-			t.Errorf("%d markers, want 40", w.markers())
+		w.Expect(expected...)
+		if w.Markers() != 40 {
+			t.Errorf("%d markers, want 40", w.Markers())
 		}
 	})
 }
@@ -223,8 +223,8 @@ func TestOneRefused(t *testing.T) {
 // that another product of Cloudflare keeps, even if their name was ours.
 func TestForeignRecords(t *testing.T) {
 	inWorld(t, free, func(w *world) {
-		w.managed = handled
-		w.settle(1, want("d.shop.test", "A", "192.0.2.1"))
+		w.Managed = handled
+		w.Settle(1, want("d.shop.test", "A", "192.0.2.1"))
 		for _, r := range []cloudflaretest.Record{
 			{Name: "a.shop.test", Type: "A", Content: "203.0.113.1"},
 			{Name: "b.shop.test", Type: "A", Content: "192.0.2.1"},
@@ -237,7 +237,7 @@ func TestForeignRecords(t *testing.T) {
 		}
 		before := fmt.Sprint(w.server.Records(w.zone))
 		for range 2 {
-			_, err := w.run(want("a.shop.test", "A", "192.0.2.1"), want("a.shop.test", "AAAA", "2001:db8::1"), want("b.shop.test", "A", "192.0.2.1"), want("c.shop.test", "A", "192.0.2.1"), want("c.shop.test", "AAAA", "2001:db8::1"),
+			_, err := w.Run(want("a.shop.test", "A", "192.0.2.1"), want("a.shop.test", "AAAA", "2001:db8::1"), want("b.shop.test", "A", "192.0.2.1"), want("c.shop.test", "A", "192.0.2.1"), want("c.shop.test", "AAAA", "2001:db8::1"),
 				want("d.shop.test", "A", "192.0.2.2"))
 			if err == nil || !strings.Contains(err.Error(), "another product of Cloudflare") {
 				t.Errorf("error %v", err)
@@ -275,8 +275,8 @@ func TestManyNames(t *testing.T) {
 			wanted []*dns.RecordSet
 			most   int
 		}{{wanted(1), 5}, {wanted(2), 3}, {nil, 5}} {
-			requests, err := w.run(step.wanted...)
-			if err != nil || requests[cloudflaretest.Batch] > step.most || total(requests)-requests[cloudflaretest.Batch] > 4 {
+			requests, err := w.Run(step.wanted...)
+			if err != nil || requests[cloudflaretest.Batch] > step.most || publishertest.Total(requests)-requests[cloudflaretest.Batch] > 4 {
 				t.Errorf("%v, %v: want at most %d batches and 4 others", requests, err, step.most)
 			}
 			if n := len(w.has()); n != len(step.wanted) {
@@ -305,14 +305,14 @@ func TestSecondBatchFails(t *testing.T) {
 					}
 					return nil
 				}})
-				if _, err := w.run(wanted...); err == nil {
+				if _, err := w.Run(wanted...); err == nil {
 					t.Error("no error")
 				}
-				if n := len(w.has()); n != 100 || w.markers() != 100 {
-					t.Errorf("%d records and %d markers, want 100 of each", n, w.markers())
+				if n := len(w.has()); n != 100 || w.Markers() != 100 {
+					t.Errorf("%d records and %d markers, want 100 of each", n, w.Markers())
 				}
 				broken = false
-				w.settle(1, wanted...)
+				w.Settle(1, wanted...)
 			})
 		})
 	}
@@ -335,8 +335,8 @@ func TestThrottled(t *testing.T) {
 				until = time.Now().Add(2 * time.Second)
 				return cloudflaretest.Throttled(2 * time.Second)
 			}})
-			w.publish(map[bool]int{true: 3, false: 1}[operation == cloudflaretest.Batch], want("a.shop.test", "A", "192.0.2.1"))
-			w.expect("a A 192.0.2.1")
+			w.Publish(map[bool]int{true: 3, false: 1}[operation == cloudflaretest.Batch], want("a.shop.test", "A", "192.0.2.1"))
+			w.Expect("a A 192.0.2.1")
 		})
 	}
 }
@@ -357,21 +357,13 @@ func TestLostAnswer(t *testing.T) {
 			t.Run(fmt.Sprintf("code %d, made %t", fault.Code, made), func(t *testing.T) {
 				inWorld(t, free, func(w *world) {
 					for _, step := range steps() {
-						failed := false
-						once := func(c cloudflaretest.Call) *cloudflaretest.Fault {
-							if c.Operation != cloudflaretest.Batch || failed {
-								return nil
-							}
-							failed = true
-							return fault
-						}
-						hooks := cloudflaretest.Hooks{Before: once}
+						fail := w.server.FailOnce
 						if made {
-							hooks = cloudflaretest.Hooks{After: once}
+							fail = w.server.LoseOnce
 						}
-						w.server.SetHooks(hooks)
+						fail(fault, func(c cloudflaretest.Call) bool { return c.Operation == cloudflaretest.Batch })
 						w.log.Reset()
-						w.settle(map[bool]int{true: 1, false: 2}[made], step...)
+						w.Settle(map[bool]int{true: 1, false: 2}[made], step...)
 					}
 					if w.server.Refused() > 0 || len(w.server.Records(w.zone)) > 0 {
 						t.Errorf("%d requests were refused, and %v is left", w.server.Refused(), w.server.Records(w.zone))
@@ -441,11 +433,11 @@ func TestZoneWithoutPermission(t *testing.T) {
 		inWorld(t, free, func(w *world) {
 			locked := w.server.AddZone(cloudflaretest.Zone{Name: "locked.test"})
 			w.server.Deny(operation, locked)
-			_, err := w.run(want("a.locked.test", "A", "192.0.2.1"), want("a.shop.test", "A", "192.0.2.1"))
+			_, err := w.Run(want("a.locked.test", "A", "192.0.2.1"), want("a.shop.test", "A", "192.0.2.1"))
 			if err == nil || !strings.Contains(err.Error(), "DNS:Edit") || !strings.Contains(err.Error(), "locked.test") {
 				t.Errorf("%s: %v", operation, err)
 			}
-			w.expect("a A 192.0.2.1")
+			w.Expect("a A 192.0.2.1")
 			if len(w.server.Records(locked)) != 0 {
 				t.Error("the zone was changed")
 			}
@@ -499,20 +491,20 @@ func TestCustomHostnames(t *testing.T) {
 				t.Fatalf("custom hostnames %q, want %q\n%s", got, want, w.log.String())
 			}
 		}
-		w.settle(1, want("a.shop.test", "A", "192.0.2.1,192.0.2.2", "custom-hostname=b.customer.io, a.customer.io"), want("a.shop.test", "AAAA", "2001:db8::1", "custom-hostname=b.customer.io, a.customer.io"))
+		w.Settle(1, want("a.shop.test", "A", "192.0.2.1,192.0.2.2", "custom-hostname=b.customer.io, a.customer.io"), want("a.shop.test", "AAAA", "2001:db8::1", "custom-hostname=b.customer.io, a.customer.io"))
 		hostnames("a.customer.io a.shop.test", "b.customer.io a.shop.test")
 		if ssl := w.server.Hostnames(w.zone)[0].SSL; ssl.Settings.MinTLS != "1.2" || ssl.Authority != "google" || ssl.Method != "http" {
 			t.Errorf("SSL %+v", ssl)
 		}
 		// A change of hostnames alone needs no batch.
-		w.settle(0, want("a.shop.test", "A", "192.0.2.1,192.0.2.2", "custom-hostname=a.customer.io,c.customer.io"), want("a.shop.test", "AAAA", "2001:db8::1"))
+		w.Settle(0, want("a.shop.test", "A", "192.0.2.1,192.0.2.2", "custom-hostname=a.customer.io,c.customer.io"), want("a.shop.test", "AAAA", "2001:db8::1"))
 		hostnames("a.customer.io a.shop.test", "c.customer.io a.shop.test")
 		// Another type keeps them, and another name gets them.
-		w.settle(1, want("a.shop.test", "CNAME", "lb.example.net", "custom-hostname=a.customer.io,c.customer.io"))
+		w.Settle(1, want("a.shop.test", "CNAME", "lb.example.net", "custom-hostname=a.customer.io,c.customer.io"))
 		hostnames("a.customer.io a.shop.test", "c.customer.io a.shop.test")
-		w.settle(1, want("b.shop.test", "CNAME", "lb.example.net", "custom-hostname=a.customer.io"), want("a.shop.test", "CNAME", "lb.example.net"))
+		w.Settle(1, want("b.shop.test", "CNAME", "lb.example.net", "custom-hostname=a.customer.io"), want("a.shop.test", "CNAME", "lb.example.net"))
 		hostnames("a.customer.io b.shop.test")
-		w.gone()
+		w.Gone(1)
 		hostnames()
 	})
 }
@@ -524,23 +516,23 @@ func TestCustomHostnameRefused(t *testing.T) {
 		w.arguments = []string{"--cloudflare-custom-hostnames"}
 		w.server.PutHostname(w.zone, cloudflaretest.Hostname{Hostname: "hers.customer.io", Origin: "x.shop.test"})
 		for name, code := range map[string]string{"shop.example.com": "1411", "hers.customer.io": "1406"} {
-			_, err := w.run(want("a.shop.test", "A", "192.0.2.1", "custom-hostname="+name), want("b.shop.test", "A", "192.0.2.1"))
+			_, err := w.Run(want("a.shop.test", "A", "192.0.2.1", "custom-hostname="+name), want("b.shop.test", "A", "192.0.2.1"))
 			if err == nil || !strings.Contains(err.Error(), code) || !strings.Contains(err.Error(), "a.shop.test") {
 				t.Errorf("%s: %v", name, err)
 			}
-			w.expect("a A 192.0.2.1", "b A 192.0.2.1")
+			w.Expect("a A 192.0.2.1", "b A 192.0.2.1")
 		}
 		if all := w.server.Hostnames(w.zone); len(all) != 1 || all[0].Origin != "x.shop.test" {
 			t.Errorf("custom hostnames %v", all)
 		}
 		// Without the permission the rest is published, too.
 		w.server.Deny(cloudflaretest.CreateHostname, w.zone)
-		if _, err := w.run(want("c.shop.test", "A", "192.0.2.1", "custom-hostname=c.customer.io"), want("b.shop.test", "A", "192.0.2.2")); err == nil {
+		if _, err := w.Run(want("c.shop.test", "A", "192.0.2.1", "custom-hostname=c.customer.io"), want("b.shop.test", "A", "192.0.2.2")); err == nil {
 			t.Error("a custom hostname without the permission is no error")
 		}
-		w.expect("b A 192.0.2.2", "c A 192.0.2.1")
+		w.Expect("b A 192.0.2.2", "c A 192.0.2.1")
 		w.server.Permit(cloudflaretest.CreateHostname, w.zone)
-		w.settle(0, want("c.shop.test", "A", "192.0.2.1", "custom-hostname=c.customer.io"), want("b.shop.test", "A", "192.0.2.2"))
+		w.Settle(0, want("c.shop.test", "A", "192.0.2.1", "custom-hostname=c.customer.io"), want("b.shop.test", "A", "192.0.2.2"))
 	})
 }
 
@@ -560,9 +552,9 @@ func TestLostSides(t *testing.T) {
 			// The publisher tries again what isn't known to be made, in the same run or in the next one.
 			for _, wanted := range [][]*dns.RecordSet{{want("a.shop.test", "A", "192.0.2.1", "custom-hostname=a.customer.io", "region-key=eu")}, {want("a.shop.test", "A", "192.0.2.1")}, nil} {
 				for range 2 {
-					_, _ = w.run(wanted...)
+					_, _ = w.Run(wanted...)
 				}
-				w.settle(0, wanted...)
+				w.Settle(0, wanted...)
 			}
 			if lost == 0 || len(w.server.Records(w.zone)) > 0 || len(w.server.Hostnames(w.zone)) > 0 || len(w.server.Regions(w.zone)) > 0 {
 				t.Errorf("%s: left over: %v, %v, %v", operation, w.server.Records(w.zone), w.server.Hostnames(w.zone), w.server.Regions(w.zone))
@@ -584,21 +576,21 @@ func TestRegions(t *testing.T) {
 				t.Fatalf("regions %s, want %s\n%s", got, want, w.log.String())
 			}
 		}
-		w.settle(1, want("a.shop.test", "A", "192.0.2.1", "region-key=eu"), want("a.shop.test", "AAAA", "2001:db8::1", "region-key=eu"), want("b.shop.test", "A", "192.0.2.1"), want("c.shop.test", "A", "192.0.2.1", "region-key="))
+		w.Settle(1, want("a.shop.test", "A", "192.0.2.1", "region-key=eu"), want("a.shop.test", "AAAA", "2001:db8::1", "region-key=eu"), want("b.shop.test", "A", "192.0.2.1"), want("c.shop.test", "A", "192.0.2.1", "region-key="))
 		regions("a.shop.test:eu b.shop.test:us ")
-		w.settle(0, want("a.shop.test", "A", "192.0.2.1", "region-key=in"), want("a.shop.test", "AAAA", "2001:db8::1", "region-key=in"), want("b.shop.test", "A", "192.0.2.1", "region-key="), want("c.shop.test", "A", "192.0.2.1"))
+		w.Settle(0, want("a.shop.test", "A", "192.0.2.1", "region-key=in"), want("a.shop.test", "AAAA", "2001:db8::1", "region-key=in"), want("b.shop.test", "A", "192.0.2.1", "region-key="), want("c.shop.test", "A", "192.0.2.1"))
 		regions("a.shop.test:in c.shop.test:us ")
 		// The other type keeps it.
-		w.settle(2, want("a.shop.test", "AAAA", "2001:db8::1", "region-key=in"), want("c.shop.test", "A", "192.0.2.1"))
+		w.Settle(2, want("a.shop.test", "AAAA", "2001:db8::1", "region-key=in"), want("c.shop.test", "A", "192.0.2.1"))
 		regions("a.shop.test:in c.shop.test:us ")
-		if _, err := w.run(want("a.shop.test", "A", "192.0.2.1", "region-key=eu"), want("a.shop.test", "AAAA", "2001:db8::1", "region-key=in"), want("c.shop.test", "A", "192.0.2.2")); err == nil || !strings.Contains(err.Error(), "a name has one region") {
+		if _, err := w.Run(want("a.shop.test", "A", "192.0.2.1", "region-key=eu"), want("a.shop.test", "AAAA", "2001:db8::1", "region-key=in"), want("c.shop.test", "A", "192.0.2.2")); err == nil || !strings.Contains(err.Error(), "a name has one region") {
 			t.Errorf("two regions: %v", err)
 		}
-		w.expect("a AAAA 2001:db8::1", "c A 192.0.2.2")
-		if _, err := w.run(want("a.shop.test", "AAAA", "2001:db8::1", "region-key=mars"), want("c.shop.test", "A", "192.0.2.2")); err == nil || !strings.Contains(err.Error(), "region key is unknown") {
+		w.Expect("a AAAA 2001:db8::1", "c A 192.0.2.2")
+		if _, err := w.Run(want("a.shop.test", "AAAA", "2001:db8::1", "region-key=mars"), want("c.shop.test", "A", "192.0.2.2")); err == nil || !strings.Contains(err.Error(), "region key is unknown") {
 			t.Errorf("an unknown region: %v", err)
 		}
-		w.gone()
+		w.Gone(1)
 		regions("")
 	})
 }
@@ -606,54 +598,20 @@ func TestRegions(t *testing.T) {
 // A dry run changes nothing, not even if Apply is called (spec/clouds.md §6.5).
 func TestDryRun(t *testing.T) {
 	inWorld(t, free, func(w *world) {
-		w.dryRun = true
 		w.arguments = []string{"--cloudflare-custom-hostnames"}
-		w.settle(0, want("a.shop.test", "A", "192.0.2.1", "custom-hostname=a.customer.io"))
-		p := w.open()
-		zones, err := p.Zones(w.t.Context())
-		if err != nil || len(zones) != 1 {
-			t.Fatalf("zones %v, %v", zones, err)
-		}
-		for _, c := range []dns.Change{{New: want("a.shop.test", "A", "192.0.2.1", "custom-hostname=a.customer.io")}} {
-			if err := p.Apply(w.t.Context(), zones[0], []dns.Change{c}); !errors.Is(err, provider.ErrDryRun) {
-				t.Errorf("Apply: %v", err)
-			}
-		}
-		if n := writesOf(w.requests()); n > 0 {
-			t.Errorf("%d requests that change something were sent", n)
-		}
+		w.CheckDryRun(want("a.shop.test", "A", "192.0.2.1", "custom-hostname=a.customer.io"))
 	})
 }
 
 // The policies upsert-only and create-only.
 func TestPolicies(t *testing.T) {
-	inWorld(t, free, func(w *world) {
-		w.settle(1, want("a.shop.test", "A", "192.0.2.1"), want("b.shop.test", "A", "192.0.2.1"))
-		w.policy = plan.UpsertOnly
-		w.settle(1, want("a.shop.test", "A", "192.0.2.2"))
-		w.policy = plan.CreateOnly
-		w.settle(1, want("a.shop.test", "A", "192.0.2.3"), want("c.shop.test", "A", "192.0.2.1"))
-		w.expect("a A 192.0.2.2", "b A 192.0.2.1", "c A 192.0.2.1")
-	})
+	inWorld(t, free, func(w *world) { w.CheckPolicies(1, 1, 1) })
 }
 
 // Listings that are three seconds behind lead to no request that is refused, and each change is made once
 // (spec/clouds.md §6.5).
 func TestListingsBehind(t *testing.T) {
-	inWorld(t, free, func(w *world) {
-		w.server.SetLag(3 * time.Second)
-		w.provider = w.open()
-		for _, step := range []*dns.RecordSet{
-			want("a.shop.test", "A", "192.0.2.1"), want("a.shop.test", "A", "192.0.2.2,192.0.2.3"), want("a.shop.test", "CNAME", "lb.example.net"), want("a.shop.test", "A", "192.0.2.2"),
-		} {
-			w.settle(1, step)
-		}
-		w.gone()
-		w.publish(0)
-		if n := w.server.Refused(); n > 0 {
-			t.Errorf("%d requests were refused", n)
-		}
-	})
+	inWorld(t, free, func(w *world) { w.CheckListingsBehind() })
 }
 
 // If the answer of a batch is lost, and then nothing can be read, nobody knows what was made. The error doesn't say
@@ -665,7 +623,7 @@ func TestUnknownOutcome(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, free, func(w *world) {
 				p := w.open()
-				zones, err := p.Zones(w.t.Context())
+				zones, err := p.Zones(w.T.Context())
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -684,7 +642,7 @@ func TestUnknownOutcome(t *testing.T) {
 						return nil
 					},
 				})
-				err = p.Apply(w.t.Context(), zones[0], []dns.Change{{New: want("a.shop.test", "A", "192.0.2.1")}})
+				err = p.Apply(w.T.Context(), zones[0], []dns.Change{{New: want("a.shop.test", "A", "192.0.2.1")}})
 				if err == nil || provider.NothingMade(err) || errors.As(err, new(*provider.ApplyError)) {
 					t.Errorf("error %v", err)
 				}
@@ -697,7 +655,7 @@ func TestUnknownOutcome(t *testing.T) {
 // deleted, although the ownership record says that the name is the publisher's (docs/decisions/0032).
 func TestSameMoment(t *testing.T) {
 	inWorld(t, free, func(w *world) {
-		w.provider = w.open()
+		w.Provider = w.open()
 		once := true
 		w.server.SetHooks(cloudflaretest.Hooks{Before: func(c cloudflaretest.Call) *cloudflaretest.Fault {
 			if c.Operation == cloudflaretest.Batch && once {
@@ -706,18 +664,18 @@ func TestSameMoment(t *testing.T) {
 			}
 			return nil
 		}})
-		w.publish(1, want("a.shop.test", "A", "192.0.2.1"))
+		w.Publish(1, want("a.shop.test", "A", "192.0.2.1"))
 		for range 3 {
 			time.Sleep(time.Minute)
-			if _, err := w.run(want("a.shop.test", "A", "192.0.2.2")); err == nil || !strings.Contains(err.Error(), "somebody else has made a record") {
+			if _, err := w.Run(want("a.shop.test", "A", "192.0.2.2")); err == nil || !strings.Contains(err.Error(), "somebody else has made a record") {
 				t.Errorf("error %v", err)
 			}
-			w.expect("a A 192.0.2.1", "a A 203.0.113.1")
+			w.Expect("a A 192.0.2.1", "a A 203.0.113.1")
 		}
-		w.publish(1)
-		w.expect("a A 203.0.113.1")
-		if w.markers() != 0 {
-			t.Errorf("%d markers", w.markers())
+		w.Publish(1)
+		w.Expect("a A 203.0.113.1")
+		if w.Markers() != 0 {
+			t.Errorf("%d markers", w.Markers())
 		}
 	})
 }
@@ -728,17 +686,17 @@ func TestRegionChangesWithOneRequest(t *testing.T) {
 	inWorld(t, paid, func(w *world) {
 		w.arguments = []string{"--cloudflare-regional-services"}
 		asked := func(key string) *dns.RecordSet { return want("a.shop.test", "A", "192.0.2.1", "region-key="+key) }
-		w.settle(1, asked("eu"))
-		requests, err := w.run(asked("us"))
+		w.Settle(1, asked("eu"))
+		requests, err := w.Run(asked("us"))
 		if err != nil || requests[cloudflaretest.EditRegion] != 1 || requests[cloudflaretest.CreateRegion] != 0 {
 			t.Errorf("%v, %v", requests, err)
 		}
-		w.settle(1)
-		requests, err = w.run(asked("mars"))
+		w.Settle(1)
+		requests, err = w.Run(asked("mars"))
 		if err == nil || requests[cloudflaretest.CreateRegion] != 1 || requests[cloudflaretest.EditRegion] != 0 {
 			t.Errorf("an unknown region: %v, %v", requests, err)
 		}
-		w.expect("a A 192.0.2.1")
+		w.Expect("a A 192.0.2.1")
 		// Somebody has given the name a region since it was listed.
 		w.server.SetHooks(cloudflaretest.Hooks{Before: func(c cloudflaretest.Call) *cloudflaretest.Fault {
 			if c.Operation == cloudflaretest.CreateRegion {
@@ -746,7 +704,7 @@ func TestRegionChangesWithOneRequest(t *testing.T) {
 			}
 			return nil
 		}})
-		w.publish(0, asked("eu"))
+		w.Publish(0, asked("eu"))
 		if got := w.server.Regions(w.zone)["a.shop.test"]; got != "eu" {
 			t.Errorf("the region is %q", got)
 		}
@@ -780,11 +738,11 @@ func TestAdvice(t *testing.T) {
 					}
 					return nil
 				}})
-				_, err := w.run(want("a.shop.test", "A", "192.0.2.1", "region-key=eu", "custom-hostname=a.customer.io"))
+				_, err := w.Run(want("a.shop.test", "A", "192.0.2.1", "region-key=eu", "custom-hostname=a.customer.io"))
 				if err == nil || !strings.Contains(err.Error(), test.says) || strings.Contains(err.Error(), test.not) {
 					t.Errorf("error %v, want %q without %q", err, test.says, test.not)
 				}
-				w.expect("a A 192.0.2.1")
+				w.Expect("a A 192.0.2.1")
 			})
 		})
 	}
@@ -799,17 +757,24 @@ func TestSidesWithoutPermission(t *testing.T) {
 			w.server.Deny(operation, w.zone)
 			asked := []*dns.RecordSet{want("a.shop.test", "A", "192.0.2.1", "region-key=eu", "custom-hostname=a.customer.io"), want("b.shop.test", "A", "192.0.2.2")}
 			for range 2 {
-				_, err := w.run(asked...)
+				_, err := w.Run(asked...)
 				if err == nil || !strings.Contains(err.Error(), "a.shop.test") || strings.Contains(err.Error(), "b.shop.test") {
 					t.Errorf("%s: %v", operation, err)
 				}
-				w.expect("a A 192.0.2.1", "b A 192.0.2.2")
+				w.Expect("a A 192.0.2.1", "b A 192.0.2.2")
 			}
 			w.server.Permit(operation, w.zone)
-			w.publish(0, asked...)
+			w.Publish(0, asked...)
 			if len(w.server.Hostnames(w.zone)) != 1 || w.server.Regions(w.zone)["a.shop.test"] != "eu" {
 				t.Errorf("custom hostnames %v, regions %v", w.server.Hostnames(w.zone), w.server.Regions(w.zone))
 			}
 		})
 	}
+}
+
+// A zone that is deleted while it is used is missed at once.
+func TestZoneDeleted(t *testing.T) {
+	inWorld(t, free, func(w *world) {
+		w.CheckZoneDeleted(want("a.shop.test", "A", "192.0.2.1"), func() { w.server.DeleteZone(w.zone) })
+	})
 }

@@ -32,7 +32,7 @@ func (w wishes) settled() wishes {
 // Adjust implements provider.Adjuster.
 func (p *cloudflareProvider) Adjust(_ context.Context, zone dns.Zone, wanted []*dns.RecordSet) ([]provider.Adjusted, error) {
 	m := mapping{wishes: p.wishes, limits: freeLimits, warn: p.warnOnce}
-	if list := p.last(); list != nil && list.byID[zone.ID] != nil {
+	if list := p.zones.Last(); list != nil && list.byID[zone.ID] != nil {
 		m.limits = list.byID[zone.ID].limits
 	}
 	answers := provider.AdjustEach(wanted, m.adjusted)

@@ -30,8 +30,8 @@ func TestZoneOfExternalDNS(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			inWorld(t, free, func(w *world) {
-				w.prefix, w.suffix, w.owner = test.prefix, test.suffix, "default"
-				w.managed = []string{dns.TypeA, dns.TypeAAAA, dns.TypeCNAME, dns.TypeMX, dns.TypeSRV, dns.TypeNS, dns.TypeTXT}
+				w.Prefix, w.Suffix, w.Owner = test.prefix, test.suffix, "default"
+				w.Managed = []string{dns.TypeA, dns.TypeAAAA, dns.TypeCNAME, dns.TypeMX, dns.TypeSRV, dns.TypeNS, dns.TypeTXT}
 				for _, r := range made(comment) {
 					w.server.Put(w.zone, r)
 					for _, text := range test.texts {
@@ -48,12 +48,12 @@ func TestZoneOfExternalDNS(t *testing.T) {
 						}
 					}
 				}
-				w.settle(0,
+				w.Settle(0,
 					want("a.shop.test", "A", "192.0.2.1,192.0.2.2"), want("a.shop.test", "AAAA", "2001:db8::1"), want("b.shop.test", "A", "192.0.2.1", "proxied=true"),
 					want("c.shop.test", "CNAME", "lb.example.net", "ttl=300"), want("d.shop.test", "A", "192.0.2.1", "record-comment="+comment),
 					want("m.shop.test", "MX", "10 mx.example.net"), want("s.shop.test", "SRV", "1 2 80 sip.example.net."), want("n.shop.test", "NS", "ns.example.net"), want("t.shop.test", "TXT", `"some text"`))
 				// It was all taken for ours, so it all goes when nobody asks for it.
-				w.publish(1)
+				w.Publish(1)
 				if left := w.has(); len(left) > 0 {
 					t.Errorf("still there: %v", left)
 				}

@@ -74,7 +74,7 @@ func TestClasses(t *testing.T) {
 		{302, "", nil, "302"},
 	} {
 		p := over(t, func(*http.Request) *http.Response { return answer(test.status, test.body) })
-		_, err := p.api.change(t.Context(), "z", batch[outgoing]{Deletes: []outgoing{{ID: "1"}}})
+		_, err := p.api.change(t.Context(), "z", operations[outgoing]{Deletes: []outgoing{{ID: "1"}}})
 		for _, class := range []error{provider.ErrRejected, provider.ErrStale, provider.ErrCredentials, provider.ErrThrottled} {
 			if err == nil || errors.Is(err, class) != (class == test.want) {
 				t.Errorf("%d %s: error %v is %v: %v", test.status, test.body, err, class, class != test.want)
@@ -99,7 +99,7 @@ func TestSaid(t *testing.T) {
 	}
 	for _, body := range []string{failed(1004, long, ""), `{"success":false,"errors":[` + strings.Join(messages, ",") + `]}`, long, strings.Repeat(`[`, 1<<20)} {
 		p := over(t, func(*http.Request) *http.Response { return answer(http.StatusBadRequest, body) })
-		_, err := p.api.change(t.Context(), "z", batch[outgoing]{Deletes: []outgoing{{ID: "1"}}})
+		_, err := p.api.change(t.Context(), "z", operations[outgoing]{Deletes: []outgoing{{ID: "1"}}})
 		if text := fmt.Sprint(err); err == nil || len(text) > 3000 || strings.Contains(text, "\n") {
 			t.Errorf("the error has %d bytes: %.200s", len(text), text)
 		}

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/dns/provider/batch"
 )
 
 const (
@@ -22,9 +22,8 @@ const (
 	mostPauses = 3
 )
 
-// Apply implements [provider.Provider]. The changes of a name, with those of its ownership
-// records, are in one batch. Cloudflare can't compare Old as it writes, so the names are read
-// right before.
+// Apply implements [provider.Provider]. The changes of a name, with those of its ownership records, are in one batch.
+// Cloudflare can't compare Old as it writes, so Apply reads the names right before.
 func (p *cloudflareProvider) Apply(ctx context.Context, zone dns.Zone, changes []dns.Change) error {
 	if len(changes) == 0 {
 		return nil
@@ -37,35 +36,31 @@ func (p *cloudflareProvider) Apply(ctx context.Context, zone dns.Zone, changes [
 		return fmt.Errorf("change zone %s: %w", zone.Name, err)
 	}
 	a := &applying{p: p, zone: z, mapping: mapping{wishes: p.wishes.settled(), limits: z.limits, warn: p.warnOnce}}
+	a.batches = batch.Applying[*unit]{Zone: a, Name: z.Name + " of Cloudflare", Server: "Cloudflare"}
 	all := units(changes, func(name string) error { return list.outside(z, name) })
-	for rest := live(all); len(rest) > 0; rest = live(all) {
+	for rest := batch.Pending(all); len(rest) > 0; rest = batch.Pending(all) {
 		err := a.step(ctx, rest)
 		if err == nil || a.mayPause(err) {
 			continue
 		}
-		err = fmt.Errorf("change zone %s of Cloudflare: %w", z.Name, err)
-		if !provider.NothingMade(err) {
+		if err = a.batches.Stop(all, err); err != nil {
 			return err
-		}
-		for _, u := range rest {
-			if !u.made {
-				u.fail(err)
-			}
 		}
 	}
 	return outcome(all, len(changes))
 }
 
-// applying is one call of Apply.
+// applying is one call of Apply. It implements [batch.Zone].
 type applying struct {
 	mapping
-	p    *cloudflareProvider
-	zone *managedZone
-	// read is when the names of the units were read that aren't made yet.
+	p       *cloudflareProvider
+	zone    *managedZone
+	batches batch.Applying[*unit]
+	// made is the answer to the last batch.
+	made operations[record]
+	// read is when the names of the pending units were read.
 	read time.Time
-	// refusals is how many batches were refused.
-	refusals int
-	// pauses is how often it had to wait because there were too many requests.
+	// pauses is how often Apply had to wait because there were too many requests.
 	pauses int
 }
 
@@ -74,21 +69,16 @@ func (a *applying) step(ctx context.Context, rest []*unit) error {
 	if err := a.refresh(ctx, rest); err != nil {
 		return err
 	}
-	return a.send(ctx, fill(live(rest), a.zone.limits.operations))
+	return a.send(ctx, fill(batch.Pending(rest), a.zone.limits.operations))
 }
 
-// mayPause reports whether to try again after an error, because there were too many requests only for a
-// while. The next request waits as long as it has to, and reads the names again.
+// mayPause reports whether to try again after an error because requests were throttled for a short time. The next request
+// waits for its turn, and reads the names again.
 func (a *applying) mayPause(err error) bool {
 	throttled, ok := errors.AsType[*provider.ThrottledError](err)
 	a.pauses++
 	a.read = time.Time{}
 	return ok && throttled.After <= longestHold && a.pauses <= mostPauses
-}
-
-// live returns the units that are neither made nor failed.
-func live(all []*unit) []*unit {
-	return slices.DeleteFunc(slices.Clone(all), func(u *unit) bool { return u.made || u.err != nil })
 }
 
 // refresh reads the names of units, unless that has just been done, and works out what has to be
@@ -103,19 +93,19 @@ func (a *applying) refresh(ctx context.Context, rest []*unit) error {
 	}
 	var changes []dns.Change
 	for _, u := range rest {
-		changes = append(changes, u.changes...)
+		changes = append(changes, u.Changes...)
 	}
 	errs := provider.Unchanged(changes, now.sets())
 	i := 0
 	for _, u := range rest {
-		for range u.changes {
+		for range u.Changes {
 			if errs != nil && errs[i] != nil {
-				u.fail(errs[i])
-				a.zone.forget(u)
+				u.Fail(errs[i])
+				a.Forget(u)
 			}
 			i++
 		}
-		if u.err == nil {
+		if u.Err == nil {
 			u.prepare(a.mapping, a.zone, now)
 		}
 	}
@@ -138,40 +128,34 @@ func (a *applying) look(ctx context.Context, rest []*unit) (now groups, err erro
 }
 
 // fill returns the units for the next batch. A unit that is larger than a batch fails.
-func fill(ready []*unit, limit int) (batch []*unit) {
+func fill(ready []*unit, limit int) (next []*unit) {
 	size := 0
 	for _, u := range ready {
-		switch n := u.size(); {
+		switch n := u.operations.size(); {
 		case n > limit:
-			u.fail(fmt.Errorf("%w: the changes of %s need %d operations, and a batch of the plan of the zone has %d", provider.ErrRejected, u.subject, n, limit))
+			u.Fail(fmt.Errorf("%w: the changes of %s need %d operations, and a batch of the plan of the zone has %d", provider.ErrRejected, u.Subject, n, limit))
 		case size+n > limit:
-			return batch
+			return next
 		default:
-			batch, size = append(batch, u), size+n
+			next, size = append(next, u), size+n
 		}
 	}
-	return batch
+	return next
 }
 
 // outcome returns the error of Apply for units that are done.
 func outcome(all []*unit, n int) error {
-	errs := make([]error, n)
-	var first error
-	failed, same := 0, true
+	errs, late := batch.Errors(all, n), false
 	for _, u := range all {
-		if !u.report(errs) {
-			continue
+		for i, c := range u.Changes {
+			if u.late != nil && belongs(c) {
+				errs[u.Places[i]], late = u.late, true
+			}
 		}
-		same = same && u.err != nil && (failed == 0 || u.err == first)
-		first = u.err
-		failed++
 	}
-	switch {
-	case failed == 0:
-		return nil
-	case failed == len(all) && same && (errors.Is(first, provider.ErrThrottled) || errors.Is(first, provider.ErrCredentials) || errors.Is(first, provider.ErrDryRun)):
-		// It is about all of them.
-		return first
+	if late {
+		// Records of the unit were made.
+		return &provider.ApplyError{Errs: errs}
 	}
-	return &provider.ApplyError{Errs: errs}
+	return batch.Outcome(errs)
 }

@@ -88,7 +88,7 @@ func (z *managedZone) intend(units []*unit, at time.Time) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	for _, u := range units {
-		for _, c := range u.changes {
+		for _, c := range u.Changes {
 			z.claims.intend(c, at)
 		}
 	}

@@ -114,7 +114,7 @@ func baseURL() (*url.URL, error) {
 	return httpapi.ParseURL(urlVariable, address, defaultURL)
 }
 
-// check finds settings that can't be.
+// check rejects invalid settings.
 func (c *Config) check() error {
 	if c.PerPage < 1 || c.PerPage > largestPage {
 		return fmt.Errorf("--cloudflare-dns-records-per-page %d: must be 1 to %d", c.PerPage, largestPage)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/testkit/cloudflaretest"
+	"github.com/signpostd/signpost/testkit/publishertest"
 )
 
 // How many requests the publication of many names takes, and how many a run in which nothing changes. The
@@ -31,15 +32,15 @@ func TestCosts(t *testing.T) {
 				for i := range test.names {
 					sets = append(sets, want(fmt.Sprintf("n%d.z%d.test", i, i%test.zones), "A", "192.0.2.1"))
 				}
-				first, err := w.run(sets...)
-				if err != nil || total(first) > test.publish {
-					t.Errorf("%d requests to publish, want at most %d: %v, %v", total(first), test.publish, first, err)
+				first, err := w.Run(sets...)
+				if err != nil || publishertest.Total(first) > test.publish {
+					t.Errorf("%d requests to publish, want at most %d: %v, %v", publishertest.Total(first), test.publish, first, err)
 				}
-				again, err := w.run(sets...)
-				if err != nil || total(again) > test.repeat || writesOf(again) > 0 {
-					t.Errorf("%d requests to do nothing, want at most %d: %v, %v", total(again), test.repeat, again, err)
+				again, err := w.Run(sets...)
+				if err != nil || publishertest.Total(again) > test.repeat || writesOf(again) > 0 {
+					t.Errorf("%d requests to do nothing, want at most %d: %v, %v", publishertest.Total(again), test.repeat, again, err)
 				}
-				t.Logf("published with %d requests, %v; read with %d, %v", total(first), first, total(again), again)
+				t.Logf("published with %d requests, %v; read with %d, %v", publishertest.Total(first), first, publishertest.Total(again), again)
 			})
 		})
 	}
@@ -49,20 +50,20 @@ func TestCosts(t *testing.T) {
 func TestCostOfSingleChanges(t *testing.T) {
 	inWorld(t, free, func(w *world) {
 		p := w.open()
-		zones, err := p.Zones(w.t.Context())
+		zones, err := p.Zones(w.T.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.requests()
+		w.server.Operations()
 		for i := range 100 {
 			name := fmt.Sprintf("n%d.shop.test", i)
 			marker := want("a-"+name, "TXT", `"heritage=external-dns,external-dns/owner=me"`)
 			marker.Labels[dns.LabelOwnedRecord] = name
-			if err := p.Apply(w.t.Context(), zones[0], []dns.Change{{New: marker}, {New: want(name, "A", "192.0.2.1")}}); err != nil {
+			if err := p.Apply(w.T.Context(), zones[0], []dns.Change{{New: marker}, {New: want(name, "A", "192.0.2.1")}}); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if requests := w.requests(); total(requests) != 200 || requests[cloudflaretest.Batch] != 100 {
+		if requests := w.server.Operations(); publishertest.Total(requests) != 200 || requests[cloudflaretest.Batch] != 100 {
 			t.Errorf("%v for 100 changes", requests)
 		}
 	})

@@ -1,23 +1,20 @@
-// Package cloudflare is the provider for Cloudflare DNS (spec/dns.md §8.5, spec/clouds.md §6). It
-// uses the SDK of Cloudflare for requests and credentials, and types of its own for records: the SDK
-// takes MX and SRV records for those of addresses.
+// Package cloudflare is the provider for Cloudflare DNS (spec/dns.md §8.5, spec/clouds.md §6). It uses the SDK of
+// Cloudflare for requests and credentials, and its own types for records, because the SDK reads MX and SRV records as
+// addresses.
 //
-// A record of Cloudflare is one value. Records of one name and type are a record set; one whose
-// values differ in their TTL or in other attributes is never as it should be (listed.go). A batch of
-// changes is one request, which Cloudflare makes as a whole or not at all. Cloudflare can't compare
-// what is there as it writes, so the names are read right before (look.go). Records are changed
-// by their IDs, so a name that changes is never gone, and what somebody else adds in that moment is
-// neither written over nor taken for ours (claims.go). A batch that is refused is halved until the name at fault is alone.
+//   - A record of Cloudflare has one value. The records of one name and type are a record set. If they differ in TTL or
+//     other attributes, the set counts as changed by somebody else (listed.go).
+//   - A batch of changes is one request, which Cloudflare makes as a whole or not at all (dns/provider/batch). A refused
+//     batch is halved until the name at fault is alone.
+//   - Cloudflare can't compare Old as it writes, so the provider reads the names right before (look.go). It changes records
+//     by ID: a name that changes never lacks an answer, and a record that somebody else adds meanwhile is neither
+//     overwritten nor taken for ours (claims.go).
+//   - Custom hostnames and regions have requests of their own. They are removed before the batch, and created after it
+//     (sides.go).
+//   - All requests pass one limiter (pace.go). A listing older than the last writes is corrected (recent.go).
+//   - In a dry run, the HTTP client refuses every request that could change something.
 //
-// Custom hostnames and regions belong to names, and are changed with requests of their own: they
-// are taken away before the batch, and made after it (sides.go).
-//
-// All requests pass one limiter (pace.go). A listing that doesn't show yet what has just been
-// written is corrected (recent.go). In a dry run, the HTTP client refuses what could change
-// something.
-//
-// Read it in this order: config.go, credentials.go, provider.go, zones.go, plans.go, api.go, requests.go,
-// errors.go, pace.go, record.go, values.go, listed.go, adjust.go, apply.go, send.go, unit.go, look.go, sides.go, recent.go, claims.go.
+// dns/plugins registers the provider.
 //
 // # Concurrency
 //

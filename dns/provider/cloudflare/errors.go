@@ -11,6 +11,7 @@ import (
 
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/httpapi"
+	"github.com/signpostd/signpost/internal/sanitize"
 )
 
 const (
@@ -109,11 +110,7 @@ func (e *apiError) take(messages []message) {
 
 // short returns the code and the beginning of the text. It is quoted where it is shown.
 func (m message) short() string {
-	text := m.Message
-	if len(text) > messageSize {
-		text = text[:messageSize] + "…"
-	}
-	return fmt.Sprintf("%d %s", m.Code, strings.ToValidUTF8(text, ""))
+	return fmt.Sprintf("%d %s", m.Code, sanitize.Shorten(m.Message, messageSize))
 }
 
 // classify sets what the answer means for the changes, and what the user can do.

@@ -1,7 +1,6 @@
 package cloudflare
 
 import (
-	"context"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -58,7 +57,7 @@ func play(t *testing.T, seed uint64) {
 		world:  newWorld(t, []string{free, paid, enterprise}[random.IntN(3)]),
 		random: random, faults: rand.New(rand.NewPCG(seed, 2)), persons: map[string]cloudflaretest.Record{}, objects: map[string][]*dns.RecordSet{},
 	}
-	s.managed = handled
+	s.Managed = handled
 	s.server.SetRate(0)
 	s.server.SetHooks(cloudflaretest.Hooks{Before: s.before, After: s.after})
 	if random.IntN(2) == 0 {
@@ -102,7 +101,7 @@ func (s *schedule) before(cloudflaretest.Call) *cloudflaretest.Fault {
 // after looks at what a batch has made, and may lose the answer.
 func (s *schedule) after(c cloudflaretest.Call) *cloudflaretest.Fault {
 	if c.Operation == cloudflaretest.Batch {
-		s.logger.Info("batch made", "deletes", len(c.Changes.Deletes), "patches", len(c.Changes.Patches), "posts", len(c.Changes.Posts))
+		s.Log.Info("batch made", "deletes", len(c.Changes.Deletes), "patches", len(c.Changes.Patches), "posts", len(c.Changes.Posts))
 		s.covered()
 	}
 	return s.fault(cloudflaretest.Failed, cloudflaretest.Lost, nil, nil)
@@ -124,14 +123,14 @@ func (s *schedule) covered() {
 		hers, ok := s.persons[r.ID]
 		switch {
 		case ok && line(hers) != line(r):
-			s.t.Errorf("%s of the person has become %s", line(hers), line(r))
+			s.T.Errorf("%s of the person has become %s", line(hers), line(r))
 		case !ok && !isText(r) && texts[strings.ToLower(r.Type)+"-"+r.Name] != 1:
-			s.t.Errorf("%s has %d markers", line(r), texts[strings.ToLower(r.Type)+"-"+r.Name])
+			s.T.Errorf("%s has %d markers", line(r), texts[strings.ToLower(r.Type)+"-"+r.Name])
 		}
 	}
 	for id, r := range s.persons {
 		if !left[id] {
-			s.t.Errorf("%s of the person is gone", line(r))
+			s.T.Errorf("%s of the person is gone", line(r))
 		}
 	}
 }
@@ -144,21 +143,8 @@ func (s *schedule) restart() {
 		// batch of this one would take the ownership records of that batch for its own failure (docs/decisions/0011).
 		time.Sleep(longestLag)
 	}
-	s.provider = s.open()
-	p := s.publisher()
-	ctx, cancel := context.WithCancel(context.Background())
-	var running sync.WaitGroup
-	for _, run := range []func(context.Context) error{p.Run, p.Lead} {
-		running.Go(func() {
-			if err := run(ctx); err != nil {
-				s.t.Error(err)
-			}
-		})
-	}
-	s.stop = func() {
-		cancel()
-		running.Wait()
-	}
+	s.Provider = s.open()
+	s.stop = s.Start()
 }
 
 // step makes one random event happen.
@@ -211,7 +197,7 @@ func (s *schedule) change() {
 	for _, sets := range s.objects {
 		wanted = append(wanted, sets...)
 	}
-	s.ask(wanted)
+	s.Ask(wanted...)
 }
 
 func (s *schedule) records(name string) []*dns.RecordSet {
@@ -261,7 +247,7 @@ func (s *schedule) meddle() {
 	}
 	r := cloudflaretest.Record{Name: name, Type: "A", Content: fmt.Sprintf("203.0.113.%d", s.random.IntN(200)), TTL: 300}
 	r.ID = s.server.Put(s.zone, r)
-	s.logger.Info("the person makes", "record", line(r))
+	s.Log.Info("the person makes", "record", line(r))
 	s.persons[r.ID] = r
 }
 
@@ -275,10 +261,10 @@ func (s *schedule) settled() {
 	}
 	m := mapping{limits: freeLimits, warn: func(string, string, ...any) {}}
 	var want, got []string
-	for _, r := range s.asked() {
+	for _, r := range s.Asked() {
 		rows, err := m.wanted(r)
 		if err != nil {
-			s.t.Fatal(err)
+			s.T.Fatal(err)
 		}
 		for _, o := range rows {
 			if !hers[r.Name] {
@@ -297,7 +283,7 @@ func (s *schedule) settled() {
 	slices.Sort(got)
 	slices.Sort(want)
 	if want = slices.Compact(want); !slices.Equal(got, want) {
-		s.t.Errorf("the zone has\n\t%s\nwant\n\t%s", strings.Join(got, "\n\t"), strings.Join(want, "\n\t"))
+		s.T.Errorf("the zone has\n\t%s\nwant\n\t%s", strings.Join(got, "\n\t"), strings.Join(want, "\n\t"))
 	}
 }
 

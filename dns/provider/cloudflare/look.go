@@ -10,8 +10,8 @@ import (
 // rowsOfRequest is how many records to list are as dear as one more request.
 const rowsOfRequest = 1000
 
-// look returns the records that there are now under the names of units, and maybe others. It reads
-// the names, or the whole zone if that is cheaper.
+// look reads the current records of the names of units. It may return others, too, because it reads the whole zone if
+// that is cheaper.
 func (p *cloudflareProvider) look(ctx context.Context, z *managedZone, units []*unit) (groups, error) {
 	var queries []query
 	for _, u := range units {
@@ -64,7 +64,7 @@ func (p *cloudflareProvider) read(ctx context.Context, z *managedZone, queries [
 // names returns the names of the changes.
 func (u *unit) names() []string {
 	var names []string
-	for _, c := range u.changes {
+	for _, c := range u.Changes {
 		names = append(names, c.RecordSet().Key().Name)
 	}
 	slices.Sort(names)

@@ -1,7 +1,6 @@
 package cloudflare
 
 import (
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -9,9 +8,9 @@ import (
 	"github.com/spf13/pflag"
 	"go.uber.org/goleak"
 
-	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/testkit/cloudflaretest"
+	"github.com/signpostd/signpost/testkit/providertest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -34,12 +33,7 @@ func environment(t *testing.T, url string) {
 	}
 }
 
-func input() provider.Input {
-	return provider.Input{
-		Domains: dns.NewDomainFilter(nil, nil), Log: slog.New(slog.DiscardHandler),
-		Wrap: func(rt http.RoundTripper) http.RoundTripper { return rt },
-	}
-}
+var input = providertest.Input
 
 // configure returns a config with flags.
 func configure(t *testing.T, arguments ...string) *Config {
@@ -75,15 +69,5 @@ func transportOf(server *cloudflaretest.Server) func(http.RoundTripper) http.Rou
 
 // counting does so, and counts the requests.
 func counting(server *cloudflaretest.Server, sent *int) func(http.RoundTripper) http.RoundTripper {
-	return func(http.RoundTripper) http.RoundTripper { return counter{server.Transport(), sent} }
-}
-
-type counter struct {
-	http.RoundTripper
-	sent *int
-}
-
-func (c counter) RoundTrip(r *http.Request) (*http.Response, error) {
-	*c.sent++
-	return c.RoundTripper.RoundTrip(r)
+	return func(http.RoundTripper) http.RoundTripper { return providertest.Counting(server.Transport(), sent) }
 }

@@ -2,6 +2,7 @@ package cloudflare
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/dns/provider/batch"
 )
 
 var (
@@ -37,10 +39,9 @@ type cloudflareProvider struct {
 	wishes wishes
 	log    *slog.Logger
 	names  provider.ZoneNames
+	zones  batch.Zones[zoneList]
 
 	mu sync.Mutex
-	// zones are those of the last listing; nil before the first one.
-	zones *zoneList
 	// warned has the warnings that were given.
 	warned map[string]struct{}
 }
@@ -66,7 +67,7 @@ func (p *cloudflareProvider) Zones(ctx context.Context) ([]dns.Zone, error) {
 // DomainFilter implements provider.DomainFilterer. A name in a zone that isn't managed can't be
 // had in a managed zone above it.
 func (p *cloudflareProvider) DomainFilter(context.Context) dns.Filter {
-	if list := p.last(); list != nil {
+	if list := p.zones.Last(); list != nil {
 		return list
 	}
 	// Before Zones has succeeded, no name passes.
@@ -75,7 +76,7 @@ func (p *cloudflareProvider) DomainFilter(context.Context) dns.Filter {
 
 // managed returns a zone that is managed.
 func (p *cloudflareProvider) managed(ctx context.Context, zone dns.Zone) (*zoneList, *managedZone, error) {
-	list, err := p.known(ctx)
+	list, err := p.zones.Known(ctx, p.list)
 	if err != nil {
 		return nil, nil, fmt.Errorf("list the zones of Cloudflare: %w", err)
 	}
@@ -94,6 +95,9 @@ func (p *cloudflareProvider) Records(ctx context.Context, zone dns.Zone) ([]*dns
 	begun := time.Now()
 	rows, err := p.api.records(ctx, z.Zone, query{})
 	if err != nil {
+		if errors.Is(err, provider.ErrStale) {
+			p.zones.Outdate()
+		}
 		return nil, fmt.Errorf("read zone %s of Cloudflare: %w", z.Name, err)
 	}
 	s, err := p.sides(ctx, z)

@@ -19,13 +19,13 @@ type written struct {
 	created time.Time
 }
 
-// note is called when the operations of units were made. Made is the answer of Cloudflare.
-func (z *managedZone) note(units []*unit, made batch[record], at time.Time) {
+// note remembers the operations of units that were made. Made is the answer of Cloudflare.
+func (z *managedZone) note(units []*unit, made operations[record], at time.Time) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	z.recent.expire(at)
 	for _, u := range units {
-		for _, c := range u.changes {
+		for _, c := range u.Changes {
 			z.claims.note(c)
 		}
 		changed := map[string]record{}
@@ -56,7 +56,7 @@ func (r recent) note(before record, now *record, at time.Time) {
 	w.before, w.now, w.at = append(w.before, before), now, at
 }
 
-// forget is called when somebody else has changed the records of a unit.
+// forget drops the recent writes of a unit, because somebody else has changed its records since.
 func (z *managedZone) forget(u *unit) {
 	z.mu.Lock()
 	defer z.mu.Unlock()

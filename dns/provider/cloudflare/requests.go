@@ -101,8 +101,8 @@ func (a *api) records(ctx context.Context, z dns.Zone, q query) ([]record, error
 	return rows, err
 }
 
-// batch is the body of a request that changes several records, and also the answer.
-type batch[T any] struct {
+// operations is the body of a request that changes several records, and also the answer.
+type operations[T any] struct {
 	Deletes []T `json:"deletes,omitempty"`
 	Patches []T `json:"patches,omitempty"`
 	Posts   []T `json:"posts,omitempty"`
@@ -110,10 +110,10 @@ type batch[T any] struct {
 
 // change makes changes in a zone, all or none. The request is sent once: before another one, somebody
 // has to look what is there now.
-func (a *api) change(ctx context.Context, zoneID string, changes batch[outgoing]) (made batch[record], err error) {
+func (a *api) change(ctx context.Context, zoneID string, changes operations[outgoing]) (made operations[record], err error) {
 	var params cfdns.RecordBatchParams
 	params.ZoneID.Value, params.ZoneID.Present = zoneID, true
-	answer, err := call[batch[record]](changes, func(o ...option.RequestOption) error {
+	answer, err := call[operations[record]](changes, func(o ...option.RequestOption) error {
 		_, err := a.rows.Batch(ctx, params, o...)
 		return err
 	})

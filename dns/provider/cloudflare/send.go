@@ -3,77 +3,85 @@ package cloudflare
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"time"
 
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/dns/provider/batch"
 )
 
-// maxRefusals is how many batches may be refused in one call of Apply. What is left then is
-// tried again later.
-const maxRefusals = 40
-
-// send makes the changes of units, with what belongs to their names. An error says that it is of no
-// use to go on.
-func (a *applying) send(ctx context.Context, batch []*unit) error {
-	for _, u := range batch {
+// send makes the changes of units, with what belongs to their names. It returns an error if no other unit can succeed.
+func (a *applying) send(ctx context.Context, units []*unit) error {
+	for _, u := range units {
 		err := a.p.takeAway(ctx, a.zone, u.side)
 		if ctx.Err() != nil || errors.Is(err, provider.ErrThrottled) || errors.Is(err, provider.ErrDryRun) {
 			return err
 		}
 		if err != nil {
-			u.fail(err)
+			u.Fail(err)
 		}
 	}
-	batch = live(batch)
-	if err := a.divide(ctx, batch); err != nil {
+	units = batch.Pending(units)
+	if err := a.batches.Send(ctx, units); err != nil {
 		return err
 	}
-	for _, u := range batch {
-		if u.made {
-			// The records are made, whatever becomes of the rest.
+	for _, u := range units {
+		if u.Made {
+			// The records are made, whether or not the rest succeeds.
 			u.late = a.p.give(ctx, a.zone, u.side)
 		}
 	}
 	return nil
 }
 
-// divide makes the changes of units. A batch that is refused is halved until the unit that is at fault
-// is alone, because Cloudflare says what is wrong, and not where.
-func (a *applying) divide(ctx context.Context, batch []*unit) error {
-	for len(batch) > 0 {
-		err := a.change(ctx, batch)
-		switch {
-		case err == nil:
-			for _, u := range batch {
-				u.made = true
-			}
-			return nil
-		case !refused(err):
-			return err
-		}
-		if a.refusals++; len(batch) == 1 {
-			batch[0].fail(err)
-			a.zone.forget(batch[0])
-			return nil
-		}
-		if a.refusals >= maxRefusals {
-			for _, u := range batch {
-				u.fail(fmt.Errorf("not tried yet: Cloudflare has refused %d batches in a row", a.refusals))
-			}
-			return nil
-		}
-		half := len(batch) / 2
-		if err := a.divide(ctx, batch[:half]); err != nil {
-			return err
-		}
-		batch = batch[half:]
+// Change implements [batch.Zone]. If an answer is lost and both requests arrive, the second one is refused, because the
+// first one has made the same records.
+func (a *applying) Change(ctx context.Context, units []*unit) (err error) {
+	var all operations[outgoing]
+	for _, u := range units {
+		all = all.plus(u.operations)
 	}
-	return nil
+	if a.made = (operations[record]{}); all.size() == 0 {
+		return nil
+	}
+	a.zone.intend(units, time.Now())
+	a.made, err = a.p.api.change(ctx, a.zone.ID, all)
+	return err
 }
 
-// refused reports whether an error is about one of the changes, and not about the zone or who asks.
+func (b operations[T]) plus(o operations[T]) operations[T] {
+	return operations[T]{append(b.Deletes, o.Deletes...), append(b.Patches, o.Patches...), append(b.Posts, o.Posts...)}
+}
+
+func (b operations[T]) size() int { return len(b.Deletes) + len(b.Patches) + len(b.Posts) }
+
+// Look implements [batch.Zone]. It looks at one unit, because all changes of a batch are made or none.
+func (a *applying) Look(ctx context.Context, units []*unit) (batch.State, error) {
+	for _, u := range units {
+		if u.operations.size() == 0 {
+			continue
+		}
+		rows, err := a.p.read(ctx, a.zone, u.queries(a.zone.Name))
+		if err != nil {
+			return batch.Unclear, err
+		}
+		return u.state(rows), nil
+	}
+	return batch.Unclear, nil
+}
+
+// Refused implements [batch.Zone]. Cloudflare says what is wrong, and not where.
+func (a *applying) Refused(units []*unit, err error) (rest []*unit, alone error) {
+	if !refused(err) {
+		return nil, nil
+	}
+	if len(units) == 1 {
+		a.Forget(units[0])
+	}
+	return units, err
+}
+
+// refused reports whether an error is about one of the changes, and not about the zone or the credentials.
 func refused(err error) bool {
 	if e, ok := errors.AsType[*apiError](err); ok && e.Status == http.StatusNotFound && !e.has(codeGone) {
 		return false
@@ -81,63 +89,11 @@ func refused(err error) bool {
 	return errors.Is(err, provider.ErrRejected) || errors.Is(err, provider.ErrStale)
 }
 
-// change makes the changes of units, all or none. If the answer is lost, it looks at one of them
-// to tell whether they were made, and sends them once more if not. If both arrive, the second
-// request is refused, because the first one has made the same records.
-func (a *applying) change(ctx context.Context, units []*unit) error {
-	var changes batch[outgoing]
-	for _, u := range units {
-		changes = changes.plus(u.operations)
-	}
-	if changes.size() == 0 {
-		return nil
-	}
-	a.zone.intend(units, time.Now())
-	made, err := a.p.api.change(ctx, a.zone.ID, changes)
-	if err != nil && !provider.NothingMade(err) && ctx.Err() == nil {
-		switch state, lookErr := a.state(ctx, units); {
-		case lookErr != nil:
-			// The class of the second error says nothing about the changes.
-			return fmt.Errorf("%w; it isn't known whether the changes were made: %v", err, lookErr)
-		case state == done:
-			err = nil
-		case state == undone:
-			made, err = a.p.api.change(ctx, a.zone.ID, changes)
-		}
-	}
-	if err == nil {
-		a.zone.note(units, made, time.Now())
-	}
-	return err
-}
+// Note implements [batch.Zone].
+func (a *applying) Note(units []*unit, now time.Time) { a.zone.note(units, a.made, now) }
 
-func (b batch[T]) plus(o batch[T]) batch[T] {
-	return batch[T]{append(b.Deletes, o.Deletes...), append(b.Patches, o.Patches...), append(b.Posts, o.Posts...)}
-}
+// Forget implements [batch.Zone].
+func (a *applying) Forget(u *unit) { a.zone.forget(u) }
 
-func (b batch[T]) size() int { return len(b.Deletes) + len(b.Patches) + len(b.Posts) }
-
-// state is what the records of a unit say of a batch that was sent.
-type state int
-
-const (
-	unclear state = iota
-	done
-	undone
-)
-
-// state finds out whether a batch was made. One unit is enough, because all changes of a batch are
-// made or none.
-func (a *applying) state(ctx context.Context, units []*unit) (state, error) {
-	for _, u := range units {
-		if u.size() == 0 {
-			continue
-		}
-		rows, err := a.p.read(ctx, a.zone, u.queries(a.zone.Name))
-		if err != nil {
-			return unclear, err
-		}
-		return u.state(rows), nil
-	}
-	return unclear, nil
-}
+// Outdate implements [batch.Zone].
+func (a *applying) Outdate() { a.p.zones.Outdate() }

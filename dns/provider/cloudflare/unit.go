@@ -6,94 +6,61 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/dns/provider/batch"
 )
 
-// unit is the changes of one name, with those of its ownership records. They are made together
-// or not at all.
+// unit is a group with what is sent for it.
 type unit struct {
-	subject string
-	// changes are those of the name, and places has the index of each among all changes.
-	changes []dns.Change
-	places  []int
-	// operations are what is sent for the records, before has the records that they replace or
-	// delete, and side is what changes that belongs to the name.
-	operations batch[outgoing]
+	*batch.Group
+	// operations are what is sent for the records, before has the records that they replace or delete, and side is what
+	// changes that belongs to the name.
+	operations operations[outgoing]
 	before     []record
 	side       side
-	// made is true when the records were made, and late says why what belongs to the name wasn't.
-	made bool
+	// late says why what belongs to the name wasn't made although the records were.
 	late error
-	// err says why nothing was made.
-	err error
 }
 
-// units groups changes by what they are about.
+// units groups changes by subject.
 func units(changes []dns.Change, outside func(name string) error) []*unit {
-	bySubject := map[string]*unit{}
 	var list []*unit
-	for i, c := range changes {
-		subject := c.Subject()
-		u := bySubject[subject]
-		if u == nil {
-			u = &unit{subject: subject}
-			bySubject[subject], list = u, append(list, u)
+	for _, g := range batch.BySubject(changes) {
+		for _, c := range g.Changes {
+			if err := outside(c.RecordSet().Name); err != nil {
+				g.Fail(err)
+			}
 		}
-		u.changes, u.places = append(u.changes, c), append(u.places, i)
-		if err := outside(c.RecordSet().Name); err != nil {
-			u.fail(err)
-		}
+		list = append(list, &unit{Group: g})
 	}
 	return list
 }
 
-func (u *unit) fail(err error) {
-	if u.err == nil {
-		u.err = err
-	}
-}
-
-// size returns how many operations the unit has in a batch.
-func (u *unit) size() int { return u.operations.size() }
-
-// report puts the errors of the changes into a list, and reports whether there are any.
-func (u *unit) report(errs []error) bool {
-	for i, c := range u.changes {
-		switch {
-		case u.err != nil:
-			errs[u.places[i]] = u.err
-		case u.late != nil && belongs(c):
-			errs[u.places[i]] = u.late
-		}
-	}
-	return u.err != nil || u.late != nil
-}
-
 // prepare works out what has to be sent, from the records that there are now.
 func (u *unit) prepare(m mapping, z *managedZone, now groups) {
-	u.operations, u.before = batch[outgoing]{}, nil
-	for _, c := range u.changes {
+	u.operations, u.before = operations[outgoing]{}, nil
+	for _, c := range u.Changes {
 		key := c.RecordSet().Key()
 		if slices.ContainsFunc(now[key], record.foreign) {
-			u.fail(fmt.Errorf("%w: %s %s: another product of Cloudflare keeps a record of this name and type: remove it there", provider.ErrRejected, key.Name, key.Type))
+			u.Fail(fmt.Errorf("%w: %s %s: another product of Cloudflare keeps a record of this name and type: remove it there", provider.ErrRejected, key.Name, key.Type))
 			return
 		}
 		there, err := z.own(now[key], c)
 		if err != nil {
-			u.fail(err)
+			u.Fail(err)
 			return
 		}
 		var wanted []outgoing
 		if c.New != nil {
 			if wanted, err = m.wanted(c.New); err != nil {
-				u.fail(err)
+				u.Fail(err)
 				return
 			}
 		}
 		u.swap(there, wanted, isMarker(c.New))
 	}
 	var err error
-	if u.side, err = sideOf(m.wishes, u.subject, u.changes, now); err != nil {
-		u.fail(err)
+	if u.side, err = sideOf(m.wishes, u.Subject, u.Changes, now); err != nil {
+		u.Fail(err)
 	}
 }
 
@@ -137,7 +104,7 @@ func (u *unit) patch(r record, w outgoing) {
 }
 
 // state tells from the records that there are now whether the operations were made.
-func (u *unit) state(now []record) state {
+func (u *unit) state(now []record) batch.State {
 	byID := make(map[string]record, len(now))
 	for _, r := range now {
 		byID[r.ID] = r
@@ -162,9 +129,9 @@ func (u *unit) state(now []record) state {
 	}
 	switch {
 	case allDone && !allUndone:
-		return done
+		return batch.Done
 	case allUndone && !allDone:
-		return undone
+		return batch.Undone
 	}
-	return unclear
+	return batch.Unclear
 }

@@ -27,7 +27,7 @@ type managedZone struct {
 	denied denied
 }
 
-// zoneList is the zones at one listing. It is never changed.
+// zoneList is the result of one listing of zones. It is immutable.
 type zoneList struct {
 	managed []*managedZone
 	byID    map[string]*managedZone
@@ -62,7 +62,11 @@ func (p *cloudflareProvider) list(ctx context.Context) (*zoneList, error) {
 	slices.SortStableFunc(found, func(a, b zone) int {
 		return cmp.Or(cmp.Compare(a.Name, b.Name), -compareBools(a.active(), b.active()), cmp.Compare(a.ID, b.ID))
 	})
-	before := p.last()
+	return p.zones.Replace(func(before *zoneList) *zoneList { return p.arrange(before, found) }), nil
+}
+
+// arrange returns the list of zones that were found.
+func (p *cloudflareProvider) arrange(before *zoneList, found []zone) *zoneList {
 	next := &zoneList{byID: map[string]*managedZone{}}
 	all := make([]dns.Zone, len(found))
 	for i, z := range found {
@@ -80,10 +84,7 @@ func (p *cloudflareProvider) list(ctx context.Context) (*zoneList, error) {
 	}
 	next.finder = dns.NewZoneFinder(all)
 	p.api.budget.Retain(all)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.zones = next
-	return next, nil
+	return next
 }
 
 func compareBools(a, b bool) int {
@@ -124,21 +125,6 @@ func keep(before *zoneList, z dns.Zone, l limits) *managedZone {
 		}
 	}
 	return &managedZone{Zone: z, limits: l, recent: recent{}, claims: claims{}}
-}
-
-// last returns the zones at the last listing, or nil.
-func (p *cloudflareProvider) last() *zoneList {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.zones
-}
-
-// known returns the zones at the last listing. It lists them if that has never been done.
-func (p *cloudflareProvider) known(ctx context.Context) (*zoneList, error) {
-	if list := p.last(); list != nil {
-		return list, nil
-	}
-	return p.list(ctx)
 }
 
 // outside returns why a name can't be in a zone, or nil. Cloudflare would take a name of another

@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"github.com/signpostd/signpost/dns"
-	"github.com/signpostd/signpost/dns/plan"
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/testkit/clouddnstest"
+	"github.com/signpostd/signpost/testkit/publishertest"
 )
 
 // GO1, GO2, GO3, GO4 of spec/clouds.md: records and their markers are created, changed and
@@ -23,50 +23,50 @@ import (
 // nothing.
 func TestPlainRecords(t *testing.T) {
 	inWorld(t, func(w *world) {
-		w.prefix = "%{record_type}-."
-		w.settle(1,
+		w.Prefix = "%{record_type}-."
+		w.Settle(1,
 			set("a.shop.test", "A", "192.0.2.1"), set("a.shop.test", "AAAA", "2001:db8::1", "ttl=60"), set("c.shop.test", "CNAME", "lb.example.net", "ttl=120"),
 			set("shop.test", "A", "192.0.2.9"), set("*.shop.test", "A", "192.0.2.8"), set("CamelCase.shop.test", "A", "192.0.2.7"), set("_x._tcp.shop.test", "CNAME", "LB.example.net."))
-		w.expect("a A 192.0.2.1", "a AAAA 2001:db8::1", "c CNAME lb.example.net.", "shop.test A 192.0.2.9", "* A 192.0.2.8", "camelcase A 192.0.2.7", "_x._tcp CNAME lb.example.net.")
-		if w.markers() != 7 {
-			t.Errorf("%d markers, want 7", w.markers())
+		w.Expect("a A 192.0.2.1", "a AAAA 2001:db8::1", "c CNAME lb.example.net.", "shop.test A 192.0.2.9", "* A 192.0.2.8", "camelcase A 192.0.2.7", "_x._tcp CNAME lb.example.net.")
+		if w.Markers() != 7 {
+			t.Errorf("%d markers, want 7", w.Markers())
 		}
 		if ttl := w.server.Get(shop, "a.shop.test", "A").TTL; ttl != 300 {
 			t.Errorf("the TTL is %d, want 300", ttl)
 		}
 		rest := []*dns.RecordSet{set("shop.test", "A", "192.0.2.9"), set("CamelCase.shop.test", "A", "192.0.2.7"), set("_x._tcp.shop.test", "CNAME", "LB.example.net.")}
-		w.settle(1, append(rest, set("a.shop.test", "A", "192.0.2.2,192.0.2.3"), set("a.shop.test", "AAAA", "2001:db8::1", "ttl=90"), set("c.shop.test", "CNAME", "lb2.example.net", "ttl=120"), set("*.shop.test", "A", "192.0.2.6"))...)
-		w.expect("a A 192.0.2.2 192.0.2.3", "a AAAA 2001:db8::1", "c CNAME lb2.example.net.", "* A 192.0.2.6", "shop.test A 192.0.2.9", "camelcase A 192.0.2.7", "_x._tcp CNAME lb.example.net.")
+		w.Settle(1, append(rest, set("a.shop.test", "A", "192.0.2.2,192.0.2.3"), set("a.shop.test", "AAAA", "2001:db8::1", "ttl=90"), set("c.shop.test", "CNAME", "lb2.example.net", "ttl=120"), set("*.shop.test", "A", "192.0.2.6"))...)
+		w.Expect("a A 192.0.2.2 192.0.2.3", "a AAAA 2001:db8::1", "c CNAME lb2.example.net.", "* A 192.0.2.6", "shop.test A 192.0.2.9", "camelcase A 192.0.2.7", "_x._tcp CNAME lb.example.net.")
 		rest = append(rest, set("a.shop.test", "A", "192.0.2.2,192.0.2.3"), set("*.shop.test", "A", "192.0.2.6"))
-		w.settle(1, append(rest, set("c.shop.test", "CNAME", "lb2.example.net", "ttl=120"))...)
-		w.settle(1, rest...)
-		w.expect("a A 192.0.2.2 192.0.2.3", "* A 192.0.2.6", "shop.test A 192.0.2.9", "camelcase A 192.0.2.7", "_x._tcp CNAME lb.example.net.")
-		w.gone()
+		w.Settle(1, append(rest, set("c.shop.test", "CNAME", "lb2.example.net", "ttl=120"))...)
+		w.Settle(1, rest...)
+		w.Expect("a A 192.0.2.2 192.0.2.3", "* A 192.0.2.6", "shop.test A 192.0.2.9", "camelcase A 192.0.2.7", "_x._tcp CNAME lb.example.net.")
+		w.Gone(1)
 	})
 }
 
 // GO5 of spec/clouds.md: the other types, with and without dots at the ends of names.
 func TestOtherTypes(t *testing.T) {
 	inWorld(t, func(w *world) {
-		w.managed = handled
+		w.Managed = handled
 		w.server.AddZone(clouddnstest.Zone{Name: "reverse", DNSName: "2.0.192.in-addr.arpa"})
 		for _, dot := range []string{"", "."} {
 			// There are two zones, and so two requests.
-			w.settle(2*(1-len(dot)),
+			w.Settle(2*(1-len(dot)),
 				set("m.shop.test", "MX", "10 mx1.example.net"+dot), set("n.shop.test", "NS", "ns1.example.net"+dot), set("_s._tcp.shop.test", "SRV", "1 2 80 sip.example.net."),
 				set("t.shop.test", "TXT", `"one" "two"`), set("p.shop.test", "NAPTR", `100 10 "U" "E2U+sip" "!^.*$!sip:info@example.net!" .`), set("7.2.0.192.in-addr.arpa", "PTR", "host.example.net"+dot))
 		}
-		w.expect("m MX 10 mx1.example.net.", "n NS ns1.example.net.", "_s._tcp SRV 1 2 80 sip.example.net.", `t TXT "one" "two"`, `p NAPTR 100 10 "U" "E2U+sip" "!^.*$!sip:info@example.net!" .`)
+		w.Expect("m MX 10 mx1.example.net.", "n NS ns1.example.net.", "_s._tcp SRV 1 2 80 sip.example.net.", `t TXT "one" "two"`, `p NAPTR 100 10 "U" "E2U+sip" "!^.*$!sip:info@example.net!" .`)
 		if got := w.has("reverse"); len(got) != 1 || got[0] != "7.2.0.192.in-addr.arpa PTR host.example.net." {
 			t.Errorf("the reverse zone has %q", got)
 		}
 	})
 	inWorld(t, func(w *world) {
-		w.managed = handled
+		w.Managed = handled
 		long := strings.Repeat("x", 280)
-		w.settle(1, set("t.shop.test", "TXT", long), set("u.shop.test", "TXT", `a "quoted" part`))
-		w.expect(`t TXT "`+long[:255]+`" "`+long[255:]+`"`, `u TXT "a \"quoted\" part"`)
-		w.gone()
+		w.Settle(1, set("t.shop.test", "TXT", long), set("u.shop.test", "TXT", `a "quoted" part`))
+		w.Expect(`t TXT "`+long[:255]+`" "`+long[255:]+`"`, `u TXT "a \"quoted\" part"`)
+		w.Gone(1)
 	})
 }
 
@@ -78,15 +78,15 @@ func TestTypeChanges(t *testing.T) {
 		for _, next := range []*dns.RecordSet{
 			set("a.shop.test", "A", "192.0.2.1"), set("a.shop.test", "CNAME", "lb.example.net"), set("a.shop.test", "AAAA", "2001:db8::1"), set("a.shop.test", "CNAME", "lb.example.net"),
 		} {
-			w.settle(1, next)
+			w.Settle(1, next)
 		}
-		w.expect("a CNAME lb.example.net.")
+		w.Expect("a CNAME lb.example.net.")
 		w.arguments = []string{"--google-batch-change-size=1"}
-		_, err := w.run(set("a.shop.test", "CNAME", "lb.example.net"), set("b.shop.test", "A", "192.0.2.1"))
+		_, err := w.Run(set("a.shop.test", "CNAME", "lb.example.net"), set("b.shop.test", "A", "192.0.2.1"))
 		if err == nil || !strings.Contains(err.Error(), "too many for one request") {
 			t.Errorf("a unit of two in batches of one: %v", err)
 		}
-		w.expect("a CNAME lb.example.net.")
+		w.Expect("a CNAME lb.example.net.")
 	})
 }
 
@@ -169,19 +169,19 @@ func TestZonesOfOneName(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.server.AddZone(clouddnstest.Zone{Name: "inside", DNSName: zoneName, Private: true})
 		wanted := []*dns.RecordSet{set("a.shop.test", "A", "192.0.2.1"), set("b.shop.test", "A", "192.0.2.1")}
-		w.settle(2, wanted...)
-		w.expect("a A 192.0.2.1", "b A 192.0.2.1")
-		if got := w.server.Sets("inside"); len(got) != 4 || w.markers() != 2 {
-			t.Errorf("the private zone has %v, and there are %d markers", got, w.markers())
+		w.Settle(2, wanted...)
+		w.Expect("a A 192.0.2.1", "b A 192.0.2.1")
+		if got := w.server.Sets("inside"); len(got) != 4 || w.Markers() != 2 {
+			t.Errorf("the private zone has %v, and there are %d markers", got, w.Markers())
 		}
 		w.server.Remove("inside", "b.shop.test", "A")
-		w.settle(1, wanted...)
+		w.Settle(1, wanted...)
 		if got := w.server.Sets("inside"); len(got) != 4 {
 			t.Errorf("the private zone has %v", got)
 		}
 		w.arguments = []string{"--google-zone-visibility=private"}
-		w.settle(1)
-		w.expect("a A 192.0.2.1", "b A 192.0.2.1")
+		w.Settle(1)
+		w.Expect("a A 192.0.2.1", "b A 192.0.2.1")
 		if got := w.server.Sets("inside"); len(got) != 0 {
 			t.Errorf("the private zone has %v", got)
 		}
@@ -200,20 +200,7 @@ func TestOneRefused(t *testing.T) {
 				w.refuseIf(&clouddnstest.Fault{Status: 400, Reason: "invalid", Message: message}, func(c clouddnstest.Call) bool {
 					return slices.ContainsFunc(c.Change.Additions, func(r clouddnstest.RecordSet) bool { return r.Name == "bad.shop.test." })
 				})
-				wanted := []*dns.RecordSet{set("bad.shop.test", "A", "192.0.2.7")}
-				var want []string
-				for i := range 13 {
-					wanted = append(wanted, set(fmt.Sprintf("n%d.shop.test", i), "A", "192.0.2.1"))
-					want = append(want, fmt.Sprintf("n%d A 192.0.2.1", i))
-				}
-				requests, err := w.run(wanted...)
-				if err == nil || !strings.Contains(err.Error(), "bad.shop.test") || requests[clouddnstest.CreateChange] > 13 {
-					t.Errorf("%v, error %v", requests, err)
-				}
-				w.expect(want...)
-				if w.markers() != 13 {
-					t.Errorf("%d markers, want 13", w.markers())
-				}
+				w.CheckOneRefused(13)
 			})
 		})
 	}
@@ -226,15 +213,15 @@ func TestNotSent(t *testing.T) {
 		for i := range many {
 			many[i] = fmt.Sprintf("192.0.2.%d", i)
 		}
-		w.managed = handled
-		_, err := w.run(set("a.shop.test", "A", strings.Join(many, ",")), set("n.shop.test", "NS", "a.test,b.test,c.test,d.test,e.test,f.test,g.test,h.test,i.test"),
+		w.Managed = handled
+		_, err := w.Run(set("a.shop.test", "A", strings.Join(many, ",")), set("n.shop.test", "NS", "a.test,b.test,c.test,d.test,e.test,f.test,g.test,h.test,i.test"),
 			set("shop.test", "CNAME", "lb.example.net"), set("b.shop.test", "A", "192.0.2.1"))
 		for _, want := range []string{"101 targets", "8 name servers", "apex"} {
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("the error is %v, want one with %q", err, want)
 			}
 		}
-		w.expect("b A 192.0.2.1")
+		w.Expect("b A 192.0.2.1")
 		if w.server.Refused() != 0 {
 			t.Error("a request was refused")
 		}
@@ -252,22 +239,22 @@ func TestRoutingPolicies(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(w *world) {
-				w.settle(1, set("ours.shop.test", "A", "203.0.113.1"))
+				w.Settle(1, set("ours.shop.test", "A", "203.0.113.1"))
 				w.server.Put(shop, clouddnstest.RecordSet{Name: "ours.shop.test", Type: "A", TTL: 300, Policy: json.RawMessage(policy)})
 				w.server.Put(shop, clouddnstest.RecordSet{Name: "hers.shop.test", Type: "A", TTL: 300, Policy: json.RawMessage(policy)})
-				requests, err := w.run(set("ours.shop.test", "A", "203.0.113.1"), set("hers.shop.test", "A", "192.0.2.1"), set("c.shop.test", "A", "192.0.2.1"))
+				requests, err := w.Run(set("ours.shop.test", "A", "203.0.113.1"), set("hers.shop.test", "A", "192.0.2.1"), set("c.shop.test", "A", "192.0.2.1"))
 				if err == nil || !strings.Contains(err.Error(), "has a routing policy") || requests[clouddnstest.CreateChange] != 1 {
 					t.Errorf("%v, %v", requests, err)
 				}
-				w.expect("ours A "+policy, "hers A "+policy, "c A 192.0.2.1")
-				if _, err := w.run(set("d.shop.test", "A", "192.0.2.1")); err == nil || !strings.Contains(err.Error(), "has a routing policy") {
+				w.Expect("ours A "+policy, "hers A "+policy, "c A 192.0.2.1")
+				if _, err := w.Run(set("d.shop.test", "A", "192.0.2.1")); err == nil || !strings.Contains(err.Error(), "has a routing policy") {
 					t.Errorf("without its object: %v", err)
 				}
-				w.expect("ours A "+policy, "hers A "+policy, "d A 192.0.2.1")
+				w.Expect("ours A "+policy, "hers A "+policy, "d A 192.0.2.1")
 				// Without the policy it is a record set like any other.
 				w.server.Put(shop, clouddnstest.RecordSet{Name: "ours.shop.test", Type: "A", TTL: 300, Datas: []string{"203.0.113.1"}})
-				w.settle(1, set("d.shop.test", "A", "192.0.2.1"))
-				w.expect("hers A "+policy, "d A 192.0.2.1")
+				w.Settle(1, set("d.shop.test", "A", "192.0.2.1"))
+				w.Expect("hers A "+policy, "d A 192.0.2.1")
 			})
 		})
 	}
@@ -293,8 +280,8 @@ func TestManyNames(t *testing.T) {
 			wanted []*dns.RecordSet
 			most   int
 		}{{wanted(1), 2}, {wanted(2), 3}, {nil, 2}} {
-			requests, err := w.run(step.wanted...)
-			if err != nil || requests[clouddnstest.CreateChange] > step.most || total(requests)-requests[clouddnstest.CreateChange] > 5 {
+			requests, err := w.Run(step.wanted...)
+			if err != nil || requests[clouddnstest.CreateChange] > step.most || publishertest.Total(requests)-requests[clouddnstest.CreateChange] > 5 {
 				t.Errorf("%v, %v: want at most %d writes and 5 others", requests, err, step.most)
 			}
 			if len(w.has(shop)) != len(step.wanted) {
@@ -339,10 +326,10 @@ func TestThrottled(t *testing.T) {
 						from, until = time.Now(), time.Now().Add(test.pause)
 						return true
 					})
-					if _, err := w.run(set("a.shop.test", "A", "192.0.2.1"), set("a.second.test", "A", "192.0.2.1")); err != nil {
+					if _, err := w.Run(set("a.shop.test", "A", "192.0.2.1"), set("a.second.test", "A", "192.0.2.1")); err != nil {
 						t.Error(err)
 					}
-					w.expect("a A 192.0.2.1")
+					w.Expect("a A 192.0.2.1")
 					if times != most {
 						t.Errorf("throttled %d times", times)
 					}
@@ -361,7 +348,7 @@ func TestLongPause(t *testing.T) {
 		w.refuseIf(&fault, func(clouddnstest.Call) bool { return true })
 		for _, want := range []int{1, 0} {
 			w.server.Calls()
-			_, err := p.Zones(w.t.Context())
+			_, err := p.Zones(w.T.Context())
 			throttled, ok := errors.AsType[*provider.ThrottledError](err)
 			if !ok || throttled.After != 40*time.Second || len(w.server.Calls()) != want {
 				t.Errorf("got %v", err)
@@ -377,24 +364,16 @@ func TestLostAnswer(t *testing.T) {
 		for _, made := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s, made %t", fault.Reason, made), func(t *testing.T) {
 				inWorld(t, func(w *world) {
-					failed := false
-					once := func(c clouddnstest.Call) *clouddnstest.Fault {
-						if c.Operation != clouddnstest.CreateChange || failed {
-							return nil
-						}
-						failed = true
-						return fault
-					}
+					fail := w.server.FailOnce
 					if made {
-						w.server.SetHooks(clouddnstest.Hooks{After: once})
-					} else {
-						w.server.SetHooks(clouddnstest.Hooks{Before: once})
+						fail = w.server.LoseOnce
 					}
-					requests, err := w.run(set("a.shop.test", "A", "192.0.2.1"), set("b.shop.test", "A", "192.0.2.1"))
+					fail(fault, func(c clouddnstest.Call) bool { return c.Operation == clouddnstest.CreateChange })
+					requests, err := w.Run(set("a.shop.test", "A", "192.0.2.1"), set("b.shop.test", "A", "192.0.2.1"))
 					if want := map[bool]int{true: 1, false: 2}[made]; err != nil || requests[clouddnstest.CreateChange] != want {
 						t.Errorf("%v, %v, want %d writes", requests, err, want)
 					}
-					w.publish(0, w.wanted...)
+					w.Publish(0, w.Asked()...)
 				})
 			})
 		}
@@ -405,7 +384,7 @@ func TestLostAnswer(t *testing.T) {
 func TestLostForGood(t *testing.T) {
 	inWorld(t, func(w *world) {
 		p := w.open()
-		zones, err := p.Zones(w.t.Context())
+		zones, err := p.Zones(w.T.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -418,11 +397,11 @@ func TestLostForGood(t *testing.T) {
 			},
 			After: func(clouddnstest.Call) *clouddnstest.Fault { return clouddnstest.Lost },
 		})
-		err = p.Apply(w.t.Context(), zones[0], []dns.Change{{New: set("a.shop.test", "A", "192.0.2.1")}})
+		err = p.Apply(w.T.Context(), zones[0], []dns.Change{{New: set("a.shop.test", "A", "192.0.2.1")}})
 		if err == nil || provider.NothingMade(err) || !strings.Contains(err.Error(), "isn't known") {
 			t.Errorf("got %v", err)
 		}
-		w.expect("a A 192.0.2.1")
+		w.Expect("a A 192.0.2.1")
 	})
 }
 
@@ -433,16 +412,16 @@ func TestZoneWithoutRights(t *testing.T) {
 		inWorld(t, func(w *world) {
 			w.server.AddZone(clouddnstest.Zone{Name: "locked", DNSName: "locked.test"})
 			w.server.Deny(operation, "locked")
-			_, err := w.run(set("a.locked.test", "A", "192.0.2.1"), set("a.shop.test", "A", "192.0.2.1"))
+			_, err := w.Run(set("a.locked.test", "A", "192.0.2.1"), set("a.shop.test", "A", "192.0.2.1"))
 			if err == nil || !strings.Contains(err.Error(), "allow dns."+operation+" for the zone locked or the project "+clouddnstest.Project) {
 				t.Errorf("%s: %v", operation, err)
 			}
-			w.expect("a A 192.0.2.1")
+			w.Expect("a A 192.0.2.1")
 			if len(w.server.Sets("locked")) != 0 {
 				t.Error("the zone was changed")
 			}
 			w.server.Permit(operation, "locked")
-			w.publish(1, set("a.locked.test", "A", "192.0.2.1"), set("a.shop.test", "A", "192.0.2.1"))
+			w.Publish(1, set("a.locked.test", "A", "192.0.2.1"), set("a.shop.test", "A", "192.0.2.1"))
 		})
 	}
 }
@@ -476,26 +455,13 @@ func TestMetadataServer(t *testing.T) {
 // GO17 of spec/clouds.md: listings that are three seconds behind lead to no request that is
 // refused, and each change is made once.
 func TestListingsBehind(t *testing.T) {
-	inWorld(t, func(w *world) {
-		w.server.SetLag(3 * time.Second)
-		w.provider = w.open()
-		for _, step := range []*dns.RecordSet{
-			set("a.shop.test", "A", "192.0.2.1"), set("a.shop.test", "A", "192.0.2.2"), set("a.shop.test", "CNAME", "lb.example.net"), set("a.shop.test", "A", "192.0.2.2"),
-		} {
-			w.settle(1, step)
-		}
-		w.gone()
-		w.publish(0)
-		if n := w.server.Refused(); n > 0 {
-			t.Errorf("%d requests were refused", n)
-		}
-	})
+	inWorld(t, func(w *world) { w.CheckListingsBehind() })
 }
 
 // What others have made stays as it is, and their names get no other type (spec/clouds.md §0.2).
 func TestForeignRecords(t *testing.T) {
 	inWorld(t, func(w *world) {
-		w.managed = handled
+		w.Managed = handled
 		for _, r := range []clouddnstest.RecordSet{
 			{Name: "a.shop.test", Type: "A", TTL: 60, Datas: []string{"203.0.113.1"}},
 			{Name: "b.shop.test", Type: "A", TTL: 60, Datas: []string{"203.0.113.2"}},
@@ -505,7 +471,7 @@ func TestForeignRecords(t *testing.T) {
 			w.server.Put(shop, r)
 		}
 		before := w.server.Sets(shop)
-		requests, _ := w.run(set("a.shop.test", "A", "192.0.2.1"), set("a.shop.test", "AAAA", "2001:db8::1"), set("b.shop.test", "A", "192.0.2.1"), set("b.shop.test", "AAAA", "2001:db8::1"))
+		requests, _ := w.Run(set("a.shop.test", "A", "192.0.2.1"), set("a.shop.test", "AAAA", "2001:db8::1"), set("b.shop.test", "A", "192.0.2.1"), set("b.shop.test", "AAAA", "2001:db8::1"))
 		if after := w.server.Sets(shop); !slices.EqualFunc(after, before, func(a, b clouddnstest.RecordSet) bool { return line(a) == line(b) }) {
 			t.Errorf("the zone has %v, had %v; %v", after, before, requests)
 		}
@@ -516,7 +482,7 @@ func TestForeignRecords(t *testing.T) {
 // it is stored (spec/clouds.md §3.6).
 func TestExactDeletion(t *testing.T) {
 	inWorld(t, func(w *world) {
-		w.managed = handled
+		w.Managed = handled
 		for _, r := range []clouddnstest.RecordSet{
 			{Name: "a.shop.test", Type: "CNAME", TTL: 0, Datas: []string{"LB.example.net."}},
 			{Name: "b.shop.test", Type: "A", TTL: 1234, Datas: []string{"192.0.2.9", "192.0.2.1"}},
@@ -525,58 +491,28 @@ func TestExactDeletion(t *testing.T) {
 			w.server.Put(shop, r)
 			w.server.Put(shop, clouddnstest.RecordSet{Name: strings.ToLower(r.Type) + "-" + r.Name, Type: "TXT", TTL: 60, Datas: []string{`"heritage=external-dns,external-dns/owner=me"`}})
 		}
-		w.gone()
+		w.Gone(1)
 	})
 }
 
 // A dry run changes nothing, not even if Apply is called; tokens are fetched nevertheless.
 func TestDryRun(t *testing.T) {
 	inWorld(t, func(w *world) {
-		w.dryRun = true
-		w.publish(0, set("a.shop.test", "A", "192.0.2.1"))
-		p := w.open()
-		zones, err := p.Zones(w.t.Context())
-		if err != nil || len(zones) != 1 {
-			t.Fatalf("zones %v, %v", zones, err)
-		}
-		if err := p.Apply(w.t.Context(), zones[0], []dns.Change{{New: set("a.shop.test", "A", "192.0.2.1")}}); !errors.Is(err, provider.ErrDryRun) {
-			t.Errorf("Apply: %v", err)
-		}
-		w.expect()
+		w.CheckDryRun(set("a.shop.test", "A", "192.0.2.1"))
+		w.Expect()
 	})
 }
 
 // The policies upsert-only and create-only.
 func TestPolicies(t *testing.T) {
-	inWorld(t, func(w *world) {
-		w.settle(1, set("a.shop.test", "A", "192.0.2.1"), set("b.shop.test", "A", "192.0.2.1"))
-		w.policy = plan.UpsertOnly
-		w.settle(1, set("a.shop.test", "A", "192.0.2.2"))
-		w.policy = plan.CreateOnly
-		w.settle(1, set("a.shop.test", "A", "192.0.2.3"), set("c.shop.test", "A", "192.0.2.1"))
-		w.expect("a A 192.0.2.2", "b A 192.0.2.1", "c A 192.0.2.1")
-	})
+	inWorld(t, func(w *world) { w.CheckPolicies(1, 1, 1) })
 }
 
 // A zone that is deleted while it is used is looked for again. Its records are never taken for
 // deleted ones of another zone.
 func TestZoneDeleted(t *testing.T) {
 	inWorld(t, func(w *world) {
-		p := w.open()
-		zones, err := p.Zones(w.t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		w.server.DeleteZone(shop)
-		if err := p.Apply(w.t.Context(), zones[0], []dns.Change{{New: set("a.shop.test", "A", "192.0.2.1")}}); !errors.Is(err, provider.ErrStale) || !strings.Contains(err.Error(), "the zone was deleted") {
-			t.Errorf("Apply: %v", err)
-		}
-		if !p.(provider.DomainFilterer).DomainFilter(w.t.Context()).Match("a.shop.test") {
-			t.Error("names of the zone pass no more before the zones are listed again")
-		}
-		if _, err := p.Records(w.t.Context(), zones[0]); !errors.Is(err, provider.ErrRejected) {
-			t.Errorf("Records: %v", err)
-		}
+		w.CheckZoneDeleted(set("a.shop.test", "A", "192.0.2.1"), func() { w.server.DeleteZone(shop) })
 	})
 }
 

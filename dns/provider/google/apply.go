@@ -10,9 +10,8 @@ import (
 	"github.com/signpostd/signpost/dns/provider/batch"
 )
 
-// Apply implements [provider.Provider]. The changes of a name, with those of its ownership
-// records, are in one request. An answer of Cloud DNS names what it refuses; the rest is sent
-// again without it. If it names nothing, the batch is halved.
+// Apply implements [provider.Provider]. The changes of a name, with those of its ownership records, are in one request.
+// Cloud DNS mostly names the record sets that it refuses, and the others are sent again. Otherwise the batch is halved.
 func (p *cloudDNS) Apply(ctx context.Context, zone dns.Zone, changes []dns.Change) error {
 	if len(changes) == 0 {
 		return nil
@@ -20,7 +19,7 @@ func (p *cloudDNS) Apply(ctx context.Context, zone dns.Zone, changes []dns.Chang
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	list, err := p.known(ctx)
+	list, err := p.zones.Known(ctx, p.list)
 	if err != nil {
 		return fmt.Errorf("before zone %s is changed: %w", zone.Name, err)
 	}
@@ -29,7 +28,7 @@ func (p *cloudDNS) Apply(ctx context.Context, zone dns.Zone, changes []dns.Chang
 		return fmt.Errorf("change zone %s: %w: there is no managed zone %s in Cloud DNS", zone.Name, provider.ErrRejected, zone.ID)
 	}
 	all := units(z, changes, func(name string) error { return list.outside(z, name) })
-	a := &batch.Applying[rawSet]{Zone: &applied{managedZone: z, provider: p}, Name: z.Name, Server: "Cloud DNS", Interval: p.interval}
+	a := &batch.Applying[*unit]{Zone: &applied{managedZone: z, provider: p}, Name: z.Name, Server: "Cloud DNS", Interval: p.interval}
 	return a.Apply(ctx, all, batches(all, p.limit), len(changes))
 }
 
@@ -44,13 +43,10 @@ func (a *applied) Change(ctx context.Context, units []*unit) error {
 	return a.provider.api.change(ctx, a.ID, change(units))
 }
 
-// One implements [batch.Zone].
-func (a *applied) One(ctx context.Context, key dns.Key) (*rawSet, error) {
-	return a.provider.api.one(ctx, a.ID, key)
+// Look implements [batch.Zone].
+func (a *applied) Look(ctx context.Context, units []*unit) (batch.State, error) {
+	return batch.Look(ctx, units, func(ctx context.Context, key dns.Key) (*rawSet, error) { return a.provider.api.one(ctx, a.ID, key) }, sameRaw)
 }
-
-// Same implements [batch.Zone].
-func (*applied) Same(x, y *rawSet) bool { return sameRaw(x, y) }
 
 // Refused implements [batch.Zone].
 func (*applied) Refused(units []*unit, err error) (rest []*unit, alone error) {
@@ -62,4 +58,4 @@ func (*applied) Refused(units []*unit, err error) (rest []*unit, alone error) {
 }
 
 // Outdate implements [batch.Zone].
-func (a *applied) Outdate() { a.provider.outdate() }
+func (a *applied) Outdate() { a.provider.zones.Outdate() }

@@ -17,7 +17,7 @@ import (
 // entity finds what a message is about: a record set of a change, by its name or by its place.
 var entity = regexp.MustCompile(`entity\.change\.(additions|deletions)\[([^\[\]]+)\]`)
 
-// blame gives the units that an answer is about their errors, and returns the others.
+// blame sets the errors of the units that an answer names, and returns the others.
 func blame(units []*unit, c *dnsapi.Change, answer *apiError) []*unit {
 	byName := map[string][]*unit{}
 	for _, u := range units {
@@ -30,13 +30,7 @@ func blame(units []*unit, c *dnsapi.Change, answer *apiError) []*unit {
 			batch.FailAll(byName[nameIn(c, found[1], found[2])], itemError(item))
 		}
 	}
-	var rest []*unit
-	for _, u := range units {
-		if u.Err == nil {
-			rest = append(rest, u)
-		}
-	}
-	return rest
+	return batch.Pending(units)
 }
 
 // nameIn returns the name of a record set in a change, which is given, or is at a place.

@@ -70,7 +70,7 @@ func (c *Config) Open(ctx context.Context, in provider.Input) (provider.Provider
 	}, nil
 }
 
-// check finds settings that can't be.
+// check rejects invalid settings.
 func (c *Config) check() error {
 	switch {
 	case c.Visibility != "" && c.Visibility != zonePublic && c.Visibility != zonePrivate:

@@ -138,7 +138,7 @@ func TestHostileServer(t *testing.T) {
 func TestClasses(t *testing.T) {
 	inWorld(t, func(w *world) {
 		p := w.open()
-		zones, err := p.Zones(w.t.Context())
+		zones, err := p.Zones(w.T.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -168,7 +168,7 @@ func TestClasses(t *testing.T) {
 			{500, "internalError", strings.Repeat("x\n", 10_000), nil},
 		} {
 			w.refuseIf(&clouddnstest.Fault{Status: test.status, Reason: test.reason, Message: test.message}, func(c clouddnstest.Call) bool { return c.Operation == clouddnstest.CreateChange })
-			err = p.Apply(w.t.Context(), zones[0], []dns.Change{{New: set("a.shop.test", "A", "192.0.2.1")}})
+			err = p.Apply(w.T.Context(), zones[0], []dns.Change{{New: set("a.shop.test", "A", "192.0.2.1")}})
 			if err == nil || test.want != nil && !errors.Is(err, test.want) || test.want == nil && provider.NothingMade(err) {
 				t.Errorf("%d %s: %v, want %v", test.status, test.reason, err, test.want)
 			}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/testkit/clouddnstest"
+	"github.com/signpostd/signpost/testkit/publishertest"
 )
 
 // names is 10000 for the figures of the documentation.
@@ -30,18 +31,18 @@ func TestCosts(t *testing.T) {
 			{clouddnstest.ListZones: 1, clouddnstest.ListSets: zones + 1, clouddnstest.CreateChange: zones},
 			{clouddnstest.ListZones: 1, clouddnstest.ListSets: zones + 1},
 		} {
-			got, err := w.run(wanted...)
+			got, err := w.Run(wanted...)
 			for operation, n := range want {
 				if got[operation] > n {
 					t.Errorf("step %d: %d requests %s, want at most %d", step, got[operation], operation, n)
 				}
 			}
-			if err != nil || total(got) > total(want) {
+			if err != nil || publishertest.Total(got) > publishertest.Total(want) {
 				t.Errorf("step %d: %v, %v", step, got, err)
 			}
 		}
 		p := w.open()
-		listed, err := p.Zones(w.t.Context())
+		listed, err := p.Zones(w.T.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -49,7 +50,7 @@ func TestCosts(t *testing.T) {
 		for i := range 100 {
 			for _, z := range listed {
 				if z.ID == shop {
-					err = p.Apply(w.t.Context(), z, []dns.Change{{New: set(fmt.Sprintf("x%d.shop.test", i), "A", "192.0.2.1")}})
+					err = p.Apply(w.T.Context(), z, []dns.Change{{New: set(fmt.Sprintf("x%d.shop.test", i), "A", "192.0.2.1")}})
 				}
 			}
 			if err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/httpapi"
+	"github.com/signpostd/signpost/internal/sanitize"
 )
 
 const (
@@ -40,7 +41,7 @@ type apiError struct {
 	// items are what Cloud DNS says; there may be none.
 	items  []googleapi.ErrorItem
 	advice string
-	// outcome says what became of the changes; nil is for unknown.
+	// outcome is the class of the error for the changes; nil if it is unknown.
 	outcome error
 }
 
@@ -77,12 +78,7 @@ func (e *apiError) zoneGone() bool {
 	return e.status == http.StatusNotFound && !slices.ContainsFunc(e.items, func(i googleapi.ErrorItem) bool { return entity.MatchString(i.Message) })
 }
 
-func shorten(s string) string {
-	if len(s) > saidSize {
-		return s[:saidSize] + "…"
-	}
-	return s
-}
+func shorten(s string) string { return sanitize.Shorten(s, saidSize) }
 
 // failure returns the error for a request that failed. Right and what say which right it needs,
 // and for what.
@@ -142,7 +138,7 @@ func (e *apiError) is(reason string) bool {
 	return slices.ContainsFunc(e.items, func(i googleapi.ErrorItem) bool { return i.Reason == reason })
 }
 
-// passing reports whether a request that changes nothing may succeed when it is sent again.
+// passing reports whether a read may succeed if it is retried.
 func passing(err error) bool {
 	if errors.Is(err, context.Canceled) || provider.NothingMade(err) || errors.Is(err, httpapi.ErrTooLarge) {
 		return false

@@ -1,7 +1,6 @@
 package google
 
 import (
-	"context"
 	"flag"
 	"fmt"
 	"log/slog"
@@ -14,13 +13,10 @@ import (
 	"time"
 
 	"github.com/signpostd/signpost/dns"
-	"github.com/signpostd/signpost/dns/budget"
-	"github.com/signpostd/signpost/dns/desired"
-	"github.com/signpostd/signpost/dns/owner"
-	"github.com/signpostd/signpost/dns/plan"
+	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/publisher"
-	"github.com/signpostd/signpost/dns/source"
 	"github.com/signpostd/signpost/testkit/clouddnstest"
+	"github.com/signpostd/signpost/testkit/publishertest"
 )
 
 var (
@@ -282,58 +278,22 @@ func (s *schedule) checkDone() {
 // start starts a publisher, as a new process does.
 func (s *schedule) start() {
 	s.t.Helper()
-	log := slog.New(slog.DiscardHandler)
-	if testing.Verbose() {
-		log = slog.New(slog.NewTextHandler(s.t.Output(), nil))
+	w := publishertest.NewWorld(s.t)
+	if w.Poll = s.poll; !testing.Verbose() {
+		w.Log = slog.New(slog.DiscardHandler)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	in := input(s.server)
-	in.Log = log
-	p, err := configure(s.t, "--google-batch-change-size=8").Open(ctx, in)
-	if err != nil {
-		s.t.Fatal(err)
+	w.Open = func() provider.Provider {
+		return open(s.t, w.Input(s.server.Transport()), "--google-batch-change-size=8")
 	}
-	want, err := desired.New(desired.Options{Sources: []string{"service"}})
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	rules := plan.Rules{Policy: plan.Sync, Owner: "me", Managed: plan.DefaultManaged()}
-	o, err := owner.NewTXT(owner.TXTOptions{OwnerID: "me", Managed: rules.Manages})
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	all := budget.Limit{Percent: 100}
-	pub, err := publisher.New(publisher.Config{
-		// What others change is seen soon, so that a schedule takes minutes.
-		Limits:  publisher.Limits{ListingTime: publisher.DefaultInterval},
-		Sources: []publisher.NamedSource{{Name: "service", Source: source.Source{Poll: s.poll}}},
-		Desired: want, Owner: o, Provider: p, Rules: rules, Log: log,
-		Budget: budget.Limits{Deletions: all, SettingsUpdates: all, ObjectUpdates: all, Window: time.Minute},
-	})
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	var running sync.WaitGroup
-	for _, run := range []func(context.Context) error{pub.Run, pub.Lead} {
-		running.Go(func() {
-			if err := run(ctx); err != nil {
-				s.t.Error(err)
-			}
-		})
-	}
-	s.stop = func() {
-		cancel()
-		running.Wait()
-	}
+	s.stop = w.Start()
 }
 
 // poll returns what objects ask for.
-func (s *schedule) poll(context.Context) ([]*dns.RecordSet, error) {
+func (s *schedule) poll() (records []*dns.RecordSet) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var records []*dns.RecordSet
 	for _, r := range s.wanted {
 		records = append(records, r.Clone())
 	}
-	return records, nil
+	return records
 }

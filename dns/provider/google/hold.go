@@ -20,8 +20,7 @@ const (
 	patience = 15 * time.Second
 )
 
-// hold keeps all requests back for a while after Cloud DNS has said that there are too many: the
-// quotas are those of the project, for reads and changes together.
+// hold delays all requests after an answer "too many requests", because reads and changes of a project share its quotas.
 type hold struct {
 	mu sync.Mutex
 	// until is when the next request may be sent.
@@ -80,8 +79,7 @@ func (h *hold) answered() {
 	}
 }
 
-// soon reports whether a request that was refused for there being too many may be sent again by
-// and by.
+// soon reports whether a throttled request may be sent again after the pause.
 func soon(err error) bool {
 	throttled, ok := errors.AsType[*provider.ThrottledError](err)
 	return ok && throttled.After <= patience

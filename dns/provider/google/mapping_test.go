@@ -10,6 +10,7 @@ import (
 	"google.golang.org/api/googleapi"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider/batch"
 	"github.com/signpostd/signpost/testkit/clouddnstest"
 )
 
@@ -65,7 +66,7 @@ func FuzzMapping(f *testing.F) {
 // sent again.
 func TestBlame(t *testing.T) {
 	unitOf := func(name string) *unit {
-		return &unit{Subject: name, Swaps: []swap{
+		return &unit{Group: &batch.Group{Subject: name}, Swaps: []swap{
 			{Key: dns.Key{Name: name, Type: "A"}, New: &dnsapi.ResourceRecordSet{Name: name + ".", Type: "A"}},
 			{Key: dns.Key{Name: "a-" + name, Type: "TXT"}, Gone: &dnsapi.ResourceRecordSet{Name: "a-" + name + ".", Type: "TXT"}, New: &dnsapi.ResourceRecordSet{Name: "a-" + name + ".", Type: "TXT"}},
 		}}
@@ -82,9 +83,9 @@ func TestBlame(t *testing.T) {
 		"Invalid value for 'entity.change.additions[nobody.shop.test.][A].rrdata[0]': 'x'":      "a.shop.test b.shop.test c.shop.test",
 		"nothing that names anything, not even entity.change.additions[] or a.shop.test at all": "a.shop.test b.shop.test c.shop.test",
 	} {
-		batch := []*unit{unitOf("a.shop.test"), unitOf("b.shop.test"), unitOf("c.shop.test")}
+		units := []*unit{unitOf("a.shop.test"), unitOf("b.shop.test"), unitOf("c.shop.test")}
 		var rest []string
-		for _, u := range blame(batch, change(batch), &apiError{items: []googleapi.ErrorItem{{Reason: "invalid", Message: message}}}) {
+		for _, u := range blame(units, change(units), &apiError{items: []googleapi.ErrorItem{{Reason: "invalid", Message: message}}}) {
 			rest = append(rest, u.Subject)
 		}
 		if got := strings.Join(rest, " "); got != want {
@@ -96,7 +97,7 @@ func TestBlame(t *testing.T) {
 // A request has at most 1000 additions and 100,000 bytes (spec/clouds.md §3.7).
 func TestLimitsOfRequests(t *testing.T) {
 	inWorld(t, func(w *world) {
-		w.managed = handled
+		w.Managed = handled
 		var wanted []*dns.RecordSet
 		for i := range 60 {
 			wanted = append(wanted, set(fmt.Sprintf("t%d.shop.test", i), "TXT", `"`+strings.Repeat("x", 4000)+`"`))
@@ -104,7 +105,7 @@ func TestLimitsOfRequests(t *testing.T) {
 		for i := range 600 {
 			wanted = append(wanted, set(fmt.Sprintf("n%d.shop.test", i), "A", "192.0.2.1"))
 		}
-		requests, err := w.run(wanted...)
+		requests, err := w.Run(wanted...)
 		if err != nil || w.server.Refused() > 0 || len(w.has(shop)) != 660 || requests[clouddnstest.CreateChange] > 5 {
 			t.Errorf("%v, %v: %d refused, %d record sets", requests, err, w.server.Refused(), len(w.has(shop)))
 		}
@@ -130,7 +131,7 @@ func TestZonesOfExternalDNS(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(w *world) {
-				w.prefix, w.suffix, w.wildcard = test.prefix, test.suffix, test.wildcard
+				w.Prefix, w.Suffix, w.Wildcard = test.prefix, test.suffix, test.wildcard
 				for _, r := range []clouddnstest.RecordSet{
 					{Name: "shop.shop.test", Type: "A", TTL: 300, Datas: []string{"192.0.2.2", "192.0.2.1"}},
 					{Name: "shop.shop.test", Type: "AAAA", TTL: 60, Datas: []string{"2001:db8::1"}},
@@ -143,7 +144,7 @@ func TestZonesOfExternalDNS(t *testing.T) {
 				for _, m := range test.markers {
 					w.server.Put(shop, clouddnstest.RecordSet{Name: m + ".shop.test", Type: "TXT", TTL: 300, Datas: []string{`"heritage=external-dns,external-dns/owner=me,external-dns/resource=service/default/web"`}})
 				}
-				w.settle(test.writes, set("shop.shop.test", "A", "192.0.2.1,192.0.2.2"), set("shop.shop.test", "AAAA", "2001:db8:0::1", "ttl=60"), set("docs.shop.test", "CNAME", "pages.example.net"), set("*.any.shop.test", "A", "192.0.2.3"))
+				w.Settle(test.writes, set("shop.shop.test", "A", "192.0.2.1,192.0.2.2"), set("shop.shop.test", "AAAA", "2001:db8:0::1", "ttl=60"), set("docs.shop.test", "CNAME", "pages.example.net"), set("*.any.shop.test", "A", "192.0.2.3"))
 			})
 		})
 	}

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/dns/provider/batch"
 )
 
 var (
@@ -24,12 +24,7 @@ type cloudDNS struct {
 	// limit is that of a request, and interval the time between two requests of one Apply.
 	limit    size
 	interval time.Duration
-
-	mu sync.Mutex
-	// zones are those of the last listing; nil before the first one. Outdated is true if one of
-	// them is known to be gone.
-	zones    *zoneList
-	outdated bool
+	zones    batch.Zones[zoneList]
 }
 
 // One call of Apply may have this many full requests, and changes.
@@ -60,7 +55,7 @@ func (p *cloudDNS) Zones(ctx context.Context) ([]dns.Zone, error) {
 // DomainFilter implements provider.DomainFilterer. A name in a zone that isn't managed can't be
 // had in a managed zone above it.
 func (p *cloudDNS) DomainFilter(context.Context) dns.Filter {
-	if list := p.last(); list != nil {
+	if list := p.zones.Last(); list != nil {
 		return list
 	}
 	// Before Zones has succeeded, no name passes.
@@ -69,7 +64,7 @@ func (p *cloudDNS) DomainFilter(context.Context) dns.Filter {
 
 // Records implements provider.Provider.
 func (p *cloudDNS) Records(ctx context.Context, zone dns.Zone) ([]*dns.RecordSet, error) {
-	list, err := p.known(ctx)
+	list, err := p.zones.Known(ctx, p.list)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +76,7 @@ func (p *cloudDNS) Records(ctx context.Context, zone dns.Zone) ([]*dns.RecordSet
 	sets, err := p.api.sets(ctx, z.Zone)
 	if err != nil {
 		if errors.Is(err, provider.ErrStale) {
-			p.outdate()
+			p.zones.Outdate()
 		}
 		return nil, fmt.Errorf("read zone %s of Cloud DNS: %w", z.Name, err)
 	}

@@ -38,7 +38,7 @@ type (
 	unit   = batch.Unit[rawSet]
 )
 
-// sizeOfUnit returns what a unit counts.
+// sizeOfUnit returns the size of a unit in a batch.
 func sizeOfUnit(u *unit) size {
 	sum := size{changes: len(u.Swaps)}
 	count := func(raw *rawSet, n *int) {
@@ -56,7 +56,7 @@ func sizeOfUnit(u *unit) size {
 	return sum
 }
 
-// units groups changes by what they are about.
+// units groups changes by subject.
 func units(z *managedZone, changes []dns.Change, outside func(name string) error) []*unit {
 	return batch.Units(changes, func(c dns.Change) (swap, error) {
 		if err := outside(c.RecordSet().Name); err != nil {
@@ -66,7 +66,7 @@ func units(z *managedZone, changes []dns.Change, outside func(name string) error
 	})
 }
 
-// swapOf returns what a change is at Cloud DNS, or why it is impossible.
+// swapOf returns the record sets of a change at Cloud DNS, or why the change is impossible.
 func swapOf(z *managedZone, c dns.Change) (swap, error) {
 	s := swap{Key: c.RecordSet().Key()}
 	// Nothing has a set identifier here, whatever the change says.

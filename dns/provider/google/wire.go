@@ -45,7 +45,7 @@ func wire(zone dns.Zone, r *dns.RecordSet) (*dnsapi.ResourceRecordSet, error) {
 	return raw, nil
 }
 
-// check finds what Cloud DNS can't have.
+// check rejects what Cloud DNS can't store.
 func check(zone dns.Zone, n *dns.RecordSet) error {
 	if !slices.Contains(handled, n.Type) {
 		return fmt.Errorf("record sets of the type %s aren't written to Cloud DNS: there are %s", n.Type, strings.Join(handled, ", "))

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"sync"
 	"time"
 
 	dnsapi "google.golang.org/api/dns/v1"
@@ -25,14 +24,10 @@ const maxID = 63
 type managedZone struct {
 	dns.Zone
 	number uint64
-
-	mu sync.Mutex
-	// exact has the record sets whose listed form leaves something out.
-	exact  map[dns.Key]*dnsapi.ResourceRecordSet
-	recent batch.Recent[rawSet]
+	batch.Memory[rawSet]
 }
 
-// zoneList is the zones at one listing. It is never changed.
+// zoneList is the result of one listing of zones. It is immutable.
 type zoneList struct {
 	// managed are the zones to publish to, and byID has them by their IDs.
 	managed []*managedZone
@@ -70,7 +65,11 @@ func (p *cloudDNS) list(ctx context.Context) (*zoneList, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list the zones of Cloud DNS: %w", err)
 	}
-	before := p.last()
+	return p.zones.Replace(func(before *zoneList) *zoneList { return p.arrange(before, raw) }), nil
+}
+
+// arrange returns the list of zones that were found.
+func (p *cloudDNS) arrange(before *zoneList, raw []*dnsapi.ManagedZone) *zoneList {
 	next := &zoneList{byID: map[string]*managedZone{}}
 	var public, private []dns.Zone
 	for _, r := range raw {
@@ -92,10 +91,7 @@ func (p *cloudDNS) list(ctx context.Context) (*zoneList, error) {
 	}
 	next.public, next.private = dns.NewZoneFinder(public), dns.NewZoneFinder(private)
 	next.managed = slices.SortedFunc(maps.Values(next.byID), byName)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.zones, p.outdated = next, false
-	return next, nil
+	return next
 }
 
 func byName(a, b *managedZone) int {
@@ -109,33 +105,7 @@ func (l *zoneList) keep(zone dns.Zone, number uint64) *managedZone {
 			return z
 		}
 	}
-	return &managedZone{Zone: zone, number: number, exact: map[dns.Key]*dnsapi.ResourceRecordSet{}, recent: batch.Recent[rawSet]{}}
-}
-
-// last returns the zones at the last listing, or nil.
-func (p *cloudDNS) last() *zoneList {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.zones
-}
-
-// known returns the zones at the last listing. It lists them if there is none, or if one of them
-// is gone.
-func (p *cloudDNS) known(ctx context.Context) (*zoneList, error) {
-	p.mu.Lock()
-	list, outdated := p.zones, p.outdated
-	p.mu.Unlock()
-	if list != nil && !outdated {
-		return list, nil
-	}
-	return p.list(ctx)
-}
-
-// outdate has the zones listed again, because one is gone.
-func (p *cloudDNS) outdate() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.outdated = true
+	return &managedZone{Zone: zone, number: number}
 }
 
 // outside returns why a name can't be in a zone, or nil. A name in another public zone below is in
@@ -169,10 +139,7 @@ func (z *managedZone) stored(old *dns.RecordSet) (*dnsapi.ResourceRecordSet, err
 	if old == nil {
 		return nil, nil
 	}
-	z.mu.Lock()
-	exact := z.exact[old.Key()]
-	z.mu.Unlock()
-	if exact != nil {
+	if exact := z.Exact(old.Key()); exact != nil {
 		if policy := policyOf(exact); policy != "" {
 			return nil, fmt.Errorf("%w: %s %s has a routing policy (%s), which Signpost leaves alone: remove the policy, or ask for another name", provider.ErrRejected, old.Name, old.Type, policy)
 		}
@@ -188,26 +155,6 @@ func (z *managedZone) stored(old *dns.RecordSet) (*dnsapi.ResourceRecordSet, err
 	return raw, nil
 }
 
-// Note is called when the changes of units were made.
-func (z *managedZone) Note(units []*unit, now time.Time) {
-	z.mu.Lock()
-	defer z.mu.Unlock()
-	z.recent.Expire(now)
-	for _, u := range units {
-		for _, s := range u.Swaps {
-			z.recent.Note(s, now)
-			delete(z.exact, s.Key)
-		}
-	}
-}
-
-// Forget is called when somebody else has changed the record sets of a unit.
-func (z *managedZone) Forget(u *unit) {
-	z.mu.Lock()
-	defer z.mu.Unlock()
-	z.recent.Forget(u)
-}
-
 // take returns what Records returns for a listing that began at a time.
 func (z *managedZone) take(sets []*dnsapi.ResourceRecordSet, begun time.Time) []*dns.RecordSet {
 	shown := make(map[dns.Key]*dnsapi.ResourceRecordSet, len(sets))
@@ -216,18 +163,8 @@ func (z *managedZone) take(sets []*dnsapi.ResourceRecordSet, begun time.Time) []
 			shown[keyOf(raw)] = raw
 		}
 	}
-	z.mu.Lock()
-	defer z.mu.Unlock()
-	z.recent.Expire(begun)
-	z.recent.Correct(shown, sameRaw)
-	clear(z.exact)
-	list := make([]*dns.RecordSet, 0, len(shown))
-	for key, raw := range shown {
+	return z.Take(shown, begun, sameRaw, func(raw *rawSet) (*dns.RecordSet, bool) {
 		r := listed(raw)
-		if !plain(z.Zone, raw, r) {
-			z.exact[key] = raw
-		}
-		list = append(list, r)
-	}
-	return list
+		return r, plain(z.Zone, raw, r)
+	})
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/dns/provider/batch"
 	"github.com/signpostd/signpost/internal/pause"
 )
 
@@ -37,7 +38,7 @@ func (a *adapter) Apply(ctx context.Context, zone dns.Zone, changes []dns.Change
 	if a.dryRun {
 		return fmt.Errorf("change zone %s with the libdns module %s: %w", zone.Name, a.module.Name, provider.ErrDryRun)
 	}
-	parts, err := a.known(ctx)
+	parts, err := a.zones.Known(ctx, a.divide)
 	if err != nil {
 		return err
 	}
@@ -48,10 +49,10 @@ func (a *adapter) Apply(ctx context.Context, zone dns.Zone, changes []dns.Change
 	defer end()
 	units := unitsOf(changes)
 	for _, u := range units {
-		u.err = a.acceptable(zone, parts, u)
+		u.Err = a.acceptable(zone, parts, u)
 	}
 	work := &work{adapter: a, zone: zone}
-	for group := range slices.Chunk(pending(units), groupSize) {
+	for group := range slices.Chunk(batch.Pending(units), groupSize) {
 		if work.stopped != nil {
 			break
 		}
@@ -62,7 +63,7 @@ func (a *adapter) Apply(ctx context.Context, zone dns.Zone, changes []dns.Change
 
 // acceptable says why a unit can't be made, whatever the zone has.
 func (a *adapter) acceptable(zone dns.Zone, parts *partition, u *unit) error {
-	for _, c := range u.changes {
+	for _, c := range u.Changes {
 		r := c.RecordSet()
 		if found, ok := parts.all.Find(r.Name); !ok || found.ID != zone.ID {
 			return fmt.Errorf("change %s in zone %s: %w: the zone of the name is %q", r.Name, zone.Name, provider.ErrRejected, found.Name)
@@ -75,10 +76,6 @@ func (a *adapter) acceptable(zone dns.Zone, parts *partition, u *unit) error {
 		}
 	}
 	return nil
-}
-
-func pending(units []*unit) []*unit {
-	return slices.DeleteFunc(slices.Clone(units), func(u *unit) bool { return u.err != nil })
 }
 
 // work is a call of Apply.
@@ -103,7 +100,7 @@ func (w *work) group(ctx context.Context, units []*unit) {
 		}
 	}
 	w.compare(units)
-	if units = pending(units); len(units) == 0 {
+	if units = batch.Pending(units); len(units) == 0 {
 		return
 	}
 	err := w.try(ctx, units)
@@ -125,29 +122,29 @@ func (w *work) compare(units []*unit) {
 	var changes []dns.Change
 	var of []*unit
 	for _, u := range units {
-		for _, c := range u.changes {
+		for _, c := range u.Changes {
 			changes, of = append(changes, c), append(of, u)
 		}
 	}
 	for i, err := range provider.Unchanged(changes, w.now.sets) {
 		if err != nil {
-			of[i].err = err
+			of[i].Err = err
 		}
 	}
-	for _, u := range pending(units) {
-		u.err = u.check(w.now)
-		if name := u.swap(); u.err == nil && name != "" {
-			u.err = w.swaps.Paused(name, time.Now())
+	for _, u := range batch.Pending(units) {
+		u.Err = u.check(w.now)
+		if name := u.swap(); u.Err == nil && name != "" {
+			u.Err = w.swaps.Paused(name, time.Now())
 		}
 	}
 }
 
-// theirs reports whether an error is about what was asked for. After another one, such as a lost
-// answer, nothing is tried again before the publisher has listed the zone.
+// theirs reports whether an error is about the changes. After any other error, such as a lost answer, nothing is tried
+// again before the publisher has listed the zone.
 func (w *work) theirs(err error) bool { return errors.Is(err, provider.ErrRejected) }
 
-// alone makes units one by one, to find those that are at fault after an error. One whose answers had to be put back is
-// not tried again, because that would cost its name another gap.
+// alone makes units one by one, to find those at fault after an error. A unit whose old answers had to be restored is not
+// tried again, because that would cost its name another gap.
 func (w *work) alone(ctx context.Context, units []*unit, together error) {
 	failed := 0
 	for _, u := range units {
@@ -199,7 +196,7 @@ func (w *work) look(ctx context.Context, units []*unit, failed error) []*unit {
 		})
 		if len(left) == 0 || failed != nil || last {
 			w.settled(units)
-			if stops(failed) {
+			if batch.StopsAll(failed) {
 				w.stopped = failed
 			}
 			return left
@@ -213,20 +210,10 @@ func (w *work) look(ctx context.Context, units []*unit, failed error) []*unit {
 	}
 }
 
-// stops reports whether no other change can succeed after an error.
-func stops(err error) bool {
-	for _, class := range []error{provider.ErrThrottled, provider.ErrCredentials, provider.ErrDryRun, context.Canceled, context.DeadlineExceeded} {
-		if errors.Is(err, class) {
-			return true
-		}
-	}
-	return false
-}
-
-// settled learns from what the zone shows of record sets that were written.
+// settled learns the TTLs that the zone shows for record sets that were written.
 func (w *work) settled(units []*unit) {
 	for _, u := range units {
-		for _, c := range u.changes {
+		for _, c := range u.Changes {
 			key := c.RecordSet().Key()
 			if r := w.now.by[key]; c.New != nil && r != nil && u.wrote[key] && w.now.has(key, c.New) && (u.finished || made(c, w.now)) {
 				w.learn(w.zone, c.New.TTL, r.TTL)
@@ -239,30 +226,29 @@ func (w *work) settled(units []*unit) {
 func (w *work) fail(ctx context.Context, units []*unit, err error) {
 	for _, u := range units {
 		if key, value, found := u.foreignValue(w.now); found && err == nil {
-			u.err = w.undo(ctx, u, key, value)
+			u.Err = w.undo(ctx, u, key, value)
 			continue
 		}
 		w.blame(u, err)
 	}
 }
 
-// blame ends a unit that wasn't made. One that fails in the same way each time is taken to be the
-// cause itself.
+// blame fails a unit that wasn't made. A unit that fails in the same way each time counts as the cause itself.
 func (w *work) blame(u *unit, err error) {
-	if u.err = err; err == nil {
-		u.err = fmt.Errorf("change %s: the libdns module %s says that it made the change, but the zone doesn't show it", u.subject, w.module.Name)
+	if u.Err = err; err == nil {
+		u.Err = fmt.Errorf("change %s: the libdns module %s says that it made the change, but the zone doesn't show it", u.Subject, w.module.Name)
 	}
 	if name := u.swap(); name != "" && u.swapUndone {
-		w.swaps.Refused(name, u.err, time.Now())
+		w.swaps.Refused(name, u.Err, time.Now())
 	}
-	if w.theirs(u.err) || stops(u.err) {
+	if w.theirs(u.Err) || batch.StopsAll(u.Err) {
 		return
 	}
 	w.mu.Lock()
-	often := w.repeats.note(u, u.err)
+	often := w.repeats.note(u, u.Err)
 	w.mu.Unlock()
 	if often {
-		u.err = fmt.Errorf("%w: it fails in the same way each time: %w", provider.ErrRejected, u.err)
+		u.Err = fmt.Errorf("%w: it fails in the same way each time: %w", provider.ErrRejected, u.Err)
 		return
 	}
 	w.unknown = true
@@ -273,10 +259,10 @@ func (w *work) result(changes []dns.Change, units []*unit) error {
 	errs := make([]error, len(changes))
 	first, some := error(nil), false
 	for _, u := range units {
-		for i, c := range u.changes {
+		for i, c := range u.Changes {
 			err := w.outcome(u, c)
 			some = some || err == nil
-			if errs[u.places[i]] = err; first == nil {
+			if errs[u.Places[i]] = err; first == nil {
 				first = err
 			}
 		}
@@ -298,7 +284,7 @@ func (w *work) result(changes []dns.Change, units []*unit) error {
 
 // outcome returns why a change wasn't made; nil if it was.
 func (w *work) outcome(u *unit, c dns.Change) error {
-	err := cmp.Or(u.err, w.stopped)
+	err := cmp.Or(u.Err, w.stopped)
 	wrote := u.wrote[c.RecordSet().Key()]
 	switch {
 	case u.finished || err == nil:

@@ -1,15 +1,18 @@
-// Package libdns is the provider for the modules of libdns (github.com/libdns/libdns): DNS services
-// that somebody has written such a module for (spec/clouds.md §7).
+// Package libdns is the provider for modules of libdns (github.com/libdns/libdns), which speak to one DNS service each
+// (spec/clouds.md §7).
 //
-// libdns has records, no conditions, no transactions and no errors with a meaning, and what a module
-// makes of its promises differs. So a change is planned from what the zone has right before, written
-// in an order in which a failure leaves nothing without an owner, and read back. The requests of
-// modules go through the client of httpapi, with the help of the package route, although the modules
-// make their clients themselves. Which modules there are is in the package modules; what one has
-// to be like, in the package module; and what it is tested with, in moduletest.
+// The interfaces of libdns have records, but no conditions, no transactions and no errors with a meaning, and modules
+// keep their promises differently. So the provider does the following for each change:
 //
-// Read it in this order: config.go, provider.go, zones.go, call.go, reading.go, record.go, unit.go,
-// apply.go, write.go.
+//  1. It reads the zone, and plans the change from what is there.
+//  2. It writes in an order in which a failure leaves no record without its ownership record.
+//  3. It reads the zone again to see what was made.
+//
+// The requests of modules go through the client of httpapi, although modules make their own clients (package route).
+// Package modules has the list of modules, package module what one has to be like, and testkit/moduletest the tests of
+// one.
+//
+// dns/plugins registers the provider.
 //
 // # Concurrency
 //

@@ -1,8 +1,6 @@
 package libdns_test
 
 import (
-	"log/slog"
-	"net/http"
 	"os"
 	"path/filepath"
 	"testing"
@@ -14,6 +12,7 @@ import (
 	"github.com/signpostd/signpost/dns/provider/libdns"
 	"github.com/signpostd/signpost/dns/provider/libdns/module"
 	"github.com/signpostd/signpost/testkit/libdnstest"
+	"github.com/signpostd/signpost/testkit/providertest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -22,12 +21,7 @@ const zoneName = "shop.test"
 
 var zone = dns.Zone{ID: zoneName, Name: zoneName}
 
-func input() provider.Input {
-	return provider.Input{
-		Domains: dns.NewDomainFilter(nil, nil), Log: slog.New(slog.DiscardHandler),
-		Wrap: func(rt http.RoundTripper) http.RoundTripper { return rt },
-	}
-}
+var input = providertest.Input
 
 // file returns the path of a file with a text.
 func file(t *testing.T, text string) string {

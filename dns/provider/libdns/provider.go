@@ -13,6 +13,7 @@ import (
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/listlimit"
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/dns/provider/batch"
 	"github.com/signpostd/signpost/dns/provider/libdns/module"
 )
 
@@ -43,11 +44,10 @@ type adapter struct {
 	budget    *listlimit.Budget
 	names     provider.ZoneNames
 	// turn has room for one call at a time: libdns asks modules for more, but few show it.
-	turn chan struct{}
+	turn  chan struct{}
+	zones batch.Zones[partition]
 
-	mu sync.Mutex
-	// parts are the zones at the last listing; nil before the first one.
-	parts   *partition
+	mu      sync.Mutex
 	learned learned
 	// swaps are the type changes that were refused.
 	swaps   provider.Swaps

@@ -8,6 +8,7 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/dns/provider/batch"
 	"github.com/signpostd/signpost/internal/pause"
 )
 
@@ -18,9 +19,8 @@ const (
 	maxWait = 30 * time.Second
 )
 
-// repair sees to record sets that a failure has left half written: they get all of their new values,
-// or all of their old ones. A record set that is in neither state looks as if somebody else had made
-// it, and would be nobody's. It returns the units that aren't made.
+// repair gives record sets that a failure has left half written all of their new values, or all of their old ones. In any
+// other state a record set looks like somebody else's change. It returns the units that aren't made.
 func (w *work) repair(ctx context.Context, units []*unit, failed error) []*unit {
 	var left []*unit
 	for _, u := range units {
@@ -53,7 +53,7 @@ func (w *work) repairUnit(ctx context.Context, u *unit, failed error) bool {
 func (w *work) mayRepair(ctx context.Context, failed error) bool {
 	throttled, ok := errors.AsType[*provider.ThrottledError](failed)
 	if !ok {
-		return !stops(failed)
+		return !batch.StopsAll(failed)
 	}
 	return throttled.After <= maxWait && pause.For(ctx, throttled.After) == nil
 }
@@ -61,7 +61,7 @@ func (w *work) mayRepair(ctx context.Context, failed error) bool {
 // half reports whether a record set of the unit has been written, and is neither as it was nor as
 // it is to be, or whether the name has lost all of its answers for others that didn't come.
 func (w *work) half(u *unit) bool {
-	return !u.finished && len(u.lost(w.now)) > 0 || slices.ContainsFunc(u.changes, func(c dns.Change) bool {
+	return !u.finished && len(u.lost(w.now)) > 0 || slices.ContainsFunc(u.Changes, func(c dns.Change) bool {
 		return u.wrote[c.RecordSet().Key()] && !made(c, w.now) && !untouched(c, w.now)
 	})
 }
@@ -76,7 +76,7 @@ func (w *work) restore(ctx context.Context, u *unit) error {
 			return err
 		}
 	}
-	for _, c := range u.changes {
+	for _, c := range u.Changes {
 		if !u.wrote[c.RecordSet().Key()] || made(c, w.now) || untouched(c, w.now) {
 			continue
 		}

@@ -7,17 +7,13 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/dns/provider/batch"
 )
 
 // unit is the changes of one subject: a name, its types, and their ownership records. They are
 // made in the order of the phases, and no further after one of them failed (spec/clouds.md §0.2).
 type unit struct {
-	subject string
-	changes []dns.Change
-	// places are the indexes of the changes in the call of Apply.
-	places []int
-	// err is why the unit wasn't made; nil as long as nothing is wrong.
-	err error
+	*batch.Group
 	// wrote has the keys whose record sets were written, and finished is true when the zone has
 	// what the unit asks for.
 	wrote    map[dns.Key]bool
@@ -31,15 +27,8 @@ type unit struct {
 // unitsOf divides changes into units, in the order of their first changes.
 func unitsOf(changes []dns.Change) []*unit {
 	var units []*unit
-	by := map[string]*unit{}
-	for i, c := range changes {
-		u := by[c.Subject()]
-		if u == nil {
-			u = &unit{subject: c.Subject(), wrote: map[dns.Key]bool{}}
-			by[u.subject] = u
-			units = append(units, u)
-		}
-		u.changes, u.places = append(u.changes, c), append(u.places, i)
+	for _, g := range batch.BySubject(changes) {
+		units = append(units, &unit{Group: g, wrote: map[dns.Key]bool{}})
 	}
 	return units
 }
@@ -86,27 +75,22 @@ func (u *unit) phaseOf(c dns.Change) phase {
 // obstructs reports whether an ownership record has the name of a CNAME that the unit creates, which can't have anything
 // beside it.
 func (u *unit) obstructs(marker dns.Change) bool {
-	return slices.ContainsFunc(u.changes, func(c dns.Change) bool {
+	return slices.ContainsFunc(u.Changes, func(c dns.Change) bool {
 		return c.Old == nil && c.New.Type == dns.TypeCNAME && c.New.Key().Name == marker.Old.Key().Name
 	})
-}
-
-// answers reports whether records of a type are what clients of a name ask for.
-func answers(recordType string) bool {
-	return recordType == dns.TypeA || recordType == dns.TypeAAAA || recordType == dns.TypeCNAME
 }
 
 // swap returns the name whose answers the unit deletes before it creates others, because a CNAME can't be beside them; "" if
 // there is none.
 func (u *unit) swap() string {
 	var gone, come, cname bool
-	for _, c := range u.changes {
-		if r := c.RecordSet(); answers(r.Type) && (c.Old == nil || c.New == nil) {
+	for _, c := range u.Changes {
+		if r := c.RecordSet(); provider.Answers(r.Type) && (c.Old == nil || c.New == nil) {
 			gone, come, cname = gone || c.New == nil, come || c.Old == nil, cname || r.Type == dns.TypeCNAME
 		}
 	}
 	if gone && come && cname {
-		return u.subject
+		return u.Subject
 	}
 	return ""
 }
@@ -114,11 +98,11 @@ func (u *unit) swap() string {
 // lost returns the deletions of answers that a type change has made although the name has no other answer now.
 func (u *unit) lost(now *reading) (deletions []dns.Change) {
 	name := u.swap()
-	if name == "" || slices.ContainsFunc(now.types[name], answers) {
+	if name == "" || slices.ContainsFunc(now.types[name], provider.Answers) {
 		return nil
 	}
-	for _, c := range u.changes {
-		if c.New == nil && answers(c.Old.Type) && u.wrote[c.Old.Key()] && made(c, now) {
+	for _, c := range u.Changes {
+		if c.New == nil && provider.Answers(c.Old.Type) && u.wrote[c.Old.Key()] && made(c, now) {
 			deletions = append(deletions, c)
 		}
 	}
@@ -128,7 +112,7 @@ func (u *unit) lost(now *reading) (deletions []dns.Change) {
 // blocked reports whether an ownership record has to wait until the unit has deleted a CNAME of
 // the same name, which can't have anything beside it.
 func (u *unit) blocked(marker dns.Change) bool {
-	return slices.ContainsFunc(u.changes, func(c dns.Change) bool {
+	return slices.ContainsFunc(u.Changes, func(c dns.Change) bool {
 		return c.New == nil && c.Old.Type == dns.TypeCNAME && c.Old.Key().Name == marker.New.Key().Name
 	})
 }
@@ -136,7 +120,7 @@ func (u *unit) blocked(marker dns.Change) bool {
 // check returns why a unit can't be made, given what the zone has: a CNAME can't be beside other
 // records. SetRecords of libdns leaves open what happens then (LD6 of spec/clouds.md).
 func (u *unit) check(now *reading) error {
-	for _, c := range u.changes {
+	for _, c := range u.Changes {
 		if c.New == nil {
 			continue
 		}
@@ -153,7 +137,7 @@ func (u *unit) check(now *reading) error {
 // typesAfter returns which types a name has once the unit is made.
 func (u *unit) typesAfter(name string, now *reading) []string {
 	types := slices.Clone(now.types[name])
-	for _, c := range u.changes {
+	for _, c := range u.Changes {
 		r := c.RecordSet()
 		if r.Key().Name != name {
 			continue
@@ -173,7 +157,7 @@ func dnssec(recordType string) bool {
 
 // done reports whether the zone has what all changes of the unit are to bring about.
 func (u *unit) done(now *reading) bool {
-	return !slices.ContainsFunc(u.changes, func(c dns.Change) bool { return !made(c, now) })
+	return !slices.ContainsFunc(u.Changes, func(c dns.Change) bool { return !made(c, now) })
 }
 
 func made(c dns.Change, now *reading) bool {
@@ -188,7 +172,7 @@ func made(c dns.Change, now *reading) bool {
 
 // doneButTTL is done without a look at TTLs, for record sets that were written.
 func (u *unit) doneButTTL(now *reading) bool {
-	return !slices.ContainsFunc(u.changes, func(c dns.Change) bool {
+	return !slices.ContainsFunc(u.Changes, func(c dns.Change) bool {
 		key := c.RecordSet().Key()
 		return !made(c, now) && !(u.wrote[key] && now.has(key, c.New))
 	})
@@ -202,7 +186,7 @@ func untouched(c dns.Change, now *reading) bool {
 // foreignValue returns a value that a record set of the unit has, and that it had neither before,
 // nor was to get.
 func (u *unit) foreignValue(now *reading) (key dns.Key, value string, found bool) {
-	for _, c := range u.changes {
+	for _, c := range u.Changes {
 		key := c.RecordSet().Key()
 		r := now.by[key]
 		if r == nil {
@@ -227,7 +211,7 @@ func hasTarget(r *dns.RecordSet, target string) bool {
 // fingerprint identifies what a unit is to bring about.
 func (u *unit) fingerprint() string {
 	var b strings.Builder
-	for _, c := range u.changes {
+	for _, c := range u.Changes {
 		r := c.RecordSet()
 		fmt.Fprintf(&b, "%s %s %t %q %d\n", r.Name, r.Type, c.New == nil, r.Targets, r.TTL)
 	}

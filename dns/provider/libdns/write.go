@@ -12,6 +12,7 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/dns/provider/batch"
 	"github.com/signpostd/signpost/dns/provider/libdns/module"
 	"github.com/signpostd/signpost/internal/pause"
 )
@@ -33,7 +34,7 @@ func (w *work) try(ctx context.Context, units []*unit) error {
 		}
 		var s steps
 		for _, u := range units {
-			for _, c := range u.changes {
+			for _, c := range u.Changes {
 				if u.phaseOf(c) != p {
 					continue
 				}
@@ -61,7 +62,7 @@ func (w *work) confirm(ctx context.Context, units []*unit) error {
 		}
 		var left []dns.Key
 		for _, u := range units {
-			for _, c := range u.changes {
+			for _, c := range u.Changes {
 				if key := c.RecordSet().Key(); u.phaseOf(c) == recordsGo && now.by[key] != nil {
 					left = append(left, key)
 				}
@@ -187,7 +188,7 @@ func (w *work) send(ctx context.Context, s steps) error {
 			return err
 		})
 		// Of a single record that is refused, nothing was written.
-		w.uncertain = w.uncertain || err == nil || len(step.records) > 1 || !w.theirs(err) && !stops(err)
+		w.uncertain = w.uncertain || err == nil || len(step.records) > 1 || !w.theirs(err) && !batch.StopsAll(err)
 		if err != nil {
 			return err
 		}
@@ -201,13 +202,13 @@ func (w *work) send(ctx context.Context, s steps) error {
 func (w *work) undo(ctx context.Context, u *unit, key dns.Key, value string) error {
 	u.altered = true
 	class := provider.ErrRejected
-	if slices.ContainsFunc(u.changes, func(c dns.Change) bool { return c.RecordSet().Key() == key && c.Old != nil }) {
+	if slices.ContainsFunc(u.Changes, func(c dns.Change) bool { return c.RecordSet().Key() == key && c.Old != nil }) {
 		class = provider.ErrStale
 	}
 	why := fmt.Errorf("%w: %s %s: the libdns module %s was to write other values, and the zone shows %q", class, key.Name, key.Type, w.module.Name, value)
 	for _, markers := range []bool{false, true} {
 		var s steps
-		for _, c := range u.changes {
+		for _, c := range u.Changes {
 			k := c.RecordSet().Key()
 			if there := w.now.by[k]; c.Old != nil || isMarker(c) != markers || there == nil || !equalFold(there, normal(c.New)) {
 				continue

@@ -20,6 +20,11 @@ func (a *adapter) divide(ctx context.Context) (*partition, error) {
 	if err != nil {
 		return nil, err
 	}
+	return a.zones.Replace(func(*partition) *partition { return a.arrange(all) }), nil
+}
+
+// arrange returns the partition of zones that were found.
+func (a *adapter) arrange(all []dns.Zone) *partition {
 	parts := &partition{all: dns.NewZoneFinder(all), admits: map[string]bool{}}
 	for _, zone := range all {
 		if !parts.admits[zone.ID] && a.domains.Match(zone.Name) && a.zoneNames.Match(zone.Name) && a.zoneIDs.Match(zone.ID) {
@@ -27,27 +32,13 @@ func (a *adapter) divide(ctx context.Context) (*partition, error) {
 			parts.admits[zone.ID] = true
 		}
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.parts = parts
-	return parts, nil
-}
-
-// known returns the zones at the last listing. It lists them if that has never been done.
-func (a *adapter) known(ctx context.Context) (*partition, error) {
-	a.mu.Lock()
-	parts := a.parts
-	a.mu.Unlock()
-	if parts != nil {
-		return parts, nil
-	}
-	return a.divide(ctx)
+	return parts
 }
 
 // DomainFilter implements [provider.DomainFilterer]. A name in a zone of the account that isn't
 // managed can't be had in a managed zone above it.
 func (a *adapter) DomainFilter(ctx context.Context) dns.Filter {
-	parts, err := a.known(ctx)
+	parts, err := a.zones.Known(ctx, a.divide)
 	if err != nil {
 		// Zones returns the error. As long as no zone is known, no name passes.
 		return &partition{all: dns.NewZoneFinder(nil)}

@@ -3,7 +3,6 @@ package pdns
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"sync/atomic"
 	"testing"
@@ -53,12 +52,7 @@ func freshZone(t *testing.T) dns.Zone {
 	return newZone(t, fmt.Sprintf("z%d.example.test", zones.Add(1)))
 }
 
-func input() provider.Input {
-	return provider.Input{
-		Domains: dns.NewDomainFilter(nil, nil), Log: slog.New(slog.DiscardHandler),
-		Wrap: func(rt http.RoundTripper) http.RoundTripper { return rt },
-	}
-}
+var input = providertest.Input
 
 func open(t *testing.T, in provider.Input) *powerDNS {
 	t.Helper()

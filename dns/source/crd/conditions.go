@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"hash/fnv"
-	"strings"
 
 	"golang.org/x/time/rate"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/signpostd/signpost/api/externaldns"
 	"github.com/signpostd/signpost/dns/source"
+	"github.com/signpostd/signpost/internal/sanitize"
 )
 
 const (
@@ -113,12 +113,9 @@ func (c *conditions) wanted(ctx context.Context, e *endpoint) ([]metav1.Conditio
 }
 
 func condition(conditionType string, v source.Verdict, generation int64) metav1.Condition {
-	c := metav1.Condition{Type: conditionType, Status: metav1.ConditionFalse, Reason: v.Reason, Message: v.Message, ObservedGeneration: generation}
+	c := metav1.Condition{Type: conditionType, Status: metav1.ConditionFalse, Reason: v.Reason, Message: sanitize.Shorten(v.Message, maxMessage), ObservedGeneration: generation}
 	if v.True {
 		c.Status = metav1.ConditionTrue
-	}
-	if len(c.Message) > maxMessage {
-		c.Message = strings.ToValidUTF8(c.Message[:maxMessage-len("…")], "") + "…"
 	}
 	return c
 }

@@ -1,4 +1,4 @@
-package controllers
+package eventsink
 
 import (
 	"fmt"
@@ -7,22 +7,27 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/tools/record"
 
 	"github.com/signpostd/signpost/internal/eventlog"
-	"github.com/signpostd/signpost/internal/eventsink"
 )
 
-// events sends Events to the API server during terms of leadership.
-type events struct {
-	client    kubernetes.Interface
+// Recorders sends the Events of components to the API server between Start and its stop function, and logs them. All
+// other Events are dropped.
+type Recorders struct {
+	client    corev1client.EventsGetter
 	log       *slog.Logger
 	recorders []*recorder
 }
 
-// recorder sends the Events of a component. Between terms it drops them.
+// NewRecorders returns recorders that send nothing yet.
+func NewRecorders(client corev1client.EventsGetter, log *slog.Logger) *Recorders {
+	return &Recorders{client: client, log: log}
+}
+
+// recorder sends the Events of a component.
 type recorder struct {
 	component string
 	log       *slog.Logger
@@ -31,24 +36,24 @@ type recorder struct {
 
 var _ record.EventRecorder = (*recorder)(nil)
 
-// recorder returns a recorder for a component.
-func (e *events) recorder(component string) record.EventRecorder {
-	r := &recorder{component: component, log: e.log}
-	e.recorders = append(e.recorders, r)
-	return r
+// For returns a new recorder for a component. It must not be called after Start.
+func (r *Recorders) For(component string) record.EventRecorder {
+	one := &recorder{component: component, log: r.log}
+	r.recorders = append(r.recorders, one)
+	return one
 }
 
-// start begins a term; stop ends it.
-func (e *events) start() (stop func()) {
+// Start begins to send. Stop ends it, after which Start may be called again.
+func (r *Recorders) Start() (stop func()) {
 	broadcaster := record.NewBroadcaster()
-	broadcaster.StartRecordingToSink(eventsink.New(e.client.CoreV1()))
-	for _, r := range e.recorders {
-		var term record.EventRecorder = broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: r.component})
-		r.term.Store(&term)
+	broadcaster.StartRecordingToSink(New(r.client))
+	for _, one := range r.recorders {
+		var term record.EventRecorder = broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: one.component})
+		one.term.Store(&term)
 	}
 	return func() {
-		for _, r := range e.recorders {
-			r.term.Store(nil)
+		for _, one := range r.recorders {
+			one.term.Store(nil)
 		}
 		broadcaster.Shutdown()
 	}

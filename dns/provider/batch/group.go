@@ -1,0 +1,99 @@
+package batch
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
+)
+
+// Group is the changes of one name, with those of its ownership records. They succeed or fail together.
+type Group struct {
+	// Subject is the name.
+	Subject string
+	Changes []dns.Change
+	// Places has the index of each change in the call of Apply.
+	Places []int
+	// Made is true once the changes were made.
+	Made bool
+	// Err says why the changes weren't made.
+	Err error
+}
+
+// Grouped is a pointer to a [Group], or to a struct that embeds one.
+type Grouped interface {
+	group() *Group
+}
+
+func (g *Group) group() *Group { return g }
+
+// Fail sets the error of a group, unless it has one.
+func (g *Group) Fail(err error) {
+	if g.Err == nil {
+		g.Err = err
+	}
+}
+
+// FailAll sets the error of groups that have none.
+func FailAll[G Grouped](groups []G, err error) {
+	for _, g := range groups {
+		g.group().Fail(err)
+	}
+}
+
+// BySubject groups changes by their subjects, in the order of the first change of each.
+func BySubject(changes []dns.Change) []*Group {
+	bySubject := map[string]*Group{}
+	var list []*Group
+	for i, c := range changes {
+		subject := c.Subject()
+		g := bySubject[subject]
+		if g == nil {
+			g = &Group{Subject: subject}
+			bySubject[subject], list = g, append(list, g)
+		}
+		g.Changes, g.Places = append(g.Changes, c), append(g.Places, i)
+	}
+	return list
+}
+
+// Pending returns the groups that are neither made nor failed.
+func Pending[G Grouped](groups []G) []G {
+	return slices.DeleteFunc(slices.Clone(groups), func(g G) bool { return g.group().Made || g.group().Err != nil })
+}
+
+// Errors returns the error of each of n changes.
+func Errors[G Grouped](groups []G, n int) []error {
+	errs := make([]error, n)
+	for _, g := range groups {
+		for _, place := range g.group().Places {
+			errs[place] = g.group().Err
+		}
+	}
+	return errs
+}
+
+// Outcome returns the error of Apply for the errors of its changes. If one error stopped all changes
+// ([StopsAll]), Outcome returns that error. Otherwise it returns a [provider.ApplyError], or nil if no change failed.
+func Outcome(errs []error) error {
+	failed := slices.IndexFunc(errs, func(err error) bool { return err != nil })
+	if failed < 0 {
+		return nil
+	}
+	if first := errs[0]; StopsAll(first) && !slices.ContainsFunc(errs, func(err error) bool { return err != first }) {
+		return first
+	}
+	return &provider.ApplyError{Errs: errs}
+}
+
+// StopsAll reports whether an error of one request means that no other request can succeed now.
+func StopsAll(err error) bool {
+	for _, class := range []error{provider.ErrThrottled, provider.ErrCredentials, provider.ErrDryRun, context.Canceled, context.DeadlineExceeded} {
+		if errors.Is(err, class) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,60 @@
+package batch
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// Zones has the last list of a provider's zones. The zero value has none. L is the provider's type of a list, which is
+// never changed once it is there.
+type Zones[L any] struct {
+	mu       sync.Mutex
+	last     *L
+	at       time.Time
+	outdated bool
+}
+
+// Last returns the last list, or nil.
+func (z *Zones[L]) Last() *L {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	return z.last
+}
+
+// Fresh returns the last list if it is younger than a time and not outdated, or nil.
+func (z *Zones[L]) Fresh(age time.Duration) *L {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	if z.outdated || time.Since(z.at) >= age {
+		return nil
+	}
+	return z.last
+}
+
+// Known returns the last list. It calls list if there is none, or if a zone of it has changed or is gone.
+func (z *Zones[L]) Known(ctx context.Context, list func(context.Context) (*L, error)) (*L, error) {
+	z.mu.Lock()
+	last, outdated := z.last, z.outdated
+	z.mu.Unlock()
+	if last != nil && !outdated {
+		return last, nil
+	}
+	return list(ctx)
+}
+
+// Replace replaces the last list by what next returns for it, so that zones that are still there stay the same values.
+// Before is nil for the first list.
+func (z *Zones[L]) Replace(next func(before *L) *L) *L {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	z.last, z.at, z.outdated = next(z.last), time.Now(), false
+	return z.last
+}
+
+// Outdate has the zones listed again before they are used, because one of them has changed or is gone.
+func (z *Zones[L]) Outdate() {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	z.outdated = true
+}
