@@ -1,5 +1,5 @@
 // Package inspect is the part of the admin server with which people look into the process: JSON
-// under /api/v1alpha1. docs/inspection.md has the paths for users, and the constants of this package
+// under /api/v1alpha1. docs/inspection has the paths for users, and the constants of this package
 // those for programs.
 //
 // The server listens for everybody, and these paths are not for everybody (guard.go). A request needs a

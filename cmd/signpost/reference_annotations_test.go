@@ -15,8 +15,8 @@ import (
 	"github.com/signpostd/signpost/internal/golden"
 )
 
-// TestReferenceOfAnnotations compares the generated parts of docs/dns/annotations.md with the table
-// of annotations, with what the plugins say that they read, and with the examples that the tests of
+// TestReferenceOfAnnotations compares the generated parts of docs/dns/annotations.md and
+// docs/dns/examples.md with the table of annotations, with what the plugins say that they read, and with the examples that the tests of
 // the sources run.
 func TestReferenceOfAnnotations(t *testing.T) {
 	const page = "../../docs/dns/annotations.md"
@@ -26,7 +26,7 @@ func TestReferenceOfAnnotations(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden.Part(t, page, "examples", examples)
+	golden.Part(t, "../../docs/dns/examples.md", "examples", examples)
 }
 
 // readersOf returns the sources that read an annotation: because they read those for providers, or
