@@ -65,7 +65,7 @@ func newRootCommand(s streams) *cobra.Command {
 		},
 	}
 	// The flag that cobra would add prints with a template, which keeps methods in the program that
-	// nobody calls (docs/performance.md).
+	// nobody calls (docs/performance/build.md).
 	root.Flags().BoolVarP(&printVersion, "version", "v", false, "version for signpost")
 	root.SetOut(s.out)
 	root.SetErr(s.err)

@@ -17,7 +17,7 @@ const methodFunction = "method"
 
 // methods are those that templates can call. The engine for templates calls none by itself: as
 // one by any name could be called, the program would have all methods of all types that it
-// knows, which is a third of it (docs/performance.md).
+// knows, which is a third of it (docs/performance/build.md).
 var methods = map[string]func(of any) (any, bool){
 	"GetName":         ofMeta(metav1.Object.GetName),
 	"GetGenerateName": ofMeta(metav1.Object.GetGenerateName),
