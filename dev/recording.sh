@@ -8,9 +8,15 @@ begin=$SECONDS
 go run ./dev/demo | tee "$printed"
 {
   cat <<'PAGE'
-# A run of the demo
+# Recorded demo
 
-`make demo` printed this; `make recording` writes this page. Directories and ports differ in each run.
+`make recording` runs `make demo` and writes its output here. Directories and ports differ in each run. Three steps are worth a look:
+
+- `kubectl get endpointslices` before and after Signpost starts: the Service gets its endpoints.
+- `signpost get --watch` during a rollout: each line is an endpoint that a proxy on node-0 gains (`+`) or loses (`-`).
+- `BIND answers`: the time from the address of a load balancer to the DNS record.
+
+`go run ./dev/demo --stay` keeps everything running afterwards.
 
 PAGE
   echo '```'

@@ -21,7 +21,7 @@ host=$(go env GOHOSTOS)_$(go env GOHOSTARCH)
 program() { echo "dist/${1/\//_}/signpost"; }
 
 # build OS/ARCHITECTURE builds the program for a platform. The tag leaves a debug page of gRPC out: nobody can
-# open it, and its templates would keep all methods in the program (docs/performance.md).
+# open it, and its templates would keep all methods in the program (docs/performance/build.md).
 build() {
   echo "building signpost for $1"
   GOOS=${1%/*} GOARCH=${1#*/} go build -tags grpcnotrace -ldflags "-s -w -X github.com/signpostd/signpost/internal/version.Version=$version" \
@@ -56,7 +56,7 @@ texts() {
 check_program() {
   local size
   size=$(wc -c <"$(program "$1")")
-  ((size <= 70000000)) || failed "$(program "$1") has $size bytes, more than 70 MB: docs/performance.md says how to find out why"
+  ((size <= 70000000)) || failed "$(program "$1") has $size bytes, more than 70 MB: docs/performance/build.md says how to find out why"
 }
 
 # check_archive OS/ARCHITECTURE checks that an archive has what it should have.

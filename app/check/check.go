@@ -161,7 +161,7 @@ func reason(err error) string {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return "no answer in time"
 	}
-	text := sanitize.Shorten(strings.Join(strings.Fields(strings.ToValidUTF8(err.Error(), "?")), " "), longest)
+	text := sanitize.Shorten(strings.Join(strings.Fields(strings.ToValidUTF8(err.Error(), "?")), " "), maxReason)
 	for _, r := range text {
 		if r < ' ' || r == 0x7f {
 			return sanitize.Quote(text)

@@ -1,5 +1,5 @@
 // Package inspect serves the inspection API of a process: JSON under /api/v1alpha1.
-// docs/inspection.md documents the paths for users, and the constants of this package for programs.
+// docs/inspection documents the paths for users, and the constants of this package for programs.
 //
 // The roles of a process pass an [Offer] each. Package process creates a [Server] from them;
 // package inspectclient and the web page are its clients. The server filters and pages, and keeps

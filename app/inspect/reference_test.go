@@ -19,69 +19,93 @@ import (
 	"github.com/signpostd/signpost/internal/golden"
 )
 
-// page is the reference for users, whose second half is made here.
-const page = "../../docs/inspection.md"
+// pages is where the reference for users is, which is generated.
+const pages = "../../docs/inspection/"
 
-// generatedFrom begins that half.
-const generatedFrom = "<!-- From here on the page is made by `go test ./app/inspect -update`. -->\n"
+// A page has the paths about a topic, and the types of their answers.
+type page struct {
+	file, title string
+	paths       []documented
+	// sources are the files of this package that have the types.
+	sources []string
+}
 
-// TestReference compares the page with the paths, the parameters, answers and the types.
+var referencePages = []page{
+	{file: "status.md", title: "status, problems and settings", sources: []string{"status.go"}, paths: []documented{
+		{StatusPath, "StatusPath", ""}, {ProblemsPath, "ProblemsPath", ""}, {ConfigPath, "ConfigPath", ""},
+	}},
+	{file: "streams.md", title: "streams and Services", sources: []string{"streams.go"}, paths: []documented{
+		{StreamsPath, "StreamsPath", "?service=shop/web&limit=1"}, {ServicesPath, "ServicesPath", "?namespace=shop"},
+	}},
+	{file: "records.md", title: "DNS records, zones and plans", sources: []string{"records.go", "message.go"}, paths: []documented{
+		{RecordsPath, "RecordsPath", "?state=held"}, {ZonesPath, "ZonesPath", ""},
+	}},
+	{file: "explain.md", title: "explanations and changes", sources: []string{"explanation.go"}, paths: []documented{
+		{ExplainPath, "ExplainPath", "?q=svc/web%20-n%20shop"}, {ChangesPath, "ChangesPath", ""},
+	}},
+}
+
+// TestReference compares the pages with the paths, the parameters, answers and the types.
 func TestReference(t *testing.T) {
-	text, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
+	all := parseSource(t)
+	for _, p := range referencePages {
+		t.Run(p.file, func(t *testing.T) { p.compare(t, p.text(t, all)) })
 	}
-	by, old, ok := strings.Cut(string(text), generatedFrom)
-	if !ok {
-		t.Fatalf("%s lacks the line %s", page, generatedFrom)
-	}
-	made := reference(t)
+}
+
+func (p page) compare(t *testing.T, made string) {
+	t.Helper()
 	if golden.Update() {
-		if err := os.WriteFile(page, []byte(by+generatedFrom+made), 0o644); err != nil {
+		if err := os.WriteFile(pages+p.file, []byte(made), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		return
 	}
-	if diff := cmp.Diff(old, made); diff != "" {
-		t.Errorf("%s is out of date (-page +made): go test ./app/inspect -update\n%s", page, diff)
+	old, err := os.ReadFile(pages + p.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(old), made); diff != "" {
+		t.Errorf("%s is out of date (-page +made): go test ./app/inspect -run TestReference -update\n%s", p.file, diff)
 	}
 }
 
 // documented is a path with a question to it.
 type documented struct{ path, constant, question string }
 
-func reference(t *testing.T) string {
+func (p page) text(t *testing.T, all sources) string {
 	var b strings.Builder
-	source := parseSource(t)
+	fmt.Fprintf(&b, "# Inspection API: %s\n\n<!-- This file is generated: go test ./app/inspect -run TestReference -update -->\n\n", p.title)
+	b.WriteString("[The inspection API](../inspection.md) has addresses, access, errors and limits.\n")
+	for _, d := range p.paths {
+		fmt.Fprintf(&b, "\n## `GET %s`\n\n%s\n", d.path, all.constants[d.constant])
+		b.WriteString(d.example(t))
+	}
+	b.WriteString("\n## Types\n\nThese are the Go types of the answers. The tag of a field has its name in JSON; a field with `omitempty` may be missing.\n")
+	for _, file := range p.sources {
+		for _, name := range all.order[file] {
+			fmt.Fprintf(&b, "\n```go\n%s\n```\n", all.types[name])
+		}
+	}
+	return b.String()
+}
+
+// example asks a server and returns its answer. The stream of changes has no end, so its example is made here.
+func (d documented) example(t *testing.T) string {
+	if d.path == ChangesPath {
+		return "\n```\n: what is read from now on is complete\n\n" + string(event(TopicStreams, Delta[Stream]{Gone: []string{"17"}})) + "```\n"
+	}
 	s := New(exampleConfig())
-	b.WriteString("\n## Paths\n")
-	for _, d := range []documented{
-		{StatusPath, "StatusPath", ""},
-		{StreamsPath, "StreamsPath", "?service=shop/web&limit=1"},
-		{ServicesPath, "ServicesPath", "?namespace=shop"},
-		{RecordsPath, "RecordsPath", "?state=held"},
-		{ZonesPath, "ZonesPath", ""},
-		{ProblemsPath, "ProblemsPath", ""},
-		{ExplainPath, "ExplainPath", "?q=svc/web%20-n%20shop"},
-		{ConfigPath, "ConfigPath", ""},
-	} {
-		fmt.Fprintf(&b, "\n### `GET %s`\n\n%s\n", d.path, source.constants[d.constant])
-		i := slices.IndexFunc(s.endpoints, func(e endpoint) bool { return e.path == d.path })
-		if names := s.endpoints[i].parameters; len(names) > 0 {
-			fmt.Fprintf(&b, "\nParameters: `%s`.\n", strings.Join(names, "`, `"))
-		}
-		w := ask(s, d.path+d.question)
-		if w.Code != 200 {
-			t.Fatalf("%s%s: %d %s", d.path, d.question, w.Code, w.Body)
-		}
-		fmt.Fprintf(&b, "\n`GET %s%s` answers\n\n```json\n%s\n```\n", d.path, d.question, indented(t, w.Body.Bytes()))
+	var b strings.Builder
+	i := slices.IndexFunc(s.endpoints, func(e endpoint) bool { return e.path == d.path })
+	if names := s.endpoints[i].parameters; len(names) > 0 {
+		fmt.Fprintf(&b, "\nParameters: `%s`.\n", strings.Join(names, "`, `"))
 	}
-	fmt.Fprintf(&b, "\n### `GET %s`\n\n%s\n\n```\n%s```\n", ChangesPath, source.constants["ChangesPath"],
-		": what is read from now on is complete\n\n"+string(event(TopicStreams, Delta[Stream]{Gone: []string{"17"}})))
-	b.WriteString("\n## Messages\n\nThese are the types of the answers, as Go has them: the name of a field is in its tag, and `omitempty` says that it may be missing.\n")
-	for _, name := range source.order {
-		fmt.Fprintf(&b, "\n```go\n%s\n```\n", source.types[name])
+	w := ask(s, d.path+d.question)
+	if w.Code != 200 {
+		t.Fatalf("%s%s: %d %s", d.path, d.question, w.Code, w.Body)
 	}
+	fmt.Fprintf(&b, "\n`GET %s%s` answers\n\n```json\n%s\n```\n", d.path, d.question, indented(t, w.Body.Bytes()))
 	return b.String()
 }
 
@@ -135,14 +159,14 @@ func exampleConfig() Config {
 type sources struct {
 	// constants has the comments of constants, as Markdown.
 	constants map[string]string
-	// types has the source text of types, and order their names.
+	// types has the source text of types, and order their names, by file.
 	types map[string]string
-	order []string
+	order map[string][]string
 }
 
 func parseSource(t *testing.T) sources {
 	t.Helper()
-	all := sources{constants: map[string]string{}, types: map[string]string{}}
+	all := sources{constants: map[string]string{}, types: map[string]string{}, order: map[string][]string{}}
 	set := token.NewFileSet()
 	for _, name := range []string{"status.go", "streams.go", "records.go", "explanation.go", "message.go"} {
 		file, err := parser.ParseFile(set, name, nil, parser.ParseComments)
@@ -164,7 +188,7 @@ func parseSource(t *testing.T) sources {
 						t.Fatal(err)
 					}
 					all.types[s.Name.Name] = b.String()
-					all.order = append(all.order, s.Name.Name)
+					all.order[name] = append(all.order[name], s.Name.Name)
 				}
 			}
 		}

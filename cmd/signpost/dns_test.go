@@ -30,7 +30,7 @@ func TestDNSCommand(t *testing.T) {
 		"no cluster":                  {args: "dns --source=service --provider=inmemory --policy=sync --once", code: 1},
 		"no cluster for a lease":      {args: "dns --source=empty --provider=inmemory --policy=sync --leader-elect", code: 1},
 		"once with a lease":           {args: emptyRun + " --leader-elect", code: 2, err: "--once, --leader-elect: a process that publishes once doesn't take part in elections: leave one of them out"},
-		"provider that is missing":    {args: "dns --source=empty --provider=oci --policy=sync --once", code: 2, err: "--provider=oci: not built in: run a webhook program for oci beside Signpost and use --provider=webhook --webhook-provider-url=http://localhost:8888 (docs/dns.md#webhook)"},
+		"provider that is missing":    {args: "dns --source=empty --provider=oci --policy=sync --once", code: 2, err: "--provider=oci: not built in: run a webhook program for oci beside Signpost and use --provider=webhook --webhook-provider-url=http://localhost:8888 (docs/dns/webhook.md)"},
 		"flags that are missing":      {args: emptyRun + " --oci-config-file=f --ovh-enable-cname-relative --godaddy-api-key=hidden"},
 		"former flag":                 {args: emptyRun + " --txt-new-format-only", code: 2, err: "unknown flag --txt-new-format-only: removed from ExternalDNS: only the current format is written, and older ones are read: leave the flag out"},
 		"settings of the provider":    {args: "dns --source=empty --provider=rfc2136 --policy=sync --once --rfc2136-gss-tsig --rfc2136-insecure", code: 2},

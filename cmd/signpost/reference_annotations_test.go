@@ -15,18 +15,39 @@ import (
 	"github.com/signpostd/signpost/internal/golden"
 )
 
-// TestReferenceOfAnnotations compares the generated parts of docs/dns/annotations.md with the table
-// of annotations, with what the plugins say that they read, and with the examples that the tests of
-// the sources run.
+// TestReferenceOfAnnotations compares the generated parts of docs/dns/annotations.md and of the pages
+// with examples with the table of annotations, with what the plugins say that they read, and with the
+// examples that the tests of the sources run.
 func TestReferenceOfAnnotations(t *testing.T) {
 	const page = "../../docs/dns/annotations.md"
 	golden.Part(t, page, "annotations of names and targets", annotationTable(func(name string) []string { return readersOf(name, false) }))
 	golden.Part(t, page, "annotations for providers", annotationTable(func(name string) []string { return readersOf(name, true) }))
-	examples, err := describeExamples(plugins.Sources())
-	if err != nil {
-		t.Fatal(err)
+	for file, sources := range examplePages() {
+		examples, err := describeExamples(sources)
+		if err != nil {
+			t.Fatal(err)
+		}
+		golden.Part(t, "../../docs/dns/"+file, "examples", examples)
 	}
-	golden.Part(t, page, "examples", examples)
+}
+
+// ofKubernetes are the sources whose objects need no other program than Kubernetes.
+var ofKubernetes = []string{"externalworkload", "ingress", "node", "pod", "service", "unstructured"}
+
+// examplePages returns the sources by the pages that have their examples.
+func examplePages() map[string][]source.Plugin {
+	pages := map[string][]source.Plugin{}
+	for _, p := range plugins.Sources() {
+		page := "examples-controllers.md"
+		switch {
+		case slices.Contains(ofKubernetes, p.Name):
+			page = "examples.md"
+		case strings.HasPrefix(p.Name, "gateway-"), strings.HasPrefix(p.Name, "istio-"):
+			page = "examples-gateway.md"
+		}
+		pages[page] = append(pages[page], p)
+	}
+	return pages
 }
 
 // readersOf returns the sources that read an annotation: because they read those for providers, or
@@ -86,7 +107,7 @@ func describeExamples(all []source.Plugin) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		fmt.Fprintf(&b, "### %s\n\n%s\n", p.Name, archive.Comment)
+		fmt.Fprintf(&b, "## %s\n\n%s\n", p.Name, archive.Comment)
 		for _, f := range archive.Files {
 			switch f.Name {
 			case "flags":

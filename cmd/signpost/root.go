@@ -65,7 +65,7 @@ func newRootCommand(s streams) *cobra.Command {
 		},
 	}
 	// cobra's own flag prints with a template, which keeps unused methods in the binary
-	// (docs/performance.md).
+	// (docs/performance/build.md).
 	root.Flags().BoolVarP(&printVersion, "version", "v", false, "version for signpost")
 	root.SetOut(s.out)
 	root.SetErr(s.err)

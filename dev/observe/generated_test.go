@@ -78,7 +78,7 @@ func TestRuleFileIsValid(t *testing.T) {
 }
 
 // headings are those of each page about an alert, in this order.
-var headings = []string{"## What it means", "## Who suffers", "## How to look", "## How to mend", "## When to ignore it"}
+var headings = []string{"## Meaning", "## Impact", "## Diagnosis", "## Mitigation", "## When to ignore it"}
 
 // promqlBlock matches a query in a page.
 var promqlBlock = regexp.MustCompile("(?s)```promql\n(.*?)```")

@@ -1,5 +1,5 @@
 // Package recipes has the tests of the pages that users follow to install Signpost, to put it in the place of another
-// program, to publish a first name, and to look first: docs/install.md, docs/migrate-*.md, docs/tutorial.md and docs/look.md.
+// program, to publish a first name, and to look first: docs/install.md, docs/migrate-*.md, docs/tutorial.md, docs/look.md and README.md.
 //
 // A fenced block of such a page that a test uses has a name in its info string:
 //

@@ -35,7 +35,7 @@ const missingUsage = "accepted for compatibility, without effect: of the provide
 
 // missingProvider returns the error for --provider with a missing provider.
 func missingProvider(name string) error {
-	return fmt.Errorf("--provider=%s: not built in: run a webhook program for %[1]s beside Signpost and use --provider=webhook --webhook-provider-url=http://localhost:8888 (docs/dns.md#webhook)", name)
+	return fmt.Errorf("--provider=%s: not built in: run a webhook program for %[1]s beside Signpost and use --provider=webhook --webhook-provider-url=http://localhost:8888 (docs/dns/webhook.md)", name)
 }
 
 // ignoredValue is the value of a missing provider's flag. ExternalDNS ignores such flags unless

@@ -17,7 +17,7 @@ const methodFunction = "method"
 
 // methods are the methods that templates can call. The template engine itself calls none: calls by
 // any name would keep all methods of all types in the binary, a third of its size
-// (docs/performance.md).
+// (docs/performance/build.md).
 var methods = map[string]func(of any) (any, bool){
 	"GetName":         ofMeta(metav1.Object.GetName),
 	"GetGenerateName": ofMeta(metav1.Object.GetGenerateName),

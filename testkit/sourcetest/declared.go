@@ -41,7 +41,7 @@ func Undocumented(plugin source.Plugin, dir string) error {
 		return nil
 	}
 	if _, err := os.Stat(filepath.Join(dir, "example.txtar")); err != nil {
-		return fmt.Errorf("source %s reads annotations and has no example of them, which docs/dns/annotations.md shows: write one: %w", plugin.Name, err)
+		return fmt.Errorf("source %s reads annotations and has no example of them, which docs/dns/examples.md shows: write one: %w", plugin.Name, err)
 	}
 	return nil
 }

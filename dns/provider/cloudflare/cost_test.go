@@ -10,7 +10,7 @@ import (
 )
 
 // How many requests the publication of many names takes, and how many a run in which nothing changes. The
-// documentation of the provider has these numbers (docs/dns.md#cloudflare).
+// documentation of the provider has these numbers (docs/dns/cloudflare.md).
 func TestCosts(t *testing.T) {
 	for _, test := range []struct {
 		zones, names    int

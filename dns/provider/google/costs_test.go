@@ -13,7 +13,7 @@ import (
 // names is 10000 for the figures of the documentation.
 var names = flag.Int("google.names", 1000, "how many names are published to find out what they cost")
 
-// What 10,000 names in 50 zones cost, in requests (docs/dns.md): to publish them, to look at them
+// What 10,000 names in 50 zones cost, in requests (docs/dns/google.md): to publish them, to look at them
 // when nothing has changed, and to change one at a time. Fewer of them cost the same.
 func TestCosts(t *testing.T) {
 	inWorld(t, func(w *world) {
