@@ -54,9 +54,16 @@ func reference(t *testing.T) string {
 	var b strings.Builder
 	source := parseSource(t)
 	s := New(exampleConfig())
+	// What is wrong was found at a fixed time.
+	s.finder.at, s.finder.took = time.Date(2026, 11, 23, 9, 30, 0, 0, time.UTC), 100_000*time.Hour
+	s.finder.add(Finding{
+		Area: AreaService, Severity: SeverityError, Subject: "Service shop/web", Explain: "Service/shop/web",
+		Cause: "the selector app=wbe matches no pod; 3 pods of the namespace have app=web: did you mean that?",
+	})
 	b.WriteString("\n## Paths\n")
 	for _, d := range []documented{
 		{StatusPath, "StatusPath", ""},
+		{NowPath, "NowPath", ""},
 		{StreamsPath, "StreamsPath", "?service=shop/web&limit=1"},
 		{ServicesPath, "ServicesPath", "?namespace=shop"},
 		{RecordsPath, "RecordsPath", "?state=held"},

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/signpostd/signpost/app/inspect"
+	"github.com/signpostd/signpost/controllers"
 	"github.com/signpostd/signpost/controllers/reconcile"
 )
 
@@ -73,6 +74,30 @@ func waitStep(what string, wait reconcile.Wait, ref *inspect.ObjectRef) inspect.
 	}
 	s.Text = fmt.Sprintf("%s of the Service have not been written for %v: %s", what, since, wait.Reason)
 	return s
+}
+
+// unwritten has what the controllers have not written. It implements [inspect.WritesOf].
+type unwritten struct{ set *controllers.Set }
+
+// Waits implements [inspect.WritesOf].
+func (w unwritten) Waits(most int) (some []inspect.Wait, all int) {
+	found, all := w.set.AllWaiting(most)
+	for _, f := range found {
+		some = append(some, inspect.Wait{Namespace: f.Key.Namespace, Name: f.Key.Name, Reason: waitCause(f.Makes, f.Wait), Since: f.Wait.Since})
+	}
+	return some, all
+}
+
+// waitCause says why something waits. Services that wait for the same reason have one text, so it has no times.
+func waitCause(what string, wait reconcile.Wait) string {
+	switch {
+	case !wait.Until.IsZero():
+		return fmt.Sprintf("%s will be put right: %s", what, repairReason(wait))
+	case wait.Reason == "":
+		return what + " are held back, because the API server refuses the writes of others: `signpost status` says why"
+	default:
+		return what + " can't be written: " + wait.Reason
+	}
 }
 
 // seconds rounds up: a repair that waits is never said to be made in 0 s.

@@ -30,7 +30,7 @@ that it replaces:
 
 From anywhere, ask those that run. Their pods are found with your kubeconfig:
 
-  signpost status
+  signpost now
   signpost explain svc/web -n shop
   signpost get web.shop:80 --watch
 
@@ -86,7 +86,7 @@ func newRootCommand(s streams) *cobra.Command {
 		}
 	}
 	add(groupRoles, newRunCommand(s), newDestinationCommand(s), newControllersCommand(s), newDNSCommand(s))
-	add(groupLook, newStatusCommand(s), newExplainCommand(s), newStreamsCommand(s), newServicesCommand(s), newProblemsCommand(s), newClustersCommand(s), newGetCommand(s), newProfileCommand(s))
+	add(groupLook, newNowCommand(s), newStatusCommand(s), newExplainCommand(s), newStreamsCommand(s), newServicesCommand(s), newProblemsCommand(s), newClustersCommand(s), newGetCommand(s), newProfileCommand(s))
 	add(groupDNS, newRecordsCommand(s), newPlanCommand(s), newApproveCommand(s))
 	add(groupSetup, newCheckCommand(s), newConfigCommand(s), newBundleCommand(s), newRBACCommand(s), newVersionCommand(s))
 	root.SetHelpCommandGroupID(groupSetup)

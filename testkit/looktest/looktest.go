@@ -27,6 +27,7 @@ type Process struct {
 	Records  []inspect.Record
 	Zones    []inspect.Zone
 	Problems []inspect.Problem
+	Now      *inspect.Now
 	Clusters []linked.Status
 	// Plans and their changes are held. If NotLeading is set, the answer about them is that.
 	Plans      []inspect.Plan
@@ -60,6 +61,8 @@ func (p *Process) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		p.Paths[path].ServeHTTP(w, r)
 	case path == inspect.StatusPath && p.Status != nil:
 		reply(w, http.StatusOK, p.Status)
+	case path == inspect.NowPath && p.Now != nil:
+		reply(w, http.StatusOK, p.Now)
 	case path == linked.StatusPath && p.Clusters != nil:
 		reply(w, http.StatusOK, p.Clusters)
 	case path == inspect.StreamsPath && p.Streams != nil:

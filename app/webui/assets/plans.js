@@ -51,7 +51,7 @@ class Card {
     this.failed.hidden = true;
     this.element = make("article", { class: "plan", label: "Plan of " + show(plan.zone) },
       make("div", { class: "plan-head" }, state("held"), make("h3", {}, plan.zone), plan.publisher ? make("span", { class: "faint" }, "publisher ", plan.publisher) : null, make("code", {}, plan.hash)),
-      make("p", {}, `${count(plan.deletions, "deletion")} and ${count(plan.updates, "update")} of ${count(plan.owned, "record set")} of ours wait since ${since(plan.at)} ago. Take the mark from a name to leave it out.`),
+      make("p", {}, `${count(plan.deletions, "deletion")} and ${count(plan.updates, "update")} of ${count(plan.owned, "record set")} that are ours wait for approval, for ${since(plan.at)}. Uncheck a name to exclude all its records.`),
       this.changes, this.failed, make("div", { class: "buttons" }, this.more, this.button));
     this.read();
   }
