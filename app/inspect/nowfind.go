@@ -375,9 +375,21 @@ func (f *finder) plans(context.Context) {
 		at := p.At
 		f.add(Finding{
 			Area: AreaPlan, Severity: SeverityWarning, Subject: "zone " + cmp.Or(p.Zone, "."), Since: &at,
-			Cause: fmt.Sprintf("%d deletions and %d updates wait for approval: signpost approve %s", p.Deletions, p.Updates, p.Hash),
+			Cause: fmt.Sprintf("%d deletions and %d updates wait for approval%s: signpost approve %s", p.Deletions, p.Updates, spentText(p), p.Hash),
 		})
 	}
+}
+
+// spentText says what was spent of the budget, if anything was.
+func spentText(p Plan) string {
+	if p.Spent == 0 {
+		return ""
+	}
+	text := fmt.Sprintf(" (%d of at most %d deletions were made)", p.Spent, p.Limit)
+	if p.Room != nil {
+		text = strings.TrimSuffix(text, ")") + ", with room for these at " + p.Room.UTC().Format(time.TimeOnly) + " UTC)"
+	}
+	return text
 }
 
 // problems finds parts of objects that can't be used.

@@ -251,7 +251,7 @@ func (p *Publisher) rationName(z *zone, n *nameState) {
 
 func (p *Publisher) announceHold(plan budget.Plan) {
 	deletions, updates := plan.Count()
-	message := fmt.Sprintf("zone %s would lose %d of its %d records, which is more than the deletion budget allows, so nothing is deleted", plan.Zone.Name, deletions, plan.Owned)
+	message := fmt.Sprintf("zone %s would lose %d of its %d records, %s, so nothing is deleted", plan.Zone.Name, deletions, plan.Owned, p.spentText(plan.Spent))
 	why := "find out why no object asks for them any more"
 	switch {
 	case deletions == 0:
@@ -266,6 +266,21 @@ func (p *Publisher) announceHold(plan budget.Plan) {
 	message += fmt.Sprintf(": to make these changes, run signpost approve %s, or start with --approve-plan=%[1]s; otherwise %s", plan.Hash, why)
 	p.Log.Error("Changes are held", "zone", plan.Zone.Name, "deletions", deletions, "updates", updates, "owned", plan.Owned, "plan", plan.Hash, "err", message)
 	p.Notify(Notice{Action: ActionFailed, Reason: ReasonHeld, Message: message})
+}
+
+// spentText says what was spent of the budget of deletions, and when there is room.
+func (p *Publisher) spentText(s budget.Spent) string {
+	switch {
+	case s.Limit < 0:
+		return "which is more than the budget allows"
+	case s.Changes == 0:
+		return fmt.Sprintf("and at most %d are deleted in %v without approval (--max-deletions, --max-deletions-percent)", s.Limit, p.Budget.Window)
+	}
+	text := fmt.Sprintf("and %d of at most %d were deleted in the last %v (--max-deletions, --max-deletions-percent)", s.Changes, s.Limit, p.Budget.Window)
+	if !s.Room.IsZero() {
+		text += ", with room for these at " + s.Room.UTC().Format(time.RFC3339)
+	}
+	return text
 }
 
 // approve does what somebody asks for at the desk. The answer comes when it is stored.
