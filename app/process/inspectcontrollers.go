@@ -42,7 +42,7 @@ func (x waitExplainer) Explain(_ context.Context, q inspect.Query) []inspect.Ste
 	}
 	if len(steps) == 0 {
 		// Whether it is right as a whole is for other steps to say.
-		return []inspect.Step{{What: "Controllers", State: inspect.StepNote, Text: "the controllers have nothing left to write for the Service", Object: ref}}
+		return []inspect.Step{{What: "Controllers", State: inspect.StepNote, Text: "the controllers have nothing left to write", Object: ref}}
 	}
 	return steps
 }

@@ -66,7 +66,7 @@ func newRootCommand(s streams) *cobra.Command {
 	}
 	// The flag that cobra would add prints with a template, which keeps methods in the program that
 	// nobody calls (docs/performance.md).
-	root.Flags().BoolVarP(&printVersion, "version", "v", false, "version for signpost")
+	root.Flags().BoolVarP(&printVersion, "version", "v", false, "print the version")
 	root.SetOut(s.out)
 	root.SetErr(s.err)
 	root.SetFlagErrorFunc(explainFlagError)
@@ -90,6 +90,12 @@ func newRootCommand(s streams) *cobra.Command {
 	add(groupDNS, newRecordsCommand(s), newPlanCommand(s), newApproveCommand(s))
 	add(groupSetup, newCheckCommand(s), newConfigCommand(s), newBundleCommand(s), newRBACCommand(s), newVersionCommand(s))
 	root.SetHelpCommandGroupID(groupSetup)
+	root.InitDefaultHelpCmd()
+	for _, c := range root.Commands() {
+		if c.Name() == "help" {
+			c.Short = "Show the help of a command"
+		}
+	}
 	root.SetCompletionCommandGroupID(groupSetup)
 	return root
 }
