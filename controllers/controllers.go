@@ -87,6 +87,8 @@ type controller interface {
 	Health() reconcile.Health
 	// Waiting returns why a Service waits, if it does.
 	Waiting(key reconcile.Key) (reconcile.Wait, bool)
+	// AllWaiting says why Services wait, as [reconcile.Loop.AllWaiting] does.
+	AllWaiting(most int) (some []reconcile.KeyWait, all int)
 }
 
 // Set is a set of controllers over shared tables.
@@ -184,7 +186,28 @@ func (s *Set) Waiting(key reconcile.Key) map[string]reconcile.Wait {
 	return waits
 }
 
-// makes returns the kind of objects that a controller writes, in words.
+// Unwritten is what a controller has not written for a Service.
+type Unwritten struct {
+	reconcile.KeyWait
+	// Makes is what the controller makes, in words.
+	Makes string
+}
+
+// AllWaiting returns what waits to be written, at most so much of it, what waits for the longest time first, and how
+// much waits. Between terms nothing does.
+func (s *Set) AllWaiting(most int) (some []Unwritten, all int) {
+	for _, c := range s.run {
+		waits, n := c.AllWaiting(most)
+		all += n
+		for _, w := range waits {
+			some = append(some, Unwritten{w, s.makes(c)})
+		}
+	}
+	slices.SortStableFunc(some, func(a, b Unwritten) int { return reconcile.CompareKeyWaits(a.KeyWait, b.KeyWait) })
+	return some[:min(len(some), most)], all
+}
+
+// makes says what a controller makes, in words.
 func (s *Set) makes(c controller) string {
 	switch c {
 	case s.endpointsController:

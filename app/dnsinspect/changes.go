@@ -29,6 +29,8 @@ type changes struct {
 type change struct {
 	number uint64
 	id     string
+	// name is what people call the record.
+	name   string
 	record *inspect.Record
 }
 
@@ -105,11 +107,11 @@ func (c *changes) add(name string, more publisher.Changes) {
 	for _, row := range more.Rows {
 		record := recordOf(name, row)
 		c.mark++
-		c.kept = append(c.kept, change{c.mark, record.ID, &record})
+		c.kept = append(c.kept, change{c.mark, record.ID, record.Name + " " + record.Type, &record})
 	}
 	for _, key := range more.Gone {
 		c.mark++
-		c.kept = append(c.kept, change{c.mark, recordID(name, key), nil})
+		c.kept = append(c.kept, change{c.mark, recordID(name, key), key.Name + " " + key.Type, nil})
 	}
 	if extra := len(c.kept) - maxKept; extra > 0 {
 		c.floor = c.kept[extra-1].number
@@ -134,6 +136,7 @@ func (c *changes) since(mark uint64, limit int) inspect.Delta[inspect.Record] {
 		case told[one.id]:
 		case one.record == nil:
 			d.Gone = append(d.Gone, one.id)
+			d.GoneNames = append(d.GoneNames, one.name)
 		default:
 			d.Changed = append(d.Changed, *one.record)
 		}

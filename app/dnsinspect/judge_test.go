@@ -2,6 +2,7 @@ package dnsinspect
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -88,7 +89,7 @@ func TestChangesSince(t *testing.T) {
 		t.Errorf("without a mark: %+v", d)
 	}
 	for _, mark := range []uint64{first, second} {
-		if d := c.since(mark, 10); len(d.Changed) != 1 || d.Changed[0].State != inspect.RecordPublished || len(d.Gone) != 1 || d.Reset {
+		if d := c.since(mark, 10); len(d.Changed) != 1 || d.Changed[0].State != inspect.RecordPublished || len(d.Gone) != 1 || !slices.Equal(d.GoneNames, []string{"b A"}) || d.Reset {
 			t.Errorf("since %d: %+v", mark, d)
 		}
 	}

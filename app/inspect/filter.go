@@ -9,8 +9,9 @@ import (
 
 // States that can be queried.
 var (
-	streamStates = []StreamState{StreamSynced, StreamBehind, StreamStale}
-	recordStates = []RecordState{RecordPublished, RecordPending, RecordHeld, RecordConflict, RecordNoZone, RecordFailing, RecordForeign, RecordUnwanted}
+	streamStates  = []StreamState{StreamSynced, StreamBehind, StreamStale}
+	serviceStates = []ServiceState{ServiceUnserved, ServiceEmpty, ServicePartly, ServicePortless, ServiceExternal, ServiceServed}
+	recordStates  = []RecordState{RecordPublished, RecordPending, RecordHeld, RecordConflict, RecordNoZone, RecordFailing, RecordForeign, RecordUnwanted}
 )
 
 // contains reports whether one of the texts contains part, which is in lower case.

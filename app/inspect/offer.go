@@ -3,6 +3,7 @@ package inspect
 import (
 	"context"
 	"net/netip"
+	"time"
 )
 
 // Offer is what a role offers for inspection; nil fields are not offered. All methods are called
@@ -14,6 +15,7 @@ type Offer struct {
 	Services ServicesOf
 	Records  RecordsOf
 	Zones    ZonesOf
+	Writes   WritesOf
 	Explains Explainer
 	// Publishers are those whose plans are served. Leadership says whether this process leads.
 	Publishers []Publisher
@@ -43,11 +45,27 @@ type ServicesOf interface {
 type ServiceFilter struct {
 	// Namespace is empty for all. Search is a part of NAMESPACE/NAME, in lower case.
 	Namespace, Search string
+	// States are those of the Services; none is for all. With states, the worst Services come first.
+	States []ServiceState
 	// Offset and Limit are the page: 0 ≤ Offset, and 0 < Limit ≤ PageSize.
 	Offset, Limit int
 }
 
-// RecordsOf provides the records of publishers.
+// WritesOf has what can't be written for Services.
+type WritesOf interface {
+	// Waits returns what waits for the longest time, at most so much of it, and how much there is.
+	Waits(most int) (some []Wait, all int)
+}
+
+// Wait is why something of a Service isn't written.
+type Wait struct {
+	Namespace, Name string
+	// Reason is a sentence.
+	Reason string
+	Since  time.Time
+}
+
+// RecordsOf has the records of publishers.
 type RecordsOf interface {
 	// Records returns a page of the records that pass the filter, sorted by publisher, zone, name
 	// and type. The error is a [*NotLeading] if another process knows them.

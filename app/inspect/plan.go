@@ -162,6 +162,12 @@ func planPage[T any](p parameters, all []T) ([]T, Page, error) {
 func (h held) summary() Plan {
 	p := Plan{Publisher: h.publisher, Zone: h.Zone.Name, ZoneID: h.Zone.ID, Hash: h.Hash, At: h.At, Owned: h.Owned}
 	p.Deletions, p.Updates = h.Count()
+	if h.Spent.Limit > 0 {
+		p.Spent, p.Limit = h.Spent.Changes, h.Spent.Limit
+	}
+	if room := h.Spent.Room; !room.IsZero() {
+		p.Room = &room
+	}
 	return p
 }
 
@@ -177,7 +183,7 @@ func (p *plans) show(w http.ResponseWriter, r *http.Request) {
 		refuse(w, err)
 		return
 	}
-	found := withHash(heldBy(publishers), hash)
+	found := asHash(heldBy(publishers), hash)
 	switch {
 	case len(found) > 1:
 		fail(w, http.StatusUnprocessableEntity, Failure{Error: ambiguous(found).Error()})
@@ -207,7 +213,21 @@ func withHash(all []held, hash string) []held {
 	return slices.DeleteFunc(all, func(h held) bool { return h.Hash != hash })
 }
 
-// ambiguous returns the error for a hash of several plans.
+// asHash returns the plans that have a hash, or else what is left of earlier plans that had it, which can be approved, too.
+func asHash(all []held, hash string) []held {
+	if now := withHash(slices.Clone(all), hash); len(now) > 0 {
+		return now
+	}
+	var earlier []held
+	for _, h := range all {
+		if plan, ok := h.As(hash); ok {
+			earlier = append(earlier, held{h.publisher, plan})
+		}
+	}
+	return earlier
+}
+
+// ambiguous is the error of a hash that several plans have.
 func ambiguous(found []held) error {
 	var whose []string
 	for _, h := range found[:min(len(found), maxAmbiguousPlans)] {

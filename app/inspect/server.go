@@ -36,6 +36,7 @@ type Server struct {
 	// explaining is a semaphore for explanations.
 	explaining chan struct{}
 	hub        *hub
+	finder     finder
 }
 
 // endpoint handles GET for a path.
@@ -59,11 +60,13 @@ func New(c Config) *Server {
 		c.ClusterDomain = "cluster.local"
 	}
 	s := &Server{config: c, explaining: make(chan struct{}, explainsAtATime)}
+	s.finder.server = s
 	s.hub = newHub(s.topics())
 	s.endpoints = []endpoint{
 		{StatusPath, nil, s.status},
+		{NowPath, []string{"each"}, s.now},
 		{StreamsPath, append([]string{"service", "pod", "node", "state", "search"}, paged...), s.streams},
-		{ServicesPath, append([]string{"namespace", "search"}, paged...), s.services},
+		{ServicesPath, append([]string{"namespace", "state", "search"}, paged...), s.services},
 		{RecordsPath, append([]string{"publisher", "zone", "state", "search", "object"}, paged...), s.records},
 		{ZonesPath, paged, s.zones},
 		{ProblemsPath, append([]string{"search"}, paged...), s.problems},
@@ -181,7 +184,11 @@ func (s *Server) services(_ context.Context, p parameters) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	list := source.Services(ServiceFilter{Namespace: p["namespace"], Search: strings.ToLower(p["search"]), Offset: offset, Limit: limit})
+	states, err := choices(p, "state", serviceStates)
+	if err != nil {
+		return nil, err
+	}
+	list := source.Services(ServiceFilter{Namespace: p["namespace"], Search: strings.ToLower(p["search"]), States: states, Offset: offset, Limit: limit})
 	if list.Services == nil {
 		list.Services = []Service{}
 	}

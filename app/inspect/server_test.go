@@ -35,7 +35,8 @@ func (w *world) Zones(context.Context) ([]Zone, error) { return w.zones, w.err }
 func (w *world) Explain(context.Context, Query) []Step { return w.steps }
 
 func (w *world) Services(f ServiceFilter) ServiceList {
-	part, page := Window(w.services, f.Offset, f.Limit)
+	all := slices.DeleteFunc(slices.Clone(w.services), func(s Service) bool { return len(f.States) > 0 && !slices.Contains(f.States, s.State) })
+	part, page := Window(all, f.Offset, f.Limit)
 	return ServiceList{Services: part, Page: page}
 }
 
@@ -148,7 +149,7 @@ func TestBadParameters(t *testing.T) {
 		RecordsPath + "?state=published,lost":               "allowed are published, pending",
 		RecordsPath + "?object=web":                         "KIND/NAMESPACE/NAME",
 		RecordsPath + "?object=Service/shop/w%0Ab":          "can't be the name",
-		ServicesPath + "?name=web":                          "allowed are namespace, search, offset, limit",
+		ServicesPath + "?name=web":                          "allowed are namespace, state, search, offset, limit",
 		ZonesPath + "?zone=a":                               "allowed are offset, limit",
 		ProblemsPath + "?kind=Service":                      "allowed are search",
 		ConfigPath + "?secrets=1":                           "none is allowed",

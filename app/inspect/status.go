@@ -10,11 +10,15 @@ const Root = "/api/v1alpha1"
 const (
 	// StatusPath has a [Status]: the process as a whole.
 	StatusPath = Root + "/status"
+	// NowPath has a [Now]: what is wrong, the worst first, and why. Parameters: each (true: each subject on its own,
+	// instead of one finding for those with the same cause).
+	NowPath = Root + "/now"
 	// StreamsPath has a [StreamList]: the open calls of the Destination API. Parameters: service
 	// (NAMESPACE/NAME), pod (NAMESPACE/NAME), node, state (a [StreamState]), search (a part of
 	// any of these texts).
 	StreamsPath = Root + "/streams"
-	// ServicesPath has a [ServiceList]: the served Services. Parameters: namespace, search.
+	// ServicesPath has a [ServiceList]: what is served. Parameters: namespace, state (a [ServiceState]; several with
+	// commas, the worst first), search.
 	ServicesPath = Root + "/services"
 	// RecordsPath has a [RecordList]: the records of publishers. Parameters: publisher, zone, state (a
 	// [RecordState]; several with commas), search (a part of a name, a target or an object), object
@@ -171,6 +175,9 @@ type Delta[T any] struct {
 	// Changed are new or changed items, Gone the IDs of deleted ones.
 	Changed []T      `json:"changed,omitempty"`
 	Gone    []string `json:"gone,omitempty"`
-	// Reset says that there were too many changes: read the list again.
+	// GoneNames are what people call those that are gone, in the same order, such as "www.example.org A"; nil where the
+	// IDs say it.
+	GoneNames []string `json:"goneNames,omitempty"`
+	// Reset says that there were too many changes to tell: read the list again.
 	Reset bool `json:"reset,omitempty"`
 }

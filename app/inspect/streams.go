@@ -77,11 +77,10 @@ const (
 
 // Severity returns the position of the state, worst first. An unknown state is last.
 func (s ServiceState) Severity() int {
-	all := []ServiceState{ServiceUnserved, ServiceEmpty, ServicePartly, ServicePortless, ServiceExternal, ServiceServed}
-	if i := slices.Index(all, s); i >= 0 {
+	if i := slices.Index(serviceStates, s); i >= 0 {
 		return i
 	}
-	return len(all)
+	return len(serviceStates)
 }
 
 // Service is a Service that is served.

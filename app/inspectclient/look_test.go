@@ -217,7 +217,7 @@ func TestRecords(t *testing.T) {
 		t.Fatal(err)
 	}
 	check(t, "table", printed(t, "table", a), `NAME             TYPE   STATE      TARGETS                                 OWNER    OBJECT                     MESSAGE
-x.example.net    CNAME  no-zone    lb.test.                                -        -                          no zone holds the name
+x.example.net    CNAME  no-zone    (wanted) lb.test.                       -        -                          no zone holds the name
 old.example.org  A      held       192.0.2.9                               -        -                          its deletion waits for approval
 www.example.org  A      published  192.0.2.1,192.0.2.2,192.0.2.3 + 1 more  default  Service shop/web + 1 more  -
 

@@ -140,6 +140,12 @@ func (c *Client) Plan(ctx context.Context, hash, publisher string) (output.Answe
 		return output.Answer{}, err
 	}
 	holder, err := holderOf(leaders, hash, publisher)
+	if err != nil && len(withHash(plansOf(leaders, publisher), hash)) == 0 {
+		// It may be one that others have followed, which isn't listed.
+		if earlier, ok := c.earlierPlan(ctx, leaders, hash, publisher); ok {
+			holder, err = earlier, nil
+		}
+	}
 	if err != nil {
 		return output.Answer{}, err
 	}
@@ -161,6 +167,17 @@ func (c *Client) Plan(ctx context.Context, hash, publisher string) (output.Answe
 	}
 	a.Text = fmt.Sprintf("\nHeld in the zone %s%s: deletions %d, updates %d. Nothing was approved.\n", output.Clean(zoneName(plan.Zone)), ofPublisher(plan.Publisher), plan.Deletions, plan.Updates)
 	return a, nil
+}
+
+// earlierPlan returns what is left of a plan that is no longer listed, because further names have joined it.
+func (c *Client) earlierPlan(ctx context.Context, leaders []from[held], hash, publisher string) (from[inspect.Plan], bool) {
+	for _, l := range leaders {
+		var plan inspect.Plan
+		if err := c.call(ctx, l.Process, inspect.PlanPath+"/"+hash, queryOf("publisher", publisher), nil, &plan); err == nil {
+			return from[inspect.Plan]{l.member, plan}, true
+		}
+	}
+	return from[inspect.Plan]{}, false
 }
 
 // holderOf returns the process that holds a plan.

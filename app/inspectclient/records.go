@@ -133,7 +133,10 @@ func recordColumns(d difference, now time.Time) []recordColumn {
 	columns = append(columns, []recordColumn{
 		{output.Column{Name: "STATE"}, func(r inspect.Record) string { return string(r.State) }},
 		{output.Column{Name: "TARGETS"}, func(r inspect.Record) string {
-			if len(r.Targets) == 0 {
+			switch {
+			case len(r.Targets) == 0 && len(r.Wanted) > 0 && r.State != inspect.RecordPublished:
+				return "(wanted) " + some(r.Wanted)
+			case len(r.Targets) == 0:
 				return some(r.Wanted)
 			}
 			return some(r.Targets)

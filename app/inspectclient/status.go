@@ -105,7 +105,12 @@ func records(counts map[inspect.RecordState]int) (published, not string) {
 func details(s inspect.Status) string {
 	const most = 20
 	var lines []string
-	lines = append(lines, s.Details...)
+	for _, d := range s.Details {
+		// The table has the leaders that are known.
+		if !strings.HasPrefix(d, "leader: ") || strings.HasPrefix(d, "leader: none") {
+			lines = append(lines, d)
+		}
+	}
 	for _, t := range s.Tables {
 		if t.StaleSeconds > 0 {
 			lines = append(lines, fmt.Sprintf("changes of %s may have been missed for %s", t.Kind, seconds(t.StaleSeconds)))

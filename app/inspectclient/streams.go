@@ -51,7 +51,11 @@ func (c *Client) Streams(ctx context.Context, filter StreamFilter) (output.Answe
 		return cmp.Or(strings.Compare(a.Target, b.Target), strings.Compare(client(a), client(b)), strings.Compare(a.Process, b.Process), strings.Compare(a.ID, b.ID))
 	})
 	all.Total = len(all.Streams)
-	return streamAnswer(all, time.Now()), nil
+	a := streamAnswer(all, time.Now())
+	if len(all.Streams) == 0 && filter == (StreamFilter{}) {
+		a.Text = "No stream is open.\n"
+	}
+	return a, nil
 }
 
 // queryOf returns a query of names and values, without empty ones.

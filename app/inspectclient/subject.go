@@ -112,7 +112,7 @@ func service(namespace, name string) (url.Values, error) {
 		return url.Values{"service": {namespace + "/" + name}}, nil
 	}
 	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
-		return nil, settings.Usagef("%.60q is no number of a port: it must be from 1 to 65535", port)
+		return nil, settings.Usagef("%.60q is no number of a port: write the number, from 1 to 65535, which signpost services shows beside the name", port)
 	}
 	return url.Values{"service": {namespace + "/" + name + ":" + port}}, nil
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -47,13 +48,14 @@ func (i *Inputs) Check(publisher *configure.Options) error {
 	return nil
 }
 
-// serveManifests returns the config of an object server that serves the manifests.
-func (i *Inputs) serveManifests(publisher *configure.Options) (*rest.Config, error) {
+// serveManifests returns the config of an object server that serves the manifests, and the kinds of those that no source
+// reads. Addresses that only a cluster knows are unknown ([awaitAddresses]).
+func (i *Inputs) serveManifests(publisher *configure.Options) (*rest.Config, map[schema.GroupKind]Unread, error) {
 	var objects []*unstructured.Unstructured
 	for _, path := range i.Manifests {
 		found, err := readManifests(path, i.Stdin)
 		if err != nil {
-			return nil, settings.Usagef("-f %s: %w", path, err)
+			return nil, nil, settings.Usagef("-f %s: %w", path, err)
 		}
 		objects = append(objects, found...)
 	}
@@ -67,7 +69,11 @@ func (i *Inputs) serveManifests(publisher *configure.Options) (*rest.Config, err
 	}
 	server := objectserver.New(slices.Collect(maps.Keys(read))...)
 	server.ServeResources(slices.Collect(maps.Keys(named))...)
+	unread := map[schema.GroupKind]Unread{}
 	for _, obj := range objects {
+		if err := checkName(obj); err != nil {
+			return nil, nil, err
+		}
 		// A cluster serves a custom resource in each version that its definition has, whichever
 		// it was written in.
 		kind := obj.GroupVersionKind()
@@ -78,18 +84,32 @@ func (i *Inputs) serveManifests(publisher *configure.Options) (*rest.Config, err
 		if ok && !scheme.Scheme.Recognizes(version.WithKind(kind.Kind)) {
 			obj.SetAPIVersion(version.String())
 		}
-		// No source reads the others.
-		if !server.Serves(obj.GroupVersionKind()) {
+		_, isRead := read[kind.GroupKind()]
+		_, isNamed := named[objectserver.ResourceOf(kind).GroupResource()]
+		if !isRead && !isNamed || !server.Serves(obj.GroupVersionKind()) {
+			u := unread[kind.GroupKind()]
+			unread[kind.GroupKind()] = Unread{Kind: kind.Kind, Group: kind.Group, Count: u.Count + 1, Sources: publisher.SourcesOf(kind.GroupKind())}
 			continue
 		}
 		if obj.GetName() == "" {
-			return nil, settings.Usagef("-f: a %s has no name: give each object one, as a cluster would", obj.GetKind())
+			return nil, nil, settings.Usagef("-f: a %s has no name: give each object one, as a cluster would", obj.GetKind())
 		}
+		awaitAddresses(obj)
 		if err := server.Put(obj); err != nil {
-			return nil, settings.Usagef("-f: %w", err)
+			return nil, nil, settings.Usagef("-f: %w", err)
 		}
 	}
-	return server.Config(), nil
+	return server.Config(), unread, nil
+}
+
+// checkName refuses a template that wasn't rendered.
+func checkName(obj *unstructured.Unstructured) error {
+	for _, name := range []string{obj.GetName(), obj.GetNamespace()} {
+		if strings.Contains(name, "{{") {
+			return settings.Usagef("-f: a %s has the name %q, which is a template: render it first, as with `helm template`", obj.GetKind(), name)
+		}
+	}
+	return nil
 }
 
 // readManifests returns the objects of a file, of the files in a directory, or of

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 
@@ -55,6 +56,7 @@ func Make(ctx context.Context, o Options) (*Plan, error) {
 		}
 		plan.add(publisher.Name, part)
 	}
+	plan.readBySome(len(o.Config.DNS.Publishers))
 	return plan, nil
 }
 
@@ -66,7 +68,7 @@ func (o Options) makeOne(ctx context.Context, options *configure.Options) (*Plan
 	dry.DryRun = true
 	remarks := &remarks{}
 	in := configure.Input{Log: o.Log, Notify: remarks.add}
-	objects, err := o.openObjects(&dry)
+	objects, unread, err := o.openObjects(&dry)
 	if err != nil {
 		return nil, err
 	}
@@ -90,12 +92,18 @@ func (o Options) makeOne(ctx context.Context, options *configure.Options) (*Plan
 		return nil, errInterrupted
 	}
 	plan := newPlan(zones, remarks.list, err)
-	if o.Verbose {
+	plan.setUnread(unread)
+	if o.Verbose || len(o.Inputs.Manifests) > 0 {
 		explained, err := opened.Publisher.Explain(ctx, publisher.Question{Lacking: true, Limit: explainLimit})
 		if err != nil {
 			return nil, errInterrupted
 		}
-		plan.explain(explained)
+		if o.Verbose {
+			plan.explain(explained)
+		}
+		if len(o.Inputs.Manifests) > 0 {
+			plan.warn(explained)
+		}
 	}
 	return plan, nil
 }
@@ -125,16 +133,16 @@ const instanceTimeout = 10 * time.Second
 // errInterrupted is the error of a plan that a signal has ended.
 var errInterrupted = errors.New("interrupted before the plan was complete")
 
-// openObjects says where to read objects; nil if no source needs any.
-func (o Options) openObjects(publisher *configure.Options) (*rest.Config, error) {
+// openObjects says where to read objects; nil if no source needs any. Of manifests it returns what no source reads.
+func (o Options) openObjects(publisher *configure.Options) (*rest.Config, map[schema.GroupKind]Unread, error) {
 	if len(o.Inputs.Manifests) > 0 {
 		return o.Inputs.serveManifests(publisher)
 	}
 	objects, err := o.Config.RESTConfig("plan")
 	if err != nil && !o.Config.NeedsCluster() {
-		return nil, nil
+		return nil, nil, nil
 	}
-	return objects, err
+	return objects, nil, err
 }
 
 // remarks collects the notices of a publisher about records that can't be published.

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/signpostd/signpost/app/settings"
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/publisher"
@@ -19,6 +21,11 @@ type Plan struct {
 	Zones    []Zone    `json:"zones"`
 	Problems []Problem `json:"problems"`
 	Errors   []string  `json:"errors"`
+	// Warnings are annotations that are probably misspelled, with manifests only.
+	Warnings []Unpublished `json:"warnings,omitempty"`
+	// Lacking is how many objects of manifests give no record, or not all; Unread are those that no source reads.
+	Lacking int      `json:"lacking,omitempty"`
+	Unread  []Unread `json:"unread,omitempty"`
 	// Unpublished says why objects give no record, or not all; with --verbose only. There are
 	// MoreUnpublished other objects.
 	Unpublished     []Unpublished `json:"unpublished,omitempty"`
@@ -34,6 +41,16 @@ type Zone struct {
 	ID      string   `json:"id"`
 	Changes []Change `json:"changes"`
 	Held    *Held    `json:"held,omitempty"`
+	// Awaited are names that the zone has, and whose new address isn't known, with manifests only.
+	Awaited []Awaited `json:"awaited,omitempty"`
+}
+
+// Unread is how many objects of a kind no source reads. Sources are those that could.
+type Unread struct {
+	Kind    string   `json:"kind"`
+	Group   string   `json:"group,omitempty"`
+	Count   int      `json:"count"`
+	Sources []string `json:"sources,omitempty"`
 }
 
 // Held is the changes that the budget doesn't allow. With --approve-plan=HASH they are made.
@@ -58,11 +75,13 @@ type Change struct {
 // Record is a record set, and who owns it. The TTL is in seconds; zero is the default of the
 // provider.
 type Record struct {
-	Targets    []string       `json:"targets"`
-	TTL        int64          `json:"ttl,omitempty"`
-	Properties []dns.Property `json:"properties,omitempty"`
-	Owner      string         `json:"owner,omitempty"`
-	Resource   string         `json:"resource,omitempty"`
+	Targets []string `json:"targets"`
+	// AddressUnknown says that only a cluster knows a further target: the manifests have no status.
+	AddressUnknown bool           `json:"addressUnknown,omitempty"`
+	TTL            int64          `json:"ttl,omitempty"`
+	Properties     []dns.Property `json:"properties,omitempty"`
+	Owner          string         `json:"owner,omitempty"`
+	Resource       string         `json:"resource,omitempty"`
 }
 
 // Object is an object that asks for a record set, and the source that read it.
@@ -87,8 +106,11 @@ type Problem struct {
 func newPlan(zones []publisher.ZonePlan, remarks []publisher.Notice, err error) *Plan {
 	plan := emptyPlan()
 	for _, z := range zones {
-		shown := Zone{Zone: z.Zone.Name, ID: z.Zone.ID, Changes: changesOf(z.Changes)}
-		if z.Held != "" {
+		changes, awaited := settleAwaited(z.Changes)
+		held, more := settleAwaited(z.HeldChanges)
+		z.HeldChanges = held
+		shown := Zone{Zone: z.Zone.Name, ID: z.Zone.ID, Changes: changesOf(changes), Awaited: append(awaited, more...)}
+		if z.Held != "" && len(held) > 0 {
 			shown.Held = heldOf(z)
 		}
 		plan.Differs = plan.Differs || len(shown.Changes) > 0 || shown.Held != nil
@@ -154,6 +176,12 @@ func (p *Plan) add(publisher string, part *Plan) {
 		p.Unpublished = append(p.Unpublished, u)
 	}
 	p.MoreUnpublished += part.MoreUnpublished
+	for _, w := range part.Warnings {
+		w.Publisher = publisher
+		p.Warnings = append(p.Warnings, w)
+	}
+	p.Lacking += part.Lacking
+	p.Unread = append(p.Unread, part.Unread...)
 	p.Differs = p.Differs || part.Differs
 	p.Complete = len(p.Errors) == 0
 }
@@ -202,8 +230,9 @@ func recordOf(r *dns.RecordSet) *Record {
 	if r == nil {
 		return nil
 	}
-	targets := slices.Sorted(slices.Values(r.Targets))
-	return &Record{Targets: targets, TTL: max(r.TTL, 0), Properties: r.Properties, Owner: r.Labels[dns.LabelOwner], Resource: r.Labels[dns.LabelResource]}
+	targets := append([]string{}, slices.Sorted(slices.Values(r.Targets))...)
+	targets = slices.DeleteFunc(targets, func(t string) bool { return t == unknownAddress })
+	return &Record{Targets: targets, AddressUnknown: awaits(r), TTL: max(r.TTL, 0), Properties: r.Properties, Owner: r.Labels[dns.LabelOwner], Resource: r.Labels[dns.LabelResource]}
 }
 
 func objectsOf(objects []dns.Object) []Object {
@@ -215,4 +244,36 @@ func objectsOf(objects []dns.Object) []Object {
 		}
 	}
 	return list
+}
+
+// setUnread notes what no source of a publisher reads.
+func (p *Plan) setUnread(unread map[schema.GroupKind]Unread) {
+	for _, u := range unread {
+		p.Unread = append(p.Unread, u)
+	}
+	sortUnread(p.Unread)
+}
+
+func sortUnread(list []Unread) {
+	slices.SortFunc(list, func(a, b Unread) int {
+		return cmp.Or(strings.Compare(a.Kind, b.Kind), strings.Compare(a.Group, b.Group))
+	})
+}
+
+// readBySome leaves out the kinds that one of so many publishers reads: each publisher has noted those that it doesn't.
+func (p *Plan) readBySome(publishers int) {
+	type kind struct{ kind, group string }
+	noted := map[kind]int{}
+	for _, u := range p.Unread {
+		noted[kind{u.Kind, u.Group}]++
+	}
+	var unread []Unread
+	for _, u := range p.Unread {
+		if k := (kind{u.Kind, u.Group}); noted[k] == publishers {
+			unread = append(unread, u)
+			noted[k] = 0
+		}
+	}
+	sortUnread(unread)
+	p.Unread = unread
 }

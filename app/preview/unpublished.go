@@ -7,6 +7,7 @@ import (
 	"github.com/signpostd/signpost/app/output"
 	"github.com/signpostd/signpost/dns/desired"
 	"github.com/signpostd/signpost/dns/publisher"
+	"github.com/signpostd/signpost/dns/source"
 )
 
 const (
@@ -105,4 +106,48 @@ func (p *Plan) writeUnpublished(text *strings.Builder) {
 		fmt.Fprintf(text, "  and %d more objects\n", p.MoreUnpublished)
 	}
 	text.WriteString("\n")
+}
+
+// maxWarnings is how many annotations are warned of.
+const maxWarnings = 20
+
+// warn adds what deserves a look in manifests: annotations that are probably misspelled, and how many objects give no
+// record.
+func (p *Plan) warn(explained publisher.Explanations) {
+	p.Lacking = len(explained.List) + explained.More
+	for _, e := range explained.List {
+		for _, u := range reasonsOf(e) {
+			if u.Reason == string(source.SkipUnknownAnnotation) && len(p.Warnings) < maxWarnings {
+				p.Warnings = append(p.Warnings, u)
+			}
+		}
+	}
+}
+
+// writeLeftOut writes a line for what is wrong with annotations, and for objects that give no record.
+func (p *Plan) writeLeftOut(text *strings.Builder) {
+	if len(p.Unpublished) == 0 { // which has them
+		for _, w := range p.Warnings {
+			text.WriteString("Warning: " + output.Clean(w.String()) + "\n")
+		}
+		if p.Lacking > 0 {
+			fmt.Fprintf(text, "Objects that give no record, or not all: %d. --verbose says why.\n", p.Lacking)
+		}
+	}
+	if len(p.Unread) > 0 {
+		var kinds []string
+		for _, u := range p.Unread {
+			kinds = append(kinds, u.String())
+		}
+		fmt.Fprintf(text, "Read by no source: %s.\n", output.Clean(strings.Join(kinds, ", ")))
+	}
+}
+
+// String returns how many objects of a kind there are, and what reads them, such as 1 Ingress (add --source=ingress).
+func (u Unread) String() string {
+	text := fmt.Sprintf("%d %s", u.Count, u.Kind)
+	if len(u.Sources) > 0 {
+		text += " (add --source=" + strings.Join(u.Sources, " or --source=") + ")"
+	}
+	return text
 }

@@ -45,6 +45,7 @@ func (p *Plan) WriteTable(w io.Writer) error {
 		text.WriteString("\n")
 	}
 	p.writeUnpublished(&text)
+	p.writeLeftOut(&text)
 	switch {
 	case !p.Complete:
 		text.WriteString("This plan is not complete, because something could not be read: the errors say what.\n")
@@ -60,7 +61,7 @@ func (p *Plan) WriteTable(w io.Writer) error {
 
 // write writes the changes of a zone, if there are any, and counts them by action.
 func (z *Zone) write(text *strings.Builder, count map[string]int) {
-	if len(z.Changes) == 0 && z.Held == nil {
+	if len(z.Changes) == 0 && z.Held == nil && len(z.Awaited) == 0 {
 		return
 	}
 	fmt.Fprintf(text, "Zone %s", cmp.Or(output.Clean(z.Zone), "."))
@@ -78,6 +79,9 @@ func (z *Zone) write(text *strings.Builder, count map[string]int) {
 			count["held"]++
 			fmt.Fprintln(table, "  "+strings.Join(c.columns("held"), "\t"))
 		}
+	}
+	for _, a := range z.Awaited {
+		fmt.Fprintf(table, "  keep\t%s\t%s\t%s (new address not known yet)\n", output.Clean(a.Name), output.Clean(a.Type), output.Clean(strings.Join(a.Targets, ",")))
 	}
 	table.Flush() // a strings.Builder takes everything
 	if z.Held != nil {
@@ -137,7 +141,12 @@ func (c *Change) difference() string {
 	return strings.Join(parts, ", ")
 }
 
-func (r *Record) targets() string { return strings.Join(r.Targets, ",") }
+func (r *Record) targets() string {
+	if r.AddressUnknown {
+		return strings.Join(append(slices.Clone(r.Targets), "(address not known yet)"), ",")
+	}
+	return strings.Join(r.Targets, ",")
+}
 
 func (r *Record) ttl() string {
 	if r.TTL == 0 {

@@ -54,7 +54,7 @@ func newControllersRole(in roleInput, o settings.Controllers) (role, error) {
 		Tell:     w.tell,
 		Leading:  func() inspect.Leading { return w.leadership.leading(settings.ControllersSection) },
 		Problems: w.leadership.problems,
-		Offer:    inspect.Offer{Explains: waitExplainer{set: w.set, leadership: w.leadership}},
+		Offer:    inspect.Offer{Explains: waitExplainer{set: w.set, leadership: w.leadership}, Writes: unwritten{w.set}},
 	}, nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/signpostd/signpost/app/inspect"
+	"github.com/signpostd/signpost/controllers"
 	"github.com/signpostd/signpost/controllers/reconcile"
 )
 
@@ -40,8 +41,8 @@ func (x waitExplainer) Explain(_ context.Context, q inspect.Query) []inspect.Ste
 		steps = append(steps, waitStep(what, waits[what], ref))
 	}
 	if len(steps) == 0 {
-		// Other steps decide whether the Service is fine.
-		return []inspect.Step{{What: "Controllers", State: inspect.StepNote, Text: "the controllers have nothing left to write for the Service", Object: ref}}
+		// Whether it is right as a whole is for other steps to say.
+		return []inspect.Step{{What: "Controllers", State: inspect.StepNote, Text: "the controllers have nothing left to write", Object: ref}}
 	}
 	return steps
 }
@@ -75,7 +76,31 @@ func waitStep(what string, wait reconcile.Wait, ref *inspect.ObjectRef) inspect.
 	return s
 }
 
-// seconds rounds up, so that a waiting repair is never announced in 0 s.
+// unwritten has what the controllers have not written. It implements [inspect.WritesOf].
+type unwritten struct{ set *controllers.Set }
+
+// Waits implements [inspect.WritesOf].
+func (w unwritten) Waits(most int) (some []inspect.Wait, all int) {
+	found, all := w.set.AllWaiting(most)
+	for _, f := range found {
+		some = append(some, inspect.Wait{Namespace: f.Key.Namespace, Name: f.Key.Name, Reason: waitCause(f.Makes, f.Wait), Since: f.Wait.Since})
+	}
+	return some, all
+}
+
+// waitCause says why something waits. Services that wait for the same reason have one text, so it has no times.
+func waitCause(what string, wait reconcile.Wait) string {
+	switch {
+	case !wait.Until.IsZero():
+		return fmt.Sprintf("%s will be put right: %s", what, repairReason(wait))
+	case wait.Reason == "":
+		return what + " are held back, because the API server refuses the writes of others: `signpost status` says why"
+	default:
+		return what + " can't be written: " + wait.Reason
+	}
+}
+
+// seconds rounds up: a repair that waits is never said to be made in 0 s.
 func seconds(d time.Duration) int { return max(1, int(math.Ceil(d.Seconds()))) }
 
 // repairReason names the writer of an external change that is to be repaired.

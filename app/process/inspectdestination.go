@@ -1,6 +1,7 @@
 package process
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -164,21 +165,41 @@ func (d *inspectedDestination) Services(f inspect.ServiceFilter) inspect.Service
 		return (f.Namespace == "" || key.Namespace == f.Namespace) &&
 			(f.Search == "" || strings.Contains(key.Namespace+"/"+key.Name, f.Search))
 	})
+	states := map[catalog.ServiceKey]inspect.ServiceState{}
+	if len(f.States) > 0 {
+		all = slices.DeleteFunc(all, func(s *catalog.Service) bool {
+			states[s.Key] = d.stateOf(s, d.known.CountEndpoints(s).Ready)
+			return !slices.Contains(f.States, states[s.Key])
+		})
+		slices.SortStableFunc(all, func(a, b *catalog.Service) int {
+			return cmp.Compare(states[a.Key].Severity(), states[b.Key].Severity())
+		})
+	}
 	part, page := inspect.Window(all, f.Offset, f.Limit)
 	streams := d.server.CountOfServices()
 	list := inspect.ServiceList{Services: make([]inspect.Service, 0, len(part)), Page: page}
 	for _, s := range part {
-		counted := d.known.CountEndpoints(s)
-		one := inspect.Service{
-			Namespace: s.Key.Namespace, Name: s.Key.Name, State: d.stateOf(s, counted.Ready), Ports: portsOf(s), Ready: counted.Ready, NotReady: counted.NotReady,
-			Streams: streams[s.Key], Federated: s.Federation != nil,
-		}
-		if s.RemoteCluster != nil && !one.Federated {
-			one.Remote = *s.RemoteCluster
-		}
+		one := d.service(s, states[s.Key])
+		one.Streams = streams[s.Key]
 		list.Services = append(list.Services, one)
 	}
 	return list
+}
+
+// service returns a Service without its streams. The state is empty if it isn't known yet.
+func (d *inspectedDestination) service(s *catalog.Service, state inspect.ServiceState) inspect.Service {
+	counted := d.known.CountEndpoints(s)
+	if state == "" {
+		state = d.stateOf(s, counted.Ready)
+	}
+	one := inspect.Service{
+		Namespace: s.Key.Namespace, Name: s.Key.Name, State: state, Ports: portsOf(s), Ready: counted.Ready, NotReady: counted.NotReady,
+		Federated: s.Federation != nil,
+	}
+	if s.RemoteCluster != nil && !one.Federated {
+		one.Remote = *s.RemoteCluster
+	}
+	return one
 }
 
 // portsOf returns the ports of a Service, such as "http:80".

@@ -40,6 +40,45 @@ for they wait, who leads, and how much they serve and publish.`,
 	return cmd
 }
 
+func newNowCommand(s streams) *cobra.Command {
+	c := newAdminClient()
+	cmd := &cobra.Command{
+		Use:   "now",
+		Short: "Show what is wrong now, the worst first, and why",
+		Long: `Show what is wrong now in all processes of signpost, the worst first: processes,
+leaders, kinds of objects that can't be read, linked clusters, zones, Services without
+endpoints and what can't be written for them, clients that lag behind, records that
+aren't published, held deletions, and parts of objects that can't be used. What has the
+same cause is one line.
+
+ERROR is what somebody doesn't get that objects ask for. WARNING is what nobody misses
+now, such as a Service without endpoints for which no client asks, or what waits for you.
+
+The exit code is 0 if nothing is wrong, 1 if something is, and 2 if that couldn't be
+found out.`,
+		Example: "  signpost now\n  signpost now -o json",
+		Args:    noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			var now inspect.Now
+			err := c.ask(cmd, s, func(ctx context.Context, l *inspectclient.Client) (a output.Answer, err error) {
+				a, now, err = l.Now(ctx)
+				return a, err
+			})
+			switch {
+			case err != nil:
+				return &coded{err, exitUnsure}
+			case len(now.Findings) > 0:
+				return &coded{code: exitFailure}
+			case len(now.Unknown) > 0:
+				return &coded{code: exitUnsure}
+			}
+			return nil
+		},
+	}
+	c.flags(cmd)
+	return cmd
+}
+
 func newStreamsCommand(s streams) *cobra.Command {
 	c := newAdminClient()
 	var filter inspectclient.StreamFilter

@@ -43,7 +43,12 @@ record, no Event, no status of an object.
 Objects are read from the cluster or, with -f, from manifests: files, directories
 (their *.yaml, *.yml and *.json), or - for standard input. Records are read from the
 provider or, with --zone-file, from master files (RFC 1035), such as stored zone
-transfers; --provider may then be left out.
+transfers; --provider may then be left out. A zone file needs its SOA record.
+
+Manifests have no addresses that only a cluster knows. Names of such objects are shown with
+"address not known yet"; if the zone has the name already, it is shown as kept. After the
+changes, lines say which annotations are probably misspelled, how many objects give no
+record, and which kinds no source reads.
 
 With --config the publishers of a config file are shown, instead of one that flags
 describe.
@@ -66,11 +71,17 @@ With -o json the output is one object:
     zone, id  name, and the provider's own name for it
     changes   list of {action, name, type, setIdentifier, old, new, objects}: action is
               create, update or delete; old and new have {targets, ttl, properties,
-              owner, resource}; objects are {kind, namespace, name, source}
+              owner, resource, addressUnknown}; objects are {kind, namespace, name, source}
+    awaited   with -f, list of {name, type, targets}: what the zone has under names of
+              objects whose address isn't known yet
     held      changes that the budget doesn't allow, if there are any: {hash, deletions,
               updates}; signpost dns --approve-plan=HASH makes them
   problems  list of {publisher, zone, name, reason, objects}: records that objects ask
             for and that are not published, or not yet, and why
+  warnings  with -f, list as in unpublished: annotations that are probably misspelled
+  lacking   with -f, how many objects give no record, or not all
+  unread    with -f, list of {kind, group, count, sources}: objects that no source reads,
+            and the sources that could
   errors    list of texts: what could not be read or checked
   unpublished      with --verbose, list of {publisher, object, reason, subject, message}:
                    objects that give no record, or not all
@@ -165,7 +176,11 @@ func (c *planCommand) settled(flags *pflag.FlagSet) (settings.Config, error) {
 	if len(c.inputs.ZoneFiles) > 0 && len(c.Publisher.Providers) == 0 {
 		c.Publisher.Providers = []string{"inmemory"}
 	}
-	return c.Config, c.Settle(flags)
+	err := c.Settle(flags)
+	if err != nil && len(c.Publisher.Providers) == 0 {
+		err = settings.AsUsage(errors.Join(err, errors.New("--zone-file: in place of a provider, a plan can be made of the master file of a zone")))
+	}
+	return c.Config, err
 }
 
 // besideConfig are the flags that may be given with --config.

@@ -30,7 +30,7 @@ that it replaces:
 
 From anywhere, ask those that run. Their pods are found with your kubeconfig:
 
-  signpost status
+  signpost now
   signpost explain svc/web -n shop
   signpost get web.shop:80 --watch
 
@@ -64,9 +64,9 @@ func newRootCommand(s streams) *cobra.Command {
 			return settings.Usagef("no command given: use one of those above")
 		},
 	}
-	// cobra's own flag prints with a template, which keeps unused methods in the binary
-	// (docs/performance/build.md).
-	root.Flags().BoolVarP(&printVersion, "version", "v", false, "version for signpost")
+	// The flag that cobra would add prints with a template, which keeps methods in the program that
+	// nobody calls (docs/performance.md).
+	root.Flags().BoolVarP(&printVersion, "version", "v", false, "print the version")
 	root.SetOut(s.out)
 	root.SetErr(s.err)
 	root.SetFlagErrorFunc(explainFlagError)
@@ -86,10 +86,16 @@ func newRootCommand(s streams) *cobra.Command {
 		}
 	}
 	add(groupRoles, newRunCommand(s), newDestinationCommand(s), newControllersCommand(s), newDNSCommand(s))
-	add(groupLook, newStatusCommand(s), newExplainCommand(s), newStreamsCommand(s), newServicesCommand(s), newProblemsCommand(s), newClustersCommand(s), newGetCommand(s), newProfileCommand(s))
+	add(groupLook, newNowCommand(s), newStatusCommand(s), newExplainCommand(s), newStreamsCommand(s), newServicesCommand(s), newProblemsCommand(s), newClustersCommand(s), newGetCommand(s), newProfileCommand(s))
 	add(groupDNS, newRecordsCommand(s), newPlanCommand(s), newApproveCommand(s))
 	add(groupSetup, newCheckCommand(s), newConfigCommand(s), newBundleCommand(s), newRBACCommand(s), newVersionCommand(s))
 	root.SetHelpCommandGroupID(groupSetup)
+	root.InitDefaultHelpCmd()
+	for _, c := range root.Commands() {
+		if c.Name() == "help" {
+			c.Short = "Show the help of a command"
+		}
+	}
 	root.SetCompletionCommandGroupID(groupSetup)
 	return root
 }

@@ -147,8 +147,11 @@ func (c *Controller) Health() reconcile.Health { return c.loop.Health() }
 // Waiting returns why a Service waits, if it does.
 func (c *Controller) Waiting(key reconcile.Key) (reconcile.Wait, bool) { return c.loop.Waiting(key) }
 
-// forget drops the state of a term, because another process may lead before the next one. It also resets the
-// library's gauges, which count only what the leader manages.
+// AllWaiting says why Services wait, as [reconcile.Loop.AllWaiting] does.
+func (c *Controller) AllWaiting(most int) ([]reconcile.KeyWait, int) { return c.loop.AllWaiting(most) }
+
+// forget drops what is remembered of a term: somebody else may lead before the next one. The gauges
+// of the library count what this process sees to, which is nothing between terms.
 func (c *Controller) forget() {
 	c.store.Forget()
 	c.reported.Forget()

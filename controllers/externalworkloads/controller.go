@@ -115,7 +115,10 @@ func (c *Controller) Health() reconcile.Health { return c.loop.Health() }
 // Waiting returns why a Service waits, if it does.
 func (c *Controller) Waiting(key reconcile.Key) (reconcile.Wait, bool) { return c.loop.Waiting(key) }
 
-// forget drops the state of a term, because another process may lead before the next one.
+// AllWaiting says why Services wait, as [reconcile.Loop.AllWaiting] does.
+func (c *Controller) AllWaiting(most int) ([]reconcile.KeyWait, int) { return c.loop.AllWaiting(most) }
+
+// forget drops what is remembered of a term: somebody else may lead before the next one.
 func (c *Controller) forget() {
 	c.store.Forget()
 	c.reported.Forget()

@@ -1,6 +1,9 @@
 package reconcile
 
 import (
+	"cmp"
+	"slices"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -86,6 +89,17 @@ type Wait struct {
 	Repairs int
 }
 
+// KeyWait is a Service that waits.
+type KeyWait struct {
+	Key  Key
+	Wait Wait
+}
+
+// CompareKeyWaits orders Services that wait, those that wait for the longest time first.
+func CompareKeyWaits(a, b KeyWait) int {
+	return cmp.Or(a.Wait.Since.Compare(b.Wait.Since), strings.Compare(a.Key.Namespace, b.Key.Namespace), strings.Compare(a.Key.Name, b.Key.Name))
+}
+
 // maxReason is how many bytes of an error are kept.
 const maxReason = 300
 
@@ -162,4 +176,24 @@ func (t *term) waiting(key Key) (Wait, bool) {
 		return wait, true
 	}
 	return t.repairs[key].wait(time.Now())
+}
+
+// allWaiting returns the Services that have waited for the longest time, and how many wait.
+func (t *term) allWaiting(most int) (some []KeyWait, all int) {
+	t.mu.Lock()
+	for key, wait := range t.writes.waiting {
+		some = append(some, KeyWait{key, wait})
+	}
+	now := time.Now()
+	for key, r := range t.repairs {
+		if _, known := t.writes.waiting[key]; known {
+			continue
+		}
+		if wait, waits := r.wait(now); waits {
+			some = append(some, KeyWait{key, wait})
+		}
+	}
+	t.mu.Unlock()
+	slices.SortFunc(some, CompareKeyWaits)
+	return some[:min(len(some), most)], len(some)
 }

@@ -134,8 +134,17 @@ func (l *Loop) Waiting(key Key) (Wait, bool) {
 	return Wait{}, false
 }
 
-// Run syncs Services until ctx ends, starting with those that all returns. It returns when the last sync is
-// done.
+// AllWaiting returns why Services wait, at most so many of them, those that wait for the longest time first, and how
+// many wait.
+func (l *Loop) AllWaiting(most int) (some []KeyWait, all int) {
+	if t := l.term.Load(); t != nil {
+		return t.allWaiting(most)
+	}
+	return nil, 0
+}
+
+// Run syncs Services until ctx ends, beginning with those that all returns. It
+// returns when the last sync is done.
 func (l *Loop) Run(ctx context.Context, all func() []Key) {
 	t := newTerm(&l.o, l.panics)
 	l.term.Store(t)

@@ -45,9 +45,9 @@ func TestLooks(t *testing.T) {
 				}
 				b.shot(fmt.Sprintf("explain %s %d", scheme, size[0]))
 				b.run(chromedp.Click(chromedp.CSS("#answer-close")))
-				for _, name := range []string{"services", "streams", "records", "plans", "problems", "clusters", "tables"} {
+				for _, name := range []string{"now", "services", "streams", "records", "plans", "problems", "clusters", "tables"} {
 					b.run(chromedp.Click(chromedp.CSS("#tab-" + name)))
-					b.await(`document.querySelector("#tab-` + name + `").getAttribute("aria-selected") === "true" && document.querySelector("#panel table tbody tr, #panel .changes li") !== null && document.querySelector("#panel").getAttribute("aria-busy") !== "true"`)
+					b.await(`document.querySelector("#tab-` + name + `").getAttribute("aria-selected") === "true" && document.querySelector("#panel table tbody tr, #panel .changes li, #panel .finding") !== null && document.querySelector("#panel").getAttribute("aria-busy") !== "true"`)
 					if !eval[bool](b, notWide) {
 						t.Errorf("%s: the page is wider than the window", name)
 					}

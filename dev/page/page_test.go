@@ -48,6 +48,36 @@ func TestShows(t *testing.T) {
 	}
 }
 
+// The page begins with what is wrong now, the worst first and each cause once, and says so when nothing is.
+func TestNow(t *testing.T) {
+	w := shop()
+	url := w.serve(t)
+	b := newTab(t)
+	b.open(url)
+	b.awaitText("#panel .now.is-wrong", "things are not as objects ask for")
+	b.awaitText("#panel .findings", "The server answered REFUSED")
+	if n := eval[int](b, `[...document.querySelectorAll("#panel .finding")].filter((e) => e.innerText.includes("No zone of the provider holds this name")).length`); n != 1 {
+		t.Errorf("one cause is there %d times", n)
+	}
+	if last := eval[string](b, `document.querySelector("#panel .finding:last-child .state").innerText`); !strings.Contains(last, "warning") {
+		t.Errorf("the last one is %q, want a warning", last)
+	}
+	b.click("#panel .finding", "record www-")
+	b.awaitText("#verdict", "www-")
+	b.run(chromedp.Click(chromedp.CSS("#answer-close")))
+	w.do(func() {
+		w.records, w.problems, w.plans, w.status.Tables = nil, nil, nil, nil
+		for i := range w.streams {
+			w.streams[i].State = inspect.StreamSynced
+		}
+	})
+	b.awaitText("#panel .now.is-well", "Nothing is wrong.")
+	b.await(`document.querySelectorAll("#panel .finding").length === 0`)
+	call(b, input.DispatchKeyEvent, input.DispatchKeyEventParams{Type: input.DispatchKeyEventTypeRawKeyDown, Key: "/"})
+	b.run(chromedp.Click(chromedp.CSS("#tab-services")), chromedp.KeyEvent("n"))
+	b.await(`document.activeElement.id === "tab-now"`)
+}
+
 // The server filters and pages: by text, by state, by zone.
 func TestFilters(t *testing.T) {
 	w := shop()
@@ -178,7 +208,7 @@ func TestApproves(t *testing.T) {
 // A process without a role has no lists of it.
 func TestRoles(t *testing.T) {
 	for role, want := range map[string]string{
-		"dns": "records plans problems clusters tables", "destination": "services streams problems clusters tables", "none": "problems clusters tables",
+		"dns": "now records plans problems clusters tables", "destination": "now services streams problems clusters tables", "none": "now problems clusters tables",
 	} {
 		url := shop().serve(t, role)
 		b := newTab(t)
@@ -215,14 +245,15 @@ func TestKeyboard(t *testing.T) {
 	b.run(chromedp.KeyEvent(kb.End))
 	b.await(`document.activeElement.id === "tab-tables"`)
 	b.run(chromedp.KeyEvent(kb.Home))
+	b.await(`document.activeElement.id === "tab-now" && document.querySelectorAll("#panel .finding").length > 0`)
+	b.run(chromedp.KeyEvent(kb.ArrowRight))
 	b.await(`document.activeElement.id === "tab-services" && document.querySelectorAll("#panel tbody tr").length === 40`)
 	b.run(chromedp.KeyEvent(kb.Tab), chromedp.KeyEvent(kb.Tab))
 	b.await(`document.activeElement.matches("#panel input[type=search]")`)
 	if outline := eval[string](b, `getComputedStyle(document.activeElement).outlineStyle`); outline != "solid" {
 		t.Errorf("the outline of the focus is %s", outline)
 	}
-	b.run(chromedp.KeyEvent(kb.Tab))
-	b.run(chromedp.KeyEvent(kb.Enter))
+	b.run(chromedp.Focus(chromedp.CSS("#panel tbody button")), chromedp.KeyEvent(kb.Enter))
 	b.awaitText("#verdict", "Service shop/web-00")
 	unnamed := eval[[]string](b, `[...document.querySelectorAll("button, input, [role=tabpanel], table")].filter((e) => !(e.textContent.trim() || e.labels?.length || e.getAttribute("aria-label"))).map((e) => e.outerHTML)`)
 	if len(unnamed) > 0 {

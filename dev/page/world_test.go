@@ -92,7 +92,9 @@ func (w *world) HasService(namespace, name string) bool {
 
 func (w *world) Services(f inspect.ServiceFilter) inspect.ServiceList {
 	all := locked(w, func() []inspect.Service { return slices.Clone(w.services) })
-	all = slices.DeleteFunc(all, func(s inspect.Service) bool { return !strings.Contains(s.Namespace+"/"+s.Name, f.Search) })
+	all = slices.DeleteFunc(all, func(s inspect.Service) bool {
+		return !strings.Contains(s.Namespace+"/"+s.Name, f.Search) || len(f.States) > 0 && !slices.Contains(f.States, s.State)
+	})
 	part, page := inspect.Window(all, f.Offset, f.Limit)
 	return inspect.ServiceList{Services: part, Page: page}
 }

@@ -47,6 +47,46 @@ type Plan struct {
 	Changes []dns.Change
 	// UnknownUntil is that of [Ledger.UnknownUntil].
 	UnknownUntil time.Time
+	// Spent is what was used of the limit of deletions within the window when the plan was announced.
+	Spent Spent
+	// Earlier are plans that were announced before, and of which this one has what is still held.
+	Earlier []Earlier
+	// shown are the numbers of the plans that have shown the changes first, in the order of Changes.
+	shown []int
+}
+
+// Earlier is a plan that others have followed.
+type Earlier struct {
+	Hash   string
+	number int
+}
+
+// Spent is what was used of a limit.
+type Spent struct {
+	// Changes were made within the window, of Limit that may be made. A negative Limit is none.
+	Changes, Limit int
+	// Room is when what is held may be made without approval, if nothing else is made before; zero for never.
+	Room time.Time
+}
+
+// As returns what is left of an earlier plan: the changes that it has shown and that are still held. It returns false if
+// the hash is neither that of the plan nor of one before.
+func (p *Plan) As(hash string) (Plan, bool) {
+	if p.Hash == hash {
+		return *p, true
+	}
+	i := slices.IndexFunc(p.Earlier, func(e Earlier) bool { return e.Hash == hash })
+	if i < 0 {
+		return Plan{}, false
+	}
+	part := *p
+	part.Hash, part.Changes, part.shown, part.Earlier = hash, nil, nil, nil
+	for n, c := range p.Changes {
+		if p.shown[n] <= p.Earlier[i].number {
+			part.Changes = append(part.Changes, c)
+		}
+	}
+	return part, true
 }
 
 // Count returns the number of deletions and of updates.
@@ -126,12 +166,68 @@ func (l *Ledger) Announce() (Plan, bool) {
 			i.shown = a.last
 		}
 	}
+	p.shown = l.shownFirst(p.Changes)
+	for _, old := range a.plans[:len(a.plans)-1] {
+		p.Earlier = append(p.Earlier, Earlier{old.hash, old.number})
+	}
 	a.current, a.sum, a.next = &p, l.heldSum, l.now.Add(announceEvery)
 	l.book.alter()
 	return p, true
 }
 
-// Current returns the last announced plan, if anything is held.
+// shownFirst returns the numbers of the plans that have shown changes first.
+func (l *Ledger) shownFirst(changes []dns.Change) []int {
+	numbers := map[digest]int{}
+	for i := range l.all() {
+		numbers[i.digest] = i.shown
+	}
+	list := make([]int, len(changes))
+	for n, c := range changes {
+		list[n] = numbers[digestOf(c)]
+	}
+	return list
+}
+
+// PlanOf returns the plan that was announced last, if it has what is held of a name. A name may be held that no plan
+// has shown yet.
+func (l *Ledger) PlanOf(name string) (Plan, bool) {
+	e := l.names[name]
+	if e == nil || l.announced.current == nil {
+		return Plan{}, false
+	}
+	for i := range e.items {
+		if l.waits(&e.items[i]) && e.items[i].shown == 0 {
+			return Plan{}, false
+		}
+	}
+	return *l.announced.current, true
+}
+
+// deletionsSpent returns what is used of the limit of deletions.
+func (l *Ledger) deletionsSpent() Spent {
+	limit := l.book.limits.of(Deletion)
+	if !limit.limits() {
+		return Spent{Limit: -1}
+	}
+	window := l.book.limits.Window
+	left, recent := l.spent[Deletion].within(l.now, window)
+	s := Spent{Changes: recent, Limit: limit.most(l.owned + recent)}
+	held := 0
+	for i := range l.all() {
+		if i.kind == Deletion && l.waits(i) {
+			held++
+		}
+	}
+	for _, one := range left {
+		if recent -= one.count; limit.allows(held+recent, l.owned+recent) {
+			s.Room = one.at.Add(window)
+			break
+		}
+	}
+	return s
+}
+
+// Current returns the plan that was announced last, if anything is held.
 func (l *Ledger) Current() (Plan, bool) {
 	if l.announced.current == nil {
 		return Plan{}, false
@@ -141,7 +237,7 @@ func (l *Ledger) Current() (Plan, bool) {
 
 // Plan returns the currently held changes, announced or not.
 func (l *Ledger) Plan() Plan {
-	p := Plan{Zone: l.zone, At: l.now, Owned: l.owned, UnknownUntil: l.UnknownUntil()}
+	p := Plan{Zone: l.zone, At: l.now, Owned: l.owned, UnknownUntil: l.UnknownUntil(), Spent: l.deletionsSpent()}
 	for i := range l.all() {
 		if l.waits(i) {
 			p.Changes = append(p.Changes, i.Change)

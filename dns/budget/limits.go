@@ -53,10 +53,13 @@ func (l Limit) limits() bool { return l.Percent < 100 }
 
 // allows reports whether a number of changes is within the limit.
 func (l Limit) allows(changes, owned int) bool {
-	return !l.limits() || changes <= max(l.Records, owned*l.Percent/100)
+	return !l.limits() || changes <= l.most(owned)
 }
 
-// maxSpendings limits the remembered spendings of one kind in a window.
+// most is how many changes are within the limit.
+func (l Limit) most(owned int) int { return max(l.Records, owned*l.Percent/100) }
+
+// maxSpendings is how many spendings of one kind are told apart in a window.
 const maxSpendings = 64
 
 // spending is a number of changes that were made at one time.

@@ -83,7 +83,20 @@ func (o *Options) AdjustAsks() []string {
 	return names
 }
 
-// Kinds returns the kinds of the objects that records are made of, sorted.
+// SourcesOf returns the sources that make records of objects of a kind, whether or not the publisher has them.
+func (o *Options) SourcesOf(kind schema.GroupKind) []string {
+	var names []string
+	for _, p := range o.sourcePlugins {
+		for _, r := range o.sourceConfigs[p.Name].Resources() {
+			if r.Kind.GroupKind() == kind && !r.Dependency && !slices.Contains(names, p.Name) {
+				names = append(names, p.Name)
+			}
+		}
+	}
+	return names
+}
+
+// Kinds are the kinds of the objects that records are made of, sorted.
 func (o *Opened) Kinds() []string {
 	var kinds []string
 	for _, read := range o.options.Reads() {

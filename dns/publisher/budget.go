@@ -253,7 +253,7 @@ func (p *Publisher) holdNameOverBudget(z *zone, n *nameState) {
 
 func (p *Publisher) announceHold(plan budget.Plan) {
 	deletions, updates := plan.Count()
-	message := fmt.Sprintf("zone %s would lose %d of its %d records, which is more than the deletion budget allows, so nothing is deleted", plan.Zone.Name, deletions, plan.Owned)
+	message := fmt.Sprintf("zone %s would lose %d of its %d records, %s, so nothing is deleted", plan.Zone.Name, deletions, plan.Owned, p.spentText(plan.Spent))
 	why := "find out why no object asks for them any more"
 	switch {
 	case deletions == 0:
@@ -270,8 +270,22 @@ func (p *Publisher) announceHold(plan budget.Plan) {
 	p.Notify(Notice{Action: ActionFailed, Reason: ReasonHeld, Message: message})
 }
 
-// approve handles a request of the approval queue. The response is sent after the decision is
-// stored.
+// spentText says what was spent of the budget of deletions, and when there is room.
+func (p *Publisher) spentText(s budget.Spent) string {
+	switch {
+	case s.Limit < 0:
+		return "which is more than the budget allows"
+	case s.Changes == 0:
+		return fmt.Sprintf("and at most %d are deleted in %v without approval (--max-deletions, --max-deletions-percent)", s.Limit, p.Budget.Window)
+	}
+	text := fmt.Sprintf("and %d of at most %d were deleted in the last %v (--max-deletions, --max-deletions-percent)", s.Changes, s.Limit, p.Budget.Window)
+	if !s.Room.IsZero() {
+		text += ", with room for these at " + s.Room.UTC().Format(time.RFC3339)
+	}
+	return text
+}
+
+// approve does what somebody asks for at the desk. The answer comes when it is stored.
 func (p *Publisher) approve(r *budget.Request, now time.Time) {
 	if p.term == nil {
 		r.Decide(budget.Approval{}, budget.ErrNotLeading)

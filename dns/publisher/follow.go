@@ -13,28 +13,40 @@ import (
 // reset.
 const maxFollowed = 1000
 
-// Follower collects the names that change, for one watcher. [Publisher.Follow] creates it. Next and
-// Close are for one goroutine.
+// mostShown is how many names a [Follower] remembers of which a row was returned that the zone lacks.
+const mostShown = 10_000
+
+// Follower collects the names that change, for somebody who looks at them. Make one with
+// [Publisher.Follow]. Next and Close are for one goroutine.
 type Follower struct {
 	publisher *Publisher
 	wake      chan struct{}
 	closed    atomic.Bool
-	// The loop owns the fields below. names has the record sets that the zone had under each name
-	// before its first change. reset is true if everything may have changed.
-	names map[nameInZone][]dns.Key
+	// shown has the rows, of names that have changed, that the zone lacks: the last call of Next returned them.
+	shown map[place][]dns.Key
+	// The loop owns the fields below. names has what was under each name when it changed first. reset is true when
+	// everything may have changed.
+	names map[place]before
 	reset bool
 }
 
-// nameInZone is a name in a zone. The zone is nil for an unzoned name.
-type nameInZone struct {
+// before is what was under a name before it changed.
+type before struct {
+	// had are the record sets that the zone had, without ownership records, which are no rows.
+	had []dns.Key
+	// unsure is true if there may have been other rows: the name had a state, so that the zone may have lacked something.
+	unsure bool
+}
+
+// place is a name in a zone; the zone is nil for a name that is in none.
+type place struct {
 	zone *zone
 	name string
 }
 
 // Changes are the changes since the last call of [Follower.Next].
 type Changes struct {
-	// Rows are new or changed record sets. Gone are record sets that may have been shown before and
-	// don't exist now.
+	// Rows are new or changed record sets, Gone those that were there and aren't now.
 	Rows []Row
 	Gone []RowKey
 	// Names are the names that have changed, sorted.
@@ -45,7 +57,7 @@ type Changes struct {
 
 // Follow returns a follower of the names that change from now on.
 func (p *Publisher) Follow(ctx context.Context) (*Follower, error) {
-	f := &Follower{publisher: p, wake: make(chan struct{}, 1), names: map[nameInZone][]dns.Key{}}
+	f := &Follower{publisher: p, wake: make(chan struct{}, 1), names: map[place]before{}, shown: map[place][]dns.Key{}}
 	err := p.visit(ctx, func() {
 		if p.followers == nil {
 			p.followers = map[*Follower]struct{}{}
@@ -67,14 +79,18 @@ func (f *Follower) Close() { f.closed.Store(true) }
 // Next returns the changes since the last call. It doesn't wait.
 func (f *Follower) Next(ctx context.Context) (Changes, error) {
 	var c Changes
-	var places []nameInZone
-	var had map[nameInZone][]dns.Key
+	var places []place
+	var had map[place]before
 	err := f.publisher.visit(ctx, func() {
 		c.Reset = f.reset
-		had, f.names, f.reset = f.names, map[nameInZone][]dns.Key{}, false
+		had, f.names, f.reset = f.names, map[place]before{}, false
 	})
-	if err != nil || c.Reset {
+	if err != nil {
 		return c, err
+	}
+	if c.Reset {
+		clear(f.shown)
+		return c, nil
 	}
 	for at := range had {
 		places = append(places, at)
@@ -90,31 +106,49 @@ func (f *Follower) Next(ctx context.Context) (Changes, error) {
 		places = places[1:]
 		rows := f.publisher.rowsAt(at)
 		c.Rows = append(c.Rows, rows...)
-		c.Gone = append(c.Gone, f.publisher.gone(at, had[at], rows)...)
+		gone, sure := f.gone(at, had[at], rows)
+		c.Gone = append(c.Gone, gone...)
+		c.Reset = c.Reset || !sure
 		return true
 	})
 	if err != nil {
 		return Changes{}, fmt.Errorf("list the changes: %w", err)
+	}
+	if c.Reset {
+		clear(f.shown)
+		return Changes{Reset: true}, nil
 	}
 	slices.SortFunc(c.Rows, func(a, b Row) int { return compareRowKeys(a.RowKey, b.RowKey) })
 	slices.SortFunc(c.Gone, compareRowKeys)
 	return c, nil
 }
 
-// gone returns the record sets of a name that may have been shown and don't exist now: those that
-// the zone had, and one of each type that objects can ask for.
-func (p *Publisher) gone(at nameInZone, had []dns.Key, now []Row) []RowKey {
-	for _, recordType := range p.Rules.Managed {
-		had = append(had, dns.Key{Name: at.name, Type: recordType})
-	}
-	var gone []RowKey
-	for _, k := range had {
+// gone returns the record sets of a name that were there and aren't now: what the zone had, and the rows that were
+// returned last. It isn't sure if there may have been others, and none is left that would say what is so now.
+func (f *Follower) gone(at place, was before, now []Row) (gone []RowKey, sure bool) {
+	shown, known := f.shown[at]
+	for _, k := range slices.Concat(was.had, shown) {
 		key := rowKey(at, k)
 		if !slices.Contains(gone, key) && !slices.ContainsFunc(now, func(r Row) bool { return r.RowKey == key }) {
 			gone = append(gone, key)
 		}
 	}
-	return gone
+	f.show(at, now)
+	return gone, known || !was.unsure || len(was.had)+len(now) > 0
+}
+
+// show remembers the rows of a name that its zone lacks. The zone itself has the others.
+func (f *Follower) show(at place, rows []Row) {
+	delete(f.shown, at)
+	for _, r := range rows {
+		if len(r.Targets) == 0 {
+			f.shown[at] = append(f.shown[at], r.Key)
+		}
+	}
+	if len(f.shown) > mostShown {
+		// What is forgotten is told with Reset when it is gone.
+		clear(f.shown)
+	}
 }
 
 // changedAt notes that a name has changed, or is about to.
@@ -136,14 +170,26 @@ func (f *Follower) note(at nameInZone) {
 		f.everything()
 		return
 	}
-	var had []dns.Key
+	f.names[at] = f.publisher.before(at)
+	f.rouse()
+}
+
+// before returns what is under a name that is about to change.
+func (p *Publisher) before(at place) (b before) {
+	states := p.zoneless
 	if at.zone != nil {
+		states = at.zone.names
 		for _, r := range at.zone.mirror.node(at.name).raw {
-			had = append(had, r.Key())
+			if !p.isMarker(r) {
+				b.had = append(b.had, r.Key())
+			}
 		}
 	}
-	f.names[at] = had
-	f.rouse()
+	// A state that was just made has no place yet.
+	if n := states.all[at.name]; n != nil && n.place >= 0 {
+		b.unsure = true
+	}
+	return b
 }
 
 // unsettle notes that everything may have changed.
@@ -154,7 +200,7 @@ func (p *Publisher) unsettle() {
 }
 
 func (f *Follower) everything() {
-	f.names, f.reset = map[nameInZone][]dns.Key{}, true
+	f.names, f.reset = map[place]before{}, true
 	f.rouse()
 }
 

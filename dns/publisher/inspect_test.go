@@ -203,7 +203,7 @@ func TestFollow(t *testing.T) {
 		rest()
 		<-f.Changed()
 		c := next()
-		if len(c.Rows) != 1 || c.Rows[0].State != RowPublished || c.Rows[0].Name != "a.shop.test" || c.Reset {
+		if len(c.Rows) != 1 || c.Rows[0].State != RowPublished || c.Rows[0].Name != "a.shop.test" || c.Reset || len(c.Gone) > 0 {
 			t.Errorf("after a new record: %+v", c)
 		}
 		if c := next(); len(c.Rows)+len(c.Gone) > 0 {
@@ -211,8 +211,18 @@ func TestFollow(t *testing.T) {
 		}
 		w.objects.set("a")
 		rest()
-		if c := next(); len(c.Rows) != 0 || !slices.ContainsFunc(c.Gone, func(k RowKey) bool { return k.Name == "a.shop.test" && k.Type == "A" && k.Zone == zoneName }) {
-			t.Errorf("after its end: %+v", c)
+		if c := next(); len(c.Rows) != 0 || len(c.Gone) != 1 || c.Gone[0].Name != "a.shop.test" || c.Gone[0].Type != "A" || c.Gone[0].Zone != zoneName {
+			t.Errorf("after its end: %+v, want that the A record is gone and nothing else", c)
+		}
+		w.objects.set("lost", record(t, "lost", "lost.elsewhere.test", "A", "192.0.2.1"))
+		rest()
+		if c := next(); len(c.Rows) != 1 || c.Rows[0].State != RowNoZone || len(c.Gone) > 0 {
+			t.Errorf("after a name in no zone: %+v", c)
+		}
+		w.objects.set("lost")
+		rest()
+		if c := next(); len(c.Rows) > 0 || len(c.Gone) != 1 || c.Gone[0].Name != "lost.elsewhere.test" || c.Gone[0].Zone != "" {
+			t.Errorf("after the end of a name in no zone: %+v", c)
 		}
 		for i := range maxFollowed + 1 {
 			name := fmt.Sprintf("n%d", i)

@@ -137,6 +137,8 @@ func (o *onceState) late(p *Publisher) {
 		case z.failedOnce():
 		case !z.known:
 			o.fail(fmt.Errorf("list zone %s: the provider has not answered within %s", z.Name, o.limit))
+		case !z.done() && p.DryRun:
+			o.fail(fmt.Errorf("plan zone %s: not everything that it depends on was read or compared within %s", z.Name, o.limit))
 		case !z.done():
 			o.fail(fmt.Errorf("write zone %s: the provider has not taken all changes within %s", z.Name, o.limit))
 		}

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/desired"
 	"github.com/signpostd/signpost/dns/source"
 )
@@ -184,7 +183,7 @@ func (o outcomes) Follow(ctx context.Context, changed func([]source.Key)) error 
 // loop.
 func (f *Follower) takeAskers(sourceName string) (keys []source.Key, reset bool) {
 	names, reset := f.names, f.reset
-	f.names, f.reset = map[nameInZone][]dns.Key{}, false
+	f.names, f.reset = map[place]before{}, false
 	seen := map[source.Key]bool{}
 	for at := range names {
 		for _, o := range f.publisher.Desired.Asks(at.name) {

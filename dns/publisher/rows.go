@@ -223,7 +223,7 @@ func (p *Publisher) judgeDifference(z *zone, both pair, row *Row) {
 	case s.Reason == ReasonError || s.Reason == ReasonProvider:
 		row.State = RowFailing
 	case s.Reason == ReasonHeld:
-		row.State, row.Message = RowHeld, heldMessage(z, s.Message)
+		row.State, row.Message = RowHeld, p.heldMessage(z, row.Name, s.Message)
 	case n.phase == held:
 		row.State = RowHeld
 	case n.proposed.size() > 0:
@@ -237,11 +237,16 @@ func (p *Publisher) judgeDifference(z *zone, both pair, row *Row) {
 	}
 }
 
-func heldMessage(z *zone, message string) string {
-	if plan, ok := z.ledger.Current(); ok {
-		return message + ": signpost approve " + plan.Hash + " makes them"
+// heldMessage says what is known of why a name is held, and which plan has it.
+func (p *Publisher) heldMessage(z *zone, name, message string) string {
+	plan, ok := z.ledger.PlanOf(name)
+	if !ok {
+		return message + ": the next plan has them, in 30 seconds at most: signpost approve shows it"
 	}
-	return message
+	if s := plan.Spent; s.Changes > 0 {
+		message += " (" + p.spentText(s) + ")"
+	}
+	return message + ": signpost approve " + plan.Hash + " makes them"
 }
 
 // judgeUnread is judge for a record set whose sources or zone aren't read yet.

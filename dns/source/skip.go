@@ -128,9 +128,9 @@ func (r *Reader) NoHostname(o *Object) Skip {
 	if r.Templates.HasNames() {
 		lacks = append(lacks, "gets no name from --fqdn-template")
 	}
-	end := ": set it"
+	end := ": set it if a name is wanted"
 	if len(lacks) > 1 || ignored {
-		end = ": write the name at one of these places"
+		end = ": write the name at one of these places if one is wanted"
 	}
 	s.Message = "it " + strings.Join(lacks, ", and ") + end
 	return s

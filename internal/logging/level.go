@@ -18,10 +18,10 @@ const (
 var levels = []struct {
 	name  string
 	level slog.Level
-	// klog is the verbosity of klog for the level. At info klog is silent, because its lines are about
-	// libraries, such as "Caches populated" and the state of feature gates. At trace it logs the requests to
-	// the API server with their headers, without credentials. Above 7 it would log the bodies, too, which may
-	// be Secrets.
+	// klog is the verbosity of klog for the level. At info, klog says nothing: its lines are about
+	// libraries, such as "Caches populated". Above 4, at trace, it has the
+	// state of feature gates, and the requests to the API server with their headers, of which it hides the credentials. Above 7 it would have
+	// the bodies, too, which may be Secrets.
 	klog int
 }{
 	{name: "panic", level: LevelPanic},
@@ -29,7 +29,7 @@ var levels = []struct {
 	{name: "error", level: slog.LevelError},
 	{name: "warn", level: slog.LevelWarn},
 	{name: "info", level: slog.LevelInfo},
-	{name: "debug", level: slog.LevelDebug, klog: 6},
+	{name: "debug", level: slog.LevelDebug, klog: 4},
 	{name: "trace", level: LevelTrace, klog: mostKlog},
 }
 

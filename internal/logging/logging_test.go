@@ -141,7 +141,7 @@ const everything = `level=debug msg=Verbose v=0
 level=debug msg=Verbose v=1
 level=debug msg=Verbose v=2
 level=debug msg=Verbose v=3
-level=debug msg=Verbose v=6
+level=trace msg=Verbose v=6
 level=trace msg=Verbose v=7
 level=debug msg=Structured kind=Pod logger=reflector
 level=debug msg="Formatted 1"

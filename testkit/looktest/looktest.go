@@ -27,6 +27,7 @@ type Process struct {
 	Records  []inspect.Record
 	Zones    []inspect.Zone
 	Problems []inspect.Problem
+	Now      *inspect.Now
 	Clusters []linked.Status
 	// Plans are the held plans with their changes. If NotLeading is set, it is the response for plans
 	// instead.
@@ -61,6 +62,8 @@ func (p *Process) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		p.Paths[path].ServeHTTP(w, r)
 	case path == inspect.StatusPath && p.Status != nil:
 		reply(w, http.StatusOK, p.Status)
+	case path == inspect.NowPath && p.Now != nil:
+		reply(w, http.StatusOK, p.Now)
 	case path == linked.StatusPath && p.Clusters != nil:
 		reply(w, http.StatusOK, p.Clusters)
 	case path == inspect.StreamsPath && p.Streams != nil:

@@ -5,13 +5,14 @@ import { byId, clock, count, keep, longestOpen, make, number, put, say, show, si
 import { explain } from "./explain.js";
 import { feed, note } from "./feed.js";
 import { counted, fixed, lists, pageSize, readPage, Rows } from "./lists.js";
+import { Now } from "./now.js";
 import { Plans } from "./plans.js";
 
 const panel = byId("panel");
 let status = null, plans = [], zones = [];
 // lacking are the lists that the process doesn't have.
 const lacking = new Set();
-const titles = { services: "Services", streams: "Streams", records: "Records", plans: "Held plans", problems: "Problems", clusters: "Clusters", tables: "Tables" };
+const titles = { now: "Now", services: "Services", streams: "Streams", records: "Records", plans: "Held plans", problems: "Problems", clusters: "Clusters", tables: "Tables" };
 // place is what is shown, which is also after the # of the address.
 let place = { tab: "", q: "", search: "", states: [], zone: "", offset: 0 };
 let view = null;
@@ -61,17 +62,24 @@ function ask(q) {
 
 function header() {
   const pairs = [["process", status.process], ["version", status.version], ["roles", (status.roles ?? []).join(", ") || "none"]];
-  for (const l of (status.leading ?? []).slice(0, 8)) pairs.push([show(l.role, 30) + " led by", l.leads ? "this process" : l.leader || "nobody known"]);
+  for (const l of (status.leading ?? []).slice(0, 8)) pairs.push([show(l.role, 30) + " led by", l.leads ? "this process" : l.leader ? leaderName(l.leader) : "nobody known"]);
   pairs.push(["up for", since(status.started)]);
   put(byId("process"), ...pairs.map(([k, v]) => make("div", {}, make("dt", {}, k), make("dd", {}, v))));
   put(byId("ready"), state(status.ready ? "ready" : "not ready"));
-  byId("remarks").replaceChildren(...(status.details ?? []).slice(0, 20).map((d) => {
-    const p = make("p", { class: status.ready ? "remark" : "notice wrong" });
+  byId("remarks").replaceChildren(...remarks().map((d) => {
+    const p = make("p", { class: "remark" });
     p.textContent = show(d, longestOpen / 3);
     return p;
   }));
   document.title = (status.ready ? "" : "not ready · ") + "Signpost · " + show(status.process, 80);
 }
+
+// leaderName is the pod in the identity of a leader, which ends in an underscore and random digits.
+const leaderName = (identity) => identity.replace(/_[0-9a-f-]{8,}$/, "");
+
+// remarks are the lines of /ready that aren't shown elsewhere: the header has the leaders, and the list of what is wrong
+// now has what a process that isn't ready waits for.
+const remarks = () => (status.ready ? (status.details ?? []).filter((d) => !d.startsWith("leader: ")).slice(0, 20) : []);
 
 const tile = (label, n, change, look = "") => make("button", { class: "tile " + look, type: "button", key: JSON.stringify(change), click: () => go({ search: "", states: [], zone: "", offset: 0, ...change }) },
   make("span", { class: "value" }, n), make("span", { class: "label" }, label));
@@ -79,7 +87,9 @@ const tile = (label, n, change, look = "") => make("button", { class: "tile " + 
 function tiles() {
   const c = status.counts ?? {}, all = [];
   const bad = (n, look) => (n ? look : "");
-  if (c.services !== undefined) all.push(tile("Services", number(c.services), { tab: "services" }));
+  // Before everything was read, none is not known to be none.
+  const known = (n) => (n || status.ready ? number(n) : "–");
+  if (c.services !== undefined) all.push(tile("Services", known(c.services), { tab: "services" }));
   if (c.streams !== undefined) all.push(tile("streams", number(c.streams), { tab: "streams" }), tile("streams behind", number(c.streamsBehind ?? 0), { tab: "streams", states: ["behind"] }, bad(c.streamsBehind, "wrong")));
   if (c.records) all.push(recordTile(c.records));
   if (c.heldPlans !== undefined) {
@@ -104,6 +114,7 @@ function recordTile(records) {
 
 // needs say what a process has that has a list. What answers 404 all the same is lacking.
 const needs = {
+  now: () => true,
   services: (s) => s.counts?.services !== undefined,
   streams: (s) => s.counts?.streams !== undefined,
   records: (s) => s.roles?.includes("dns"),
@@ -114,7 +125,7 @@ const needs = {
 };
 const has = (tab) => status !== null && needs[tab](status) && !lacking.has(tab);
 const shown = () => Object.keys(titles).filter(has);
-const shownTab = () => (shown().includes(place.tab) ? place.tab : shown().includes("records") && !shown().includes("streams") ? "records" : shown()[0]);
+const shownTab = () => (shown().includes(place.tab) ? place.tab : shown()[0]);
 
 function tabs() {
   const now = shownTab();
@@ -141,7 +152,7 @@ byId("tabs").addEventListener("keydown", (e) => {
 
 function open(tab) {
   view?.close?.();
-  view = tab === "plans" ? planView() : fixed[tab] ? fixedView(tab) : lists[tab] ? listView(tab) : { tab };
+  view = tab === "now" ? new Now(panel, ask, (name) => go({ tab: name, search: "", states: [], zone: "", offset: 0 })) : tab === "plans" ? planView() : fixed[tab] ? fixedView(tab) : lists[tab] ? listView(tab) : { tab };
   tabs();
 }
 
@@ -353,6 +364,12 @@ addEventListener("keydown", (e) => {
   if (e.key !== "/" || e.ctrlKey || e.metaKey || e.altKey || byId("confirm").open || /^(INPUT|TEXTAREA|SELECT)$/.test(e.target.tagName)) return;
   e.preventDefault();
   byId("q").select();
+});
+// n comes to what is wrong now.
+addEventListener("keydown", (e) => {
+  if (e.key !== "n" || e.ctrlKey || e.metaKey || e.altKey || byId("confirm").open || /^(INPUT|TEXTAREA|SELECT)$/.test(e.target.tagName)) return;
+  go({ tab: "now", search: "", states: [], zone: "", offset: 0 });
+  byId("tab-now")?.focus();
 });
 addEventListener("popstate", () => arrive(placeOf(location.hash)));
 addEventListener("hashchange", () => arrive(placeOf(location.hash)));

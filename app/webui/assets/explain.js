@@ -31,7 +31,13 @@ export async function explain(q, ask) {
     const e = await get("/explain", { q }, signal);
     answer.className = "answer is-" + (words[e.verdict] ? e.verdict : "unknown");
     put(verdict, make("h2", {}, state(e.verdict), make("span", { class: "subject" }, e.subject)), make("p", { class: "faint" }, words[e.verdict] ?? ""), text("summary", e.summary));
-    put(steps, ...(e.steps ?? []).map((s) => step(s, ask)));
+    // An object and a role are named where they change.
+    let before = { role: "", name: "" };
+    put(steps, ...(e.steps ?? []).map((s) => {
+      const li = step(s, before, ask);
+      before = { role: s.role, name: s.object ? objectText(s.object) : before.name };
+      return li;
+    }));
   } catch (err) {
     if (signal.aborted) return;
     answer.className = "answer is-unknown";
@@ -40,11 +46,11 @@ export async function explain(q, ask) {
   answer.setAttribute("aria-busy", "false");
 }
 
-function step(s, ask) {
+function step(s, before, ask) {
   const li = make("li", { class: "step is-" + (["well", "note", "unknown", "wrong"].includes(s.state) ? s.state : "unknown") },
-    make("div", { class: "what" }, state(s.state), make("strong", {}, s.what), make("span", { class: "faint" }, s.role)),
+    make("div", { class: "what" }, state(s.state), make("strong", {}, s.what), s.role === before.role ? null : make("span", { class: "faint" }, s.role)),
     text("said", s.text));
-  if (s.object) {
+  if (s.object && objectText(s.object) !== before.name) {
     const name = objectText(s.object);
     li.append(make("div", {}, make("button", { class: "link", type: "button", click: () => ask(name) }, name)));
   }

@@ -19,14 +19,17 @@ const lines = {
   problems: (p) => [state("wrong"), " ", objectText(p.object), " ", p.field ?? ""],
 };
 const names = { streams: "stream", records: "record", plans: "plan", problems: "problem" };
-const gone = { streams: "closed", records: "gone", plans: "no longer held", problems: "gone" };
+const gone = { streams: "closed", records: "deleted", plans: "no longer held", problems: "gone" };
 
 // feed adds what an event tells.
 export function feed(topic, delta) {
   if (!lines[topic]) return;
-  if (delta.reset) return add(`Many ${names[topic]}s changed`);
+  if (delta.reset) return add(`${names[topic]}s changed, which are read again`);
   const changed = delta.changed ?? [];
-  if (delta.gone?.length) add(`${count(delta.gone.length, names[topic])} ${gone[topic]}`);
+  const named = delta.goneNames ?? [];
+  const unnamed = (delta.gone?.length ?? 0) - Math.min(named.length, atOnce);
+  if (unnamed > 0) add(`${count(unnamed, (named.length ? "more " : "") + names[topic])} ${gone[topic]}`);
+  for (const name of named.slice(0, atOnce)) add(state("deleted"), " ", name);
   if (changed.length > atOnce) add(`${count(changed.length - atOnce, "more " + names[topic], "more " + names[topic] + "s")} changed`);
   for (const item of changed.slice(0, atOnce).reverse()) add(...lines[topic](item));
 }

@@ -23,16 +23,22 @@ const targets = (r) => {
   return [...few(wanted), faint(have.length ? "the zone has " : "the zone has none", ...few(have, 2))];
 };
 
+// portText is a port, such as "http:80", with its number first; the ":" of a name that is a number would be read as a mapping.
+const portText = (p) => {
+  const [, name, port] = /^([^:]*):(.*)$/.exec(p) ?? [];
+  return port ? `${port} (${name})` : p;
+};
+
 // lists say for each list where it is read, which topic tells its changes, and its columns: a title, what a cell has,
 // and its class. A record without an id is named by key. order are states that are listed one after the other.
 export const lists = {
   services: {
     title: "Services", path: "/services", items: "services", topic: "status", search: "Namespace or name",
-    key: (s) => s.namespace + "/" + s.name,
+    key: (s) => s.namespace + "/" + s.name, states: ["unserved", "no-endpoints", "partly-served", "served", "no-ports", "external-name"],
     columns: [
       ["State", (s) => [state(s.state)], "short"],
       ["Service", (s, ask) => [asked(s.namespace + "/" + s.name, `Service/${s.namespace}/${s.name}`, ask)]],
-      ["Ports", (s) => [(s.ports ?? []).slice(0, 20).join(" ")]],
+      ["Ports", (s) => [(s.ports ?? []).slice(0, 20).map(portText).join(", ")]],
       ["Ready", (s) => [number(s.ready)], "number"],
       ["Not ready", (s) => [s.notReady ? number(s.notReady) : "–"], "number"],
       ["Streams", (s) => [number(s.streams)], "number"],
@@ -46,8 +52,8 @@ export const lists = {
       ["State", (s) => [state(s.state)], "short"],
       ["Target", (s, ask) => [s.service ? asked(s.target, `Service/${s.service}`, ask) : s.target, faint(s.method)]],
       ["Client", (s) => [s.pod ? `${s.namespace}/${s.pod}` : s.peer || "unknown", s.pod ? faint(s.peer) : null]],
-      ["Node", (s) => [s.node || "–", s.view ? faint("view ", s.view) : null]],
-      ["Endpoints", (s) => [number(s.endpoints)], "number"],
+      ["Node", (s) => [s.node || "–", s.view && s.view !== "all" && s.method !== "GetProfile" ? faint(s.view) : null]],
+      ["Endpoints", (s) => [s.method === "GetProfile" ? "–" : number(s.endpoints)], "number"],
       ["Version", (s) => [s.sent === s.current ? number(s.sent) : `${number(s.sent)} of ${number(s.current)}`], "number"],
       ["Lag", (s) => [s.state === "synced" && !s.lagSeconds ? "–" : length(lagNow(s))], "number lag"],
       ["Open for", (s) => [since(s.opened)], "number"],

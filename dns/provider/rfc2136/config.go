@@ -169,7 +169,7 @@ func (c *Config) checkSigning() error {
 	}
 	// The error of the decoder would show a part of the secret.
 	if secret, err := base64.StdEncoding.DecodeString(c.TSIGSecret); err != nil || len(secret) == 0 {
-		return errors.New("--rfc2136-tsig-secret must be in base64")
+		return fmt.Errorf("%w: --rfc2136-tsig-secret must be in base64", provider.ErrCredentials)
 	}
 	return nil
 }

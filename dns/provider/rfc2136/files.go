@@ -29,9 +29,9 @@ var (
 	_ provider.Adjuster = (*Files)(nil)
 )
 
-// OpenFiles reads master files, one for each zone. The name of the zone is that of the SOA record,
-// else of the first $ORIGIN, else it is derived from the name of the file: example.org,
-// example.org.zone or db.example.org. Types that Provider doesn't list are ignored.
+// OpenFiles reads master files, one for each zone. The name of the zone is that of its SOA record, without which a file
+// is no zone (RFC 1035, 5.2). Names that are relative before the first $ORIGIN are relative to the name of the file:
+// example.org, example.org.zone or db.example.org. Types that Provider doesn't list are ignored.
 func OpenFiles(paths []string) (*Files, error) {
 	zones := Provider{zones: map[string]*zone{}}
 	read := map[*zone][]mdns.RR{}
@@ -90,7 +90,10 @@ func readFile(path string) (name string, rrs []mdns.RR, err error) {
 	if err := p.Err(); err != nil {
 		return "", nil, err
 	}
-	name = cmp.Or(apex, name)
+	if apex == "" {
+		return "", nil, errors.New("it has no SOA record, so it is no zone: store the whole zone, as with dig ZONE AXFR, or add the SOA record after $ORIGIN")
+	}
+	name = apex
 	for _, rr := range rrs {
 		if !mdns.IsSubDomain(name, rr.Header().Name) {
 			return "", nil, fmt.Errorf("%s is not in the zone %s: name the zone with $ORIGIN", rr.Header().Name, name)

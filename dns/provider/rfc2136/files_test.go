@@ -43,9 +43,9 @@ srv SRV 0 5 80 www
 sub.deep A 192.0.2.3
 here.sub A 192.0.2.9
 `,
-		"by-origin.txt":        "; comment\n$ORIGIN example.com.\nx 60 CNAME y\n",
-		"db.example.net":       "x 60 AAAA 2001:db8::1\n",
-		"sub.example.org.zone": "x 60 A 192.0.2.4\n@ 60 A 192.0.2.5\n",
+		"by-origin.txt":        "; comment\n$ORIGIN example.com.\n@ 60" + soa + "x 60 CNAME y\n",
+		"db.example.net":       "@ 60" + soa + "x 60 AAAA 2001:db8::1\n",
+		"sub.example.org.zone": "@ 60" + soa + "x 60 A 192.0.2.4\n@ 60 A 192.0.2.5\n",
 	})
 	f, err := OpenFiles(paths)
 	if err != nil {
@@ -84,7 +84,7 @@ here.sub A 192.0.2.9
 }
 
 func TestFilesChangeNothing(t *testing.T) {
-	f, err := OpenFiles(writeZones(t, map[string]string{"example.org": "x 60 A 192.0.2.4\n"}))
+	f, err := OpenFiles(writeZones(t, map[string]string{"example.org": "@ 60" + soa + "x 60 A 192.0.2.4\n"}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,9 +114,10 @@ func TestBadFiles(t *testing.T) {
 	for want, files := range map[string]map[string]string{
 		"no such file":                         nil,
 		"192.0.2.256":                          {"example.org": "x 60 A 192.0.2.256\n"},
-		"another file has the zone":            {"example.org": "", "db.example.org": ""},
-		"is not in the zone example.org.":      {"example.org": "x.example.com. 60 A 192.0.2.1\n"},
+		"another file has the zone":            {"example.org": "@ 60" + soa, "db.example.org": "@ 60" + soa},
+		"is not in the zone example.org.":      {"example.org": "@ 60" + soa + "x.example.com. 60 A 192.0.2.1\n"},
 		"use one file for each zone":           {"x": "$TTL 60\nexample.org." + soa + "example.com." + soa},
+		"it has no SOA record":                 {"bad.zone": "www 300 IN A 192.0.2.1\n"},
 		"is not a domain name: name the zone ": {"a..b": "x 60 A 192.0.2.1\n"},
 	} {
 		paths := writeZones(t, files)

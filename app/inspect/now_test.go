@@ -1,0 +1,165 @@
+package inspect
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Findings with one cause are one, the worst are first, and several processes count a subject once.
+func TestSummarize(t *testing.T) {
+	at := time.Date(2026, 11, 26, 9, 0, 0, 0, time.UTC)
+	find := func(area Area, severity Severity, subject, cause, process string) Finding {
+		return Finding{Area: area, Severity: severity, Subject: subject, Cause: cause, Count: 1, Since: &at, Processes: []string{process}}
+	}
+	now := Summarize([]Finding{
+		find(AreaProblem, SeverityWarning, "Service shop/web", "no duration", "a"),
+		find(AreaRecord, SeverityError, "record b A", "REFUSED", "a"),
+		find(AreaRecord, SeverityError, "record a A", "REFUSED", "a"),
+		find(AreaZone, SeverityError, "zone example.org", "REFUSED", "a"),
+		find(AreaService, SeverityWarning, "Service shop/web", "no endpoint", "a"),
+		find(AreaService, SeverityError, "Service shop/web", "no endpoint is ready", "b"),
+		find(AreaProblem, SeverityWarning, "Service shop/web", "no number", "b"),
+	}, at)
+	var got []string
+	for _, f := range now.Findings {
+		got = append(got, fmt.Sprintf("%s %s %s %v %d %s %v", f.Severity, f.Area, f.Subject, f.Others, f.Count, f.Cause, f.Processes))
+	}
+	want := []string{
+		"error zone zone example.org [record a A record b A] 3 REFUSED [a]",
+		"error service Service shop/web [] 1 no endpoint is ready [a b]",
+		"warning problem Service shop/web [] 1 no duration [a]",
+		"warning problem Service shop/web [] 1 no number [b]",
+	}
+	if strings.Join(got, "\n") != strings.Join(want, "\n") || now.Total != 6 {
+		t.Errorf("%d subjects:\n%s\nwant:\n%s", now.Total, strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// However much is wrong, an answer is bounded and says how much was left out.
+func TestSummarizeBounds(t *testing.T) {
+	var all []Finding
+	for i := range 500 {
+		all = append(all, Finding{Area: AreaRecord, Severity: SeverityError, Subject: fmt.Sprint("record ", i), Cause: "one cause", Count: 1})
+		all = append(all, Finding{Area: AreaProblem, Severity: SeverityWarning, Subject: fmt.Sprint("Service ", i), Cause: fmt.Sprint("cause ", i), Count: 1})
+	}
+	now := Summarize(all, time.Now())
+	if len(now.Findings) != maxFindings || now.Omitted != 501-maxFindings || now.Total != 1000 {
+		t.Errorf("%d findings, %d left out, %d subjects", len(now.Findings), now.Omitted, now.Total)
+	}
+	if f := now.Findings[0]; f.Count != 500 || len(f.Others) != maxOthers {
+		t.Errorf("%d subjects, %d others", f.Count, len(f.Others))
+	}
+}
+
+// unwritten is what can't be written in a test.
+type unwritten []Wait
+
+func (u unwritten) Waits(int) ([]Wait, int) { return u, len(u) + 2 }
+
+// Each area is found; what is as it should be is not.
+func TestNow(t *testing.T) {
+	since := time.Now().Add(-time.Minute)
+	w := &world{
+		streams: []Stream{
+			{ID: "1", Target: "web.shop.svc.cluster.local:80", Service: "shop/web", Pod: "cart-1", Namespace: "shop", State: StreamBehind},
+			{ID: "2", Target: "web.shop.svc.cluster.local:80", State: StreamSynced},
+		},
+		services: []Service{{Namespace: "shop", Name: "typo", State: ServiceEmpty}, {Namespace: "shop", Name: "ports", State: ServiceUnserved}, {Namespace: "shop", Name: "web", State: ServiceServed}},
+		records: []Record{
+			{ID: "1", Name: "www.example.org", Type: "A", State: RecordNoZone, Message: "no zone holds it"},
+			{ID: "2", Name: "api.example.org", Type: "A", State: RecordPublished}, {ID: "3", Name: "old.example.org", Type: "A", State: RecordForeign},
+		},
+		zones: []Zone{{Name: "example.org", Problem: "REFUSED"}, {Problem: "these names are in no zone of the provider"}, {Name: "example.com"}},
+		steps: []Step{{What: "Selector", State: StepWrong, Text: "the selector matches no pod"}},
+	}
+	refused := `Get "https://10.0.0.1:6443/api/v1/%s?limit=500": dial tcp 10.0.0.1:6443: connect: connection refused`
+	status := Status{
+		Process: "p", Ready: false, Details: []string{"pods: waiting"},
+		Leading:  []Leading{{Role: "controllers", Lease: "a/b"}, {Role: "dns", Lease: "a/c", Leader: "other"}},
+		Tables:   []Table{{Kind: "pods", State: "waiting", Reason: "unreachable", Detail: fmt.Sprintf(refused, "pods"), Required: true}, {Kind: "nodes", State: "waiting", Reason: "unreachable", Detail: fmt.Sprintf(refused, "nodes"), Required: true}, {Kind: "services", State: "synced", StaleSeconds: 2}},
+		Clusters: []Cluster{{Name: "east", State: "synced"}, {Name: "west", State: "stale", Since: since}},
+	}
+	offers := append(w.offers(), Offer{Role: "controllers", Writes: unwritten{{Namespace: "shop", Name: "big", Reason: "quota exceeded", Since: since}}})
+	s := New(Config{
+		Offers: offers, Status: func() Status { return status },
+		Problems: func() []Problem {
+			return []Problem{{Object: ObjectRef{Kind: "Service", Namespace: "shop", Name: "web"}, Field: "ttl", Reason: "is no number", Since: since}}
+		},
+	})
+	now := decodeAnswer[Now](t, ask(s, NowPath))
+	var got []string
+	for _, f := range now.Findings {
+		got = append(got, fmt.Sprintf("%s %s %v: %s", f.Area, f.Subject, f.Others, f.Cause))
+	}
+	text := strings.Join(got, "\n")
+	for _, want := range []string{
+		"leader role controllers []: no process is known to lead by the Lease a/b",
+		"kind kind nodes [kind pods]: the API server https://10.0.0.1:6443 can't be reached: dial tcp",
+		"cluster cluster west []: it is stale", "zone zone example.org []: REFUSED", "write Service shop/big []: quota exceeded", "2 more Services",
+		"service Service shop/ports [Service shop/typo]: the selector matches no pod", "stream client shop/cart-1 of web.shop", "record record www.example.org A []: no zone holds it",
+		"problem Service shop/web []: ttl: is no number",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q", want)
+		}
+	}
+	if len(now.Findings) != 10 || len(now.Unknown) > 0 || now.Findings[0].Area != AreaLeader {
+		t.Errorf("%d findings, unknown %v:\n%s", len(now.Findings), now.Unknown, text)
+	}
+	each := decodeAnswer[Now](t, ask(s, NowPath+"?each=true"))
+	if len(each.Findings) != 12 || each.Total != now.Total {
+		t.Errorf("%d of %d subjects on their own, want those of %d", len(each.Findings), each.Total, now.Total)
+	}
+}
+
+// Nothing is wrong with a process of which everything is as it should be, and what can't be found out is unknown.
+func TestNothingIsWrong(t *testing.T) {
+	w := &world{services: []Service{{Namespace: "shop", Name: "web", State: ServiceServed}}}
+	ready := func() Status { return Status{Process: "p", Ready: true} }
+	offers := w.offers()
+	offers[0].Streams = nil
+	if now := decodeAnswer[Now](t, ask(New(Config{Offers: offers, Status: ready}), NowPath)); len(now.Findings)+len(now.Unknown) > 0 || now.Findings == nil || now.Checked.IsZero() {
+		t.Errorf("%+v", now)
+	}
+	w.err = context.DeadlineExceeded
+	if now := decodeAnswer[Now](t, ask(New(Config{Offers: offers, Status: ready}), NowPath)); len(now.Unknown) != 2 {
+		t.Errorf("%+v", now)
+	}
+	if now := decodeAnswer[Now](t, ask(New(Config{Status: func() Status { return Status{Process: "p", Details: []string{"waits"}} }}), NowPath)); len(now.Findings) != 1 || now.Findings[0].Cause != "waits" {
+		t.Errorf("%+v", now)
+	}
+}
+
+// The cause of a Service is looked for once a minute, and a Service with which nothing is wrong isn't named.
+func TestCausesAreKept(t *testing.T) {
+	w := &counted{world: world{services: []Service{{Namespace: "shop", Name: "web", State: ServiceEmpty}}, steps: []Step{{State: StepWrong, Text: "no pod"}}}}
+	s := New(Config{Offers: []Offer{{Role: "destination", Services: w, Explains: w}}})
+	for range 3 {
+		s.finder.at = time.Time{} // as if a long time had gone by
+		if found, _, _ := s.finder.find(t.Context()); len(found) != 1 || found[0].Cause != "no pod" {
+			t.Errorf("%+v", found)
+		}
+	}
+	if w.explained != 1 {
+		t.Errorf("explained %d times, want once", w.explained)
+	}
+	w.services[0].State, w.steps = ServicePartly, []Step{{State: StepNote, Text: "as somebody wants it"}}
+	s.finder.at = time.Time{}
+	if found, _, _ := s.finder.find(t.Context()); len(found) > 0 {
+		t.Errorf("%+v", found)
+	}
+}
+
+// counted counts explanations.
+type counted struct {
+	world
+	explained int
+}
+
+func (c *counted) Explain(context.Context, Query) []Step {
+	c.explained++
+	return c.steps
+}

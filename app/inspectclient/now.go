@@ -1,0 +1,114 @@
+package inspectclient
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/signpostd/signpost/app/inspect"
+	"github.com/signpostd/signpost/app/output"
+	"github.com/signpostd/signpost/app/portforward"
+)
+
+// Now returns what is wrong now in all processes, the worst first. It fails if no process answers. What a process can't
+// say is among what is unknown.
+func (c *Client) Now(ctx context.Context) (output.Answer, inspect.Now, error) {
+	answers := each(c.processes, func(p portforward.Process) (inspect.Now, error) {
+		var now inspect.Now
+		err := c.call(ctx, p, inspect.NowPath, queryOf("each", "true"), nil, &now)
+		return now, err
+	})
+	var all []inspect.Finding
+	var unknown []string
+	var failed error
+	omitted, answered, checked := 0, 0, time.Now()
+	for i, a := range answers {
+		name := c.processes[i].Name
+		if a.err != nil {
+			failed = cmp.Or(failed, fmt.Errorf("%s: ask what is wrong now: %w", name, a.err))
+			unknown = append(unknown, fmt.Sprintf("what is wrong in %s: %s", name, nowFailure(a.err)))
+			continue
+		}
+		answered++
+		for _, f := range a.value.Findings {
+			f.Processes = []string{name}
+			all = append(all, f)
+		}
+		for _, u := range a.value.Unknown {
+			unknown = append(unknown, name+": "+u)
+		}
+		omitted += a.value.Omitted
+		if a.value.Checked.Before(checked) {
+			checked = a.value.Checked
+		}
+	}
+	if answered == 0 {
+		return output.Answer{}, inspect.Now{}, failed
+	}
+	now := inspect.Summarize(all, checked)
+	now.Omitted += omitted
+	now.Unknown = unknown
+	return nowAnswer(now, answered), now, nil
+}
+
+// nowFailure says why a process doesn't answer. One of an earlier version has no such path.
+func nowFailure(err error) string {
+	if isRefusal(err, http.StatusNotFound) {
+		return "its version doesn't have `signpost now`"
+	}
+	return err.Error()
+}
+
+func nowAnswer(now inspect.Now, processes int) output.Answer {
+	a := output.Answer{Value: now, Items: output.Items(now.Findings), Table: output.TableData{Columns: []output.Column{
+		{Name: "SEVERITY"}, {Name: "AREA"}, {Name: "SUBJECT"}, {Name: "FOR"}, {Name: "CAUSE", Whole: true}, {Name: "PROCESSES", Only: output.WideOnly},
+	}}}
+	for _, f := range now.Findings {
+		a.Names = append(a.Names, string(f.Area)+"/"+strings.ReplaceAll(f.Subject, " ", "/"))
+		since := ""
+		if f.Since != nil {
+			since = age(*f.Since, now.Checked)
+		}
+		a.Table.Rows = append(a.Table.Rows, []string{strings.ToUpper(string(f.Severity)), string(f.Area), nowSubject(f), since, sentence(f.Cause), strings.Join(f.Processes, ",")})
+	}
+	if len(now.Findings) > 0 {
+		a.Text = "\n" + nowSummary(now)
+	} else if len(now.Unknown) == 0 {
+		a.Text = fmt.Sprintf("Nothing is wrong (%s asked).\n", processesText(processes))
+	}
+	for _, u := range now.Unknown[:min(len(now.Unknown), maxNotes)] {
+		a.Text += "Not known: " + output.Clean(sentence(u)) + "\n"
+	}
+	return a
+}
+
+// nowSubject names what a finding is about, and how many there are with the same cause.
+func nowSubject(f inspect.Finding) string {
+	if f.Count <= 1 || len(f.Others) == 0 {
+		return f.Subject
+	}
+	return fmt.Sprintf("%s + %d more", f.Subject, f.Count-1)
+}
+
+// nowSummary says how much is wrong, and what explains more.
+func nowSummary(now inspect.Now) string {
+	text := fmt.Sprintf("Wrong: %s, %s.", count(now.Total, "subject"), count(len(now.Findings)+now.Omitted, "cause"))
+	if now.Omitted > 0 {
+		text += fmt.Sprintf(" %d were left out.", now.Omitted)
+	}
+	if i := slices.IndexFunc(now.Findings, func(f inspect.Finding) bool { return f.Explain != "" }); i >= 0 {
+		text += " More of one: signpost explain " + output.Clean(now.Findings[i].Explain)
+	}
+	return text + "\n"
+}
+
+func processesText(n int) string {
+	if n == 1 {
+		return "1 process"
+	}
+	return fmt.Sprintf("%d processes", n)
+}

@@ -1,0 +1,49 @@
+package inspectclient
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/signpostd/signpost/app/inspect"
+	"github.com/signpostd/signpost/testkit/looktest"
+)
+
+// What processes find is joined: one line for a cause, and those that can't be asked are unknown.
+func TestNow(t *testing.T) {
+	since := time.Now().Add(-3 * time.Minute)
+	found := inspect.Finding{Area: inspect.AreaService, Severity: inspect.SeverityError, Subject: "Service shop/web", Count: 1, Cause: "the selector matches no pod", Explain: "Service/shop/web"}
+	other := found
+	other.Subject = "Service shop/cart"
+	zone := inspect.Finding{Area: inspect.AreaZone, Severity: inspect.SeverityError, Subject: "zone example.org", Count: 1, Cause: "REFUSED\x1b[31m", Since: &since}
+	one := &looktest.Process{Now: &inspect.Now{Findings: []inspect.Finding{found, other}, Checked: time.Now()}}
+	two := &looktest.Process{Now: &inspect.Now{Findings: []inspect.Finding{found, zone}, Checked: time.Now()}}
+	c, _ := newClient(t, one, two, &looktest.Process{})
+	a, now, err := c.Now(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	check(t, "table", printed(t, "wide", a), "SEVERITY  AREA     SUBJECT                     FOR  CAUSE                        PROCESSES\n"+
+		"ERROR     zone     zone example.org            3m   REFUSED\\u001b[31m            p1\n"+
+		"ERROR     service  Service shop/cart + 1 more  -    the selector matches no pod  p0,p1\n"+
+		"\nWrong: 3 subjects, 2 causes. More of one: signpost explain Service/shop/web\n"+
+		"Not known: what is wrong in p2: its version doesn't have `signpost now`\n")
+	check(t, "names", printed(t, "name", a), "zone/zone/example.org\nservice/Service/shop/cart\n")
+	if now.Total != 3 || len(now.Findings) != 2 {
+		t.Errorf("%+v", now)
+	}
+}
+
+func TestNothingIsWrong(t *testing.T) {
+	well := &looktest.Process{Now: &inspect.Now{Findings: []inspect.Finding{}, Checked: time.Now()}}
+	c, _ := newClient(t, well, well)
+	a, now, err := c.Now(t.Context())
+	if err != nil || len(now.Findings) > 0 {
+		t.Fatalf("%+v, %v", now, err)
+	}
+	check(t, "text", printed(t, "table", a), "Nothing is wrong (2 processes asked).\n")
+	c, _ = newClient(t, &looktest.Process{})
+	if _, _, err := c.Now(t.Context()); err == nil || !strings.Contains(err.Error(), "ask what is wrong now") {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,107 @@
+// What is wrong now, the worst first, as `signpost now` says it.
+
+import { clock, count, longestOpen, make, number, show, since, state } from "./dom.js";
+import { get } from "./api.js";
+
+// words say what an area is called.
+const words = { process: "Process", leader: "Leader", kind: "Kinds of objects", cluster: "Clusters", zone: "Zones", write: "Writes", service: "Services", stream: "Streams", record: "Records", plan: "Held", problem: "Problems" };
+
+// tabsOf say which list has more of an area.
+const tabsOf = { cluster: "clusters", kind: "tables", service: "services", stream: "streams", record: "records", plan: "plans", problem: "problems" };
+
+// every is how often it is asked while the list is open, in milliseconds, and soon how soon after a change.
+const every = 5000, soon = 1000;
+
+const text = (kind, of) => {
+  const e = make("div", { class: kind });
+  e.textContent = show(of, longestOpen / 3);
+  return e;
+};
+
+// item is one finding: its subject, its cause and what explains more.
+function item(f, ask, open) {
+  const wrong = f.severity === "error";
+  const more = f.count - 1;
+  const tab = Object.hasOwn(tabsOf, f.area) ? tabsOf[f.area] : "";
+  return make("li", { class: "finding is-" + (wrong ? "wrong" : "held"), key: [f.area, f.subject, f.cause, f.explain].join("|") },
+    make("div", { class: "what" }, state(wrong ? "wrong" : "warning"), f.explain ? make("button", { class: "link", type: "button", click: () => ask(f.explain) }, f.subject) : make("strong", {}, f.subject),
+      more > 0 ? make("span", { class: "faint" }, `and ${number(more)} more`) : null,
+      f.since ? make("span", { class: "faint" }, `for ${since(f.since)}`) : null),
+    text("said", f.cause),
+    f.others?.length ? text("faint", f.others.join(", ") + (more > f.others.length ? ", …" : "")) : null,
+    tab ? make("button", { class: "link faint", type: "button", click: () => open(tab) }, words[f.area]) : null);
+}
+
+// Now keeps the list of what is wrong up to date.
+export class Now {
+  constructor(panel, ask, open) {
+    this.ask = ask;
+    this.open = open;
+    this.tab = "now";
+    this.verdict = make("div", { class: "now", role: "status" });
+    this.list = make("ol", { class: "findings", label: "What is wrong, the worst first" });
+    this.note = make("p", { class: "faint" });
+    this.timer = 0;
+    this.closed = false;
+    this.shown = "";
+    panel.replaceChildren(this.verdict, this.list, this.note);
+    this.refresh();
+  }
+
+  async refresh() {
+    clearTimeout(this.timer);
+    this.timer = 0;
+    try {
+      const now = await get("/now");
+      if (this.closed) return;
+      this.show(now);
+    } catch (err) {
+      if (this.closed) return;
+      this.say("unknown", "Not known", err.message);
+      this.list.replaceChildren();
+      this.shown = "";
+    }
+    this.timer = setTimeout(() => this.refresh(), every);
+  }
+
+  // later is called when something has changed.
+  later() {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.refresh(), soon);
+  }
+
+  delta() { this.later(); }
+
+  show(now) {
+    const all = now.findings ?? [];
+    const errors = all.filter((f) => f.severity === "error").length;
+    if (all.length) this.say(errors ? "wrong" : "held", `${count(all.length + (now.omitted ?? 0), "cause")}`, `${number(now.total)} ${now.total === 1 ? "thing is" : "things are"} not as objects ask for`);
+    else if (now.unknown?.length) this.say("unknown", "Not all is known", "Nothing that is known is wrong");
+    else this.say("well", "Nothing is wrong", "");
+    const lines = all.map((f) => item(f, this.ask, this.open));
+    // A list that says the same stays, so that it keeps the focus.
+    const same = JSON.stringify(all);
+    if (same !== this.shown) {
+      const focused = [...this.list.children].findIndex((e) => e.contains(document.activeElement));
+      const key = focused >= 0 ? this.list.children[focused].dataset.key : "";
+      this.list.replaceChildren(...lines);
+      if (key) lines.find((e) => e.dataset.key === key)?.querySelector("button")?.focus();
+      this.shown = same;
+    }
+    const parts = [`Checked at ${clock(now.checked)}.`];
+    if (now.omitted) parts.push(`${number(now.omitted)} causes are left out.`);
+    for (const u of now.unknown ?? []) parts.push(`Not known: ${show(u)}.`);
+    this.note.textContent = parts.join(" ");
+  }
+
+  say(look, title, more) {
+    this.verdict.className = "now is-" + look;
+    const words = [title, more].filter(Boolean).join(": ") + ".";
+    if (this.verdict.textContent !== words) this.verdict.textContent = words;
+  }
+
+  close() {
+    this.closed = true;
+    clearTimeout(this.timer);
+  }
+}

@@ -1,0 +1,70 @@
+package budget
+
+import (
+	"fmt"
+	"testing"
+	"time"
+)
+
+// A plan that others have followed is what is left of it, and a name that no plan has shown is in none.
+func TestEarlierPlans(t *testing.T) {
+	w := newFilledWorld(t, 100)
+	drop := func(from, to int) {
+		for i := from; i < to; i++ {
+			w.drop(fmt.Sprint("n", i))
+		}
+	}
+	drop(0, 30)
+	w.sync()
+	first := w.announced(30)
+	drop(30, 31)
+	w.sync()
+	l := w.book.Ledger(shop)
+	if _, ok := l.PlanOf("n30.shop.test"); ok {
+		t.Error("a plan has a name that it has not shown")
+	}
+	if p, ok := l.PlanOf("n0.shop.test"); !ok || p.Hash != first.Hash {
+		t.Errorf("the plan of a name that was shown is %v %q, want %q", ok, p.Hash, first.Hash)
+	}
+	w.now = w.now.Add(announceEvery)
+	w.sync()
+	second := w.announced(31)
+	if p, ok := l.PlanOf("n30.shop.test"); !ok || p.Hash != second.Hash {
+		t.Errorf("the plan of a name that was shown later is %v %q, want %q", ok, p.Hash, second.Hash)
+	}
+	if p, ok := second.As(first.Hash); !ok || len(p.Changes) != 30 || p.Hash != first.Hash {
+		t.Errorf("of the earlier plan %d changes are left, want 30", len(p.Changes))
+	}
+	if p, ok := second.As(second.Hash); !ok || len(p.Changes) != 31 {
+		t.Errorf("the plan itself has %d changes, want 31", len(p.Changes))
+	}
+	if _, ok := second.As("0123456789abcdef"); ok {
+		t.Error("a plan has a hash that no plan had")
+	}
+}
+
+// A plan says what was spent of the limit, and when there is room for it.
+func TestSpent(t *testing.T) {
+	w := newFilledWorld(t, 30)
+	for i := range 10 {
+		w.drop(fmt.Sprint("n", i))
+	}
+	w.sync()
+	w.wantZone(20)
+	made := w.now
+	w.now = w.now.Add(time.Minute)
+	w.drop("n10")
+	w.sync()
+	p := w.announced(1)
+	if s := p.Spent; s.Changes != 10 || s.Limit != 10 || s.Room.Sub(made).Round(time.Second) != w.limits.Window {
+		t.Errorf("spent %d of %d, room %v after the first deletions, want 10 of 10 and %v", s.Changes, s.Limit, s.Room.Sub(made), w.limits.Window)
+	}
+	for i := 11; i < 29; i++ {
+		w.drop(fmt.Sprint("n", i))
+	}
+	w.now = w.now.Add(announceEvery)
+	w.sync()
+	if s := w.announced(19).Spent; !s.Room.IsZero() {
+		t.Errorf("there is room at %v for more than the limit", s.Room)
+	}
+}
