@@ -102,8 +102,8 @@ func registeredRows(t *testing.T, c settings.Config) (map[string][]string, error
 	if err != nil {
 		return nil, err
 	}
-	if len(p.Services) > 0 {
-		newGRPCActor(p, serving{options: c.Process, log: log, registry: registry}, nil)
+	if len(p.Servers) > 0 {
+		newInterceptors(serving{options: c.Process, log: log, registry: registry})
 	}
 	if _, err := admin.NewPanics(registry, log); err != nil {
 		return nil, err

@@ -173,8 +173,8 @@ func registeredMetrics(t *testing.T, c settings.Config) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(p.Services) > 0 {
-		newGRPCActor(p, serving{options: c.Process, log: log, registry: registry}, nil)
+	if len(p.Servers) > 0 {
+		newInterceptors(serving{options: c.Process, log: log, registry: registry})
 	}
 	descs := make(chan *prometheus.Desc)
 	go func() {

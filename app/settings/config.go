@@ -17,9 +17,10 @@ type Config struct {
 	Destination Destination
 	Controllers Controllers
 	DNS         DNS
-	// RunsDestination, RunsControllers and RunsDNS say which roles run. The settings of the
+	XDS         XDS
+	// RunsDestination, RunsControllers, RunsDNS and RunsXDS say which roles run. The settings of the
 	// others don't matter.
-	RunsDestination, RunsControllers, RunsDNS bool
+	RunsDestination, RunsControllers, RunsDNS, RunsXDS bool
 	// MetricsFlag is the flag for the address of the admin server, if that isn't
 	// metrics-addr.
 	MetricsFlag string
@@ -31,7 +32,7 @@ type Config struct {
 
 // Default returns a config with all defaults, in which no role runs.
 func Default() Config {
-	return Config{Process: defaultProcess(), Destination: defaultDestination(), Controllers: defaultControllers(), DNS: defaultDNS()}
+	return Config{Process: defaultProcess(), Destination: defaultDestination(), Controllers: defaultControllers(), DNS: defaultDNS(), XDS: defaultXDS()}
 }
 
 // Sections returns those that matter: the process, and the roles that run.
@@ -45,6 +46,9 @@ func (c *Config) Sections() []Section {
 	}
 	if c.RunsDNS {
 		parts = append(parts, &c.DNS)
+	}
+	if c.RunsXDS {
+		parts = append(parts, &c.XDS)
 	}
 	return parts
 }
@@ -83,6 +87,9 @@ func (c *Config) Roles() []string {
 	if c.RunsDNS {
 		names = append(names, DNSSection)
 	}
+	if c.RunsXDS {
+		names = append(names, XDSSection)
+	}
 	return names
 }
 
@@ -94,7 +101,7 @@ func (c *Config) DestinationWrites() bool {
 
 // NeedsCluster reports whether anything that runs reads from a cluster or writes to it.
 func (c *Config) NeedsCluster() bool {
-	if c.RunsDestination || c.RunsControllers || (c.RunsDNS && c.DNS.Leader.Elect) {
+	if c.RunsDestination || c.RunsControllers || c.RunsXDS || (c.RunsDNS && c.DNS.Leader.Elect) {
 		return true
 	}
 	return c.RunsDNS && slices.ContainsFunc(c.DNS.Publishers, (*configure.Options).NeedsCluster)
