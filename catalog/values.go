@@ -155,7 +155,10 @@ type SubsetPort struct {
 type SliceEndpoint struct {
 	// NotReady is true when the condition ready is false. Such an endpoint gets no traffic, but
 	// its hostname can be looked up.
-	NotReady  bool
+	NotReady bool
+	// Draining is true if the endpoint is not ready, serving and terminating: it completes the requests
+	// that it has.
+	Draining  bool
 	Addresses []netip.Addr
 	Hostname  string
 	Zone      string

@@ -26,7 +26,7 @@ const metricsPage = `# Metrics
 
 A process serves its metrics under ` + "`/metrics`" + ` on the address ` + "`admin.address`" + `, 9996 unless it is set, or 7979 with the flags of ` + "`signpost dns`" + `. This page lists
 those of all roles; a process has those of the roles that it runs, and the metrics of the Go runtime, of the process and of the metrics handler.
-[destination](destination.md#metrics) and [controllers](controllers.md#metrics) say more about theirs. [Alerts](../deploy/observe/alerts.yaml) and
+[destination](destination.md#metrics), [controllers](controllers.md#metrics) and [xds](xds.md#metrics) say more about theirs. [Alerts](../deploy/observe/alerts.yaml) and
 [dashboards](../deploy/observe/dashboards) query them, and each alert has a [runbook](runbooks/README.md).
 
 With several publishers, the metrics of each have another label, ` + "`publisher`" + `. Where Prometheus adds a label that a metric has itself, such as ` + "`namespace`" + `, that of

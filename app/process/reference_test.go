@@ -30,6 +30,7 @@ type referencePage struct {
 
 var referencePages = []referencePage{
 	{file: "../../docs/destination.md", config: func() settings.Config { c := settings.Default(); c.RunsDestination = true; return c }},
+	{file: "../../docs/xds.md", config: func() settings.Config { c := settings.Default(); c.RunsXDS = true; return c }},
 	{file: "../../docs/controllers.md", config: func() settings.Config { c := settings.Default(); c.RunsControllers = true; return c }},
 }
 
@@ -156,7 +157,7 @@ func withoutAPIServer(t *testing.T, c *settings.Config) {
 	if err := os.WriteFile(c.Process.Kubeconfig, []byte(unreachable), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c.Destination = c.Destination.Settled()
+	c.Destination, c.XDS = c.Destination.Settled(), c.XDS.Settled()
 }
 
 // registeredMetrics returns the names of the metrics of the roles of a config.
