@@ -21,8 +21,8 @@ const (
 	// requestRate is how many requests a second of one stream are handled, after a burst: a client acknowledges each
 	// of its first responses with one.
 	requestRate, requestBurst = 100, 2_000
-	// resendRate bounds the bytes a second that one client causes by subscribing again.
-	resendRate = 8 << 20
+	// resendRate bounds the bytes a second that one client causes by subscribing again, after a burst.
+	resendRate, resendBurst = 8 << 20, 1 << 20
 	// What is used of a node: the bytes of a text, and the entries of its metadata.
 	maxNodeText, maxNodeMetadata = 253, 64
 )
@@ -80,7 +80,7 @@ func (rs *resenders) join(id clientlimits.ClientID) *resender {
 	defer rs.mu.Unlock()
 	r := rs.m[id]
 	if r == nil {
-		r = &resender{limiter: rate.NewLimiter(resendRate, resendRate)}
+		r = &resender{limiter: rate.NewLimiter(resendRate, resendBurst)}
 		rs.m[id] = r
 	}
 	r.users++
@@ -98,5 +98,5 @@ func (rs *resenders) leave(id clientlimits.ClientID) {
 
 // wait waits until the bytes may be sent, or the context ends.
 func (r *resender) wait(ctx context.Context, bytes int) {
-	_ = r.limiter.WaitN(ctx, min(bytes, resendRate)) // it fails if the context ends, which sending notices
+	_ = r.limiter.WaitN(ctx, min(bytes, resendBurst)) // it fails if the context ends, which sending notices
 }

@@ -27,6 +27,7 @@ import (
 // served is a process that is served on loopback.
 type served struct {
 	grpc, admin string
+	grpcs       []net.Addr // all gRPC servers; grpc is the first one
 	// inspection is empty without a server of its own.
 	inspection string
 	cancel     context.CancelFunc
@@ -87,6 +88,7 @@ func serveWith(t *testing.T, p process, change func(*serving)) served {
 		if inspection != nil {
 			s.inspection = inspection.String()
 		}
+		s.grpcs = grpc
 		if len(grpc) > 0 {
 			s.grpc = grpc[0].String()
 		}

@@ -174,9 +174,7 @@ func registeredMetrics(t *testing.T, c settings.Config) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(p.Servers) > 0 {
-		newInterceptors(serving{options: c.Process, log: log, registry: registry})
-	}
+	registerServers(p, serving{options: c.Process, log: log, registry: registry})
 	descs := make(chan *prometheus.Desc)
 	go func() {
 		defer close(descs)
@@ -190,4 +188,15 @@ func registeredMetrics(t *testing.T, c settings.Config) []string {
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
+}
+
+// registerServers registers the metrics of the gRPC servers of a process, if it has any.
+func registerServers(p process, s serving) {
+	if len(p.Servers) == 0 {
+		return
+	}
+	shared := newInterceptors(s)
+	for _, server := range p.Servers {
+		server.actor(shared, s, nil)
+	}
 }
