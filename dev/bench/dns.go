@@ -184,7 +184,7 @@ func (d *dnsRun) measureFirst(ctx context.Context, r *report) error {
 	r.note("CPU until it is idle after that, with Events sent about records: %.2f s", idle.Seconds())
 	all := float64(d.services)
 	r.check("a transfer has a record for each", float64(z.addresses), all, all, fmt.Sprintf("%d addresses", z.addresses))
-	r.check("and its marker", float64(z.markers), all, all, fmt.Sprintf("%d markers", z.markers))
+	r.check("and an ownership record", float64(z.owned), all, all, fmt.Sprintf("%d ownership records", z.owned))
 	return nil
 }
 

@@ -10,11 +10,11 @@ import (
 )
 
 const (
-	dnsZone          = "bench.example"
-	dnsHostnameOf    = "external-dns.alpha.kubernetes.io/hostname"
-	dnsNamespace     = "bench-dns"
-	dnsMarkerPrefix  = "a-"
-	dnsMarkerMention = "heritage=external-dns,external-dns/owner=default"
+	dnsZone            = "bench.example"
+	dnsHostnameOf      = "external-dns.alpha.kubernetes.io/hostname"
+	dnsNamespace       = "bench-dns"
+	dnsOwnershipPrefix = "a-"
+	dnsOwnershipLabel  = "external-dns/owner=default"
 )
 
 func dnsLabel(i int) string { return fmt.Sprintf("web-%04d", i) }

@@ -69,7 +69,7 @@ func (s *dnsServer) answers(name string, want netip.Addr) (bool, error) {
 }
 
 // zoneContents counts what a zone has.
-type zoneContents struct{ addresses, markers int }
+type zoneContents struct{ addresses, owned int }
 
 // transfer reads the zone.
 func (s *dnsServer) transfer() (zoneContents, error) {
@@ -92,8 +92,8 @@ func (s *dnsServer) transfer() (zoneContents, error) {
 			case *mdns.A:
 				z.addresses++
 			case *mdns.TXT:
-				if strings.HasPrefix(rr.Hdr.Name, dnsMarkerPrefix) && strings.HasPrefix(strings.Join(rr.Txt, ""), dnsMarkerMention) {
-					z.markers++
+				if strings.HasPrefix(rr.Hdr.Name, dnsOwnershipPrefix) && strings.Contains(strings.Join(rr.Txt, ""), dnsOwnershipLabel) {
+					z.owned++
 				}
 			}
 		}

@@ -38,6 +38,7 @@ import (
 	"math"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -67,8 +68,8 @@ var parts = []part{
 
 // choice is what the command line says about how to measure a part.
 type choice struct {
-	// half is the half of the part to measure; empty for the whole part.
-	half string
+	// halves are the halves of the part to measure; nil for the whole part.
+	halves []string
 	// scale is the share of the objects and repetitions; less than 1 is for trying things out.
 	scale float64
 	// rounds is how often each competitor is measured.
@@ -80,7 +81,7 @@ type choice struct {
 	other string
 }
 
-func (c choice) wants(half string) bool { return c.half == "" || c.half == half }
+func (c choice) wants(half string) bool { return c.halves == nil || slices.Contains(c.halves, half) }
 
 // scaled returns the share of n that was asked for, and at least least.
 func (c choice) scaled(n, least int) int { return max(least, int(float64(n)*c.scale)) }
@@ -126,20 +127,37 @@ func exit(err error) {
 	os.Exit(0)
 }
 
+// chosen reports whether the list only wants the part, and which halves of it: nil for the whole part.
+func chosen(part, only string) (wanted bool, halves []string) {
+	if only == "" {
+		return true, nil
+	}
+	whole := false
+	for _, choice := range strings.Split(only, ",") {
+		name, half, ok := strings.Cut(choice, ":")
+		switch {
+		case name != part:
+		case ok:
+			wanted, halves = true, append(halves, half)
+		default:
+			wanted, whole = true, true
+		}
+	}
+	if whole {
+		halves = nil
+	}
+	return wanted, halves
+}
+
 func measure(ctx context.Context, only string, c choice) error {
 	r := &report{out: os.Stdout}
 	for _, p := range parts {
-		wanted := only == ""
-		c.half = ""
-		for _, name := range strings.Split(only, ",") {
-			if name, half, _ := strings.Cut(name, ":"); name == p.name {
-				wanted, c.half = true, half
-			}
-		}
+		wanted, halves := chosen(p.name, only)
 		if !wanted {
 			continue
 		}
 		start := time.Now()
+		c.halves = halves
 		if err := p.run(ctx, r, c); err != nil {
 			return fmt.Errorf("%s: %w", p.name, err)
 		}
