@@ -28,23 +28,23 @@ func (c *Config) namer() resource.Namer {
 // difference.
 func (c *Config) parse(q question) asked {
 	a := asked{question: q, config: c}
-	if !q.route {
+	if !q.route() {
 		a.namespace = ""
 		if a.reason = resource.IsReason(q.name); !a.reason {
-			a.name, a.unusable = c.namer().ParseCluster(q.name)
+			a.name, a.unusable = c.namer().Parse(q.typ, q.name, "")
 		}
 		return a
 	}
-	a.name, a.unusable = c.namer().ParseListener(q.name, q.namespace)
-	if a.unusable == nil && a.name.Service.Namespace == q.namespace && c.isWhole(q.name) {
+	a.name, a.unusable = c.namer().Parse(q.typ, q.name, q.namespace)
+	if a.unusable == nil && a.name.Service.Namespace == q.namespace && c.isWhole(q) {
 		a.namespace = "" // its own ServiceProfiles come first for all clients
 	}
 	return a
 }
 
-// isWhole reports whether the name of a Listener has a namespace.
-func (c *Config) isWhole(name string) bool {
-	_, err := c.namer().ParseListener(name, "")
+// isWhole reports whether the name has a namespace.
+func (c *Config) isWhole(q question) bool {
+	_, err := c.namer().Parse(q.typ, q.name, "")
 	return err == nil
 }
 
@@ -101,7 +101,7 @@ func (a *asked) routes(v *view, f facts) *frame {
 	case err != nil && (v.strict || v.client == resource.Envoy || v.typ == routes):
 		return absent(missing)
 	case err != nil:
-		return frameOf(v.typ, resource.UnknownListener(a.question.name, err, v.client))
+		return frameOf(v.typ, resource.MissingListener(a.question.name, err, v.client))
 	case v.typ == routes:
 		r, _ := a.config.namer().RouteConfiguration(a.question.name, s, v.client)
 		return usedFrame(v.typ, r)

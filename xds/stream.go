@@ -239,7 +239,7 @@ func (s *stream) subscribe(typ resourceType, name string) (*subscription, error)
 	if err := s.checkNames(); err != nil {
 		return nil, err
 	}
-	t, err := s.server.topics.acquire(question{name: name, namespace: s.client.namespace, route: typ == listeners || typ == routes}, s.client.id)
+	t, err := s.server.topics.acquire(newQuestion(typ, name, s.client.namespace), s.client.id)
 	if err != nil {
 		return nil, err
 	}

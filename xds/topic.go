@@ -2,6 +2,7 @@ package xds
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"time"
 
@@ -11,11 +12,34 @@ import (
 	"github.com/signpostd/signpost/xds/resource"
 )
 
-// question is a resource name as clients ask for it, of a Listener or of routes, or else of a Cluster or its endpoints.
-// The routes of a Listener also depend on the namespace of the client: its ServiceProfiles come first.
+// question is a resource name as clients ask for it. The routes of a Listener also depend on the namespace of the
+// client: its ServiceProfiles come first.
 type question struct {
 	name, namespace string
-	route           bool
+	// typ is the type that the name is read for. Listeners and routes share a topic, and so do Clusters and endpoints,
+	// unless their names have the type in them.
+	typ resource.Type
+}
+
+func newQuestion(typ resourceType, name, namespace string) question {
+	q := question{name: name, namespace: namespace, typ: readAs[typ]}
+	switch {
+	case strings.HasPrefix(name, "xdstp:"):
+	case q.route():
+		q.typ = resource.Listener
+	default:
+		q.typ = resource.Cluster
+	}
+	return q
+}
+
+var readAs = [resourceTypes]resource.Type{
+	clusters: resource.Cluster, endpoints: resource.Endpoints, listeners: resource.Listener, routes: resource.RouteConfiguration,
+}
+
+// route reports whether the question is about a Listener or routes.
+func (q question) route() bool {
+	return q.typ == resource.Listener || q.typ == resource.RouteConfiguration
 }
 
 // topic has the views of one question, for all types. All of them answer from the same snapshot. Its goroutine renews
@@ -125,7 +149,7 @@ func (t *topic) refresh() {
 // look returns the current state of what the question is about.
 func (t *topic) look() facts {
 	f := facts{snapshot: t.catalog.Service(t.name.Service)}
-	if !t.route {
+	if !t.route() {
 		return f
 	}
 	port, err := t.name.ChoosePort(f.snapshot.Service)
@@ -149,7 +173,7 @@ func (t *topic) join(sub *subscription, place catalog.Client) {
 	switch {
 	case sub.typ == endpoints:
 		key.filter = t.facts.kind().For(place)
-	case t.route:
+	case t.route():
 		key.client, key.strict = sub.stream.client.variant(), sub.stream.variant == variantDelta
 	}
 	v := t.views[key]
