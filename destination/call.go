@@ -9,8 +9,6 @@ import (
 	pb "github.com/linkerd/linkerd2-proxy-api/go/destination"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-
-	"github.com/signpostd/signpost/internal/channel"
 )
 
 // call is one open call of either method. The goroutine of its handler only waits, and workers run its steps.
@@ -63,9 +61,6 @@ type followed interface {
 // wait has the channels of which one closes when there is something to do. A nil channel never does.
 type wait struct{ changed, moved <-chan struct{} }
 
-// isOver reports whether there is something to do already.
-func (w wait) isOver() bool { return channel.IsClosed(w.changed) || channel.IsClosed(w.moved) }
-
 // serve serves a call until it ends. It and what it calls run on the stack of the handler, except the steps. That stack
 // has to stay small: see [workers].
 func (s *Server) serve(c *call) error {
@@ -117,6 +112,8 @@ func (c *call) follow() {
 		case <-c.wait.changed:
 		case <-c.wait.moved:
 		case <-c.ctx.Done():
+			c.end(nil)
+			return
 		}
 	}
 }
@@ -171,19 +168,14 @@ func (c *call) makeStream() {
 	}
 }
 
-// sendNew sends until there is nothing to do but to wait.
+// sendNew sends what the client lacks.
 func (c *call) sendNew() {
-	for c.ctx.Err() == nil {
-		w, ended, err := c.followed.step()
-		if ended || err != nil {
-			c.end(err)
-			return
-		}
-		if c.wait = w; !w.isOver() {
-			return
-		}
+	w, ended, err := c.followed.step()
+	if ended || err != nil {
+		c.end(err)
+		return
 	}
-	c.end(nil)
+	c.wait = w
 }
 
 func (c *call) close() {

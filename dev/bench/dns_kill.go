@@ -27,9 +27,9 @@ const (
 	killContended = 50
 	// killWithin is how long everything may take after the last kill: the records of the last
 	// change, and two listings for what the kills have left.
-	killWithin   = 3 * time.Minute
-	killInterval = 20 * time.Second
-	killMarker   = "own-"
+	killWithin    = 3 * time.Minute
+	killInterval  = 20 * time.Second
+	killTXTPrefix = "own-"
 )
 
 // measureDNSKills kills the publisher again and again in the middle of its work, while objects
@@ -71,8 +71,8 @@ type killing struct {
 	// asked is how many Services ask for a record in the end, published how many records of ours
 	// the kills have left.
 	asked, published int
-	// touched and unmarked say what was found wrong.
-	touched, unmarked []string
+	// touched and unowned say what was found wrong.
+	touched, unowned []string
 }
 
 func killsOn(ctx context.Context, r *report, d *dnsRun, name string, target *dnsTarget) error {
@@ -94,7 +94,7 @@ func killsOn(ctx context.Context, r *report, d *dnsRun, name string, target *dns
 	r.note("the person made %d edits; the kills left %d of our records, and %d are asked for; complete %.1f s after the last start",
 		k.edits, k.published, k.asked, took.Seconds())
 	r.none("records of others that were touched", len(k.touched), strings.Join(append([]string{fmt.Sprint(len(k.touched))}, first(k.touched)...), ", "))
-	r.none("records of ours without a marker", len(k.unmarked), strings.Join(append([]string{fmt.Sprint(len(k.unmarked))}, first(k.unmarked)...), ", "))
+	r.none("records of ours without an ownership record", len(k.unowned), strings.Join(append([]string{fmt.Sprint(len(k.unowned))}, first(k.unowned)...), ", "))
 	return nil
 }
 
@@ -102,7 +102,7 @@ func killsOn(ctx context.Context, r *report, d *dnsRun, name string, target *dns
 func first(texts []string) []string { return texts[:min(3, len(texts))] }
 
 // putForeign creates records of others: addresses, aliases, texts, wildcards, records of
-// another owner with their markers, and a share with names that Services ask for.
+// another owner with their ownership records, and a share with names that Services ask for.
 func (k *killing) putForeign(ctx context.Context, n int) error {
 	for i := range n {
 		label := fmt.Sprintf("other-%04d.%s", i, dnsZone)
@@ -113,7 +113,7 @@ func (k *killing) putForeign(ctx context.Context, n int) error {
 			k.own("*."+label, dns.TypeA, "203.0.113.2")
 		case i%20 == 0:
 			k.own(label, dns.TypeA, "203.0.113.3")
-			k.own(killMarker+"a-"+label, dns.TypeTXT, `"heritage=external-dns,external-dns/owner=another"`)
+			k.own(killTXTPrefix+"a-"+label, dns.TypeTXT, `"heritage=external-dns,external-dns/owner=another"`)
 		case i%10 == 0:
 			k.own(label, dns.TypeCNAME, "elsewhere.example.net")
 		case i%5 == 0:
@@ -162,9 +162,11 @@ func (k *killing) startOn(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	k.process, err = start(ctx, k.cluster.dir, signpostBinary, append([]string{
+	// With a namespace the budget is stored. Without, each start would hold deletions, because what was deleted before is unknown.
+	stored := []string{"POD_NAMESPACE=" + dnsNamespace}
+	k.process, err = startWith(ctx, k.cluster.dir, stored, signpostBinary, append([]string{
 		"dns", "--kubeconfig", k.cluster.kubeconfig, "--metrics-address", metrics, "--interval", killInterval.String(),
-		"--source=service", "--policy=sync", "--txt-prefix=" + killMarker, "--max-deletions=1000000",
+		"--source=service", "--policy=sync", "--txt-prefix=" + killTXTPrefix, "--max-deletions=1000000",
 	}, k.target.flags...)...)
 	return err
 }
@@ -242,10 +244,10 @@ func (k *killing) look(ctx context.Context) error {
 		}
 	}
 	for key, r := range there {
-		marker := there[dns.Key{Name: killMarker + strings.ToLower(key.Type) + "-" + key.Name, Type: dns.TypeTXT}]
+		record := there[dns.Key{Name: killTXTPrefix + strings.ToLower(key.Type) + "-" + key.Name, Type: dns.TypeTXT}]
 		ours := k.foreign[key] == nil && key.Type == dns.TypeA
-		if ours && (marker == nil || !strings.Contains(strings.Join(marker.Targets, ""), "external-dns/owner=default")) {
-			k.unmarked = append(k.unmarked, fmt.Sprintf("%s %v", key.Name, r.Targets))
+		if ours && (record == nil || !strings.Contains(strings.Join(record.Targets, ""), "external-dns/owner=default")) {
+			k.unowned = append(k.unowned, fmt.Sprintf("%s %v", key.Name, r.Targets))
 		}
 	}
 	return nil

@@ -116,7 +116,7 @@ func (w *webhookRun) begin(ctx context.Context, p provider.Provider) error {
 	}
 	w.process, err = start(ctx, w.cluster.dir, signpostBinary, append([]string{
 		"dns", "--kubeconfig", w.cluster.kubeconfig, "--metrics-address", metrics, "--interval", dnsInterval.String(),
-		"--source=service", "--policy=sync", "--txt-prefix=" + killMarker,
+		"--source=service", "--policy=sync", "--txt-prefix=" + killTXTPrefix,
 	}, w.target.flags...)...)
 	if err != nil {
 		return err
