@@ -291,12 +291,14 @@ func (c *Catalog) Node(cluster, name string) *NodeState {
 // NodeState is what was known of a node at one time.
 type NodeState struct {
 	// Zone is empty when the node or its zone is unknown.
-	Zone  string
-	stale chan struct{}
+	Zone string
+
+	region string
+	stale  chan struct{}
 }
 
-func newNodeState(zone string) *NodeState {
-	return &NodeState{Zone: zone, stale: make(chan struct{})}
+func newNodeState(zone, region string) *NodeState {
+	return &NodeState{Zone: zone, region: region, stale: make(chan struct{})}
 }
 
 // Stale returns a channel that closes when the state is out of date.

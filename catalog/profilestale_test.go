@@ -18,7 +18,7 @@ func profileTown() []Object {
 		pod("agent", runs("192.168.0.2"), func(w *Workload) { w.HostNetwork = true }),
 		vm("vm", "10.1.0.1", labelled("app", "vm")),
 		slice("web-1", "web", IPv4, at("10.0.0.1", podKey("a"), func(e *SliceEndpoint) { e.Hostname = "web-0" })),
-		&Node{LocalCluster, "n1", "east"},
+		&Node{Cluster: LocalCluster, Name: "n1", Zone: "east"},
 	}
 }
 
@@ -67,7 +67,7 @@ var profileStaleCases = map[string]profileStaleCase{
 	"a Server of one pod":                  {put: []Object{opaqueServer("s", 80, having("app", "db"))}, want: []string{"pod b"}},
 	"a Server of all ExternalWorkloads":    {put: []Object{externalServer("s", &Selector{})}, want: []string{"vm"}},
 	"a Server of nobody":                   {put: []Object{opaqueServer("s", 80, having("app", "none"))}},
-	"a node":                               {put: []Object{&Node{LocalCluster, "n1", "west"}}},
+	"a node":                               {put: []Object{&Node{Cluster: LocalCluster, Name: "n1", Zone: "west"}}},
 	"two changes of one thing in one step": {put: []Object{pod("b", runs("10.0.0.2")), opaqueServer("s", 80, &Selector{})}, want: []string{"host of a", "pod a", "pod b", "web-0"}},
 }
 

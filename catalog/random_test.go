@@ -38,7 +38,7 @@ func drawObject() *rapid.Generator[Object] {
 			}
 			return w
 		case 3:
-			return &Node{LocalCluster, name.Draw(t, "node"), rapid.SampledFrom([]string{"", "east", "west"}).Draw(t, "zone")}
+			return &Node{Cluster: LocalCluster, Name: name.Draw(t, "node"), Zone: rapid.SampledFrom([]string{"", "east", "west"}).Draw(t, "zone")}
 		case 4:
 			return &Owner{LocalCluster, testNamespace, rapid.SampledFrom([]OwnerRef{{"ReplicaSet", "a"}, {"Job", "a"}}).Draw(t, "owner"), ownerRef.Draw(t, "parent")}
 		default:

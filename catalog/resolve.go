@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"math"
 	"net/netip"
 	"slices"
 	"strings"
@@ -142,7 +143,7 @@ func (p *part) resolve(set *EndpointSet, q Query, declared bool) {
 		return
 	}
 	begin := len(set.Endpoints)
-	set.Endpoints = p.candidates(set.Endpoints, q, declared)
+	set.Endpoints = p.candidates(set.Endpoints, q, declared, (*compiledSubset).readyAddresses)
 	own := set.Endpoints[begin:]
 	if p.filtered() {
 		own = byPlace(own, q.Filter)
@@ -183,8 +184,13 @@ func (p *part) addresses() int {
 	return n
 }
 
-// candidates appends the endpoints with the port, the hostname and the IP families of a query.
-func (p *part) candidates(list []Endpoint, q Query, declared bool) []Endpoint {
+func (c *compiledSubset) readyAddresses() []*Address { return c.addresses }
+
+func (c *compiledSubset) drainingAddresses() []*Address { return c.draining }
+
+// candidates appends the endpoints with the port, the hostname and the IP families of a query, of the
+// addresses that of returns.
+func (p *part) candidates(list []Endpoint, q Query, declared bool, of func(*compiledSubset) []*Address) []Endpoint {
 	portOf := p.service.portLookup(q.Port, declared)
 	name := newHostname(q.Hostname)
 	for _, c := range p.slices {
@@ -193,7 +199,7 @@ func (p *part) candidates(list []Endpoint, q Query, declared bool) []Endpoint {
 			if port == 0 {
 				continue
 			}
-			for _, a := range c.subsets[i].addresses {
+			for _, a := range of(&c.subsets[i]) {
 				if name.selects(a.Hostname, a.IP) && (q.IPv6 || !a.ofIPv6()) {
 					list = append(list, Endpoint{netip.AddrPortFrom(a.IP, port), a, p.source})
 				}
@@ -238,32 +244,66 @@ func (s *Service) port(number uint16) (ServicePort, bool) {
 	return found, ok
 }
 
-// byPlace applies internalTrafficPolicy Local or, without it, the hints for nodes or else those for
-// zones. As in kube-proxy, hints count only if every endpoint has some and one has a hint for this
-// node or zone: all endpoints are better than too few.
+// byPlace returns the endpoints of the first priority.
 //
 // The families that the clients can't use are left out before: the slices of a Service change one
 // after the other, so the only endpoint for a zone may be of such a family.
 func byPlace(list []Endpoint, f Filter) []Endpoint {
-	if f.Kind == FilterNode {
-		return slices.DeleteFunc(list, func(e Endpoint) bool {
-			return e.Target == nil || e.Target.Key.Kind != Pod || e.Target.Node != f.Node
-		})
+	priority := priorities(list, f)
+	if priority == nil {
+		return list
 	}
-	for _, place := range []struct {
-		name  string
-		hints func(Endpoint) []string
-	}{
-		{f.Node, func(e Endpoint) []string { return e.HintNodes }},
-		{f.Zone, func(e Endpoint) []string { return e.HintZones }},
-	} {
-		without := func(e Endpoint) bool { return len(place.hints(e)) == 0 }
-		hinted := func(e Endpoint) bool { return slices.Contains(place.hints(e), place.name) }
-		if place.name != "" && slices.ContainsFunc(list, hinted) && !slices.ContainsFunc(list, without) {
-			return slices.DeleteFunc(list, func(e Endpoint) bool { return !hinted(e) })
+	return slices.DeleteFunc(list, func(e Endpoint) bool { return priority(e) != 0 })
+}
+
+// away is the priority of endpoints that a client never gets.
+const away = math.MaxUint8
+
+// priorities returns the function that says how near an endpoint is to the clients of a filter; 0 is the nearest. It
+// is nil if all endpoints are equally near. It applies internalTrafficPolicy Local or, without it, the hints for nodes
+// or else those for zones. As in kube-proxy, hints count only if every endpoint of the list has some and one has a hint
+// for this node or zone: all endpoints are better than too few.
+func priorities(list []Endpoint, f Filter) func(Endpoint) uint8 {
+	switch {
+	case f.Kind == FilterNode:
+		return func(e Endpoint) uint8 {
+			if e.Target != nil && e.Target.Key.Kind == Pod && e.Target.Node == f.Node {
+				return 0
+			}
+			return away
 		}
+	case f.Node != "" && hintsCount(list, f.Node, Endpoint.nodeHints):
+		return func(e Endpoint) uint8 {
+			switch {
+			case slices.Contains(e.HintNodes, f.Node):
+				return 0
+			case f.Zone != "" && slices.Contains(e.HintZones, f.Zone):
+				return 1
+			default:
+				return 2
+			}
+		}
+	case f.Zone != "" && hintsCount(list, f.Zone, Endpoint.zoneHints):
+		return func(e Endpoint) uint8 {
+			if slices.Contains(e.HintZones, f.Zone) {
+				return 0
+			}
+			return 1
+		}
+	default:
+		return nil
 	}
-	return list
+}
+
+func (e Endpoint) nodeHints() []string { return e.HintNodes }
+
+func (e Endpoint) zoneHints() []string { return e.HintZones }
+
+// hintsCount reports whether every endpoint has hints, and one of them a hint for this place.
+func hintsCount(list []Endpoint, place string, hints func(Endpoint) []string) bool {
+	without := func(e Endpoint) bool { return len(hints(e)) == 0 }
+	hinted := func(e Endpoint) bool { return slices.Contains(hints(e), place) }
+	return slices.ContainsFunc(list, hinted) && !slices.ContainsFunc(list, without)
 }
 
 // ofIPv6 reports whether the address is the IPv6 address of a workload.

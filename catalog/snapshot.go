@@ -12,7 +12,8 @@ type Snapshot struct {
 	// Service is nil when there is no such Service.
 	Service *Service
 
-	parts []part // one for each member that is known
+	parts   []part            // one for each member that is known
+	regions map[string]string // the region of each zone of our own cluster
 	// pending is true when a member is in a cluster that is not synced yet.
 	pending bool
 	stale   chan struct{}
@@ -29,6 +30,7 @@ type part struct {
 	slices  []*compiledSlice // sorted by name
 	zoned   bool             // some address has a zone or hints
 	noded   bool             // some address has hints for nodes
+	hinted  FilterKind       // that of the hints of addresses, draining ones included
 }
 
 // Source says which Service endpoints belong to. It is comparable.
@@ -73,16 +75,18 @@ type compiledSlice struct {
 	subsets []compiledSubset
 	zoned   bool
 	noded   bool
+	hinted  FilterKind
 }
 
 type compiledSubset struct {
-	ports     []SubsetPort
-	addresses []*Address // sorted by IP
+	ports []SubsetPort
+	// addresses are those of ready endpoints, and draining those of draining ones. Both are sorted by IP.
+	addresses, draining []*Address
 }
 
 // snapshot builds the Snapshot of a Service from the current state.
 func (s *state) snapshot(key ServiceKey, o *Options) *Snapshot {
-	snap := &Snapshot{Key: key, Service: s.services[key], stale: make(chan struct{})}
+	snap := &Snapshot{Key: key, Service: s.services[key], regions: s.regions.ofZone, stale: make(chan struct{})}
 	members := snap.Service.members(key)
 	snap.parts = make([]part, 0, len(members))
 	for _, member := range members {
@@ -102,7 +106,7 @@ func (s *state) part(key ServiceKey, cluster *Cluster, o *Options) part {
 	for _, e := range entries {
 		c := s.compile(e, o)
 		p.slices = append(p.slices, c)
-		p.zoned, p.noded = p.zoned || c.zoned, p.noded || c.noded
+		p.zoned, p.noded, p.hinted = p.zoned || c.zoned, p.noded || c.noded, max(p.hinted, c.hinted)
 	}
 	p.source = &Source{Service: key, Cluster: cluster, Mirror: p.mirror()}
 	return p
@@ -118,17 +122,27 @@ func (s *state) compile(e *sliceEntry, o *Options) *compiledSlice {
 	at := 0
 	for i, subset := range e.slice.Subsets {
 		addresses := make([]*Address, 0, len(subset.Endpoints))
+		var draining []*Address
 		for j := range subset.Endpoints {
-			addresses = s.appendAddresses(addresses, e.slice, joined{&subset.Endpoints[j], s.joinEndpoint(&subset.Endpoints[j], e.targets[at], o)})
+			endpoint := joined{&subset.Endpoints[j], s.joinEndpoint(&subset.Endpoints[j], e.targets[at], o)}
+			switch {
+			case !endpoint.endpoint.NotReady:
+				addresses = appendAddresses(addresses, e.slice, endpoint)
+			case endpoint.endpoint.Draining:
+				draining = appendAddresses(draining, e.slice, endpoint)
+			}
 			at++
 		}
-		slices.SortStableFunc(addresses, func(a, b *Address) int { return a.IP.Compare(b.IP) })
+		var before compiledSubset
 		if previous != nil && i < len(previous.subsets) {
-			reuse(addresses, previous.subsets[i].addresses)
+			before = previous.subsets[i]
 		}
+		arrange(addresses, before.addresses)
+		arrange(draining, before.draining)
 		c.zoned = c.zoned || slices.ContainsFunc(addresses, (*Address).zoned)
 		c.noded = c.noded || slices.ContainsFunc(addresses, (*Address).noded)
-		c.subsets = append(c.subsets, compiledSubset{subset.Ports, addresses})
+		c.hinted = max(c.hinted, hintsOf(addresses), hintsOf(draining))
+		c.subsets = append(c.subsets, compiledSubset{subset.Ports, addresses, draining})
 	}
 	// Another reader may have been faster, and all must use the same values.
 	if !e.compiled.CompareAndSwap(nil, c) {
@@ -141,6 +155,20 @@ func (s *state) compile(e *sliceEntry, o *Options) *compiledSlice {
 func (a *Address) zoned() bool { return a.Zone != "" || len(a.HintZones) > 0 }
 
 func (a *Address) noded() bool { return len(a.HintNodes) > 0 }
+
+// hintsOf returns on which property of clients the priorities of addresses depend through hints.
+func hintsOf(addresses []*Address) FilterKind {
+	kind := FilterNone
+	for _, a := range addresses {
+		if a.noded() {
+			return FilterHints
+		}
+		if len(a.HintZones) > 0 {
+			kind = FilterZone
+		}
+	}
+	return kind
+}
 
 // joined is an endpoint and its workload, nil when there is none.
 type joined struct {
@@ -174,9 +202,9 @@ func (s *state) join(w *workloadEntry, o *Options) *Target {
 	return t
 }
 
-func (s *state) appendAddresses(list []*Address, slice *EndpointSlice, j joined) []*Address {
+func appendAddresses(list []*Address, slice *EndpointSlice, j joined) []*Address {
 	e := j.endpoint
-	if len(e.Addresses) == 0 || e.NotReady {
+	if len(e.Addresses) == 0 {
 		return list
 	}
 	if e.Target.Kind == "" {
@@ -196,6 +224,12 @@ func (s *state) appendAddresses(list []*Address, slice *EndpointSlice, j joined)
 		IP: e.Addresses[len(e.Addresses)-1], Hostname: e.Hostname, HintZones: e.HintZones, HintNodes: e.HintNodes, Zone: e.Zone,
 		Target: j.target, Family: slice.AddressType != "",
 	})
+}
+
+// arrange sorts addresses, and uses the previous values of those that haven't changed.
+func arrange(addresses, previous []*Address) {
+	slices.SortStableFunc(addresses, func(a, b *Address) int { return a.IP.Compare(b.IP) })
+	reuse(addresses, previous)
 }
 
 // reuse replaces each address by its equal among the previous ones. Both lists

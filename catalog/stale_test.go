@@ -28,7 +28,7 @@ func town() []Object {
 		workload(externalKey("vm"), labelled("app", "vm")),
 		opaqueServer("srv-web", 80, having("app", "web")),
 		&Server{Cluster: LocalCluster, Namespace: testNamespace, Name: "srv-transparent", Pods: &Selector{}, PortNumber: 80},
-		&Node{LocalCluster, "n1", "east"},
+		&Node{Cluster: LocalCluster, Name: "n1", Zone: "east"},
 	}
 }
 
@@ -97,8 +97,8 @@ var staleCases = map[string]staleCase{
 	"a Server becomes opaque":            {put: []Object{opaqueServer("srv-transparent", 80, having("app", "db"))}, want: []string{"both", "db"}},
 	"a Server deleted":                   {remove: []ID{opaqueServer("srv-web", 0, nil).ID()}, want: []string{"both", "web"}},
 	"a Server deleted that did nothing":  {remove: []ID{opaqueServer("srv-transparent", 0, nil).ID()}},
-	"a node is relabelled":               {put: []Object{&Node{LocalCluster, "n1", "west"}}},
-	"a node appears":                     {put: []Object{&Node{LocalCluster, "n2", "west"}}},
+	"a node is relabelled":               {put: []Object{&Node{Cluster: LocalCluster, Name: "n1", Zone: "west"}}},
+	"a node appears":                     {put: []Object{&Node{Cluster: LocalCluster, Name: "n2", Zone: "west"}}},
 	"a node deleted":                     {remove: []ID{(&Node{Cluster: LocalCluster, Name: "n1"}).ID()}},
 	"two changes in one step":            {put: []Object{service("bare"), pod("late")}, want: []string{"bare", "web"}},
 	"objects deleted that never were": {remove: []ID{
@@ -151,7 +151,7 @@ func isClosed(c <-chan struct{}) bool {
 // The state of a node becomes stale when its zone changes, and at no other time. Unknown nodes
 // share one state, which becomes stale when one of them appears.
 func TestNode(t *testing.T) {
-	node := func(name, zone string) *Node { return &Node{LocalCluster, name, zone} }
+	node := func(name, zone string) *Node { return &Node{Cluster: LocalCluster, Name: name, Zone: zone} }
 	const known, other, unknown = "n1", "n2", "unheard"
 	for name, tc := range map[string]struct {
 		put    []Object
@@ -166,7 +166,7 @@ func TestNode(t *testing.T) {
 		"unknown is known":   {put: []Object{node(unknown, "west")}, stale: []string{unknown}, zones: map[string]string{unknown: "west"}},
 		"another appears":    {put: []Object{node("n3", "west")}, stale: []string{unknown}, zones: map[string]string{unknown: ""}},
 		"unknown is deleted": {remove: unknown, zones: map[string]string{unknown: ""}},
-		"in another cluster": {put: []Object{&Node{"west", known, "west"}}, stale: []string{unknown}, zones: map[string]string{known: "east"}},
+		"in another cluster": {put: []Object{&Node{Cluster: "west", Name: known, Zone: "west"}}, stale: []string{unknown}, zones: map[string]string{known: "east"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := started(node(known, "east"), node(other, "east"))

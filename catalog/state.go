@@ -18,6 +18,7 @@ type state struct {
 	owners     map[ID]*Owner
 	ownedBy    map[ID]map[*workloadEntry]struct{}
 	nodes      map[nodeKey]*NodeState
+	regions    regions
 	servers    map[ID]*Server
 	profiles   map[ID]*ServiceProfile
 	clusters   map[string]*Cluster
@@ -72,6 +73,7 @@ func newState() *state {
 		owners:      map[ID]*Owner{},
 		ownedBy:     map[ID]map[*workloadEntry]struct{}{},
 		nodes:       map[nodeKey]*NodeState{},
+		regions:     regions{counts: map[string]map[string]int{}},
 		servers:     map[ID]*Server{},
 		profiles:    map[ID]*ServiceProfile{},
 		clusters:    map[string]*Cluster{},
@@ -79,7 +81,7 @@ func newState() *state {
 		imports:     newImportIndex(),
 		addresses:   newAddressIndex(),
 		facts:       newFacts(),
-		unknownNode: newNodeState(""),
+		unknownNode: newNodeState("", ""),
 		dirty:       map[ServiceKey]struct{}{},
 	}
 }
@@ -317,16 +319,18 @@ func (s *state) touch(w *workloadEntry) {
 func (s *state) setNode(key nodeKey, v *Node) {
 	old := s.nodes[key]
 	switch {
-	case v == nil && old == nil, v != nil && old != nil && old.Zone == v.Zone:
+	case v == nil && old == nil, v != nil && old != nil && old.Zone == v.Zone && old.region == v.Region:
 		return
 	case v == nil:
 		delete(s.nodes, key)
 	default:
-		s.nodes[key] = newNodeState(v.Zone)
+		s.nodes[key] = newNodeState(v.Zone, v.Region)
 	}
+	s.countRegion(key, old, -1)
+	s.countRegion(key, s.nodes[key], +1)
 	if old == nil {
 		// Who asked for this node before it was known has this state.
-		old, s.unknownNode = s.unknownNode, newNodeState("")
+		old, s.unknownNode = s.unknownNode, newNodeState("", "")
 	}
 	s.moved = append(s.moved, old)
 }

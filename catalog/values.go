@@ -83,8 +83,13 @@ type Service struct {
 	// OpaquePorts is what the annotation config.linkerd.io/opaque-ports says; nil when it is
 	// absent, which is not the same as empty.
 	OpaquePorts *PortSet
-	// OpaqueProtocol has the ports whose appProtocol says that they are opaque.
-	OpaqueProtocol PortSet
+	// OpaqueProtocol has the ports whose appProtocol says that they are opaque, and GRPCProtocol those
+	// whose appProtocol says that they serve gRPC or HTTP/2.
+	OpaqueProtocol, GRPCProtocol PortSet
+	// IPv6First is true if IPv6 is the first of spec.ipFamilies.
+	IPv6First bool
+	// Policy is what annotations ask of xDS clients; nil if there are none.
+	Policy *TrafficPolicy
 	// RemoteCluster and RemoteService are the labels
 	// multicluster.linkerd.io/remote-discovery and …/remote-service; each is nil when the
 	// label is absent.
@@ -155,7 +160,10 @@ type SubsetPort struct {
 type SliceEndpoint struct {
 	// NotReady is true when the condition ready is false. Such an endpoint gets no traffic, but
 	// its hostname can be looked up.
-	NotReady  bool
+	NotReady bool
+	// Draining is true if the endpoint is not ready, serving and terminating: it completes the requests
+	// that it has.
+	Draining  bool
 	Addresses []netip.Addr
 	Hostname  string
 	Zone      string
@@ -266,8 +274,9 @@ const (
 // Node is what the catalog keeps of a core/v1 Node.
 type Node struct {
 	Cluster, Name string
-	// Zone is the label topology.kubernetes.io/zone; empty when it is absent.
-	Zone string
+	// Zone and Region are the labels topology.kubernetes.io/zone and …/region; each is empty when it is
+	// absent.
+	Zone, Region string
 }
 
 // Owner is what the catalog keeps of a ReplicaSet or Job: its own owner.

@@ -3,6 +3,7 @@ package destination
 import (
 	pb "github.com/linkerd/linkerd2-proxy-api/go/destination"
 
+	"github.com/signpostd/signpost/internal/clientlimits"
 	"github.com/signpostd/signpost/internal/objectmeta"
 	"github.com/signpostd/signpost/internal/tracing"
 )
@@ -33,7 +34,7 @@ type Config struct {
 	// NodeMetrics adds the node of the client to the labels of the endpoint metrics.
 	NodeMetrics bool
 	// Limits bound what clients can make the server hold.
-	Limits Limits
+	Limits clientlimits.Limits
 	// Report takes the endpoints that can't be encoded; nil drops them.
 	Report objectmeta.Report
 	// Outdated says why changes of any of these resources of our own cluster, such as services, can't

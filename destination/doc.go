@@ -11,9 +11,9 @@
 // server.go and config.go come first, with authority.go for what a call asks. Get: view.go
 // resolves, answer.go compares answers, encode.go and frame.go encode them, stream.go sends
 // them. GetProfile: profileview.go answers and sends, profile.go and match.go encode.
-// metrics.go and profilemetrics.go have the metrics of both, and inspect.go shows the open streams. limits.go says what clients can ask
-// for; listener.go with usertimeout_linux.go and usertimeout_other.go, request.go and clients.go
-// hold them to it.
+// metrics.go and profilemetrics.go have the metrics of both, and inspect.go shows the open streams. limits.go
+// says what a request may contain, and request.go bounds how long it may take. Package internal/clientlimits
+// has the other limits.
 //
 // # Concurrency
 //

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc/peer"
 
 	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/internal/clientlimits"
 )
 
 // caller is who opened a stream, and when. Nothing but [Server.OpenStreams] uses it.
@@ -25,7 +26,7 @@ type caller struct {
 func (s *Server) callerFrom(ctx context.Context, token contextToken) caller {
 	c := caller{id: s.opened.Add(1), opened: time.Now().UnixNano(), pod: token.Pod, ns: token.Namespace}
 	if p, ok := peer.FromContext(ctx); ok {
-		c.peer, _ = addrPortOfTCP(p.Addr)
+		c.peer, _ = clientlimits.AddrPortOfTCP(p.Addr)
 	}
 	return c
 }

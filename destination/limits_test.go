@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net"
-	"reflect"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -17,16 +15,18 @@ import (
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+
+	"github.com/signpostd/signpost/internal/clientlimits"
 )
 
 // refusedFor returns how often something was refused.
-func (f *fixture) refusedFor(why refusal) float64 {
+func (f *fixture) refusedFor(why clientlimits.Refusal) float64 {
 	f.t.Helper()
 	return f.metrics()[fmt.Sprintf("destination_refused_total{reason=%q}", string(why))]
 }
 
 // limited returns a fixture with these limits that serves web.
-func limited(t *testing.T, limits Limits) *fixture {
+func limited(t *testing.T, limits clientlimits.Limits) *fixture {
 	t.Helper()
 	config := testConfig()
 	config.Limits = limits
@@ -40,18 +40,18 @@ func TestRequestLimits(t *testing.T) {
 	for name, tc := range map[string]struct {
 		request *pb.GetDestination
 		want    string
-		why     refusal
+		why     clientlimits.Refusal
 		logged  int // lines
 	}{
-		"4 MB of dots":   {&pb.GetDestination{Path: strings.Repeat("a.", 2_000_000) + "svc.cluster.local"}, "ResourceExhausted", refusedMessage, 0},
-		"4 MB of token":  {&pb.GetDestination{Path: getPath, ContextToken: strings.Repeat("\x01", 4_000_000)}, "ResourceExhausted", refusedMessage, 0},
+		"4 MB of dots":   {&pb.GetDestination{Path: strings.Repeat("a.", 2_000_000) + "svc.cluster.local"}, "ResourceExhausted", clientlimits.RefusedMessage, 0},
+		"4 MB of token":  {&pb.GetDestination{Path: getPath, ContextToken: strings.Repeat("\x01", 4_000_000)}, "ResourceExhausted", clientlimits.RefusedMessage, 0},
 		"a long path":    {&pb.GetDestination{Path: strings.Repeat("a.", maxPath/2) + "b"}, "InvalidArgument", refusedPath, 0},
 		"a long token":   {&pb.GetDestination{Path: getPath, ContextToken: "secret" + strings.Repeat("x", maxToken)}, "open", refusedToken, 1},
 		"a broken token": {&pb.GetDestination{Path: getPath, ContextToken: "secret\nlevel=ERROR"}, "open", refusedToken, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				f := limited(t, Limits{})
+				f := limited(t, clientlimits.Limits{})
 				f.log.text.Reset()
 				for range calls {
 					c := startClient(t, f.conn, tc.request)
@@ -82,7 +82,7 @@ func TestRequestLimits(t *testing.T) {
 func TestHostileTextInStatuses(t *testing.T) {
 	long := strings.Repeat("a", 400)
 	synctest.Test(t, func(t *testing.T) {
-		f := limited(t, Limits{})
+		f := limited(t, clientlimits.Limits{})
 		for _, path := range []string{
 			"evil\nlevel=ERROR:80", long + ":x", long, "10.0.0.1\x1b:80", "[fe80::1%" + long + "]:80",
 			long + ".ns.svc.mycluster.local", "e\nvil.ns.svc.mycluster.local", "h\n." + "web.ns.svc.mycluster.local",
@@ -109,7 +109,7 @@ func TestHostileTextInStatuses(t *testing.T) {
 // M3: headers are bounded, too. A client of gRPC learns of it and doesn't even send them.
 func TestHeaderLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := limited(t, Limits{})
+		f := limited(t, clientlimits.Limits{})
 		for size, want := range map[int]codes.Code{8 << 10: codes.OK, 20 << 10: codes.Internal} {
 			ctx, cancel := context.WithCancel(metadata.AppendToOutgoingContext(t.Context(), "x", strings.Repeat("y", size)))
 			stream, err := pb.NewDestinationClient(f.conn).Get(ctx, &pb.GetDestination{Path: getPath})
@@ -130,7 +130,7 @@ func TestHeaderLimit(t *testing.T) {
 func TestSilentCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const most = 5
-		f := limited(t, Limits{MaxPendingRequests: most})
+		f := limited(t, clientlimits.Limits{MaxPendingRequests: most})
 		var silent []grpc.ClientStream
 		for range most + 2 {
 			stream, err := f.conn.NewStream(t.Context(), &grpc.StreamDesc{ServerStreams: true}, pb.Destination_Get_FullMethodName)
@@ -140,12 +140,12 @@ func TestSilentCalls(t *testing.T) {
 			silent = append(silent, stream)
 			synctest.Wait()
 		}
-		if got := f.refusedFor(refusedPending); got != 2 {
+		if got := f.refusedFor(clientlimits.RefusedPending); got != 2 {
 			t.Errorf("%v calls are refused, want 2", got)
 		}
-		time.Sleep(DefaultLimits().RequestTimeout - time.Second)
+		time.Sleep(clientlimits.DefaultLimits().RequestTimeout - time.Second)
 		synctest.Wait()
-		if got := f.refusedFor(refusedSlow); got != 0 {
+		if got := f.refusedFor(clientlimits.RefusedSlow); got != 0 {
 			t.Errorf("%v calls have ended early", got)
 		}
 		time.Sleep(2 * time.Second)
@@ -158,7 +158,7 @@ func TestSilentCalls(t *testing.T) {
 				t.Errorf("call %d ended with %v, want %s", i, err, want)
 			}
 		}
-		if got := f.refusedFor(refusedSlow); got != most {
+		if got := f.refusedFor(clientlimits.RefusedSlow); got != most {
 			t.Errorf("%v calls are counted as late, want %d", got, most)
 		}
 		later := f.get(getPath, "")
@@ -178,7 +178,7 @@ func TestSilentCalls(t *testing.T) {
 // A connection on which nobody speaks HTTP/2 is closed.
 func TestHalfOpenConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := limited(t, Limits{})
+		f := limited(t, clientlimits.Limits{})
 		conn, err := f.dial(t.Context(), "")
 		if err != nil {
 			t.Fatal(err)
@@ -186,7 +186,7 @@ func TestHalfOpenConnection(t *testing.T) {
 		defer conn.Close()
 		begun := time.Now()
 		_, err = io.Copy(io.Discard, conn)
-		if took := time.Since(begun); took != DefaultLimits().ConnectionTimeout {
+		if took := time.Since(begun); took != clientlimits.DefaultLimits().ConnectionTimeout {
 			t.Errorf("closed after %v with %v", took, err)
 		}
 	})
@@ -196,7 +196,7 @@ func TestHalfOpenConnection(t *testing.T) {
 // likes. grpc-go would by default cut it off after the third ping.
 func TestDefaultLimitsKeepProxies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := limited(t, Limits{})
+		f := limited(t, clientlimits.Limits{})
 		conn := dial(t, f.dial, grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 10 * time.Second, Timeout: 3 * time.Second, PermitWithoutStream: true}))
 		defer conn.Close()
 		c := startClient(t, conn, &pb.GetDestination{Path: getPath})
@@ -214,17 +214,17 @@ func TestDefaultLimitsKeepProxies(t *testing.T) {
 // A connection without calls is closed at some time, and not one with a call.
 func TestIdleConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := limited(t, Limits{})
+		f := limited(t, clientlimits.Limits{})
 		c := f.get(getPath, "")
 		f.rest()
 		before := f.conn.GetState()
-		time.Sleep(2 * DefaultLimits().MaxConnectionIdle)
+		time.Sleep(2 * clientlimits.DefaultLimits().MaxConnectionIdle)
 		synctest.Wait()
 		if got := c.ended(); got != "open" || f.conn.GetState() != before {
 			t.Errorf("with a call: %s, %s", got, f.conn.GetState())
 		}
 		c.cancel()
-		time.Sleep(DefaultLimits().MaxConnectionIdle + time.Minute)
+		time.Sleep(clientlimits.DefaultLimits().MaxConnectionIdle + time.Minute)
 		synctest.Wait()
 		if f.conn.GetState() == before {
 			t.Error("without a call the connection is kept")
@@ -236,7 +236,7 @@ func TestIdleConnection(t *testing.T) {
 // client asked for 2,000 ports that the Service doesn't declare.
 func TestUndeclaredPorts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := limited(t, Limits{MaxUndeclaredPorts: 2})
+		f := limited(t, clientlimits.Limits{MaxUndeclaredPorts: 2})
 		path := func(port int) string { return fmt.Sprintf("web.ns.svc.mycluster.local:%d", port) }
 		first, second := f.get(path(1001), ""), f.get(path(1002), "")
 		f.rest()
@@ -268,8 +268,8 @@ func TestUndeclaredPorts(t *testing.T) {
 
 // M6: questions of both methods are bounded. What is asked already can always be asked again.
 func TestQuestionLimits(t *testing.T) {
-	for why, limits := range map[refusal]Limits{
-		refusedQuestion: {MaxQuestions: 2}, refusedQuestionOfClient: {MaxQuestionsPerClient: 2},
+	for why, limits := range map[clientlimits.Refusal]clientlimits.Limits{
+		clientlimits.RefusedQuestion: {MaxQuestions: 2}, clientlimits.RefusedQuestionOfClient: {MaxQuestionsPerClient: 2},
 	} {
 		t.Run(string(why), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -310,96 +310,5 @@ func TestQuestionLimits(t *testing.T) {
 				f.rest()
 			})
 		})
-	}
-}
-
-// Another host is one client, whatever its ports. Connections of our own host may carry the calls
-// of others, and are a client each.
-func TestClientOf(t *testing.T) {
-	tcp := func(a string) net.Addr { return net.TCPAddrFromAddrPort(addrPort(a)) }
-	for name, tc := range map[string]struct {
-		remote, local, want string
-	}{
-		"another host":          {"10.0.0.1:4000", "10.0.0.9:8086", "10.0.0.1:0"},
-		"another host, mapped":  {"[::ffff:10.0.0.1]:4000", "[::ffff:10.0.0.9]:8086", "10.0.0.1:0"},
-		"the proxy in our pod":  {"10.0.0.9:4000", "10.0.0.9:8086", "10.0.0.9:4000"},
-		"the same, by loopback": {"127.0.0.1:4000", "10.0.0.9:8086", "127.0.0.1:4000"},
-		"the same, over IPv6":   {"[::1]:4000", "[::1]:8086", "[::1]:4000"},
-	} {
-		if got := clientOf(tcp(tc.remote), tcp(tc.local)); got != addrPort(tc.want) {
-			t.Errorf("%s: %s, want %s", name, got, tc.want)
-		}
-	}
-	if got := clientOf(&net.UnixAddr{}, &net.UnixAddr{}); got != (clientID{}) {
-		t.Errorf("without TCP: %s", got)
-	}
-}
-
-// A client that asks for too much takes no places of others.
-func TestClientsDontShareLimits(t *testing.T) {
-	greedy, other := addrPort("10.0.0.1:0"), addrPort("10.0.0.2:0")
-	limits := Limits{MaxPendingRequests: 1, MaxQuestionsPerClient: 1}.withDefaults()
-	why := map[refusal]int{}
-	c := &clients{limits: &limits, refused: func(r refusal) { why[r]++ }, m: map[clientID]held{}}
-	for id, want := range map[clientID]int{greedy: 3, other: 1} {
-		for i := range want {
-			if err := c.beginRequest(id); (err == nil) != (i == 0) {
-				t.Errorf("request %d of %s: %v", i, id, err)
-			}
-			if err := c.beginQuestion(id); (err == nil) != (i == 0) {
-				t.Errorf("question %d of %s: %v", i, id, err)
-			}
-		}
-	}
-	if why[refusedPending] != 2 || why[refusedQuestionOfClient] != 2 {
-		t.Errorf("refused %v", why)
-	}
-	for _, id := range []clientID{greedy, other} {
-		c.endRequest(id)
-		c.endQuestion(id)
-	}
-	if len(c.m) > 0 || c.questions != 0 {
-		t.Errorf("%v and %d questions are left", c.m, c.questions)
-	}
-}
-
-// M3: 30,000 silent calls over ten connections took 190 MB. Many clients together are limited, too.
-func TestPendingRequestsOfAll(t *testing.T) {
-	limits := Limits{MaxPendingRequests: 2}.withDefaults()
-	c := &clients{limits: &limits, refused: func(refusal) {}, m: map[clientID]held{}}
-	begun := map[clientID]int{}
-	for host := range 10 {
-		id := addrPort(fmt.Sprintf("10.0.0.%d:0", host))
-		for range 3 {
-			if c.beginRequest(id) == nil {
-				begun[id]++
-			}
-		}
-	}
-	total := 0
-	for id, n := range begun {
-		total += n
-		for range n {
-			c.endRequest(id)
-		}
-	}
-	if total != pendingClients*2 {
-		t.Errorf("%d calls were let in, want %d", total, pendingClients*2)
-	}
-	if c.pending != 0 || len(c.m) > 0 {
-		t.Errorf("%d calls and %v are left", c.pending, c.m)
-	}
-}
-
-// Every limit has a default.
-func TestLimitsHaveDefaults(t *testing.T) {
-	if got := (Limits{}).withDefaults(); got != DefaultLimits() {
-		t.Errorf("defaults %+v", got)
-	}
-	fields := reflect.ValueOf(DefaultLimits())
-	for i := range fields.NumField() {
-		if fields.Field(i).IsZero() {
-			t.Errorf("%s has no default", fields.Type().Field(i).Name)
-		}
 	}
 }

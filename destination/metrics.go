@@ -70,7 +70,7 @@ func newMetrics(s *Server, r prometheus.Registerer) *metrics {
 		endpointOverflow: prometheus.NewDesc("endpoint_updates_queue_overflow", overflowHelp, []string{"service"}, nil),
 		profileOverflow:  prometheus.NewDesc("profile_updates_queue_overflow", overflowHelp, []string{"fqn", "port"}, nil),
 	}
-	for _, why := range refusals {
+	for _, why := range refusals() {
 		m.refused.WithLabelValues(string(why))
 	}
 	for _, claimants := range []string{rivalServices, rivalWorkloads} {

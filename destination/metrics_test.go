@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/internal/clientlimits"
 )
 
 // endpointMetrics returns the metrics of §7.1 about endpoints.
@@ -230,7 +231,7 @@ func TestLagOfNewStream(t *testing.T) {
 			return &stream{server: s, subject: subject, out: out}, func() { s.subjects.release(subject) }
 		},
 		"GetProfile": func(s *Server, out sender) (running, func()) {
-			view := mustAcquire(s.profiles.acquire(catalog.ProfileQuery{Cluster: catalog.LocalCluster, Service: serviceKey("web"), Port: 80, ClusterDomain: s.config.ClusterDomain}, clientID{}))
+			view := mustAcquire(s.profiles.acquire(catalog.ProfileQuery{Cluster: catalog.LocalCluster, Service: serviceKey("web"), Port: 80, ClusterDomain: s.config.ClusterDomain}, clientlimits.ClientID{}))
 			return &profileStream{server: s, view: view, out: out}, func() { s.profiles.release(view) }
 		},
 	} {

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/internal/clientlimits"
 )
 
 // What a replica with outdated tables doesn't know may exist, so it never says NotFound of it
@@ -49,7 +50,7 @@ func TestNotFoundIsNotSaidOfOutdated(t *testing.T) {
 	}
 	profile := func(hostname, name string) error {
 		q := catalog.ProfileQuery{Cluster: catalog.LocalCluster, Service: profileService(name).Key, Hostname: hostname, Port: 80}
-		view := mustAcquire(server.profiles.acquire(q, clientID{}))
+		view := mustAcquire(server.profiles.acquire(q, clientlimits.ClientID{}))
 		defer server.profiles.release(view)
 		return (&profileStream{server: server, view: view, out: &profileSink{}}).run(context.Background())
 	}

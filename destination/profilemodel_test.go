@@ -18,6 +18,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/internal/clientlimits"
 )
 
 var profileSequences = newSequences("TestProfileModel", "profilemodel", 300)
@@ -251,7 +252,7 @@ func (m *profileModel) open(t *testing.T) {
 	c.cancel = cancel
 	var err error
 	m.wg.Go(func() {
-		view := mustAcquire(m.server.profiles.acquire(c.query, clientID{}))
+		view := mustAcquire(m.server.profiles.acquire(c.query, clientlimits.ClientID{}))
 		defer m.server.profiles.release(view)
 		err = (&profileStream{server: m.server, view: view, out: c}).run(ctx)
 		if err != nil && truth.refused == codes.OK {

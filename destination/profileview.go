@@ -12,6 +12,7 @@ import (
 
 	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/internal/channel"
+	"github.com/signpostd/signpost/internal/clientlimits"
 	"github.com/signpostd/signpost/internal/sanitize"
 )
 
@@ -30,7 +31,7 @@ type profileAnswer struct {
 // that finds the answer stale makes the next one for all of them.
 type profileView struct {
 	query   catalog.ProfileQuery
-	asker   clientID // who was the first to ask
+	asker   clientlimits.ClientID // who was the first to ask
 	catalog *catalog.Catalog
 	config  *Config
 
@@ -122,7 +123,7 @@ func (a *profileAnswer) gone(q catalog.ProfileQuery) bool {
 type profileViews struct {
 	catalog *catalog.Catalog
 	config  *Config
-	clients *clients
+	clients *clientlimits.Clients
 
 	mu sync.Mutex
 	m  map[catalog.ProfileQuery]*profileView
@@ -130,12 +131,12 @@ type profileViews struct {
 
 // acquire returns the view of a query. Each acquire without an error is followed by one release.
 // The error is the status of a question that is one too many.
-func (vs *profileViews) acquire(q catalog.ProfileQuery, by clientID) (*profileView, error) {
+func (vs *profileViews) acquire(q catalog.ProfileQuery, by clientlimits.ClientID) (*profileView, error) {
 	vs.mu.Lock()
 	defer vs.mu.Unlock()
 	v := vs.m[q]
 	if v == nil {
-		if err := vs.clients.beginQuestion(by); err != nil {
+		if err := vs.clients.BeginQuestion(by); err != nil {
 			return nil, err
 		}
 		v = &profileView{query: q, asker: by, catalog: vs.catalog, config: vs.config}
@@ -154,7 +155,7 @@ func (vs *profileViews) release(v *profileView) {
 		return
 	}
 	delete(vs.m, v.query)
-	vs.clients.endQuestion(v.asker)
+	vs.clients.EndQuestion(v.asker)
 	if a := v.current.Load(); a != nil {
 		a.snapshot.Release()
 	}

@@ -19,6 +19,7 @@ import (
 	"google.golang.org/protobuf/testing/protocmp"
 
 	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/internal/clientlimits"
 )
 
 // profileSink is a stream that keeps the very frames that it was sent. While it is
@@ -96,7 +97,7 @@ func withProfileRig(t *testing.T, objects []catalog.Object, test func(*testing.T
 func (r *profileRig) open(q catalog.ProfileQuery) *profileSink {
 	sink := &profileSink{}
 	r.wg.Go(func() {
-		view := mustAcquire(r.server.profiles.acquire(q, clientID{}))
+		view := mustAcquire(r.server.profiles.acquire(q, clientlimits.ClientID{}))
 		defer r.server.profiles.release(view)
 		st := &profileStream{server: r.server, view: view, out: sink}
 		r.server.asks.add(st)
@@ -228,7 +229,7 @@ func TestProfileBackAgain(t *testing.T) {
 // refused one ends. For that one, the empty profile is a profile.
 func TestProfileEmptyAfterRefusal(t *testing.T) {
 	withProfileRig(t, []catalog.Object{profileService("web", func(s *catalog.Service) { s.ExternalName = true })}, func(t *testing.T, r *profileRig) {
-		view := mustAcquire(r.server.profiles.acquire(queryWeb(80), clientID{}))
+		view := mustAcquire(r.server.profiles.acquire(queryWeb(80), clientlimits.ClientID{}))
 		defer r.server.profiles.release(view)
 		if a := view.latest(); a.refusal(queryWeb(80)) == nil || a.frame != nil {
 			t.Fatalf("the first answer is %+v, want a refusal", a)
@@ -280,8 +281,8 @@ func TestProfileViewsLeaveNothing(t *testing.T) {
 			for i := range services {
 				q := queryWeb(80)
 				q.Service.Name = fmt.Sprintf("s%d", i)
-				a := mustAcquire(r.server.profiles.acquire(q, clientID{}))
-				b := mustAcquire(r.server.profiles.acquire(q, clientID{}))
+				a := mustAcquire(r.server.profiles.acquire(q, clientlimits.ClientID{}))
+				b := mustAcquire(r.server.profiles.acquire(q, clientlimits.ClientID{}))
 				if a.latest() != b.latest() {
 					t.Fatal("two streams of one question got two answers")
 				}
@@ -297,7 +298,7 @@ func TestProfileViewsLeaveNothing(t *testing.T) {
 			if round%2 == 0 {
 				q := queryWeb(80)
 				q.Service.Name = "s0"
-				view := mustAcquire(r.server.profiles.acquire(q, clientID{}))
+				view := mustAcquire(r.server.profiles.acquire(q, clientlimits.ClientID{}))
 				view.latest()
 				r.put(profileService("s0", withOpaquePorts(fmt.Sprint(round))))
 				view.latest()

@@ -6,6 +6,8 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/signpostd/signpost/internal/clientlimits"
 )
 
 // errSlowRequest is the status of a call that sends no request.
@@ -39,7 +41,7 @@ func (s *limitedStream) RecvMsg(m any) error {
 		return r.err
 	case <-limit.C:
 		w.abandon()
-		s.server.refused(refusedSlow)
+		s.server.refused(clientlimits.RefusedSlow)
 		return errSlowRequest
 	}
 }
@@ -55,13 +57,13 @@ type reception struct {
 // work implements job.
 func (r *reception) work() {
 	s := r.stream.server
-	client := clientIDFrom(r.stream.Context())
-	if r.err = s.clients.beginRequest(client); r.err != nil {
+	client := clientlimits.ClientIDFrom(r.stream.Context())
+	if r.err = s.clients.BeginRequest(client); r.err != nil {
 		return
 	}
-	defer s.clients.endRequest(client)
+	defer s.clients.EndRequest(client)
 	r.err = r.stream.ServerStream.RecvMsg(r.message)
 	if status.Code(r.err) == codes.ResourceExhausted {
-		s.refused(refusedMessage)
+		s.refused(clientlimits.RefusedMessage)
 	}
 }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/internal/channel"
+	"github.com/signpostd/signpost/internal/clientlimits"
 	"github.com/signpostd/signpost/internal/sanitize"
 )
 
@@ -33,7 +34,7 @@ type Server struct {
 	profiles *profileViews
 	gets     *streams[*stream]
 	asks     *streams[*profileStream]
-	clients  *clients
+	clients  *clientlimits.Clients
 	metrics  *metrics
 	// tokens and connections are when the log has a line about what clients send wrongly, which
 	// they can do at any rate.
@@ -55,7 +56,7 @@ type Server struct {
 // through a gRPC server that was made with ServerOptions, passed to Register and serves on a
 // Listener; and Run has to run at the same time.
 func NewServer(c *catalog.Catalog, config Config, r prometheus.Registerer, log *slog.Logger) *Server {
-	config.Limits = config.Limits.withDefaults()
+	config.Limits = config.Limits.WithDefaults()
 	s := &Server{
 		catalog:     c,
 		config:      &config,
@@ -68,8 +69,8 @@ func NewServer(c *catalog.Catalog, config Config, r prometheus.Registerer, log *
 		calls:       calls{idle: make(chan struct{})},
 		opening:     make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)),
 	}
-	s.clients = &clients{limits: &config.Limits, refused: s.refused, m: map[clientID]held{}}
-	s.subjects = &topics{catalog: c, config: s.config, clients: s.clients, m: map[query]*topic{}, undeclared: map[catalog.ServiceKey]int{}}
+	s.clients = clientlimits.NewClients(&config.Limits, s.refused)
+	s.subjects = &topics{catalog: c, config: s.config, clients: s.clients, refused: s.refused, m: map[query]*topic{}, undeclared: map[catalog.ServiceKey]int{}}
 	s.profiles = &profileViews{catalog: c, config: s.config, clients: s.clients, m: map[catalog.ProfileQuery]*profileView{}}
 	s.metrics = newMetrics(s, r)
 	s.config.conflict = func(claimants string) { s.metrics.conflicts.WithLabelValues(claimants).Inc() }
@@ -86,19 +87,26 @@ func (s *Server) Opened() uint64 { return s.opened.Load() }
 // ServerOptions returns the options that a gRPC server needs to send the server's messages, and to
 // hold clients to the limits.
 func (s *Server) ServerOptions() []grpc.ServerOption {
-	return append(s.config.Limits.serverOptions(),
+	return append(s.config.Limits.ServerOptions(),
 		grpc.ForceServerCodecV2(newCodec()), grpc.ChainStreamInterceptor(s.limitRequest))
 }
 
 // refused counts what was refused or ignored.
-func (s *Server) refused(why refusal) { s.metrics.refused.WithLabelValues(string(why)).Inc() }
+func (s *Server) refused(why clientlimits.Refusal) {
+	s.metrics.refused.WithLabelValues(string(why)).Inc()
+}
 
 // refuseConnection counts and logs a connection that was refused.
-func (s *Server) refuseConnection(why refusal, from net.Addr) {
+func (s *Server) refuseConnection(why clientlimits.Refusal, from net.Addr) {
 	s.refused(why)
 	s.connections.Do(func() {
 		s.log.Warn("Refusing connections, because there are too many", "limit", string(why), "from", from.String())
 	})
+}
+
+// Listener returns a listener that accepts as many connections as the limits allow.
+func (s *Server) Listener(l net.Listener) net.Listener {
+	return clientlimits.NewListener(l, &s.config.Limits, s.refuseConnection)
 }
 
 // Register adds the Destination API to a gRPC server.
@@ -171,7 +179,7 @@ func (s *Server) openGet(c *call, a authority) error {
 		return err
 	}
 	token := s.token(c.request)
-	subject, err := s.subjects.acquire(query{service: key, port: a.port, hostname: a.hostname}, subscriber{clientIDFrom(c.ctx), !declares(service, a.port)})
+	subject, err := s.subjects.acquire(query{service: key, port: a.port, hostname: a.hostname}, subscriber{clientlimits.ClientIDFrom(c.ctx), !declares(service, a.port)})
 	if err != nil {
 		return err
 	}
@@ -203,7 +211,7 @@ func (s *Server) openProfile(c *call, a authority) error {
 	if a.hostname != "" || a.namespace == q.ClientNamespace {
 		q.ClientNamespace = "" // it makes no difference, and these clients can share a view
 	}
-	view, err := s.profiles.acquire(q, clientIDFrom(c.ctx))
+	view, err := s.profiles.acquire(q, clientlimits.ClientIDFrom(c.ctx))
 	if err != nil {
 		return err
 	}

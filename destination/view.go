@@ -12,6 +12,7 @@ import (
 
 	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/internal/channel"
+	"github.com/signpostd/signpost/internal/clientlimits"
 )
 
 // query is what clients ask for: a port of a Service, or of one of its hostnames.
@@ -23,7 +24,7 @@ type query struct {
 
 // subscriber is who asks a question, and whether the Service doesn't declare the port.
 type subscriber struct {
-	client     clientID
+	client     clientlimits.ClientID
 	undeclared bool
 }
 
@@ -207,7 +208,9 @@ func (v *view) publish(next *response) bool {
 type topics struct {
 	catalog *catalog.Catalog
 	config  *Config
-	clients *clients
+	clients *clientlimits.Clients
+	// refused counts what is refused.
+	refused func(clientlimits.Refusal)
 
 	running sync.WaitGroup
 	mu      sync.Mutex
@@ -248,11 +251,11 @@ func (ss *topics) add(q query, by subscriber) *topic {
 // begin counts a question that nobody asks yet. The caller holds the lock.
 func (ss *topics) begin(q query, by subscriber) error {
 	if by.undeclared && ss.undeclared[q.service] >= ss.config.Limits.MaxUndeclaredPorts {
-		ss.clients.refused(refusedUndeclaredPort)
+		ss.refused(refusedUndeclaredPort)
 		return status.Errorf(codes.ResourceExhausted, "service %s.%s doesn't declare port %d, and clients ask for %d such ports already; declare it",
 			q.service.Name, q.service.Namespace, q.port, ss.undeclared[q.service])
 	}
-	if err := ss.clients.beginQuestion(by.client); err != nil {
+	if err := ss.clients.BeginQuestion(by.client); err != nil {
 		return err
 	}
 	if by.undeclared {
@@ -271,7 +274,7 @@ func (ss *topics) release(s *topic) {
 	}
 	delete(ss.m, s.query)
 	s.stop()
-	ss.clients.endQuestion(s.firstSubscriber.client)
+	ss.clients.EndQuestion(s.firstSubscriber.client)
 	if !s.firstSubscriber.undeclared {
 		return
 	}

@@ -52,6 +52,9 @@ func (a asked) readKinds() []*kind {
 		}
 		tables(kinds.CatalogTables(nil, from), settings.DestinationSection)
 	}
+	if a.Config.RunsXDS {
+		tables(kinds.CatalogTables(nil, kinds.FromEndpointSlices), settings.XDSSection)
+	}
 	if a.Config.RunsControllers {
 		if names, err := a.Config.Controllers.Names(); err == nil {
 			tables(controllers.Reads(names...), settings.ControllersSection)

@@ -4,67 +4,54 @@ import (
 	"context"
 	"net/http"
 	"os"
-	"time"
 
 	"github.com/signpostd/signpost/app/inspect"
 	"github.com/signpostd/signpost/app/inspect/whyserved"
 	"github.com/signpostd/signpost/app/settings"
-	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/controllers"
 	"github.com/signpostd/signpost/destination"
 	"github.com/signpostd/signpost/internal/channel"
 	"github.com/signpostd/signpost/internal/objectmeta"
 	"github.com/signpostd/signpost/internal/run"
-	"github.com/signpostd/signpost/kube/kinds"
 	"github.com/signpostd/signpost/kube/linked"
 )
 
-// newDestinationRole creates the role that serves the Destination API from a catalog.
-func newDestinationRole(in roleInput, o settings.Destination) (role, error) {
+// newDestinationRole makes the role that serves the Destination API from a catalog, which other roles can share.
+func newDestinationRole(in roleInput, o settings.Destination) (role, *discovery, error) {
 	config, err := destinationConfig(&o, in.Report)
 	if err != nil {
-		return role{}, err
+		return role{}, nil, err
 	}
-	opaque, _ := catalog.ParsePortList(o.DefaultOpaquePorts) // checked with the options
-	known := catalog.New(catalog.Options{DefaultOpaquePorts: opaque, Log: in.Log})
-	from := kinds.FromEndpointSlices
-	if !o.EnableEndpointSlices {
-		from = kinds.FromEndpoints
+	found, err := newDiscovery(in, o)
+	if err != nil {
+		return role{}, nil, err
 	}
+	known, links := found.known, found.links
 	config.Tracer = in.Tracer
 	inspected := &inspectedDestination{known: known}
 	config.Outdated, config.UnusableLink = inspected.outdated, inspected.unusable
 	server := destination.NewServer(known, config, in.Registerer, in.Log)
-	detours := linked.DetoursRefused
-	if o.LinkedClustersThroughProxies {
-		detours = linked.DetoursAllowed
-	}
-	links, err := newLinks(in, linked.Options{Namespace: o.LinkNamespace, Catalog: known, From: from, Detours: detours})
-	if err != nil {
-		return role{}, err
-	}
 	// Its connections are closed with those of the links.
 	live, err := links.made.client(in.REST, clientConfig{timeout: requestTimeout, qps: lookRate, burst: lookBurst, wrap: whyserved.Bounded})
 	if err != nil {
-		return role{}, err
+		return role{}, nil, err
 	}
 	explainer := &whyserved.Explainer{Catalog: known, Server: server, Client: live, IPv6: o.EnableIPv6}
 	inspected.server, inspected.stateOf = server, explainer.StateOf
 	inspected.links, inspected.secrets = links.set.Status, links.set.Secrets
 	return role{
 		Name:          settings.DestinationSection,
-		Tables:        kinds.CatalogTables(known, from),
+		Tables:        found.tables,
+		Addr:          o.Addr,
+		AddrFlag:      "addr",
 		ServerOptions: server.ServerOptions(),
 		Listener:      server.Listener,
 		Register:      server.Register,
 		Actors: func(settled <-chan struct{}) []run.Actor {
-			return []run.Actor{
-				{Name: "catalog", Run: known.Run},
-				{Name: "linked clusters", Run: links.run},
-				{Name: "first sync", Run: func(ctx context.Context) error { return markSynced(ctx, known, settled, links.set.Settled()) }},
-				{Name: "destination", Run: server.Run},
-				{Name: "garbage of herds", Run: func(ctx context.Context) error { return whileLimited(ctx, in.Log, server.Opened) }},
-			}
+			return append(found.actors(settled),
+				run.Actor{Name: "destination", Run: server.Run},
+				run.Actor{Name: "garbage of herds", Run: func(ctx context.Context) error { return whileLimited(ctx, in.Log, server.Opened) }},
+			)
 		},
 		Ready:    func() bool { return channel.IsClosed(known.Synced()) },
 		Details:  func() []string { return missing(links.set.Secrets()) },
@@ -78,7 +65,7 @@ func newDestinationRole(in roleInput, o settings.Destination) (role, error) {
 		},
 
 		UseTables: inspected.useTables,
-	}, nil
+	}, found, nil
 }
 
 // destinationConfig returns the settings that responses depend on.
@@ -99,32 +86,7 @@ func destinationConfig(o *settings.Destination, report objectmeta.Report) (desti
 	}, err
 }
 
-// linksWait limits how long serving our own cluster waits for the links to others, because an API
-// server that can't return Secrets must not block everything else.
-const linksWait = 5 * time.Second
-
-// markSynced tells the catalog when it is complete: when the tables are filled and the links are
-// known. Then it waits for the end of ctx, because an actor that returns stops the process.
-func markSynced(ctx context.Context, known *catalog.Catalog, settled, links <-chan struct{}) error {
-	select {
-	case <-settled:
-	case <-ctx.Done():
-		return nil
-	}
-	limit := time.NewTimer(linksWait)
-	defer limit.Stop()
-	select {
-	case <-links:
-	case <-limit.C:
-	case <-ctx.Done():
-		return nil
-	}
-	known.MarkSynced()
-	<-ctx.Done()
-	return nil
-}
-
-// newDestinationWriter creates the part of the destination role that writes EndpointSlices for
+// newDestinationWriter makes the part of the destination role that writes EndpointSlices for
 // ExternalWorkloads, as Linkerd's controller does (spec/destination.md §8).
 func newDestinationWriter(in roleInput, o settings.Destination) (role, error) {
 	w, err := newWriter(in, writerConfig{

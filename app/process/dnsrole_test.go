@@ -63,7 +63,7 @@ func TestDNSMetrics(t *testing.T) {
 	if diff := cmp.Diff(strings.Split(specMetrics, "\n"), got); diff != "" {
 		t.Errorf("metrics (-want +got):\n%s", diff)
 	}
-	if len(p.Services) > 0 {
+	if len(p.Servers) > 0 {
 		t.Error("there is a gRPC server")
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"slices"
 	"time"
 
 	"google.golang.org/grpc"
@@ -19,27 +18,47 @@ import (
 // kB, which is most of the memory of an idle proxy's connection.
 const readBuffer = 4 << 10
 
-// newGRPCActor creates the gRPC server of a process, with the metrics of spec/destination.md §7.3.
-// They include calls that interceptors of roles refuse.
-func newGRPCActor(p process, s serving, l net.Listener) run.Actor {
-	metrics := grpcmetrics.New(s.registry)
-	recoverer := grpcrecover.New(grpcrecover.Config{Registerer: s.registry, Log: s.log, Panicked: s.panicked})
+// grpcServer is a gRPC server of a process, before it listens.
+type grpcServer struct {
+	// Addr is where it listens. Flag is the flag of the address, for errors.
+	Flag, Addr string
+	Options    []grpc.ServerOption
+	Services   services
+	// Listener wraps what the server listens on; it may be nil.
+	Listener func(net.Listener) net.Listener
+}
+
+// interceptors are what all gRPC servers of a process share: the metrics of spec/destination.md §7.3 and the
+// recovery from panics. They count what the interceptors of roles refuse, too.
+type interceptors struct {
+	metrics   *grpcmetrics.Metrics
+	recoverer *grpcrecover.Recoverer
+}
+
+func newInterceptors(s serving) interceptors {
+	return interceptors{
+		grpcmetrics.New(s.registry), grpcrecover.New(grpcrecover.Config{Registerer: s.registry, Log: s.log, Panicked: s.panicked}),
+	}
+}
+
+// actor makes the gRPC server.
+func (g grpcServer) actor(shared interceptors, s serving, l net.Listener) run.Actor {
 	server := grpc.NewServer(append([]grpc.ServerOption{
 		grpc.ReadBufferSize(readBuffer),
-		grpc.ChainStreamInterceptor(metrics.StreamInterceptor, recoverer.StreamInterceptor),
-		grpc.ChainUnaryInterceptor(recoverer.UnaryInterceptor),
-	}, p.ServerOptions...)...)
-	for _, s := range p.Services {
-		server.RegisterService(s.description, s.implementation)
+		grpc.ChainStreamInterceptor(shared.metrics.StreamInterceptor, shared.recoverer.StreamInterceptor),
+		grpc.ChainUnaryInterceptor(shared.recoverer.UnaryInterceptor),
+	}, g.Options...)...)
+	for _, of := range g.Services {
+		server.RegisterService(of.description, of.implementation)
 	}
-	metrics.Init(server.GetServiceInfo())
-	recoverer.Init(server.GetServiceInfo())
-	for _, wrap := range p.Listeners {
-		l = wrap(l)
+	shared.metrics.Init(server.GetServiceInfo())
+	shared.recoverer.Init(server.GetServiceInfo())
+	if g.Listener != nil {
+		l = g.Listener(l)
 	}
 	// Streams get half of the grace period, and the work after their end the other half.
 	serve := func(ctx context.Context) error { return serveGRPC(ctx, server, l, s.options.ShutdownGrace/2) }
-	return run.Actor{Name: "gRPC server", Run: serve}
+	return run.Actor{Name: "gRPC server on " + g.Addr, Run: serve}
 }
 
 // serveGRPC serves until ctx ends. Streams that haven't ended within the grace period are cut off.
@@ -76,9 +95,4 @@ type services []service
 // RegisterService implements grpc.ServiceRegistrar.
 func (s *services) RegisterService(description *grpc.ServiceDesc, implementation any) {
 	*s = append(*s, service{description, implementation})
-}
-
-// has reports whether there is a service of this name.
-func (s services) has(name string) bool {
-	return slices.ContainsFunc(s, func(of service) bool { return of.description.ServiceName == name })
 }

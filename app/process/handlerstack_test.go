@@ -64,14 +64,14 @@ func serveCatalog(t *testing.T) net.Conn {
 	})
 	registry, log := prometheus.NewRegistry(), slog.New(slog.DiscardHandler)
 	server := destination.NewServer(known, destination.Config{ClusterDomain: "cluster.local"}, registry, log)
-	var served services
-	server.Register(&served)
+	of := grpcServer{Options: server.ServerOptions(), Listener: server.Listener}
+	server.Register(&of.Services)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := process{ServerOptions: server.ServerOptions(), Services: served, Listeners: []func(net.Listener) net.Listener{server.Listener}}
-	grpc := newGRPCActor(p, serving{options: settings.Process{ShutdownGrace: time.Second}, log: log, registry: registry}, l)
+	how := serving{options: settings.Process{ShutdownGrace: time.Second}, log: log, registry: registry}
+	grpc := of.actor(newInterceptors(how), how, l)
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	var actors run.Group

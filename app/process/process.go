@@ -56,14 +56,16 @@ type role struct {
 	Name string
 	// Tables have to be filled by the cluster.
 	Tables []kube.AnyTable
-	// ServerOptions and Register are for the gRPC server, which exists if a role has a Register.
-	// Listener, which may be nil, wraps the server's listener.
-	ServerOptions []grpc.ServerOption
-	Listener      func(net.Listener) net.Listener
-	Register      func(grpc.ServiceRegistrar)
-	// Actors returns what runs until the process ends. An actor without a Grace gets the grace period
-	// of the settings. settled is closed when the tables are filled. When the context of the actors
-	// ends, open streams must end too, because the gRPC server waits for them.
+	// Register adds what the role serves to a gRPC server of its own, which listens at Addr. It is nil for a
+	// role that serves nothing. AddrFlag is the flag of the address, for errors. Listener, which may be nil, wraps
+	// what the server listens on.
+	Register       func(grpc.ServiceRegistrar)
+	Addr, AddrFlag string
+	ServerOptions  []grpc.ServerOption
+	Listener       func(net.Listener) net.Listener
+	// Actors returns what runs until the process ends. An actor without a Grace gets the
+	// grace period of the settings. settled is closed when the tables are filled. When the
+	// context of the actors ends, open streams have to end too: the gRPC server waits for them.
 	Actors func(settled <-chan struct{}) []run.Actor
 	// Ready reports whether the role does its work. A role without it is ready when the tables are
 	// filled.
@@ -90,13 +92,10 @@ type role struct {
 
 // process is the roles with their common cluster. It isn't started.
 type process struct {
-	ServerOptions []grpc.ServerOption
-	// Services are those of the gRPC server, which isn't created without any.
-	Services services
-	// Listeners wrap the gRPC server's listener, the first one innermost.
-	Listeners []func(net.Listener) net.Listener
-	Actors    []run.Actor
-	// Ready is the result of /ready.
+	// Servers are the gRPC servers: one for each role that serves.
+	Servers []grpcServer
+	Actors  []run.Actor
+	// Ready answers /ready.
 	Ready func() (ready bool, details []string)
 	// Reasons are shown by /ready to clients who may not read the details.
 	Reasons func() []string
@@ -149,11 +148,13 @@ func makeProcess(ctx context.Context, c settings.Config, in roleInput) (process,
 		in.Metrics = reconcile.NewMetrics(in.Registerer, queues)
 	}
 	var roles []role
+	var shared *discovery // nil without the destination role
 	if c.RunsDestination {
-		r, err := newDestinationRole(in.of(settings.DestinationSection), c.Destination)
+		r, found, err := newDestinationRole(in.of(settings.DestinationSection), c.Destination)
 		if err != nil {
 			return process{}, err
 		}
+		shared = found
 		roles = append(roles, r)
 	}
 	if writer {
@@ -177,6 +178,13 @@ func makeProcess(ctx context.Context, c settings.Config, in roleInput) (process,
 		}
 		roles = append(roles, r.role())
 	}
+	if c.RunsXDS {
+		r, err := newXDSRole(in.of(settings.XDSSection), c.XDS, shared)
+		if err != nil {
+			return process{}, err
+		}
+		roles = append(roles, r)
+	}
 	p, err := joinRoles(in, roles)
 	if err != nil {
 		return process{}, err
@@ -193,10 +201,6 @@ func joinRoles(in roleInput, roles []role) (process, error) {
 	var tables []kube.AnyTable
 	for _, r := range roles {
 		tables = append(tables, r.Tables...)
-		p.ServerOptions = append(p.ServerOptions, r.ServerOptions...)
-		if r.Listener != nil {
-			p.Listeners = append(p.Listeners, r.Listener)
-		}
 		if err := p.serve(r); err != nil {
 			return process{}, err
 		}
@@ -221,18 +225,12 @@ func joinRoles(in roleInput, roles []role) (process, error) {
 	return p, nil
 }
 
-// serve adds the services and paths of a role. All roles share one gRPC server and one admin
-// server, so two roles can't have the same service or path.
+// serve adds what a role serves. All roles share one admin server, so two roles can't serve the same path.
 func (p *process) serve(r role) error {
 	if r.Register != nil {
-		var own services
-		r.Register(&own)
-		for _, s := range own {
-			if p.Services.has(s.description.ServiceName) {
-				return fmt.Errorf("serve the role %s: another role serves %s: run one of them in another process", r.Name, s.description.ServiceName)
-			}
-		}
-		p.Services = append(p.Services, own...)
+		server := grpcServer{Flag: r.AddrFlag, Addr: r.Addr, Options: r.ServerOptions, Listener: r.Listener}
+		r.Register(&server.Services)
+		p.Servers = append(p.Servers, server)
 	}
 	for path, handler := range r.Handlers {
 		if p.Handlers[path] != nil {

@@ -27,6 +27,7 @@ import (
 // served is a process that is served on loopback.
 type served struct {
 	grpc, admin string
+	grpcs       []net.Addr // all gRPC servers; grpc is the first one
 	// inspection is empty without a server of its own.
 	inspection string
 	cancel     context.CancelFunc
@@ -69,24 +70,27 @@ func serveWith(t *testing.T, p process, change func(*serving)) served {
 	t.Helper()
 	how := serving{
 		options:  settings.Default().Process,
-		addr:     "127.0.0.1:0",
 		log:      slog.New(slog.DiscardHandler),
 		registry: prometheus.NewRegistry(),
 		panicked: func(v any, stack []byte) { t.Errorf("a call panicked: %v\n%s", v, stack) },
 	}
 	how.options.MetricsAddr = "127.0.0.1:0"
+	for i := range p.Servers {
+		p.Servers[i].Addr = "127.0.0.1:0"
+	}
 	change(&how)
 	ctx, cancel := context.WithCancel(t.Context())
 	t.Cleanup(cancel)
 	s := served{cancel: cancel, done: make(chan error, 1)}
 	bound := make(chan struct{})
-	how.bound = func(grpc, admin, inspection net.Addr) {
+	how.bound = func(grpc []net.Addr, admin, inspection net.Addr) {
 		s.admin = admin.String()
 		if inspection != nil {
 			s.inspection = inspection.String()
 		}
-		if grpc != nil {
-			s.grpc = grpc.String()
+		s.grpcs = grpc
+		if len(grpc) > 0 {
+			s.grpc = grpc[0].String()
 		}
 		close(bound)
 	}
@@ -167,31 +171,33 @@ func (e ending) Run(ctx context.Context) error {
 }
 
 // registered returns what a role with this server registers.
-func registered(server pb.DestinationServer) (all services) {
-	pb.RegisterDestinationServer(&all, server)
-	return all
+func registered(server pb.DestinationServer) []grpcServer {
+	s := grpcServer{Flag: "addr"}
+	pb.RegisterDestinationServer(&s.Services, server)
+	return []grpcServer{s}
 }
 
-// Roles share servers. That two of them serve the same is an error.
+// Roles share the admin server. That two of them serve the same there is an error. Each has a gRPC server of its own.
 func TestRolesDontReplaceEachOther(t *testing.T) {
 	get := func(r grpc.ServiceRegistrar) { pb.RegisterDestinationServer(r, ending{}) }
 	clusters := map[string]http.Handler{"/clusters": http.NotFoundHandler()}
 	first := role{Name: "first", Register: get, Handlers: clusters}
 	for name, tt := range map[string]struct {
-		second role
-		want   string
+		second  role
+		want    string
+		servers int
 	}{
-		"nothing in common": {role{Name: "second", Handlers: map[string]http.Handler{"/streams": http.NotFoundHandler()}}, ""},
-		"a gRPC service":    {role{Name: "second", Register: get}, "serve the role second: another role serves io.linkerd.proxy.destination.Destination"},
-		"a path":            {role{Name: "second", Handlers: clusters}, "serve the role second: another role has the path /clusters"},
+		"nothing in common": {role{Name: "second", Handlers: map[string]http.Handler{"/streams": http.NotFoundHandler()}}, "", 1},
+		"a gRPC service":    {role{Name: "second", Register: get, Handlers: map[string]http.Handler{"/streams": http.NotFoundHandler()}}, "", 2},
+		"a path":            {role{Name: "second", Handlers: clusters}, "serve the role second: another role has the path /clusters", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			none := func(<-chan struct{}) []run.Actor { return nil }
 			first.Actors, tt.second.Actors = none, none
 			p, err := joinRoles(roleInput{}, []role{first, tt.second})
 			switch {
-			case tt.want == "" && (err != nil || len(p.Services) != 1 || len(p.Handlers) != 2):
-				t.Errorf("error %v; %d services and %d paths, want 1 and 2", err, len(p.Services), len(p.Handlers))
+			case tt.want == "" && (err != nil || len(p.Servers) != tt.servers || len(p.Handlers) != 2):
+				t.Errorf("error %v; %d servers and %d paths", err, len(p.Servers), len(p.Handlers))
 			case tt.want != "" && (err == nil || !strings.HasPrefix(err.Error(), tt.want)):
 				t.Errorf("error %v, want %q", err, tt.want)
 			}
@@ -202,9 +208,9 @@ func TestRolesDontReplaceEachOther(t *testing.T) {
 func TestServeProcess(t *testing.T) {
 	e := ending{ended: make(chan struct{})}
 	s := serve(t, process{
-		Services: registered(e),
-		Actors:   []run.Actor{{Name: "streams", Run: e.Run}},
-		Ready:    func() (bool, []string) { return false, []string{"waiting for pods"} },
+		Servers: registered(e),
+		Actors:  []run.Actor{{Name: "streams", Run: e.Run}},
+		Ready:   func() (bool, []string) { return false, []string{"waiting for pods"} },
 	}, nil)
 	stream := s.openStream(t)
 	if code, body := s.fetch(t, "/ready"); code != 500 || body != "not ready\nwaiting for pods\n" {
@@ -234,7 +240,7 @@ func TestServeProcess(t *testing.T) {
 }
 
 func TestServeProcessCutsStreams(t *testing.T) {
-	s := serve(t, process{Services: registered(endless{})},
+	s := serve(t, process{Servers: registered(endless{})},
 		func(o *settings.Process) { o.ShutdownGrace = 10 * time.Millisecond })
 	stream := s.openStream(t)
 	s.cancel()
@@ -257,7 +263,7 @@ func (broken) GetProfile(*pb.GetDestination, grpc.ServerStreamingServer[pb.Desti
 func TestPanicCostsOneCall(t *testing.T) {
 	e := ending{ended: make(chan struct{})}
 	var panics atomic.Int32
-	s := serveWith(t, process{Services: registered(broken{e}), Actors: []run.Actor{{Name: "streams", Run: e.Run}}}, func(s *serving) {
+	s := serveWith(t, process{Servers: registered(broken{e}), Actors: []run.Actor{{Name: "streams", Run: e.Run}}}, func(s *serving) {
 		s.panicked = func(any, []byte) { panics.Add(1) }
 	})
 	stream := s.openStream(t)
@@ -336,14 +342,16 @@ func TestServeProcessNeedsItsAddresses(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer taken.Close()
-	for flag, change := range map[string]func(*serving){
-		"addr":         func(s *serving) { s.addr = taken.Addr().String() },
-		"metrics-addr": func(s *serving) { s.options.MetricsAddr = taken.Addr().String() },
+	for flag, change := range map[string]func(*process, *serving){
+		"addr":         func(p *process, _ *serving) { p.Servers[0].Addr = taken.Addr().String() },
+		"metrics-addr": func(_ *process, s *serving) { s.options.MetricsAddr = taken.Addr().String() },
 	} {
-		s := serving{addr: "127.0.0.1:0", options: settings.Default().Process, log: slog.New(slog.DiscardHandler), registry: prometheus.NewRegistry()}
+		p := process{Servers: registered(ending{})}
+		p.Servers[0].Addr = "127.0.0.1:0"
+		s := serving{options: settings.Default().Process, log: slog.New(slog.DiscardHandler), registry: prometheus.NewRegistry()}
 		s.options.MetricsAddr = "127.0.0.1:0"
-		change(&s)
-		err := serveProcess(t.Context(), process{Services: registered(ending{})}, s)
+		change(&p, &s)
+		err := serveProcess(t.Context(), p, s)
 		if want := "listen on the address of --" + flag + ": "; err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("serveProcess: %v, want %q", err, want)
 		}

@@ -26,7 +26,7 @@ const metricsPage = `# Metrics
 
 A process serves its metrics under ` + "`/metrics`" + ` on the address ` + "`admin.address`" + `, 9996 unless it is set, or 7979 with the flags of ` + "`signpost dns`" + `. This page lists
 those of all roles; a process has those of the roles that it runs, and the metrics of the Go runtime, of the process and of the metrics handler.
-[destination](destination.md#metrics) and [controllers](controllers.md#metrics) say more about theirs. [Alerts](../deploy/observe/alerts.yaml) and
+[destination](destination.md#metrics), [controllers](controllers.md#metrics) and [xds](xds.md#metrics) say more about theirs. [Alerts](../deploy/observe/alerts.yaml) and
 [dashboards](../deploy/observe/dashboards) query them, and each alert has a [runbook](runbooks/README.md).
 
 With several publishers, the metrics of each have another label, ` + "`publisher`" + `. Where Prometheus adds a label that a metric has itself, such as ` + "`namespace`" + `, that of
@@ -84,6 +84,7 @@ var withoutSamples = map[string]string{
 	"profile_subscribers": "gauge", "profile_updates": "counter", "service_subscribers": "gauge",
 	"endpoint_updates_queue_overflow": "counter", "profile_updates_queue_overflow": "counter",
 	"http_server_panics_total": "counter",
+	"xds_streams":              "gauge",
 }
 
 // registeredRows returns what a process with this config registers: for each name the cells name, type, labels
@@ -102,9 +103,7 @@ func registeredRows(t *testing.T, c settings.Config) (map[string][]string, error
 	if err != nil {
 		return nil, err
 	}
-	if len(p.Services) > 0 {
-		newGRPCActor(p, serving{options: c.Process, log: log, registry: registry}, nil)
-	}
+	registerServers(p, serving{options: c.Process, log: log, registry: registry})
 	if _, err := admin.NewPanics(registry, log); err != nil {
 		return nil, err
 	}

@@ -30,6 +30,7 @@ type referencePage struct {
 
 var referencePages = []referencePage{
 	{file: "../../docs/destination.md", config: func() settings.Config { c := settings.Default(); c.RunsDestination = true; return c }},
+	{file: "../../docs/xds.md", config: func() settings.Config { c := settings.Default(); c.RunsXDS = true; return c }},
 	{file: "../../docs/controllers.md", config: func() settings.Config { c := settings.Default(); c.RunsControllers = true; return c }},
 }
 
@@ -156,7 +157,7 @@ func withoutAPIServer(t *testing.T, c *settings.Config) {
 	if err := os.WriteFile(c.Process.Kubeconfig, []byte(unreachable), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c.Destination = c.Destination.Settled()
+	c.Destination, c.XDS = c.Destination.Settled(), c.XDS.Settled()
 }
 
 // registeredMetrics returns the names of the metrics of the roles of a config.
@@ -173,9 +174,7 @@ func registeredMetrics(t *testing.T, c settings.Config) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(p.Services) > 0 {
-		newGRPCActor(p, serving{options: c.Process, log: log, registry: registry}, nil)
-	}
+	registerServers(p, serving{options: c.Process, log: log, registry: registry})
 	descs := make(chan *prometheus.Desc)
 	go func() {
 		defer close(descs)
@@ -189,4 +188,15 @@ func registeredMetrics(t *testing.T, c settings.Config) []string {
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
+}
+
+// registerServers registers the metrics of the gRPC servers of a process, if it has any.
+func registerServers(p process, s serving) {
+	if len(p.Servers) == 0 {
+		return
+	}
+	shared := newInterceptors(s)
+	for _, server := range p.Servers {
+		server.actor(shared, s, nil)
+	}
 }

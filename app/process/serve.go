@@ -22,31 +22,27 @@ type serving struct {
 	options settings.Process
 	// metricsFlag is as in [settings.Config].
 	metricsFlag string
-	// addr is the address of the gRPC server, if there is one.
-	addr     string
-	log      *slog.Logger
-	registry *prometheus.Registry
-	// panicked is called when a gRPC call has panicked. It is nil except in tests, which fail then.
+	log         *slog.Logger
+	registry    *prometheus.Registry
+	// panicked is called when a gRPC call has panicked. Tests fail then; otherwise it is nil.
 	panicked func(value any, stack []byte)
-	// bound is called with the addresses once all are bound. grpc is nil without a gRPC server, and
-	// inspection is nil without its own server. bound itself may be nil.
-	bound func(grpc, admin, inspection net.Addr)
+	// bound is called with the addresses once all are bound: those of the gRPC servers in the order of
+	// the roles. inspection is nil without a server of its own. bound itself may be nil.
+	bound func(grpc []net.Addr, admin, inspection net.Addr)
 }
 
 // serveProcess binds all addresses before it starts anything, so that an address in use is found at
 // once. Then it serves until ctx ends.
 func serveProcess(ctx context.Context, p process, s serving) error {
-	var grpcAddr net.Addr
-	var servers []run.Actor
-	if len(p.Services) > 0 {
-		l, err := listen(ctx, "addr", s.addr)
-		if err != nil {
-			return err
-		}
-		// The server closes its listener too. Closing it twice is harmless.
+	var addresses []net.Addr
+	servers, listeners, err := listenGRPC(ctx, p, s)
+	for _, l := range listeners {
+		// The server closes its listener too. Closing it twice does no harm.
 		defer l.Close()
-		grpcAddr = l.Addr()
-		servers = append(servers, newGRPCActor(p, s, l))
+		addresses = append(addresses, l.Addr())
+	}
+	if err != nil {
+		return err
 	}
 	l, err := listen(ctx, cmp.Or(s.metricsFlag, "metrics-addr"), s.options.MetricsAddr)
 	if err != nil {
@@ -76,20 +72,36 @@ func serveProcess(ctx context.Context, p process, s serving) error {
 	}
 	servers = slices.Insert(servers, 0, run.Actor{Name: "admin server", Run: adminServer.Run})
 	if s.bound != nil {
-		s.bound(grpcAddr, l.Addr(), inspectAddr)
+		s.bound(addresses, l.Addr(), inspectAddr)
 	}
-	s.logServing(grpcAddr, l.Addr(), inspectAddr)
+	s.logServing(addresses, l.Addr(), inspectAddr)
 	err = runAll(ctx, p, s, servers...)
 	s.log.Info("Stopped")
 	return err
 }
 
-// logServing logs the addresses. grpcAddr is nil without a gRPC server, and inspectAddr is nil if
-// the inspection API has no server of its own.
-func (s *serving) logServing(grpcAddr, adminAddr, inspectAddr net.Addr) {
+// listenGRPC binds the addresses of the gRPC servers. It returns the listeners that it opened also with an error.
+func listenGRPC(ctx context.Context, p process, s serving) (actors []run.Actor, listeners []net.Listener, err error) {
+	if len(p.Servers) == 0 {
+		return nil, nil, nil
+	}
+	shared := newInterceptors(s)
+	for _, server := range p.Servers {
+		l, err := listen(ctx, server.Flag, server.Addr)
+		if err != nil {
+			return nil, listeners, err
+		}
+		listeners = append(listeners, l)
+		actors = append(actors, server.actor(shared, s, l))
+	}
+	return actors, listeners, nil
+}
+
+// logServing logs the addresses. Without a server of its own for the inspection API, that address is nil.
+func (s *serving) logServing(grpcAddrs []net.Addr, adminAddr, inspectAddr net.Addr) {
 	addresses := []any{"version", version.Current()}
-	if grpcAddr != nil {
-		addresses = append(addresses, "grpc", grpcAddr.String())
+	for _, a := range grpcAddrs {
+		addresses = append(addresses, "grpc", a.String())
 	}
 	addresses = append(addresses, "admin", adminAddr.String())
 	if inspectAddr != nil {

@@ -30,6 +30,9 @@ func All(c settings.Config, account types.NamespacedName) []Needed {
 	if c.RunsDNS {
 		all = append(all, Needed{settings.DNSSection, DNS(c, account)})
 	}
+	if c.RunsXDS {
+		all = append(all, Needed{settings.XDSSection, XDS(c)})
+	}
 	return all
 }
 
@@ -67,6 +70,21 @@ func Destination(c settings.Config) []Role {
 		}
 	}
 	return append(roles, links)
+}
+
+// XDS returns the roles that the xds role of a config needs, alone in its process. It reads what the destination role
+// reads, and writes nothing but Events about linked clusters.
+func XDS(c settings.Config) []Role {
+	serving := Role{Name: "signpost-xds"}
+	for _, t := range kinds.CatalogTables(nil, kinds.FromEndpointSlices) {
+		serving.allow(read(t, absent))
+	}
+	links := Role{Name: "signpost-xds-links", Namespace: c.XDS.LinkNamespace, Why: "Linked clusters: in the namespace of --link-namespace"}
+	links.allow(
+		read(linked.Reads(), "there are no linked clusters"),
+		Rule{Why: []string{"About clusters that can't be read."}, Resource: "events", Verbs: []string{"create", "patch"}, Without: "no Events about linked clusters are sent"},
+	)
+	return []Role{serving, links}
 }
 
 // Controllers returns the roles that the controllers role of a config needs.

@@ -17,10 +17,12 @@ type Config struct {
 	Destination Destination
 	Controllers Controllers
 	DNS         DNS
-	// RunsDestination, RunsControllers and RunsDNS enable roles. The settings of other roles are
-	// ignored.
-	RunsDestination, RunsControllers, RunsDNS bool
-	// MetricsFlag is the flag for the address of the admin server, if that isn't metrics-addr.
+	XDS         XDS
+	// RunsDestination, RunsControllers, RunsDNS and RunsXDS say which roles run. The settings of the
+	// others don't matter.
+	RunsDestination, RunsControllers, RunsDNS, RunsXDS bool
+	// MetricsFlag is the flag for the address of the admin server, if that isn't
+	// metrics-addr.
 	MetricsFlag string
 	// server overrides the API server's address of the kubeconfig.
 	server string
@@ -30,7 +32,7 @@ type Config struct {
 
 // Default returns a config with all defaults, in which no role runs.
 func Default() Config {
-	return Config{Process: defaultProcess(), Destination: defaultDestination(), Controllers: defaultControllers(), DNS: defaultDNS()}
+	return Config{Process: defaultProcess(), Destination: defaultDestination(), Controllers: defaultControllers(), DNS: defaultDNS(), XDS: defaultXDS()}
 }
 
 // Sections returns the sections in use: the process, and the roles that run.
@@ -44,6 +46,9 @@ func (c *Config) Sections() []Section {
 	}
 	if c.RunsDNS {
 		parts = append(parts, &c.DNS)
+	}
+	if c.RunsXDS {
+		parts = append(parts, &c.XDS)
 	}
 	return parts
 }
@@ -81,6 +86,9 @@ func (c *Config) Roles() []string {
 	if c.RunsDNS {
 		names = append(names, DNSSection)
 	}
+	if c.RunsXDS {
+		names = append(names, XDSSection)
+	}
 	return names
 }
 
@@ -92,7 +100,7 @@ func (c *Config) DestinationWrites() bool {
 
 // NeedsCluster reports whether a running role reads from a cluster or writes to it.
 func (c *Config) NeedsCluster() bool {
-	if c.RunsDestination || c.RunsControllers || (c.RunsDNS && c.DNS.Leader.Elect) {
+	if c.RunsDestination || c.RunsControllers || c.RunsXDS || (c.RunsDNS && c.DNS.Leader.Elect) {
 		return true
 	}
 	return c.RunsDNS && slices.ContainsFunc(c.DNS.Publishers, (*configure.Options).NeedsCluster)

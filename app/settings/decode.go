@@ -2,6 +2,7 @@ package settings
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -28,6 +29,7 @@ const (
 	DestinationSection = "destination"
 	ControllersSection = "controllers"
 	DNSSection         = "dns"
+	XDSSection         = "xds"
 )
 
 // Decode parses a config file. Its error has a line for each fault, with the file, which it calls
@@ -45,7 +47,7 @@ func decode(name string, text []byte, also func(*configure.Options) error) (Conf
 	c := Default()
 	c.DNS.also = also
 	d := &configDecoder{name: name, settings: map[string]Setting{}, found: map[string]*yaml.Node{}, unset: map[int]bool{}}
-	for _, part := range []Section{&c.Process, &c.Destination, &c.Controllers, &c.DNS} {
+	for _, part := range []Section{&c.Process, &c.Destination, &c.Controllers, &c.DNS, &c.XDS} {
 		for _, s := range part.Settings() {
 			d.settings[s.Path] = s
 		}
@@ -60,6 +62,7 @@ func decode(name string, text []byte, also func(*configure.Options) error) (Conf
 		_, c.RunsDestination = d.found[DestinationSection]
 		_, c.RunsControllers = d.found[ControllersSection]
 		_, c.RunsDNS = d.found[DNSSection]
+		_, c.RunsXDS = d.found[XDSSection]
 		if c.RunsDNS && d.found["dns.publishers"] == nil {
 			d.fail(d.found[DNSSection], "dns.publishers", "is missing: add a list of publishers")
 		}
@@ -72,7 +75,9 @@ func decode(name string, text []byte, also func(*configure.Options) error) (Conf
 	}
 	if c.RunsDestination {
 		c.Destination = c.Destination.Settled()
+		c.XDS.ClusterDomain = cmp.Or(c.XDS.ClusterDomain, c.Destination.ClusterDomain)
 	}
+	c.XDS = c.XDS.Settled()
 	return c, nil
 }
 

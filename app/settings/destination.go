@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/signpostd/signpost/catalog"
-	"github.com/signpostd/signpost/destination"
+	"github.com/signpostd/signpost/internal/clientlimits"
 )
 
 // Special values of settings.
@@ -13,6 +13,8 @@ const (
 	modeTransparent     = "transparent"
 	modeTransportHeader = "transport-header"
 	defaultDomain       = "cluster.local"
+	// defaultControllerNamespace is that of Linkerd.
+	defaultControllerNamespace = "linkerd"
 	// linkerdLease is the Lease of Linkerd's controller.
 	linkerdLease = "linkerd-destination-endpoint-write"
 )
@@ -48,8 +50,8 @@ type Destination struct {
 	// Leader is the election of that writer. If it names no namespace, the Lease is in the
 	// ControllerNamespace.
 	Leader Leader
-	// Limits limit the resources that clients can use.
-	Limits destination.Limits
+	// Limits bound what clients can make the server hold.
+	Limits clientlimits.Limits
 	// StreamQueueCapacity has no effect.
 	StreamQueueCapacity int
 }
@@ -57,7 +59,7 @@ type Destination struct {
 func defaultDestination() Destination {
 	return Destination{
 		Addr:                   ":8086",
-		ControllerNamespace:    "linkerd",
+		ControllerNamespace:    defaultControllerNamespace,
 		OutboundTransportMode:  modeTransparent,
 		EnableH2Upgrade:        true,
 		EnableEndpointSlices:   true,
@@ -65,7 +67,7 @@ func defaultDestination() Destination {
 		ExportQueueMetrics:     true,
 		ExternalWorkloadWriter: true,
 		Leader:                 defaultLeader(linkerdLease, ""),
-		Limits:                 destination.DefaultLimits(),
+		Limits:                 clientlimits.DefaultLimits(),
 		StreamQueueCapacity:    100,
 	}
 }
@@ -83,7 +85,7 @@ func (o *Destination) writes() bool {
 
 // Settings implements [Section].
 func (o *Destination) Settings() []Setting {
-	return slices.Concat(o.discoverySettings(), o.writerSettings(), limitSettings(&o.Limits), o.otherSettings())
+	return slices.Concat(o.discoverySettings(), o.writerSettings(), limitSettings(&o.Limits, DestinationSection), o.otherSettings())
 }
 
 func (o *Destination) discoverySettings() []Setting {

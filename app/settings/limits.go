@@ -5,33 +5,33 @@ import (
 	"math"
 	"time"
 
-	"github.com/signpostd/signpost/destination"
+	"github.com/signpostd/signpost/internal/clientlimits"
 )
 
 // smallestRequest is the minimum setting of request and header sizes, in bytes. Requests of a proxy
 // fit.
 const smallestRequest = 4 << 10
 
-// limitSettings are the limits of the gRPC server.
-func limitSettings(o *destination.Limits) []Setting {
+// limitSettings are the limits of the gRPC server of a role.
+func limitSettings(o *clientlimits.Limits, section string) []Setting {
 	return []Setting{
-		{Flag: "grpc-max-connections", Path: "destination.limits.maxConnections", Value: intValue{&o.MaxConnections}, Usage: "connections that are served at a time; others are reset"},
-		{Flag: "grpc-max-connections-per-host", Path: "destination.limits.maxConnectionsPerHost", Value: intValue{&o.MaxConnectionsPerHost}, Usage: "connections of one other host that are served at a time; set it to more if many proxies share an address"},
-		{Flag: "grpc-max-concurrent-streams", Path: "destination.limits.maxConcurrentStreams", Value: intValue{&o.MaxConcurrentStreams}, Usage: "calls that one connection may have open; the proxy in the pod may put the calls of many proxies on one connection"},
-		{Flag: "grpc-max-recv-msg-size", Path: "destination.limits.maxRecvMsgSize", Value: intValue{&o.MaxRecvMsgSize}, Usage: "largest request, in bytes"},
-		{Flag: "grpc-max-header-list-size", Path: "destination.limits.maxHeaderListSize", Value: intValue{&o.MaxHeaderListSize}, Usage: "largest headers of a request, in bytes"},
-		{Flag: "grpc-connection-timeout", Path: "destination.limits.connectionTimeout", Value: durationValue{&o.ConnectionTimeout}, Usage: "how long a new connection may take to begin with HTTP/2"},
-		{Flag: "grpc-max-connection-idle", Path: "destination.limits.maxConnectionIdle", Value: durationValue{&o.MaxConnectionIdle}, Usage: "how long a connection without calls is kept"},
-		{Flag: "grpc-request-timeout", Path: "destination.limits.requestTimeout", Value: durationValue{&o.RequestTimeout}, Usage: "how long a call may take to send its request; calls that have sent it last as long as they like"},
-		{Flag: "grpc-max-pending-requests", Path: "destination.limits.maxPendingRequests", Value: intValue{&o.MaxPendingRequests}, Usage: "open calls of one client that have not sent their request; of all together twice as many"},
-		{Flag: "grpc-max-questions", Path: "destination.limits.maxQuestions", Value: intValue{&o.MaxQuestions}, Usage: "different questions that are answered at a time; any number of clients may ask each of them"},
-		{Flag: "grpc-max-questions-per-client", Path: "destination.limits.maxQuestionsPerClient", Value: intValue{&o.MaxQuestionsPerClient}, Usage: "different questions that are answered at a time because one client asked first"},
-		{Flag: "grpc-max-undeclared-ports", Path: "destination.limits.maxUndeclaredPorts", Value: intValue{&o.MaxUndeclaredPorts}, Usage: "ports of a Service that are answered at a time although the Service doesn't declare them"},
+		{Flag: "grpc-max-connections", Path: section + ".limits.maxConnections", Value: intValue{&o.MaxConnections}, Usage: "connections that are served at a time; others are reset"},
+		{Flag: "grpc-max-connections-per-host", Path: section + ".limits.maxConnectionsPerHost", Value: intValue{&o.MaxConnectionsPerHost}, Usage: "connections of one other host that are served at a time; set it to more if many proxies share an address"},
+		{Flag: "grpc-max-concurrent-streams", Path: section + ".limits.maxConcurrentStreams", Value: intValue{&o.MaxConcurrentStreams}, Usage: "calls that one connection may have open; the proxy in the pod may put the calls of many proxies on one connection"},
+		{Flag: "grpc-max-recv-msg-size", Path: section + ".limits.maxRecvMsgSize", Value: intValue{&o.MaxRecvMsgSize}, Usage: "largest request, in bytes"},
+		{Flag: "grpc-max-header-list-size", Path: section + ".limits.maxHeaderListSize", Value: intValue{&o.MaxHeaderListSize}, Usage: "largest headers of a request, in bytes"},
+		{Flag: "grpc-connection-timeout", Path: section + ".limits.connectionTimeout", Value: durationValue{&o.ConnectionTimeout}, Usage: "how long a new connection may take to begin with HTTP/2"},
+		{Flag: "grpc-max-connection-idle", Path: section + ".limits.maxConnectionIdle", Value: durationValue{&o.MaxConnectionIdle}, Usage: "how long a connection without calls is kept"},
+		{Flag: "grpc-request-timeout", Path: section + ".limits.requestTimeout", Value: durationValue{&o.RequestTimeout}, Usage: "how long a call may take to send its request; calls that have sent it last as long as they like"},
+		{Flag: "grpc-max-pending-requests", Path: section + ".limits.maxPendingRequests", Value: intValue{&o.MaxPendingRequests}, Usage: "open calls of one client that have not sent their request; of all together twice as many"},
+		{Flag: "grpc-max-questions", Path: section + ".limits.maxQuestions", Value: intValue{&o.MaxQuestions}, Usage: "different questions that are answered at a time; any number of clients may ask each of them"},
+		{Flag: "grpc-max-questions-per-client", Path: section + ".limits.maxQuestionsPerClient", Value: intValue{&o.MaxQuestionsPerClient}, Usage: "different questions that are answered at a time because one client asked first"},
+		{Flag: "grpc-max-undeclared-ports", Path: section + ".limits.maxUndeclaredPorts", Value: intValue{&o.MaxUndeclaredPorts}, Usage: "ports of a Service that are answered at a time although the Service doesn't declare them"},
 	}
 }
 
-// checkLimits returns the limits with which no client could be served.
-func checkLimits(o destination.Limits) []problem {
+// checkLimits returns the limits that nobody could be served with.
+func checkLimits(o clientlimits.Limits) []problem {
 	var found []problem
 	for _, n := range []struct {
 		flag       string

@@ -46,7 +46,7 @@ func fieldsTable() string {
 	var b strings.Builder
 	b.WriteString("\n| Field | Value | Default | Meaning |\n| --- | --- | --- | --- |\n")
 	c := Default()
-	for _, part := range []Section{&c.Process, &c.Destination, &c.Controllers, &c.DNS} {
+	for _, part := range []Section{&c.Process, &c.Destination, &c.Controllers, &c.DNS, &c.XDS} {
 		paths := map[string]string{}
 		for _, s := range part.Settings() {
 			paths[s.Flag] = s.Path

@@ -43,7 +43,7 @@ func Schema() ([]byte, error) {
 			"kind":       object{"const": Kind},
 		},
 	}
-	for _, part := range []Section{&c.Process, &c.Destination, &c.Controllers, &c.DNS} {
+	for _, part := range []Section{&c.Process, &c.Destination, &c.Controllers, &c.DNS, &c.XDS} {
 		for _, s := range part.Settings() {
 			describe(root, strings.Split(s.Path, "."), s)
 		}

@@ -53,7 +53,7 @@ func heading(path string) string {
 		return "Limit"
 	case len(parts) > 2 && parts[0] == ControllersSection:
 		return "Controller"
-	case len(parts) > 1 && (parts[0] == DestinationSection || parts[0] == ControllersSection):
+	case len(parts) > 1 && slices.Contains([]string{DestinationSection, ControllersSection, XDSSection}, parts[0]):
 		return "Main"
 	}
 	return headingProcess

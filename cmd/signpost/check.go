@@ -68,7 +68,7 @@ const (
 func newCheckCommand(s streams) *cobra.Command {
 	c := newCheck(s)
 	cmd := &cobra.Command{
-		Use:   "check [--config FILE | destination | controllers | dns]",
+		Use:   "check [--config FILE | destination | controllers | dns | xds]",
 		Short: "Check whether Signpost can run, before and after it is installed",
 		Long:  checkHelp,
 		Example: `  signpost check --config signpost.yaml
@@ -81,7 +81,7 @@ func newCheckCommand(s streams) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&c.configFile, "config", "", "`path` of the config file whose roles to check")
 	c.addFlags(cmd.Flags())
-	cmd.AddCommand(newCheckRole(s, settings.DestinationSection), newCheckRole(s, settings.ControllersSection), newCheckDNS(s))
+	cmd.AddCommand(newCheckRole(s, settings.DestinationSection), newCheckRole(s, settings.ControllersSection), newCheckDNS(s), newCheckRole(s, settings.XDSSection))
 	return cmd
 }
 
@@ -98,10 +98,11 @@ func (c *checkCommand) addFlags(flags *pflag.FlagSet) {
 	c.kube.Add(flags)
 }
 
-// newCheckRole returns the command that checks the destination or the controllers role.
+// newCheckRole returns the command that checks the destination, the controllers or the xds role.
 func newCheckRole(s streams, section string) *cobra.Command {
 	c, config := newCheck(s), settings.Default()
 	config.RunsDestination, config.RunsControllers = section == settings.DestinationSection, section == settings.ControllersSection
+	config.RunsXDS = section == settings.XDSSection
 	cmd := &cobra.Command{
 		Use:         section,
 		Short:       "Check what signpost " + section + " needs, with the same flags",
@@ -263,5 +264,6 @@ func colorsOf(w io.Writer) check.Colors {
 
 // noRole returns the error for a config file without roles.
 func noRole(file string) error {
-	return settings.Usagef("%s:1: no role to run: add the section %s, %s or %s", file, settings.DestinationSection, settings.ControllersSection, settings.DNSSection)
+	return settings.Usagef("%s:1: no role to run: add the section %s, %s, %s or %s", file,
+		settings.DestinationSection, settings.ControllersSection, settings.DNSSection, settings.XDSSection)
 }

@@ -39,7 +39,7 @@ func TestCheckCommand(t *testing.T) {
 		"unknown flag":           {args: "check dns --polcy=sync", code: 1, err: "unknown flag --polcy: did you mean --policy?"},
 		"wrong flag":             {args: "check dns --source=fake --provider=inmemory", code: 1, err: "--policy: none given: use sync, upsert-only or create-only (ExternalDNS before 0.22 took sync)"},
 		"wrong setting":          {args: "check controllers --concurrent-endpoint-syncs=0", code: 1, err: "--concurrent-endpoint-syncs=0: must be at least 1"},
-		"wrong file":             {args: "check --config ../../app/settings/testdata/config/norole.good.yaml", code: 1, err: "../../app/settings/testdata/config/norole.good.yaml:1: no role to run: add the section destination, controllers or dns"},
+		"wrong file":             {args: "check --config ../../app/settings/testdata/config/norole.good.yaml", code: 1, err: "../../app/settings/testdata/config/norole.good.yaml:1: no role to run: add the section destination, controllers, dns or xds"},
 		"wrong format":           {args: fit + " -o xml", code: 1, err: "--output=xml: must be one of table, short, json, yaml"},
 		"no time":                {args: fit + " --timeout=0s", code: 1, err: "--timeout: must be more than 0"},
 	} {

@@ -44,7 +44,7 @@ func TestExecute(t *testing.T) {
 		out, err string
 	}{
 		"nothing":                  {code: 2, err: "no command given: use one of those above"},
-		"unknown command":          {args: "xyz", code: 2, err: `unknown command "xyz": use one of approve, bundle, check, clusters, completion, config, controllers, destination, dns, explain, get, plan, problems, profile, rbac, records, run, services, status, streams, version`},
+		"unknown command":          {args: "xyz", code: 2, err: `unknown command "xyz": use one of approve, bundle, check, clusters, completion, config, controllers, destination, dns, explain, get, plan, problems, profile, rbac, records, run, services, status, streams, version, xds`},
 		"start of a command":       {args: "dest", code: 2, err: `unknown command "dest": did you mean "destination"?`},
 		"nearly a command":         {args: "destinatoin", code: 2, err: `unknown command "destinatoin": did you mean "destination"?`},
 		"version":                  {args: "version", out: "dev"},
@@ -75,7 +75,7 @@ func TestExecute(t *testing.T) {
 		"run, bad level":           {args: "run --config ../../app/settings/testdata/config/norole.good.yaml --log-level=loud", code: 2, err: "--log-level=loud: must be one of panic, fatal, error, warn, info, debug, trace"},
 		"the other name":           {args: "controllers --metrics-address=nowhere", code: 2, err: "--metrics-addr=nowhere: must be HOST:PORT, or :PORT for all addresses of the host"},
 		"the other name, one dash": {args: "destination -metrics-address nowhere", code: 2, err: "--metrics-addr=nowhere: must be HOST:PORT, or :PORT for all addresses of the host"},
-		"run without a role":       {args: "run --config ../../app/settings/testdata/config/norole.good.yaml", code: 2, err: "../../app/settings/testdata/config/norole.good.yaml:1: no role to run: add the section destination, controllers or dns"},
+		"run without a role":       {args: "run --config ../../app/settings/testdata/config/norole.good.yaml", code: 2, err: "../../app/settings/testdata/config/norole.good.yaml:1: no role to run: add the section destination, controllers, dns or xds"},
 		"get nothing":              {args: "get", code: 2, err: "no authority given: name one, such as web.emojivoto:80"},
 		"get two":                  {args: "get a b", code: 2, err: `unexpected argument "b": get takes one authority`},
 		"profile nothing":          {args: "profile", code: 2, err: "no authority given: name one, such as web.emojivoto:80"},

@@ -195,7 +195,7 @@ func (c *planCommand) fromFile(flags *pflag.FlagSet) (settings.Config, error) {
 	if err != nil {
 		return settings.Config{}, err
 	}
-	config.RunsDestination, config.RunsControllers, config.DNS.Leader.Elect = false, false, false
+	config.RunsDestination, config.RunsControllers, config.RunsXDS, config.DNS.Leader.Elect = false, false, false, false
 	config.Process.LogLevel, config.Process.LogFormat = c.Config.Process.LogLevel, c.Config.Process.LogFormat
 	if flags.Changed("kubeconfig") {
 		config.Process.Kubeconfig = c.Config.Process.Kubeconfig

@@ -46,6 +46,9 @@ func TestRightsOfTheOthers(t *testing.T) {
 	c = settings.Default()
 	c.RunsControllers = true
 	checkRoles(t, "controllers", rbac.Controllers(c))
+	c = settings.Default()
+	c.RunsXDS = true
+	checkRoles(t, "xds", rbac.XDS(c))
 }
 
 // checkRoles compares what follows the comment of a file in deploy/rbac with roles; -update

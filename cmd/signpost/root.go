@@ -27,6 +27,7 @@ that it replaces:
   signpost destination --cluster-domain=cluster.local
   signpost controllers --controllers=endpoints,endpointslices
   signpost dns --source=service --provider=rfc2136 --policy=sync
+  signpost xds
 
 From anywhere, ask those that run. Their pods are found with your kubeconfig:
 
@@ -85,8 +86,8 @@ func newRootCommand(s streams) *cobra.Command {
 			root.AddCommand(c)
 		}
 	}
-	add(groupRoles, newRunCommand(s), newDestinationCommand(s), newControllersCommand(s), newDNSCommand(s))
-	add(groupLook, newNowCommand(s), newStatusCommand(s), newExplainCommand(s), newStreamsCommand(s), newServicesCommand(s), newProblemsCommand(s), newClustersCommand(s), newGetCommand(s), newProfileCommand(s))
+	add(groupRoles, newRunCommand(s), newDestinationCommand(s), newControllersCommand(s), newDNSCommand(s), newXDSCommand(s))
+	add(groupLook, newStatusCommand(s), newExplainCommand(s), newStreamsCommand(s), newServicesCommand(s), newProblemsCommand(s), newClustersCommand(s), newGetCommand(s), newProfileCommand(s))
 	add(groupDNS, newRecordsCommand(s), newPlanCommand(s), newApproveCommand(s))
 	add(groupSetup, newCheckCommand(s), newConfigCommand(s), newBundleCommand(s), newRBACCommand(s), newVersionCommand(s))
 	root.SetHelpCommandGroupID(groupSetup)

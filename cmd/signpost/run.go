@@ -26,7 +26,7 @@ The file begins with
   kind: ` + settings.Kind + `
 
 and has the sections kubeconfig, log, admin, shutdownGrace and one for each role:
-destination, controllers, dns. A role runs when its section is there, even if empty.
+destination, controllers, dns, xds. A role runs when its section is there, even if empty.
 A flag overrides what the file says.`,
 		Args: noRunArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -78,7 +78,7 @@ func runConfig(ctx context.Context, file string, override func(*settings.Process
 	if err := override(&c.Process); err != nil {
 		return err
 	}
-	if !c.RunsDestination && !c.RunsControllers && !c.RunsDNS {
+	if len(c.Roles()) == 0 {
 		return noRole(file)
 	}
 	return process.Run(ctx, c, s.err)
@@ -99,6 +99,6 @@ func runFlags(ctx context.Context, c settings.Config, s streams) error {
 	if c.Remarks, err = settings.CheckFlags(c.Sections()...); err != nil {
 		return err
 	}
-	c.Destination = c.Destination.Settled()
+	c.Destination, c.XDS = c.Destination.Settled(), c.XDS.Settled()
 	return process.Run(ctx, c, s.err)
 }

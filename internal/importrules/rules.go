@@ -57,6 +57,12 @@ var rules = []rule{
 		why:   "destination imports catalog, knows no Kubernetes client and none of the other ways out",
 	},
 	{
+		from:  []string{"xds/..."},
+		only:  []string{"catalog/...", "internal/..."},
+		never: []string{"k8s.io", "./kube", "./controllers", "./destination", "./dns"},
+		why:   "xds imports catalog, knows no Kubernetes client and none of the other ways out",
+	},
+	{
 		from:  []string{"controllers/..."},
 		only:  []string{"kube/...", "api/...", "internal/..."},
 		never: []string{"./destination", "./dns"},
@@ -102,13 +108,13 @@ var rules = []rule{
 		why:   "a provider imports its contract, dns, what providers over HTTP, with batches or of AWS share, and its SDK: no Kubernetes, no other provider",
 	},
 	{
-		from:  []string{"api/...", "catalog/...", "controllers/...", "destination/...", "dns/...", "internal/...", "kube/..."},
+		from:  []string{"api/...", "catalog/...", "controllers/...", "destination/...", "dns/...", "internal/...", "kube/...", "xds/..."},
 		never: []string{"./app", "./cmd", "./dev"},
 		why:   "imports go downwards: app, cmd and dev are above the roles, and no role knows them",
 	},
 	{
 		from:  []string{"internal/..."},
-		never: []string{"./catalog", "./controllers", "./destination", "./dns", "./kube"},
+		never: []string{"./catalog", "./controllers", "./destination", "./dns", "./kube", "./xds"},
 		why:   "internal has leaves only, which import nothing of ours but each other and api",
 	},
 	{

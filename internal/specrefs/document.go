@@ -9,8 +9,8 @@ import (
 type Document struct {
 	// Name is the name of the file, such as "dns.md".
 	Name string
-	// Sections has the numbers of headings, and of numbered items and rows of tables below them: step 2 of
-	// spec/destination.md §8.4 is §8.4.2.
+	// Sections has the numbers of headings and of paragraphs that begin with one, and of numbered items and rows
+	// of tables below headings: step 2 of spec/destination.md §8.4 is §8.4.2.
 	Sections map[string]bool
 	// Cases has the names of acceptance cases and quirks, such as "EP-17", or "41" for cases that are only
 	// numbered.
@@ -20,6 +20,7 @@ type Document struct {
 var (
 	headingLine  = regexp.MustCompile(`^#+ +(?:Appendix +([A-Z])\b|((?:[0-9]+|[A-Z]\.[0-9]+)(?:\.[0-9]+)*)\.? )`)
 	numberedItem = regexp.MustCompile(`^(?:([0-9]+)\. |\| ([0-9]+) \|)`)
+	numberedText = regexp.MustCompile(`^([0-9]+\.[0-9]+) `)
 	firstCell    = regexp.MustCompile(`^\| ([^|]+) \|`)
 	cellName     = regexp.MustCompile(`^([A-Z]{1,2}-?[0-9]+)(?: ([a-z])–([a-z]))?$`)
 )
@@ -37,6 +38,9 @@ func ReadDocument(name, text string) Document {
 				casesIn = section
 			}
 			continue
+		}
+		if m := numberedText.FindStringSubmatch(line); m != nil {
+			d.Sections[m[1]] = true
 		}
 		if m := numberedItem.FindStringSubmatch(line); m != nil && section != "" {
 			item := m[1] + m[2]

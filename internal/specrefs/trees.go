@@ -8,6 +8,7 @@ const (
 	endpoints   = "endpoints.md"
 	dns         = "dns.md"
 	clouds      = "clouds.md"
+	xds         = "xds.md"
 )
 
 // A tree is a directory, or a file, whose citations need not name their document.
@@ -31,6 +32,9 @@ var trees = []tree{
 	{path: "cmd/signpost/testdata/plan", section: dns, cases: []string{dns}},
 	{path: "docs/dns", section: dns, cases: []string{dns, clouds}},
 	{path: "docs/dns.md", section: dns, cases: []string{dns, clouds}},
+	{path: "xds", section: xds, cases: []string{xds}},
+	{path: "docs/xds.md", section: xds, cases: []string{xds}},
+	{path: "docs/spec/xds.md", section: xds, cases: []string{xds}},
 	{path: "docs/spec/destination.md", section: destination, cases: []string{destination, endpoints}},
 	{path: "docs/spec/endpoints.md", section: endpoints, cases: []string{endpoints, destination}},
 	{path: "docs/spec/dns.md", section: dns, cases: []string{dns}},

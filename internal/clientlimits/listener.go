@@ -1,4 +1,4 @@
-package destination
+package clientlimits
 
 import (
 	"net"
@@ -11,15 +11,16 @@ import (
 // grpc-go sets the same for connections that it knows to be TCP, which ours hide.
 const userTimeout = 20 * time.Second
 
-// Listener returns a listener that accepts as many connections as the limits allow. Others are
-// reset at once: a client that waits in a backlog can't ask another replica.
-func (s *Server) Listener(l net.Listener) net.Listener {
-	return &limitedListener{Listener: l, server: s, hosts: map[netip.Addr]int{}}
+// NewListener returns a listener that accepts as many connections as the limits allow. Others are
+// reset at once: a client that waits in a backlog can't ask another replica. refused is called for each of them.
+func NewListener(l net.Listener, limits *Limits, refused func(why Refusal, from net.Addr)) net.Listener {
+	return &limitedListener{Listener: l, limits: limits, refused: refused, hosts: map[netip.Addr]int{}}
 }
 
 type limitedListener struct {
 	net.Listener
-	server *Server
+	limits  *Limits
+	refused func(why Refusal, from net.Addr)
 
 	mu    sync.Mutex
 	total int
@@ -33,27 +34,26 @@ func (l *limitedListener) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		client := clientOf(conn.RemoteAddr(), conn.LocalAddr())
+		client := ClientOf(conn.RemoteAddr(), conn.LocalAddr())
 		reason, ok := l.admit(client)
 		if ok {
 			return l.limited(conn, client), nil
 		}
-		l.server.refuseConnection(reason, conn.RemoteAddr())
+		l.refused(reason, conn.RemoteAddr())
 		reset(conn)
 	}
 }
 
 // admit counts a connection, unless there are too many.
-func (l *limitedListener) admit(client clientID) (why refusal, ok bool) {
-	limits := &l.server.config.Limits
+func (l *limitedListener) admit(client ClientID) (why Refusal, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.total >= limits.MaxConnections {
-		return refusedConnection, false
+	if l.total >= l.limits.MaxConnections {
+		return RefusedConnection, false
 	}
 	if isOtherHost(client) {
-		if l.hosts[client.Addr()] >= limits.MaxConnectionsPerHost {
-			return refusedConnectionOfHost, false
+		if l.hosts[client.Addr()] >= l.limits.MaxConnectionsPerHost {
+			return RefusedConnectionOfHost, false
 		}
 		l.hosts[client.Addr()]++
 	}
@@ -62,9 +62,9 @@ func (l *limitedListener) admit(client clientID) (why refusal, ok bool) {
 }
 
 // isOtherHost reports whether a client is a host, and not one connection of our own host.
-func isOtherHost(client clientID) bool { return client.IsValid() && client.Port() == 0 }
+func isOtherHost(client ClientID) bool { return client.IsValid() && client.Port() == 0 }
 
-func (l *limitedListener) limited(conn net.Conn, client clientID) net.Conn {
+func (l *limitedListener) limited(conn net.Conn, client ClientID) net.Conn {
 	if tcp, ok := conn.(*net.TCPConn); ok {
 		// Without it the system takes longer to notice that a client is gone, which is no reason
 		// to refuse one.
@@ -73,7 +73,7 @@ func (l *limitedListener) limited(conn net.Conn, client clientID) net.Conn {
 	return &limitedConn{Conn: conn, leave: sync.OnceFunc(func() { l.leave(client) })}
 }
 
-func (l *limitedListener) leave(client clientID) {
+func (l *limitedListener) leave(client ClientID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.total--

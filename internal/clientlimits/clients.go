@@ -1,4 +1,4 @@
-package destination
+package clientlimits
 
 import (
 	"context"
@@ -11,25 +11,26 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// clientID is who is held to the limits of a client. Another host is one client. From our own
+// ClientID is who is held to the limits of a client. Another host is one client. From our own
 // host, where the proxy of our pod may carry the calls of others, each connection is one.
-type clientID = netip.AddrPort
+type ClientID = netip.AddrPort
 
-// clientOf returns the client of a connection between two addresses. Connections without TCP,
+// ClientOf returns the client of a connection between two addresses. Connections without TCP,
 // such as those of tests, are all of one client.
-func clientOf(remote, local net.Addr) clientID {
-	far, ok := addrPortOfTCP(remote)
+func ClientOf(remote, local net.Addr) ClientID {
+	far, ok := AddrPortOfTCP(remote)
 	if !ok {
-		return clientID{}
+		return ClientID{}
 	}
-	near, _ := addrPortOfTCP(local)
+	near, _ := AddrPortOfTCP(local)
 	if far.Addr().IsLoopback() || far.Addr() == near.Addr() {
 		return far
 	}
 	return netip.AddrPortFrom(far.Addr(), 0)
 }
 
-func addrPortOfTCP(a net.Addr) (netip.AddrPort, bool) {
+// AddrPortOfTCP returns the address and port of a TCP address. It is false for any other.
+func AddrPortOfTCP(a net.Addr) (netip.AddrPort, bool) {
 	tcp, ok := a.(*net.TCPAddr)
 	if !ok {
 		return netip.AddrPort{}, false
@@ -38,26 +39,38 @@ func addrPortOfTCP(a net.Addr) (netip.AddrPort, bool) {
 	return netip.AddrPortFrom(at.Addr().Unmap(), at.Port()), true
 }
 
-// callerFrom returns the client of a call.
-func clientIDFrom(ctx context.Context) clientID {
+// ClientIDFrom returns the client of a call.
+func ClientIDFrom(ctx context.Context) ClientID {
 	p, ok := peer.FromContext(ctx)
 	if !ok {
-		return clientID{}
+		return ClientID{}
 	}
-	return clientOf(p.Addr, p.LocalAddr)
+	return ClientOf(p.Addr, p.LocalAddr)
 }
 
-// clients counts what each client makes the server hold. Those that make it hold nothing are
+// Clients counts what each client makes the server hold. Those that make it hold nothing are
 // forgotten.
-type clients struct {
+type Clients struct {
 	limits *Limits
 	// refused is told of what is refused.
-	refused func(refusal)
+	refused func(Refusal)
 
 	mu sync.Mutex
-	m  map[clientID]held
+	m  map[ClientID]held
 	// What all clients hold.
 	pending, questions int
+}
+
+// NewClients returns the counts for a server with these limits. It calls refused for each refusal.
+func NewClients(limits *Limits, refused func(Refusal)) *Clients {
+	return &Clients{limits: limits, refused: refused, m: map[ClientID]held{}}
+}
+
+// Idle reports whether no client makes the server hold anything.
+func (c *Clients) Idle() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.m) == 0 && c.pending == 0 && c.questions == 0
 }
 
 // pendingClients is how many clients may have as many calls as they may without their request. Each
@@ -67,18 +80,18 @@ const pendingClients = 2
 // held is what one client makes the server hold.
 type held struct{ pending, questions int }
 
-// beginRequest counts a call that has not sent its request. If it returns nil, endRequest
+// BeginRequest counts a call that has not sent its request. If it returns nil, EndRequest
 // follows.
-func (c *clients) beginRequest(id clientID) error {
+func (c *Clients) BeginRequest(id ClientID) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	h := c.m[id]
 	switch {
 	case h.pending >= c.limits.MaxPendingRequests:
-		c.refused(refusedPending)
+		c.refused(RefusedPending)
 		return status.Errorf(codes.ResourceExhausted, "%d calls of this client have not sent their request yet", h.pending)
 	case c.pending >= pendingClients*c.limits.MaxPendingRequests:
-		c.refused(refusedPending)
+		c.refused(RefusedPending)
 		return status.Errorf(codes.ResourceExhausted, "%d calls have not sent their request yet; ask again", c.pending)
 	}
 	c.pending++
@@ -87,7 +100,8 @@ func (c *clients) beginRequest(id clientID) error {
 	return nil
 }
 
-func (c *clients) endRequest(id clientID) {
+// EndRequest takes back a BeginRequest.
+func (c *Clients) EndRequest(id ClientID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	h := c.m[id]
@@ -96,17 +110,17 @@ func (c *clients) endRequest(id clientID) {
 	c.set(id, h)
 }
 
-// beginQuestion counts a question that nobody asks yet. If it returns nil, endQuestion follows.
-func (c *clients) beginQuestion(id clientID) error {
+// BeginQuestion counts a question that nobody asks yet. If it returns nil, EndQuestion follows.
+func (c *Clients) BeginQuestion(id ClientID) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	h := c.m[id]
 	switch {
 	case c.questions >= c.limits.MaxQuestions:
-		c.refused(refusedQuestion)
+		c.refused(RefusedQuestion)
 		return status.Errorf(codes.ResourceExhausted, "%d different questions are being answered; ask later or ask another replica", c.questions)
 	case h.questions >= c.limits.MaxQuestionsPerClient:
-		c.refused(refusedQuestionOfClient)
+		c.refused(RefusedQuestionOfClient)
 		return status.Errorf(codes.ResourceExhausted, "%d different questions are being answered that this client was the first to ask", h.questions)
 	}
 	c.questions++
@@ -115,7 +129,8 @@ func (c *clients) beginQuestion(id clientID) error {
 	return nil
 }
 
-func (c *clients) endQuestion(id clientID) {
+// EndQuestion takes back a BeginQuestion.
+func (c *Clients) EndQuestion(id ClientID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.questions--
@@ -125,7 +140,7 @@ func (c *clients) endQuestion(id clientID) {
 }
 
 // set stores what a client holds. The caller holds the lock.
-func (c *clients) set(id clientID, h held) {
+func (c *Clients) set(id ClientID, h held) {
 	if h == (held{}) {
 		delete(c.m, id)
 		return

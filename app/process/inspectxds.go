@@ -1,0 +1,63 @@
+package process
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/signpostd/signpost/app/inspect"
+	"github.com/signpostd/signpost/xds"
+)
+
+// inspectedXDS has the streams of the xds role. It implements [inspect.StreamsOf].
+type inspectedXDS struct{ server *xds.Server }
+
+// Streams implements [inspect.StreamsOf].
+func (x *inspectedXDS) Streams() []inspect.Stream {
+	open := x.server.OpenStreams()
+	list := make([]inspect.Stream, 0, len(open))
+	for i := range open {
+		list = append(list, xdsStreamOf(&open[i]))
+	}
+	return list
+}
+
+// CountStreams implements [inspect.StreamsOf].
+func (x *inspectedXDS) CountStreams() (open, behind int) { return x.server.CountStreams(behindFor) }
+
+// mostNames is how many names of a stream are shown.
+const mostNames = 5
+
+func xdsStreamOf(o *xds.OpenStream) inspect.Stream {
+	s := inspect.Stream{
+		ID: "xds-" + strconv.FormatUint(o.ID, 10), Method: strings.TrimSpace("xDS " + o.Variant + " " + o.Client), Target: xdsNamesOf(o),
+		Pod: o.Pod, Namespace: o.Namespace, Node: o.Node, View: "all", State: inspect.StreamSynced, Endpoints: o.Endpoints,
+		Sent: o.Responses, Current: o.Responses + uint64(o.Waiting), LagSeconds: o.Lag.Seconds(), Opened: o.Opened,
+	}
+	if o.Zone != "" || o.Node != "" {
+		s.View = "node " + o.Node + ", zone " + o.Zone
+	}
+	if o.Service.Name != "" {
+		s.Service = o.Service.Namespace + "/" + o.Service.Name
+	}
+	if o.Peer.IsValid() {
+		s.Peer = o.Peer.String()
+	}
+	if o.Waiting > 0 || o.Lag > 0 {
+		s.State = inspect.StreamBehind
+	}
+	return s
+}
+
+// xdsNamesOf returns what a stream is subscribed to, and which of it no Service has.
+func xdsNamesOf(o *xds.OpenStream) string {
+	shown := o.Names[:min(len(o.Names), mostNames)]
+	text := strings.Join(shown, " ")
+	if more := len(o.Names) - len(shown); more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	if len(o.Unknown) > 0 {
+		text += " (unknown: " + strings.Join(o.Unknown[:min(len(o.Unknown), mostNames)], " ") + ")"
+	}
+	return text
+}

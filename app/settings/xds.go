@@ -1,0 +1,78 @@
+package settings
+
+import (
+	"slices"
+	"time"
+
+	"github.com/signpostd/signpost/internal/clientlimits"
+	"github.com/signpostd/signpost/xds"
+)
+
+// XDS is the settings of the xds role (docs/spec/xds.md), as they were given. [XDS.Settled] completes them.
+type XDS struct {
+	// Addr is where the gRPC server listens.
+	Addr          string
+	ClusterDomain string
+	EnableIPv6    bool
+	// LinkNamespace is the namespace of the Secrets that link clusters.
+	LinkNamespace string
+	// LinkedClustersThroughProxies is as in [Destination].
+	LinkedClustersThroughProxies bool
+	// Authorities are those of xdstp names that are answered.
+	Authorities []string
+	// EgressBudget is in bytes a second.
+	EgressBudget     int
+	MaxConnectionAge time.Duration
+	// Limits bound what clients can make the server hold.
+	Limits clientlimits.Limits
+}
+
+func defaultXDS() XDS {
+	return XDS{
+		Addr:             ":8087",
+		EnableIPv6:       true,
+		LinkNamespace:    defaultControllerNamespace,
+		EgressBudget:     xds.DefaultEgressBudget,
+		MaxConnectionAge: xds.DefaultMaxConnectionAge,
+		Limits:           xds.DefaultLimits(),
+	}
+}
+
+// Settings implements [Section].
+func (o *XDS) Settings() []Setting {
+	own := []Setting{
+		{Flag: "xds-addr", Path: "xds.addr", Value: textValue{&o.Addr}, Usage: "`address` to serve xDS on, without TLS"},
+		{Flag: "cluster-domain", Path: "xds.clusterDomain", Value: textValue{&o.ClusterDomain}, Usage: "`domain` that the names of Services end in; empty for " + defaultDomain},
+		{Flag: "enable-ipv6", Path: "xds.enableIPv6", Value: boolValue{&o.EnableIPv6}, Usage: "serve IPv6 addresses"},
+		{Flag: "link-namespace", Path: "xds.linkNamespace", Value: textValue{&o.LinkNamespace}, Usage: "`namespace` of the Secrets that link clusters, all of which this process may read; with the destination role in the same process, that of destination counts"},
+		{Flag: "linked-clusters-through-proxies", Path: "xds.linkedClustersThroughProxies", Value: boolValue{&o.LinkedClustersThroughProxies}, Usage: "accept kubeconfigs of linked clusters that name a proxy (proxy-url) or a server with a path in its URL; whoever may write these Secrets can then make this process send requests to any URL that it can reach"},
+		{Flag: "xds-authorities", Path: "xds.authorities", Value: &listValue{target: &o.Authorities}, Usage: "authorities of xdstp:// names that are answered, beside the empty one"},
+		{Flag: "xds-egress-budget", Path: "xds.egressBudget", Value: intValue{&o.EgressBudget}, Usage: "bytes a second that the changes of one resource may cost; more frequent changes are merged and delayed, by 2s at most"},
+		{Flag: "xds-max-connection-age", Path: "xds.maxConnectionAge", Value: durationValue{&o.MaxConnectionAge}, Usage: "how long a connection is kept, so that clients spread over replicas again; the time varies by 10 %"},
+	}
+	limits := slices.DeleteFunc(limitSettings(&o.Limits, XDSSection), func(s Setting) bool { return s.Flag == "grpc-max-undeclared-ports" })
+	return append(own, limits...)
+}
+
+// Settled returns the settings with the values that empty ones stand for.
+func (o XDS) Settled() XDS {
+	if o.ClusterDomain == "" {
+		o.ClusterDomain = defaultDomain
+	}
+	return o
+}
+
+// validate implements [Section].
+func (o *XDS) validate() []problem {
+	found := checkAddress("xds-addr", o.Addr)
+	if o.LinkNamespace == "" {
+		found = append(found, problem{flags: []string{"link-namespace"}, reason: "must not be empty: name a namespace, such as " + defaultControllerNamespace})
+	}
+	if o.EgressBudget < 1<<20 {
+		found = append(found, problem{flags: []string{"xds-egress-budget"}, reason: "must be at least 1048576, 1 MiB a second"})
+	}
+	if o.MaxConnectionAge < time.Minute {
+		found = append(found, problem{flags: []string{"xds-max-connection-age"}, reason: "must be at least 1m"})
+	}
+	return append(found, checkLimits(o.Limits)...)
+}

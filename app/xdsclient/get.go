@@ -1,0 +1,244 @@
+package xdsclient
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+
+	corepb "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	endpointpb "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
+	discovery "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/protobuf/types/known/anypb"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/signpostd/signpost/app/settings"
+	"github.com/signpostd/signpost/internal/sanitize"
+)
+
+// Options are the argument and the flags of the command.
+type Options struct {
+	// Target is what a client has after xds:///. Addr is the server.
+	Target, Addr string
+	// Zone, Node and Namespace are the place of the client; each may be empty.
+	Zone, Node, Namespace string
+	Watch                 bool
+	Timeout               time.Duration
+}
+
+// ErrUnknown is the error for a target that doesn't exist. The output has the reason.
+var ErrUnknown = errors.New("the target doesn't exist")
+
+// The types of resources.
+const (
+	listenerURL  = "type.googleapis.com/envoy.config.listener.v3.Listener"
+	routesURL    = "type.googleapis.com/envoy.config.route.v3.RouteConfiguration"
+	clusterURL   = "type.googleapis.com/envoy.config.cluster.v3.Cluster"
+	endpointsURL = "type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment"
+)
+
+// Get prints the tree of a target to out: once, or each time that it changes until the context ends.
+func Get(ctx context.Context, o Options, out io.Writer) error {
+	conn, err := grpc.NewClient(o.Addr, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithNoProxy(),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(math.MaxInt32)))
+	if err != nil {
+		return settings.Usagef("--addr=%s: %w", o.Addr, err)
+	}
+	defer conn.Close()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	first := time.AfterFunc(o.Timeout, cancel)
+	defer first.Stop()
+	stream, err := discovery.NewAggregatedDiscoveryServiceClient(conn).StreamAggregatedResources(ctx)
+	if err != nil {
+		return fmt.Errorf("ask %s: %w", o.Addr, err)
+	}
+	t := &tree{
+		options: o, stream: stream, routes: map[string][]route{}, clusters: map[string]string{},
+		endpoints: map[string]*endpointpb.ClusterLoadAssignment{}, asked: map[string][]string{},
+	}
+	if err := t.ask(listenerURL, "", []string{o.Target}); err != nil {
+		return err
+	}
+	for last := ""; ; {
+		r, err := stream.Recv()
+		switch {
+		case err != nil && last != "" && ctx.Err() != nil:
+			return nil
+		case err != nil && ctx.Err() != nil:
+			return fmt.Errorf("ask %s: no complete answer within %v", o.Addr, o.Timeout)
+		case err != nil:
+			return fmt.Errorf("ask %s: %w", o.Addr, err)
+		}
+		if err := t.take(r); err != nil {
+			return err
+		}
+		text, complete := t.text()
+		if !complete || text == last {
+			continue
+		}
+		first.Stop()
+		if last = text; o.Watch {
+			text = time.Now().Format("15:04:05.000") + "\n" + text
+		}
+		if _, err := io.WriteString(out, text); err != nil {
+			return fmt.Errorf("print the answer: %w", err)
+		}
+		if o.Watch {
+			continue
+		}
+		if t.unknown() {
+			return ErrUnknown
+		}
+		return nil
+	}
+}
+
+// tree is what is known of a target.
+type tree struct {
+	options Options
+	stream  grpc.BidiStreamingClient[discovery.DiscoveryRequest, discovery.DiscoveryResponse]
+	// listener is the last one; nil before. rds is the name of its routes, if they aren't in it.
+	listener  []byte
+	rds       string
+	routes    map[string][]route // by the name of the routes; "" is in the Listener
+	clusters  map[string]string  // the name of the endpoints of each
+	endpoints map[string]*endpointpb.ClusterLoadAssignment
+	asked     map[string][]string // the names that were asked for last, by type
+}
+
+// ask asks for the resources of a type with these names. The nonce is that of the last response.
+func (t *tree) ask(url, nonce string, names []string) error {
+	t.asked[url] = names
+	metadata := map[string]*structpb.Value{}
+	for key, value := range map[string]string{"NODE_NAME": t.options.Node, "NAMESPACE": t.options.Namespace} {
+		if value != "" {
+			metadata[key] = structpb.NewStringValue(value)
+		}
+	}
+	err := t.stream.Send(&discovery.DiscoveryRequest{
+		TypeUrl: url, ResourceNames: names, ResponseNonce: nonce,
+		Node: &corepb.Node{
+			Id: "signpost-xds-get", UserAgentName: "gRPC signpost", Locality: &corepb.Locality{Zone: t.options.Zone},
+			Metadata: &structpb.Struct{Fields: metadata},
+		},
+	})
+	if err != nil && !errors.Is(err, io.EOF) { // Recv says why
+		return fmt.Errorf("ask %s: %w", t.options.Addr, err)
+	}
+	return nil
+}
+
+// take acknowledges a response, and asks for what it leads to.
+func (t *tree) take(r *discovery.DiscoveryResponse) error {
+	for _, resource := range r.GetResources() {
+		t.takeOne(resource)
+	}
+	if err := t.ask(r.GetTypeUrl(), r.GetNonce(), t.asked[r.GetTypeUrl()]); err != nil {
+		return err
+	}
+	var routes, clusters, endpoints []string
+	if t.rds != "" {
+		routes = []string{t.rds}
+	}
+	for _, r := range t.routes[t.rds] {
+		for _, name := range r.clusters {
+			clusters = append(clusters, name)
+			if of, known := t.clusters[name]; known {
+				endpoints = append(endpoints, of)
+			}
+		}
+	}
+	for url, names := range map[string][]string{routesURL: routes, clusterURL: clusters, endpointsURL: endpoints} {
+		if strings.Join(names, "\x00") == strings.Join(t.asked[url], "\x00") {
+			continue
+		}
+		if err := t.ask(url, "", names); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *tree) takeOne(resource *anypb.Any) {
+	switch value := resource.GetValue(); resource.GetTypeUrl() {
+	case listenerURL:
+		t.listener = value
+		var routes []route
+		routes, t.rds = routesOf(value)
+		t.routes[""] = routes
+	case routesURL:
+		t.routes[string(one(value, 1))] = routesIn(value)
+	case clusterURL:
+		name := string(one(value, 1))
+		t.clusters[name] = endpointsOf(name, value)
+	case endpointsURL:
+		a := &endpointpb.ClusterLoadAssignment{}
+		if resource.UnmarshalTo(a) == nil {
+			t.endpoints[a.GetClusterName()] = a
+		}
+	}
+}
+
+// unknown reports whether the Listener leads nowhere, or to a Cluster that is called by a reason.
+func (t *tree) unknown() bool {
+	for _, r := range t.routes[t.rds] {
+		for _, name := range r.clusters {
+			if !isReason(name) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// text returns the tree as text, and whether nothing is missing.
+func (t *tree) text() (text string, complete bool) {
+	var b strings.Builder
+	routes, known := t.routes[t.rds]
+	complete = t.listener != nil && known
+	fmt.Fprintf(&b, "%s\n", sanitize.Cut(t.options.Target))
+	for _, r := range routes {
+		fmt.Fprintf(&b, "  route %s\n", r.match)
+		for i, name := range r.clusters {
+			weight := ""
+			if r.weights[i] > 0 {
+				weight = fmt.Sprintf(" weight %d", r.weights[i])
+			}
+			fmt.Fprintf(&b, "    cluster %s%s\n", sanitize.Cut(name), weight)
+			of, hasCluster := t.clusters[name]
+			a := t.endpoints[of]
+			complete = complete && hasCluster && a != nil
+			writeEndpoints(&b, a)
+		}
+	}
+	if len(routes) == 0 {
+		b.WriteString("  no route\n")
+	}
+	return b.String(), complete
+}
+
+func writeEndpoints(b *strings.Builder, a *endpointpb.ClusterLoadAssignment) {
+	if a != nil && len(a.GetEndpoints()) == 0 {
+		b.WriteString("      no endpoints\n")
+	}
+	for _, l := range a.GetEndpoints() {
+		place := strings.Trim(l.GetLocality().GetRegion()+"/"+l.GetLocality().GetZone(), "/")
+		fmt.Fprintf(b, "      priority %d, zone %q, weight %d\n", l.GetPriority(), place, l.GetLoadBalancingWeight().GetValue())
+		for _, e := range l.GetLbEndpoints() {
+			at := e.GetEndpoint().GetAddress().GetSocketAddress()
+			health := ""
+			if h := e.GetHealthStatus(); h != corepb.HealthStatus_UNKNOWN {
+				health = " " + h.String()
+			}
+			fmt.Fprintf(b, "        %s%s\n", sanitize.Cut(net.JoinHostPort(at.GetAddress(), strconv.Itoa(int(at.GetPortValue())))), health)
+		}
+	}
+}

@@ -1,0 +1,124 @@
+package xdsclient
+
+import (
+	"cmp"
+	"fmt"
+	"iter"
+	"strings"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// fields returns the fields of a message that have bytes. It ends at what can't be parsed.
+func fields(message []byte) iter.Seq2[protowire.Number, []byte] {
+	return func(yield func(protowire.Number, []byte) bool) {
+		for len(message) > 0 {
+			number, typ, n := protowire.ConsumeTag(message)
+			if n < 0 {
+				return
+			}
+			message = message[n:]
+			if n = protowire.ConsumeFieldValue(number, typ, message); n < 0 {
+				return
+			}
+			if typ == protowire.BytesType {
+				value, _ := protowire.ConsumeBytes(message)
+				if !yield(number, value) {
+					return
+				}
+			}
+			message = message[n:]
+		}
+	}
+}
+
+// all returns the values of a field, and one the first of them along a path of fields.
+func all(message []byte, field protowire.Number) (values [][]byte) {
+	for number, value := range fields(message) {
+		if number == field {
+			values = append(values, value)
+		}
+	}
+	return values
+}
+
+func one(message []byte, path ...protowire.Number) []byte {
+	for _, field := range path {
+		values := all(message, field)
+		if len(values) == 0 {
+			return nil
+		}
+		message = values[0]
+	}
+	return message
+}
+
+// route is a route of a Listener.
+type route struct {
+	match    string
+	clusters []string
+	weights  []uint64
+}
+
+// routesOf returns the routes of a Listener, or the name of the routes that are to be asked for.
+func routesOf(listener []byte) (routes []route, rds string) {
+	manager := one(listener, 19, 1, 2) // api_listener.api_listener.value
+	if name := one(manager, 3, 2); name != nil {
+		return nil, string(name)
+	}
+	return routesIn(one(manager, 4)), ""
+}
+
+// routesIn returns the routes of a RouteConfiguration.
+func routesIn(configuration []byte) (routes []route) {
+	for _, host := range all(configuration, 2) {
+		for _, r := range all(host, 3) {
+			routes = append(routes, routeOf(r))
+		}
+	}
+	return routes
+}
+
+func routeOf(r []byte) route {
+	match, action := one(r, 1), one(r, 2)
+	made := route{match: matchOf(match)}
+	if name := one(action, 1); name != nil {
+		made.clusters, made.weights = []string{string(name)}, []uint64{0}
+	}
+	for _, weighted := range all(one(action, 3), 1) {
+		weight, _ := protowire.ConsumeVarint(after(one(weighted, 2)))
+		made.clusters, made.weights = append(made.clusters, string(one(weighted, 1))), append(made.weights, weight)
+	}
+	return made
+}
+
+// after returns what is behind the tag of a message with one number.
+func after(message []byte) []byte {
+	_, _, n := protowire.ConsumeTag(message)
+	return message[max(n, 0):]
+}
+
+func matchOf(match []byte) string {
+	text := "all"
+	for number, value := range fields(match) {
+		switch {
+		case number == 1 && len(value) > 0:
+			text = fmt.Sprintf("prefix %q", value)
+		case number == 2:
+			text = fmt.Sprintf("path %q", value)
+		case number == 10:
+			text = fmt.Sprintf("regexp %q", one(value, 2))
+		case number == 6:
+			text += fmt.Sprintf(", header %q", one(value, 1))
+		}
+	}
+	return text
+}
+
+// endpointsOf returns the name of a Cluster's endpoints.
+func endpointsOf(name string, cluster []byte) string {
+	return cmp.Or(string(one(cluster, 3, 2)), name)
+}
+
+// isReason reports whether the name of a Cluster is none that a Service can have.
+func isReason(cluster string) bool { return strings.Contains(cluster, " ") }

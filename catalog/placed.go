@@ -1,0 +1,204 @@
+package catalog
+
+import (
+	"cmp"
+	"net/netip"
+	"slices"
+)
+
+// PlacedSet is the answer of [ResolveAll].
+type PlacedSet struct {
+	// Endpoints are sorted by address. No two addresses are equal, additional ones included.
+	Endpoints []PlacedEndpoint
+	// Exists is false when there is no such Service.
+	Exists bool
+	// Pending is true when there may be more endpoints in clusters that are not synced yet, or the Service is in one.
+	Pending bool
+	// Rivals are workloads in slices whose address another workload has.
+	Rivals []Rival
+}
+
+// PlacedEndpoint is an endpoint with how near it is to a client.
+type PlacedEndpoint struct {
+	Endpoint
+	// Additional is the address of the same workload in the other IP family; not valid if there is none.
+	Additional netip.AddrPort
+	// Region is that of the zone of the endpoint; empty when it is unknown.
+	Region string
+	// Draining is true for an endpoint that completes the requests that it has and takes no new ones.
+	Draining bool
+	// Priority is 0 for the nearest endpoints. The priorities of a set have no gaps.
+	Priority uint8
+}
+
+// PriorityKind returns which property of the client the answers of [ResolveAll] depend on. Unlike in
+// [Snapshot.FilterKind], the zones of endpoints alone make no difference.
+func (s *Snapshot) PriorityKind() FilterKind {
+	kind := FilterNone
+	for i := range s.parts {
+		switch p := &s.parts[i]; {
+		case !p.filtered():
+		case p.service != nil && p.service.LocalTraffic:
+			return FilterNode
+		default:
+			kind = max(kind, p.hinted)
+		}
+	}
+	return kind
+}
+
+// ResolveAll answers a query as [Resolve] does, with what xDS clients can use besides: draining endpoints, endpoints
+// that are not near with a lower priority, and both addresses of a workload in one endpoint. It is a pure function.
+//
+// If no endpoint is ready, the draining ones are used as if they were, as kube-proxy does. Without Query.IPv6 the answer
+// has no IPv6 address.
+func ResolveAll(s *Snapshot, q Query) PlacedSet {
+	set := PlacedSet{Exists: s.Service != nil, Pending: s.pending}
+	if s.Service == nil {
+		return set
+	}
+	_, declared := s.Service.port(q.Port)
+	for i := range s.parts {
+		s.appendPlaced(&set, &s.parts[i], q, declared)
+	}
+	slices.SortStableFunc(set.Endpoints, comparePlaced)
+	set.Endpoints = slices.CompactFunc(set.Endpoints, func(a, b PlacedEndpoint) bool { return a.Addr == b.Addr })
+	set.Endpoints = pairFamilies(set.Endpoints, s.Service)
+	if !slices.ContainsFunc(set.Endpoints, func(e PlacedEndpoint) bool { return !e.Draining }) {
+		for i := range set.Endpoints {
+			set.Endpoints[i].Draining = false
+		}
+	}
+	closeGaps(set.Endpoints)
+	return set
+}
+
+// comparePlaced sorts by address. Of equal addresses, the first one is kept: that of a ready endpoint, else that of the
+// first member.
+func comparePlaced(a, b PlacedEndpoint) int {
+	return cmp.Or(a.Addr.Compare(b.Addr), first(!a.Draining, !b.Draining))
+}
+
+// appendPlaced appends the endpoints of one member. Whether the Service that it is a member of declares the port is
+// given.
+func (s *Snapshot) appendPlaced(set *PlacedSet, p *part, q Query, declared bool) {
+	if p.service == nil || p.service.ExternalName {
+		return
+	}
+	ready := p.usable(q, declared, (*compiledSubset).readyAddresses)
+	priority := func(Endpoint) uint8 { return 0 }
+	if by := priorities(ready, q.Filter); p.filtered() && by != nil {
+		priority = by
+	}
+	s.appendWith(set, p, ready, PlacedEndpoint{}, priority)
+	draining := p.usable(q, declared, (*compiledSubset).drainingAddresses)
+	s.appendWith(set, p, draining, PlacedEndpoint{Draining: true}, func(e Endpoint) uint8 { return priority(e.hintedHome()) })
+}
+
+// usable returns the endpoints that the IP families allow.
+func (p *part) usable(q Query, declared bool, of func(*compiledSubset) []*Address) []Endpoint {
+	list := p.candidates(nil, q, declared, of)
+	if q.IPv6 {
+		return list
+	}
+	return slices.DeleteFunc(list, func(e Endpoint) bool { return e.IP.Unmap().Is6() })
+}
+
+// hintedHome returns the endpoint with hints for its own zone and node if it has none. The slice controllers take the
+// hints of an endpoint away when it isn't ready any more. A draining endpoint keeps its priority.
+func (e Endpoint) hintedHome() Endpoint {
+	if len(e.HintZones) > 0 || len(e.HintNodes) > 0 {
+		return e
+	}
+	home := *e.Address
+	home.HintZones = []string{e.Zone}
+	if e.Target != nil {
+		home.HintNodes = []string{e.Target.Node}
+	}
+	e.Address = &home
+	return e
+}
+
+// appendWith appends endpoints of a member that clients get, each to a copy of base.
+func (s *Snapshot) appendWith(set *PlacedSet, p *part, list []Endpoint, base PlacedEndpoint, priority func(Endpoint) uint8) {
+	list = slices.DeleteFunc(list, func(e Endpoint) bool { return priority(e) == away })
+	slices.SortStableFunc(list, compareEndpoints)
+	chosen := EndpointSet{Endpoints: list}
+	chosen.settle(0)
+	set.Rivals = append(set.Rivals, chosen.Rivals...)
+	set.Endpoints = slices.Grow(set.Endpoints, len(chosen.Endpoints))
+	for _, e := range chosen.Endpoints {
+		placed := base
+		placed.Endpoint, placed.Priority = e, priority(e)
+		placed.Addr = netip.AddrPortFrom(e.IP.Unmap(), e.Addr.Port())
+		if p.filtered() {
+			placed.Region = s.regions[e.Zone]
+		}
+		set.Endpoints = append(set.Endpoints, placed)
+	}
+}
+
+// targetPort is a port of a workload.
+type targetPort struct {
+	target *Target
+	port   uint16
+}
+
+// pairFamilies joins the IPv4 and the IPv6 address of a workload into one endpoint. Its first address is that of the
+// family that the Service lists first. The endpoints are sorted by address, so IPv4 comes first.
+func pairFamilies(list []PlacedEndpoint, s *Service) []PlacedEndpoint {
+	isIPv6 := func(e PlacedEndpoint) bool { return e.ofIPv6() && e.Addr.Addr().Is6() }
+	if !slices.ContainsFunc(list, isIPv6) {
+		return list
+	}
+	unpaired := map[targetPort]int{}
+	kept := list[:0]
+	for _, e := range list {
+		key := targetPort{e.Target, e.Addr.Port()}
+		at, found := unpaired[key]
+		switch {
+		case !isIPv6(e):
+			if _, known := unpaired[key]; e.Family && !known {
+				unpaired[key] = len(kept)
+			}
+			kept = append(kept, e)
+		case found:
+			kept[at] = kept[at].paired(e, s)
+			delete(unpaired, key)
+		default:
+			kept = append(kept, e)
+		}
+	}
+	clear(list[len(kept):])
+	slices.SortFunc(kept, comparePlaced)
+	return kept
+}
+
+// paired returns the endpoint of a workload with an IPv4 and an IPv6 address. It is ready if one of both slices says so.
+func (e PlacedEndpoint) paired(ipv6 PlacedEndpoint, s *Service) PlacedEndpoint {
+	if s.IPv6First {
+		e, ipv6 = ipv6, e
+	}
+	e.Additional = ipv6.Addr
+	e.Draining = e.Draining && ipv6.Draining
+	e.Priority = min(e.Priority, ipv6.Priority)
+	return e
+}
+
+// closeGaps renumbers priorities, so that each one from 0 to the last is used.
+func closeGaps(list []PlacedEndpoint) {
+	var used [away]bool
+	for i := range list {
+		used[list[i].Priority] = true
+	}
+	var number [away]uint8
+	n := uint8(0)
+	for p := range used {
+		if number[p] = n; used[p] {
+			n++
+		}
+	}
+	for i := range list {
+		list[i].Priority = number[list[i].Priority]
+	}
+}

@@ -1,0 +1,62 @@
+package catalog
+
+import "time"
+
+// TrafficPolicy is what the annotations signpost.dev/… of a Service ask of its xDS clients. A field that is zero asks for
+// nothing.
+type TrafficPolicy struct {
+	Balancer Balancer
+	Outliers *OutlierDetection
+	// MaxRequests is how many requests a client may have open at a time.
+	MaxRequests uint32
+	Retry       *RetryPolicy
+	Timeout     time.Duration
+}
+
+// BalancerKind is a load balancing algorithm.
+type BalancerKind uint8
+
+// The algorithms.
+const (
+	RoundRobin BalancerKind = iota
+	LeastRequest
+	RingHash
+	WeightedRoundRobin
+	SubsetOf
+	PickFirst
+)
+
+// Balancer is a load balancing algorithm with its settings.
+type Balancer struct {
+	Kind BalancerKind
+	// Header is the request header that RingHash hashes; empty for the channel of the client.
+	Header string
+	// Stable is true if RingHash places an endpoint by the name of its workload instead of its address.
+	Stable bool
+	// Size is the number of endpoints that each client of SubsetOf uses.
+	Size uint32
+}
+
+// OutlierDetection says when a client stops using an endpoint whose requests fail. A field that is zero has the default
+// of the client.
+type OutlierDetection struct {
+	Interval, EjectionTime, MaxEjectionTime time.Duration
+	// MaxEjected is the percentage of endpoints that may be ejected.
+	MaxEjected uint32
+	// SuccessRate is how many thousandths of the standard deviation an endpoint may be below the mean success rate; 0
+	// for no such detection.
+	SuccessRate uint32
+	// FailurePercentage is the percentage of failed requests above which an endpoint is ejected; 0 for no such detection.
+	FailurePercentage uint32
+	// MinHosts is how many endpoints need MinRequests in an interval before any is ejected.
+	MinHosts, MinRequests uint32
+}
+
+// RetryPolicy says which requests a client retries.
+type RetryPolicy struct {
+	// On are the gRPC statuses that are retried, as xDS spells them, separated by commas.
+	On    string
+	Count uint32
+	// Backoff and MaxBackoff are the first and the longest delay; 0 for the default of the client.
+	Backoff, MaxBackoff time.Duration
+}

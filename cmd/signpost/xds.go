@@ -1,0 +1,93 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/signpostd/signpost/app/settings"
+	"github.com/signpostd/signpost/app/xdsclient"
+	"github.com/signpostd/signpost/xds/bootstrap"
+)
+
+func newXDSCommand(s streams) *cobra.Command {
+	c := settings.Default()
+	c.RunsXDS = true
+	cmd := &cobra.Command{
+		Use:   "xds",
+		Short: "Serve xDS to gRPC clients and Envoy",
+		Long: `Serve xDS to gRPC clients that resolve xds:///SERVICE.NAMESPACE:PORT, and to Envoy.
+Nothing is written. Each replica serves.`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return runFlags(cmd.Context(), c, s) },
+	}
+	settings.AddFlags(cmd.Flags(), c.Settings())
+	cmd.AddCommand(newXDSGetCommand(s), newXDSBootstrapCommand(s))
+	return cmd
+}
+
+func newXDSBootstrapCommand(s streams) *cobra.Command {
+	o := bootstrap.Options{Server: "dns:///signpost-xds.signpost.svc:8087"}
+	cmd := &cobra.Command{
+		Use:   "bootstrap",
+		Short: "Print a bootstrap file for gRPC clients",
+		Long: `Print a bootstrap file for gRPC clients, which find it by the environment variable
+GRPC_XDS_BOOTSTRAP. One file is enough for all pods: Signpost knows the node and the
+namespace of a pod by its address.`,
+		Example: `  signpost xds bootstrap --server dns:///signpost-xds.signpost.svc:8087 > bootstrap.json`,
+		Args:    noArguments,
+		RunE: func(*cobra.Command, []string) error {
+			file, err := o.File()
+			if err != nil {
+				return settings.AsUsage(err)
+			}
+			text, err := json.MarshalIndent(file, "", "  ")
+			if err != nil {
+				return fmt.Errorf("make the bootstrap: %w", err)
+			}
+			_, err = fmt.Fprintf(s.out, "%s\n", text)
+			return err
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&o.Server, "server", o.Server, "`URI` of Signpost for the clients")
+	flags.StringVar(&o.Fallback, "fallback", "", "`URI` of another server, for when the first one is unreachable")
+	flags.StringSliceVar(&o.Authorities, "authority", nil, "`authority` of xdstp:// names; repeat it for several")
+	return cmd
+}
+
+func newXDSGetCommand(s streams) *cobra.Command {
+	o := xdsclient.Options{Addr: "127.0.0.1:8087", Timeout: 10 * time.Second}
+	cmd := &cobra.Command{
+		Use:   "get TARGET",
+		Short: "Show what a gRPC client gets for a target",
+		Long: `Show what a gRPC client gets for xds:///TARGET: routes, Clusters and endpoints. Any xDS
+server can be asked. The exit code is 2 for a target that doesn't exist.`,
+		Example: `  kubectl -n signpost port-forward deploy/signpost 8087 &
+  signpost xds get web.shop:80 --zone zone-a --watch`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.Target = strings.TrimPrefix(args[0], "xds:///")
+			if o.Timeout <= 0 {
+				return settings.Usagef("--timeout=%v: must be more than 0s", o.Timeout)
+			}
+			err := xdsclient.Get(cmd.Context(), o, s.out)
+			if errors.Is(err, xdsclient.ErrUnknown) {
+				return &coded{code: exitUsage}
+			}
+			return err
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&o.Addr, "addr", o.Addr, "`address` of the server, without TLS")
+	flags.BoolVarP(&o.Watch, "watch", "w", false, "print each change until interrupted")
+	flags.StringVar(&o.Zone, "zone", "", "`zone` of the client")
+	flags.StringVar(&o.Node, "node", "", "`node` of the client")
+	flags.StringVarP(&o.Namespace, "namespace", "n", "", "`namespace` of the client, for names without one")
+	flags.DurationVar(&o.Timeout, "timeout", o.Timeout, "how long the first answer may take")
+	return cmd
+}

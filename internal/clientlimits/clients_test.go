@@ -1,0 +1,100 @@
+package clientlimits
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"reflect"
+	"testing"
+)
+
+// Another host is one client, whatever its ports. Connections of our own host may carry the calls
+// of others, and are a client each.
+func TestClientOf(t *testing.T) {
+	tcp := func(a string) net.Addr { return net.TCPAddrFromAddrPort(netip.MustParseAddrPort(a)) }
+	for name, tc := range map[string]struct {
+		remote, local, want string
+	}{
+		"another host":          {"10.0.0.1:4000", "10.0.0.9:8086", "10.0.0.1:0"},
+		"another host, mapped":  {"[::ffff:10.0.0.1]:4000", "[::ffff:10.0.0.9]:8086", "10.0.0.1:0"},
+		"the proxy in our pod":  {"10.0.0.9:4000", "10.0.0.9:8086", "10.0.0.9:4000"},
+		"the same, by loopback": {"127.0.0.1:4000", "10.0.0.9:8086", "127.0.0.1:4000"},
+		"the same, over IPv6":   {"[::1]:4000", "[::1]:8086", "[::1]:4000"},
+	} {
+		if got := ClientOf(tcp(tc.remote), tcp(tc.local)); got != netip.MustParseAddrPort(tc.want) {
+			t.Errorf("%s: %s, want %s", name, got, tc.want)
+		}
+	}
+	if got := ClientOf(&net.UnixAddr{}, &net.UnixAddr{}); got != (ClientID{}) {
+		t.Errorf("without TCP: %s", got)
+	}
+}
+
+// A client that asks for too much takes no places of others.
+func TestClientsDontShareLimits(t *testing.T) {
+	greedy, other := netip.MustParseAddrPort("10.0.0.1:0"), netip.MustParseAddrPort("10.0.0.2:0")
+	limits := Limits{MaxPendingRequests: 1, MaxQuestionsPerClient: 1}.WithDefaults()
+	why := map[Refusal]int{}
+	c := NewClients(&limits, func(r Refusal) { why[r]++ })
+	for id, want := range map[ClientID]int{greedy: 3, other: 1} {
+		for i := range want {
+			if err := c.BeginRequest(id); (err == nil) != (i == 0) {
+				t.Errorf("request %d of %s: %v", i, id, err)
+			}
+			if err := c.BeginQuestion(id); (err == nil) != (i == 0) {
+				t.Errorf("question %d of %s: %v", i, id, err)
+			}
+		}
+	}
+	if why[RefusedPending] != 2 || why[RefusedQuestionOfClient] != 2 {
+		t.Errorf("refused %v", why)
+	}
+	for _, id := range []ClientID{greedy, other} {
+		c.EndRequest(id)
+		c.EndQuestion(id)
+	}
+	if !c.Idle() {
+		t.Errorf("%v and %d questions are left", c.m, c.questions)
+	}
+}
+
+// M3: 30,000 silent calls over ten connections took 190 MB. Many clients together are limited, too.
+func TestPendingRequestsOfAll(t *testing.T) {
+	limits := Limits{MaxPendingRequests: 2}.WithDefaults()
+	c := NewClients(&limits, func(Refusal) {})
+	begun := map[ClientID]int{}
+	for host := range 10 {
+		id := netip.MustParseAddrPort(fmt.Sprintf("10.0.0.%d:0", host))
+		for range 3 {
+			if c.BeginRequest(id) == nil {
+				begun[id]++
+			}
+		}
+	}
+	total := 0
+	for id, n := range begun {
+		total += n
+		for range n {
+			c.EndRequest(id)
+		}
+	}
+	if total != pendingClients*2 {
+		t.Errorf("%d calls were let in, want %d", total, pendingClients*2)
+	}
+	if !c.Idle() {
+		t.Errorf("%d calls and %v are left", c.pending, c.m)
+	}
+}
+
+// Every limit has a default.
+func TestLimitsHaveDefaults(t *testing.T) {
+	if got := (Limits{}).WithDefaults(); got != DefaultLimits() {
+		t.Errorf("defaults %+v", got)
+	}
+	fields := reflect.ValueOf(DefaultLimits())
+	for i := range fields.NumField() {
+		if fields.Field(i).IsZero() {
+			t.Errorf("%s has no default", fields.Type().Field(i).Name)
+		}
+	}
+}

@@ -1,0 +1,65 @@
+package clientlimits
+
+import (
+	"errors"
+	"net"
+	"net/netip"
+	"strings"
+	"testing"
+)
+
+// scripted is a listener whose connections come from these addresses.
+type scripted struct {
+	net.Listener
+	from []string
+}
+
+// Accept implements net.Listener.
+func (s *scripted) Accept() (net.Conn, error) {
+	if len(s.from) == 0 {
+		return nil, errors.New("no more")
+	}
+	c := &fakeConn{from: net.TCPAddrFromAddrPort(netip.MustParseAddrPort(s.from[0]))}
+	s.from = s.from[1:]
+	return c, nil
+}
+
+// fakeConn is a connection of a host to 10.0.0.9.
+type fakeConn struct {
+	net.Conn
+	from net.Addr
+}
+
+func (c *fakeConn) RemoteAddr() net.Addr { return c.from }
+func (c *fakeConn) LocalAddr() net.Addr {
+	return net.TCPAddrFromAddrPort(netip.MustParseAddrPort("10.0.0.9:8086"))
+}
+func (c *fakeConn) Close() error { return nil }
+
+// One host can't take the places of others.
+func TestListenerLimitsHosts(t *testing.T) {
+	limits := Limits{MaxConnectionsPerHost: 2}.WithDefaults()
+	refused := map[Refusal]int{}
+	l := NewListener(&scripted{from: []string{"10.0.0.1:1", "10.0.0.1:2", "10.0.0.1:3", "10.0.0.1:4", "10.0.0.2:1", "10.0.0.9:1", "10.0.0.9:2", "10.0.0.9:3"}}, &limits, func(why Refusal, _ net.Addr) { refused[why]++ })
+	var got []string
+	var open []net.Conn
+	for {
+		c, err := l.Accept()
+		if err != nil {
+			break
+		}
+		got, open = append(got, c.RemoteAddr().String()), append(open, c)
+	}
+	if want := "10.0.0.1:1 10.0.0.1:2 10.0.0.2:1 10.0.0.9:1 10.0.0.9:2 10.0.0.9:3"; strings.Join(got, " ") != want {
+		t.Errorf("accepted %s, want %s", got, want)
+	}
+	if got := refused[RefusedConnectionOfHost]; got != 2 {
+		t.Errorf("%d connections are counted as refused, want 2", got)
+	}
+	for _, c := range open {
+		_ = c.Close()
+	}
+	if all := l.(*limitedListener); all.total != 0 || len(all.hosts) != 0 {
+		t.Errorf("%d places are taken, by %v", all.total, all.hosts)
+	}
+}

@@ -1,0 +1,201 @@
+package xds
+
+import (
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/xds/resource"
+)
+
+// asked is a question that is parsed.
+type asked struct {
+	question
+	config *Config
+	name   resource.Name
+	// unusable says why no Service can have the name; nil for a name that one can have.
+	unusable error
+	// reason is true for the name of a Cluster that says why a Listener doesn't exist (§5.1).
+	reason bool
+}
+
+func (c *Config) namer() resource.Namer {
+	return resource.Namer{ClusterDomain: c.ClusterDomain, Authorities: c.Authorities}
+}
+
+// parse returns a question in the form that most clients share: without the namespace of the client if that makes no
+// difference.
+func (c *Config) parse(q question) asked {
+	a := asked{question: q, config: c}
+	if !q.route() {
+		a.namespace = ""
+		if a.reason = resource.IsReason(q.name); !a.reason {
+			a.name, a.unusable = c.namer().Parse(q.typ, q.name, "")
+		}
+		return a
+	}
+	a.name, a.unusable = c.namer().Parse(q.typ, q.name, q.namespace)
+	if a.unusable == nil && a.name.Service.Namespace == q.namespace && c.isWhole(q) {
+		a.namespace = "" // its own ServiceProfiles come first for all clients
+	}
+	return a
+}
+
+// isWhole reports whether the name has a namespace.
+func (c *Config) isWhole(q question) bool {
+	_, err := c.namer().Parse(q.typ, q.name, "")
+	return err == nil
+}
+
+// watches reports whether the answer depends on the state of the cluster.
+func (a *asked) watches() bool { return !a.reason && a.unusable == nil }
+
+// facts are what answers are made from.
+type facts struct {
+	snapshot *catalog.Snapshot        // nil until first needed, and for a question that watches nothing
+	profile  *catalog.ProfileSnapshot // nil unless routes need one
+}
+
+// kind returns which property of a client its endpoints depend on.
+func (f facts) kind() catalog.FilterKind {
+	if f.snapshot == nil {
+		return catalog.FilterNone
+	}
+	return f.snapshot.PriorityKind()
+}
+
+// answer makes the resource of a view.
+func (a *asked) answer(v *view, f facts) *frame {
+	switch v.typ {
+	case clusters:
+		return a.cluster(v, f)
+	case endpoints:
+		made := a.assignment(v, f)
+		made.kind = f.kind()
+		return made
+	default:
+		return a.routes(v, f)
+	}
+}
+
+// subject returns what the question is about; the error is the reason why nothing is.
+func (a *asked) subject(f facts) (resource.Subject, error) {
+	if a.unusable != nil {
+		return resource.Subject{}, a.unusable
+	}
+	port, err := a.name.ChoosePort(f.snapshot.Service)
+	s := resource.Subject{Name: a.name, Port: port, Service: f.snapshot.Service}
+	if f.profile != nil {
+		s.Profile = f.profile.Profile
+	}
+	return s, err
+}
+
+// routes makes a Listener or a RouteConfiguration.
+func (a *asked) routes(v *view, f facts) *frame {
+	s, err := a.subject(f)
+	switch {
+	case err != nil && v.isUsed():
+		return v.kept()
+	case err != nil && (v.strict || v.client == resource.Envoy || v.typ == routes):
+		return absent(missing)
+	case err != nil:
+		return frameOf(v.typ, resource.MissingListener(a.question.name, err, v.client))
+	case v.typ == routes:
+		r, _ := a.config.namer().RouteConfiguration(a.question.name, s, v.client)
+		return usedFrame(v.typ, r)
+	default:
+		r, _ := a.config.namer().Listener(a.question.name, s, v.client)
+		return usedFrame(v.typ, r)
+	}
+}
+
+// cluster makes a Cluster.
+func (a *asked) cluster(v *view, f facts) *frame {
+	if a.reason {
+		return frameOf(clusters, resource.ReasonCluster(a.question.name))
+	}
+	s, err := a.subject(f)
+	switch {
+	case err != nil && v.isUsed():
+		return v.kept()
+	case err != nil:
+		return absent(missing)
+	}
+	made := usedFrame(clusters, a.config.namer().Cluster(a.question.name, s))
+	if plain := a.config.namer().PlainCluster(a.question.name, s); plain.Version != made.version {
+		made.plain = frameOf(clusters, plain)
+	}
+	return made
+}
+
+// assignment makes a ClusterLoadAssignment. It is never missing: Envoy waits for that of each Cluster, and a gRPC
+// client keeps the Cluster of a Service that is deleted.
+func (a *asked) assignment(v *view, f facts) *frame {
+	empty := resource.EmptyAssignment
+	if a.reason {
+		return frameOf(endpoints, empty(a.question.name))
+	}
+	s, err := a.subject(f)
+	if err != nil {
+		return frameOf(endpoints, empty(a.question.name))
+	}
+	set := catalog.ResolveAll(f.snapshot, catalog.Query{Port: s.Port, Hostname: a.name.Hostname, Filter: v.filter, IPv6: a.config.EnableIPv6})
+	switch {
+	case len(set.Endpoints) == 0 && set.Pending:
+		return absent(pending)
+	case !set.Exists:
+		return frameOf(endpoints, empty(a.question.name))
+	}
+	made := frameOf(endpoints, a.config.namer().Assignment(a.question.name, s, set))
+	made.usable = usable(set.Endpoints)
+	return made
+}
+
+func usable(set []catalog.PlacedEndpoint) []netip.AddrPort {
+	list := make([]netip.AddrPort, 0, len(set))
+	for i := range set {
+		if !set[i].Draining {
+			list = append(list, set[i].Addr)
+		}
+	}
+	return list
+}
+
+// endpointsOf returns the name of the ClusterLoadAssignment of a Cluster. Names of the form xdstp have the type in them.
+func endpointsOf(cluster string) string {
+	const of, is = "/envoy.config.cluster.v3.Cluster/", "/envoy.config.endpoint.v3.ClusterLoadAssignment/"
+	if !strings.HasPrefix(cluster, "xdstp:") {
+		return cluster
+	}
+	return strings.Replace(cluster, of, is, 1)
+}
+
+// frameOf returns the frame of a resource.
+func frameOf(typ resourceType, r resource.Resource) *frame {
+	return newFrame(typ, r.Name, r.Version, r.Any())
+}
+
+// usedFrame returns the frame of a resource that a Service has.
+func usedFrame(typ resourceType, r resource.Resource) *frame {
+	f := frameOf(typ, r)
+	f.used = true
+	return f
+}
+
+// absent returns the frame of a resource that can't be sent.
+func absent(e existence) *frame { return &frame{existence: e, made: time.Now()} }
+
+// isUsed reports whether clients of the view have a resource that a Service had.
+func (v *view) isUsed() bool {
+	f := v.current.Load()
+	return f != nil && f.used
+}
+
+// kept returns what the clients of the view have, which is never taken away from them (§5.4): their endpoints become
+// none, and come back with the Service.
+func (v *view) kept() *frame {
+	f := v.current.Load()
+	return &frame{name: f.name, version: f.version, wire: f.wire, plain: f.plain, full: f.full, used: true, made: time.Now()}
+}

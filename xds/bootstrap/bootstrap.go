@@ -1,0 +1,86 @@
+// Package bootstrap makes the bootstrap file that gRPC clients need to find Signpost (docs/spec/xds.md §9).
+//
+// The command `signpost xds bootstrap` prints the file. The format is that of the gRPC proposals A27, A47 and A71.
+//
+// # Concurrency
+//
+// Options are values; [Options.File] may be called from any goroutine.
+package bootstrap
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+)
+
+// Options say what the file has.
+type Options struct {
+	// Server is the URI of Signpost, such as dns:///signpost-xds.signpost.svc:8087. Fallback is that of a server that
+	// clients ask when Server is unreachable; it may be empty.
+	Server, Fallback string
+	// Authorities are those that names such as xds://AUTHORITY/web.shop:80 may have.
+	Authorities []string
+}
+
+// File is a bootstrap file.
+type File struct {
+	Servers     []Server             `json:"xds_servers"`
+	Node        Node                 `json:"node"`
+	Authorities map[string]Authority `json:"authorities"`
+}
+
+// Server is an entry of xds_servers.
+type Server struct {
+	URI         string        `json:"server_uri"`
+	Credentials []Credentials `json:"channel_creds"`
+	Features    []string      `json:"server_features"`
+}
+
+// Credentials say how a client connects.
+type Credentials struct {
+	Type string `json:"type"`
+}
+
+// Node says who a client is. @grpc/grpc-js-xds 1.14.1 fails without a locality, even an empty one.
+type Node struct {
+	ID       string   `json:"id"`
+	Locality struct{} `json:"locality"`
+}
+
+// Authority is an entry of authorities.
+type Authority struct {
+	Template string `json:"client_listener_resource_name_template"`
+}
+
+// File returns the bootstrap file. The error names the flag with a wrong value.
+func (o Options) File() (File, error) {
+	f := File{Node: Node{ID: "signpost"}, Authorities: map[string]Authority{}}
+	for _, of := range []struct{ flag, uri string }{{"server", o.Server}, {"fallback", o.Fallback}} {
+		if of.uri == "" && of.flag == "fallback" {
+			continue
+		}
+		if err := checkURI(of.uri); err != nil {
+			return File{}, fmt.Errorf("--%s=%s: %w", of.flag, of.uri, err)
+		}
+		f.Servers = append(f.Servers, Server{
+			URI: of.uri, Credentials: []Credentials{{Type: "insecure"}},
+			// A client that knows the second feature keeps what it has when a server lacks it.
+			Features: []string{"xds_v3", "ignore_resource_deletion"},
+		})
+	}
+	for _, a := range o.Authorities {
+		if a == "" || url.PathEscape(a) != a || strings.Contains(a, ":") {
+			return File{}, fmt.Errorf("--authority=%s: must be a name such as signpost", a)
+		}
+		f.Authorities[a] = Authority{Template: "xdstp://" + a + "/envoy.config.listener.v3.Listener/%s"}
+	}
+	return f, nil
+}
+
+// checkURI refuses what a client of gRPC can't dial.
+func checkURI(uri string) error {
+	if uri == "" || strings.ContainsAny(uri, " \t\n\"") {
+		return fmt.Errorf("must be the URI of a gRPC server, such as dns:///signpost-xds.signpost.svc:8087")
+	}
+	return nil
+}

@@ -1,0 +1,43 @@
+package bootstrap
+
+import (
+	"encoding/json"
+	"testing"
+)
+
+func TestFile(t *testing.T) {
+	for name, tt := range map[string]struct {
+		options Options
+		want    string // empty for an error
+	}{
+		"one server": {
+			Options{Server: "dns:///signpost-xds.signpost.svc:8087"},
+			`{"xds_servers":[{"server_uri":"dns:///signpost-xds.signpost.svc:8087","channel_creds":[{"type":"insecure"}],"server_features":["xds_v3","ignore_resource_deletion"]}],` +
+				`"node":{"id":"signpost","locality":{}},"authorities":{}}`,
+		},
+		"a fallback and an authority": {
+			Options{Server: "a:1", Fallback: "b:1", Authorities: []string{"x"}},
+			`{"xds_servers":[{"server_uri":"a:1","channel_creds":[{"type":"insecure"}],"server_features":["xds_v3","ignore_resource_deletion"]},` +
+				`{"server_uri":"b:1","channel_creds":[{"type":"insecure"}],"server_features":["xds_v3","ignore_resource_deletion"]}],` +
+				`"node":{"id":"signpost","locality":{}},"authorities":{"x":{"client_listener_resource_name_template":"xdstp://x/envoy.config.listener.v3.Listener/%s"}}}`,
+		},
+		"no server":                {options: Options{}},
+		"a server with a space":    {options: Options{Server: "a b"}},
+		"an authority with a path": {options: Options{Server: "a:1", Authorities: []string{"x/y"}}},
+		"an authority with a port": {options: Options{Server: "a:1", Authorities: []string{"x:1"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			file, err := tt.options.File()
+			if (err != nil) != (tt.want == "") {
+				t.Fatalf("error %v", err)
+			}
+			if err != nil {
+				return
+			}
+			text, err := json.Marshal(file)
+			if err != nil || string(text) != tt.want {
+				t.Errorf("%s (%v), want %s", text, err, tt.want)
+			}
+		})
+	}
+}

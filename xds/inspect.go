@@ -1,0 +1,131 @@
+package xds
+
+import (
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/signpostd/signpost/catalog"
+)
+
+// OpenStream is an open stream as it was at one moment.
+type OpenStream struct {
+	// ID is unique in the process. Variant is sotw or delta.
+	ID      uint64
+	Variant string
+	// Client is the user agent, and Peer the address; each may be unknown. Pod, Namespace, Node and Zone are what the
+	// client says, or those of the pod that has its address.
+	Client                     string
+	Peer                       netip.AddrPort
+	Pod, Namespace, Node, Zone string
+	// Names are what it is subscribed to, sorted: of all types together, each once. Service is that of the first of
+	// them that is the name of one.
+	Names   []string
+	Service catalog.ServiceKey
+	// Unknown are those of the names that no Service has
+	Unknown []string
+	// Endpoints are how many can be used, of all ClusterLoadAssignments together.
+	Endpoints int
+	// Responses counts what was sent, and Waiting the resources that have changed since.
+	Responses uint64
+	Waiting   int
+	// Lag is for how long the change that is being sent has been known.
+	Lag    time.Duration
+	Opened time.Time
+}
+
+// OpenStreams returns all open streams, in any order.
+func (s *Server) OpenStreams() []OpenStream {
+	now := time.Now()
+	open := s.open()
+	list := make([]OpenStream, 0, len(open))
+	for _, st := range open {
+		list = append(list, st.inspect(now))
+	}
+	return list
+}
+
+// CountStreams returns how many streams are open, and for how many of them a change has been known for longer than a
+// time without having been sent.
+func (s *Server) CountStreams(than time.Duration) (open, behind int) {
+	now := time.Now()
+	for _, st := range s.open() {
+		open++
+		if st.lag(now) > than {
+			behind++
+		}
+	}
+	return open, behind
+}
+
+func (s *stream) inspect(now time.Time) OpenStream {
+	o := OpenStream{ID: s.id, Variant: s.variant, Responses: s.responses.Load(), Lag: s.lag(now), Opened: s.opened}
+	if !s.identified.Load() {
+		return o // the client isn't known yet
+	}
+	c := &s.client
+	o.Client, o.Peer, o.Pod, o.Namespace, o.Node, o.Zone = c.userAgent, c.peer, c.pod, c.namespace, c.node, c.zoneSet
+	for _, sub := range s.all(&o.Waiting) {
+		o.Names = append(o.Names, sub.name)
+		key, unknown, usable := sub.topic.inspect(sub)
+		if unknown {
+			o.Unknown = append(o.Unknown, sub.name)
+		} else if o.Service.Name == "" {
+			o.Service = key
+		}
+		o.Endpoints += usable
+	}
+	slices.Sort(o.Names)
+	o.Names = slices.Compact(o.Names)
+	slices.Sort(o.Unknown)
+	o.Unknown = slices.Compact(o.Unknown)
+	return o
+}
+
+// all returns the subscriptions, and how many of them have changed since the stream sent something. The locks of
+// topics are taken after that of the stream is released: topics take them the other way round.
+func (s *stream) all(waiting *int) []*subscription {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	*waiting = len(s.dirty)
+	var list []*subscription
+	for typ := range s.types {
+		for _, sub := range s.types[typ].subscriptions {
+			list = append(list, sub)
+		}
+	}
+	sortByName(list)
+	return list
+}
+
+// counts returns how many subscriptions the stream has of each type.
+func (s *stream) counts() (n [resourceTypes]int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for typ := range s.types {
+		n[typ] = len(s.types[typ].subscriptions)
+	}
+	return n
+}
+
+// inspect returns the Service that a subscription asks for, whether there is none, and how many endpoints the client
+// can use.
+func (t *topic) inspect(sub *subscription) (key catalog.ServiceKey, unknown bool, usable int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.watches() {
+		key = t.name.Service
+	}
+	if v := sub.view; v != nil {
+		usable = len(v.current.Load().usable)
+	}
+	return key, t.facts.snapshot == nil || t.facts.snapshot.Service == nil, usable
+}
+
+// kind returns the kind of the client, as far as it is known.
+func (s *stream) kind() clientKind {
+	if !s.identified.Load() {
+		return clientOther
+	}
+	return s.client.kind
+}

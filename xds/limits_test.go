@@ -1,0 +1,217 @@
+package xds
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corepb "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	discovery "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+
+	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/internal/clientlimits"
+)
+
+func names(n int) []string {
+	list := make([]string, 0, n)
+	for i := range n {
+		list = append(list, fmt.Sprintf("s%d.shop.svc.cluster.local:80", i))
+	}
+	return list
+}
+
+// many returns different addresses.
+func many(n int) []string {
+	list := make([]string, 0, n)
+	for i := range n {
+		list = append(list, fmt.Sprintf("10.1.%d.%d", i/250, i%250+1))
+	}
+	return list
+}
+
+// Case 59: a client that asks for too much is refused or bounded, and others are served.
+func TestHostileRequests(t *testing.T) {
+	for name, tt := range map[string]struct {
+		request *discovery.DiscoveryRequest
+		want    string // how the stream is afterwards
+		why     string // what is counted
+	}{
+		"50,000 names":            {&discovery.DiscoveryRequest{TypeUrl: clusters.url(), ResourceNames: names(20_001)}, "ResourceExhausted", "names"},
+		"1,001 names of gRPC":     {&discovery.DiscoveryRequest{TypeUrl: clusters.url(), ResourceNames: names(1_001), Node: node("gRPC Go", nil)}, "ResourceExhausted", "names"},
+		"1,000 names of gRPC":     {&discovery.DiscoveryRequest{TypeUrl: clusters.url(), ResourceNames: names(1_000), Node: node("gRPC Go", nil)}, "open", ""},
+		"a long name":             {&discovery.DiscoveryRequest{TypeUrl: clusters.url(), ResourceNames: []string{strings.Repeat("x", 513)}}, "InvalidArgument", "name_length"},
+		"a message of 4 MiB":      {&discovery.DiscoveryRequest{TypeUrl: clusters.url(), VersionInfo: strings.Repeat("x", 4<<20)}, "ResourceExhausted", "message_size"},
+		"a node of 1 MiB":         {&discovery.DiscoveryRequest{TypeUrl: clusters.url(), Node: node("envoy", map[string]string{"NODE_NAME": strings.Repeat("x", 1_000_000)})}, "open", "node"},
+		"a zone of 1 MiB":         {&discovery.DiscoveryRequest{TypeUrl: clusters.url(), Node: &corepb.Node{Locality: &corepb.Locality{Zone: strings.Repeat("x", 1_000_000)}}}, "open", "node"},
+		"a user agent of 1 MiB":   {&discovery.DiscoveryRequest{TypeUrl: clusters.url(), Node: &corepb.Node{Id: strings.Repeat("x", 400_000), UserAgentName: strings.Repeat("\x01", 400_000)}}, "open", ""},
+		"a name with a line feed": {&discovery.DiscoveryRequest{TypeUrl: clusters.url(), ResourceNames: []string{"a\nb\x1b.shop:80"}}, "open", ""},
+		"no type":                 {&discovery.DiscoveryRequest{}, "InvalidArgument", ""},
+		"an unknown type":         {&discovery.DiscoveryRequest{TypeUrl: "type.googleapis.com/x"}, "open", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				_, objects := shop()
+				f := start(t, Config{}, objects...)
+				a := f.ads()
+				a.request(tt.request)
+				if got := a.ended(); got != tt.want {
+					t.Errorf("%s (%v), want %s", got, a.err, tt.want)
+				}
+				if tt.why != "" && f.metric(fmt.Sprintf("xds_refused_total{reason=%q}", tt.why)) != 1 {
+					t.Errorf("it isn't counted as %s", tt.why)
+				}
+				for _, o := range f.server.OpenStreams() {
+					if len(o.Client)+len(o.Node)+len(o.Zone) > 1_000 {
+						t.Errorf("a stream keeps %d bytes of text", len(o.Client)+len(o.Node)+len(o.Zone))
+					}
+				}
+				canary := f.ads()
+				canary.send(endpoints, httpCluster)
+				canary.one(endpoints)
+			})
+		})
+	}
+}
+
+// Case 59: streams that send no request end, and a client can have only so many.
+func TestSilentStreams(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, Config{Limits: clientlimits.Limits{MaxPendingRequests: 3}})
+		var silent []*ads
+		for range 5 {
+			silent = append(silent, f.ads())
+			synctest.Wait()
+		}
+		time.Sleep(11 * time.Second)
+		synctest.Wait()
+		ended := map[string]int{}
+		for _, a := range silent {
+			ended[a.ended()]++
+		}
+		if ended["DeadlineExceeded"] != 3 || ended["ResourceExhausted"] != 2 {
+			t.Errorf("the streams ended with %v", ended)
+		}
+	})
+}
+
+// §10.4: different questions of one client are limited.
+func TestQuestionLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, Config{Limits: clientlimits.Limits{MaxQuestionsPerClient: 2}})
+		a := f.ads()
+		a.send(clusters, names(3)...)
+		if got := a.ended(); got != "ResourceExhausted" {
+			t.Errorf("%s", got)
+		}
+		b := f.ads()
+		b.send(clusters, names(2)...)
+		if got := b.ended(); got != "open" {
+			t.Errorf("within the limit: %s (%v)", got, b.err)
+		}
+	})
+}
+
+// Case 59: subscribing again and again costs the client time, and nobody else.
+func TestResubscriptionLoop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		web := service("shop", "web", "http:80")
+		f := start(t, Config{}, web, slice(web, "s", "http", 8080, many(2_000)...))
+		a := f.ads()
+		a.send(endpoints, httpCluster)
+		begun := time.Now()
+		const times = 150
+		for range times {
+			for _, names := range [][]string{nil, {httpCluster}} {
+				if err := a.stream.Send(&discovery.DiscoveryRequest{TypeUrl: endpoints.url(), ResourceNames: names}); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		for f.metric(`xds_responses_total{type="eds",variant="sotw"}`) < times {
+			time.Sleep(50 * time.Millisecond)
+			if time.Since(begun) > time.Hour {
+				t.Fatal("the responses don't come")
+			}
+		}
+		sent := f.metric(`xds_sent_bytes_total{type="eds"}`)
+		if most := resendBurst + resendRate*time.Since(begun).Seconds() + 100_000; sent > most {
+			t.Errorf("%.0f bytes are sent, want %.0f at most", sent, most)
+		}
+	})
+}
+
+// Case 58: a stream that doesn't read delays nobody. When it reads again it gets what it had been sent before, and the
+// newest state.
+func TestStalledStream(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		web := service("shop", "web", "http:80")
+		crowd := func(n int) *catalog.EndpointSlice { return slice(web, "s", "http", 8080, many(n)...) }
+		f := start(t, Config{}, web, crowd(4_000))
+		slow, quick := f.stalled(), f.ads()
+		slow.send(endpoints, httpCluster)
+		quick.send(endpoints, httpCluster)
+		quick.take()
+		const changes = 10
+		for i := range changes {
+			f.change(put(crowd(4_000 - i - 1)))
+			if got := len(addressesIn(t, quick.one(endpoints).GetResources()[0])); got != 4_000-i-1 {
+				t.Fatalf("change %d: %d endpoints", i, got)
+			}
+		}
+		if got := f.metric("xds_lag_seconds"); got == 0 {
+			t.Error("no lag is shown")
+		}
+		close(slow.reads)
+		f.rest()
+		got := slow.take()
+		// Two are on the way before the client reads, and a third one is being sent.
+		if len(got) > 4 {
+			t.Errorf("%d responses for %d changes", len(got), changes)
+		}
+		if n := len(addressesIn(t, got[len(got)-1].GetResources()[0])); n != 4_000-changes {
+			t.Errorf("the last response has %d endpoints, want %d", n, 4_000-changes)
+		}
+	})
+}
+
+// §6.10: changes that would cost more than the budget are merged. Nothing is lost, and what takes an endpoint away
+// waits for half a second at most.
+func TestPacing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		web := service("shop", "web", "http:80")
+		of := func(n int) *catalog.EndpointSlice { return slice(web, "s", "http", 8080, many(n)...) }
+		f := start(t, Config{EgressBudget: 1}, web, of(10))
+		a := f.ads()
+		a.send(endpoints, httpCluster)
+		a.take()
+		time.Sleep(maxDelay)
+		expect := func(what string, n int) {
+			t.Helper()
+			if got := a.take(); len(got) != 1 || len(addressesIn(t, got[0].GetResources()[0])) != n {
+				t.Errorf("%s: %s, want one response with %d endpoints", what, transcript(got), n)
+			}
+		}
+		f.catalog.Put(of(11))
+		time.Sleep(100 * time.Millisecond)
+		synctest.Wait()
+		expect("a change after a while", 11)
+		for n := range 5 {
+			f.catalog.Put(of(12 + n))
+			time.Sleep(100 * time.Millisecond)
+		}
+		synctest.Wait()
+		a.none("changes that wait")
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		expect("the changes together", 16)
+		f.catalog.Put(of(15))
+		time.Sleep(400 * time.Millisecond)
+		synctest.Wait()
+		a.none("an endpoint that was just taken away")
+		time.Sleep(200 * time.Millisecond)
+		synctest.Wait()
+		expect("half a second later", 15)
+	})
+}

@@ -1,0 +1,155 @@
+package xds
+
+import (
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/signpostd/signpost/internal/sanitize"
+)
+
+// metrics are those of §10.1. Those of streams are computed from the open streams when they are scraped.
+type metrics struct {
+	server *Server
+	// responses and bytes are looked up once: each message is counted.
+	responses     [resourceTypes]map[string]prometheus.Counter // by the variant
+	bytes         [resourceTypes]prometheus.Counter
+	nacks         *prometheus.CounterVec
+	refused       *prometheus.CounterVec
+	paced         prometheus.Histogram
+	streams       *prometheus.Desc
+	subscriptions *prometheus.Desc
+	resources     *prometheus.Desc
+	lag           *prometheus.Desc
+}
+
+func newMetrics(s *Server, r prometheus.Registerer) *metrics {
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+	}
+	responses := counter("xds_responses_total", "Responses that were sent.", "type", "variant")
+	bytes := counter("xds_sent_bytes_total", "Bytes of the responses that were sent.", "type")
+	m := &metrics{
+		server:  s,
+		nacks:   counter("xds_nacks_total", "Responses that clients rejected, by their kind. The log has each rejected version once.", "type", "client"),
+		refused: counter("xds_refused_total", "What clients sent or asked for that a limit refused, by the limit. Of a node, what is too long is ignored.", "reason"),
+		paced: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name:    "xds_paced_seconds",
+			Help:    "For how long changes of endpoints were held back because sending them at once would have cost more than the egress budget.",
+			Buckets: []float64{.01, .05, .1, .25, .5, 1, 2},
+		}),
+		streams:       prometheus.NewDesc("xds_streams", "Open streams.", []string{"variant", "client"}, nil),
+		subscriptions: prometheus.NewDesc("xds_subscriptions", "Resources that the open streams are subscribed to.", []string{"type"}, nil),
+		resources:     prometheus.NewDesc("xds_resources", "Different resources that are kept for the open streams.", []string{"type"}, nil),
+		lag:           prometheus.NewDesc("xds_lag_seconds", "For how long the oldest change has been known that is being sent.", nil, nil),
+	}
+	for typ := range resourceTypes {
+		m.bytes[typ], m.responses[typ] = bytes.WithLabelValues(typ.String()), map[string]prometheus.Counter{}
+		for _, variant := range []string{variantSotW, variantDelta} {
+			m.responses[typ][variant] = responses.WithLabelValues(typ.String(), variant)
+		}
+	}
+	for _, why := range refusals() {
+		m.refused.WithLabelValues(string(why))
+	}
+	r.MustRegister(m, responses, bytes, m.nacks, m.refused, m.paced)
+	return m
+}
+
+func (m *metrics) sent(typ resourceType, variant string, bytes int) {
+	m.responses[typ][variant].Inc()
+	m.bytes[typ].Add(float64(bytes))
+}
+
+func (m *metrics) rejected(typ resourceType, kind clientKind) {
+	m.nacks.WithLabelValues(typ.String(), string(kind)).Inc()
+}
+
+// Describe implements prometheus.Collector.
+func (m *metrics) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{m.streams, m.subscriptions, m.resources, m.lag} {
+		ch <- d
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (m *metrics) Collect(ch chan<- prometheus.Metric) {
+	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
+		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+	}
+	type series struct {
+		variant string
+		kind    clientKind
+	}
+	streams := map[series]int{}
+	var subscriptions [resourceTypes]int
+	var lag time.Duration
+	now := time.Now()
+	for _, s := range m.server.open() {
+		streams[series{s.variant, s.kind()}]++
+		lag = max(lag, s.lag(now))
+		for typ, n := range s.counts() {
+			subscriptions[typ] += n
+		}
+	}
+	for of, n := range streams {
+		gauge(m.streams, float64(n), of.variant, string(of.kind))
+	}
+	resources := m.server.topics.counts()
+	for typ := range resourceTypes {
+		gauge(m.subscriptions, float64(subscriptions[typ]), typ.String())
+		gauge(m.resources, float64(resources[typ]), typ.String())
+	}
+	gauge(m.lag, lag.Seconds())
+}
+
+// progress is for how long a stream has lacked something. The stream writes it, anybody reads it.
+type progress struct {
+	// behind is when the oldest change became known that is being sent, in nanoseconds since 1970; zero while nothing
+	// is being sent.
+	behind atomic.Int64
+}
+
+func (p *progress) begin(at time.Time) { p.behind.Store(at.UnixNano()) }
+
+func (p *progress) finish() { p.behind.Store(0) }
+
+func (p *progress) lag(now time.Time) time.Duration {
+	at := p.behind.Load()
+	if at == 0 {
+		return 0
+	}
+	return max(0, now.Sub(time.Unix(0, at)))
+}
+
+// maxRejections bounds the rejections that are remembered. When there are more, some may be logged again.
+const maxRejections = 1_000
+
+// rejections log each version that a kind of client rejects, once (§10.2).
+type rejections struct {
+	log  *slog.Logger
+	mu   sync.Mutex
+	seen map[rejection]struct{}
+}
+
+type rejection struct {
+	typ           resourceType
+	name, version string
+	kind          clientKind
+}
+
+func (rs *rejections) tell(r rejection, why string) {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	if _, told := rs.seen[r]; told {
+		return
+	}
+	if len(rs.seen) == maxRejections {
+		clear(rs.seen)
+	}
+	rs.seen[r] = struct{}{}
+	rs.log.Warn("Client rejected a resource", "type", r.typ.String(), "name", sanitize.Cut(r.name), "version", r.version, "client", string(r.kind), "reason", sanitize.Cut(why))
+}

@@ -1,0 +1,149 @@
+package xds
+
+import (
+	"context"
+	"net/netip"
+	"strings"
+
+	corepb "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	"google.golang.org/grpc/peer"
+
+	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/internal/clientlimits"
+	"github.com/signpostd/signpost/internal/sanitize"
+	"github.com/signpostd/signpost/xds/resource"
+)
+
+// clientKind says which implementation a client is, as metrics call it.
+type clientKind string
+
+const (
+	clientGo    clientKind = "go"
+	clientCPP   clientKind = "cpp"
+	clientJava  clientKind = "java"
+	clientNode  clientKind = "node"
+	clientEnvoy clientKind = "envoy"
+	clientOther clientKind = "other"
+)
+
+// clientKinds are the kinds by how the user agents of their clients begin, in lower case. C-core is behind Python, PHP,
+// Ruby and C++.
+var clientKinds = []struct {
+	prefix string
+	kind   clientKind
+}{
+	{"grpc go", clientGo}, {"grpc c-core", clientCPP}, {"grpc java", clientJava}, {"grpc node", clientNode}, {"envoy", clientEnvoy},
+}
+
+// client is who opened a stream, as its first request and its connection say (§7.1).
+type client struct {
+	id   clientlimits.ClientID
+	peer netip.AddrPort
+	kind clientKind
+	// grpc is true for gRPC clients, also of a kind that is not known.
+	grpc                          bool
+	nodeID, userAgent             string
+	pod, namespace, node, zoneSet string
+}
+
+func (c *client) isGRPC() bool { return c.grpc }
+
+// variant returns the kind of client for which resources differ.
+func (c *client) variant() resource.Client {
+	switch {
+	case c.kind == clientGo:
+		return resource.GRPCGo
+	case c.grpc:
+		return resource.GRPC
+	default:
+		return resource.Envoy
+	}
+}
+
+// identify reads the node of a first request. What is too long is as if it were missing.
+func (s *stream) identify(n *corepb.Node) {
+	c := &s.client
+	agent := n.GetUserAgentName()
+	c.kind, c.grpc = kindOf(agent)
+	c.nodeID, c.userAgent = sanitize.Cut(n.GetId()), sanitize.Cut(strings.TrimSpace(agent+" "+n.GetUserAgentVersion()))
+	c.zoneSet = s.nodeText(n.GetLocality().GetZone())
+	fields := n.GetMetadata().GetFields()
+	if len(fields) > maxNodeMetadata {
+		s.server.refused(refusedNode)
+		fields = nil
+	}
+	c.namespace = s.nodeText(fields["NAMESPACE"].GetStringValue())
+	c.node = s.nodeText(fields["NODE_NAME"].GetStringValue())
+	c.pod = s.nodeText(fields["POD_NAME"].GetStringValue())
+	s.locatePeer()
+}
+
+func kindOf(agent string) (kind clientKind, grpc bool) {
+	agent = strings.ToLower(agent[:min(len(agent), maxNodeText)])
+	for _, k := range clientKinds {
+		if strings.HasPrefix(agent, k.prefix) {
+			return k.kind, k.kind != clientEnvoy
+		}
+	}
+	return clientOther, strings.HasPrefix(agent, "grpc")
+}
+
+// nodeText returns a copy of a text of the node, which doesn't keep the memory of the request.
+func (s *stream) nodeText(text string) string {
+	if len(text) > maxNodeText {
+		s.server.refused(refusedNode)
+		return ""
+	}
+	return strings.Clone(text)
+}
+
+// locatePeer completes what the client didn't say with what is known of the pod that has its address (§7.2). It is
+// called after the client's own words are known, which count first.
+func (s *stream) locatePeer() {
+	c := &s.client
+	if !c.peer.IsValid() || c.node != "" && c.namespace != "" {
+		return
+	}
+	pod := s.server.podAt(c.peer.Addr())
+	if pod == nil {
+		return
+	}
+	if c.node == "" {
+		c.node = pod.Node
+	}
+	if c.namespace == "" {
+		c.namespace = pod.Key.Namespace
+	}
+	if c.pod == "" {
+		c.pod = pod.Key.Name
+	}
+}
+
+// podAt returns the running pod that has an address for itself; nil if there is none, or several.
+func (s *Server) podAt(ip netip.Addr) *catalog.Workload {
+	found := s.catalog.Profile(catalog.ProfileQuery{Cluster: catalog.LocalCluster, IP: ip, Port: 1, ClusterDomain: s.config.ClusterDomain})
+	defer found.Release()
+	if found.Subject != catalog.EndpointFound || found.Target == nil || found.Target.Key.Kind != catalog.Pod || found.Mapped {
+		return nil
+	}
+	return found.Target.Workload
+}
+
+// locate notes where the client is now. moved closes when that changes.
+func (s *stream) locate() {
+	node := s.server.catalog.Node(catalog.LocalCluster, s.client.node)
+	s.place = catalog.Client{Node: s.client.node, Zone: node.Zone}
+	if s.client.zoneSet != "" {
+		s.place.Zone = s.client.zoneSet
+	}
+	s.moved = node.Stale()
+}
+
+// clientFrom returns what the connection of a call says about its client.
+func clientFrom(ctx context.Context) client {
+	c := client{id: clientlimits.ClientIDFrom(ctx), kind: clientOther}
+	if p, ok := peer.FromContext(ctx); ok {
+		c.peer, _ = clientlimits.AddrPortOfTCP(p.Addr)
+	}
+	return c
+}

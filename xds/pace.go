@@ -1,0 +1,40 @@
+package xds
+
+import "time"
+
+// The longest delays of a change (§6.10).
+const (
+	maxDelay = 2 * time.Second
+	// maxUrgentDelay is that of a change that takes endpoints away.
+	maxUrgentDelay = 500 * time.Millisecond
+)
+
+// settle publishes the newest version of a view, unless it has to wait. Then it returns until when. The caller holds the
+// lock.
+func (t *topic) settle(v *view, now time.Time) (due time.Time) {
+	current := v.current.Load()
+	if v.latest == current {
+		return time.Time{}
+	}
+	if v.typ == endpoints && v.latest.kind == current.kind { // else the clients may belong to other views
+		due = v.changed.Add(t.delay(current, len(v.subscribers)))
+		if urgent := v.urgent.Add(maxUrgentDelay); !v.urgent.IsZero() && urgent.Before(due) {
+			due = urgent
+		}
+	}
+	if due.After(now) {
+		return due
+	}
+	if due.After(v.since) {
+		t.paced(now.Sub(v.since).Seconds())
+	}
+	v.publish(v.latest, now)
+	return time.Time{}
+}
+
+// delay returns how long it takes to send a version to all of its clients within the budget: endpoints have no
+// differences, so each change is sent as a whole.
+func (t *topic) delay(f *frame, clients int) time.Duration {
+	seconds := float64(len(f.wire)) * float64(clients) / float64(t.budget)
+	return min(maxDelay, time.Duration(seconds*float64(time.Second)))
+}

@@ -1,0 +1,419 @@
+package xds
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	discovery "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	rpcstatus "google.golang.org/genproto/googleapis/rpc/status"
+	"google.golang.org/grpc"
+)
+
+// listener returns the first request of a client with this user agent.
+func (request) listener(agent, name string) *discovery.DiscoveryRequest {
+	return &discovery.DiscoveryRequest{Node: node(agent, nil), TypeUrl: listeners.url(), ResourceNames: []string{name}}
+}
+
+// Cases 11 and 12: a change is one response of one type, and what changes nothing is none.
+func TestOneResponsePerChange(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		web, objects := shop()
+		f := start(t, Config{}, objects...)
+		a := f.ads()
+		a.listener(t, "web.shop:80")
+		a.send(clusters, httpCluster)
+		a.send(endpoints, httpCluster)
+		a.take()
+		f.change(put(slice(web, "web-http", "http", 8080, "10.0.0.1", "10.0.0.2", "10.0.0.3")))
+		if got := addressesIn(t, a.one(endpoints).GetResources()[0]); len(got) != 3 {
+			t.Errorf("endpoints %s", got)
+		}
+		f.change(put(slice(web, "web-http", "http", 8080, "10.0.0.3", "10.0.0.2", "10.0.0.1")))
+		a.none("the endpoints in another order")
+		f.change(put(slice(web, "web-http", "http", 8080, "10.0.0.1"), slice(web, "web-more", "http", 8080, "10.0.0.2", "10.0.0.3")))
+		a.none("a slice is split")
+		f.change(put(slice(web, "web-grpc", "grpc", 50051, "10.0.0.1")))
+		a.none("another port changes")
+		f.change(put(service("shop", "other", "http:80")))
+		a.none("another Service changes")
+	})
+}
+
+// Case 13: all slices of a Service are in one ClusterLoadAssignment.
+func TestManySlices(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		web := service("shop", "web", "http:80")
+		objects := put(web)
+		for i := range 4 {
+			var addresses []string
+			for k := range 75 {
+				addresses = append(addresses, fmt.Sprintf("10.0.%d.%d", i, k+1))
+			}
+			objects = append(objects, slice(web, fmt.Sprint("s", i), "http", 8080, addresses...))
+		}
+		f := start(t, Config{}, objects...)
+		a := f.ads()
+		a.send(endpoints, httpCluster)
+		if got := addressesIn(t, a.one(endpoints).GetResources()[0]); len(got) != 300 {
+			t.Errorf("%d endpoints, want 300", len(got))
+		}
+	})
+}
+
+// Case 18: a Service without endpoints has an empty ClusterLoadAssignment, at once.
+func TestScaledToZero(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		web, objects := shop()
+		f := start(t, Config{}, objects...)
+		a := f.ads()
+		a.send(endpoints, httpCluster)
+		a.take()
+		f.change(put(slice(web, "web-http", "http", 8080)))
+		if got := addressesIn(t, a.one(endpoints).GetResources()[0]); len(got) != 0 {
+			t.Errorf("endpoints %s", got)
+		}
+	})
+}
+
+// Case 40: what is subscribed to again is sent again, although it hasn't changed.
+func TestSubscribeAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, objects := shop()
+		f := start(t, Config{}, objects...)
+		a := f.ads()
+		for _, typ := range []resourceType{clusters, endpoints} {
+			a.send(typ, httpCluster)
+			a.one(typ)
+			a.ack(typ, httpCluster)
+			a.none("an ACK")
+			a.ack(typ)
+			a.none("unsubscribing")
+			a.ack(typ, httpCluster)
+			a.one(typ)
+		}
+	})
+}
+
+// Case 41: of a longer list of names only the new endpoints are sent, and all Clusters; of a shorter one nothing.
+func TestMoreNames(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, objects := shop()
+		f := start(t, Config{}, objects...)
+		a := f.ads()
+		for typ, want := range map[resourceType]string{endpoints: grpcCluster, clusters: grpcCluster + " " + httpCluster} {
+			a.send(typ, httpCluster)
+			a.one(typ)
+			a.ack(typ, httpCluster, grpcCluster)
+			got := namesIn(a.one(typ).GetResources())
+			slices.Sort(got)
+			if strings.Join(got, " ") != want {
+				t.Errorf("%s: %s, want %s", typ, got, want)
+			}
+			a.ack(typ, grpcCluster)
+			a.none("fewer names")
+		}
+	})
+}
+
+// Case 42: a request with an old nonce changes nothing.
+func TestStaleNonce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		web, objects := shop()
+		f := start(t, Config{}, objects...)
+		a := f.ads()
+		a.send(endpoints, httpCluster)
+		old := a.one(endpoints).GetNonce()
+		f.change(put(slice(web, "web-http", "http", 8080, "10.0.0.1")))
+		a.one(endpoints)
+		a.request(&discovery.DiscoveryRequest{TypeUrl: endpoints.url(), ResourceNames: []string{grpcCluster}, ResponseNonce: old})
+		a.none("a stale nonce")
+		a.ack(endpoints, grpcCluster)
+		if got := namesIn(a.one(endpoints).GetResources()); got[0] != grpcCluster {
+			t.Errorf("%s", got)
+		}
+	})
+}
+
+// Case 44: a version that was rejected isn't sent again, and the next one is. It is counted and logged once.
+func TestRejection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		web, objects := shop()
+		f := start(t, Config{}, objects...)
+		a := f.ads()
+		a.send(endpoints, httpCluster)
+		a.take()
+		for range 100 {
+			a.nack(endpoints, "bad\nlevel=ERROR", httpCluster)
+		}
+		time.Sleep(10 * time.Second)
+		a.none("a rejected version")
+		if n := f.metric(`xds_nacks_total{client="cpp",type="eds"}`); n != 1 {
+			t.Errorf("%v rejections are counted, want 1", n)
+		}
+		if log := f.log.String(); strings.Count(log, "Client rejected a resource") != 1 || strings.Contains(log, "\nlevel=ERROR") {
+			t.Errorf("the log: %s", log)
+		}
+		f.change(put(slice(web, "web-http", "http", 8080, "10.0.0.1")))
+		a.one(endpoints)
+	})
+}
+
+// Case 45: the four examples of the protocol. So far a wildcard has no resources; Envoy is told so once.
+func TestWildcards(t *testing.T) {
+	for name, requests := range map[string][][]string{
+		"no names, then A":      {nil, {httpCluster}},
+		"a star and A, then A":  {{"*", httpCluster}, {httpCluster}},
+		"A, then a star and A":  {{httpCluster}, {"*", httpCluster}},
+		"A, then no names":      {{httpCluster}, nil},
+		"a star, then no names": {{"*"}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				_, objects := shop()
+				f := start(t, Config{}, objects...)
+				a := f.ads()
+				for i, names := range requests {
+					a.request(&discovery.DiscoveryRequest{Node: node("envoy", nil), TypeUrl: clusters.url(), ResourceNames: names, ResponseNonce: a.nonce(clusters)})
+					in := f.only().types[clusters]
+					named := slices.Contains(names, httpCluster)
+					star := slices.Contains(names, "*") || names == nil && i == 0
+					if (in.subscriptions[httpCluster] != nil) != named || in.wildcard != star {
+						t.Errorf("after request %d: subscribed %v, wildcard %v; want %v, %v", i, in.subscriptions, in.wildcard, named, star)
+					}
+				}
+			})
+		})
+	}
+}
+
+// only returns the only open stream, which rests.
+func (f *fixture) only() *stream {
+	f.t.Helper()
+	open := f.server.open()
+	if len(open) != 1 {
+		f.t.Fatalf("%d streams are open", len(open))
+	}
+	return open[0]
+}
+
+// delta is an incremental stream and what it received.
+type delta struct {
+	f         *fixture
+	stream    grpc.BidiStreamingClient[discovery.DeltaDiscoveryRequest, discovery.DeltaDiscoveryResponse]
+	cancel    context.CancelFunc
+	responses chan *discovery.DeltaDiscoveryResponse
+}
+
+func (f *fixture) delta() *delta {
+	f.t.Helper()
+	ctx, cancel := context.WithCancel(f.t.Context())
+	f.t.Cleanup(cancel)
+	stream, err := discovery.NewAggregatedDiscoveryServiceClient(f.conn).DeltaAggregatedResources(ctx)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	d := &delta{f: f, stream: stream, cancel: cancel, responses: make(chan *discovery.DeltaDiscoveryResponse, 100)}
+	go func() {
+		for {
+			r, err := stream.Recv()
+			if err != nil {
+				return
+			}
+			d.responses <- r
+		}
+	}()
+	return d
+}
+
+func (d *delta) send(r *discovery.DeltaDiscoveryRequest) {
+	d.f.t.Helper()
+	if r.Node == nil {
+		r.Node = node("envoy", nil)
+	}
+	if err := d.stream.Send(r); err != nil {
+		d.f.t.Fatal(err)
+	}
+	d.f.rest()
+}
+
+// take returns what came, as lines: + and the names of resources, - and those of removed ones.
+func (d *delta) take() []string {
+	var lines []string
+	for {
+		select {
+		case r := <-d.responses:
+			var words []string
+			for _, of := range r.GetResources() {
+				words = append(words, "+"+of.GetName())
+			}
+			for _, name := range r.GetRemovedResources() {
+				words = append(words, "-"+name)
+			}
+			lines = append(lines, strings.Join(words, " "))
+		default:
+			return lines
+		}
+	}
+}
+
+func (d *delta) expect(what string, want ...string) {
+	d.f.t.Helper()
+	if got := d.take(); !slices.Equal(got, want) {
+		d.f.t.Errorf("%s: %q, want %q", what, got, want)
+	}
+}
+
+// Case 43 and §5.3: subscriptions count whatever the nonce is; what is known is sent again, and what is missing is
+// said once.
+func TestDelta(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		web, objects := shop()
+		f := start(t, Config{}, objects...)
+		d := f.delta()
+		subscribe := func(typ resourceType, names ...string) {
+			d.send(&discovery.DeltaDiscoveryRequest{TypeUrl: typ.url(), ResourceNamesSubscribe: names, ResponseNonce: "stale"})
+		}
+		subscribe(endpoints, httpCluster)
+		d.expect("the first subscription", "+"+httpCluster)
+		subscribe(endpoints, grpcCluster)
+		d.expect("another one, with a stale nonce", "+"+grpcCluster)
+		subscribe(endpoints, httpCluster)
+		d.expect("one that is subscribed to", "+"+httpCluster)
+		d.send(&discovery.DeltaDiscoveryRequest{TypeUrl: endpoints.url(), ResourceNamesUnsubscribe: []string{"unknown"}})
+		d.expect("a superfluous unsubscription")
+		subscribe(clusters, "nope.shop.svc.cluster.local:80")
+		d.expect("a Cluster that doesn't exist", "-nope.shop.svc.cluster.local:80")
+		f.change(put(service("shop", "nope", "http:80")))
+		d.expect("it appears", "+nope.shop.svc.cluster.local:80")
+		f.change(put(slice(web, "web-http", "http", 8080, "10.0.0.1")))
+		d.expect("a change", "+"+httpCluster)
+		d.send(&discovery.DeltaDiscoveryRequest{TypeUrl: endpoints.url(), ResponseNonce: "x", ErrorDetail: &rpcstatus.Status{Message: "no"}})
+		d.expect("a rejection of nothing")
+		d.send(&discovery.DeltaDiscoveryRequest{TypeUrl: endpoints.url(), ResourceNamesUnsubscribe: []string{httpCluster}})
+		f.change(put(slice(web, "web-http", "http", 8080, "10.0.0.2")))
+		d.expect("a change of what is unsubscribed from")
+	})
+}
+
+// Cases 48 and 49: versions are equal in all replicas, so that a client that reconnects gets what differs only.
+func TestDeltaReconnects(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, objects := shop()
+		versions := map[string]string{}
+		{
+			f := start(t, Config{}, objects...)
+			d := f.delta()
+			d.send(&discovery.DeltaDiscoveryRequest{TypeUrl: endpoints.url(), ResourceNamesSubscribe: []string{httpCluster, grpcCluster}})
+			for len(d.responses) > 0 {
+				for _, r := range (<-d.responses).GetResources() {
+					versions[r.GetName()] = r.GetVersion()
+				}
+			}
+			if len(versions) != 2 {
+				t.Fatalf("versions %v", versions)
+			}
+		}
+		slices.Reverse(objects)
+		f := start(t, Config{}, objects...)
+		again := func() *delta {
+			d := f.delta()
+			d.send(&discovery.DeltaDiscoveryRequest{
+				TypeUrl: endpoints.url(), ResourceNamesSubscribe: []string{httpCluster, grpcCluster}, InitialResourceVersions: versions,
+			})
+			return d
+		}
+		again().expect("nothing differs")
+		versions[httpCluster] = "old"
+		again().expect("one differs", "+"+httpCluster)
+	})
+}
+
+// Case 50: before the catalog is synced, a stream is refused at once.
+func TestUnsynced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := startUnsynced(t, Config{})
+		begun := time.Now()
+		a := f.ads()
+		synctest.Wait()
+		if got := a.ended(); got != "Unavailable" || time.Since(begun) > time.Second {
+			t.Errorf("%s after %v", got, time.Since(begun))
+		}
+		if n := f.metric(`xds_refused_total{reason="unsynced"}`); n != 1 {
+			t.Errorf("%v refusals are counted", n)
+		}
+	})
+}
+
+// §6.11: streams end with OK when the server stops, and later ones too.
+func TestStop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, objects := shop()
+		f := start(t, Config{}, objects...)
+		a, silent := f.ads(), f.ads()
+		a.send(endpoints, httpCluster)
+		f.end()
+		f.rest()
+		late := f.ads()
+		f.rest()
+		for what, of := range map[string]*ads{"a stream": a, "one without a request": silent, "a late one": late} {
+			if got := of.ended(); got != "OK" {
+				t.Errorf("%s ended with %s (%v)", what, got, of.err)
+			}
+		}
+	})
+}
+
+// §1.2: the services of one type serve that type, with or without type_url.
+func TestServiceOfOneType(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, objects := shop()
+		f := start(t, Config{}, objects...)
+		for method, typ := range map[string]resourceType{
+			"envoy.service.endpoint.v3.EndpointDiscoveryService/StreamEndpoints": endpoints,
+			"envoy.service.cluster.v3.ClusterDiscoveryService/StreamClusters":    clusters,
+		} {
+			for url, want := range map[string]bool{"": true, typ.url(): true, listeners.url(): false} {
+				ctx, cancel := context.WithCancel(t.Context())
+				stream, err := f.conn.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}, "/"+method)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := stream.SendMsg(&discovery.DiscoveryRequest{Node: node("envoy", nil), TypeUrl: url, ResourceNames: []string{httpCluster}}); err != nil {
+					t.Fatal(err)
+				}
+				r := &discovery.DiscoveryResponse{}
+				if err := stream.RecvMsg(r); (err == nil) != want || err == nil && r.GetTypeUrl() != typ.url() {
+					t.Errorf("%s with the type %q: %v, %s", method, url, err, r.GetTypeUrl())
+				}
+				cancel()
+			}
+		}
+		f.rest()
+	})
+}
+
+// §6.6: Clusters come before endpoints, and these before Listeners, whatever the order of the requests.
+func TestOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, Config{})
+		a := f.ads()
+		a.listener(t, "web.shop:80")
+		a.send(endpoints, httpCluster)
+		a.send(clusters, httpCluster)
+		a.take()
+		_, objects := shop()
+		f.change(objects)
+		var got []string
+		for _, line := range transcript(a.take()) {
+			got = append(got, line[:3])
+		}
+		if want := []string{"cds", "eds", "lds"}; !slices.Equal(got, want) {
+			t.Errorf("%s, want %s", got, want)
+		}
+	})
+}

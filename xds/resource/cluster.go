@@ -1,0 +1,78 @@
+package resource
+
+import (
+	"time"
+
+	"github.com/signpostd/signpost/catalog"
+)
+
+// connectTimeout is how long a client waits for a connection to an endpoint.
+const connectTimeout = 5 * time.Second
+
+// telemetryLabels is the key of metadata from which gRPC clients take labels of metrics (gRFC A89).
+const telemetryLabels = "com.google.csm.telemetry_labels"
+
+// The values of Cluster.DiscoveryType and ApiVersion.
+const (
+	clusterEDS   = 3
+	apiVersionV3 = 2
+)
+
+// Cluster returns the Cluster with this name (§3.3).
+func (n Namer) Cluster(asked string, s Subject) Resource {
+	m := n.plain(asked, s)
+	policy := s.policy()
+	if policy.MaxRequests > 0 {
+		m = m.nested(10, func(m message) message {
+			return m.nested(1, func(m message) message { return m.wrapped(4, policy.MaxRequests) })
+		})
+	}
+	if policy.Outliers != nil {
+		m = m.nested(19, func(m message) message { return m.outliers(policy.Outliers) })
+	}
+	if policy.Balancer.Kind != catalog.RoundRobin {
+		m = m.nested(41, func(m message) message { return m.balancer(policy.Balancer) })
+	}
+	return newResource(Cluster, asked, m)
+}
+
+// PlainCluster returns the Cluster without what annotations ask for, for clients that have rejected that (§6.4).
+func (n Namer) PlainCluster(asked string, s Subject) Resource {
+	return newResource(Cluster, asked, n.plain(asked, s))
+}
+
+// plain returns a Cluster that every client understands, with labels for metrics.
+func (n Namer) plain(asked string, s Subject) message {
+	return plainCluster(asked, n.assignmentName(asked, s)).nested(25, func(m message) message {
+		return m.entry(1, telemetryLabels, func(m message) message {
+			return m.structField("service_name", s.Name.Service.Name).structField("service_namespace", s.Name.Service.Namespace)
+		})
+	})
+}
+
+// plainCluster returns a Cluster whose endpoints come over the same stream under the name assignment, or under its own
+// name if that is empty.
+func plainCluster(name, assignment string) message {
+	return message(nil).text(1, name).number(2, clusterEDS).nested(3, func(m message) message {
+		m = m.nested(1, func(m message) message { return m.empty(3).number(6, apiVersionV3) })
+		return m.text(2, assignment)
+	}).duration(4, connectTimeout)
+}
+
+// outliers appends the fields of an OutlierDetection. Envoy's detection of consecutive errors is switched off, because
+// gRPC clients have none.
+func (m message) outliers(o *catalog.OutlierDetection) message {
+	m = m.durationIf(2, o.Interval).durationIf(3, o.EjectionTime).wrappedIf(4, o.MaxEjected).wrapped(5, 0)
+	if o.SuccessRate > 0 {
+		m = m.wrapped(6, 100).wrappedIf(7, o.MinHosts).wrappedIf(8, o.MinRequests).wrapped(9, o.SuccessRate)
+	} else {
+		m = m.wrapped(6, 0)
+	}
+	m = m.wrapped(11, 0).wrapped(14, 0)
+	if o.FailurePercentage > 0 {
+		m = m.wrapped(16, o.FailurePercentage).wrapped(17, 100).wrappedIf(19, o.MinHosts).wrappedIf(20, o.MinRequests)
+	} else {
+		m = m.wrapped(17, 0)
+	}
+	return m.durationIf(21, o.MaxEjectionTime)
+}

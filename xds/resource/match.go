@@ -1,0 +1,164 @@
+package resource
+
+import (
+	"errors"
+	"regexp/syntax"
+	"slices"
+	"strings"
+
+	"github.com/signpostd/signpost/catalog"
+)
+
+// maxAlternatives is how many routes the condition of one route of a ServiceProfile becomes.
+const maxAlternatives = 64
+
+// The conditions that routes can't have.
+var (
+	errManyAlternatives = errors.New("the condition has too many alternatives")
+	errTwoPaths         = errors.New("two pathRegex can't hold at once in xDS")
+	errNotPath          = errors.New("xDS has no not for a pathRegex")
+	errNotTree          = errors.New("xDS has not for a method only")
+	errNoCondition      = errors.New("a part of the condition is empty")
+	errRegexp           = errors.New("the pathRegex is no regular expression of RE2")
+)
+
+// conjunction is what a route requires of a request: all of these hold.
+type conjunction struct {
+	path    string // an expression for the whole path; empty for any
+	methods []methodTest
+}
+
+// methodTest requires a method, or with not any other one.
+type methodTest struct {
+	method string
+	not    bool
+}
+
+// alternatives returns the conjunctions of which a request fulfils at least one if the condition holds. There are none
+// if it never holds for the client: all requests of gRPC have the method POST.
+func alternatives(condition *catalog.RequestMatch, c Client) ([]conjunction, error) {
+	list, err := expand(condition)
+	if err != nil || c == Envoy {
+		return list, err
+	}
+	kept := list[:0]
+	for _, each := range list {
+		if !slices.ContainsFunc(each.methods, func(t methodTest) bool { return (t.method == "POST") == t.not }) {
+			each.methods = nil
+			kept = append(kept, each)
+		}
+	}
+	return kept, nil
+}
+
+// expand returns the conjunctions of a condition, whatever the client.
+func expand(m *catalog.RequestMatch) ([]conjunction, error) {
+	if m == nil || len(m.All) == 0 && len(m.Any) == 0 && m.Not == nil && m.Method == "" && m.PathRegex == "" {
+		return nil, errNoCondition
+	}
+	if m.PathRegex != "" {
+		if _, err := syntax.Parse(m.PathRegex, syntax.Perl); err != nil {
+			return nil, errRegexp
+		}
+	}
+	list := []conjunction{{path: m.PathRegex}}
+	if m.Method != "" {
+		list[0].methods = []methodTest{{method: strings.ToUpper(m.Method)}}
+	}
+	if m.Not != nil {
+		test, err := negated(m.Not)
+		if err != nil {
+			return nil, err
+		}
+		list[0].methods = append(list[0].methods, test)
+	}
+	for _, branch := range m.All {
+		alternatives, err := expand(branch)
+		if err != nil {
+			return nil, err
+		}
+		if list, err = product(list, alternatives); err != nil {
+			return nil, err
+		}
+	}
+	if len(m.Any) == 0 {
+		return list, nil
+	}
+	var any []conjunction
+	for _, branch := range m.Any {
+		alternatives, err := expand(branch)
+		if err != nil {
+			return nil, err
+		}
+		if any = append(any, alternatives...); len(any) > maxAlternatives {
+			return nil, errManyAlternatives
+		}
+	}
+	return product(list, any)
+}
+
+// negated returns the test of a negated condition, which can be a method only.
+func negated(m *catalog.RequestMatch) (methodTest, error) {
+	switch {
+	case m.PathRegex != "":
+		return methodTest{}, errNotPath
+	case len(m.All) > 0 || len(m.Any) > 0 || m.Not != nil:
+		return methodTest{}, errNotTree
+	case m.Method == "":
+		return methodTest{}, errNoCondition
+	default:
+		return methodTest{method: strings.ToUpper(m.Method), not: true}, nil
+	}
+}
+
+// product returns the conjunctions of one of each list.
+func product(left, right []conjunction) ([]conjunction, error) {
+	if len(left)*len(right) > maxAlternatives {
+		return nil, errManyAlternatives
+	}
+	var list []conjunction
+	for _, l := range left {
+		for _, r := range right {
+			both := conjunction{path: l.path, methods: slices.Concat(l.methods, r.methods)}
+			switch {
+			case l.path == "":
+				both.path = r.path
+			case r.path != "" && r.path != l.path:
+				return nil, errTwoPaths
+			}
+			list = append(list, both)
+		}
+	}
+	return list, nil
+}
+
+// appendTo appends the fields of a RouteMatch.
+func (c conjunction) appendTo(m message) message {
+	literal, isLiteral := literalPath(c.path)
+	switch {
+	case c.path == "":
+		m = all(m)
+	case isLiteral:
+		m = m.text(2, literal)
+	default:
+		m = m.nested(10, func(m message) message { return m.text(2, c.path) })
+	}
+	for _, t := range c.methods {
+		m = m.nested(6, func(m message) message {
+			m = m.text(1, ":method").flag(8, t.not)
+			return m.nested(13, func(m message) message { return m.presentText(1, t.method) })
+		})
+	}
+	return m
+}
+
+// literalPath returns the only path that an expression matches, such as /shop.Cart/Add for /shop\.Cart/Add, and false if
+// there are several.
+func literalPath(expression string) (string, bool) {
+	parsed, err := syntax.Parse(expression, syntax.Perl)
+	if err != nil || parsed.Op != syntax.OpLiteral || parsed.Flags&syntax.FoldCase != 0 {
+		return "", false
+	}
+	path := string(parsed.Rune)
+	return path, strings.HasPrefix(path, "/") && !strings.ContainsAny(path, "?#")
+}

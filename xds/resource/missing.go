@@ -1,0 +1,45 @@
+package resource
+
+// Client is a kind of client, as far as resources differ.
+type Client uint8
+
+// The kinds of client.
+const (
+	// GRPC is any gRPC client but GRPCGo.
+	GRPC Client = iota
+	// GRPCGo is grpc-go.
+	GRPCGo
+	// Envoy is Envoy, or any client that isn't one of gRPC.
+	Envoy
+)
+
+// MissingListener returns the Listener of a name that doesn't exist, so that RPCs fail at once instead of after 15 s
+// (§5.1). Its Cluster is named by the reason, which clients show in errors. For grpc-go, it has no route: that is faster.
+func MissingListener(asked string, reason error, c Client) Resource {
+	return listener(asked, func(m message) message {
+		if c == GRPCGo {
+			return m
+		}
+		return m.virtualHost(func(m message) message {
+			return m.route(all, func(m message) message { return m.text(1, cut(reason.Error())) })
+		})
+	})
+}
+
+// cut shortens a reason to the length of a name.
+func cut(reason string) string {
+	if len(reason) > maxName {
+		return reason[:maxName]
+	}
+	return reason
+}
+
+// EmptyAssignment returns a ClusterLoadAssignment without endpoints (§5.2, §5.4).
+func EmptyAssignment(asked string) Resource {
+	return newResource(Endpoints, asked, message(nil).text(1, asked))
+}
+
+// ReasonCluster returns the Cluster of a name that is a reason.
+func ReasonCluster(asked string) Resource {
+	return newResource(Cluster, asked, plainCluster(asked, ""))
+}

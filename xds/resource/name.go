@@ -1,0 +1,228 @@
+package resource
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/internal/sanitize"
+)
+
+// maxName is how long a resource name may be, in bytes.
+const maxName = 512
+
+// linkedAuthority is the end of the authorities that name linked clusters.
+const linkedAuthority = ".clusters.signpost"
+
+// Namer reads and makes resource names, and makes the resources.
+type Namer struct {
+	ClusterDomain string
+	// Authorities are those of xdstp names that are served, beside the empty one and those of linked clusters.
+	Authorities []string
+}
+
+// Name is what a resource name means. It is comparable. All forms of a name with the same port text are equal, except
+// for the authority.
+type Name struct {
+	Service catalog.ServiceKey
+	// Hostname is that of one endpoint; empty for all.
+	Hostname string
+	// Port is a number or the name of a port of the Service; empty for none.
+	Port string
+
+	structured bool // the name begins with xdstp:
+	authority  string
+}
+
+// Parse reads the name of a resource (§2.1 to §2.3). The namespace is that of the client, empty if it is unknown. The
+// text of an error is the reason that a client is told.
+func (n Namer) Parse(t Type, name, namespace string) (Name, error) {
+	if len(name) > maxName {
+		return Name{}, fmt.Errorf("the name has %d bytes, and %d are allowed", len(name), maxName)
+	}
+	parsed := Name{Service: catalog.ServiceKey{Cluster: catalog.LocalCluster}}
+	rest := name
+	if strings.HasPrefix(name, "xdstp:") {
+		authority, plain, err := n.parseStructured(t, name)
+		if err != nil {
+			return Name{}, err
+		}
+		rest, parsed.structured, parsed.authority = plain, true, authority
+		if cluster, linked := strings.CutSuffix(authority, linkedAuthority); linked {
+			parsed.Service.Cluster = cluster
+		}
+	}
+	host, port, found := strings.Cut(rest, ":")
+	if found && !isLabel(port) {
+		return Name{}, fmt.Errorf("%s has a bad port: write a number or the name of a port", sanitize.Quote(name))
+	}
+	labels := strings.Split(host, ".")
+	if slices.ContainsFunc(labels, func(l string) bool { return !isLabel(l) }) {
+		return Name{}, n.noName(name)
+	}
+	parsed.Port = port
+	if service, ok := strings.CutSuffix(host, ".svc."+n.ClusterDomain); ok {
+		labels = append(strings.Split(service, "."), "svc")
+	}
+	switch last := labels[len(labels)-1]; {
+	case len(labels) == 1 && namespace == "":
+		return Name{}, fmt.Errorf("the namespace of Service %s is unknown: write %s.NAMESPACE", labels[0], labels[0])
+	case len(labels) == 1:
+		parsed.Service.Name, parsed.Service.Namespace = labels[0], namespace
+	case len(labels) == 2 && !strings.HasSuffix(host, ".svc."+n.ClusterDomain), len(labels) == 3 && last == "svc":
+		parsed.Service.Name, parsed.Service.Namespace = labels[0], labels[1]
+	case len(labels) == 4 && last == "svc" && strings.HasSuffix(host, ".svc."+n.ClusterDomain):
+		parsed.Hostname, parsed.Service.Name, parsed.Service.Namespace = labels[0], labels[1], labels[2]
+	default:
+		return Name{}, n.noName(name)
+	}
+	return parsed, nil
+}
+
+func (n Namer) noName(name string) error {
+	return fmt.Errorf("%s is no name of a Service: write SERVICE.NAMESPACE.svc.%s:PORT", sanitize.Quote(name), n.ClusterDomain)
+}
+
+// parseStructured returns the authority and the plain name of an xdstp name.
+func (n Namer) parseStructured(t Type, name string) (authority, plain string, err error) {
+	rest, ok := strings.CutPrefix(name, "xdstp://")
+	authority, rest, ok2 := strings.Cut(rest, "/")
+	kind, rest, ok3 := strings.Cut(rest, "/")
+	if !ok || !ok2 || !ok3 || kind != t.message() {
+		return "", "", fmt.Errorf("%s is no name of this type: write xdstp://AUTHORITY/%s/NAME", sanitize.Quote(name), t.message())
+	}
+	if !n.serves(authority) {
+		return "", "", fmt.Errorf("the authority %s is not served", sanitize.Quote(authority))
+	}
+	if end := strings.IndexAny(rest, "?#"); end >= 0 {
+		rest = rest[:end]
+	}
+	if plain, err = url.PathUnescape(rest); err != nil {
+		return "", "", fmt.Errorf("%s is no name: its percent-encoding is wrong", sanitize.Quote(name))
+	}
+	return authority, plain, nil
+}
+
+// serves reports whether names of the authority are answered.
+func (n Namer) serves(authority string) bool {
+	if cluster, linked := strings.CutSuffix(authority, linkedAuthority); linked {
+		return isLabel(cluster) && cluster != catalog.LocalCluster
+	}
+	return authority == "" || slices.Contains(n.Authorities, authority)
+}
+
+// isLabel reports whether a text can be a label of a DNS name, or a port.
+func isLabel(text string) bool {
+	if text == "" || len(text) > 63 {
+		return false
+	}
+	for i := range len(text) {
+		c := text[i]
+		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' && c != '_' {
+			return false
+		}
+	}
+	return true
+}
+
+// IsReason reports whether the name of a Cluster is the reason why a name doesn't exist, as [Namer.MissingListener]
+// makes it. Names of Services have no spaces.
+func IsReason(cluster string) bool {
+	return strings.Contains(cluster, " ") && len(cluster) <= maxName
+}
+
+// ChoosePort returns the port of the Service that the name means (§2.1). The Service is nil if there is none. The text
+// of an error is the reason that a client is told.
+func (name Name) ChoosePort(s *catalog.Service) (uint16, error) {
+	what := fmt.Sprintf("Service %s in namespace %s", name.Service.Name, name.Service.Namespace)
+	if name.Service.Cluster != catalog.LocalCluster {
+		what += " of cluster " + name.Service.Cluster
+	}
+	if s == nil {
+		return 0, errors.New("no " + what)
+	}
+	if s.ExternalName {
+		return 0, errors.New(what + " is of type ExternalName, which has no endpoints")
+	}
+	ports := slices.DeleteFunc(slices.Clone(s.Ports), func(p catalog.ServicePort) bool { return p.Protocol != catalog.TCP })
+	if len(ports) == 0 {
+		return 0, errors.New(what + " has no TCP port")
+	}
+	if name.Port == "" {
+		return defaultPort(ports, s.GRPCProtocol)
+	}
+	for _, p := range ports {
+		if strconv.Itoa(int(p.Port)) == name.Port || p.Name == name.Port {
+			return p.Port, nil
+		}
+	}
+	return 0, fmt.Errorf("%s has no TCP port %s, only %s", what, name.Port, list(ports))
+}
+
+// defaultPort returns the port that is meant if none is named.
+func defaultPort(ports []catalog.ServicePort, grpc catalog.PortSet) (uint16, error) {
+	only := func(keep func(catalog.ServicePort) bool) (uint16, bool) {
+		kept := slices.DeleteFunc(slices.Clone(ports), func(p catalog.ServicePort) bool { return !keep(p) })
+		return append(kept, catalog.ServicePort{})[0].Port, len(kept) == 1
+	}
+	for _, keep := range []func(catalog.ServicePort) bool{
+		func(catalog.ServicePort) bool { return true },
+		func(p catalog.ServicePort) bool { return p.Name == "grpc" },
+		func(p catalog.ServicePort) bool { return grpc.Has(p.Port) },
+		func(p catalog.ServicePort) bool { return p.Port == 80 },
+	} {
+		if port, ok := only(keep); ok {
+			return port, nil
+		}
+	}
+	return 0, errors.New("say which port: " + list(ports))
+}
+
+// maxListed is how many ports a reason lists.
+const maxListed = 8
+
+func list(ports []catalog.ServicePort) string {
+	var texts []string
+	for i, p := range ports {
+		if i == maxListed {
+			texts = append(texts, "…")
+			break
+		}
+		text := strconv.Itoa(int(p.Port))
+		if p.Name != "" {
+			text += " (" + p.Name + ")"
+		}
+		texts = append(texts, text)
+	}
+	return strings.Join(texts, ", ")
+}
+
+// ClusterName returns the canonical name of the Cluster of a name and port (§2.2).
+func (n Namer) ClusterName(name Name, port uint16) string {
+	plain := fmt.Sprintf("%s:%d", n.host(name), port)
+	if !name.structured {
+		return plain
+	}
+	return "xdstp://" + name.authority + "/" + clusterType + "/" + plain
+}
+
+// host returns the DNS name that a name means.
+func (n Namer) host(name Name) string {
+	host := name.Service.Name + "." + name.Service.Namespace + ".svc." + n.ClusterDomain
+	if name.Hostname != "" {
+		host = name.Hostname + "." + host
+	}
+	return host
+}
+
+// assignmentName returns the name of the endpoints of a Cluster, if it isn't that of the Cluster (§2.3).
+func (n Namer) assignmentName(cluster string, s Subject) string {
+	if !strings.HasPrefix(cluster, "xdstp:") {
+		return ""
+	}
+	return "xdstp://" + s.Name.authority + "/" + endpointsType + "/" + fmt.Sprintf("%s:%d", n.host(s.Name), s.Port)
+}

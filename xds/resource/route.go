@@ -1,0 +1,183 @@
+package resource
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/internal/sanitize"
+)
+
+// The retries of a route of a ServiceProfile that is retryable (gRFC A44).
+const (
+	retryableStatuses = "unavailable,cancelled,resource-exhausted,internal"
+	retryableCount    = 2
+)
+
+// channelID is the key of filter state under which gRPC clients have an identifier of the channel (gRFC A42).
+const channelID = "io.grpc.channel_id"
+
+// maxRoutes is how many routes one resource has. A condition with any becomes several.
+const maxRoutes = 1000
+
+// routes returns the function that appends the virtual hosts of a RouteConfiguration (§3.2), and what a ServiceProfile
+// says that it lacks.
+func (n Namer) routes(s Subject, c Client) (fill func(message) message, problems []string) {
+	problem := func(format string, values ...any) { problems = append(problems, fmt.Sprintf(format, values...)) }
+	profile := s.Profile
+	if profile != nil && profile.Invalid {
+		profile = nil
+	}
+	base := action{client: c, policy: s.policy().Balancer}
+	if profile == nil {
+		base.retry, base.timeout = s.policy().Retry, s.policy().Timeout
+	} else {
+		var err error
+		if base.split, err = n.split(s, profile.DstOverrides); err != nil {
+			problem("spec.dstOverrides: %v; all requests go to the Service", err)
+		}
+	}
+	base.cluster = n.ClusterName(s.Name, s.Port)
+	type route struct {
+		match  conjunction
+		action action
+	}
+	var list []route
+	for i := range routesOf(profile) {
+		r := &profile.Routes[i]
+		matches, err := alternatives(r.Condition, c)
+		if err != nil {
+			problem("spec.routes[%d] %s: %v, so the route is left out", i, sanitize.Name(r.Name), err)
+			continue
+		}
+		if len(list)+len(matches) > maxRoutes {
+			problem("spec.routes[%d]: there are more than %d routes, and the others are left out", i, maxRoutes)
+			break
+		}
+		for _, match := range matches {
+			list = append(list, route{match, base.of(r)})
+		}
+	}
+	return func(m message) message {
+		return m.virtualHost(func(m message) message {
+			for _, r := range list {
+				m = m.route(r.match.appendTo, r.action.appendTo)
+			}
+			return m.route(all, base.appendTo)
+		})
+	}, problems
+}
+
+func routesOf(p *catalog.ServiceProfile) []catalog.Route {
+	if p == nil {
+		return nil
+	}
+	return p.Routes
+}
+
+// weighted is a Cluster that takes a share of the requests.
+type weighted struct {
+	cluster string
+	weight  uint32
+}
+
+// split returns the Clusters of dstOverrides with their weights; none if all requests go to the Service.
+func (n Namer) split(s Subject, overrides []catalog.WeightedDst) ([]weighted, error) {
+	var list []weighted
+	sum := int64(0)
+	for _, o := range overrides {
+		if o.MilliWeight <= 0 {
+			continue
+		}
+		if o.MilliWeight > math.MaxUint32-sum {
+			return nil, fmt.Errorf("the sum of the weights is over %d thousandths", uint32(math.MaxUint32))
+		}
+		sum += o.MilliWeight
+		name, err := n.Parse(Cluster, o.Authority, s.Name.Service.Namespace)
+		if err != nil {
+			return nil, err
+		}
+		port := s.Port
+		if name.Port != "" {
+			// A ServiceProfile names ports by number.
+			if port = portNumber(name.Port); port == 0 {
+				return nil, fmt.Errorf("%s has no port number", sanitize.Quote(o.Authority))
+			}
+		}
+		if !name.structured {
+			name.structured, name.authority, name.Service.Cluster = s.Name.structured, s.Name.authority, s.Name.Service.Cluster
+		}
+		list = append(list, weighted{n.ClusterName(name, port), uint32(o.MilliWeight)})
+	}
+	return list, nil
+}
+
+// action is what happens to the requests of a route.
+type action struct {
+	client  Client
+	cluster string
+	split   []weighted // instead of cluster, unless it is empty
+	policy  catalog.Balancer
+	retry   *catalog.RetryPolicy
+	timeout time.Duration
+}
+
+// of returns the action of a route of a ServiceProfile.
+func (a action) of(r *catalog.Route) action {
+	a.timeout = max(r.Timeout, 0)
+	if r.Retryable {
+		a.retry = &catalog.RetryPolicy{On: retryableStatuses, Count: retryableCount}
+	}
+	return a
+}
+
+// appendTo appends the fields of a RouteAction.
+func (a action) appendTo(m message) message {
+	if len(a.split) == 0 {
+		m = m.text(1, a.cluster)
+	} else {
+		m = m.nested(3, func(m message) message {
+			for _, w := range a.split {
+				m = m.nested(1, func(m message) message { return m.text(1, w.cluster).wrapped(2, w.weight) })
+			}
+			return m
+		})
+	}
+	if a.client == Envoy {
+		m = m.duration(8, a.timeout) // without a timeout, Envoy has one of 15 s
+	}
+	if a.retry != nil {
+		m = m.nested(9, a.appendRetry)
+	}
+	if a.policy.Kind == catalog.RingHash {
+		m = m.nested(15, func(m message) message {
+			if a.policy.Header == "" {
+				return m.nested(6, func(m message) message { return m.text(1, channelID) })
+			}
+			return m.nested(1, func(m message) message { return m.text(1, a.policy.Header) })
+		})
+	}
+	if a.client != Envoy && a.timeout > 0 {
+		m = m.nested(36, func(m message) message { return m.duration(1, a.timeout) })
+	}
+	return m
+}
+
+func (a action) appendRetry(m message) message {
+	m = m.text(1, a.retry.On).wrapped(2, a.retry.Count)
+	if a.retry.Backoff == 0 {
+		return m
+	}
+	return m.nested(8, func(m message) message { return m.duration(1, a.retry.Backoff).durationIf(2, a.retry.MaxBackoff) })
+}
+
+// portNumber returns the port that a text is, 0 if it is none.
+func portNumber(text string) uint16 {
+	r, ok := catalog.ParsePortRange(text)
+	if !ok || strings.Contains(text, "-") {
+		return 0
+	}
+	return r.Low
+}

@@ -1,0 +1,158 @@
+package resource
+
+import (
+	"crypto/sha256"
+	"encoding/base32"
+	"time"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// Type is a type of resource.
+type Type uint8
+
+// The types of resource. A ClusterLoadAssignment has the type Endpoints.
+const (
+	Listener Type = iota
+	RouteConfiguration
+	Cluster
+	Endpoints
+)
+
+// The type URLs of the resources.
+const (
+	ListenerURL           = typePrefix + listenerType
+	RouteConfigurationURL = typePrefix + routeType
+	ClusterURL            = typePrefix + clusterType
+	EndpointsURL          = typePrefix + endpointsType
+)
+
+const (
+	typePrefix    = "type.googleapis.com/"
+	listenerType  = "envoy.config.listener.v3.Listener"
+	routeType     = "envoy.config.route.v3.RouteConfiguration"
+	clusterType   = "envoy.config.cluster.v3.Cluster"
+	endpointsType = "envoy.config.endpoint.v3.ClusterLoadAssignment"
+)
+
+// message returns the name of the message of the type.
+func (t Type) message() string {
+	return [...]string{listenerType, routeType, clusterType, endpointsType}[t]
+}
+
+// URL returns the type URL.
+func (t Type) URL() string { return typePrefix + t.message() }
+
+// Resource is an encoded resource.
+type Resource struct {
+	Name string
+	// Version is a hash of Body.
+	Version string
+	Type    Type
+	// Body is the encoded message.
+	Body []byte
+}
+
+// newResource returns the resource with this message.
+func newResource(t Type, name string, m message) Resource {
+	hash := sha256.Sum256(m)
+	version := base32.HexEncoding.WithPadding(base32.NoPadding).EncodeToString(hash[:8])
+	return Resource{Name: name, Version: version, Type: t, Body: m}
+}
+
+// Any returns the resource as an encoded google.protobuf.Any.
+func (r Resource) Any() []byte {
+	m := make(message, 0, len(r.Body)+len(r.Type.URL())+16)
+	return m.text(1, r.Type.URL()).text(2, string(r.Body))
+}
+
+// message is an encoded protobuf message. Its methods append a field.
+type message []byte
+
+// text appends a string or bytes, unless it is empty.
+func (m message) text(field protowire.Number, s string) message {
+	if s == "" {
+		return m
+	}
+	return m.presentText(field, s)
+}
+
+// presentText appends a string of a oneof, also an empty one.
+func (m message) presentText(field protowire.Number, s string) message {
+	return protowire.AppendString(protowire.AppendTag(m, field, protowire.BytesType), s)
+}
+
+// number appends an integer or an enum, unless it is 0.
+func (m message) number(field protowire.Number, n uint64) message {
+	if n == 0 {
+		return m
+	}
+	return protowire.AppendVarint(protowire.AppendTag(m, field, protowire.VarintType), n)
+}
+
+// flag appends a bool, unless it is false.
+func (m message) flag(field protowire.Number, set bool) message {
+	return m.number(field, protowire.EncodeBool(set))
+}
+
+// nested appends a message that fill writes; also an empty one.
+func (m message) nested(field protowire.Number, fill func(message) message) message {
+	m = protowire.AppendTag(m, field, protowire.BytesType)
+	at := len(m)
+	m = fill(append(m, 0))
+	size := len(m) - at - 1
+	if extra := protowire.SizeVarint(uint64(size)) - 1; extra > 0 {
+		m = append(m, make([]byte, extra)...)
+		copy(m[at+1+extra:], m[at+1:at+1+size])
+	}
+	protowire.AppendVarint(m[:at], uint64(size))
+	return m
+}
+
+// empty appends an empty message.
+func (m message) empty(field protowire.Number) message {
+	return m.nested(field, func(m message) message { return m })
+}
+
+// wrapped appends a google.protobuf.UInt32Value; also 0.
+func (m message) wrapped(field protowire.Number, n uint32) message {
+	return m.nested(field, func(m message) message { return m.number(1, uint64(n)) })
+}
+
+// wrappedIf appends a google.protobuf.UInt32Value, unless it is 0.
+func (m message) wrappedIf(field protowire.Number, n uint32) message {
+	if n == 0 {
+		return m
+	}
+	return m.wrapped(field, n)
+}
+
+// duration appends a google.protobuf.Duration; also 0.
+func (m message) duration(field protowire.Number, d time.Duration) message {
+	return m.nested(field, func(m message) message {
+		return m.number(1, uint64(d/time.Second)).number(2, uint64(d%time.Second))
+	})
+}
+
+// durationIf appends a google.protobuf.Duration, unless it is 0.
+func (m message) durationIf(field protowire.Number, d time.Duration) message {
+	if d == 0 {
+		return m
+	}
+	return m.duration(field, d)
+}
+
+// any appends a google.protobuf.Any.
+func (m message) any(field protowire.Number, name string, fill func(message) message) message {
+	return m.nested(field, func(m message) message { return m.text(1, typePrefix+name).nested(2, fill) })
+}
+
+// entry appends an entry of a map from strings to messages.
+func (m message) entry(field protowire.Number, key string, fill func(message) message) message {
+	return m.nested(field, func(m message) message { return m.text(1, key).nested(2, fill) })
+}
+
+// structField appends a field with a string to a google.protobuf.Struct.
+func (m message) structField(key, value string) message {
+	return m.entry(1, key, func(m message) message { return m.presentText(3, value) })
+}

@@ -1,0 +1,167 @@
+package xds
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/time/rate"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/status"
+
+	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/internal/channel"
+	"github.com/signpostd/signpost/internal/clientlimits"
+)
+
+// Server answers xDS from a catalog. Make it with [NewServer].
+type Server struct {
+	catalog     *catalog.Catalog
+	config      *Config
+	log         *slog.Logger
+	topics      *topics
+	clients     *clientlimits.Clients
+	resenders   resenders
+	metrics     *metrics
+	rejections  rejections
+	connections rate.Sometimes // when the log has a line about a refused connection
+
+	// opened counts the streams.
+	opened   atomic.Uint64
+	stopping chan struct{} // closed when streams have to end
+
+	mu      sync.Mutex
+	streams map[*stream]struct{}
+	stopped bool
+	// running are the streams and the goroutines that receive their requests.
+	running sync.WaitGroup
+}
+
+// logInterval is the time between two lines of the log about refused connections. The metric counts all of them.
+const logInterval = 10 * time.Second
+
+// NewServer returns a server for the catalog, with its metrics registered with r. It serves through a gRPC server that
+// was made with ServerOptions, passed to Register and serves on a Listener; and Run has to run at the same time.
+func NewServer(c *catalog.Catalog, config Config, r prometheus.Registerer, log *slog.Logger) *Server {
+	config = config.withDefaults()
+	s := &Server{
+		catalog:     c,
+		config:      &config,
+		log:         log,
+		resenders:   resenders{m: map[clientlimits.ClientID]*resender{}},
+		rejections:  rejections{log: log, seen: map[rejection]struct{}{}},
+		connections: rate.Sometimes{First: 1, Interval: logInterval},
+		stopping:    make(chan struct{}),
+		streams:     map[*stream]struct{}{},
+	}
+	s.clients = clientlimits.NewClients(&config.Limits, s.refused)
+	s.metrics = newMetrics(s, r)
+	s.topics = &topics{catalog: c, config: s.config, clients: s.clients, paced: s.metrics.paced.Observe, m: map[question]*topic{}}
+	return s
+}
+
+// Opened returns how many streams were opened so far. It may be called at any time.
+func (s *Server) Opened() uint64 { return s.opened.Load() }
+
+// ServerOptions returns the options that a gRPC server needs to send the server's messages, and to hold clients to the
+// limits.
+func (s *Server) ServerOptions() []grpc.ServerOption {
+	limits := &s.config.Limits
+	return append(limits.ServerOptions(), grpc.ForceServerCodecV2(newCodec()), grpc.KeepaliveParams(keepalive.ServerParameters{
+		MaxConnectionIdle: limits.MaxConnectionIdle, MaxConnectionAge: s.config.MaxConnectionAge, MaxConnectionAgeGrace: connectionGrace,
+	}))
+}
+
+// connectionGrace is how long the streams of a connection that is too old are kept. A client that has had a response
+// sees no error when its stream ends.
+const connectionGrace = 10 * time.Second
+
+// Listener returns a listener that accepts as many connections as the limits allow.
+func (s *Server) Listener(l net.Listener) net.Listener {
+	return clientlimits.NewListener(l, &s.config.Limits, func(why clientlimits.Refusal, from net.Addr) {
+		s.refused(why)
+		s.connections.Do(func() {
+			s.log.Warn("Refusing xDS connections, because there are too many", "limit", string(why), "from", from.String())
+		})
+	})
+}
+
+// Register adds the xDS services to a gRPC server.
+func (s *Server) Register(r grpc.ServiceRegistrar) {
+	for _, a := range apis() {
+		r.RegisterService(s.description(a), s)
+	}
+}
+
+// Run waits until the context ends. Then it ends all streams with the status OK, and returns when they have ended. The
+// gRPC server has to be stopped at the same time, and has to cut off clients that don't read. Run is called once.
+func (s *Server) Run(ctx context.Context) error {
+	<-ctx.Done()
+	s.mu.Lock()
+	s.stopped = true
+	s.mu.Unlock()
+	close(s.stopping)
+	s.running.Wait()
+	s.topics.running.Wait()
+	return nil
+}
+
+// refused counts what was refused or ignored.
+func (s *Server) refused(why clientlimits.Refusal) {
+	s.metrics.refused.WithLabelValues(string(why)).Inc()
+}
+
+// begin adds a stream, unless the server has stopped. Each begin that returns true is followed by one end.
+func (s *Server) begin(st *stream) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stopped {
+		return false
+	}
+	s.running.Add(2) // the stream, and the goroutine that receives
+	s.streams[st] = struct{}{}
+	return true
+}
+
+func (s *Server) end(st *stream) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.streams, st)
+	s.running.Done()
+}
+
+// open returns the open streams.
+func (s *Server) open() []*stream {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := make([]*stream, 0, len(s.streams))
+	for st := range s.streams {
+		list = append(list, st)
+	}
+	return list
+}
+
+// errUnsynced refuses a stream at once: a client that waits for its first response waits 15 s in vain, and one that is
+// refused asks another replica (§6.11).
+var errUnsynced = status.Error(codes.Unavailable, "this replica doesn't know the cluster yet; ask another one, or ask again")
+
+// serve serves a stream of any service until it ends.
+func (s *Server) serve(out grpc.ServerStream, variant string, only *resourceType) error {
+	if !channel.IsClosed(s.catalog.Synced()) {
+		s.refused(refusedUnsynced)
+		return errUnsynced
+	}
+	st := s.newStream(out, variant, only)
+	if !s.begin(st) {
+		return nil
+	}
+	defer s.end(st)
+	defer st.close()
+	return st.run()
+}

@@ -1,0 +1,311 @@
+package xds
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	discovery "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	"golang.org/x/time/rate"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/internal/clientlimits"
+)
+
+// stream is one open call of either variant. The goroutine of its handler owns it, except what says otherwise.
+type stream struct {
+	id      uint64
+	opened  time.Time
+	server  *Server
+	ctx     context.Context
+	out     grpc.ServerStream
+	variant string
+	only    *resourceType // the type of all requests; nil for any
+
+	// client doesn't change once identified is set.
+	client     client
+	identified atomic.Bool
+	place      catalog.Client
+	moved      <-chan struct{} // nil until the first request
+	types      [resourceTypes]interest
+	names      int // subscriptions of all types
+	nonce      uint64
+	resender   *resender // nil until the stream unsubscribes from something
+
+	received chan request
+	failed   error // why receiving ended; set before received is closed
+
+	// wake holds a token while dirty has something.
+	wake chan struct{}
+	mu   sync.Mutex
+	// dirty are the subscriptions whose view has changed. mu guards it, and the maps of interests for those who don't
+	// own the stream.
+	dirty map[*subscription]struct{}
+	progress
+	// responses counts what was sent.
+	responses atomic.Uint64
+}
+
+// request is a request of one of the variants.
+type request struct {
+	sotw  *discovery.DiscoveryRequest
+	delta *discovery.DeltaDiscoveryRequest
+}
+
+// interest is what a stream wants of one type.
+type interest struct {
+	subscriptions map[string]*subscription
+	// named is true once a resource was named: an empty list of names is a wildcard only before.
+	named, wildcard bool
+	// owed is true when a wildcard has to be answered, which so far has no resources (§12).
+	owed bool
+	// nonce is that of the last response, and rejected the last one that was rejected.
+	nonce, rejected uint64
+	// again is true once a resource was unsubscribed from, so that new subscriptions may be old ones.
+	again bool
+}
+
+// subscription is the interest of a stream in one resource.
+type subscription struct {
+	stream *stream
+	typ    resourceType
+	name   string
+	topic  *topic
+	view   *view
+	// sent is the version that the client has been sent, and resend that it is to be sent whatever it has.
+	sent   string
+	resend bool
+	// rejected is the version that the client has rejected.
+	rejected string
+	// removed is true when a delta client knows that the resource is missing.
+	removed bool
+	// nonce is that of the last response with the resource.
+	nonce uint64
+	again bool
+}
+
+func (s *Server) newStream(out grpc.ServerStream, variant string, only *resourceType) *stream {
+	return &stream{
+		id: s.opened.Add(1), opened: time.Now(), server: s, ctx: out.Context(), out: out, variant: variant, only: only,
+		client: clientFrom(out.Context()), received: make(chan request), wake: make(chan struct{}, 1), dirty: map[*subscription]struct{}{},
+	}
+}
+
+// run serves the stream until it ends. The error is its status.
+func (s *stream) run() error {
+	go s.receive()
+	if err := s.first(); err != nil || !s.identified.Load() {
+		return err
+	}
+	for {
+		if err := s.flush(); err != nil {
+			return s.endOf(err)
+		}
+		select {
+		case r, ok := <-s.received:
+			if !ok {
+				return s.endOf(s.failed)
+			}
+			if err := s.handle(r); err != nil {
+				return err
+			}
+		case <-s.wake:
+		case <-s.moved:
+			s.move()
+		case <-s.server.stopping:
+			return nil
+		case <-s.ctx.Done():
+			return nil
+		}
+	}
+}
+
+var errSlowRequest = status.Error(codes.DeadlineExceeded, "the request did not arrive in time")
+
+// first waits for the first request and handles it. A stream without one costs as much as one with an answer, so a
+// client may have only so many of them, for so long. It returns nil if the stream has ended.
+func (s *stream) first() error {
+	if err := s.server.clients.BeginRequest(s.client.id); err != nil {
+		return err
+	}
+	limit := time.NewTimer(s.server.config.Limits.RequestTimeout)
+	defer limit.Stop()
+	var r request
+	var err error
+	select {
+	case first, ok := <-s.received:
+		if r = first; !ok {
+			err = s.endOf(s.failed)
+		}
+	case <-limit.C:
+		s.server.refused(clientlimits.RefusedSlow)
+		err = errSlowRequest
+	case <-s.server.stopping:
+	}
+	s.server.clients.EndRequest(s.client.id)
+	if err != nil || r == (request{}) {
+		return err
+	}
+	s.identify(r.node())
+	s.identified.Store(true)
+	s.locate()
+	return s.handle(r)
+}
+
+// receive receives requests until the call ends, not more than requestRate a second. The requests after wait in the
+// flow control of the client.
+func (s *stream) receive() {
+	defer s.server.running.Done()
+	defer close(s.received)
+	limiter := rate.NewLimiter(requestRate, requestBurst)
+	for {
+		r, err := s.receiveOne()
+		if err == nil {
+			err = limiter.Wait(s.ctx)
+		}
+		if err != nil {
+			s.failed = err
+			return
+		}
+		select {
+		case s.received <- r:
+		case <-s.ctx.Done():
+			s.failed = s.ctx.Err()
+			return
+		}
+	}
+}
+
+func (s *stream) receiveOne() (r request, err error) {
+	if s.variant == variantDelta {
+		r.delta = new(discovery.DeltaDiscoveryRequest)
+		err = s.out.RecvMsg(r.delta)
+	} else {
+		r.sotw = new(discovery.DiscoveryRequest)
+		err = s.out.RecvMsg(r.sotw)
+	}
+	if status.Code(err) == codes.ResourceExhausted {
+		s.server.refused(clientlimits.RefusedMessage)
+	}
+	return r, err
+}
+
+// endOf returns the status of a stream that has ended with an error. A client that leaves is no error.
+func (s *stream) endOf(err error) error {
+	if s.ctx.Err() != nil || errors.Is(err, io.EOF) || errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}
+
+// handle changes what the stream is subscribed to. The error is a status.
+func (s *stream) handle(r request) error {
+	typ, ok, err := s.typeOf(r.typeURL())
+	if err != nil || !ok {
+		return err
+	}
+	if r.delta != nil {
+		return s.handleDelta(typ, r.delta)
+	}
+	return s.handleSotW(typ, r.sotw)
+}
+
+// typeOf returns the type of a request. It is not ok for types that are not served, which have no resources.
+func (s *stream) typeOf(url string) (typ resourceType, ok bool, err error) {
+	if s.only != nil && url == "" {
+		return *s.only, true, nil
+	}
+	if url == "" {
+		return 0, false, status.Error(codes.InvalidArgument, "a request of an aggregated stream needs a type_url")
+	}
+	typ, ok = typeOf(url)
+	if s.only != nil && typ != *s.only {
+		return 0, false, status.Errorf(codes.InvalidArgument, "this service has resources of the type %s only", s.only.url())
+	}
+	return typ, ok, nil
+}
+
+// subscribe subscribes to a resource that the stream is not subscribed to. The error is a status.
+func (s *stream) subscribe(typ resourceType, name string) (*subscription, error) {
+	if err := s.checkName(name); err != nil {
+		return nil, err
+	}
+	if err := s.checkNames(); err != nil {
+		return nil, err
+	}
+	t, err := s.server.topics.acquire(newQuestion(typ, name, s.client.namespace), s.client.id)
+	if err != nil {
+		return nil, err
+	}
+	in := &s.types[typ]
+	sub := &subscription{stream: s, typ: typ, name: name, topic: t, again: in.again}
+	t.join(sub, s.place)
+	s.names++
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if in.subscriptions == nil {
+		in.subscriptions = map[string]*subscription{}
+	}
+	in.subscriptions[name] = sub
+	s.dirty[sub] = struct{}{}
+	return sub, nil
+}
+
+// unsubscribe ends a subscription.
+func (s *stream) unsubscribe(sub *subscription) {
+	s.mu.Lock()
+	delete(s.types[sub.typ].subscriptions, sub.name)
+	delete(s.dirty, sub)
+	s.mu.Unlock()
+	s.names--
+	sub.topic.leave(sub)
+	s.server.topics.release(sub.topic)
+	s.types[sub.typ].again = true
+	if s.resender == nil {
+		s.resender = s.server.resenders.join(s.client.id)
+	}
+}
+
+// mark makes the next flush consider a subscription. It may be called from any goroutine.
+func (s *stream) mark(sub *subscription) {
+	s.mu.Lock()
+	s.dirty[sub] = struct{}{}
+	s.mu.Unlock()
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// move makes the subscriptions follow the client, whose node has changed.
+func (s *stream) move() {
+	s.locate()
+	for _, sub := range s.types[endpoints].subscriptions {
+		s.mark(sub)
+	}
+}
+
+// close gives back what the stream holds.
+func (s *stream) close() {
+	for typ := range s.types {
+		for _, sub := range s.types[typ].subscriptions {
+			s.unsubscribe(sub)
+		}
+	}
+	if s.resender != nil {
+		s.server.resenders.leave(s.client.id)
+	}
+}
+
+func (r request) typeURL() string {
+	if r.delta != nil {
+		return r.delta.GetTypeUrl()
+	}
+	return r.sotw.GetTypeUrl()
+}

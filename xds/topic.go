@@ -1,0 +1,273 @@
+package xds
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/internal/channel"
+	"github.com/signpostd/signpost/internal/clientlimits"
+	"github.com/signpostd/signpost/xds/resource"
+)
+
+// question is a resource name as clients ask for it. The routes of a Listener also depend on the namespace of the
+// client: its ServiceProfiles come first.
+type question struct {
+	name, namespace string
+	// typ is the type that the name is read for. Listeners and routes share a topic, and so do Clusters and endpoints,
+	// unless their names have the type in them.
+	typ resource.Type
+}
+
+func newQuestion(typ resourceType, name, namespace string) question {
+	q := question{name: name, namespace: namespace, typ: readAs[typ]}
+	switch {
+	case strings.HasPrefix(name, "xdstp:"):
+	case q.route():
+		q.typ = resource.Listener
+	default:
+		q.typ = resource.Cluster
+	}
+	return q
+}
+
+var readAs = [resourceTypes]resource.Type{
+	clusters: resource.Cluster, endpoints: resource.Endpoints, listeners: resource.Listener, routes: resource.RouteConfiguration,
+}
+
+// route reports whether the question is about a Listener or routes.
+func (q question) route() bool {
+	return q.typ == resource.Listener || q.typ == resource.RouteConfiguration
+}
+
+// topic has the views of one question, for all types. All of them answer from the same snapshot. Its goroutine renews
+// them when the snapshot is stale.
+type topic struct {
+	asked
+	catalog *catalog.Catalog
+	first   clientlimits.ClientID // who was the first to ask
+	budget  int
+	paced   func(seconds float64)
+	stop    context.CancelFunc
+	users   int // guarded by topics.mu
+
+	mu    sync.Mutex
+	facts facts
+	views map[viewKey]*view
+	ended bool
+}
+
+// viewKey says who can share a view. Endpoints differ by the place of the client, Listeners and routes by the kind of
+// client, and by whether it is told of what is missing (strict).
+type viewKey struct {
+	typ    resourceType
+	client resource.Client
+	strict bool
+	filter catalog.Filter
+}
+
+// run renews the views until the context ends.
+func (t *topic) run(ctx context.Context) {
+	defer t.releaseFacts()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		f, due := t.renew()
+		var routes <-chan struct{}
+		if f.profile != nil {
+			routes = f.profile.Stale()
+		}
+		var later <-chan time.Time
+		if !due.IsZero() {
+			timer.Reset(time.Until(due))
+			later = timer.C
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-f.snapshot.Stale():
+		case <-routes:
+		case <-later:
+		}
+	}
+}
+
+func (t *topic) releaseFacts() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.facts.release()
+	t.ended = true
+}
+
+func (f *facts) release() {
+	if f.snapshot != nil {
+		f.snapshot.Release()
+	}
+	if f.profile != nil {
+		f.profile.Release()
+	}
+	*f = facts{}
+}
+
+// current reports whether nothing has changed since.
+func (f facts) current() bool {
+	return f.snapshot != nil && !channel.IsClosed(f.snapshot.Stale()) && (f.profile == nil || !channel.IsClosed(f.profile.Stale()))
+}
+
+// renew refreshes the views, and publishes those whose delay is over. It returns what they are made from, and when the
+// next delay ends; zero for none.
+func (t *topic) renew() (from facts, due time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.refresh()
+	now := time.Now()
+	for _, v := range t.views {
+		if at := t.settle(v, now); !at.IsZero() && (due.IsZero() || at.Before(due)) {
+			due = at
+		}
+	}
+	return t.facts, due
+}
+
+// refresh makes the newest version of all views from the current state of the catalog, if theirs is out of date. The
+// caller holds the lock.
+func (t *topic) refresh() {
+	if !t.watches() || t.ended || t.facts.current() {
+		return
+	}
+	t.facts.release()
+	t.facts = t.look()
+	now := time.Now()
+	for _, v := range t.views {
+		v.take(t.answer(v, t.facts))
+		t.settle(v, now)
+	}
+}
+
+// look returns the current state of what the question is about.
+func (t *topic) look() facts {
+	f := facts{snapshot: t.catalog.Service(t.name.Service)}
+	if !t.route() {
+		return f
+	}
+	port, err := t.name.ChoosePort(f.snapshot.Service)
+	if err == nil {
+		f.profile = t.catalog.Profile(catalog.ProfileQuery{
+			Cluster: catalog.LocalCluster, Service: t.name.Service, Port: port, ClientNamespace: t.namespace, ClusterDomain: t.config.ClusterDomain,
+		})
+	}
+	return f
+}
+
+// join makes a subscription follow the view that is right for a client's place, instead of another one.
+func (t *topic) join(sub *subscription, place catalog.Client) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.refresh()
+	if sub.view != nil {
+		t.drop(sub)
+	}
+	key := viewKey{typ: sub.typ}
+	switch {
+	case sub.typ == endpoints:
+		key.filter = t.facts.kind().For(place)
+	case t.route():
+		key.client, key.strict = sub.stream.client.variant(), sub.stream.variant == variantDelta
+	}
+	v := t.views[key]
+	if v == nil {
+		v = newView(key)
+		v.publish(t.answer(v, t.facts), time.Now())
+		t.views[key] = v
+	}
+	v.subscribers[sub] = struct{}{}
+	sub.view = v
+}
+
+// leave ends a subscription.
+func (t *topic) leave(sub *subscription) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.drop(sub)
+}
+
+// drop takes a subscription out of its view. The caller holds the lock.
+func (t *topic) drop(sub *subscription) {
+	v := sub.view
+	delete(v.subscribers, sub)
+	if len(v.subscribers) == 0 {
+		delete(t.views, v.viewKey)
+	}
+}
+
+// topics are the topics that streams use.
+type topics struct {
+	catalog *catalog.Catalog
+	config  *Config
+	clients *clientlimits.Clients
+	paced   func(seconds float64)
+
+	running sync.WaitGroup
+	mu      sync.Mutex
+	m       map[question]*topic
+}
+
+// acquire returns the topic of a question. Each acquire without an error is followed by one release. The error is the
+// status of a question that is one too many.
+func (ts *topics) acquire(q question, by clientlimits.ClientID) (*topic, error) {
+	a := ts.config.parse(q)
+	q = a.question
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	t := ts.m[q]
+	if t == nil {
+		if err := ts.clients.BeginQuestion(by); err != nil {
+			return nil, err
+		}
+		t = ts.add(a, by)
+	}
+	t.users++
+	return t, nil
+}
+
+// add adds a topic that was counted. The caller holds the lock.
+func (ts *topics) add(a asked, by clientlimits.ClientID) *topic {
+	ctx, stop := context.WithCancel(context.Background())
+	t := &topic{
+		asked: a, catalog: ts.catalog, first: by, budget: ts.config.EgressBudget, paced: ts.paced, stop: stop,
+		views: map[viewKey]*view{},
+	}
+	ts.m[a.question] = t
+	if a.watches() {
+		ts.running.Go(func() { t.run(ctx) })
+	}
+	return t
+}
+
+// release ends the topic when this was its last user.
+func (ts *topics) release(t *topic) {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	if t.users--; t.users > 0 {
+		return
+	}
+	delete(ts.m, t.question)
+	t.stop()
+	ts.clients.EndQuestion(t.first)
+}
+
+// counts returns how many views there are of each type.
+func (ts *topics) counts() (n [resourceTypes]int) {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	for _, t := range ts.m {
+		t.mu.Lock()
+		for key := range t.views {
+			n[key.typ]++
+		}
+		t.mu.Unlock()
+	}
+	return n
+}

@@ -1,0 +1,96 @@
+package xds
+
+import (
+	"encoding/base32"
+	"encoding/binary"
+	"hash/fnv"
+	"net/netip"
+	"sync/atomic"
+	"time"
+)
+
+// view is one resource for the clients that get the same. The subscriptions of their streams share it.
+type view struct {
+	viewKey
+	current atomic.Pointer[frame] // what streams send; never nil once it has subscribers
+
+	// The lock of the topic guards these. latest is the newest version, which is not the current one while it is held
+	// back: since then, and the urgent part of it since urgent.
+	latest *frame
+	since  time.Time
+	urgent time.Time
+	// changed is when the current version became current.
+	changed     time.Time
+	subscribers map[*subscription]struct{}
+}
+
+func newView(key viewKey) *view {
+	return &view{viewKey: key, subscribers: map[*subscription]struct{}{}}
+}
+
+// take makes f the newest version, unless it says the same as the current one. The caller holds the lock of the topic.
+func (v *view) take(f *frame) {
+	if f.same(v.current.Load()) {
+		v.latest, v.since, v.urgent = v.current.Load(), time.Time{}, time.Time{}
+		return
+	}
+	v.latest = f
+	if v.since.IsZero() {
+		v.since = f.made
+	}
+	if v.urgent.IsZero() && takesAway(v.current.Load(), f) {
+		v.urgent = f.made
+	}
+}
+
+// publish makes f the current version and tells the subscriptions. The caller holds the lock of the topic.
+func (v *view) publish(f *frame, now time.Time) {
+	v.latest, v.since, v.urgent, v.changed = f, time.Time{}, time.Time{}, now
+	v.current.Store(f)
+	for sub := range v.subscribers {
+		sub.stream.mark(sub)
+	}
+}
+
+// same reports whether two frames say the same to all clients of a view.
+func (f *frame) same(g *frame) bool {
+	return f == g || f.existence == g.existence && f.version == g.version && f.kind == g.kind && samePlain(f.plain, g.plain)
+}
+
+func samePlain(f, g *frame) bool {
+	return f == nil && g == nil || f != nil && g != nil && f.version == g.version
+}
+
+// takesAway reports whether an endpoint that could be used can't be used any more.
+func takesAway(before, after *frame) bool {
+	if before == nil || len(before.usable) == 0 {
+		return false
+	}
+	left := make(map[netip.AddrPort]struct{}, len(after.usable))
+	for _, e := range after.usable {
+		left[e] = struct{}{}
+	}
+	for _, e := range before.usable {
+		if _, still := left[e]; !still {
+			return true
+		}
+	}
+	return false
+}
+
+// versionText returns a hash as a version.
+func versionText(hash uint64) string {
+	return base32.HexEncoding.WithPadding(base32.NoPadding).EncodeToString(binary.BigEndian.AppendUint64(nil, hash))
+}
+
+// versionOf returns the version of a response with these resources, which are sorted by name.
+func versionOf(frames []*frame) string {
+	h := fnv.New64a()
+	for _, f := range frames {
+		for _, text := range []string{f.name, f.version} {
+			_, _ = h.Write(binary.AppendUvarint(nil, uint64(len(text)))) // never fails
+			_, _ = h.Write([]byte(text))
+		}
+	}
+	return versionText(h.Sum64())
+}
