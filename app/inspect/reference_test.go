@@ -31,8 +31,8 @@ type page struct {
 }
 
 var referencePages = []page{
-	{file: "status.md", title: "status, problems and settings", sources: []string{"status.go"}, paths: []documented{
-		{StatusPath, "StatusPath", ""}, {ProblemsPath, "ProblemsPath", ""}, {ConfigPath, "ConfigPath", ""},
+	{file: "status.md", title: "status, problems and settings", sources: []string{"status.go", "now.go"}, paths: []documented{
+		{StatusPath, "StatusPath", ""}, {NowPath, "NowPath", ""}, {ProblemsPath, "ProblemsPath", ""}, {ConfigPath, "ConfigPath", ""},
 	}},
 	{file: "streams.md", title: "streams and Services", sources: []string{"streams.go"}, paths: []documented{
 		{StreamsPath, "StreamsPath", "?service=shop/web&limit=1"}, {ServicesPath, "ServicesPath", "?namespace=shop"},
@@ -102,28 +102,10 @@ func (d documented) example(t *testing.T) string {
 		Area: AreaService, Severity: SeverityError, Subject: "Service shop/web", Explain: "Service/shop/web",
 		Cause: "the selector app=wbe matches no pod; 3 pods of the namespace have app=web: did you mean that?",
 	})
-	b.WriteString("\n## Paths\n")
-	for _, d := range []documented{
-		{StatusPath, "StatusPath", ""},
-		{NowPath, "NowPath", ""},
-		{StreamsPath, "StreamsPath", "?service=shop/web&limit=1"},
-		{ServicesPath, "ServicesPath", "?namespace=shop"},
-		{RecordsPath, "RecordsPath", "?state=held"},
-		{ZonesPath, "ZonesPath", ""},
-		{ProblemsPath, "ProblemsPath", ""},
-		{ExplainPath, "ExplainPath", "?q=svc/web%20-n%20shop"},
-		{ConfigPath, "ConfigPath", ""},
-	} {
-		fmt.Fprintf(&b, "\n### `GET %s`\n\n%s\n", d.path, source.constants[d.constant])
-		i := slices.IndexFunc(s.endpoints, func(e endpoint) bool { return e.path == d.path })
-		if names := s.endpoints[i].parameters; len(names) > 0 {
-			fmt.Fprintf(&b, "\nParameters: `%s`.\n", strings.Join(names, "`, `"))
-		}
-		w := ask(s, d.path+d.question)
-		if w.Code != 200 {
-			t.Fatalf("%s%s: %d %s", d.path, d.question, w.Code, w.Body)
-		}
-		fmt.Fprintf(&b, "\n`GET %s%s` answers\n\n```json\n%s\n```\n", d.path, d.question, indented(t, w.Body.Bytes()))
+	var b strings.Builder
+	i := slices.IndexFunc(s.endpoints, func(e endpoint) bool { return e.path == d.path })
+	if names := s.endpoints[i].parameters; len(names) > 0 {
+		fmt.Fprintf(&b, "\nParameters: `%s`.\n", strings.Join(names, "`, `"))
 	}
 	w := ask(s, d.path+d.question)
 	if w.Code != 200 {

@@ -66,11 +66,11 @@ found out.`,
 			})
 			switch {
 			case err != nil:
-				return &coded{err, exitUnsure}
+				return &coded{err, exitUnknown}
 			case len(now.Findings) > 0:
 				return &coded{code: exitFailure}
 			case len(now.Unknown) > 0:
-				return &coded{code: exitUnsure}
+				return &coded{code: exitUnknown}
 			}
 			return nil
 		},

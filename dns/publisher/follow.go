@@ -23,10 +23,10 @@ type Follower struct {
 	wake      chan struct{}
 	closed    atomic.Bool
 	// shown has the rows, of names that have changed, that the zone lacks: the last call of Next returned them.
-	shown map[place][]dns.Key
+	shown map[nameInZone][]dns.Key
 	// The loop owns the fields below. names has what was under each name when it changed first. reset is true when
 	// everything may have changed.
-	names map[place]before
+	names map[nameInZone]before
 	reset bool
 }
 
@@ -38,8 +38,8 @@ type before struct {
 	unsure bool
 }
 
-// place is a name in a zone; the zone is nil for a name that is in none.
-type place struct {
+// nameInZone is a name in a zone; the zone is nil for a name that is in none.
+type nameInZone struct {
 	zone *zone
 	name string
 }
@@ -57,7 +57,7 @@ type Changes struct {
 
 // Follow returns a follower of the names that change from now on.
 func (p *Publisher) Follow(ctx context.Context) (*Follower, error) {
-	f := &Follower{publisher: p, wake: make(chan struct{}, 1), names: map[place]before{}, shown: map[place][]dns.Key{}}
+	f := &Follower{publisher: p, wake: make(chan struct{}, 1), names: map[nameInZone]before{}, shown: map[nameInZone][]dns.Key{}}
 	err := p.visit(ctx, func() {
 		if p.followers == nil {
 			p.followers = map[*Follower]struct{}{}
@@ -79,11 +79,11 @@ func (f *Follower) Close() { f.closed.Store(true) }
 // Next returns the changes since the last call. It doesn't wait.
 func (f *Follower) Next(ctx context.Context) (Changes, error) {
 	var c Changes
-	var places []place
-	var had map[place]before
+	var places []nameInZone
+	var had map[nameInZone]before
 	err := f.publisher.visit(ctx, func() {
 		c.Reset = f.reset
-		had, f.names, f.reset = f.names, map[place]before{}, false
+		had, f.names, f.reset = f.names, map[nameInZone]before{}, false
 	})
 	if err != nil {
 		return c, err
@@ -125,7 +125,7 @@ func (f *Follower) Next(ctx context.Context) (Changes, error) {
 
 // gone returns the record sets of a name that were there and aren't now: what the zone had, and the rows that were
 // returned last. It isn't sure if there may have been others, and none is left that would say what is so now.
-func (f *Follower) gone(at place, was before, now []Row) (gone []RowKey, sure bool) {
+func (f *Follower) gone(at nameInZone, was before, now []Row) (gone []RowKey, sure bool) {
 	shown, known := f.shown[at]
 	for _, k := range slices.Concat(was.had, shown) {
 		key := rowKey(at, k)
@@ -138,7 +138,7 @@ func (f *Follower) gone(at place, was before, now []Row) (gone []RowKey, sure bo
 }
 
 // show remembers the rows of a name that its zone lacks. The zone itself has the others.
-func (f *Follower) show(at place, rows []Row) {
+func (f *Follower) show(at nameInZone, rows []Row) {
 	delete(f.shown, at)
 	for _, r := range rows {
 		if len(r.Targets) == 0 {
@@ -175,12 +175,12 @@ func (f *Follower) note(at nameInZone) {
 }
 
 // before returns what is under a name that is about to change.
-func (p *Publisher) before(at place) (b before) {
+func (p *Publisher) before(at nameInZone) (b before) {
 	states := p.zoneless
 	if at.zone != nil {
 		states = at.zone.names
 		for _, r := range at.zone.mirror.node(at.name).raw {
-			if !p.isMarker(r) {
+			if !p.isOwnershipRecord(r) {
 				b.had = append(b.had, r.Key())
 			}
 		}
@@ -200,7 +200,7 @@ func (p *Publisher) unsettle() {
 }
 
 func (f *Follower) everything() {
-	f.names, f.reset = map[place]before{}, true
+	f.names, f.reset = map[nameInZone]before{}, true
 	f.rouse()
 }
 
