@@ -145,7 +145,8 @@ func (d *fieldReader) sliceEndpoint(e *discoveryv1.Endpoint, index int) (catalog
 		addresses = append(addresses, a)
 	}
 	return catalog.SliceEndpoint{
-		NotReady:  e.Conditions.Ready != nil && !*e.Conditions.Ready,
+		NotReady:  isNotReady(&e.Conditions),
+		Draining:  isNotReady(&e.Conditions) && (e.Conditions.Serving == nil || *e.Conditions.Serving) && value(e.Conditions.Terminating),
 		Addresses: addresses,
 		Hostname:  d.hostname(value(e.Hostname), "endpoints[%d].hostname", index),
 		Zone:      d.zone(value(e.Zone), "endpoints[%d].zone", index),
@@ -155,6 +156,9 @@ func (d *fieldReader) sliceEndpoint(e *discoveryv1.Endpoint, index int) (catalog
 		TargetUID: targetUID(e.TargetRef),
 	}, len(addresses) > 0
 }
+
+// isNotReady reports whether an endpoint gets no new traffic. An unknown condition counts as ready.
+func isNotReady(c *discoveryv1.EndpointConditions) bool { return c.Ready != nil && !*c.Ready }
 
 // hostname returns the hostname of an endpoint, or "" with a problem if it doesn't fit. Hostnames are not
 // interned: most endpoints have none, the others each their own.

@@ -26,5 +26,6 @@ func trimNode(s kube.Scope, node metav1.Object) (*catalog.Node, []kube.Problem) 
 		Cluster: s.Cluster,
 		Name:    s.Intern(node.GetName()),
 		Zone:    d.optional(node.GetLabels()[corev1.LabelTopologyZone], labelLimit, "metadata.labels["+corev1.LabelTopologyZone+"]"),
+		Region:  d.optional(node.GetLabels()[corev1.LabelTopologyRegion], labelLimit, "metadata.labels["+corev1.LabelTopologyRegion+"]"),
 	})
 }

@@ -2,6 +2,7 @@ package kinds
 
 import (
 	"net/netip"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -32,7 +33,10 @@ func trimService(s kube.Scope, svc *corev1.Service) (*catalog.Service, []kube.Pr
 		ClusterIPs:    d.clusterIPs(&svc.Spec),
 		Ports:         d.servicePorts(svc.Spec.Ports),
 	}
-	trimmed.OpaqueProtocol = opaqueByProtocol(svc.Spec.Ports)
+	trimmed.OpaqueProtocol = portsWithProtocol(svc.Spec.Ports, opaqueProtocol)
+	trimmed.GRPCProtocol = portsWithProtocol(svc.Spec.Ports, grpcProtocols...)
+	trimmed.IPv6First = len(svc.Spec.IPFamilies) > 0 && svc.Spec.IPFamilies[0] == corev1.IPv6Protocol
+	trimmed.Policy = d.trafficPolicy(svc.Annotations)
 	trimmed.OpaquePorts = d.portList(svc.Annotations, opaquePortsAnnotation, portNamed(trimmed.Ports))
 	return admitted(&d, trimmed)
 }
@@ -40,10 +44,14 @@ func trimService(s kube.Scope, svc *corev1.Service) (*catalog.Service, []kube.Pr
 // opaqueProtocol is the appProtocol of ports whose protocol proxies must not detect.
 const opaqueProtocol = "linkerd.io/opaque"
 
-func opaqueByProtocol(ports []corev1.ServicePort) catalog.PortSet {
+// grpcProtocols are the appProtocols of ports that serve gRPC.
+var grpcProtocols = []string{"grpc", "kubernetes.io/h2c"}
+
+// portsWithProtocol returns the TCP ports with one of these appProtocols.
+func portsWithProtocol(ports []corev1.ServicePort, appProtocols ...string) catalog.PortSet {
 	var ranges []catalog.PortRange
 	for i := range ports {
-		if number, ok := portNumber(ports[i].Port); ok && value(ports[i].AppProtocol) == opaqueProtocol && protocols[ports[i].Protocol] == catalog.TCP {
+		if number, ok := portNumber(ports[i].Port); ok && slices.Contains(appProtocols, value(ports[i].AppProtocol)) && protocols[ports[i].Protocol] == catalog.TCP {
 			ranges = append(ranges, catalog.PortRange{Low: number, High: number})
 		}
 	}
