@@ -13,5 +13,5 @@
 // All functions are pure.
 //
 // The messages are encoded by hand, because the generated code of Envoy's API would add 9 MB to the binary (decision
-// 0073). The tests decode them with that code. Section numbers in comments are those of docs/spec/xds.md.
+// 0074). The tests decode them with that code. Section numbers in comments are those of docs/spec/xds.md.
 package resource

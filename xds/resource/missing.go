@@ -1,5 +1,7 @@
 package resource
 
+import "github.com/signpostd/signpost/internal/sanitize"
+
 // Client is a kind of client, as far as resources differ.
 type Client uint8
 
@@ -21,17 +23,9 @@ func MissingListener(asked string, reason error, c Client) Resource {
 			return m
 		}
 		return m.virtualHost(func(m message) message {
-			return m.route(all, func(m message) message { return m.text(1, cut(reason.Error())) })
+			return m.route(all, func(m message) message { return m.text(1, sanitize.Shorten(reason.Error(), maxName)) })
 		})
 	})
-}
-
-// cut shortens a reason to the length of a name.
-func cut(reason string) string {
-	if len(reason) > maxName {
-		return reason[:maxName]
-	}
-	return reason
 }
 
 // EmptyAssignment returns a ClusterLoadAssignment without endpoints (§5.2, §5.4).

@@ -1,0 +1,56 @@
+package kinds
+
+import (
+	"fmt"
+	"testing"
+
+	discoveryv1 "k8s.io/api/discovery/v1"
+
+	"github.com/signpostd/signpost/kube"
+)
+
+func TestBadPoliciesAreProblems(t *testing.T) { // case 35 of xDS
+	for annotation, values := range map[string][]string{
+		balancerAnnotation:    {"", "random", "subset", "subset; size=0", "ring-hash; header=X Y", "least-request; size=2"},
+		outliersAnnotation:    {"", "interval=1s", "failure-percentage=101", "failure-percentage=50; interval=x", "x=1"},
+		maxRequestsAnnotation: {"", "0", "-1", "many"},
+		timeoutAnnotation:     {"", "0", "-1s", "25h", "5"},
+		retryOnAnnotation:     {"", "5xx", "unavailable,"},
+	} {
+		for _, text := range values {
+			d := newFieldReader(kube.Scope{Cluster: "east"}, "ns", "web")
+			p := d.trafficPolicy(map[string]string{annotation: text})
+			_, problems := admitted(&d, &struct{}{})
+			if p != nil || len(problems) != 1 {
+				t.Errorf("%s %q: policy %+v, problems %v", annotation, text, p, problems)
+			}
+		}
+	}
+}
+
+func TestEndpointConditions(t *testing.T) { // case 14 of xDS
+	yes, no := true, false
+	values := []*bool{nil, &yes, &no}
+	for _, ready := range values {
+		for _, serving := range values {
+			for _, terminating := range values {
+				d := newFieldReader(kube.Scope{Cluster: "east"}, "ns", "web")
+				e, ok := d.sliceEndpoint(&discoveryv1.Endpoint{
+					Addresses:  []string{"10.0.0.1"},
+					Conditions: discoveryv1.EndpointConditions{Ready: ready, Serving: serving, Terminating: terminating},
+				}, 0)
+				notReady := ready == &no
+				draining := notReady && serving != &no && terminating == &yes
+				if !ok || e.NotReady != notReady || e.Draining != draining {
+					show := func(b *bool) string {
+						if b == nil {
+							return "nil"
+						}
+						return fmt.Sprint(*b)
+					}
+					t.Errorf("ready %s, serving %s, terminating %s: %+v", show(ready), show(serving), show(terminating), e)
+				}
+			}
+		}
+	}
+}

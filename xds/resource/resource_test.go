@@ -1,0 +1,214 @@
+package resource
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	cluster "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
+	core "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	endpoint "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
+	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
+	route "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
+	hcm "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/testing/protocmp"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"github.com/signpostd/signpost/catalog"
+)
+
+var namer = Namer{ClusterDomain: "cluster.local", Authorities: []string{"a"}}
+
+const webCluster = "web.shop.svc.cluster.local:80"
+
+type valid interface {
+	proto.Message
+	ValidateAll() error
+}
+
+func decode[M valid](t *testing.T, body []byte, m M) M {
+	t.Helper()
+	if err := proto.Unmarshal(body, m); err != nil {
+		t.Fatalf("%T: %v", m, err)
+	}
+	if err := m.ValidateAll(); err != nil {
+		t.Errorf("%T: %v", m, err)
+	}
+	if n := len(m.ProtoReflect().GetUnknown()); n > 0 {
+		t.Errorf("%T has %d unknown bytes", m, n)
+	}
+	return m
+}
+
+func virtualHosts(t *testing.T, r Resource) []*route.VirtualHost {
+	t.Helper()
+	l := decode(t, r.Body, &listenerv3.Listener{})
+	if l.Name != r.Name {
+		t.Errorf("the Listener has the name %q, not %q", l.Name, r.Name)
+	}
+	return decode(t, l.ApiListener.ApiListener.Value, &hcm.HttpConnectionManager{}).GetRouteConfig().GetVirtualHosts()
+}
+
+func web() Subject {
+	return Subject{
+		Name: Name{Service: catalog.ServiceKey{Cluster: catalog.LocalCluster, Namespace: "shop", Name: "web"}}, Port: 80,
+		Service: &catalog.Service{Ports: []catalog.ServicePort{{Name: "http", Port: 80, Protocol: catalog.TCP}}},
+	}
+}
+
+func TestNames(t *testing.T) { // cases 2 and 8
+	const structured = "xdstp://a/envoy.config.listener.v3.Listener/"
+	for name, want := range map[string]string{
+		"web.shop:80": webCluster, "web.shop.svc:80": webCluster, webCluster: webCluster, "web:80": webCluster,
+		"web-0.web.shop.svc.cluster.local:80":                          "web-0." + webCluster,
+		structured + "web.shop:80":                                     "xdstp://a/envoy.config.cluster.v3.Cluster/" + webCluster,
+		structured + "web.shop%3A80?x=y":                               "xdstp://a/envoy.config.cluster.v3.Cluster/" + webCluster,
+		strings.Replace(structured, "//a/", "//b/", 1) + "web.shop:80": "", structured + "web%zz": "",
+		"": "", ":80": "", "web.shop:": "", "a b": "", "a.b.c": "", "web\x00.shop": "", "web.shop:8\x1b": "",
+		strings.Repeat("a", 64) + ".shop": "", strings.Repeat("a.", 300): "",
+	} {
+		parsed, err := namer.Parse(Listener, name, "shop")
+		got := ""
+		if err == nil {
+			got = namer.ClusterName(parsed, 80)
+		}
+		if got != want {
+			t.Errorf("%q has the Cluster %q (%v), want %q", name, got, err, want)
+		}
+	}
+}
+
+func TestPortWithoutOne(t *testing.T) { // case 3
+	port := func(name string, n uint16) catalog.ServicePort {
+		return catalog.ServicePort{Name: name, Port: n, Protocol: catalog.TCP}
+	}
+	for _, c := range []struct {
+		ports  []catalog.ServicePort
+		want   uint16
+		reason string
+	}{
+		{ports: []catalog.ServicePort{port("x", 7)}, want: 7},
+		{ports: []catalog.ServicePort{port("http", 80), port("grpc", 50051)}, want: 50051},
+		{ports: []catalog.ServicePort{port("http", 80), port("admin", 8081)}, want: 80},
+		{ports: []catalog.ServicePort{port("http", 81), port("", 8081)}, reason: "say which port: 81 (http), 8081"},
+	} {
+		got, err := web().Name.ChoosePort(&catalog.Service{Ports: c.ports})
+		if got != c.want || c.reason != "" && (err == nil || err.Error() != c.reason) {
+			t.Errorf("%v: port %d, %v", c.ports, got, err)
+		}
+	}
+}
+
+func TestPlainCluster(t *testing.T) { // case 31
+	r := namer.Cluster(webCluster, web())
+	c := decode(t, r.Body, &cluster.Cluster{})
+	if len(r.Body) > 200 || c.LoadBalancingPolicy != nil || c.LbPolicy != cluster.Cluster_ROUND_ROBIN || c.Name != webCluster {
+		t.Errorf("%d bytes: %v", len(r.Body), c)
+	}
+}
+
+func TestPoliciesAreValid(t *testing.T) {
+	for kind := catalog.RoundRobin; kind <= catalog.PickFirst; kind++ {
+		s := web()
+		s.Service.Policy = &catalog.TrafficPolicy{Balancer: catalog.Balancer{Kind: kind, Size: 3, Header: "x"}, MaxRequests: 5,
+			Outliers: &catalog.OutlierDetection{Interval: time.Second, SuccessRate: 1900}}
+		c := decode(t, namer.Cluster("x", s).Body, &cluster.Cluster{})
+		if (c.LoadBalancingPolicy == nil) != (kind == catalog.RoundRobin) || c.OutlierDetection == nil {
+			t.Errorf("balancer %d: %v", kind, c)
+		}
+	}
+}
+
+func TestMissingListener(t *testing.T) { // case 6
+	reason := errors.New("no Service " + strings.Repeat("ä€", 300))
+	if hosts := virtualHosts(t, MissingListener("x", reason, GRPCGo)); len(hosts) != 0 {
+		t.Errorf("gRPC Go gets %v", hosts)
+	}
+	for _, c := range []Client{GRPC, Envoy} {
+		name := virtualHosts(t, MissingListener("x", reason, c))[0].Routes[0].GetRoute().GetCluster()
+		if !utf8.ValidString(name) || len(name) > maxName || !IsReason(name) {
+			t.Errorf("client %d: %d bytes: %q", c, len(name), name)
+		}
+	}
+}
+
+func TestProfileRoutes(t *testing.T) { // cases 36 to 38
+	s := web()
+	s.Profile = &catalog.ServiceProfile{Routes: []catalog.Route{
+		{Condition: &catalog.RequestMatch{PathRegex: `/shop\.Cart/Add`}, Timeout: 100 * time.Millisecond},
+		{Condition: &catalog.RequestMatch{PathRegex: "/a/.*"}, Retryable: true},
+		{Condition: &catalog.RequestMatch{Not: &catalog.RequestMatch{PathRegex: "x"}}},
+	}, DstOverrides: []catalog.WeightedDst{{Authority: "web-v2.shop.svc.cluster.local", MilliWeight: 100}, {Authority: webCluster, MilliWeight: 900}}}
+	r, problems := namer.Listener("web.shop:80", s, GRPC)
+	if len(problems) != 1 || !strings.Contains(problems[0], "spec.routes[2]") {
+		t.Errorf("problems: %q", problems)
+	}
+	routes := virtualHosts(t, r)[0].Routes
+	if len(routes) != 3 {
+		t.Fatalf("routes: %v", routes)
+	}
+	if d := routes[0].GetRoute().GetMaxStreamDuration().GetMaxStreamDuration().AsDuration(); d != 100*time.Millisecond {
+		t.Errorf("timeout %s", d)
+	}
+	if routes[0].GetMatch().GetPath() != "/shop.Cart/Add" || routes[1].GetRoute().GetRetryPolicy() == nil || routes[2].GetRoute().GetRetryPolicy() != nil {
+		t.Errorf("routes: %v", routes)
+	}
+	weights := routes[2].GetRoute().GetWeightedClusters().GetClusters()
+	if len(weights) != 2 || weights[0].Weight.Value != 100 || weights[1].Weight.Value != 900 || weights[1].Name != webCluster {
+		t.Errorf("weights: %v", weights)
+	}
+}
+
+func placed(i int) catalog.PlacedEndpoint {
+	return catalog.PlacedEndpoint{Endpoint: catalog.Endpoint{
+		Addr: netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)}), 8080), Address: &catalog.Address{Zone: fmt.Sprint("z", i%3)},
+	}}
+}
+
+func TestAssignment(t *testing.T) {
+	got := decode(t, namer.Assignment("web", web(), catalog.PlacedSet{Endpoints: []catalog.PlacedEndpoint{placed(1)}}).Body, &endpoint.ClusterLoadAssignment{})
+	want := &endpoint.ClusterLoadAssignment{ClusterName: "web", Endpoints: []*endpoint.LocalityLbEndpoints{{
+		Locality: &core.Locality{Zone: "z1"}, LoadBalancingWeight: wrapperspb.UInt32(1),
+		LbEndpoints: []*endpoint.LbEndpoint{{HostIdentifier: &endpoint.LbEndpoint_Endpoint{Endpoint: &endpoint.Endpoint{
+			Address: &core.Address{Address: &core.Address_SocketAddress{SocketAddress: &core.SocketAddress{
+				Address: "10.0.0.1", PortSpecifier: &core.SocketAddress_PortValue{PortValue: 8080},
+			}}},
+		}}}},
+	}}}
+	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// The sets are those of catalog.ResolveAll: its endpoints have different addresses. None may be lost or repeated.
+func TestRandomAssignments(t *testing.T) { // case 25
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 10_000 {
+		var set catalog.PlacedSet
+		for i := range r.IntN(20) {
+			e := placed(i)
+			e.Priority, e.Draining = uint8(r.IntN(2)), r.IntN(4) == 0
+			set.Endpoints = append(set.Endpoints, e)
+		}
+		seen := map[string]bool{}
+		for _, l := range decode(t, namer.Assignment("web", web(), set).Body, &endpoint.ClusterLoadAssignment{}).Endpoints {
+			for _, e := range l.LbEndpoints {
+				address := e.GetEndpoint().GetAddress().GetSocketAddress().GetAddress()
+				if seen[address] {
+					t.Fatalf("%s is there twice", address)
+				}
+				seen[address] = true
+			}
+		}
+		if len(seen) != len(set.Endpoints) {
+			t.Fatalf("%d endpoints of %d", len(seen), len(set.Endpoints))
+		}
+	}
+}
