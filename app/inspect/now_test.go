@@ -70,7 +70,8 @@ func TestNow(t *testing.T) {
 		services: []Service{{Namespace: "shop", Name: "typo", State: ServiceEmpty}, {Namespace: "shop", Name: "ports", State: ServiceUnserved}, {Namespace: "shop", Name: "web", State: ServiceServed}},
 		records: []Record{
 			{ID: "1", Name: "www.example.org", Type: "A", State: RecordNoZone, Message: "no zone holds it"},
-			{ID: "2", Name: "api.example.org", Type: "A", State: RecordPublished}, {ID: "3", Name: "old.example.org", Type: "A", State: RecordForeign},
+			{ID: "2", Name: "api.example.org", Type: "A", State: RecordPublished},
+			{ID: "3", Name: "old.example.org", Type: "A", State: RecordForeign},
 		},
 		zones: []Zone{{Name: "example.org", Problem: "REFUSED"}, {Problem: "these names are in no zone of the provider"}, {Name: "example.com"}},
 		steps: []Step{{What: "Selector", State: StepWrong, Text: "the selector matches no pod"}},

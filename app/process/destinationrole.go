@@ -48,7 +48,8 @@ func newDestinationRole(in roleInput, o settings.Destination) (role, *discovery,
 		Listener:      server.Listener,
 		Register:      server.Register,
 		Actors: func(settled <-chan struct{}) []run.Actor {
-			return append(found.actors(settled),
+			return append(
+				found.actors(settled),
 				run.Actor{Name: "destination", Run: server.Run},
 				run.Actor{Name: "garbage of herds", Run: func(ctx context.Context) error { return whileLimited(ctx, in.Log, server.Opened) }},
 			)

@@ -117,8 +117,10 @@ func TestPlainCluster(t *testing.T) { // case 31
 func TestPoliciesAreValid(t *testing.T) {
 	for kind := catalog.RoundRobin; kind <= catalog.PickFirst; kind++ {
 		s := web()
-		s.Service.Policy = &catalog.TrafficPolicy{Balancer: catalog.Balancer{Kind: kind, Size: 3, Header: "x"}, MaxRequests: 5,
-			Outliers: &catalog.OutlierDetection{Interval: time.Second, SuccessRate: 1900}}
+		s.Service.Policy = &catalog.TrafficPolicy{
+			Balancer: catalog.Balancer{Kind: kind, Size: 3, Header: "x"}, MaxRequests: 5,
+			Outliers: &catalog.OutlierDetection{Interval: time.Second, SuccessRate: 1900},
+		}
 		c := decode(t, namer.Cluster("x", s).Body, &cluster.Cluster{})
 		if (c.LoadBalancingPolicy == nil) != (kind == catalog.RoundRobin) || c.OutlierDetection == nil {
 			t.Errorf("balancer %d: %v", kind, c)

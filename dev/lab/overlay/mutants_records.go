@@ -23,7 +23,7 @@ var recordMutants = []Mutant{
 		Edits: []Edit{
 			{
 				File: "dns/publisher/divide.go",
-				Old:  "	send = markersFirst(send)\n",
+				Old:  "	send = ownershipFirst(send)\n",
 				New:  "",
 			},
 			{
