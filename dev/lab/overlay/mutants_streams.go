@@ -75,8 +75,8 @@ var streamMutants = []Mutant{
 		Test:      "kube/kinds TestTrimEndpointSlice",
 		Edits: []Edit{{
 			File: "kube/kinds/endpointslice.go",
-			Old:  "e.Conditions.Ready != nil && !*e.Conditions.Ready",
-			New:  "e.Conditions.Ready != nil && !*e.Conditions.Ready && len(addresses) == 0",
+			Old:  "		NotReady:  isNotReady(&e.Conditions),\n",
+			New:  "		NotReady:  isNotReady(&e.Conditions) && len(addresses) == 0,\n",
 		}},
 	},
 	{
