@@ -53,7 +53,7 @@ func (s *stream) checkName(name string) error {
 // checkNames returns the status error of a subscription that is one too many.
 func (s *stream) checkNames() error {
 	limit := maxNamesOfEnvoy
-	if s.client.isGRPC() {
+	if s.client.grpc {
 		limit = maxNames
 	}
 	if s.names < limit {

@@ -46,8 +46,6 @@ type client struct {
 	pod, namespace, node, zoneSet string
 }
 
-func (c *client) isGRPC() bool { return c.grpc }
-
 // variant returns the kind of client for which resources differ.
 func (c *client) variant() resource.Client {
 	switch {

@@ -12,6 +12,8 @@ import (
 	discovery "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	rpcstatus "google.golang.org/genproto/googleapis/rpc/status"
 	"google.golang.org/grpc"
+
+	"github.com/signpostd/signpost/catalog"
 )
 
 // listener returns the first request of a client with this user agent.
@@ -160,6 +162,27 @@ func TestRejection(t *testing.T) {
 		}
 		f.change(put(slice(web, "web-http", "http", 8080, "10.0.0.1")))
 		a.one(endpoints)
+	})
+}
+
+// Cases 44 and 59: after a Cluster is rejected its plain variant is sent, once. A client that rejects that one too gets
+// neither again.
+func TestRejectionOfPlainCluster(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		web, objects := shop()
+		web.Policy = &catalog.TrafficPolicy{Balancer: catalog.Balancer{Kind: catalog.LeastRequest}}
+		f := start(t, Config{}, objects...)
+		a := f.ads()
+		a.send(clusters, httpCluster)
+		full := a.one(clusters)
+		a.nack(clusters, "unknown policy", httpCluster)
+		plain := a.one(clusters)
+		if plain.GetVersionInfo() == full.GetVersionInfo() {
+			t.Errorf("the version %s is sent again", full.GetVersionInfo())
+		}
+		a.nack(clusters, "no Clusters at all", httpCluster)
+		time.Sleep(10 * time.Second)
+		a.none("a rejected version")
 	})
 }
 

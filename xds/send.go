@@ -102,20 +102,29 @@ func (s *stream) withWarmed(changed, more []*subscription) []*subscription {
 
 // due returns the version that the client lacks, nil if it lacks none.
 func (sub *subscription) due() *frame {
-	f := sub.follow()
-	if f.existence != exists {
-		return nil
-	}
-	if f.version == sub.rejected {
-		if f = f.plain; f == nil || f.version == sub.rejected {
-			return nil
-		}
-	}
-	if f.version == sub.sent && !sub.resend {
+	f := sub.offered()
+	if f == nil || sub.rejects(f) || f.version == sub.sent && !sub.resend {
 		return nil
 	}
 	return f
 }
+
+// offered returns the resource that is right for the client: its plain variant if the client has rejected the other
+// one, nil if there is none.
+func (sub *subscription) offered() *frame {
+	f := sub.follow()
+	switch {
+	case f.existence != exists:
+		return nil
+	case f.plain != nil && sub.rejects(f):
+		return f.plain
+	default:
+		return f
+	}
+}
+
+// rejects reports whether the client has rejected a version.
+func (sub *subscription) rejects(f *frame) bool { return slices.Contains(sub.rejected[:], f.version) }
 
 // follow returns the newest version of the view that is right for the client's place, and joins it first if the stream
 // follows another one.
@@ -149,7 +158,7 @@ func (s *stream) flushEach(typ resourceType, list []*subscription) error {
 // flushWhole sends all resources of a type in one response, if the client lacks one of them.
 func (s *stream) flushWhole(typ resourceType, list []*subscription) error {
 	in := &s.types[typ]
-	lacks := in.owed && !s.client.isGRPC() && len(in.subscriptions) == 0
+	lacks := in.owed && !s.client.grpc && len(in.subscriptions) == 0
 	in.owed = false
 	if !lacks && !slices.ContainsFunc(list, func(sub *subscription) bool { return sub.due() != nil }) {
 		return nil
@@ -162,11 +171,7 @@ func (s *stream) flushWhole(typ resourceType, list []*subscription) error {
 	var frames []*frame
 	var sent []*subscription
 	for _, sub := range subs {
-		f := sub.follow()
-		if f.existence == exists && f.version == sub.rejected && f.plain != nil {
-			f = f.plain
-		}
-		if f.existence == exists {
+		if f := sub.offered(); f != nil {
 			frames, sent = append(frames, f), append(sent, sub)
 		}
 	}
@@ -176,7 +181,7 @@ func (s *stream) flushWhole(typ resourceType, list []*subscription) error {
 // flushDelta sends the resources that have changed, and the names of those that are missing.
 func (s *stream) flushDelta(typ resourceType, list []*subscription) error {
 	in := &s.types[typ]
-	owed := in.owed && !s.client.isGRPC()
+	owed := in.owed && !s.client.grpc
 	in.owed = false
 	var removed []string
 	for _, sub := range list {
@@ -255,10 +260,10 @@ func (s *stream) beginSending(subs []*subscription, frames []*frame) {
 func (s *stream) reject(typ resourceType, nonce, why string) {
 	in := &s.types[typ]
 	for _, sub := range in.subscriptions {
-		if sub.nonce == 0 || nonceText(sub.nonce) != nonce || sub.rejected == sub.sent {
+		if sub.nonce == 0 || nonceText(sub.nonce) != nonce || sub.rejected[0] == sub.sent {
 			continue
 		}
-		sub.rejected = sub.sent
+		sub.rejected = [2]string{sub.sent, sub.rejected[0]}
 		if in.rejected != sub.nonce {
 			in.rejected = sub.nonce
 			s.server.metrics.rejected(typ, s.client.kind)

@@ -81,8 +81,9 @@ type subscription struct {
 	// sent is the version that the client has been sent, and resend that it is to be sent whatever it has.
 	sent   string
 	resend bool
-	// rejected is the version that the client has rejected.
-	rejected string
+	// rejected are the versions that the client has rejected last: the newest first, "" for none. There are two,
+	// because after a resource its plain variant may be rejected, too.
+	rejected [2]string
 	// removed is true when a delta client knows that the resource is missing.
 	removed bool
 	// nonce is that of the last response with the resource.
