@@ -74,7 +74,7 @@ func (f *finder) find(ctx context.Context) ([]Finding, []string, time.Time) {
 	}
 	begun := time.Now()
 	f.found, f.unknown = nil, nil
-	for _, find := range []func(context.Context){f.process, f.clusters, f.zones, f.writes, f.services, f.streams, f.records, f.plans, f.problems} {
+	for _, find := range []func(context.Context){f.process, f.zones, f.writes, f.services, f.streams, f.records, f.plans, f.problems} {
 		find(ctx)
 	}
 	f.at, f.took = time.Now(), time.Since(begun)
@@ -93,7 +93,8 @@ func (f *finder) more(area Area, severity Severity, n int, what, list string) {
 	}
 }
 
-// process finds what is wrong with the process, with who leads, and with the kinds of objects that it reads.
+// process finds what is wrong with the process, with who leads, with the kinds of objects that it reads, and with linked
+// clusters.
 func (f *finder) process(context.Context) {
 	if f.server.config.Status == nil {
 		return
@@ -113,6 +114,7 @@ func (f *finder) process(context.Context) {
 			Cause: cmp.Or(strings.Join(details[:min(len(details), 3)], "; "), "the process isn't ready, and doesn't say why"),
 		})
 	}
+	f.clusters(s.Clusters)
 }
 
 // leader finds what is wrong with who leads a role. A standby of a known leader is as it should be.
@@ -178,11 +180,8 @@ func cutURL(text string) (server, failure string, ok bool) {
 }
 
 // clusters finds linked clusters that can't be read.
-func (f *finder) clusters(context.Context) {
-	if f.server.config.Status == nil {
-		return
-	}
-	for _, c := range f.server.config.Status().Clusters {
+func (f *finder) clusters(linked []Cluster) {
+	for _, c := range linked {
 		if c.Reason == "" && (c.State == "synced" || c.State == "connecting") {
 			continue
 		}
@@ -309,7 +308,7 @@ func (f *finder) causeOf(ctx context.Context, s Service) (cause, bool) {
 
 // streams finds clients that lag behind.
 func (f *finder) streams(context.Context) {
-	source, ok := first(f.server, streamsOf)
+	source, ok := f.server.openStreams()
 	if !ok {
 		return
 	}

@@ -151,13 +151,43 @@ func first[T comparable](s *Server, part func(*Offer) T) (found T, ok bool) {
 	return none, false
 }
 
-func streamsOf(o *Offer) StreamsOf   { return o.Streams }
 func servicesOf(o *Offer) ServicesOf { return o.Services }
 func recordsOf(o *Offer) RecordsOf   { return o.Records }
 func zonesOf(o *Offer) ZonesOf       { return o.Zones }
 
+// allStreams are the streams of several roles: each that serves gRPC has its own.
+type allStreams []StreamsOf
+
+// openStreams returns the streams of all roles. It is false if no role has any.
+func (s *Server) openStreams() (all allStreams, ok bool) {
+	for i := range s.config.Offers {
+		if of := s.config.Offers[i].Streams; of != nil {
+			all = append(all, of)
+		}
+	}
+	return all, len(all) > 0
+}
+
+// Streams implements [StreamsOf].
+func (a allStreams) Streams() []Stream {
+	var list []Stream
+	for _, of := range a {
+		list = append(list, of.Streams()...)
+	}
+	return list
+}
+
+// CountStreams implements [StreamsOf].
+func (a allStreams) CountStreams() (open, behind int) {
+	for _, of := range a {
+		o, b := of.CountStreams()
+		open, behind = open+o, behind+b
+	}
+	return open, behind
+}
+
 func (s *Server) streams(_ context.Context, p parameters) (any, error) {
-	source, ok := first(s, streamsOf)
+	source, ok := s.openStreams()
 	if !ok {
 		return nil, s.lacking("streams", "destination")
 	}
@@ -281,7 +311,7 @@ func (s *Server) Status(ctx context.Context) Status {
 
 func (s *Server) counts(ctx context.Context) Counts {
 	var c Counts
-	if source, ok := first(s, streamsOf); ok {
+	if source, ok := s.openStreams(); ok {
 		open, behind := source.CountStreams()
 		c.Streams, c.StreamsBehind = &open, &behind
 	}

@@ -570,3 +570,17 @@ func TestTokens(t *testing.T) {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
 }
+
+// A process with two roles that serve gRPC lists and counts the streams of both.
+func TestStreamsOfTwoRoles(t *testing.T) {
+	s := New(Config{Offers: []Offer{
+		{Role: "destination", Streams: &world{streams: []Stream{{ID: "1"}}}},
+		{Role: "xds", Streams: &world{streams: []Stream{{ID: "xds-1"}, {ID: "xds-2"}}}},
+	}})
+	if list := decodeAnswer[StreamList](t, ask(s, StreamsPath)); len(list.Streams) != 3 {
+		t.Errorf("%d streams are listed, want 3: %+v", len(list.Streams), list.Streams)
+	}
+	if c := s.Status(t.Context()).Counts; c.Streams == nil || *c.Streams != 3 || *c.StreamsBehind != 2 {
+		t.Errorf("the counts are %+v", c)
+	}
+}

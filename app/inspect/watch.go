@@ -20,7 +20,7 @@ func (s *Server) topics() map[Topic]func() watch {
 			return newListWatch(func() []Problem { return s.allProblems() }, func(p *Problem) string { return p.ID }, sameProblem)
 		}
 	}
-	if source, ok := first(s, streamsOf); ok {
+	if source, ok := s.openStreams(); ok {
 		all[TopicStreams] = func() watch {
 			return newListWatch(source.Streams, func(st *Stream) string { return st.ID }, sameStream)
 		}
