@@ -135,15 +135,7 @@ func (h *held) Read(p []byte) (int, error) {
 
 func createService(t *testing.T, api *kubetest.Cluster, namespace, name string) {
 	t.Helper()
-	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}}}
-	kubetest.Eventually(t, 30*time.Second, func() error {
-		_, err := api.Client.CoreV1().Services(namespace).Create(t.Context(), service, metav1.CreateOptions{})
-		// An API server that has just started, or has another etcd, doesn't know its range of addresses yet.
-		if err != nil && !strings.Contains(err.Error(), "failed to allocate a serviceIP") {
-			t.Fatal(err)
-		}
-		return err
-	})
+	api.Apply(t, fmt.Sprintf("{apiVersion: v1, kind: Service, metadata: {name: %s}, spec: {ports: [{port: 80}]}}", name), namespace)
 }
 
 // WrappedRoundTripper lets client-go close idle connections.
