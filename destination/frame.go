@@ -6,8 +6,6 @@ import (
 	"slices"
 
 	pb "github.com/linkerd/linkerd2-proxy-api/go/destination"
-	"google.golang.org/grpc/encoding"
-	_ "google.golang.org/grpc/encoding/proto" // registers the codec that codec embeds
 	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
@@ -22,20 +20,8 @@ type frame struct {
 
 func newFrame(b []byte) *frame { return &frame{bytes: mem.BufferSlice{mem.SliceBuffer(b)}} }
 
-// codec is the proto codec, except that it sends a frame as it is.
-type codec struct{ encoding.CodecV2 }
-
-func newCodec() codec { return codec{encoding.GetCodecV2("proto")} }
-
-// Marshal implements encoding.CodecV2.
-func (c codec) Marshal(v any) (mem.BufferSlice, error) {
-	f, ok := v.(*frame)
-	if !ok {
-		return c.CodecV2.Marshal(v)
-	}
-	f.bytes.Ref()
-	return f.bytes, nil
-}
+// Encoded implements [precoded.Message].
+func (f *frame) Encoded() mem.BufferSlice { return f.bytes }
 
 // maxFrame bounds the size of a message: the proxy's gRPC client refuses messages of more than
 // 4 MiB. Larger sets are sent in several messages.

@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/internal/precoded"
 )
 
 // maxMessage is the size of a message that a proxy's gRPC client accepts (§11.3).
@@ -212,7 +213,7 @@ func TestFramesAreSplit(t *testing.T) {
 
 // A frame is sent as it is, any number of times; other messages are encoded as usual.
 func TestCodec(t *testing.T) {
-	c := newCodec()
+	c := precoded.NewCodec()
 	if c.Name() != "proto" {
 		t.Errorf("its name is %q; clients ask for proto", c.Name())
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/internal/channel"
 	"github.com/signpostd/signpost/internal/clientlimits"
+	"github.com/signpostd/signpost/internal/precoded"
 	"github.com/signpostd/signpost/internal/sanitize"
 )
 
@@ -88,7 +89,7 @@ func (s *Server) Opened() uint64 { return s.opened.Load() }
 // hold clients to the limits.
 func (s *Server) ServerOptions() []grpc.ServerOption {
 	return append(s.config.Limits.ServerOptions(),
-		grpc.ForceServerCodecV2(newCodec()), grpc.ChainStreamInterceptor(s.limitRequest))
+		grpc.ForceServerCodecV2(precoded.NewCodec()), grpc.ChainStreamInterceptor(s.limitRequest))
 }
 
 // refused counts what was refused or ignored.

@@ -6,8 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"google.golang.org/grpc/encoding"
-	_ "google.golang.org/grpc/encoding/proto" // registers the codec that codec embeds
 	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/encoding/protowire"
 
@@ -103,6 +101,9 @@ func (f *frame) delta() mem.SliceBuffer {
 // response is an encoded response: shared bytes of frames, and a tail of its own.
 type response struct{ bytes mem.BufferSlice }
 
+// Encoded implements [precoded.Message].
+func (r *response) Encoded() mem.BufferSlice { return r.bytes }
+
 // size returns the length in bytes.
 func (r *response) size() int { return r.bytes.Len() }
 
@@ -146,19 +147,4 @@ func nonceText(nonce uint64) string {
 		return ""
 	}
 	return strconv.FormatUint(nonce, 36)
-}
-
-// codec is the proto codec, except that it sends a response as it is.
-type codec struct{ encoding.CodecV2 }
-
-func newCodec() codec { return codec{encoding.GetCodecV2("proto")} }
-
-// Marshal implements encoding.CodecV2.
-func (c codec) Marshal(v any) (mem.BufferSlice, error) {
-	r, ok := v.(*response)
-	if !ok {
-		return c.CodecV2.Marshal(v)
-	}
-	r.bytes.Ref()
-	return r.bytes, nil
 }

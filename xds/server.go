@@ -18,6 +18,7 @@ import (
 	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/internal/channel"
 	"github.com/signpostd/signpost/internal/clientlimits"
+	"github.com/signpostd/signpost/internal/precoded"
 )
 
 // Server answers xDS from a catalog. Make it with [NewServer].
@@ -73,7 +74,7 @@ func (s *Server) Opened() uint64 { return s.opened.Load() }
 // limits.
 func (s *Server) ServerOptions() []grpc.ServerOption {
 	limits := &s.config.Limits
-	return append(limits.ServerOptions(), grpc.ForceServerCodecV2(newCodec()), grpc.KeepaliveParams(keepalive.ServerParameters{
+	return append(limits.ServerOptions(), grpc.ForceServerCodecV2(precoded.NewCodec()), grpc.KeepaliveParams(keepalive.ServerParameters{
 		MaxConnectionIdle: limits.MaxConnectionIdle, MaxConnectionAge: s.config.MaxConnectionAge, MaxConnectionAgeGrace: connectionGrace,
 	}))
 }

@@ -1,12 +1,12 @@
 package xds
 
 import (
-	"encoding/base32"
 	"encoding/binary"
-	"hash/fnv"
 	"net/netip"
 	"sync/atomic"
 	"time"
+
+	"github.com/signpostd/signpost/xds/resource"
 )
 
 // view is one resource for the clients that get the same. The subscriptions of their streams share it.
@@ -78,19 +78,13 @@ func takesAway(before, after *frame) bool {
 	return false
 }
 
-// versionText returns a hash as a version.
-func versionText(hash uint64) string {
-	return base32.HexEncoding.WithPadding(base32.NoPadding).EncodeToString(binary.BigEndian.AppendUint64(nil, hash))
-}
-
 // versionOf returns the version of a response with these resources, which are sorted by name.
 func versionOf(frames []*frame) string {
-	h := fnv.New64a()
+	var content []byte
 	for _, f := range frames {
 		for _, text := range []string{f.name, f.version} {
-			_, _ = h.Write(binary.AppendUvarint(nil, uint64(len(text)))) // never fails
-			_, _ = h.Write([]byte(text))
+			content = append(binary.AppendUvarint(content, uint64(len(text))), text...)
 		}
 	}
-	return versionText(h.Sum64())
+	return resource.VersionOf(content)
 }

@@ -55,9 +55,13 @@ type Resource struct {
 
 // newResource returns the resource with this message.
 func newResource(t Type, name string, m message) Resource {
-	hash := sha256.Sum256(m)
-	version := base32.HexEncoding.WithPadding(base32.NoPadding).EncodeToString(hash[:8])
-	return Resource{Name: name, Version: version, Type: t, Body: m}
+	return Resource{Name: name, Version: VersionOf(m), Type: t, Body: m}
+}
+
+// VersionOf returns 64 bits of a hash of the content as a version.
+func VersionOf(content []byte) string {
+	hash := sha256.Sum256(content)
+	return base32.HexEncoding.WithPadding(base32.NoPadding).EncodeToString(hash[:8])
 }
 
 // Any returns the resource as an encoded google.protobuf.Any.

@@ -1,0 +1,36 @@
+// Package precoded sends gRPC messages that are encoded already, so that the streams of a server share one encoding.
+// The gRPC servers of the roles destination and xds are made with its codec.
+//
+// # Concurrency
+//
+// A codec has no state, and may be used concurrently.
+package precoded
+
+import (
+	"google.golang.org/grpc/encoding"
+	_ "google.golang.org/grpc/encoding/proto" // registers the codec that Codec embeds
+	"google.golang.org/grpc/mem"
+)
+
+// Message is an encoded message.
+type Message interface {
+	// Encoded returns the bytes, which nobody changes.
+	Encoded() mem.BufferSlice
+}
+
+// Codec is the proto codec of gRPC, except that it sends a [Message] as it is. Make it with [NewCodec].
+type Codec struct{ encoding.CodecV2 }
+
+// NewCodec returns a codec.
+func NewCodec() Codec { return Codec{encoding.GetCodecV2("proto")} }
+
+// Marshal implements [encoding.CodecV2].
+func (c Codec) Marshal(v any) (mem.BufferSlice, error) {
+	m, ok := v.(Message)
+	if !ok {
+		return c.CodecV2.Marshal(v)
+	}
+	b := m.Encoded()
+	b.Ref()
+	return b, nil
+}
