@@ -21,6 +21,7 @@ import (
 	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/destination"
 	"github.com/signpostd/signpost/internal/run"
+	"github.com/signpostd/signpost/testkit/racetest"
 )
 
 // A handler that waits keeps a stack of 4 kB, below all interceptors of the process (decision 0071). Stacks grow by
@@ -28,7 +29,7 @@ import (
 func TestStackOfHandlers(t *testing.T) {
 	const streams = 2000
 	limit := 6 << 10
-	if underRace {
+	if racetest.Enabled {
 		limit *= 2
 	}
 	for _, method := range []string{"Get", "GetProfile"} {

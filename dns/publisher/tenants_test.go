@@ -16,6 +16,7 @@ import (
 	"github.com/signpostd/signpost/dns/plan"
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/tenancy"
+	"github.com/signpostd/signpost/testkit/racetest"
 )
 
 // The worlds of this file play tenants against each other: objects of three namespaces, read by
@@ -436,7 +437,7 @@ func (w *tenants) keepsPresent() {
 // under the policy namespace no name, in 10,000 random worlds.
 func TestNobodyTakesAHeldRecord(t *testing.T) {
 	worlds := uint64(10_000)
-	if testing.Short() || underRace {
+	if testing.Short() || racetest.Enabled {
 		worlds = 1000
 	}
 	for seed := range worlds {
