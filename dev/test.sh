@@ -14,6 +14,7 @@ step() {
 }
 
 step "build" make build bin/kubectl
+step "demo" make demo
 
 # The tests of the other modules mostly wait. Meanwhile the code is checked, and the tests of the product are
 # compiled; those say what doesn't compile. Lint runs go vet in every module, so that go test needn't.

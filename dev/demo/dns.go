@@ -24,11 +24,11 @@ var webWithName []byte
 
 // What dns.yaml asks for, and the name of the TXT record that says whose the record is.
 const (
-	shopZone   = "shop.example"
-	hostname   = "www.shop.example"
-	markerName = "a-www.shop.example"
-	webAddress = "203.0.113.80"
-	hostnameOf = "external-dns.alpha.kubernetes.io/hostname"
+	shopZone      = "shop.example"
+	hostname      = "www.shop.example"
+	ownershipName = "a-www.shop.example"
+	webAddress    = "203.0.113.80"
+	hostnameOf    = "external-dns.alpha.kubernetes.io/hostname"
 )
 
 // published is how the demo waits for a record. It looks often because it shows how long
@@ -64,7 +64,7 @@ func (s *stage) namesInBIND(ctx context.Context, key bindtest.Key) error {
 		return err
 	}
 	server := nameServer{addr: addr}
-	if err := server.dig(ctx, hostname, "A", ""); err != nil {
+	if err := server.dig(ctx, hostname, "A"); err != nil {
 		return err
 	}
 	took, err := s.giveName(ctx, func() (bool, error) { return server.answers(ctx, hostname, webAddress) })
@@ -76,7 +76,7 @@ func (s *stage) namesInBIND(ctx context.Context, key bindtest.Key) error {
 		return err
 	}
 	// This tells other programs, ExternalDNS among them, whose the record is.
-	if err := server.dig(ctx, markerName, "TXT", "heritage=external-dns,external-dns/owner=default"); err != nil {
+	if err := server.dig(ctx, ownershipName, "TXT", "heritage=external-dns,", "external-dns/owner=default,external-dns/resource=service/shop/web"); err != nil {
 		return err
 	}
 	if err := s.nothingToChange(ctx); err != nil {
@@ -87,10 +87,10 @@ func (s *stage) namesInBIND(ctx context.Context, key bindtest.Key) error {
 		return err
 	}
 	fmt.Printf("  BIND doesn't know the name any more, %d ms later\n", took.Milliseconds())
-	if err := server.dig(ctx, hostname, "A", ""); err != nil {
+	if err := server.dig(ctx, hostname, "A"); err != nil {
 		return err
 	}
-	return server.dig(ctx, markerName, "TXT", "")
+	return server.dig(ctx, ownershipName, "TXT")
 }
 
 // namesInMemory shows the same without a DNS server, by what Signpost logs.

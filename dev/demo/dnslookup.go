@@ -53,9 +53,9 @@ func (n nameServer) digCommand(name, recordType string) string {
 	return fmt.Sprintf("dig +short @%s -p %d %s %s", n.addr.Addr(), n.addr.Port(), name, recordType)
 }
 
-// dig asks with the program of that name, if it is installed, and shows the answer. It has
-// to be one line that has want in it; no line if that is empty.
-func (n nameServer) dig(ctx context.Context, name, recordType, want string) error {
+// dig asks with the program of that name, if it is installed, and shows the answer: one line that has each of want in
+// it, or no line if there is none.
+func (n nameServer) dig(ctx context.Context, name, recordType string, want ...string) error {
 	command := n.digCommand(name, recordType)
 	say("%s", command)
 	args := strings.Fields(command)
@@ -76,11 +76,12 @@ func (n nameServer) dig(ctx context.Context, name, recordType, want string) erro
 	for _, line := range lines {
 		fmt.Println("  " + line)
 	}
-	if want == "" && len(lines) == 0 {
+	if len(want) == 0 && len(lines) == 0 {
 		fmt.Println("  (no answer: there is no such name)")
 		return nil
 	}
-	if want == "" || len(lines) != 1 || !strings.Contains(lines[0], want) {
+	missing := func(text string) bool { return !strings.Contains(lines[0], text) }
+	if len(want) == 0 || len(lines) != 1 || slices.ContainsFunc(want, missing) {
 		return fmt.Errorf("%s: the answer is %q, want %q", command, lines, want)
 	}
 	return nil
