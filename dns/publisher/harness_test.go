@@ -297,6 +297,15 @@ func rest() {
 	synctest.Wait()
 }
 
+// inOnePass makes changes of objects that the publisher evaluates together: passes are quiet apart, and one has
+// just ended.
+func (w *world) inOnePass(change func()) {
+	w.t.Helper()
+	w.objects.set("an object that asks for nothing")
+	synctest.Wait()
+	change()
+}
+
 func (w *world) expectZone(want ...string) {
 	w.t.Helper()
 	slices.Sort(want)

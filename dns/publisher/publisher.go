@@ -179,6 +179,9 @@ func (p *Publisher) Run(ctx context.Context) error {
 		case <-p.intake.wake:
 			p.waiting = true
 		case f := <-p.results:
+			if ctx.Err() != nil {
+				return nil // what the stop interrupted is no failure of the provider
+			}
 			f()
 		case f := <-p.visits:
 			f()
