@@ -5,8 +5,6 @@ import (
 	"sync"
 	"time"
 
-	pb "github.com/linkerd/linkerd2-proxy-api/go/destination"
-
 	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/internal/objectmeta"
 )
@@ -172,7 +170,7 @@ func (x encoder) encode(e catalog.Endpoint) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return marshal(w)
+	return marshalAddr(w)
 }
 
 // endpointProblem says that an endpoint is left out. The object is the workload behind it or, if
@@ -232,6 +230,6 @@ func (s *labelSet) renew() {
 
 // encodeLabels encodes the metric_labels of a WeightedAddrSet.
 func encodeLabels(m map[string]string) *labels {
-	wire, err := marshal(&pb.WeightedAddrSet{MetricLabels: m})
+	wire, err := appendLabels(make([]byte, 0, sizeOfLabels(m)), fieldSetLabels, m)
 	return &labels{wire: wire, err: err}
 }

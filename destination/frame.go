@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"unicode/utf8"
 
 	pb "github.com/linkerd/linkerd2-proxy-api/go/destination"
 	"google.golang.org/grpc/mem"
@@ -33,6 +34,10 @@ const (
 	fieldUpdateRemove   = protowire.Number(2)
 	fieldSetAddrs       = protowire.Number(1) // of WeightedAddrSet and AddrSet alike
 	fieldUpdateNoEndpts = protowire.Number(3)
+	fieldSetLabels      = protowire.Number(2) // of WeightedAddrSet
+	fieldAddrLabels     = protowire.Number(4) // of WeightedAddr
+	fieldKey            = protowire.Number(1) // of an entry of a map
+	fieldValue          = protowire.Number(2)
 )
 
 // addFrames returns the Update.add messages for the entries: one for each group of equal labels,
@@ -102,9 +107,63 @@ func noEndpointsFrame(exists bool) *frame {
 func marshal(m proto.Message) ([]byte, error) {
 	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(m)
 	if err != nil {
-		return nil, fmt.Errorf("it can't be sent to proxies: %w; write the text of the object in UTF-8", err)
+		return nil, errNotUTF8(err)
 	}
 	return b, nil
+}
+
+func errNotUTF8(err error) error {
+	return fmt.Errorf("it can't be sent to proxies: %w; write the text of the object in UTF-8", err)
+}
+
+// marshalAddr encodes an address as marshal does, except that its labels come last. It takes the labels from w.
+func marshalAddr(w *pb.WeightedAddr) ([]byte, error) {
+	labels := w.MetricLabels
+	w.MetricLabels = nil
+	b := make([]byte, 0, proto.Size(w)+sizeOfLabels(labels))
+	b, err := proto.MarshalOptions{Deterministic: true}.MarshalAppend(b, w)
+	if err != nil {
+		return nil, errNotUTF8(err)
+	}
+	return appendLabels(b, fieldAddrLabels, labels)
+}
+
+// appendLabels appends a field of labels in the order of their names. proto does so by reflection, which takes half of
+// the time and of the garbage of an address.
+func appendLabels(b []byte, field protowire.Number, labels map[string]string) ([]byte, error) {
+	names := make([]string, 0, maxAddrLabels)
+	for name, value := range labels {
+		if !utf8.ValidString(name) || !utf8.ValidString(value) {
+			return nil, errNotUTF8(fmt.Errorf("label %q has the value %q", name, value))
+		}
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		b = protowire.AppendTag(b, field, protowire.BytesType)
+		b = protowire.AppendVarint(b, uint64(sizeOfLabel(name, labels[name])))
+		b = protowire.AppendTag(b, fieldKey, protowire.BytesType)
+		b = protowire.AppendString(b, name)
+		b = protowire.AppendTag(b, fieldValue, protowire.BytesType)
+		b = protowire.AppendString(b, labels[name])
+	}
+	return b, nil
+}
+
+// maxAddrLabels is the most labels that an address has.
+const maxAddrLabels = 8
+
+// sizeOfLabels returns the size of what appendLabels appends, in bytes.
+func sizeOfLabels(labels map[string]string) (size int) {
+	for name, value := range labels {
+		size += protowire.SizeTag(fieldAddrLabels) + protowire.SizeBytes(sizeOfLabel(name, value))
+	}
+	return size
+}
+
+// sizeOfLabel returns the size of the entry of a label.
+func sizeOfLabel(name, value string) int {
+	return protowire.SizeTag(fieldKey) + protowire.SizeBytes(len(name)) + protowire.SizeTag(fieldValue) + protowire.SizeBytes(len(value))
 }
 
 // marshalNumbers encodes a message without text, which can always be encoded.

@@ -257,3 +257,32 @@ func TestMarshalIsDeterministic(t *testing.T) {
 		}
 	}
 }
+
+// The labels of an address and of a set are read as proto writes them, and equal ones have equal bytes.
+func TestLabelsAsProto(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		labels := rapid.MapOf(rapid.String(), rapid.String()).Draw(t, "labels")
+		want := &pb.WeightedAddr{Weight: 1, MetricLabels: labels}
+		wire, err := marshalAddr(proto.CloneOf(want))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := &pb.WeightedAddr{}
+		if err := proto.Unmarshal(wire, got); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
+			t.Fatal(diff)
+		}
+		if again, _ := marshalAddr(proto.CloneOf(want)); !bytes.Equal(again, wire) {
+			t.Fatalf("%x, then %x", wire, again)
+		}
+		set := encodeLabels(labels)
+		if cap(set.wire) != len(set.wire) || cap(wire) != len(wire) {
+			t.Fatalf("%d and %d bytes of room are left over", cap(set.wire)-len(set.wire), cap(wire)-len(wire))
+		}
+		if asProto := encoded(&pb.WeightedAddrSet{MetricLabels: labels}); !bytes.Equal(set.wire, asProto) {
+			t.Fatalf("%x, want %x", set.wire, asProto)
+		}
+	})
+}
