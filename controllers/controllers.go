@@ -19,7 +19,7 @@ import (
 	"github.com/signpostd/signpost/controllers/endpointslices"
 	"github.com/signpostd/signpost/controllers/externalworkloads"
 	"github.com/signpostd/signpost/controllers/membership"
-	"github.com/signpostd/signpost/controllers/metadataclient"
+	"github.com/signpostd/signpost/controllers/writeclient"
 	"github.com/signpostd/signpost/controllers/mirroring"
 	"github.com/signpostd/signpost/controllers/reconcile"
 	"github.com/signpostd/signpost/controllers/watched"
@@ -269,7 +269,7 @@ func (s *Set) makeTables(c Config) {
 func (s *Set) makeControllers(c Config) {
 	if slices.Contains(c.Controllers, Endpoints) {
 		s.endpointsController = endpoints.New(endpoints.Options{
-			Client: metadataclient.Endpoints(c.Client.CoreV1()), Services: c.Client.CoreV1(), Pods: s.podIndex, Endpoints: s.endpoints,
+			Client: writeclient.Endpoints(c.Client.CoreV1()), Services: c.Client.CoreV1(), Pods: s.podIndex, Endpoints: s.endpoints,
 			Workers: c.Endpoints.Workers, BatchPeriod: c.Endpoints.BatchPeriod, RepairFirst: c.RepairFirst,
 			Recorder: s.events.For(endpoints.Component), Tracer: c.Tracer, Metrics: c.Metrics, Logger: c.Logger,
 		})
@@ -284,7 +284,7 @@ func (s *Set) makeControllers(c Config) {
 	}
 	if slices.Contains(c.Controllers, EndpointSlices) {
 		s.slicesController = endpointslices.New(endpointslices.Options{
-			Client: metadataclient.Slices(c.Client.DiscoveryV1()), Services: c.Client.CoreV1(), Mirrored: mirrored, Pods: s.podIndex, PodTable: s.pods, Slices: s.slices,
+			Client: writeclient.Slices(c.Client.DiscoveryV1()), Services: c.Client.CoreV1(), Mirrored: mirrored, Pods: s.podIndex, PodTable: s.pods, Slices: s.slices,
 			MaxEndpointsPerSlice: c.MaxEndpointsPerSlice,
 			Workers:              c.EndpointSlices.Workers, BatchPeriod: c.EndpointSlices.BatchPeriod, RepairFirst: c.RepairFirst,
 			Recorder: s.events.For(endpointslices.Component), Tracer: c.Tracer, Metrics: c.Metrics, Logger: c.Logger,
@@ -293,7 +293,7 @@ func (s *Set) makeControllers(c Config) {
 	}
 	if slices.Contains(c.Controllers, Mirroring) {
 		s.mirroringController = mirroring.New(mirroring.Options{
-			Client: metadataclient.Slices(c.Client.DiscoveryV1()), Services: s.services, Endpoints: s.endpoints, Slices: s.slices,
+			Client: writeclient.Slices(c.Client.DiscoveryV1()), Services: s.services, Endpoints: s.endpoints, Slices: s.slices,
 			MaxEndpointsPerSubset: c.MirroringMaxEndpointsPerSubset, TookOver: tookOver, Mirrored: c.MirroringMetrics,
 			Workers: c.Mirroring.Workers, BatchPeriod: c.Mirroring.BatchPeriod, RepairFirst: c.RepairFirst,
 			Recorder: s.events.For(mirroring.Component), Tracer: c.Tracer, Metrics: c.Metrics, Logger: c.Logger,
@@ -302,7 +302,7 @@ func (s *Set) makeControllers(c Config) {
 	}
 	if slices.Contains(c.Controllers, ExternalWorkloads) {
 		s.externalWorkloadController = externalworkloads.New(externalworkloads.Options{
-			Client: metadataclient.Slices(c.Client.DiscoveryV1()), Workloads: s.externalWorkloadIndex, Slices: s.slices,
+			Client: writeclient.Slices(c.Client.DiscoveryV1()), Workloads: s.externalWorkloadIndex, Slices: s.slices,
 			Known:   func() bool { return s.workloads.Filled() || s.workloads.Status().Absent() },
 			Workers: c.ExternalWorkloads.Workers, RepairFirst: c.RepairFirst,
 			Recorder: s.events.For(externalworkloads.Component), Tracer: c.Tracer, Metrics: c.Metrics, Logger: c.Logger,

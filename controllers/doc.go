@@ -14,7 +14,8 @@
 // endpointslices, mirroring and externalworkloads has one controller. They share watched
 // (what is kept of objects), membership (who selects whom), reconcile (the loop, the
 // overlay), slices (reading and writing EndpointSlices), subsets (packing of Endpoints) and
-// frugal (clients whose writes cost less). rights.go says which rights the controllers need.
+// writeclient (clients whose writes outlive their context). rights.go says which rights the
+// controllers need.
 //
 // # Concurrency
 //

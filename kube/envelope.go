@@ -80,7 +80,7 @@ func (e *events) open(kind watch.EventType, encoded []byte) (runtime.Object, err
 	if kind != watch.Added && kind != watch.Modified && kind != watch.Deleted && kind != watch.Bookmark {
 		return runtime.Decode(e.other, encoded)
 	}
-	message, err := Unwrap(encoded)
+	message, err := unwrap(encoded)
 	if err != nil {
 		return nil, err
 	}

@@ -60,7 +60,7 @@ func TestListIsWhatClientGoReads(t *testing.T) {
 	for _, n := range []int{0, 1, 500} {
 		encoded := podList(t, n)
 		want := &corev1.PodList{}
-		message, err := Unwrap(encoded)
+		message, err := unwrap(encoded)
 		if err == nil {
 			err = want.Unmarshal(message)
 		}
@@ -132,7 +132,7 @@ func FuzzList(f *testing.F) {
 			return
 		}
 		want := &corev1.PodList{}
-		if message, err := Unwrap(body); err != nil || want.Unmarshal(message) != nil {
+		if message, err := unwrap(body); err != nil || want.Unmarshal(message) != nil {
 			return // we read less, so that we see less that is wrong
 		}
 		if len(got.Items) != len(want.Items) || got.ResourceVersion != want.ResourceVersion {

@@ -76,13 +76,13 @@ const (
 	unknownEncoding = 3
 )
 
-// IsProtobuf reports whether an encoded object starts with Kubernetes' protobuf prefix.
-func IsProtobuf(encoded []byte) bool { return bytes.HasPrefix(encoded, protobufPrefix) }
+// isProtobuf reports whether an encoded object starts with Kubernetes' protobuf prefix.
+func isProtobuf(encoded []byte) bool { return bytes.HasPrefix(encoded, protobufPrefix) }
 
-// Unwrap returns the message inside the envelope of a Kubernetes protobuf object. The message is a part of
+// unwrap returns the message inside the envelope of a Kubernetes protobuf object. The message is a part of
 // encoded; appending to it copies it.
-func Unwrap(encoded []byte) (message []byte, err error) {
-	if !IsProtobuf(encoded) {
+func unwrap(encoded []byte) (message []byte, err error) {
+	if !isProtobuf(encoded) {
 		return nil, errors.New("not Kubernetes protobuf")
 	}
 	var encoding []byte

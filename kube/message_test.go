@@ -98,7 +98,7 @@ func TestUnwrap(t *testing.T) {
 		{name: "malformed", encoded: prefix + "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", err: errMalformed.Error()},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			got, err := Unwrap([]byte(test.encoded))
+			got, err := unwrap([]byte(test.encoded))
 			if string(got) != test.want || (err == nil) != (test.err == "") || err != nil && !strings.Contains(err.Error(), test.err) {
 				t.Errorf("%q and error %v, want %q and %q", got, err, test.want, test.err)
 			}
@@ -121,8 +121,8 @@ func FuzzUnwrap(f *testing.F) {
 	f.Add([]byte("k8s\x00\x10\x05\x1b\x08\x01\x1c\x12\x01"))
 	f.Fuzz(func(t *testing.T, encoded []byte) {
 		checkFields(t, encoded)
-		got, err := Unwrap(encoded)
-		if !IsProtobuf(encoded) {
+		got, err := unwrap(encoded)
+		if !isProtobuf(encoded) {
 			if err == nil {
 				t.Fatalf("%q came out of no Kubernetes protobuf", got)
 			}

@@ -34,7 +34,7 @@ import (
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 
-	"github.com/signpostd/signpost/controllers/metadataclient"
+	"github.com/signpostd/signpost/controllers/writeclient"
 	"github.com/signpostd/signpost/dev/lab/history"
 	"github.com/signpostd/signpost/dev/lab/network"
 	"github.com/signpostd/signpost/testkit/kubetest"
@@ -193,7 +193,7 @@ func (p path) writeAll(t *testing.T) {
 	t.Helper()
 	ctx, ns := t.Context(), p.namespace
 	maps, leases := p.client.CoreV1().ConfigMaps(ns), p.client.CoordinationV1().Leases(ns)
-	slices := metadataclient.Slices(p.client.DiscoveryV1()).EndpointSlices(ns)
+	slices := writeclient.Slices(p.client.DiscoveryV1()).EndpointSlices(ns)
 	mapOf, sliceOf, leaseOf := must[*corev1.ConfigMap](t), must[*discoveryv1.EndpointSlice](t), must[*coordinationv1.Lease](t)
 
 	made := mapOf(maps.Create(ctx, configMap("a"), metav1.CreateOptions{}))

@@ -22,10 +22,12 @@ var sliceMutants = []Mutant{
 		Test:      "controllers/slices TestDelete",
 		Edits: []Edit{
 			{
-				File: "controllers/metadataclient/metadataclient.go",
-				Old:  "	P(&sent).GetObjectKind().SetGroupVersionKind(kind)\n",
-				New: `	P(&sent).GetObjectKind().SetGroupVersionKind(kind)
-	P(&sent).GetObjectMeta().SetResourceVersion("")
+				File: "controllers/writeclient/writeclient.go",
+				Old:  "	made := P(new(T))\n",
+				New: `	made := P(new(T))
+	sent := *what
+	what = P(&sent)
+	what.SetResourceVersion("")
 `,
 			},
 			{

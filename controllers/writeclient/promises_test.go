@@ -1,4 +1,4 @@
-package metadataclient
+package writeclient
 
 import (
 	"fmt"
@@ -17,13 +17,14 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
 // made is an answer to a write.
-const made = `{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{"uid":"u","resourceVersion":"1"}}`
+const made = `{"kind":"EndpointSlice","apiVersion":"discovery.k8s.io/v1","metadata":{"uid":"u","resourceVersion":"1"}}`
 
 // heard is an API server that notes the headers of requests.
 type heard struct {
@@ -141,8 +142,10 @@ func TestPromisesOfClientGo(t *testing.T) {
 		"impersonation": {rest.Config{Impersonate: rest.ImpersonationConfig{UserName: "somebody"}}, "Impersonate-User", []string{"somebody", "somebody"}},
 		"user agent":    {rest.Config{UserAgent: "signpost/1"}, "User-Agent", []string{"signpost/1", "signpost/1"}},
 		"wrapper":       {rest.Config{WrapTransport: mutating}, "X-Trace", []string{"1", "2"}},
-		"accept":        {rest.Config{}, "Accept", []string{metadataOnly, metadataOnly}},
-		"content type":  {rest.Config{}, "Content-Type", []string{protobufType, protobufType}},
+		"content type": {
+			rest.Config{ContentConfig: rest.ContentConfig{ContentType: runtime.ContentTypeProtobuf}}, "Content-Type",
+			[]string{runtime.ContentTypeProtobuf, runtime.ContentTypeProtobuf},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := listen(t, accept)

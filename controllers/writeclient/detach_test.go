@@ -1,4 +1,4 @@
-package metadataclient
+package writeclient
 
 import (
 	"context"
