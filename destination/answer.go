@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"sync"
 	"time"
+	"weak"
 
 	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/internal/objectmeta"
@@ -44,23 +45,27 @@ type response struct {
 	ended bool
 	stale chan struct{} // closed once the view has a newer answer
 
-	once sync.Once
-	full []*frame
+	mu sync.Mutex
+	// full is weak, because most answers are sent in full once only, and would keep a copy of their entries.
+	full weak.Pointer[[]*frame]
 }
 
 // step is the encoded difference between an answer and the one before.
 type step []*frame
 
-// fullFrames returns the messages that tell a new stream everything.
+// fullFrames returns the messages that tell a new stream everything. Streams that open at the same time share them.
 func (a *response) fullFrames() []*frame {
-	a.once.Do(func() {
-		if len(a.entries) == 0 {
-			a.full = []*frame{noEndpointsFrame(a.exists)}
-			return
-		}
-		a.full = addFrames(a.entries)
-	})
-	return a.full
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if full := a.full.Value(); full != nil {
+		return *full
+	}
+	full := addFrames(a.entries)
+	if len(a.entries) == 0 {
+		full = []*frame{noEndpointsFrame(a.exists)}
+	}
+	a.full = weak.Make(&full)
+	return full
 }
 
 // unknown reports whether a new stream can't be told anything yet.

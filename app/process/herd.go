@@ -18,7 +18,7 @@ const (
 	stormCalm = 2 * time.Second
 	// stormGarbage is the growth of the heap, in percent, before garbage is collected during a storm.
 	// With more, the peak of 20,000 streams that reconnect beside 100,000 pods exceeds 1.2 GiB.
-	stormGarbage = 150
+	stormGarbage = 190
 )
 
 // mayCollectLater reports whether garbage collection may be delayed during a storm: there is a
