@@ -65,7 +65,7 @@ func (s *shelf) again() *shelf {
 		kube.WithHandler(func(old, now *watched.Slice) { another.Changed(old, now) }),
 	)
 	another.Store = store.NewStore(store.Options{
-		Controller: "test", ManagedBy: us, Client: s.cluster.Client.DiscoveryV1(), Table: another.table, Loop: loop,
+		ManagedBy: us, Client: s.cluster.Client.DiscoveryV1(), Table: another.table, Loop: loop,
 	})
 	another.inBackground(func(ctx context.Context) { loop.Run(ctx, func() []reconcile.Key { return nil }) })
 	another.eventually(func() error {
@@ -449,7 +449,7 @@ func TestWhatTakesEndpointsAwayIsRepairedWithinSeconds(t *testing.T) {
 					meddle()
 					return nil
 				}})
-				s.Store = store.NewStore(store.Options{Controller: "test", ManagedBy: us, Table: s.table, Loop: loop})
+				s.Store = store.NewStore(store.Options{ManagedBy: us, Table: s.table, Loop: loop})
 				ctx, cancel := context.WithTimeout(t.Context(), 55*time.Second)
 				defer cancel()
 				go func() {

@@ -1,0 +1,220 @@
+package inspect
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/signpostd/signpost/internal/history"
+)
+
+// ChangeKind says what a [PastChange] is about.
+type ChangeKind string
+
+// Kinds of changes.
+const (
+	// ChangeTold: streams were sent endpoints or a resource of a Service.
+	ChangeTold ChangeKind = "told"
+	// ChangeRecord: a record set of a zone was changed, or could not be.
+	ChangeRecord ChangeKind = "record"
+	// ChangeWrite: Endpoints or an EndpointSlice of a Service was written, or could not be, or another writer
+	// changed it.
+	ChangeWrite ChangeKind = "write"
+)
+
+// PastChange is a change of the last hour. Fields that don't apply to its kind are left out.
+type PastChange struct {
+	At time.Time `json:"at"`
+	// Process is the process that made the change. Clients that query several processes set it.
+	Process string     `json:"process,omitempty"`
+	Kind    ChangeKind `json:"kind"`
+	// Action is created, updated, deleted, failed or external.
+	Action string `json:"action"`
+	// Subject is NAMESPACE/NAME of a Service, or a DNS name. Cluster is empty for our own cluster.
+	Subject string `json:"subject"`
+	Cluster string `json:"cluster,omitempty"`
+	// Text says what changed, and Why the cause if it is known. Both are one sentence at most.
+	Text string `json:"text"`
+	Why  string `json:"why,omitempty"`
+	// Source is the role, the controller or the publisher that made the change.
+	Source string `json:"source,omitempty"`
+	// Streams is how many streams were told. Port and Hostname are what they ask for, and ClientZone and ClientNode
+	// their place if only one place was told.
+	Streams    int    `json:"streams,omitempty"`
+	Port       int    `json:"port,omitempty"`
+	Hostname   string `json:"hostname,omitempty"`
+	ClientZone string `json:"clientZone,omitempty"`
+	ClientNode string `json:"clientNode,omitempty"`
+	// Endpoints is how many there are after the change: endpoints of the streams, or ready addresses of the object.
+	Endpoints *int `json:"endpoints,omitempty"`
+	NotReady  int  `json:"notReady,omitempty"`
+	// Added, Changed and Removed are addresses, at most 32 each. The numbers say how many more there are.
+	Added       []string `json:"added,omitempty"`
+	Changed     []string `json:"changed,omitempty"`
+	Removed     []string `json:"removed,omitempty"`
+	MoreAdded   int      `json:"moreAdded,omitempty"`
+	MoreChanged int      `json:"moreChanged,omitempty"`
+	MoreRemoved int      `json:"moreRemoved,omitempty"`
+	// Object is the written object, or the xDS resource.
+	Object string `json:"object,omitempty"`
+	// Zone, Type, SetIdentifier and TTL are those of a record set. Old and New are its targets, at most 16 each.
+	Zone          string   `json:"zone,omitempty"`
+	Type          string   `json:"type,omitempty"`
+	SetIdentifier string   `json:"setIdentifier,omitempty"`
+	TTL           int      `json:"ttl,omitempty"`
+	Old           []string `json:"old,omitempty"`
+	New           []string `json:"new,omitempty"`
+	MoreOld       int      `json:"moreOld,omitempty"`
+	MoreNew       int      `json:"moreNew,omitempty"`
+	// Objects are those that ask for the record set, as KIND/NAMESPACE/NAME.
+	Objects []string `json:"objects,omitempty"`
+	// By is another writer.
+	By string `json:"by,omitempty"`
+}
+
+// History is the response of [HistoryPath], the oldest change first.
+type History struct {
+	Changes []PastChange `json:"changes"`
+	// Total is how many changes there are. If it is more than there are in Changes, those are the newest ones.
+	Total int `json:"total"`
+	// Bytes is the memory of all kept changes, and Limit its limit (--history-bytes).
+	Bytes int `json:"bytes"`
+	Limit int `json:"limit"`
+}
+
+// history serves [HistoryPath].
+func (s *Server) history(ctx context.Context, p parameters) (any, error) {
+	if s.config.History == nil {
+		return nil, &refusal{http.StatusNotFound, Failure{Error: "this process keeps no history: start it with --history-bytes, or without --history-bytes=0"}}
+	}
+	since, err := p.since()
+	if err != nil {
+		return nil, err
+	}
+	_, limit, err := p.page()
+	if err != nil {
+		return nil, err
+	}
+	f := historyFilter{since: since, limit: limit}
+	if p["namespace"] != "" || slices.ContainsFunc(subjects, func(name string) bool { return p[name] != "" }) {
+		if f.query, err = s.query(p); err != nil {
+			return nil, err
+		}
+	}
+	// Reading everything takes about as long as an explanation.
+	select {
+	case s.explaining <- struct{}{}:
+		defer func() { <-s.explaining }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	return f.find(s.config.History), nil
+}
+
+// since returns the time since when changes are wanted.
+func (p parameters) since() (time.Time, error) {
+	age := history.MaxAge
+	if text := p["since"]; text != "" {
+		d, err := time.ParseDuration(text)
+		if err != nil || d <= 0 || d > history.MaxAge {
+			return time.Time{}, badRequest("since is %.20q: must be a duration from 1s to 1h, such as 10m", text)
+		}
+		age = d
+	}
+	return time.Now().Add(-age), nil
+}
+
+// historyFilter selects changes.
+type historyFilter struct {
+	// query is the subject; zero for all.
+	query Query
+	since time.Time
+	limit int
+}
+
+// scope returns the keys that may have changes of the subject.
+func (f *historyFilter) scope() history.Scope {
+	switch q := f.query; {
+	case q.Name != "":
+		return history.Scope{Key: &history.Key{Name: q.Name}}
+	case q.Service != nil:
+		// Its records are under their names.
+		return history.Scope{Key: &history.Key{Namespace: q.Service.Namespace, Name: q.Service.Name}, Names: true}
+	default:
+		return history.Scope{}
+	}
+}
+
+// match reports whether an entry is about the subject.
+func (f *historyFilter) match(key history.Key, e *history.Entry) bool {
+	switch q := f.query; {
+	case q.Service != nil && key.Namespace != "":
+		return (q.Service.Port == 0 || e.Port == 0 || e.Port == int(q.Service.Port)) &&
+			(q.Service.Hostname == "" || e.Hostname == "" || e.Hostname == q.Service.Hostname)
+	case q.Service != nil:
+		return namesObject(e.Objects, "Service/"+q.Service.Namespace+"/"+q.Service.Name)
+	case q.Object != nil && key.Namespace != "":
+		return key.Namespace == q.Object.Namespace && e.Object == q.Object.Kind+"/"+q.Object.Name
+	case q.Object != nil:
+		return namesObject(e.Objects, q.Object.String())
+	case q.Address.IsValid():
+		return slices.ContainsFunc(slices.Concat(e.Added, e.Changed, e.Removed), func(a netip.AddrPort) bool {
+			return a.Addr() == q.Address.Addr() && (q.Address.Port() == 0 || a.Port() == 0 || a.Port() == q.Address.Port())
+		}) || slices.Contains(e.Old, q.Address.Addr().String()) || slices.Contains(e.New, q.Address.Addr().String())
+	default:
+		return true
+	}
+}
+
+// namesObject reports whether a list has an object. Ownership records have kinds in lower case.
+func namesObject(list []string, object string) bool {
+	return slices.ContainsFunc(list, func(o string) bool { return strings.EqualFold(o, object) })
+}
+
+// recordKey identifies a record set among those of a name.
+type recordKey struct{ source, zone, typ, set string }
+
+// find returns the changes, the oldest first.
+func (f *historyFilter) find(log *history.Log) History {
+	found := History{}
+	var last history.Key
+	var before map[recordKey]history.Entry
+	log.Walk(f.scope(), f.since, func(key history.Key, e history.Entry) {
+		var previous *history.Entry
+		if e.Kind == history.Record {
+			if key != last || before == nil {
+				last, before = key, map[recordKey]history.Entry{}
+			}
+			of := recordKey{e.Source, e.Zone, e.Type, e.SetIdentifier}
+			if p, ok := before[of]; ok {
+				previous = &p
+			}
+			if e.Action != history.Failed {
+				before[of] = e
+			}
+		}
+		if e.At.Before(f.since) || !f.match(key, &e) {
+			return
+		}
+		found.Total++
+		found.Changes = append(found.Changes, pastChange(key, &e, previous))
+		if len(found.Changes) >= 4*f.limit {
+			found.newest(f.limit)
+		}
+	})
+	found.newest(f.limit)
+	found.Bytes, found.Limit = log.Size()
+	return found
+}
+
+// newest sorts the changes and keeps the newest ones.
+func (h *History) newest(limit int) {
+	slices.SortStableFunc(h.Changes, func(a, b PastChange) int {
+		return cmp.Or(a.At.Compare(b.At), strings.Compare(a.Subject, b.Subject))
+	})
+	h.Changes = append([]PastChange{}, h.Changes[max(0, len(h.Changes)-limit):]...)
+}
