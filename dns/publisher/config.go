@@ -97,7 +97,7 @@ type Config struct {
 	// History keeps the changes of records; nil keeps nothing.
 	History *history.Log
 	Metrics *Metrics
-	Log          *slog.Logger
+	Log     *slog.Logger
 }
 
 // NamedSource is a source with its name in --source.

@@ -6,9 +6,10 @@ const (
 	// firstSize and chunkSize are the smallest and the largest size of a chunk's data. Only an entry that is
 	// larger has a larger chunk.
 	firstSize, chunkSize = 64, 1024
-	// seriesCost, tenantCost and chunkCost are the bytes of a struct and of what refers to it in maps, which
-	// are half full at least.
-	seriesCost, tenantCost, chunkCost = 80 + 2*(48+8), 64 + 2*(16+8) + 2*8, 128
+	// seriesCost, tenantCost and chunkCost are the bytes of a struct and of what refers to it. A slot of a map
+	// counts six times, because a map from which keys are deleted has that many free ones. baseCost is the
+	// rest of a log, with its scratch space.
+	seriesCost, tenantCost, chunkCost, baseCost = 96 + 6*(8+8), 64 + 6*(16+8) + 2*8, 128, 16 << 10
 )
 
 // textCost is the memory of a text, whose sizes are multiples of 16.
@@ -20,6 +21,9 @@ type series struct {
 	tenant      *tenant
 	first, last *chunk
 	bytes       int
+	// hash is that of the key, and next another series with the same one.
+	hash uint64
+	next *series
 }
 
 // chunk is some entries of a series, encoded.

@@ -18,6 +18,7 @@ package history
 
 import (
 	"container/heap"
+	"hash/maphash"
 	"strings"
 	"sync"
 	"time"
@@ -27,11 +28,13 @@ const (
 	// DefaultBytes is the default limit of a [Log].
 	DefaultBytes = 32 << 20
 	// MinBytes is the smallest limit, other than 0 for none.
-	MinBytes = 64 << 10
+	MinBytes = 1 << 20
 	// MaxAge is how long an entry is kept.
 	MaxAge = time.Hour
 	// keyShare is the share of the limit that one key may have.
 	keyShare = 16
+	// maxKey limits a key and its namespace in bytes, above all valid names.
+	maxKey = 1024
 )
 
 // Key is a subject: a Service, or a DNS name, which has no Cluster and no Namespace.
@@ -44,8 +47,10 @@ type Log struct {
 
 	mu sync.Mutex
 	// bytes is the memory of all that follows.
-	bytes  int
-	series map[Key]*series
+	bytes int
+	// series has those of each key by its hash, which takes a third of the memory of a map by key.
+	series map[uint64]*series
+	seed   maphash.Seed
 	// tenants has the namespaces by name, largest the same as a heap.
 	tenants map[string]*tenant
 	largest tenantHeap
@@ -64,13 +69,13 @@ func New(bytes int, now func() time.Time) *Log {
 	if now == nil {
 		now = time.Now
 	}
-	return &Log{limit: max(bytes, MinBytes), now: now, series: map[Key]*series{}, tenants: map[string]*tenant{}}
+	return &Log{limit: max(bytes, MinBytes), now: now, bytes: baseCost, series: map[uint64]*series{}, seed: maphash.MakeSeed(), tenants: map[string]*tenant{}}
 }
 
 // Add adds an entry about a key. The namespace is the one that is charged for the first entry of the key. The
-// log keeps a copy.
+// log keeps a copy. An entry whose names are longer than any valid ones is dropped.
 func (l *Log) Add(key Key, namespace string, e *Entry) {
-	if l == nil {
+	if l == nil || len(key.Cluster)+len(key.Namespace)+len(key.Name)+len(namespace) > maxKey {
 		return
 	}
 	l.mu.Lock()
@@ -112,7 +117,8 @@ func (l *Log) makeRoom(now int64) {
 
 // seriesOf returns the series of a key, which it makes if needed.
 func (l *Log) seriesOf(key Key, namespace string) *series {
-	if s := l.series[key]; s != nil {
+	s, hash := l.find(key)
+	if s != nil {
 		return s
 	}
 	t := l.tenants[namespace]
@@ -122,10 +128,35 @@ func (l *Log) seriesOf(key Key, namespace string) *series {
 		heap.Push(&l.largest, t)
 		l.charge(nil, t, tenantCost+len(namespace))
 	}
-	s := &series{key: Key{strings.Clone(key.Cluster), strings.Clone(key.Namespace), strings.Clone(key.Name)}, tenant: t}
-	l.series[s.key] = s
+	s = &series{key: Key{strings.Clone(key.Cluster), strings.Clone(key.Namespace), strings.Clone(key.Name)}, tenant: t, hash: hash, next: l.series[hash]}
+	l.series[hash] = s
 	l.charge(s, t, seriesCost+textCost(key.Cluster)+textCost(key.Namespace)+textCost(key.Name))
 	return s
+}
+
+// find returns the series of a key, nil if there is none, and the hash of the key.
+func (l *Log) find(key Key) (s *series, hash uint64) {
+	hash = maphash.Comparable(l.seed, key)
+	for s = l.series[hash]; s != nil && s.key != key; s = s.next {
+	}
+	return s, hash
+}
+
+// unlist removes a series.
+func (l *Log) unlist(s *series) {
+	if l.series[s.hash] == s {
+		if s.next == nil {
+			delete(l.series, s.hash)
+		} else {
+			l.series[s.hash] = s.next
+		}
+		return
+	}
+	before := l.series[s.hash]
+	for before.next != s {
+		before = before.next
+	}
+	before.next = s.next
 }
 
 // charge counts bytes of a series, which may be nil, and of its tenant.
@@ -178,7 +209,7 @@ func (l *Log) remove(c *chunk) {
 	t.chunks.remove(&c.inTenant)
 	freed := chunkCost + cap(c.data)
 	if s.first = c.next; s.first == nil {
-		delete(l.series, s.key)
+		l.unlist(s)
 		freed = s.bytes
 	}
 	l.charge(s, t, -freed)
@@ -243,14 +274,16 @@ func (l *Log) views(of Scope, since int64) (views []view) {
 		}
 	}
 	if of.Key != nil && !of.Names {
-		if s := l.series[*of.Key]; s != nil {
+		if s, _ := l.find(*of.Key); s != nil {
 			add(s)
 		}
 		return views
 	}
-	for key, s := range l.series {
-		if of.Key == nil || key == *of.Key || key.Namespace == "" {
-			add(s)
+	for _, s := range l.series {
+		for ; s != nil; s = s.next {
+			if of.Key == nil || s.key == *of.Key || s.key.Namespace == "" {
+				add(s)
+			}
 		}
 	}
 	return views
