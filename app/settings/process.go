@@ -56,8 +56,8 @@ func (o *Process) Settings() []Setting {
 		{Flag: "enable-pprof", Path: "admin.pprof", Value: boolValue{&o.EnablePProf}, Usage: "serve profiles under /debug/pprof/ on the metrics address"},
 		{Flag: "inspect-addr", Path: "inspection.address", Value: textValue{&o.InspectAddr}, Usage: inspectUsage},
 		{Flag: "inspect-trust-loopback", Path: "inspection.trustLoopback", Value: boolValue{&o.TrustLoopback}, Usage: trustUsage},
-		{Flag: "shutdown-grace", Path: "shutdownGrace", Value: durationValue{&o.ShutdownGrace}, Usage: "how long open streams may take to end after SIGTERM; a second signal ends the process at once"},
 		{Flag: "history-bytes", Path: "inspection.historyBytes", Value: intValue{&o.HistoryBytes}, Usage: historyUsage},
+		{Flag: "shutdown-grace", Path: "shutdownGrace", Value: durationValue{&o.ShutdownGrace}, Usage: "how long open streams may take to end after SIGTERM; a second signal ends the process at once"},
 		{Flag: "trace-collector", Path: "traces.collector", Value: textValue{&o.TraceCollector}, Usage: traceUsage},
 	}
 }
