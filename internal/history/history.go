@@ -220,6 +220,9 @@ func (l *Log) remove(c *chunk) {
 	}
 }
 
+// Now returns the time of the clock of the log.
+func (l *Log) Now() time.Time { return l.now() }
+
 // Size returns how many bytes the log has, and its limit.
 func (l *Log) Size() (bytes, limit int) {
 	if l == nil {
