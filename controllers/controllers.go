@@ -24,6 +24,7 @@ import (
 	"github.com/signpostd/signpost/controllers/watched"
 	"github.com/signpostd/signpost/controllers/writeclient"
 	"github.com/signpostd/signpost/internal/eventsink"
+	"github.com/signpostd/signpost/internal/history"
 	"github.com/signpostd/signpost/internal/objectmeta"
 	"github.com/signpostd/signpost/internal/tracing"
 	"github.com/signpostd/signpost/kube"
@@ -74,6 +75,8 @@ type Config struct {
 	// Tracer starts a span for each sync; nil starts none.
 	Tracer  *tracing.Tracer
 	Metrics *reconcile.Metrics
+	// History is as in [reconcile.Options].
+	History *history.Log
 	// MirroringMetrics are the metrics of mirroring; nil for none.
 	MirroringMetrics *mirroring.Metrics
 	Logger           *slog.Logger
@@ -271,7 +274,7 @@ func (s *Set) makeControllers(c Config) {
 		s.endpointsController = endpoints.New(endpoints.Options{
 			Client: writeclient.Endpoints(c.Client.CoreV1()), Services: c.Client.CoreV1(), Pods: s.podIndex, Endpoints: s.endpoints,
 			Workers: c.Endpoints.Workers, BatchPeriod: c.Endpoints.BatchPeriod, RepairFirst: c.RepairFirst,
-			Recorder: s.events.For(endpoints.Component), Tracer: c.Tracer, Metrics: c.Metrics, Logger: c.Logger,
+			Recorder: s.events.For(endpoints.Component), Tracer: c.Tracer, Metrics: c.Metrics, History: c.History, Logger: c.Logger,
 		})
 		s.run = append(s.run, s.endpointsController)
 	}
@@ -287,7 +290,7 @@ func (s *Set) makeControllers(c Config) {
 			Client: writeclient.Slices(c.Client.DiscoveryV1()), Services: c.Client.CoreV1(), Mirrored: mirrored, Pods: s.podIndex, PodTable: s.pods, Slices: s.slices,
 			MaxEndpointsPerSlice: c.MaxEndpointsPerSlice,
 			Workers:              c.EndpointSlices.Workers, BatchPeriod: c.EndpointSlices.BatchPeriod, RepairFirst: c.RepairFirst,
-			Recorder: s.events.For(endpointslices.Component), Tracer: c.Tracer, Metrics: c.Metrics, Logger: c.Logger,
+			Recorder: s.events.For(endpointslices.Component), Tracer: c.Tracer, Metrics: c.Metrics, History: c.History, Logger: c.Logger,
 		})
 		s.run = append(s.run, s.slicesController)
 	}
@@ -296,7 +299,7 @@ func (s *Set) makeControllers(c Config) {
 			Client: writeclient.Slices(c.Client.DiscoveryV1()), Services: s.services, Endpoints: s.endpoints, Slices: s.slices,
 			MaxEndpointsPerSubset: c.MirroringMaxEndpointsPerSubset, TookOver: tookOver, Mirrored: c.MirroringMetrics,
 			Workers: c.Mirroring.Workers, BatchPeriod: c.Mirroring.BatchPeriod, RepairFirst: c.RepairFirst,
-			Recorder: s.events.For(mirroring.Component), Tracer: c.Tracer, Metrics: c.Metrics, Logger: c.Logger,
+			Recorder: s.events.For(mirroring.Component), Tracer: c.Tracer, Metrics: c.Metrics, History: c.History, Logger: c.Logger,
 		})
 		s.run = append(s.run, s.mirroringController)
 	}
@@ -305,7 +308,7 @@ func (s *Set) makeControllers(c Config) {
 			Client: writeclient.Slices(c.Client.DiscoveryV1()), Workloads: s.externalWorkloadIndex, Slices: s.slices,
 			Known:   func() bool { return s.workloads.Filled() || s.workloads.Status().Absent() },
 			Workers: c.ExternalWorkloads.Workers, RepairFirst: c.RepairFirst,
-			Recorder: s.events.For(externalworkloads.Component), Tracer: c.Tracer, Metrics: c.Metrics, Logger: c.Logger,
+			Recorder: s.events.For(externalworkloads.Component), Tracer: c.Tracer, Metrics: c.Metrics, History: c.History, Logger: c.Logger,
 		})
 		s.run = append(s.run, s.externalWorkloadController)
 	}

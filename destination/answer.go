@@ -81,28 +81,38 @@ func (a *response) since(version uint64) (steps []step, ok bool) {
 	return a.steps[uint64(len(a.steps))-behind:], true
 }
 
-// changes returns the messages that turn one set of entries into another: first adds, then
-// removes. Nothing is removed that is in the new set.
-func changes(from, to []*entry) []*frame {
-	var added, removed []*entry
+// difference is what turns one set of entries into another. Added are those that clients are sent; those of
+// them that were in the set before, and differ on the wire, are also in replaced.
+type difference struct{ added, replaced, removed []*entry }
+
+// changes returns the messages that turn one set of entries into another.
+func changes(from, to []*entry) []*frame { return compare(from, to).frames() }
+
+// frames returns the messages: first adds, then removes. Nothing is removed that is in the new set.
+func (d difference) frames() []*frame {
+	return append(addFrames(d.added), removeFrames(d.removed)...)
+}
+
+func compare(from, to []*entry) (d difference) {
 	i, j := 0, 0
 	for i < len(from) || j < len(to) {
 		switch order := compareAt(from, to, i, j); {
 		case order < 0:
-			removed = append(removed, from[i])
+			d.removed = append(d.removed, from[i])
 			i++
 		case order > 0:
-			added = append(added, to[j])
+			d.added = append(d.added, to[j])
 			j++
 		default:
 			if !sameWire(from[i], to[j]) {
-				added = append(added, to[j])
+				d.added = append(d.added, to[j])
+				d.replaced = append(d.replaced, to[j])
 			}
 			i++
 			j++
 		}
 	}
-	return append(addFrames(added), removeFrames(removed)...)
+	return d
 }
 
 func compareAt(from, to []*entry, i, j int) int {

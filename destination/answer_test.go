@@ -97,7 +97,7 @@ func TestRing(t *testing.T) {
 		history := []*response{v.current.Load()}
 		for range rapid.IntRange(0, 2*ringSize).Draw(rt, "steps") {
 			before, a := v.current.Load(), next()
-			published := v.publish(a)
+			_, published := v.publish(a)
 			if !slices.Equal(v.entries, a.entries) {
 				rt.Fatal("the newest entries are not kept for the next answer")
 			}

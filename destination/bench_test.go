@@ -26,7 +26,8 @@ func toggled(tb testing.TB, n int) (*topic, [2]*catalog.Snapshot) {
 // republish makes the view answer from a snapshot.
 func (s *topic) republish(v *view, snapshot *catalog.Snapshot) bool {
 	s.snapshot = snapshot
-	return v.publish(s.answer(v))
+	_, published := v.publish(s.answer(v))
+	return published
 }
 
 func (s *topic) firstView(snapshot *catalog.Snapshot) *view {

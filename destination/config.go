@@ -4,6 +4,7 @@ import (
 	pb "github.com/linkerd/linkerd2-proxy-api/go/destination"
 
 	"github.com/signpostd/signpost/internal/clientlimits"
+	"github.com/signpostd/signpost/internal/history"
 	"github.com/signpostd/signpost/internal/objectmeta"
 	"github.com/signpostd/signpost/internal/tracing"
 )
@@ -48,6 +49,8 @@ type Config struct {
 	conflict func(claimants string)
 	// Tracer begins a span for each call; nil begins none. No answer depends on it.
 	Tracer *tracing.Tracer
+	// History keeps what streams were told; nil keeps nothing. No answer depends on it.
+	History *history.Log
 }
 
 func (c *Config) report(p objectmeta.Problem) {

@@ -108,11 +108,20 @@ func (s *topic) refresh() {
 	s.snapshot = s.catalog.Service(s.query.service)
 	s.labels.renew()
 	changed := false
+	var told toldChanges
 	for _, v := range s.views {
-		changed = v.publish(s.answer(v)) || changed
+		next := s.answer(v)
+		d, published := v.publish(next)
+		if published {
+			changed = true
+			if s.config.History != nil {
+				told.add(v, next, d)
+			}
+		}
 	}
 	if changed {
 		s.updates.Add(1)
+		s.remember(told)
 	}
 }
 
@@ -183,16 +192,17 @@ func (s *topic) answer(v *view) *response {
 }
 
 // publish makes next the current answer and wakes the streams, unless it says the same as the
-// current one. It reports which of both it was.
+// current one. It reports which of both it was, with the difference.
 //
 // The steps begin anew when the kind of filter changes: before, the answers may have been for
 // other clients than those of this view now.
-func (v *view) publish(next *response) bool {
+func (v *view) publish(next *response) (difference, bool) {
 	old := v.current.Load()
 	v.entries = next.entries
-	frames := changes(old.entries, next.entries)
+	d := compare(old.entries, next.entries)
+	frames := d.frames()
 	if len(frames) == 0 && old.kind == next.kind && old.exists == next.exists && old.pending == next.pending {
-		return false
+		return d, false
 	}
 	next.version = old.version + 1
 	if next.kind == old.kind {
@@ -201,7 +211,7 @@ func (v *view) publish(next *response) bool {
 	}
 	v.current.Store(next)
 	close(old.stale)
-	return true
+	return d, true
 }
 
 // topics are the subjects of the questions that streams ask.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/signpostd/signpost/internal/clientlimits"
+	"github.com/signpostd/signpost/internal/history"
 )
 
 // Config is what the answers depend on, besides the state of the cluster. A field that is zero has its default.
@@ -21,6 +22,8 @@ type Config struct {
 	MaxConnectionAge time.Duration
 	// Limits bound what clients can make the server hold.
 	Limits clientlimits.Limits
+	// History keeps what streams were sent; nil keeps nothing.
+	History *history.Log
 }
 
 // The defaults of a Config.

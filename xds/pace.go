@@ -28,7 +28,9 @@ func (t *topic) settle(v *view, now time.Time) (due time.Time) {
 	if due.After(v.since) {
 		t.paced(now.Sub(v.since).Seconds())
 	}
-	v.publish(v.latest, now)
+	next := v.latest
+	v.publish(next, now)
+	t.remember(v, current, next)
 	return time.Time{}
 }
 

@@ -33,6 +33,9 @@ const (
 	maxName  = 253
 )
 
+// subjects are the parameters of a query.
+var subjects = []string{"service", "address", "name", "object", "q", "namespace"}
+
 // query parses the query of an explanation.
 func (s *Server) query(p parameters) (Query, error) {
 	var given []string

@@ -8,6 +8,7 @@ import (
 	"go/format"
 	"go/parser"
 	"go/token"
+	"net/netip"
 	"os"
 	"slices"
 	"strings"
@@ -17,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/signpostd/signpost/internal/golden"
+	"github.com/signpostd/signpost/internal/history"
 )
 
 // pages is where the reference for users is, which is generated.
@@ -42,6 +44,9 @@ var referencePages = []page{
 	}},
 	{file: "explain.md", title: "explanations and changes", sources: []string{"explanation.go"}, paths: []documented{
 		{ExplainPath, "ExplainPath", "?q=svc/web%20-n%20shop"}, {ChangesPath, "ChangesPath", ""},
+	}},
+	{file: "history.md", title: "history", sources: []string{"historyanswer.go"}, paths: []documented{
+		{HistoryPath, "HistoryPath", "?service=shop/web&since=10m"},
 	}},
 }
 
@@ -145,7 +150,8 @@ func exampleConfig() Config {
 		},
 	}
 	return Config{
-		Offers: w.offers(),
+		Offers:  w.offers(),
+		History: exampleHistory(at),
 		Status: func() Status {
 			return Status{
 				Version: "v1.0.0", Process: "signpost-7c9d-abcde", Roles: []string{"destination", "dns"}, Started: at, Ready: true,
@@ -161,6 +167,29 @@ func exampleConfig() Config {
 	}
 }
 
+// exampleHistory has a change of each kind, a few minutes before a time.
+func exampleHistory(at time.Time) *history.Log {
+	log := history.New(history.DefaultBytes, func() time.Time { return at })
+	web := history.Key{Namespace: "shop", Name: "web"}
+	add := func(key history.Key, before time.Duration, e history.Entry) {
+		e.At = at.Add(-before)
+		log.Add(key, "shop", &e)
+	}
+	add(web, 3*time.Minute, history.Entry{
+		Kind: history.Written, Action: history.Updated, Source: "endpoint_slice", Object: "EndpointSlice/web-7c2xk", Endpoints: 2, NotReady: 1,
+		Removed: []netip.AddrPort{netip.MustParseAddrPort("10.42.0.17:0")},
+	})
+	add(web, 3*time.Minute-40*time.Millisecond, history.Entry{
+		Kind: history.Told, Action: history.Updated, Source: "destination", Port: 80, Streams: 12, Places: 1, Endpoints: 2,
+		Removed: []netip.AddrPort{netip.MustParseAddrPort("10.42.0.17:8080")},
+	})
+	add(history.Key{Name: "www.example.org"}, time.Minute, history.Entry{
+		Kind: history.Record, Action: history.Updated, Source: "public", Zone: "example.org", Type: "A", TTL: 300,
+		Old: []string{"192.0.2.7"}, New: []string{"192.0.2.8"}, Objects: []string{"Service/shop/web"},
+	})
+	return log
+}
+
 // sources are the declarations of the package that the page shows.
 type sources struct {
 	// constants has the comments of constants, as Markdown.
@@ -174,7 +203,7 @@ func parseSource(t *testing.T) sources {
 	t.Helper()
 	all := sources{constants: map[string]string{}, types: map[string]string{}, order: map[string][]string{}}
 	set := token.NewFileSet()
-	for _, name := range []string{"status.go", "streams.go", "records.go", "explanation.go", "message.go"} {
+	for _, name := range []string{"status.go", "streams.go", "records.go", "explanation.go", "message.go", "historyanswer.go"} {
 		file, err := parser.ParseFile(set, name, nil, parser.ParseComments)
 		if err != nil {
 			t.Fatal(err)

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/signpostd/signpost/internal/history"
 )
 
 // Config configures a [Server].
@@ -25,6 +27,8 @@ type Config struct {
 	ClusterDomain string
 	// Access authorises requests with a token; nil refuses them.
 	Access Access
+	// History has the changes of the last hour; nil if none are kept.
+	History *history.Log
 	// Loopback says whether requests from this host need a token.
 	Loopback Loopback
 }
@@ -70,7 +74,8 @@ func New(c Config) *Server {
 		{RecordsPath, append([]string{"publisher", "zone", "state", "search", "object"}, paged...), s.records},
 		{ZonesPath, paged, s.zones},
 		{ProblemsPath, append([]string{"search"}, paged...), s.problems},
-		{ExplainPath, []string{"service", "address", "name", "object", "q", "namespace"}, s.explain},
+		{ExplainPath, subjects, s.explain},
+		{HistoryPath, append([]string{"since", "limit"}, subjects...), s.history},
 		{ConfigPath, nil, s.settings},
 	}
 	return s

@@ -32,6 +32,9 @@ const (
 	// with port), address (IP or IP:PORT), name (a DNS name) and object (KIND/NAMESPACE/NAME, or
 	// KIND/NAME), or q, which is any of them as free text.
 	ExplainPath = Root + "/explain"
+	// HistoryPath has a [History]: what changed in the last hour. It has one of the parameters of ExplainPath, or none
+	// for all changes, and since (a duration, 1h at most) and limit.
+	HistoryPath = Root + "/history"
 	// ConfigPath has the settings of the process as a config file in JSON, with defaults, without
 	// secrets.
 	ConfigPath = Root + "/config"

@@ -27,7 +27,7 @@ func newDestinationRole(in roleInput, o settings.Destination) (role, *discovery,
 		return role{}, nil, err
 	}
 	known, links := found.known, found.links
-	config.Tracer = in.Tracer
+	config.Tracer, config.History = in.Tracer, in.History
 	inspected := &inspectedDestination{known: known}
 	config.Outdated, config.UnusableLink = inspected.outdated, inspected.unusable
 	server := destination.NewServer(known, config, in.Registerer, in.Log)

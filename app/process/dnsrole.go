@@ -95,7 +95,7 @@ func newDNSRole(ctx context.Context, in roleInput, o settings.DNS) (*dnsRole, er
 		}
 		opened, err := p.Open(ctx, configure.Input{
 			REST: in.REST, Log: in.Log, Registerer: registerer, Notify: r.notify(p), MayWrite: leadership.fence.Check, Tracer: in.Tracer, Wrap: wrap,
-			ConfigMaps: configMaps,
+			ConfigMaps: configMaps, History: in.History,
 		})
 		if err != nil {
 			if p.Name != "" {

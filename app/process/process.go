@@ -17,6 +17,7 @@ import (
 	"github.com/signpostd/signpost/app/inspect"
 	"github.com/signpostd/signpost/app/settings"
 	"github.com/signpostd/signpost/controllers/reconcile"
+	"github.com/signpostd/signpost/internal/history"
 	"github.com/signpostd/signpost/internal/objectmeta"
 	"github.com/signpostd/signpost/internal/run"
 	"github.com/signpostd/signpost/internal/tracing"
@@ -37,6 +38,8 @@ type roleInput struct {
 	Report objectmeta.Report
 	// Tracer begins spans; nil disables traces.
 	Tracer *tracing.Tracer
+	// History keeps what all roles tell and write; nil keeps nothing.
+	History *history.Log
 	// Metrics are those of all controllers of the process; nil without controllers.
 	Metrics *reconcile.Metrics
 }
@@ -128,6 +131,7 @@ func newProcess(ctx context.Context, c settings.Config, log *slog.Logger, regist
 	}
 	p, err := makeProcess(ctx, c, roleInput{
 		REST: restConfig, NamespacesOf: c.NamespacesOf(), Log: log, Registerer: registerer, Report: report, Tracer: tracer,
+		History: history.New(c.Process.HistoryBytes, nil),
 	})
 	if err != nil {
 		tracer.Close()
@@ -205,6 +209,7 @@ func joinRoles(in roleInput, roles []role) (process, error) {
 			return process{}, err
 		}
 	}
+	p.Inspection.History = in.History
 	if len(tables) == 0 {
 		return p.withoutCluster(roles), nil
 	}

@@ -52,7 +52,7 @@ func newWriter(in roleInput, c writerConfig) (*writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.set.Metrics, c.set.Logger, c.set.Tracer = in.Metrics, in.Log, in.Tracer
+	c.set.Metrics, c.set.Logger, c.set.Tracer, c.set.History = in.Metrics, in.Log, in.Tracer, in.History
 	set, err := controllers.New(c.set)
 	return &writer{
 		set: set, leadership: leadership, leaseDuration: c.leader.LeaseDuration, log: in.Log, closeIdle: made.closeIdle,

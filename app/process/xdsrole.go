@@ -23,7 +23,7 @@ func newXDSRole(in roleInput, o settings.XDS, shared *discovery) (role, error) {
 	}
 	server := xds.NewServer(found.known, xds.Config{
 		ClusterDomain: o.ClusterDomain, EnableIPv6: o.EnableIPv6, Authorities: o.Authorities, EgressBudget: o.EgressBudget,
-		MaxConnectionAge: o.MaxConnectionAge, Limits: o.Limits,
+		MaxConnectionAge: o.MaxConnectionAge, Limits: o.Limits, History: in.History,
 	}, in.Registerer, in.Log)
 	serve := []run.Actor{{Name: "xds", Run: server.Run}}
 	r := role{

@@ -22,6 +22,7 @@ controllers strings endpoints,endpointslices,mirroring,externalworkloads
 enable-pprof bool false
 endpoint-updates-batch-period duration 0s
 endpointslice-updates-batch-period duration 0s
+history-bytes int 33554432
 inspect-addr string
 inspect-trust-loopback bool true
 kube-api-burst int 0

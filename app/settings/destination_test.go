@@ -51,6 +51,7 @@ grpc-max-questions-per-client int 20000
 grpc-max-recv-msg-size int 16384
 grpc-max-undeclared-ports int 50
 grpc-request-timeout duration 10s
+history-bytes int 33554432
 leader-elect bool true
 leader-elect-lease-duration duration 20s
 leader-elect-renew-deadline duration 10s

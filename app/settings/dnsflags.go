@@ -58,6 +58,7 @@ func (c *DNSFlags) processFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&p.InspectAddr, "inspect-addr", p.InspectAddr, inspectUsage)
 	flags.BoolVar(&p.TrustLoopback, "inspect-trust-loopback", p.TrustLoopback, trustUsage)
 	flags.DurationVar(&p.ShutdownGrace, "shutdown-grace", p.ShutdownGrace, "how long changes that are under way may take to end after SIGTERM")
+	flags.IntVar(&p.HistoryBytes, "history-bytes", p.HistoryBytes, historyUsage)
 	flags.StringVar(&p.TraceCollector, "trace-collector", "", traceUsage)
 	flags.DurationVar(&c.Timeout, "timeout", c.Timeout, "how long --once, or signpost plan, may take; what was not read or written by then is an error")
 	flags.DurationVar(&c.requestTimeout, "kube-api-request-timeout", c.requestTimeout, "accepted for compatibility, without effect: watches have no timeout")

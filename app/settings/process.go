@@ -1,12 +1,14 @@
 package settings
 
 import (
+	"fmt"
 	"net"
 	"slices"
 	"time"
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/signpostd/signpost/internal/history"
 	"github.com/signpostd/signpost/internal/logging"
 	"github.com/signpostd/signpost/internal/tracing"
 )
@@ -26,6 +28,8 @@ type Process struct {
 	TrustLoopback bool
 	// ShutdownGrace is how long open streams and loops may take to end.
 	ShutdownGrace time.Duration
+	// HistoryBytes limits the history of changes; 0 keeps none.
+	HistoryBytes int
 	// TraceCollector is the address for spans, in the form of [tracing.ParseCollector]; empty for
 	// none.
 	TraceCollector string
@@ -38,6 +42,7 @@ func defaultProcess() Process {
 		MetricsAddr:   ":9996",
 		TrustLoopback: true,
 		ShutdownGrace: 10 * time.Second,
+		HistoryBytes:  history.DefaultBytes,
 	}
 }
 
@@ -51,6 +56,7 @@ func (o *Process) Settings() []Setting {
 		{Flag: "enable-pprof", Path: "admin.pprof", Value: boolValue{&o.EnablePProf}, Usage: "serve profiles under /debug/pprof/ on the metrics address"},
 		{Flag: "inspect-addr", Path: "inspection.address", Value: textValue{&o.InspectAddr}, Usage: inspectUsage},
 		{Flag: "inspect-trust-loopback", Path: "inspection.trustLoopback", Value: boolValue{&o.TrustLoopback}, Usage: trustUsage},
+		{Flag: "history-bytes", Path: "inspection.historyBytes", Value: intValue{&o.HistoryBytes}, Usage: historyUsage},
 		{Flag: "shutdown-grace", Path: "shutdownGrace", Value: durationValue{&o.ShutdownGrace}, Usage: "how long open streams may take to end after SIGTERM; a second signal ends the process at once"},
 		{Flag: "trace-collector", Path: "traces.collector", Value: textValue{&o.TraceCollector}, Usage: traceUsage},
 	}
@@ -64,6 +70,9 @@ const trustUsage = "let clients that connect from 127.0.0.1 or ::1, such as kube
 
 // traceUsage is the usage of --trace-collector, which all roles have.
 const traceUsage = "`address` (HOST:PORT, or https://HOST:PORT for TLS) of an OpenTelemetry collector to send traces to, by OTLP over gRPC; empty for no traces"
+
+// historyUsage is the usage of --history-bytes, which all roles have.
+const historyUsage = "bytes of memory for the last hour of changes, which signpost history shows; 0 keeps none"
 
 // formatValue is the format of the log. ExternalDNS' name for a format is accepted too.
 type formatValue struct{ textValue }
@@ -103,6 +112,11 @@ func (o *Process) validate() []problem {
 		found = append(found, problem{
 			severity: refusedInFile, flags: []string{"log-format"},
 			reason: "must be plain or json", instead: "plain is used",
+		})
+	}
+	if o.HistoryBytes != 0 && o.HistoryBytes < history.MinBytes {
+		found = append(found, problem{
+			flags: []string{"history-bytes"}, reason: fmt.Sprintf("must be 0 for no history, or at least %d", history.MinBytes),
 		})
 	}
 	if o.ShutdownGrace <= 0 {

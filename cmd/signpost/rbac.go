@@ -88,7 +88,7 @@ func hideUnusedFlags(flags *pflag.FlagSet, more ...string) {
 		more,
 		"metrics-address", "inspect-addr", "inspect-trust-loopback", "enable-pprof", "shutdown-grace", "kube-api-request-timeout", "request-timeout", "kube-api-qps", "kube-api-burst",
 		"version", "leader-elect", "leader-elect-lease-duration", "leader-elect-renew-deadline", "leader-elect-retry-period",
-		"leader-elect-resource-name", "leader-elect-resource-namespace", "once", "dry-run", "webhook-server", "trace-collector",
+		"leader-elect-resource-name", "leader-elect-resource-namespace", "once", "dry-run", "webhook-server", "history-bytes", "trace-collector",
 	) {
 		flags.Lookup(name).Hidden = true
 	}

@@ -87,7 +87,7 @@ func newRootCommand(s streams) *cobra.Command {
 		}
 	}
 	add(groupRoles, newRunCommand(s), newDestinationCommand(s), newControllersCommand(s), newDNSCommand(s), newXDSCommand(s))
-	add(groupLook, newNowCommand(s), newStatusCommand(s), newExplainCommand(s), newStreamsCommand(s), newServicesCommand(s), newProblemsCommand(s), newClustersCommand(s), newGetCommand(s), newProfileCommand(s))
+	add(groupLook, newNowCommand(s), newStatusCommand(s), newExplainCommand(s), newHistoryCommand(s), newStreamsCommand(s), newServicesCommand(s), newProblemsCommand(s), newClustersCommand(s), newGetCommand(s), newProfileCommand(s))
 	add(groupDNS, newRecordsCommand(s), newPlanCommand(s), newApproveCommand(s))
 	add(groupSetup, newCheckCommand(s), newConfigCommand(s), newBundleCommand(s), newRBACCommand(s), newVersionCommand(s))
 	root.SetHelpCommandGroupID(groupSetup)

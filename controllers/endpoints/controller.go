@@ -21,6 +21,7 @@ import (
 	"github.com/signpostd/signpost/controllers/membership"
 	"github.com/signpostd/signpost/controllers/reconcile"
 	"github.com/signpostd/signpost/controllers/watched"
+	historylog "github.com/signpostd/signpost/internal/history"
 	"github.com/signpostd/signpost/internal/tracing"
 	"github.com/signpostd/signpost/kube"
 )
@@ -49,7 +50,9 @@ type Options struct {
 	RepairFirst time.Duration
 	Recorder    record.EventRecorder
 	// Tracer starts a span for each sync; nil starts none.
-	Tracer  *tracing.Tracer
+	Tracer *tracing.Tracer
+	// History is as in [reconcile.Options].
+	History *historylog.Log
 	Metrics *reconcile.Metrics
 	Logger  *slog.Logger
 }
@@ -77,7 +80,7 @@ func New(o Options) *Controller {
 	c.loop = reconcile.New(reconcile.Options{
 		Name: queueName, Sync: c.sync, Workers: o.Workers, BatchPeriod: o.BatchPeriod,
 		RetryFirst: retryFirst, RetryLimit: retryLimit, RepairFirst: o.RepairFirst, Contested: c.contested,
-		Tracer: o.Tracer, Metrics: o.Metrics, Logger: o.Logger,
+		Tracer: o.Tracer, Metrics: o.Metrics, History: o.History, Logger: o.Logger,
 	})
 	return c
 }
@@ -221,7 +224,7 @@ func (c *Controller) apply(ctx context.Context, service *corev1.Service, pods []
 	}
 	c.loop.Wrote(key, action.String(), cause, err)
 	if err == nil {
-		c.logWritten(key, action.String(), made, cause)
+		c.written(key, action.String(), current, made, cause)
 		made.ManagedFields = nil
 		c.history.wrote(key, made.ResourceVersion)
 		c.repair(key, wanted, c.overlay.Wrote(key, made))
@@ -344,7 +347,7 @@ func (c *Controller) deleteLeftover(ctx context.Context, key reconcile.Key) erro
 	c.loop.Wrote(key, "delete", time.Time{}, err)
 	switch {
 	case err == nil:
-		c.logWritten(key, "delete", left, time.Time{})
+		c.written(key, "delete", left, nil, time.Time{})
 		c.overlay.Deleted(key, left)
 		return nil
 	case apierrors.IsConflict(err):
@@ -356,15 +359,26 @@ func (c *Controller) deleteLeftover(ctx context.Context, key reconcile.Key) erro
 	}
 }
 
-// logWritten logs a successful write.
-func (c *Controller) logWritten(key reconcile.Key, operation string, ep *corev1.Endpoints, cause time.Time) {
-	if !c.o.Logger.Enabled(context.Background(), slog.LevelDebug) {
-		return
+// written tells the log and the history of a successful write, with the version before, nil for none.
+func (c *Controller) written(key reconcile.Key, operation string, before, after *corev1.Endpoints, cause time.Time) {
+	if c.loop.WantsWritten() {
+		c.loop.Written(reconcile.Written{Kind: "Endpoints", Service: key, Name: key.Name, Operation: operation, Before: readyByAddress(before), After: readyByAddress(after), Cause: cause})
 	}
-	w := reconcile.Written{Controller: queueName, Kind: "Endpoints", Service: key, Name: key.Name, Operation: operation, Cause: cause}
+}
+
+// readyByAddress returns the addresses of Endpoints, true for those that are ready.
+func readyByAddress(ep *corev1.Endpoints) map[string]bool {
+	if ep == nil {
+		return nil
+	}
+	addresses := map[string]bool{}
 	for i := range ep.Subsets {
-		w.Ready += len(ep.Subsets[i].Addresses)
-		w.NotReady += len(ep.Subsets[i].NotReadyAddresses)
+		for _, a := range ep.Subsets[i].Addresses {
+			addresses[a.IP] = true
+		}
+		for _, a := range ep.Subsets[i].NotReadyAddresses {
+			addresses[a.IP] = addresses[a.IP] // ready at another port
+		}
 	}
-	w.Log(c.o.Logger)
+	return addresses
 }

@@ -118,7 +118,7 @@ func (u until) Create(ctx context.Context, _ *discoveryv1.EndpointSlice, _ metav
 func TestRequestsOfTheLibraryEndWithTheSync(t *testing.T) {
 	c := bare()
 	client := until{begun: make(chan struct{})}
-	c.store = slices.NewStore(slices.Options{Controller: queueName, ManagedBy: ManagedBy, Client: client, Table: c.o.Slices, Loop: c.loop})
+	c.store = slices.NewStore(slices.Options{ManagedBy: ManagedBy, Client: client, Table: c.o.Slices, Loop: c.loop})
 	c.writer = newWriter(c.store)
 	c.begin()
 	s := service(1)

@@ -17,6 +17,7 @@ import (
 	"github.com/signpostd/signpost/controllers/reconcile"
 	slicestore "github.com/signpostd/signpost/controllers/slices"
 	"github.com/signpostd/signpost/controllers/watched"
+	"github.com/signpostd/signpost/internal/history"
 	"github.com/signpostd/signpost/internal/tracing"
 	"github.com/signpostd/signpost/kube"
 )
@@ -48,7 +49,9 @@ type Options struct {
 	RepairFirst time.Duration
 	Recorder    record.EventRecorder
 	// Tracer starts a span for each sync; nil starts none.
-	Tracer  *tracing.Tracer
+	Tracer *tracing.Tracer
+	// History is as in [reconcile.Options].
+	History *history.Log
 	Metrics *reconcile.Metrics
 	Logger  *slog.Logger
 }
@@ -71,10 +74,10 @@ func New(o Options) *Controller {
 	c.loop = reconcile.New(reconcile.Options{
 		Name: queueName, Sync: c.sync, Workers: o.Workers,
 		RetryFirst: retryFirst, RetryLimit: retryLimit, RepairFirst: o.RepairFirst, Contested: c.contested,
-		Tracer: o.Tracer, Metrics: o.Metrics, Logger: o.Logger,
+		Tracer: o.Tracer, Metrics: o.Metrics, History: o.History, Logger: o.Logger,
 	})
 	c.store = slicestore.NewStore(slicestore.Options{
-		Controller: queueName, ManagedBy: ManagedBy, Client: o.Client, Table: o.Slices, Loop: c.loop, Logger: o.Logger,
+		ManagedBy: ManagedBy, Client: o.Client, Table: o.Slices, Loop: c.loop,
 	})
 	return c
 }

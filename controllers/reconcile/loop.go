@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/signpostd/signpost/internal/history"
 	"github.com/signpostd/signpost/internal/panics"
 	"github.com/signpostd/signpost/internal/tracing"
 )
@@ -42,6 +43,8 @@ type Options struct {
 	// Tracer starts a span for each sync; nil starts none.
 	Tracer  *tracing.Tracer
 	Metrics *Metrics
+	// History keeps the writes and those of other writers; nil keeps nothing.
+	History *history.Log
 	Logger  *slog.Logger
 }
 
@@ -95,6 +98,7 @@ func (l *Loop) AddBatched(namespace string, names ...string) {
 // [Untouched], Repair does nothing.
 func (l *Loop) Repair(key Key, what ExternalChange, by string) {
 	if t := l.term.Load(); t != nil && what != Untouched {
+		l.rememberExternal(key, by)
 		t.queue.AddAfter(key, t.noteExternalChange(key, what, by))
 	}
 }
@@ -103,6 +107,7 @@ func (l *Loop) Repair(key Key, what ExternalChange, by string) {
 // change that led to the write; zero if unknown.
 func (l *Loop) Wrote(key Key, operation string, cause time.Time, err error) {
 	l.o.Metrics.wrote(l.o.Name, operation, cause, err)
+	l.rememberFailed(key, operation, err)
 	if t := l.term.Load(); t != nil {
 		t.wrote(key, operation, err)
 	}

@@ -3,7 +3,6 @@ package slices
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"maps"
 	"slices"
 	"time"
@@ -23,16 +22,13 @@ import (
 
 // Options configure a [Store].
 type Options struct {
-	// Controller is the name of the controller in metrics. ManagedBy is the value of the label
-	// endpointslice.kubernetes.io/managed-by of its slices.
-	Controller, ManagedBy string
-	Client                discoveryclient.EndpointSlicesGetter
+	// ManagedBy is the value of the label endpointslice.kubernetes.io/managed-by of the slices.
+	ManagedBy string
+	Client    discoveryclient.EndpointSlicesGetter
 	// Table has the index [watched.ByService].
 	Table *kube.Table[watched.Slice]
-	// Loop syncs the Services whose slices another writer changed, and counts the writes.
+	// Loop syncs the Services whose slices another writer changed, and counts and logs the writes.
 	Loop *reconcile.Loop
-	// Logger logs each write at debug level; nil means slog.Default().
-	Logger *slog.Logger
 }
 
 // Store has the EndpointSlices of one controller.
@@ -43,9 +39,6 @@ type Store struct {
 
 // NewStore returns the store of a controller.
 func NewStore(o Options) *Store {
-	if o.Logger == nil {
-		o.Logger = slog.Default()
-	}
 	has := func(service reconcile.Key, name string, uid types.UID) bool {
 		e := o.Table.Get(service.Namespace, name)
 		return e != nil && e.GetUID() == uid
@@ -179,6 +172,7 @@ func withAnnotationsOf(replaced *discoveryv1.EndpointSlice, own map[string]strin
 
 // write carries out a create or update.
 func (s *Store) write(service reconcile.Key, operation string, e *discoveryv1.EndpointSlice, request func() (*discoveryv1.EndpointSlice, error)) (*discoveryv1.EndpointSlice, error) {
+	before := s.addressesBefore(service, e.Name)
 	s.overlay.Begin(service, e.Name)
 	made, err := request()
 	s.o.Loop.Wrote(service, operation, reconcile.Cause(e), err)
@@ -187,7 +181,9 @@ func (s *Store) write(service reconcile.Key, operation string, e *discoveryv1.En
 		meanwhile = s.overlay.Failed(service, e.Name)
 		err = fmt.Errorf("%s EndpointSlice %s/%s: %w", operation, e.Namespace, e.Name, err)
 	} else {
-		s.logWritten(service, operation, made)
+		if s.o.Loop.WantsWritten() {
+			s.written(service, operation, made, before, readyByAddress(made))
+		}
 		made.ManagedFields = nil
 		meanwhile = s.overlay.Wrote(service, made)
 	}
@@ -207,7 +203,9 @@ func (s *Store) Delete(ctx context.Context, service reconcile.Key, e *discoveryv
 	}
 	s.o.Loop.Wrote(service, "delete", time.Time{}, err)
 	if err == nil {
-		s.logWritten(service, "delete", e)
+		if s.o.Loop.WantsWritten() {
+			s.written(service, "delete", e, readyByAddress(e), nil)
+		}
 		s.overlay.Deleted(service, e)
 		return nil
 	}
@@ -215,24 +213,45 @@ func (s *Store) Delete(ctx context.Context, service reconcile.Key, e *discoveryv
 	return fmt.Errorf("delete EndpointSlice %s/%s: %w", e.Namespace, e.Name, err)
 }
 
-// logWritten logs a successful write.
-func (s *Store) logWritten(service reconcile.Key, operation string, e *discoveryv1.EndpointSlice) {
-	if !s.o.Logger.Enabled(context.Background(), slog.LevelDebug) {
-		return
-	}
-	w := reconcile.Written{Controller: s.o.Controller, Kind: "EndpointSlice", Service: service, Name: e.Name, Operation: operation}
+// written tells the log and the history of a successful write. The version before has the addresses of before.
+func (s *Store) written(service reconcile.Key, operation string, e *discoveryv1.EndpointSlice, before, after map[string]bool) {
+	w := reconcile.Written{Kind: "EndpointSlice", Service: service, Name: e.Name, Operation: operation, Before: before, After: after}
 	if operation != "delete" {
 		w.Cause = reconcile.Cause(e)
 	}
-	for i := range e.Endpoints {
-		// Without a ready condition, the endpoint counts as ready.
-		if ready := e.Endpoints[i].Conditions.Ready; ready == nil || *ready {
-			w.Ready += len(e.Endpoints[i].Addresses)
-		} else {
-			w.NotReady += len(e.Endpoints[i].Addresses)
+	s.o.Loop.Written(w)
+}
+
+// addressesBefore returns the addresses of the slice of a name, for [Store.written].
+func (s *Store) addressesBefore(service reconcile.Key, name string) map[string]bool {
+	if !s.o.Loop.WantsWritten() {
+		return nil
+	}
+	list := s.overlay.Merge(service, func() []*discoveryv1.EndpointSlice {
+		if e := s.o.Table.Get(service.Namespace, name); e != nil {
+			return []*discoveryv1.EndpointSlice{e.Object()}
+		}
+		return nil
+	})
+	for _, e := range list {
+		if e.Name == name {
+			return readyByAddress(e)
 		}
 	}
-	w.Log(s.o.Logger)
+	return nil
+}
+
+// readyByAddress returns the addresses of a slice, true for those that are ready.
+func readyByAddress(e *discoveryv1.EndpointSlice) map[string]bool {
+	addresses := map[string]bool{}
+	for i := range e.Endpoints {
+		// Without a ready condition, the endpoint counts as ready.
+		ready := e.Endpoints[i].Conditions.Ready
+		for _, a := range e.Endpoints[i].Addresses {
+			addresses[a] = addresses[a] || ready == nil || *ready
+		}
+	}
+	return addresses
 }
 
 // Refresh reads the slices of a Service from the API server, after a write has shown that the store is out of

@@ -21,6 +21,7 @@ import (
 	"github.com/signpostd/signpost/controllers/reconcile"
 	store "github.com/signpostd/signpost/controllers/slices"
 	"github.com/signpostd/signpost/controllers/watched"
+	"github.com/signpostd/signpost/internal/history"
 	"github.com/signpostd/signpost/kube"
 	"github.com/signpostd/signpost/testkit/kubetest"
 )
@@ -39,6 +40,7 @@ type shelf struct {
 	service  reconcile.Key
 	table    *kube.Table[watched.Slice]
 	registry *prometheus.Registry
+	history  *history.Log
 
 	mu     sync.Mutex
 	synced map[string]int
@@ -57,15 +59,16 @@ func newShelf(t *testing.T) *shelf {
 func (s *shelf) again() *shelf {
 	another := &shelf{
 		T: s.T, cluster: s.cluster, ns: s.ns, service: s.service, registry: prometheus.NewRegistry(), synced: map[string]int{},
+		history: history.New(history.DefaultBytes, nil),
 	}
 	metrics := reconcile.NewMetrics(another.registry, another.registry)
-	loop := reconcile.New(reconcile.Options{Name: "test", Workers: 1, RetryFirst: 1, RetryLimit: 1, RepairFirst: 1, Metrics: metrics, Sync: another.sync})
+	loop := reconcile.New(reconcile.Options{Name: "test", Workers: 1, RetryFirst: 1, RetryLimit: 1, RepairFirst: 1, Metrics: metrics, History: another.history, Sync: another.sync})
 	another.table = watched.EndpointSlices(us).Table(
 		kube.WithIndex(watched.ByService, watched.ServiceKeys),
 		kube.WithHandler(func(old, now *watched.Slice) { another.Changed(old, now) }),
 	)
 	another.Store = store.NewStore(store.Options{
-		Controller: "test", ManagedBy: us, Client: s.cluster.Client.DiscoveryV1(), Table: another.table, Loop: loop,
+		ManagedBy: us, Client: s.cluster.Client.DiscoveryV1(), Table: another.table, Loop: loop,
 	})
 	another.inBackground(func(ctx context.Context) { loop.Run(ctx, func() []reconcile.Key { return nil }) })
 	another.eventually(func() error {
@@ -449,7 +452,7 @@ func TestWhatTakesEndpointsAwayIsRepairedWithinSeconds(t *testing.T) {
 					meddle()
 					return nil
 				}})
-				s.Store = store.NewStore(store.Options{Controller: "test", ManagedBy: us, Table: s.table, Loop: loop})
+				s.Store = store.NewStore(store.Options{ManagedBy: us, Table: s.table, Loop: loop})
 				ctx, cancel := context.WithTimeout(t.Context(), 55*time.Second)
 				defer cancel()
 				go func() {

@@ -110,8 +110,15 @@ func startSignpost(ctx context.Context, k *cluster) (*server, error) {
 
 // startDestination starts a destination server beside the API server of a kubeconfig.
 func startDestination(ctx context.Context, dir, kubeconfig string, env ...string) (*server, error) {
-	p, err := startWith(ctx, dir, env, "bin/signpost", "destination", "-addr", signpostAddr, "-metrics-addr", adminAddr,
-		"-kubeconfig", kubeconfig, "-enable-ipv6=false", "-enable-pprof")
+	return startDestinationWith(ctx, dir, kubeconfig, nil, env...)
+}
+
+// startDestinationWith is startDestination with further flags.
+func startDestinationWith(ctx context.Context, dir, kubeconfig string, flags []string, env ...string) (*server, error) {
+	args := append([]string{
+		"destination", "-addr", signpostAddr, "-metrics-addr", adminAddr, "-kubeconfig", kubeconfig, "-enable-ipv6=false", "-enable-pprof",
+	}, flags...)
+	p, err := startWith(ctx, dir, env, "bin/signpost", args...)
 	return &server{p, signpostAddr}, err
 }
 

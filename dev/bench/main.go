@@ -3,7 +3,7 @@
 //
 //	go run ./dev/bench                 everything (what `make bench` does)
 //	go run ./dev/bench --only stall    one part: fanout, stall, rollout, outage, compaction, profiles, proxies,
-//	                                   controllers, failover, dns, abuse, inspect, scale
+//	                                   controllers, failover, dns, abuse, inspect, history, scale
 //	go run ./dev/bench --only controllers:cold --scale 0.05
 //	                                   one half of a part (the others are controllers:flips, stall:some, stall:all,
 //	                                   failover:kills, failover:handovers, failover:pause, dns:publish, dns:idle,
@@ -26,7 +26,7 @@
 // rollout.go measure streams of Get, with the objects of load.go, the streams of
 // clients.go and the server of floor.go beside them; profiles.go and proxies.go
 // measure GetProfile. outage.go and compaction.go measure streams whose API server goes away, with the cluster of real.go.
-// inspect.go measures the inspection API. The files controllers*.go, failover*.go, dns*.go, abuse*.go and
+// inspect.go measures the inspection API, and history.go what the history costs. The files controllers*.go, failover*.go, dns*.go, abuse*.go and
 // scale*.go have one part each, which begins in the file without a further word in its name.
 package main
 
@@ -63,6 +63,7 @@ var parts = []part{
 	{"dns", measureDNS},
 	{"abuse", measureAbuse},
 	{"inspect", measureInspect},
+	{"history", measureHistory},
 	{"scale", measureScale},
 }
 

@@ -27,6 +27,7 @@ import (
 	"github.com/signpostd/signpost/dns/publisher"
 	"github.com/signpostd/signpost/dns/source"
 	"github.com/signpostd/signpost/dns/tenancy"
+	"github.com/signpostd/signpost/internal/history"
 	"github.com/signpostd/signpost/internal/sharedflags"
 	"github.com/signpostd/signpost/internal/tracing"
 	"github.com/signpostd/signpost/kube"
@@ -44,8 +45,9 @@ type Input struct {
 	// Notify and MayWrite are as in [publisher.Config].
 	Notify   func(publisher.Notice)
 	MayWrite func() error
-	// Tracer is as in [publisher.Config].
-	Tracer *tracing.Tracer
+	// Tracer and History are as in [publisher.Config].
+	Tracer  *tracing.Tracer
+	History *history.Log
 	// ConfigMaps stores budgets, in the namespace of this process; nil means that they aren't stored.
 	ConfigMaps corev1client.ConfigMapsGetter
 	// Wrap wraps the transports of HTTP providers. It may be nil.
@@ -138,7 +140,7 @@ func (o *Options) Open(ctx context.Context, in Input) (*Opened, error) {
 		Domains: domains, Interval: o.Interval, DeletionDelay: o.DeletionDelay, Budget: o.Budget, Approved: o.Approved, DryRun: o.DryRun,
 		Limits:   publisher.Limits{BatchSize: o.BatchSize, BatchInterval: o.BatchInterval, ZonesCache: o.ZonesCacheDuration, ListingTime: o.ProviderCacheTime, CallsPerSecond: o.CallsPerSecond},
 		MayWrite: in.MayWrite, Notify: in.Notify, Metrics: publisher.NewMetrics(in.Registerer), Log: in.Log,
-		Tracer: in.Tracer, ProviderName: strings.Join(o.Providers, ","),
+		Tracer: in.Tracer, History: in.History, ProviderName: strings.Join(o.Providers, ","),
 	})
 	if err != nil {
 		return nil, err

@@ -276,6 +276,7 @@ func (p *Publisher) writeThrough(b *batch) {
 		}
 		for _, c := range part.applied {
 			name, was := z.mirror.write(c)
+			p.rememberApplied(z, c, was)
 			if before[z] == nil {
 				before[z] = map[string][]*dns.RecordSet{}
 			}
@@ -442,6 +443,7 @@ func (p *Publisher) postpone(z *zone, n *nameState, g group, err error) {
 	}
 	for _, c := range g.changes {
 		p.Log.Error("Can't change a record; trying again later", "zone", z.Name, "change", describe(c), "err", err)
+		p.rememberFailed(z, c, err.Error())
 		p.Notify(Notice{Record: c.RecordSet(), Objects: c.RecordSet().Objects, Action: ActionFailed, Reason: ReasonError, Message: err.Error()})
 	}
 }

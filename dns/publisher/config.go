@@ -17,6 +17,7 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/source"
 	"github.com/signpostd/signpost/dns/tenancy"
+	"github.com/signpostd/signpost/internal/history"
 	"github.com/signpostd/signpost/internal/tracing"
 )
 
@@ -93,8 +94,10 @@ type Config struct {
 	// Tracer begins a span for each batch, with the name of the provider. Nil disables tracing.
 	Tracer       *tracing.Tracer
 	ProviderName string
-	Metrics      *Metrics
-	Log          *slog.Logger
+	// History keeps the changes of records; nil keeps nothing.
+	History *history.Log
+	Metrics *Metrics
+	Log     *slog.Logger
 }
 
 // NamedSource is a source with its name in --source.

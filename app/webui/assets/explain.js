@@ -2,6 +2,7 @@
 
 import { get } from "./api.js";
 import { byId, longestOpen, make, objectText, put, show, state } from "./dom.js";
+import { past } from "./history.js";
 
 const words = { well: "All well", unknown: "Not known", wrong: "Something is wrong" };
 let asking = null;
@@ -26,6 +27,7 @@ export async function explain(q, ask) {
   answer.className = "answer";
   answer.setAttribute("aria-busy", "true");
   put(steps);
+  past(byId("past"), q, ask);
   put(verdict, text("faint", "Looking…"));
   try {
     const e = await get("/explain", { q }, signal);

@@ -1,0 +1,126 @@
+package inspectclient
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/signpostd/signpost/app/inspect"
+	"github.com/signpostd/signpost/app/output"
+	"github.com/signpostd/signpost/app/portforward"
+)
+
+// HistoryQuery selects changes.
+type HistoryQuery struct {
+	// Subject is as for an explanation; nil for all changes.
+	Subject url.Values
+	// Since is how far to look back, an hour at most.
+	Since time.Duration
+	// Limit is how many changes are shown: the newest ones.
+	Limit int
+}
+
+// History returns what all processes have changed, the oldest change first. It fails if no process answers.
+func (c *Client) History(ctx context.Context, q HistoryQuery) (output.Answer, error) {
+	query := maps.Clone(q.Subject)
+	if query == nil {
+		query = url.Values{}
+	}
+	query.Set("since", q.Since.String())
+	query.Set("limit", strconv.Itoa(q.Limit))
+	answers := each(c.processes, func(p portforward.Process) (inspect.History, error) {
+		var h inspect.History
+		err := c.call(ctx, p, inspect.HistoryPath, query, nil, &h)
+		return h, err
+	})
+	all := inspect.History{Changes: []inspect.PastChange{}}
+	var failed []error
+	answered := 0
+	for i, a := range answers {
+		name := c.processes[i].Name
+		if a.err != nil {
+			failed = append(failed, fmt.Errorf("%s: ask for the history: %w", name, historyFailure(a.err)))
+			continue
+		}
+		answered++
+		for _, change := range a.value.Changes {
+			change.Process = name
+			all.Changes = append(all.Changes, change)
+		}
+		all.Total += a.value.Total
+		all.Bytes += a.value.Bytes
+		all.Limit += a.value.Limit
+	}
+	if answered == 0 {
+		return output.Answer{}, errors.Join(failed...)
+	}
+	for _, err := range failed {
+		c.note("%v", err)
+	}
+	slices.SortStableFunc(all.Changes, func(a, b inspect.PastChange) int {
+		return cmp.Or(a.At.Compare(b.At), strings.Compare(a.Subject, b.Subject))
+	})
+	all.Changes = all.Changes[max(0, len(all.Changes)-q.Limit):]
+	return historyAnswer(all, q.Since, answered), nil
+}
+
+// historyFailure explains the 404 of a process of an earlier version.
+func historyFailure(err error) error {
+	if r := asRefusal(err); r != nil && r.code == http.StatusNotFound && strings.HasPrefix(r.failure.Error, "there is no such path") {
+		return errors.New("its version keeps no history")
+	}
+	return err
+}
+
+func historyAnswer(h inspect.History, since time.Duration, processes int) output.Answer {
+	a := output.Answer{Value: h, Items: output.Items(h.Changes), Table: output.TableData{Columns: []output.Column{
+		{Name: "TIME"}, {Name: "SUBJECT"}, {Name: "WHAT"}, {Name: "CHANGE", Whole: true}, {Name: "WHY", Whole: true},
+		{Name: "SOURCE", Only: output.WideOnly}, {Name: "PROCESS", Only: output.WideOnly},
+	}}}
+	for i := range h.Changes {
+		change := &h.Changes[i]
+		a.Names = append(a.Names, change.Subject)
+		a.Table.Rows = append(a.Table.Rows, []string{
+			change.At.Local().Format(time.TimeOnly), change.Subject, changeWhat(change), sentence(change.Text), sentence(change.Why), change.Source, change.Process,
+		})
+	}
+	switch {
+	case len(h.Changes) == 0:
+		a.Text = fmt.Sprintf("Nothing changed in the last %s (%s asked).\n", shortDuration(since), processesText(processes))
+	case h.Total > len(h.Changes):
+		a.Text = fmt.Sprintf("\nThe newest %d of %d changes are shown: name a subject, or set --limit.\n", len(h.Changes), h.Total)
+	}
+	return a
+}
+
+// changeWhat says in a few words what a change is.
+func changeWhat(c *inspect.PastChange) string {
+	switch c.Kind {
+	case inspect.ChangeTold:
+		return "told " + count(c.Streams, "stream")
+	case inspect.ChangeRecord:
+		return cmp.Or(c.Zone, "record")
+	default:
+		return string(c.Kind)
+	}
+}
+
+// shortDuration leaves out the zeros of a duration, as in 10m0s.
+func shortDuration(d time.Duration) string {
+	text := d.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
+}

@@ -1,0 +1,101 @@
+package destination
+
+import (
+	"bytes"
+	"net/netip"
+	"slices"
+
+	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/internal/history"
+)
+
+// maxToldChanges limits the different changes of one step that the history keeps apart. Views of further
+// places count for the last one.
+const maxToldChanges = 8
+
+// toldChange is a change that the views of one or more places publish in the same step.
+type toldChange struct {
+	difference
+	exists  bool
+	entries int
+	filter  catalog.Filter // of the first view
+	streams int
+	places  int
+}
+
+type toldChanges []toldChange
+
+// add adds what a view publishes. Views with the same change are one.
+func (all *toldChanges) add(v *view, next *response, d difference) {
+	if len(d.added)+len(d.removed) == 0 && len(next.entries) > 0 {
+		return // the kind of filter has changed, and nothing is sent
+	}
+	c := toldChange{difference: d, exists: next.exists, entries: len(next.entries), filter: v.filter, streams: v.streams, places: 1}
+	for i := range *all {
+		same := &(*all)[i]
+		if same.says(&c) || i == maxToldChanges-1 {
+			same.streams += c.streams
+			same.places++
+			return
+		}
+	}
+	*all = append(*all, c)
+}
+
+// says reports whether two changes say the same.
+func (c *toldChange) says(other *toldChange) bool {
+	sameList := func(a, b []*entry) bool {
+		return slices.EqualFunc(a, b, func(x, y *entry) bool { return x.endpoint.Addr == y.endpoint.Addr && bytes.Equal(x.wire, y.wire) })
+	}
+	return c.exists == other.exists && c.entries == other.entries && sameList(c.added, other.added) && sameList(c.removed, other.removed)
+}
+
+// fresh returns the added entries that the set before didn't have. Replaced ones have the same order.
+func (d difference) fresh() []*entry {
+	if len(d.replaced) == 0 {
+		return d.added
+	}
+	var fresh []*entry
+	at := 0
+	for _, e := range d.added {
+		if at < len(d.replaced) && d.replaced[at] == e {
+			at++
+			continue
+		}
+		fresh = append(fresh, e)
+	}
+	return fresh
+}
+
+// remember adds changes to the history. The caller holds the lock.
+func (s *topic) remember(all toldChanges) {
+	key := history.Key{Cluster: s.query.service.Cluster, Namespace: s.query.service.Namespace, Name: s.query.service.Name}
+	if s.query.service.Cluster == catalog.LocalCluster {
+		key.Cluster = ""
+	}
+	for i := range all {
+		c := &all[i]
+		e := history.Entry{
+			Kind: history.Told, Action: history.Updated, Source: "destination", Port: int(s.query.port), Hostname: s.query.hostname,
+			Streams: c.streams, Places: c.places, Endpoints: c.entries,
+		}
+		if !c.exists {
+			e.Action = history.Deleted
+		}
+		if c.places == 1 {
+			e.ClientZone, e.ClientNode = c.filter.Zone, c.filter.Node
+		}
+		e.Added, e.MoreAdded = addressesOf(c.fresh())
+		e.Changed, e.MoreChanged = addressesOf(c.replaced)
+		e.Removed, e.MoreRemoved = addressesOf(c.removed)
+		s.config.History.Add(key, key.Namespace, &e)
+	}
+}
+
+// addressesOf returns the first addresses of entries, and how many more there are.
+func addressesOf(list []*entry) (addresses []netip.AddrPort, more int) {
+	for _, e := range list[:min(len(list), history.MaxAddresses)] {
+		addresses = append(addresses, e.endpoint.Addr)
+	}
+	return addresses, len(list) - len(addresses)
+}

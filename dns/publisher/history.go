@@ -1,0 +1,82 @@
+package publisher
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/internal/history"
+)
+
+// rememberApplied adds a change that was made to the history, unless the zone had the same already, as after a
+// record was written again that can't be listed. before are the record sets of the name that were known.
+// Ownership records are left out.
+func (p *Publisher) rememberApplied(z *zone, c dns.Change, before []*dns.RecordSet) {
+	if p.History == nil || isMarker(c) {
+		return
+	}
+	if i := slices.IndexFunc(before, func(r *dns.RecordSet) bool { return r.Key() == c.RecordSet().Key() }); i >= 0 {
+		if c.New != nil && sameContent(before[i], c.New) {
+			return
+		}
+		if c.Old == nil {
+			c.Old = before[i]
+		}
+	}
+	p.remember(z, c, "")
+}
+
+func sameContent(a, b *dns.RecordSet) bool {
+	return a.TTL == b.TTL && slices.Equal(slices.Sorted(slices.Values(a.Targets)), slices.Sorted(slices.Values(b.Targets))) && slices.Equal(a.Properties, b.Properties)
+}
+
+// rememberFailed adds a change that failed to the history.
+func (p *Publisher) rememberFailed(z *zone, c dns.Change, reason string) {
+	if p.History != nil && !isMarker(c) {
+		p.remember(z, c, reason)
+	}
+}
+
+// remember adds a change to the history, with the reason why it failed; empty if it was made.
+func (p *Publisher) remember(z *zone, c dns.Change, failed string) {
+	r := c.RecordSet()
+	e := history.Entry{
+		Kind: history.Record, Action: history.Updated, Source: p.Name, Zone: z.Name, Type: r.Type, SetIdentifier: r.SetIdentifier, TTL: int(r.TTL),
+		Reason: failed,
+	}
+	if c.Old != nil {
+		e.Old = c.Old.Targets
+	} else {
+		e.Action = history.Created
+	}
+	if c.New != nil {
+		e.New = c.New.Targets
+	} else {
+		e.Action = history.Deleted
+	}
+	if failed != "" {
+		e.Action = history.Failed
+	}
+	namespace := ""
+	if e.Objects, namespace = askersOf(r); len(e.Objects) == 0 && c.Old != nil {
+		e.Objects, namespace = askersOf(c.Old)
+	}
+	p.History.Add(history.Key{Name: r.Key().Name}, namespace, &e)
+}
+
+// askersOf returns the objects that ask for a record set, else the object in its ownership record, and the
+// namespace of the first one.
+func askersOf(r *dns.RecordSet) (objects []string, namespace string) {
+	for _, o := range r.Objects {
+		objects = append(objects, strings.Trim(o.Kind+"/"+o.Namespace+"/"+o.Name, "/"))
+		namespace = cmp.Or(namespace, o.Namespace)
+	}
+	if resource := r.Labels[dns.LabelResource]; len(objects) == 0 && resource != "" {
+		objects = append(objects, resource)
+		if parts := strings.Split(resource, "/"); len(parts) == 3 {
+			namespace = parts[1]
+		}
+	}
+	return objects, namespace
+}

@@ -1,0 +1,65 @@
+package publisher
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/dns/provider/inmemory"
+	"github.com/signpostd/signpost/internal/history"
+)
+
+// The history has each change of a record set with its old and new targets and who asked, and each failure once. It
+// has no ownership records.
+func TestHistory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		log := history.New(history.DefaultBytes, nil)
+		w.change = func(c *Config) { c.History, c.Name = log, "public" }
+		var fails atomic.Bool
+		w.zones.SetHooks(inmemory.Hooks{Before: func(_ context.Context, c inmemory.Call) error {
+			if fails.Load() && c.Operation == inmemory.Apply {
+				return fmt.Errorf("%w: no", provider.ErrRejected)
+			}
+			return nil
+		}})
+		w.start()
+		defer w.stop()
+		w.objects.set("web", record(t, "web", "www.shop.test", "A", "192.0.2.1"))
+		rest()
+		w.objects.set("web", record(t, "web", "www.shop.test", "A", "192.0.2.2"))
+		rest()
+		fails.Store(true)
+		w.objects.set("web", record(t, "web", "www.shop.test", "A", "192.0.2.3"))
+		rest()
+		fails.Store(false)
+		time.Sleep(2 * firstBackoff)
+		rest()
+		w.objects.set("web")
+		rest()
+		var got []string
+		log.Walk(history.Scope{}, time.Time{}, func(key history.Key, e history.Entry) {
+			got = append(got, strings.TrimSpace(fmt.Sprintf("%s %s %s %s %d %v %v %v %s", e.Source, e.Zone, key.Name, e.Type, e.Action, e.Old, e.New, e.Objects, e.Reason)))
+		})
+		failed := slices.DeleteFunc(slices.Clone(got), func(line string) bool { return !strings.Contains(line, " 4 ") })
+		made := slices.DeleteFunc(slices.Clone(got), func(line string) bool { return strings.Contains(line, " 4 ") })
+		want := []string{
+			"public shop.test www.shop.test A 1 [] [192.0.2.1] [Service/default/web]",
+			"public shop.test www.shop.test A 2 [192.0.2.1] [192.0.2.2] [Service/default/web]",
+			"public shop.test www.shop.test A 2 [192.0.2.2] [192.0.2.3] [Service/default/web]",
+			"public shop.test www.shop.test A 3 [192.0.2.3] [] [service/default/web]",
+		}
+		if !slices.Equal(made, want) {
+			t.Errorf("changes:\n%s\nwant\n%s", strings.Join(made, "\n"), strings.Join(want, "\n"))
+		}
+		if len(failed) != 1 || !strings.Contains(failed[0], "[192.0.2.2] [192.0.2.3] [Service/default/web]") || !strings.Contains(failed[0], "rejected by the provider: no") {
+			t.Errorf("failures: %q", failed)
+		}
+	})
+}

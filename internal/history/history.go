@@ -1,0 +1,293 @@
+// Package history keeps, for an hour and within a limit of bytes, what a process told its clients and what
+// it wrote: endpoints that were sent to streams, record sets of zones, Endpoints and EndpointSlices. Packages
+// destination, xds, dns/publisher and controllers/reconcile add an [Entry] for each change of content, once
+// per change and not per stream. Package app/inspect reads them for `signpost history` and the page.
+//
+// Entries are encoded into chunks of bytes and keep no object alive. The text of an entry is made when it is
+// read. Three rules bound the memory, where all bytes count, also those of maps and lists:
+//
+//   - One key, which is a Service or a DNS name, has at most a sixteenth of the limit.
+//   - If the limit is reached, the namespace with the most bytes loses its oldest chunk. A noisy namespace
+//     therefore can't displace the history of others.
+//   - Lists and texts of an entry are truncated, and the rest is counted.
+//
+// # Concurrency
+//
+// The methods of a [Log] may be called from any goroutine. A nil Log keeps nothing.
+package history
+
+import (
+	"container/heap"
+	"hash/maphash"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	// DefaultBytes is the default limit of a [Log].
+	DefaultBytes = 32 << 20
+	// MinBytes is the smallest limit, other than 0 for none.
+	MinBytes = 1 << 20
+	// MaxAge is how long an entry is kept.
+	MaxAge = time.Hour
+	// keyShare is the share of the limit that one key may have.
+	keyShare = 16
+	// maxKey limits a key and its namespace in bytes, above all valid names.
+	maxKey = 1024
+)
+
+// Key is a subject: a Service, or a DNS name, which has no Cluster and no Namespace.
+type Key struct{ Cluster, Namespace, Name string }
+
+// Log keeps entries. [New] creates it.
+type Log struct {
+	limit int
+	now   func() time.Time
+
+	mu sync.Mutex
+	// bytes is the memory of all that follows.
+	bytes int
+	// series has those of each key by its hash, which takes a third of the memory of a map by key.
+	series map[uint64]*series
+	seed   maphash.Seed
+	// tenants has the namespaces by name, largest the same as a heap.
+	tenants map[string]*tenant
+	largest tenantHeap
+	// all has the chunks of all tenants, by the time of their last entry.
+	all list
+	// scratch is where an entry is encoded first.
+	scratch []byte
+}
+
+// New returns a log with a limit in bytes, at least [MinBytes]. With 0 bytes it returns nil, which keeps
+// nothing. now is the clock; nil means time.Now.
+func New(bytes int, now func() time.Time) *Log {
+	if bytes <= 0 {
+		return nil
+	}
+	if now == nil {
+		now = time.Now
+	}
+	return &Log{limit: max(bytes, MinBytes), now: now, bytes: baseCost, series: map[uint64]*series{}, seed: maphash.MakeSeed(), tenants: map[string]*tenant{}}
+}
+
+// Add adds an entry about a key. The namespace is the one that is charged for the first entry of the key. The
+// log keeps a copy. An entry whose names are longer than any valid ones is dropped.
+func (l *Log) Add(key Key, namespace string, e *Entry) {
+	if l == nil || len(key.Cluster)+len(key.Namespace)+len(key.Name)+len(namespace) > maxKey {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if e.At.IsZero() {
+		e.At = l.now()
+	}
+	at := e.At.UnixMilli()
+	s := l.seriesOf(key, namespace)
+	c := s.last
+	if c != nil {
+		l.scratch = e.append(l.scratch[:0], c.first)
+	}
+	if c == nil || len(c.data)+len(l.scratch) > chunkSize {
+		l.scratch = e.append(l.scratch[:0], at)
+		c = l.newChunk(s, at)
+	}
+	l.grow(c, len(l.scratch))
+	c.data = append(c.data, l.scratch...)
+	c.newest = max(c.newest, at)
+	l.all.moveToBack(&c.inAll)
+	s.tenant.chunks.moveToBack(&c.inTenant)
+	for s.bytes > l.limit/keyShare && s.first != s.last {
+		l.remove(s.first)
+	}
+	l.makeRoom(at)
+}
+
+// makeRoom removes chunks until the limit holds: first those that are too old, then the oldest of the largest
+// namespace.
+func (l *Log) makeRoom(now int64) {
+	for l.all.first != nil && l.all.first.chunk.newest < now-MaxAge.Milliseconds() {
+		l.remove(l.all.first.chunk)
+	}
+	for l.bytes > l.limit && len(l.largest) > 0 {
+		l.remove(l.largest[0].chunks.first.chunk)
+	}
+}
+
+// seriesOf returns the series of a key, which it makes if needed.
+func (l *Log) seriesOf(key Key, namespace string) *series {
+	s, hash := l.find(key)
+	if s != nil {
+		return s
+	}
+	t := l.tenants[namespace]
+	if t == nil {
+		t = &tenant{name: strings.Clone(namespace)}
+		l.tenants[t.name] = t
+		heap.Push(&l.largest, t)
+		l.charge(nil, t, tenantCost+len(namespace))
+	}
+	s = &series{key: Key{strings.Clone(key.Cluster), strings.Clone(key.Namespace), strings.Clone(key.Name)}, tenant: t, hash: hash, next: l.series[hash]}
+	l.series[hash] = s
+	l.charge(s, t, seriesCost+textCost(key.Cluster)+textCost(key.Namespace)+textCost(key.Name))
+	return s
+}
+
+// find returns the series of a key, nil if there is none, and the hash of the key.
+func (l *Log) find(key Key) (s *series, hash uint64) {
+	hash = maphash.Comparable(l.seed, key)
+	for s = l.series[hash]; s != nil && s.key != key; s = s.next {
+	}
+	return s, hash
+}
+
+// unlist removes a series.
+func (l *Log) unlist(s *series) {
+	if l.series[s.hash] == s {
+		if s.next == nil {
+			delete(l.series, s.hash)
+		} else {
+			l.series[s.hash] = s.next
+		}
+		return
+	}
+	before := l.series[s.hash]
+	for before.next != s {
+		before = before.next
+	}
+	before.next = s.next
+}
+
+// charge counts bytes of a series, which may be nil, and of its tenant.
+func (l *Log) charge(s *series, t *tenant, bytes int) {
+	l.bytes += bytes
+	t.bytes += bytes
+	if s != nil {
+		s.bytes += bytes
+	}
+	heap.Fix(&l.largest, t.index)
+}
+
+func (l *Log) newChunk(s *series, at int64) *chunk {
+	c := &chunk{series: s, first: at, newest: at}
+	c.inAll.chunk, c.inTenant.chunk = c, c
+	if s.last == nil {
+		s.first = c
+	} else {
+		s.last.next = c
+	}
+	s.last = c
+	l.all.pushBack(&c.inAll)
+	s.tenant.chunks.pushBack(&c.inTenant)
+	l.charge(s, s.tenant, chunkCost)
+	return c
+}
+
+// grow makes room for more bytes in a chunk. Bytes that a reader may have are never changed.
+func (l *Log) grow(c *chunk, more int) {
+	need := len(c.data) + more
+	if need <= cap(c.data) {
+		return
+	}
+	size := firstSize
+	for size < need {
+		size *= 2
+	}
+	before := cap(c.data)
+	grown := make([]byte, len(c.data), size)
+	copy(grown, c.data)
+	c.data = grown
+	l.charge(c.series, c.series.tenant, size-before)
+}
+
+// remove removes the oldest chunk of a series, and a series or a namespace that has nothing else.
+func (l *Log) remove(c *chunk) {
+	s := c.series
+	t := s.tenant
+	l.all.remove(&c.inAll)
+	t.chunks.remove(&c.inTenant)
+	freed := chunkCost + cap(c.data)
+	if s.first = c.next; s.first == nil {
+		l.unlist(s)
+		freed = s.bytes
+	}
+	l.charge(s, t, -freed)
+	if t.chunks.first == nil {
+		l.bytes -= t.bytes
+		delete(l.tenants, t.name)
+		heap.Remove(&l.largest, t.index)
+	}
+}
+
+// Now returns the time of the clock of the log.
+func (l *Log) Now() time.Time { return l.now() }
+
+// Size returns how many bytes the log has, and its limit.
+func (l *Log) Size() (bytes, limit int) {
+	if l == nil {
+		return 0, 0
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.bytes, l.limit
+}
+
+// Scope selects keys.
+type Scope struct {
+	// Key is one key; nil means all.
+	Key *Key
+	// Names adds all DNS names to the key.
+	Names bool
+}
+
+// Walk calls visit with the entries of some keys that are newer than since, or in the same chunk as such an
+// entry. The entries of a key come one after the other, the oldest first.
+func (l *Log) Walk(of Scope, since time.Time, visit func(Key, Entry)) {
+	for _, v := range l.views(of, since.UnixMilli()) {
+		rest := v.data
+		for len(rest) > 0 {
+			var e Entry
+			if rest = e.read(rest, v.first); rest == nil {
+				break
+			}
+			visit(v.key, e)
+		}
+	}
+}
+
+// view is what a chunk had when a reader came.
+type view struct {
+	key   Key
+	first int64
+	data  []byte
+}
+
+func (l *Log) views(of Scope, since int64) (views []view) {
+	if l == nil {
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	add := func(s *series) {
+		for c := s.first; c != nil; c = c.next {
+			if c.newest >= since {
+				views = append(views, view{s.key, c.first, c.data[:len(c.data):len(c.data)]})
+			}
+		}
+	}
+	if of.Key != nil && !of.Names {
+		if s, _ := l.find(*of.Key); s != nil {
+			add(s)
+		}
+		return views
+	}
+	for _, s := range l.series {
+		for ; s != nil; s = s.next {
+			if of.Key == nil || s.key == *of.Key || s.key.Namespace == "" {
+				add(s)
+			}
+		}
+	}
+	return views
+}

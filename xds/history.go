@@ -1,0 +1,52 @@
+package xds
+
+import (
+	"net/netip"
+
+	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/internal/history"
+)
+
+// remember adds to the history that the clients of a view are sent another version. The caller holds the lock of
+// the topic.
+func (t *topic) remember(v *view, before, after *frame) {
+	if t.config.History == nil || before == nil || len(v.subscribers) == 0 {
+		return
+	}
+	service := t.name.Service
+	e := history.Entry{
+		Kind: history.Told, Action: history.Updated, Source: "xds", Type: v.typ.String(), Object: t.question.name, Hostname: t.name.Hostname,
+		Streams: len(v.subscribers), Places: 1, ClientZone: v.filter.Zone, ClientNode: v.filter.Node, Endpoints: len(after.usable),
+	}
+	if v.typ == endpoints {
+		e.Added, e.MoreAdded = without(after.usable, before.usable)
+		e.Removed, e.MoreRemoved = without(before.usable, after.usable)
+	}
+	if after.existence == missing {
+		e.Action = history.Deleted
+	}
+	key := history.Key{Cluster: service.Cluster, Namespace: service.Namespace, Name: service.Name}
+	if service.Cluster == catalog.LocalCluster {
+		key.Cluster = ""
+	}
+	t.config.History.Add(key, key.Namespace, &e)
+}
+
+// without returns the addresses of a list that another one lacks: the first ones, and how many more there are.
+func without(list, other []netip.AddrPort) (lacking []netip.AddrPort, more int) {
+	has := make(map[netip.AddrPort]struct{}, len(other))
+	for _, a := range other {
+		has[a] = struct{}{}
+	}
+	for _, a := range list {
+		if _, is := has[a]; is {
+			continue
+		}
+		if len(lacking) == history.MaxAddresses {
+			more++
+			continue
+		}
+		lacking = append(lacking, a)
+	}
+	return lacking, more
+}
