@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"helm.sh/helm/v3/pkg/action"
 	helmchart "helm.sh/helm/v3/pkg/chart"
@@ -27,6 +28,9 @@ import (
 )
 
 const chartDir = "../../deploy/helm/signpost"
+
+// patience is how long something may take that is normally there within seconds.
+const patience = time.Minute
 
 func TestMain(m *testing.M) { kubetest.Main(m, kubetest.WithCRDs("../../deploy/crds")) }
 
