@@ -39,8 +39,7 @@ service account:
 
   --as system:serviceaccount:NAMESPACE:NAME
 
-All else is looked at as the user of the kubeconfig. In check dns, --namespace is the
-flag of signpost dns, as are --kubeconfig and --server.
+Everything else is checked as the user of the kubeconfig.
 
 The exit code is 0 when all is fit, 1 when something is wrong, which is named, also a
 flag or a field of the config file, and 2 when something couldn't be found out, such as
@@ -114,6 +113,11 @@ func (c *checkCommand) addFlags(flags *pflag.FlagSet) {
 	c.kube.Add(flags)
 }
 
+// checkRoleHelp is the help of a subcommand. That of signpost check says the rest.
+func checkRoleHelp(section string) string {
+	return "Check what signpost " + section + " needs, with the same flags, and change nothing. The checks, the\nrights and the exit codes are those of signpost check (see signpost check --help)."
+}
+
 // newCheckRole returns the command that checks the destination, the controllers or the xds role.
 func newCheckRole(s streams, section string) *cobra.Command {
 	c, config := newCheck(s), settings.Default()
@@ -122,7 +126,7 @@ func newCheckRole(s streams, section string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:         section,
 		Short:       "Check what signpost " + section + " needs, with the same flags",
-		Long:        checkHelp,
+		Long:        checkRoleHelp(section),
 		Annotations: map[string]string{usageFails: ""},
 		Args:        noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -154,7 +158,7 @@ func newCheckDNS(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:         settings.DNSSection,
 		Short:       "Check what signpost dns needs, with the same flags",
-		Long:        checkHelp,
+		Long:        checkRoleHelp(settings.DNSSection) + "\n\n--namespace, --kubeconfig and --server are the flags of signpost dns.",
 		Annotations: map[string]string{usageFails: "", negations: ""},
 		Args:        noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -72,7 +72,7 @@ func (c *checkCommand) readManifests() (installation.Installation, error) {
 func (c *checkCommand) find(ctx context.Context) (installation.Installation, error) {
 	client, err := c.client()
 	if err != nil {
-		return installation.Installation{}, fmt.Errorf("find the installation to check: %w: name a config file with --config, or manifests with -f", err)
+		return installation.Installation{}, fmt.Errorf("find the installation to check: %w; or name a config file with --config, or manifests with -f", err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
@@ -104,7 +104,7 @@ func (c *checkCommand) runInstallation(ctx context.Context, found installation.I
 // runText checks the roles of a config file.
 func (c *checkCommand) runText(ctx context.Context, name string, text []byte, lookup installation.Lookup) error {
 	resolved, missing := installation.Resolve(text, lookup)
-	config, err := settings.Decode(name, resolved)
+	config, err := decodeConfig(name, resolved)
 	if err != nil {
 		return err
 	}

@@ -132,13 +132,19 @@ func apply(t *testing.T, cluster *kubetest.Cluster, objects []*unstructured.Unst
 func runPod(t *testing.T, cluster *kubetest.Cluster, namespace string) {
 	t.Helper()
 	pod := reachtest.Pod(namespace, "signpost-0", "run", "--config=/etc/signpost/signpost.yaml")
-	pod.Spec.Containers[0].Ports = []corev1.ContainerPort{{Name: "admin", ContainerPort: 9996}, {Name: "inspect", ContainerPort: 9997}}
+	pod.Labels["app.kubernetes.io/instance"] = "signpost"
+	pod.Spec.NodeName = "node-1"
+	pod.Spec.Containers[0].Ports = []corev1.ContainerPort{{Name: "grpc", ContainerPort: 8086}, {Name: "admin", ContainerPort: 9996}, {Name: "inspect", ContainerPort: 9997}}
 	pod.Spec.ServiceAccountName = "signpost"
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: pod.Spec.NodeName}}
+	if _, err := cluster.Client.CoreV1().Nodes().Create(t.Context(), node, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
 	made, err := cluster.Client.CoreV1().Pods(namespace).Create(t.Context(), &pod, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	made.Status = corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}}
+	made.Status = corev1.PodStatus{Phase: corev1.PodRunning, PodIP: "10.1.0.1", PodIPs: []corev1.PodIP{{IP: "10.1.0.1"}}, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}}
 	if _, err := cluster.Client.CoreV1().Pods(namespace).UpdateStatus(t.Context(), made, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
