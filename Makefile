@@ -86,7 +86,7 @@ image: ## Make the container image, as an OCI archive in dist/ (VERSION, IMAGE)
 	@VERSION=$(VERSION) dev/release.sh image
 
 .PHONY: release
-release: ## Make the image, archives for each system, SBOMs and checksums, in dist/ (VERSION)
+release: ## Make the image, archives, chart, manifests, notes, SBOMs and checksums, in dist/ (VERSION)
 	@VERSION=$(VERSION) dev/release.sh all
 
 ##@ Longer
