@@ -123,3 +123,52 @@ dns:
 		t.Errorf("the volumes are %+v", pod.Volumes)
 	}
 }
+
+// The ServiceMonitor selects the Service of the metrics alone, whose port is that of /metrics in the pods.
+func TestServiceMonitor(t *testing.T) {
+	values := map[string]any{}
+	if err := yaml.Unmarshal([]byte("destination: {enabled: true}\nmetrics: {serviceMonitor: {enabled: true, labels: {release: prometheus}, interval: 15s}}"), &values); err != nil {
+		t.Fatal(err)
+	}
+	objects, err := render(t, values, "signpost")
+	if err != nil {
+		t.Fatal(err)
+	}
+	type serviceMonitor struct {
+		Metadata struct{ Labels map[string]string }
+		Spec     struct {
+			Selector  struct{ MatchLabels map[string]string }
+			Endpoints []struct{ Port, Path, Interval string }
+		}
+	}
+	m := find[serviceMonitor](t, objects, "ServiceMonitor", "signpost")
+	if len(m.Spec.Endpoints) != 1 || m.Spec.Endpoints[0] != (struct{ Port, Path, Interval string }{"admin", "/metrics", "15s"}) || m.Metadata.Labels["release"] != "prometheus" {
+		t.Errorf("the ServiceMonitor is %+v", m)
+	}
+	pod := find[appsv1.Deployment](t, objects, "Deployment", "signpost").Spec.Template
+	selected := 0
+	for _, o := range objects {
+		if o.GetKind() != "Service" || !selects(m.Spec.Selector.MatchLabels, o.GetLabels()) {
+			continue
+		}
+		selected++
+		service := find[corev1.Service](t, objects, "Service", o.GetName())
+		hasPort := slices.ContainsFunc(pod.Spec.Containers[0].Ports, func(p corev1.ContainerPort) bool { return p.Name == service.Spec.Ports[0].TargetPort.StrVal })
+		if !selects(service.Spec.Selector, pod.Labels) || service.Spec.Ports[0].Name != "admin" || !hasPort {
+			t.Errorf("the Service is %+v", service.Spec)
+		}
+	}
+	if selected != 1 {
+		t.Errorf("the ServiceMonitor selects %d Services, want 1", selected)
+	}
+}
+
+// selects says whether labels have all that a selector asks for.
+func selects(selector, labels map[string]string) bool {
+	for key, value := range selector {
+		if labels[key] != value {
+			return false
+		}
+	}
+	return true
+}
