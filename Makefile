@@ -22,9 +22,9 @@ build: ## Build bin/signpost and bin/localcluster
 	@VERSION=$(VERSION) dev/build.sh localcluster signpost
 
 .PHONY: demo
-demo: ## Show Signpost at work on a local cluster
+demo: ## Show Signpost at work on a local cluster (STAY=1 keeps it running)
 	@VERSION=$(VERSION) dev/build.sh localcluster signpost demo
-	@bin/demo
+	@bin/demo $(if $(STAY),--stay)
 
 .PHONY: recording
 recording: build ## Write what the demo prints to docs/demo.md
@@ -86,7 +86,7 @@ image: ## Make the container image, as an OCI archive in dist/ (VERSION, IMAGE)
 	@VERSION=$(VERSION) dev/release.sh image
 
 .PHONY: release
-release: ## Make the image, archives for each system, SBOMs and checksums, in dist/ (VERSION)
+release: ## Make the image, archives, chart, manifests, notes, SBOMs and checksums, in dist/ (VERSION)
 	@VERSION=$(VERSION) dev/release.sh all
 
 ##@ Longer
@@ -115,6 +115,10 @@ lab: build ## Break everything around two replicas, and judge what was said (SEE
 lab-nightly: build ## An hour in the lab, with new seeds (what a nightly job runs)
 	@go run ./dev/lab --runs 1 --duration 60m
 	@go run ./dev/lab --mutant all
+
+.PHONY: rollback
+rollback: deps build ## Replace an earlier program by this one and back, and judge that nothing is lost (OLDER)
+	@dev/rollback.sh
 
 .PHONY: deps
 deps: ## Install what is missing on this machine, or say what it is

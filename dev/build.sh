@@ -28,8 +28,20 @@ linkerflags() {
 
 compile() { go build -C "$(directory "$1")" -v -ldflags "$(linkerflags "$1")" -o "$PWD/bin/$1" "$(package "$1")" 2>>"$log"; }
 
-# linking PROGRAM says whether its own package is compiled, which is the last one.
-linking() { grep -qxE "github.com/signpostd/signpost/(cmd|dev)/$1" "$log"; }
+# linking PROGRAM PID says whether a build is at its link: its own package is compiled, which is the last one, or
+# the linker runs below the build's process. With a warm cache no package is compiled.
+linking() { grep -qxE "github.com/signpostd/signpost/(cmd|dev)/$1" "$log" || linker_below "${2:-}"; }
+
+# linker_below PID says whether a process or one below it is the linker.
+linker_below() {
+  [[ -n $1 && -r /proc/$1/task/$1/children ]] || return 1
+  local child
+  for child in $(cat /proc/"$1"/task/*/children 2>/dev/null); do
+    [[ $(cat "/proc/$child/comm" 2>/dev/null) != link ]] || return 0
+    ! linker_below "$child" || return 0
+  done
+  return 1
+}
 
 # spend_memory lets the compiler take memory instead of collecting garbage, which is a quarter of its
 # work: half of what is free, and 2 GiB for each core at most.
@@ -49,9 +61,12 @@ due=5 total=
 progress() {
   ((SECONDS >= due)) || return 0
   [[ -n $total ]] || total=$(for p in "$@"; do go list -C "$(directory "$p")" -deps "$(package "$p")"; done | sort -u | wc -l)
-  local compiled line linked=
+  local compiled line linked= i p
   compiled=$(awk '!/[[:space:]]/ {n++} END {print n + 0}' "$log")
-  for p in "$@"; do linking "$p" && linked+=" $p"; done
+  for ((i = 0; i < ${#builds[@]}; i++)); do
+    p=${programs[i]}
+    kill -0 "${builds[i]}" 2>/dev/null && linking "$p" "${builds[i]}" && linked+=" $p"
+  done
   line="building $*: $compiled packages compiled, of $total at most,${linked:+ linking$linked,} after $SECONDS s"
   if [[ -t 1 ]]; then
     due=$((SECONDS + 1)) shown=1
@@ -75,10 +90,11 @@ for program in "$@"; do
 done
 spend_memory
 builds=()
+programs=("$@")
 for program in "$@"; do
   compile "$program" &
   builds+=($!)
-  until linking "$program" || ! kill -0 $! 2>/dev/null; do
+  until linking "$program" $! || ! kill -0 $! 2>/dev/null; do
     progress "$@"
     sleep 0.1
   done

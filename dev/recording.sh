@@ -16,7 +16,7 @@ go run ./dev/demo | tee "$printed"
 - `signpost get --watch` during a rollout: each line is an endpoint that a proxy on node-0 gains (`+`) or loses (`-`).
 - `BIND answers`: the time from the address of a load balancer to the DNS record.
 
-`go run ./dev/demo --stay` keeps everything running afterwards.
+`make demo STAY=1` keeps everything running afterwards, and opens the [page](page.md).
 
 PAGE
   echo '```'

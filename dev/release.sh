@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Makes what is released of Signpost, in dist/: "image" makes the container image as an archive in
 # the OCI layout, "all" also archives for each system, with completions and man pages, lists of what
-# each program is made of (SBOM, CycloneDX), and checksums. The same commit gives the same files.
+# each program is made of (SBOM, CycloneDX), the chart, the manifests, the release notes, and checksums. The same commit gives the same files.
 #
 #   dev/release.sh image|all
 #
@@ -68,11 +68,36 @@ check_archive() {
   done
 }
 
+# chart packs the chart, as "helm package" does, and manifests packs what is installed without it.
+chart() {
+  local number
+  number=$(sed -n 's/^version: //p' deploy/helm/signpost/Chart.yaml)
+  tar --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner -C deploy/helm -cf - signpost | gzip -n >"dist/signpost-chart-$number.tgz"
+  tar --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner -C deploy -cf - signpost.yaml crds rbac observe | gzip -n >"dist/signpost-$version-manifests.tar.gz"
+}
+
+# notes writes the release notes: the part of CHANGELOG.md for the version or, before it has one, for what is unreleased.
+notes() {
+  local heading=${version#v}
+  grep -qF "## [$heading]" CHANGELOG.md || heading=Unreleased
+  awk -v heading="## [$heading]" 'index($0, heading) == 1 {inside = 1; next} /^## \[/ {inside = 0} inside' CHANGELOG.md >"dist/signpost-$version-notes.md"
+  printf '\nUpgrade and rollback: docs/upgrading.md. Supported versions: docs/versions.md.\n' >>"dist/signpost-$version-notes.md"
+  [[ $(wc -l <"dist/signpost-$version-notes.md") -gt 5 ]] || failed "CHANGELOG.md has nothing about $heading"
+}
+
+# check_version refuses a tagged version that isn't that of the chart and of the pages.
+check_version() {
+  local pages
+  pages=$(sed -n 's/^appVersion: //p' deploy/helm/signpost/Chart.yaml)
+  [[ ! $version =~ ^v[0-9]+\.[0-9]+\.[0-9]+$ || $version == "$pages" ]] || failed "the version is $version, and the chart and the pages say $pages: change appVersion in Chart.yaml, then run go test ./internal/houserules -run TestOneVersion -update"
+}
+
 failed() {
   echo "dev/release.sh: $1" >&2
   exit 1
 }
 
+check_version
 rm -rf dist
 platforms=("${images[@]}")
 [[ $what != all ]] || platforms+=("${others[@]}")
@@ -92,6 +117,8 @@ if [[ $what == all ]]; then
     archive "$p"
     check_archive "$p"
   done
+  chart
+  notes
   [[ $("dist/$host/signpost" --version) == "$version" ]] || failed "dist/$host/signpost isn't version $version"
 fi
 rm -rf dist/tools

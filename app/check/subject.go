@@ -24,7 +24,9 @@ type Subject struct {
 	As string
 	// Account is the service account of Signpost, in the namespace where Signpost runs or will run.
 	Account types.NamespacedName
-	Log     *slog.Logger
+	// NoSecret has the publishers that lack a secret here, by name, and why. Their zones are unknown.
+	NoSecret map[string]error
+	Log      *slog.Logger
 }
 
 // Checks returns the checks for a subject. The first is that of the API server.

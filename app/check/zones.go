@@ -24,6 +24,14 @@ const (
 // zones returns a check of a publisher's provider: whether it can be reached, accepts the
 // credentials, and has the wanted zones.
 func (s Subject) zones(p *configure.Options) func(context.Context) []Result {
+	if why := s.NoSecret[p.Name]; why != nil {
+		return func(context.Context) []Result {
+			return []Result{{
+				State: Unknown, Text: fmt.Sprintf("%s: was not asked, because a secret is missing: %v", strings.Join(p.Providers, ", "), why),
+				Hint: "make it available here, or check in the pod: kubectl exec POD -- signpost check --config FILE",
+			}}
+		}
+	}
 	return func(ctx context.Context) []Result {
 		// Without a namespace, DNSRecords are in that of the process, which this one isn't.
 		its := *p

@@ -154,7 +154,7 @@ func exampleConfig() Config {
 		History: exampleHistory(at),
 		Status: func() Status {
 			return Status{
-				Version: "v1.0.0", Process: "signpost-7c9d-abcde", Roles: []string{"destination", "dns"}, Started: at, Ready: true,
+				Version: "v0.1.0", Process: "signpost-7c9d-abcde", Roles: []string{"destination", "dns"}, Started: at, Ready: true,
 				Details: []string{"leader: this process, signpost-7c9d-abcde_1, by lease signpost/signpost-dns"},
 				Leading: []Leading{{Role: "dns", Lease: "signpost/signpost-dns", Leads: true, Leader: "signpost-7c9d-abcde_1", Since: &at}},
 				Tables:  []Table{{Kind: "service", State: "synced", Required: true, Objects: 12}},

@@ -80,6 +80,9 @@ func (f *Flags) RESTConfig(command string) (*rest.Config, error) {
 // Namespace returns the namespace of the flag, else of the context or of the pod, else "default".
 func (f *Flags) Namespace() (string, error) { return f.Source().Namespace() }
 
+// GivenNamespace returns the namespace of the flag; empty if it isn't given.
+func (f *Flags) GivenNamespace() string { return f.source.Overrides.Context.Namespace }
+
 // As returns the impersonated user; empty for that of the kubeconfig.
 func (f *Flags) As() string { return f.source.Overrides.AuthInfo.Impersonate }
 

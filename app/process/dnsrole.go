@@ -48,6 +48,7 @@ type dnsRole struct {
 	// namespaces identify the cluster; nil without one.
 	namespaces corev1client.NamespacesGetter
 	close      func()
+	rotation   rotation
 }
 
 // newDNSRole creates the role that publishes records. Everything that it opens stays open until ctx
@@ -62,7 +63,7 @@ func newDNSRole(ctx context.Context, in roleInput, o settings.DNS) (*dnsRole, er
 	if err != nil {
 		return nil, err
 	}
-	r := &dnsRole{leadership: leadership, leaseDuration: o.Leader.LeaseDuration, log: in.Log, close: made.closeIdle}
+	r := &dnsRole{leadership: leadership, leaseDuration: o.Leader.LeaseDuration, log: in.Log, close: made.closeIdle, rotation: newRotation(o.Publishers, in.Log)}
 	if r.unled, err = newUnled(in, leadership, o.Publishers); err != nil {
 		return nil, err
 	}
@@ -218,6 +219,7 @@ func (r *dnsRole) actors(settled <-chan struct{}) []run.Actor {
 	if r.leadership.elector != nil {
 		actors = append(actors, run.Actor{Name: "dns standby", Run: func(ctx context.Context) error { return r.unled.run(ctx, r) }})
 	}
+	actors = append(actors, run.Actor{Name: "rotation of secrets", Run: r.rotation.run})
 	if r.sender != nil {
 		actors = append(actors, run.Actor{Name: "events", Run: r.sender.Run})
 	}

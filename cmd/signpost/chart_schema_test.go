@@ -5,11 +5,15 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/pflag"
 
 	"github.com/signpostd/signpost/app/settings"
+	"github.com/signpostd/signpost/dns/configure"
+	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/internal/golden"
 )
 
@@ -48,6 +52,34 @@ func TestSchemaOfChart(t *testing.T) {
 	}
 }
 
+// TestSecretFieldsOfChart compares the list of the fields of publishers that the chart mounts as files with those of
+// which a config file can name a file; -update rewrites it.
+func TestSecretFieldsOfChart(t *testing.T) {
+	const file = "../../deploy/helm/signpost/files/secret-fields.txt"
+	flags := pflag.NewFlagSet("publisher", pflag.ContinueOnError)
+	configure.NewForFile().Flags(flags)
+	var fields []string
+	flags.VisitAll(func(f *pflag.Flag) {
+		if provider.IsSecret(f) && flags.Lookup(f.Name+"-file") != nil {
+			fields = append(fields, f.Name)
+		}
+	})
+	slices.Sort(fields)
+	made := strings.Join(fields, "\n") + "\n"
+	if golden.Update() {
+		if err := os.WriteFile(file, []byte(made), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(made, string(got)); diff != "" || len(fields) < 5 {
+		t.Errorf("%s is stale: run make generate (-fields +chart):\n%s", file, diff)
+	}
+}
+
 // valuesSchema returns the schema of the chart's values, with parts of that of the config file.
 func valuesSchema(config schema) schema {
 	definitions := config["$defs"].(schema)
@@ -75,18 +107,24 @@ func valuesSchema(config schema) schema {
 		"extraArgs":      schema{"type": "array", "items": schema{"type": "string"}},
 		"serviceAccount": closed(schema{"create": boolean, "name": text, "annotations": texts}),
 		"rbac":           closed(schema{"create": boolean}),
-		"crds":           closed(schema{"dns": boolean}),
+		"crds":           closed(schema{"dns": boolean, "keep": boolean}),
 		"resources":      schema{"type": "object"},
 		"podAnnotations": texts, "podLabels": texts, "nodeSelector": texts,
 		"tolerations": objects, "affinity": schema{"type": "object"}, "priorityClassName": text, "topologySpreadConstraints": objects,
-		"podDisruptionBudget": closed(schema{"enabled": boolean, "minAvailable": schema{"type": []string{"integer", "string"}}}),
-		"service":             closed(schema{"annotations": texts}),
-		"networkPolicy":       closed(schema{"enabled": boolean, "destinationFrom": objects, "metricsFrom": objects, "inspectFrom": objects, "egress": objects}),
+		"podSecurityContext": schema{"type": "object"}, "securityContext": schema{"type": "object"}, "lifecycle": schema{"type": "object"},
+		"terminationGracePeriodSeconds": schema{"type": "integer", "minimum": 10, "maximum": 3600},
+		"revisionHistoryLimit":          schema{"type": "integer", "minimum": 0, "maximum": 100},
+		"hostNetwork":                   boolean,
+		"dnsPolicy":                     schema{"enum": []string{"", "ClusterFirst", "ClusterFirstWithHostNet", "Default"}},
+		"podDisruptionBudget":           closed(schema{"enabled": boolean, "minAvailable": schema{"type": []string{"integer", "string"}}}),
+		"service":                       closed(schema{"annotations": texts}),
+		"networkPolicy":                 closed(schema{"enabled": boolean, "destinationFrom": objects, "metricsFrom": objects, "inspectFrom": objects, "egress": objects}),
 		"inspection": closed(schema{
 			"port": schema{"type": "integer", "minimum": 1024, "maximum": 65535}, "listen": schema{"enum": []string{"loopback", "all"}}, "trustLoopback": boolean, "tokens": boolean,
 		}),
 		"metrics": closed(schema{
 			"podMonitor":     closed(schema{"enabled": boolean, "labels": texts, "interval": some}),
+			"serviceMonitor": closed(schema{"enabled": boolean, "labels": texts, "interval": some}),
 			"prometheusRule": closed(schema{"enabled": boolean, "labels": texts}),
 			"dashboards":     closed(schema{"enabled": boolean, "labels": texts}),
 		}),

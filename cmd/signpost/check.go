@@ -23,17 +23,23 @@ import (
 const checkHelp = `Check whether Signpost can run: before it is installed, and afterwards. Nothing is
 changed.
 
-Name a config file, or a role with its flags. The checks are those that the roles need:
-the API server, each right, the kinds of objects, who else writes endpoints or leads,
-the DNS provider with its zones, and the pods of Signpost.
+Name a config file, manifests with -f, or a role with its flags. Manifests are those of
+an installation, such as the output of helm template; - reads standard input. Without any
+of these, the installation of the cluster is checked: the Deployment with the label
+app.kubernetes.io/name=signpost, in the namespace of --namespace or else in all.
 
-Rights are those of the user of the kubeconfig. To check those that Signpost will have,
-name its service account:
+The checks are those that the roles need: the API server, each right, the kinds of
+objects, who else writes endpoints or leads, the DNS provider with its zones, and the pods
+of Signpost. Secrets that only the pod has are read from the cluster; if you may not read
+one, the zones of its publisher are unknown.
+
+Rights are those of the service account of the installation that was found, and otherwise
+those of the user of the kubeconfig. To check those that Signpost will have, name its
+service account:
 
   --as system:serviceaccount:NAMESPACE:NAME
 
-All else is looked at as the user of the kubeconfig. In check dns, --namespace is the
-flag of signpost dns, as are --kubeconfig and --server.
+Everything else is checked as the user of the kubeconfig.
 
 The exit code is 0 when all is fit, 1 when something is wrong, which is named, also a
 flag or a field of the config file, and 2 when something couldn't be found out, such as
@@ -42,11 +48,17 @@ when the API server or the provider doesn't answer.`
 // checkCommand holds the common flags of `signpost check` and its subcommands.
 type checkCommand struct {
 	configFile string
-	kube       *kubectlflags.Flags
-	wait       time.Duration
-	timeout    time.Duration
-	output     string
-	streams    streams
+	// manifests is the path of manifests, - for standard input.
+	manifests string
+	kube      *kubectlflags.Flags
+	// installed is the service account of the installation; account is its user name if the rights
+	// are those of that account.
+	installed types.NamespacedName
+	account   string
+	wait      time.Duration
+	timeout   time.Duration
+	output    string
+	streams   streams
 }
 
 // errUnfit and errUnknown mean that the printed report has failed or unknown results.
@@ -68,10 +80,12 @@ const (
 func newCheckCommand(s streams) *cobra.Command {
 	c := newCheck(s)
 	cmd := &cobra.Command{
-		Use:   "check [--config FILE | destination | controllers | dns | xds]",
+		Use:   "check [--config FILE | -f MANIFESTS | destination | controllers | dns | xds]",
 		Short: "Check whether Signpost can run, before and after it is installed",
 		Long:  checkHelp,
-		Example: `  signpost check --config signpost.yaml
+		Example: `  helm template signpost CHART --namespace signpost --values values.yaml | signpost check -f -
+  signpost check
+  signpost check --config signpost.yaml
   signpost check --config signpost.yaml --as system:serviceaccount:signpost:signpost
   signpost check dns --source=service --provider=rfc2136 --policy=sync …
   signpost check controllers --wait 2m`,
@@ -79,6 +93,7 @@ func newCheckCommand(s streams) *cobra.Command {
 		Args:        noArguments,
 		RunE:        func(cmd *cobra.Command, _ []string) error { return c.runFile(cmd.Context()) },
 	}
+	cmd.Flags().StringVarP(&c.manifests, "filename", "f", "", "`path` of manifests with the installation to check; - for standard input")
 	cmd.Flags().StringVar(&c.configFile, "config", "", "`path` of the config file whose roles to check")
 	c.addFlags(cmd.Flags())
 	cmd.AddCommand(newCheckRole(s, settings.DestinationSection), newCheckRole(s, settings.ControllersSection), newCheckDNS(s), newCheckRole(s, settings.XDSSection))
@@ -98,6 +113,11 @@ func (c *checkCommand) addFlags(flags *pflag.FlagSet) {
 	c.kube.Add(flags)
 }
 
+// checkRoleHelp is the help of a subcommand. That of signpost check says the rest.
+func checkRoleHelp(section string) string {
+	return "Check what signpost " + section + " needs, with the same flags, and change nothing. The checks, the\nrights and the exit codes are those of signpost check (see signpost check --help)."
+}
+
 // newCheckRole returns the command that checks the destination, the controllers or the xds role.
 func newCheckRole(s streams, section string) *cobra.Command {
 	c, config := newCheck(s), settings.Default()
@@ -106,7 +126,7 @@ func newCheckRole(s streams, section string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:         section,
 		Short:       "Check what signpost " + section + " needs, with the same flags",
-		Long:        checkHelp,
+		Long:        checkRoleHelp(section),
 		Annotations: map[string]string{usageFails: ""},
 		Args:        noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -138,7 +158,7 @@ func newCheckDNS(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:         settings.DNSSection,
 		Short:       "Check what signpost dns needs, with the same flags",
-		Long:        checkHelp,
+		Long:        checkRoleHelp(settings.DNSSection) + "\n\n--namespace, --kubeconfig and --server are the flags of signpost dns.",
 		Annotations: map[string]string{usageFails: "", negations: ""},
 		Args:        noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -163,24 +183,13 @@ func newCheckDNS(s streams) *cobra.Command {
 	return cmd
 }
 
-// runFile checks the roles of the config file.
-func (c *checkCommand) runFile(ctx context.Context) error {
-	if c.configFile == "" {
-		return settings.Usagef("nothing to check: name a config file with --config, or a role, such as in %q", "signpost check controllers")
-	}
-	config, err := readConfig(c.configFile)
-	if err != nil {
-		return err
-	}
-	if len(config.Roles()) == 0 {
-		return noRole(c.configFile)
-	}
-	c.kube.Default(config.Process.Kubeconfig)
-	return c.run(ctx, config)
+// run checks a config.
+func (c *checkCommand) run(ctx context.Context, config settings.Config) error {
+	return c.report(ctx, c.subject(config))
 }
 
-// run checks a config until it is fit, or once without --wait, and prints the report.
-func (c *checkCommand) run(ctx context.Context, config settings.Config) error {
+// report checks a subject until it is fit, or once without --wait, and prints the report.
+func (c *checkCommand) report(ctx context.Context, subject check.Subject) error {
 	if c.timeout <= 0 || c.wait < 0 {
 		return settings.Usagef("--timeout must be more than 0, and --wait must not be negative")
 	}
@@ -190,7 +199,6 @@ func (c *checkCommand) run(ctx context.Context, config settings.Config) error {
 	if err != nil {
 		return err
 	}
-	subject := c.subject(config)
 	subject.Log = log
 	report := c.untilFit(ctx, subject)
 	if ctx.Err() != nil {
@@ -249,6 +257,7 @@ func (c *checkCommand) subject(config settings.Config) check.Subject {
 	}
 	s.Own = rest.CopyConfig(s.Rights)
 	s.Own.Impersonate = rest.ImpersonationConfig{}
+	c.asInstalled(&s)
 	return s
 }
 

@@ -21,6 +21,10 @@ func TestCheckCommand(t *testing.T) {
 	if err := os.WriteFile(config, []byte("apiVersion: signpost.dev/v1alpha1\nkind: Config\nkubeconfig: /of/the/file\ncontrollers:\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	relative := filepath.Join(t.TempDir(), "signpost.yaml")
+	if err := os.WriteFile(relative, []byte("apiVersion: signpost.dev/v1alpha1\nkind: Config\nkubeconfig: beside\ncontrollers:\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	const fit = "check dns --source=fake --provider=inmemory --inmemory-zone=example.com --policy=sync"
 	for name, test := range map[string]struct {
 		args string
@@ -34,8 +38,13 @@ func TestCheckCommand(t *testing.T) {
 		"no kubeconfig":          {args: "check controllers", code: 2, out: "nonesuch (of KUBECONFIG) does not exist"},
 		"flag of Linkerd":        {args: "check destination -enable-ipv6=false -addr=:1", code: 2, out: "nonesuch (of KUBECONFIG) does not exist"},
 		"kubeconfig of the file": {args: "check --config " + config, code: 2, out: "load the kubeconfig /of/the/file"},
+		"relative kubeconfig":    {args: "check --config " + relative, code: 2, out: "load the kubeconfig " + filepath.Dir(relative) + "/beside"},
 		"kubeconfig of a flag":   {args: "check --kubeconfig /of/the/flag --config " + config, code: 2, out: "load the kubeconfig /of/the/flag"},
-		"nothing to check":       {args: "check", code: 1, err: `nothing to check: name a config file with --config, or a role, such as in "signpost check controllers"`},
+		"nothing to check":       {args: "check", code: 1, err: "find the installation to check: load a kubeconfig: nonesuch (of KUBECONFIG) does not exist, and this is not a Pod: name one with --kubeconfig or KUBECONFIG; or name a config file with --config, or manifests with -f"},
+		"two things to check":    {args: "check -f - --config " + config, code: 1, err: "--config and -f: give one of them"},
+		"no such manifests":      {args: "check -f nonesuch.yaml", code: 1, err: "-f: open nonesuch.yaml: no such file or directory"},
+		"no installation":        {args: "check -f ../../deploy/rbac/dns.yaml", code: 1, err: `-f ../../deploy/rbac/dns.yaml: the manifests: no Deployment has the label app.kubernetes.io/name=signpost and a container with --config=…: name a config file with --config, manifests with -f, or a role, such as in "signpost check controllers"`},
+		"missing secret":         {args: "check -f ../../deploy/signpost.yaml", code: 2, out: "rfc2136: was not asked, because a secret is missing: the key secret of the Secret signpost/signpost-tsig can't be read without the API server"},
 		"unknown flag":           {args: "check dns --polcy=sync", code: 1, err: "unknown flag --polcy: did you mean --policy?"},
 		"wrong flag":             {args: "check dns --source=fake --provider=inmemory", code: 1, err: "--policy: none given: use sync, upsert-only or create-only (ExternalDNS before 0.22 took sync)"},
 		"wrong setting":          {args: "check controllers --concurrent-endpoint-syncs=0", code: 1, err: "--concurrent-endpoint-syncs=0: must be at least 1"},

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -90,7 +91,16 @@ func readConfig(file string) (settings.Config, error) {
 	if err != nil {
 		return settings.Config{}, settings.Usagef("read the config file: %w", err)
 	}
-	return settings.Decode(file, text)
+	return decodeConfig(file, text)
+}
+
+// decodeConfig parses a config file. A relative kubeconfig in it is relative to the directory of the file.
+func decodeConfig(file string, text []byte) (settings.Config, error) {
+	c, err := settings.Decode(file, text)
+	if path := c.Process.Kubeconfig; path != "" && !filepath.IsAbs(path) {
+		c.Process.Kubeconfig = filepath.Join(filepath.Dir(file), path)
+	}
+	return c, err
 }
 
 // runFlags runs the roles that a command has configured from its flags.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"helm.sh/helm/v3/pkg/action"
 	helmchart "helm.sh/helm/v3/pkg/chart"
@@ -27,6 +28,9 @@ import (
 )
 
 const chartDir = "../../deploy/helm/signpost"
+
+// patience is how long something may take that is normally there within seconds.
+const patience = time.Minute
 
 func TestMain(m *testing.M) { kubetest.Main(m, kubetest.WithCRDs("../../deploy/crds")) }
 
@@ -115,6 +119,8 @@ func TestRefused(t *testing.T) {
 		{"an unknown value", `dsn: {enabled: true}`, "dsn"},
 		{"an unknown field of a publisher", `dns: {enabled: true, publishers: [{source: service, provider: inmemory, polcy: sync}]}`, "polcy"},
 		{"no such controller", `controllers: {enabled: true, config: {names: [nodes]}}`, "endpointslices"},
+		{"two monitors", `{destination: {enabled: true}, metrics: {podMonitor: {enabled: true}, serviceMonitor: {enabled: true}}}`, "enable one of them"},
+		{"no time to end", `{destination: {enabled: true}, terminationGracePeriodSeconds: 1}`, "terminationGracePeriodSeconds"},
 		{"replicas", `{destination: {enabled: true}, replicas: two}`, "replicas"},
 	}
 	for _, test := range tests {

@@ -83,6 +83,11 @@ var examples = map[string][]any{
 	"nodeSelector":              {object(), object("kubernetes.io/os", "linux")},
 	"tolerations":               {list(), list(object("operator", "Exists"))},
 	"affinity":                  {object()},
+	"podSecurityContext":        {object("runAsNonRoot", true, "seccompProfile", object("type", "RuntimeDefault")), object("runAsNonRoot", true, "runAsUser", 1000670000, "seccompProfile", object("type", "RuntimeDefault"))},
+	"securityContext":           {object("allowPrivilegeEscalation", false, "readOnlyRootFilesystem", true, "capabilities", object("drop", list("ALL")))},
+	"lifecycle":                 {object(), object("preStop", object("sleep", object("seconds", 3)))},
+	"hostNetwork":               {false}, // the restricted standard refuses true
+	"serviceMonitor":            {object(), object("enabled", false, "interval", "1m")},
 	"priorityClassName":         {"", "system-cluster-critical"},
 	"topologySpreadConstraints": {list(), list(object("maxSkew", 1, "topologyKey", "zone", "whenUnsatisfiable", "DoNotSchedule"))},
 	"minAvailable":              {1, "50%"},

@@ -74,7 +74,12 @@ func demo(ctx context.Context, story func(*stage, context.Context) error, ending
 }
 
 // close ends the story at once.
-func (s *stage) close(context.Context) { fmt.Println("\nThat was Signpost. Cleaning up.") }
+func (s *stage) close(context.Context) {
+	fmt.Println(`
+That was Signpost: endpoints, a watch of a rollout, and a DNS record, from one process each.
+Next: bin/demo --stay keeps all of it running, with a page in the browser; docs/tutorial.md builds it step by step.
+Cleaning up.`)
+}
 
 // stayOpen ends the story when the context ends.
 func (s *stage) stayOpen(ctx context.Context) {

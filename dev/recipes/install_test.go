@@ -16,7 +16,7 @@ import (
 
 // pages are those whose commands of signpost have to exist.
 var pages = []string{
-	"../README.md", "README.md", "dns.md", "dns/deletions.md", "dns/troubleshooting.md", "install.md", "look.md", "migrate-controllers.md", "migrate-external-dns.md", "migrate-linkerd.md", "troubleshooting.md", "tutorial.md",
+	"../README.md", "README.md", "dns.md", "dns/deletions.md", "dns/troubleshooting.md", "install.md", "look.md", "migrate-controllers.md", "migrate-external-dns.md", "migrate-linkerd.md", "troubleshooting.md", "tutorial.md", "upgrading.md",
 }
 
 // The values of the page are those with which dev/chart tries the chart.

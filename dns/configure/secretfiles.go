@@ -50,27 +50,52 @@ func ReadSecretFiles(flags *pflag.FlagSet) error {
 	return errors.Join(errs...)
 }
 
+// ChangedSecrets returns the flags of files whose secret is no longer the one that was read. A file
+// that can't be read now hasn't changed.
+func (o *Options) ChangedSecrets() []string {
+	var changed []string
+	o.own.VisitAll(func(f *pflag.Flag) {
+		file := o.own.Lookup(f.Name + secretFileSuffix)
+		if !provider.IsSecret(f) || file == nil || file.Value.String() == "" {
+			return
+		}
+		if value, err := secretIn(file.Value.String()); err == nil && value != f.Value.String() {
+			changed = append(changed, "--"+file.Name)
+		}
+	})
+	return changed
+}
+
 func readSecretFile(flags *pflag.FlagSet, secret *pflag.Flag, path string) error {
 	if secret.Changed {
 		return fmt.Errorf("--%s is given, too: leave out one of them", secret.Name)
 	}
-	f, err := os.Open(path)
+	value, err := secretIn(path)
 	if err != nil {
 		return err
+	}
+	if err := flags.Set(secret.Name, value); err != nil {
+		return fmt.Errorf("%s: %w", path, withoutValue(secret, err))
+	}
+	return nil
+}
+
+// secretIn returns the secret in a file.
+func secretIn(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
 	}
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, secretLimit+1))
 	switch value := strings.TrimRight(string(text), "\r\n"); {
 	case err != nil:
-		return err
+		return "", err
 	case len(text) > secretLimit:
-		return fmt.Errorf("%s has more than %d bytes: name a file with nothing but the secret", path, secretLimit)
+		return "", fmt.Errorf("%s has more than %d bytes: name a file with nothing but the secret", path, secretLimit)
 	case value == "":
-		return fmt.Errorf("%s is empty: write the secret into it", path)
+		return "", fmt.Errorf("%s is empty: write the secret into it", path)
 	default:
-		if err := flags.Set(secret.Name, value); err != nil {
-			return fmt.Errorf("%s: %w", path, withoutValue(secret, err))
-		}
-		return nil
+		return value, nil
 	}
 }

@@ -3,6 +3,7 @@ package configure
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -86,5 +87,40 @@ func TestShownHasNoPasswords(t *testing.T) {
 	}
 	if strings.Contains(text, "hunter2") || !strings.Contains(text, "http://******@pdns:8081") || !strings.Contains(text, "http://******@b") {
 		t.Errorf("shown: %s", text)
+	}
+}
+
+// A secret that changes in its file is noticed. A file that is missing or empty for a moment isn't a change.
+func TestChangedSecrets(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "key")
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("first\n")
+	o, flags := New(), pflag.NewFlagSet("", pflag.ContinueOnError)
+	o.Flags(flags)
+	if err := flags.Parse([]string{"--pdns-api-key-file=" + path}); err != nil {
+		t.Fatal(err)
+	}
+	if err := ReadSecretFiles(flags); err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []struct {
+		text string
+		want []string
+	}{{"first", nil}, {"", nil}, {"second", []string{"--pdns-api-key-file"}}, {"first\n", nil}} {
+		write(step.text)
+		if got := o.ChangedSecrets(); !slices.Equal(got, step.want) {
+			t.Errorf("after %q: changed %v, want %v", step.text, got, step.want)
+		}
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if got := o.ChangedSecrets(); got != nil {
+		t.Errorf("after its removal: changed %v", got)
 	}
 }

@@ -50,7 +50,7 @@ func sliceSteps(f *facts) []inspect.Step {
 			lines = append(lines, fmt.Sprintf("%s: %s, %d ready and %d not, ports %s", s.Name, s.AddressType, own, len(s.Endpoints)-own, slicePorts(s)))
 		}
 	}
-	text := fmt.Sprintf("%s, made by %s, with %s", numbered(len(f.slices), "EndpointSlice"), strings.Join(slices.Sorted(maps.Keys(makers)), " and "), numbered(ready, "ready endpoint"))
+	text := fmt.Sprintf("%s, managed by %s according to the label, with %s", numbered(len(f.slices), "EndpointSlice"), strings.Join(slices.Sorted(maps.Keys(makers)), " and "), numbered(ready, "ready endpoint"))
 	if notReady > 0 {
 		text += fmt.Sprintf(" and %d that are not", notReady)
 	}

@@ -227,7 +227,7 @@ func TestCauses(t *testing.T) {
 	}{
 		"well": {
 			world: new(world).service("web", app("web")).pod("web-1", "web").slice("web", "http", "web-1"), query: web(80),
-			verdict: inspect.VerdictWell, summary: "port 80 is served by 1 endpoint", also: "made by endpointslice-controller.k8s.io",
+			verdict: inspect.VerdictWell, summary: "port 80 is served by 1 endpoint", also: "managed by endpointslice-controller.k8s.io according to the label",
 		},
 		"all ports": {
 			world: new(world).service("web", app("web")).pod("web-1", "web").slice("web", "http", "web-1"), query: web(0),

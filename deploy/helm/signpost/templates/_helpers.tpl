@@ -58,6 +58,24 @@ signpost-dns
 SIGNPOST_{{ .index }}_{{ .field | upper | replace "-" "_" }}
 {{- end -}}
 
+{{/* Whether a field of a publisher can name a file with its value, which the program reads again when it changes. */}}
+{{- define "signpost.isSecretFile" -}}
+{{- if has .field (splitList "\n" (.files.Get "files/secret-fields.txt")) -}}true{{- end -}}
+{{- end -}}
+
+{{/* The sources of the volume with the secrets of publishers, as files INDEX-FIELD; empty for none. */}}
+{{- define "signpost.secretFiles" -}}
+{{- if .Values.dns.enabled -}}
+{{- range $index, $publisher := .Values.dns.publishers }}
+{{- range $field, $ref := $publisher.secretRef }}
+{{- if include "signpost.isSecretFile" (dict "files" $.Files "field" $field) }}
+- secret: {name: {{ $ref.name | quote }}, items: [{key: {{ $ref.key | quote }}, path: {{ printf "%d-%s" $index $field }}}]}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end -}}
+{{- end -}}
+
 {{/* The config file. */}}
 {{- define "signpost.config" -}}
 {{- $namespace := .Release.Namespace -}}
@@ -76,7 +94,12 @@ SIGNPOST_{{ .index }}_{{ .field | upper | replace "-" "_" }}
 {{- range $index, $publisher := .Values.dns.publishers -}}
 {{- $fields := deepCopy $publisher -}}
 {{- range $field, $_ := $publisher.secretRef -}}
+{{- if include "signpost.isSecretFile" (dict "files" $.Files "field" $field) -}}
+{{- $_ := unset $fields $field -}}
+{{- $_ := set $fields (printf "%s-file" $field) (printf "/etc/signpost-secrets/%d-%s" $index $field) -}}
+{{- else -}}
 {{- $_ := set $fields $field (printf "${%s}" (include "signpost.variable" (dict "index" $index "field" $field))) -}}
+{{- end -}}
 {{- end -}}
 {{- $publishers = append $publishers (omit $fields "secretRef") -}}
 {{- end -}}

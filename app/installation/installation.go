@@ -1,0 +1,238 @@
+package installation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/signpostd/signpost/internal/sanitize"
+)
+
+const (
+	// Label is the label of Signpost's Deployments and pods.
+	Label = "app.kubernetes.io/name=signpost"
+	// configFlag is the argument of the container that names the config file.
+	configFlag = "--config="
+	// maxDeployments limits the Deployments that are read, far above any cluster.
+	maxDeployments = 50
+)
+
+// Installation is a Deployment of Signpost with its config file.
+type Installation struct {
+	// Deployment and Account are the names of the Deployment and of its service account.
+	Deployment, Account types.NamespacedName
+	// File describes the config file in errors, Config is its text.
+	File   string
+	Config []byte
+	// secrets are the keys of Secrets by where the pod has them: ${NAME} or the path of a file.
+	secrets map[string]secretKey
+}
+
+// secretKey is one key of a Secret.
+type secretKey struct{ Name, Key string }
+
+// deployment is a Deployment with the place of its config file.
+type deployment struct {
+	*appsv1.Deployment
+	container *corev1.Container
+	path      string
+}
+
+// FromManifests returns the installation that manifests describe. The error says what they lack.
+func FromManifests(objects []*unstructured.Unstructured) (Installation, error) {
+	var found []deployment
+	configs := map[string]*corev1.ConfigMap{}
+	for _, o := range objects {
+		switch o.GroupVersionKind().GroupKind().String() {
+		case "Deployment.apps":
+			d := &appsv1.Deployment{}
+			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, d); err != nil {
+				return Installation{}, fmt.Errorf("read the Deployment %s: %w", sanitize.Name(o.GetName()), err)
+			}
+			found = appendConfigured(found, d)
+		case "ConfigMap":
+			c := &corev1.ConfigMap{}
+			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, c); err != nil {
+				return Installation{}, fmt.Errorf("read the ConfigMap %s: %w", sanitize.Name(o.GetName()), err)
+			}
+			configs[c.Namespace+"/"+c.Name] = c
+		}
+	}
+	d, err := only(found, "the manifests", "check one of them at a time")
+	if err != nil {
+		return Installation{}, err
+	}
+	return d.installation(func(name string) (*corev1.ConfigMap, error) {
+		if c := configs[d.Namespace+"/"+name]; c != nil {
+			return c, nil
+		}
+		return nil, errors.New("the manifests lack it")
+	})
+}
+
+// Find returns the installation in a namespace, or the only one of the cluster if the namespace is
+// empty.
+func Find(ctx context.Context, client kubernetes.Interface, namespace string) (Installation, error) {
+	list, err := client.AppsV1().Deployments(namespace).List(ctx, metav1.ListOptions{LabelSelector: Label, Limit: maxDeployments})
+	switch {
+	case apierrors.IsForbidden(err) && namespace == "":
+		return Installation{}, fmt.Errorf("list Deployments of all namespaces: %w: name the namespace of Signpost with --namespace", err)
+	case err != nil:
+		return Installation{}, fmt.Errorf("list Deployments to find the installation: %w", err)
+	}
+	var found []deployment
+	for i := range list.Items {
+		found = appendConfigured(found, &list.Items[i])
+	}
+	where := "all namespaces"
+	if namespace != "" {
+		where = "the namespace " + namespace
+	}
+	d, err := only(found, where, "name a namespace with --namespace, or one release: helm get manifest RELEASE | signpost check -f -")
+	if err != nil {
+		return Installation{}, err
+	}
+	return d.installation(func(name string) (*corev1.ConfigMap, error) {
+		return client.CoreV1().ConfigMaps(d.Namespace).Get(ctx, name, metav1.GetOptions{})
+	})
+}
+
+// appendConfigured appends a Deployment that runs Signpost with a config file.
+func appendConfigured(list []deployment, d *appsv1.Deployment) []deployment {
+	key, value, _ := strings.Cut(Label, "=")
+	if d.Labels[key] != value {
+		return list
+	}
+	for i := range d.Spec.Template.Spec.Containers {
+		c := &d.Spec.Template.Spec.Containers[i]
+		for _, arg := range c.Args {
+			if file, ok := strings.CutPrefix(arg, configFlag); ok {
+				return append(list, deployment{d, c, path.Clean(file)})
+			}
+		}
+	}
+	return list
+}
+
+// only returns the only Deployment of a list.
+func only(list []deployment, where, hint string) (deployment, error) {
+	switch len(list) {
+	case 1:
+		return list[0], nil
+	case 0:
+		return deployment{}, fmt.Errorf("%s: no Deployment has the label %s and a container with %s…: name a config file with --config, manifests with -f, or a role, such as in %q",
+			where, Label, configFlag, "signpost check controllers")
+	}
+	var names []string
+	for _, d := range list {
+		names = append(names, sanitize.Name(d.Namespace)+"/"+sanitize.Name(d.Name))
+	}
+	slices.Sort(names)
+	return deployment{}, fmt.Errorf("%s: %d installations (%s): %s", where, len(list), strings.Join(names, ", "), hint)
+}
+
+// installation reads the config file of a Deployment.
+func (d deployment) installation(get func(name string) (*corev1.ConfigMap, error)) (Installation, error) {
+	name, key, ok := d.configMap()
+	if !ok {
+		return Installation{}, fmt.Errorf("the Deployment %s/%s: its config file %s is in no ConfigMap: name the file with --config", sanitize.Name(d.Namespace), sanitize.Name(d.Name), sanitize.Name(d.path))
+	}
+	file := fmt.Sprintf("ConfigMap %s/%s", sanitize.Name(d.Namespace), sanitize.Name(name))
+	c, err := get(name)
+	if err != nil {
+		return Installation{}, fmt.Errorf("get the %s with the config file of the Deployment %s: %w", file, sanitize.Name(d.Name), err)
+	}
+	text, ok := c.Data[key]
+	if !ok {
+		return Installation{}, fmt.Errorf("the %s lacks the key %s, which the Deployment %s reads its config from", file, sanitize.Name(key), sanitize.Name(d.Name))
+	}
+	account := d.Spec.Template.Spec.ServiceAccountName
+	if account == "" {
+		account = "default"
+	}
+	return Installation{
+		Deployment: types.NamespacedName{Namespace: d.Namespace, Name: d.Name},
+		Account:    types.NamespacedName{Namespace: d.Namespace, Name: account},
+		File:       file + ":" + sanitize.Name(key), Config: []byte(text), secrets: d.secrets(),
+	}, nil
+}
+
+// configMap returns the ConfigMap and the key with the config file.
+func (d deployment) configMap() (name, key string, ok bool) {
+	for _, v := range d.Spec.Template.Spec.Volumes {
+		if v.ConfigMap == nil {
+			continue
+		}
+		for _, at := range d.mounts(v.Name) {
+			if path.Dir(d.path) == at {
+				return v.ConfigMap.Name, keyOf(v.ConfigMap.Items, path.Base(d.path)), true
+			}
+		}
+	}
+	return "", "", false
+}
+
+// mounts returns where a volume is mounted.
+func (d deployment) mounts(volume string) []string {
+	var at []string
+	for _, m := range d.container.VolumeMounts {
+		if m.Name == volume {
+			at = append(at, path.Clean(m.MountPath))
+		}
+	}
+	return at
+}
+
+// keyOf returns the key of a file in a volume: its name, unless the items of the volume map it.
+func keyOf(items []corev1.KeyToPath, file string) string {
+	for _, item := range items {
+		if item.Path == file {
+			return item.Key
+		}
+	}
+	return file
+}
+
+// secrets returns the keys of Secrets that the container has as variables or as files.
+func (d deployment) secrets() map[string]secretKey {
+	all := map[string]secretKey{}
+	for _, e := range d.container.Env {
+		if e.ValueFrom != nil && e.ValueFrom.SecretKeyRef != nil {
+			all["${"+e.Name+"}"] = secretKey{e.ValueFrom.SecretKeyRef.Name, e.ValueFrom.SecretKeyRef.Key}
+		}
+	}
+	for _, v := range d.Spec.Template.Spec.Volumes {
+		for _, at := range d.mounts(v.Name) {
+			if v.Secret != nil {
+				addFiles(all, at, v.Secret.SecretName, v.Secret.Items)
+			}
+			if v.Projected == nil {
+				continue
+			}
+			for _, source := range v.Projected.Sources {
+				if source.Secret != nil {
+					addFiles(all, at, source.Secret.Name, source.Secret.Items)
+				}
+			}
+		}
+	}
+	return all
+}
+
+func addFiles(all map[string]secretKey, at, secret string, items []corev1.KeyToPath) {
+	for _, item := range items {
+		all[path.Join(at, item.Path)] = secretKey{secret, item.Key}
+	}
+}

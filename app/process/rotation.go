@@ -1,0 +1,67 @@
+package process
+
+import (
+	"context"
+	"log/slog"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/configure"
+	"github.com/signpostd/signpost/internal/pause"
+)
+
+const (
+	// rotationInterval is the time between two looks at files with secrets. The kubelet writes a
+	// changed Secret to its files within about a minute.
+	rotationInterval = 10 * time.Second
+	// rotationSpread is the maximum delay of the end after a change, so that replicas end one after
+	// the other.
+	rotationSpread = time.Minute
+)
+
+// rotation ends the process when a secret has changed in its file: the kubelet starts the container
+// again, with the new secret. Outside of a pod nobody might, so that the process only warns.
+type rotation struct {
+	publishers []*configure.Options
+	log        *slog.Logger
+	restarts   bool
+	// interval and spread are rotationInterval and rotationSpread.
+	interval, spread time.Duration
+}
+
+func newRotation(publishers []*configure.Options, log *slog.Logger) rotation {
+	return rotation{publishers: publishers, log: log, restarts: thisPod() != dns.Object{}, interval: rotationInterval, spread: rotationSpread}
+}
+
+// run returns when the process should end.
+func (r rotation) run(ctx context.Context) error {
+	changed := r.await(ctx)
+	if ctx.Err() != nil {
+		return nil
+	}
+	if !r.restarts {
+		r.log.Warn("Secrets have changed in their files; restart this process to use them", "flags", strings.Join(changed, ", "))
+		<-ctx.Done()
+		return nil
+	}
+	delay := rand.N(r.spread)
+	r.log.Info("Secrets have changed in their files; this process ends, and starts with the new ones", "flags", strings.Join(changed, ", "), "in", delay.Round(time.Second))
+	_ = pause.For(ctx, delay)
+	return nil
+}
+
+// await returns the flags of changed files.
+func (r rotation) await(ctx context.Context) []string {
+	for pause.For(ctx, r.interval) == nil {
+		var changed []string
+		for _, p := range r.publishers {
+			changed = append(changed, p.ChangedSecrets()...)
+		}
+		if len(changed) > 0 {
+			return changed
+		}
+	}
+	return nil
+}

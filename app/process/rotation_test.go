@@ -1,0 +1,62 @@
+package process
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/signpostd/signpost/dns/configure"
+)
+
+// In a pod a changed secret ends the process, so that the kubelet starts it with the new one. Elsewhere it warns.
+func TestRotation(t *testing.T) {
+	for _, restarts := range []bool{true, false} {
+		path := filepath.Join(t.TempDir(), "key")
+		write := func(text string) {
+			t.Helper()
+			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		write("first")
+		o, flags := configure.New(), pflag.NewFlagSet("", pflag.ContinueOnError)
+		o.Flags(flags)
+		if err := flags.Parse([]string{"--pdns-api-key-file=" + path}); err != nil {
+			t.Fatal(err)
+		}
+		if err := configure.ReadSecretFiles(flags); err != nil {
+			t.Fatal(err)
+		}
+		said := &notingWriter{lines: make(chan string, 10)}
+		r := rotation{publishers: []*configure.Options{o}, log: slog.New(slog.NewTextHandler(said, nil)), restarts: restarts, interval: time.Millisecond, spread: time.Millisecond}
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- r.run(ctx) }()
+		write("second")
+		if line := <-said.lines; !strings.Contains(line, "--pdns-api-key-file") || strings.Contains(line, "second") || strings.Contains(line, "ends") != restarts {
+			t.Errorf("restarts %v: the log says %s", restarts, line)
+		}
+		if !restarts {
+			cancel()
+		}
+		if err := <-ended; err != nil {
+			t.Errorf("restarts %v: %v", restarts, err)
+		}
+		cancel()
+	}
+}
+
+// notingWriter passes each line on.
+type notingWriter struct{ lines chan string }
+
+func (w *notingWriter) Write(p []byte) (int, error) {
+	w.lines <- string(bytes.TrimSpace(p))
+	return len(p), nil
+}
