@@ -1,6 +1,7 @@
 package xds
 
 import (
+	"errors"
 	"net/netip"
 	"strings"
 	"time"
@@ -79,15 +80,23 @@ func (a *asked) answer(v *view, f facts) *frame {
 	}
 }
 
-// subject returns what the question is about; the error is the reason why nothing is.
-func (a *asked) subject(f facts) (resource.Subject, error) {
+// errPending is the error of a question about a linked cluster that isn't synced yet and may have the Service.
+var errPending = errors.New("the linked cluster is not synced yet")
+
+// subject returns what the question is about; the error is the reason why nothing is. If the Service may be in a linked
+// cluster that isn't synced yet, a port number is taken as it is.
+func (a *asked) subject(f facts) (s resource.Subject, err error) {
 	if a.unusable != nil {
-		return resource.Subject{}, a.unusable
+		return s, a.unusable
 	}
-	port, err := a.name.ChoosePort(f.snapshot.Service)
-	s := resource.Subject{Name: a.name, Port: port, Service: f.snapshot.Service}
+	s = resource.Subject{Name: a.name, Service: f.snapshot.Service}
 	if f.profile != nil {
 		s.Profile = f.profile.Profile
+	}
+	if s.Service != nil || !f.snapshot.Pending() {
+		s.Port, err = a.name.ChoosePort(s.Service)
+	} else if s.Port = a.name.PortNumber(); s.Port == 0 {
+		err = errPending
 	}
 	return s, err
 }
@@ -98,6 +107,8 @@ func (a *asked) routes(v *view, f facts) *frame {
 	switch {
 	case err != nil && v.isUsed():
 		return v.kept()
+	case errors.Is(err, errPending):
+		return absent(pending)
 	case err != nil && (v.strict || v.client == resource.Envoy || v.typ == routes):
 		return absent(missing)
 	case err != nil:
@@ -120,8 +131,12 @@ func (a *asked) cluster(v *view, f facts) *frame {
 	switch {
 	case err != nil && v.isUsed():
 		return v.kept()
-	case err != nil:
+	case errors.Is(err, errPending):
+		return absent(pending)
+	case err != nil && v.strict:
 		return absent(missing)
+	case err != nil:
+		return frameOf(clusters, a.config.namer().MissingCluster(a.question.name, a.name))
 	}
 	made := usedFrame(clusters, a.config.namer().Cluster(a.question.name, s))
 	if plain := a.config.namer().PlainCluster(a.question.name, s); plain.Version != made.version {
@@ -138,7 +153,10 @@ func (a *asked) assignment(v *view, f facts) *frame {
 		return frameOf(endpoints, empty(a.question.name))
 	}
 	s, err := a.subject(f)
-	if err != nil {
+	switch {
+	case errors.Is(err, errPending):
+		return absent(pending)
+	case err != nil:
 		return frameOf(endpoints, empty(a.question.name))
 	}
 	set := catalog.ResolveAll(f.snapshot, catalog.Query{Port: s.Port, Hostname: a.name.Hostname, Filter: v.filter, IPv6: a.config.EnableIPv6})

@@ -429,7 +429,8 @@ func TestOrder(t *testing.T) {
 		a.send(endpoints, httpCluster)
 		a.send(clusters, httpCluster)
 		a.take()
-		_, objects := shop()
+		web, objects := shop()
+		web.Policy = &catalog.TrafficPolicy{Balancer: catalog.Balancer{Kind: catalog.LeastRequest}}
 		f.change(objects)
 		var got []string
 		for _, line := range transcript(a.take()) {
@@ -437,6 +438,38 @@ func TestOrder(t *testing.T) {
 		}
 		if want := []string{"cds", "eds", "lds"}; !slices.Equal(got, want) {
 			t.Errorf("%s, want %s", got, want)
+		}
+	})
+}
+
+// §5.2: a ServiceProfile may send a share of the requests to a Service that doesn't exist. Its Cluster is sent, without
+// endpoints, or clients would wait for it with all requests. When the Service appears, its endpoints come.
+func TestWeightedClusterOfMissingService(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, objects := shop()
+		const missing = "web-v2.shop.svc.cluster.local:50051"
+		f := start(t, Config{}, append(objects, &catalog.ServiceProfile{
+			Cluster: catalog.LocalCluster, Namespace: "shop", Name: "web.shop.svc.cluster.local",
+			DstOverrides: []catalog.WeightedDst{{Authority: "web-v2.shop.svc.cluster.local:50051", MilliWeight: 100}, {Authority: grpcCluster, MilliWeight: 900}},
+		})...)
+		a := f.ads()
+		a.send(listeners, "web.shop:50051")
+		if got := a.one(listeners); !strings.Contains(string(got.GetResources()[0].GetValue()), missing) {
+			t.Errorf("the routes don't lead to %s", missing)
+		}
+		a.send(clusters, grpcCluster, missing)
+		got := a.one(clusters)
+		if names := strings.Join(namesIn(got.GetResources()), " "); names != missing+" "+grpcCluster {
+			t.Fatalf("the Clusters are %s", names)
+		}
+		a.send(endpoints, missing)
+		if got := addressesIn(t, a.one(endpoints).GetResources()[0]); len(got) != 0 {
+			t.Errorf("a missing Service has the endpoints %s", got)
+		}
+		v2 := service("shop", "web-v2", "grpc:50051")
+		f.change(put(v2, slice(v2, "v2", "grpc", 50051, "10.0.0.9")))
+		if got := addressesIn(t, a.one(endpoints).GetResources()[0]); strings.Join(got, " ") != "10.0.0.9:50051" {
+			t.Errorf("when it exists, it has %s", got)
 		}
 	})
 }

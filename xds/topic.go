@@ -59,8 +59,8 @@ type topic struct {
 	ended bool
 }
 
-// viewKey says who can share a view. Endpoints differ by the place of the client, Listeners and routes by the kind of
-// client, and by whether it is told of what is missing (strict).
+// viewKey says who can share a view. Endpoints differ by the place of the client, and Listeners and routes by the kind
+// of client. What is missing differs by the variant: only delta clients can be told so (strict).
 type viewKey struct {
 	typ    resourceType
 	client resource.Client
@@ -175,6 +175,8 @@ func (t *topic) join(sub *subscription, place catalog.Client) {
 		key.filter = t.facts.kind().For(place)
 	case t.route():
 		key.client, key.strict = sub.stream.client.variant(), sub.stream.variant == variantDelta
+	default:
+		key.strict = sub.stream.variant == variantDelta
 	}
 	v := t.views[key]
 	if v == nil {
