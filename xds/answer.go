@@ -68,26 +68,45 @@ func (f facts) kind() catalog.FilterKind {
 
 // answer makes the resource of a view.
 func (a *asked) answer(v *view, f facts) *frame {
+	var made *frame
 	switch v.typ {
 	case clusters:
-		return a.cluster(v, f)
+		made = a.cluster(v, f)
 	case endpoints:
-		made := a.assignment(v, f)
+		made = a.assignment(v, f)
 		made.kind = f.kind()
-		return made
 	default:
-		return a.routes(v, f)
+		made = a.routes(v, f)
 	}
+	made.visibleTo = a.visibleTo(f)
+	return made
+}
+
+// visibleTo returns the namespaces whose clients may see the Service; empty for all.
+func (a *asked) visibleTo(f facts) string {
+	if a.config.Authenticate == nil || f.snapshot == nil || f.snapshot.Service == nil || f.snapshot.Service.Policy == nil {
+		return ""
+	}
+	return f.snapshot.Service.Policy.VisibleTo
+}
+
+// hides reports whether a client may not see a Service that is visible to these namespaces.
+func (a *asked) hides(visibleTo string, from *stream) bool {
+	return visibleTo != "" && !catalog.Sees(from.client.identity.Namespace, visibleTo, a.name.Service.Namespace)
 }
 
 // errPending is the error of a question about a linked cluster that isn't synced yet and may have the Service.
 var errPending = errors.New("the linked cluster is not synced yet")
 
 // subject returns what the question is about; the error is the reason why nothing is. If the Service may be in a linked
-// cluster that isn't synced yet, a port number is taken as it is.
-func (a *asked) subject(f facts) (s resource.Subject, err error) {
+// cluster that isn't synced yet, a port number is taken as it is. For clients that may not see the Service, there is none.
+func (a *asked) subject(v *view, f facts) (s resource.Subject, err error) {
 	if a.unusable != nil {
 		return s, a.unusable
+	}
+	if v.hidden {
+		_, err = a.name.ChoosePort(nil)
+		return s, err
 	}
 	s = resource.Subject{Name: a.name, Service: f.snapshot.Service}
 	if f.profile != nil {
@@ -103,7 +122,7 @@ func (a *asked) subject(f facts) (s resource.Subject, err error) {
 
 // routes makes a Listener or a RouteConfiguration.
 func (a *asked) routes(v *view, f facts) *frame {
-	s, err := a.subject(f)
+	s, err := a.subject(v, f)
 	switch {
 	case err != nil && v.isUsed():
 		return v.kept()
@@ -127,7 +146,7 @@ func (a *asked) cluster(v *view, f facts) *frame {
 	if a.reason {
 		return frameOf(clusters, resource.ReasonCluster(a.question.name))
 	}
-	s, err := a.subject(f)
+	s, err := a.subject(v, f)
 	switch {
 	case err != nil && v.isUsed():
 		return v.kept()
@@ -152,7 +171,7 @@ func (a *asked) assignment(v *view, f facts) *frame {
 	if a.reason {
 		return frameOf(endpoints, empty(a.question.name))
 	}
-	s, err := a.subject(f)
+	s, err := a.subject(v, f)
 	switch {
 	case errors.Is(err, errPending):
 		return absent(pending)

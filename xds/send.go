@@ -133,7 +133,7 @@ func (sub *subscription) follow() *frame {
 	for {
 		v := sub.view
 		f := v.current.Load()
-		if sub.typ != endpoints || f.kind.For(s.place) == v.filter {
+		if sub.topic.hides(f.visibleTo, s) == v.hidden && (sub.typ != endpoints || f.kind.For(s.place) == v.filter) {
 			return f
 		}
 		sub.topic.join(sub, s.place)
@@ -268,7 +268,7 @@ func (s *stream) reject(typ resourceType, nonce, why string) {
 			in.rejected = sub.nonce
 			s.server.metrics.rejected(typ, s.client.kind)
 		}
-		s.server.rejections.tell(rejection{typ, sub.name, sub.sent, s.client.kind}, why)
+		s.server.rejections.tell(rejection{typ, sub.name, sub.sent, s.client.kind}, sub.topic.name.Service, why)
 		s.mark(sub) // there may be a plain variant
 	}
 }

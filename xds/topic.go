@@ -61,10 +61,13 @@ type topic struct {
 
 // viewKey says who can share a view. Endpoints differ by the place of the client, and Listeners and routes by the kind
 // of client. What is missing differs by the variant: only delta clients can be told so (strict).
+//
+// Clients that may not see the Service share a view as if there were none (hidden).
 type viewKey struct {
 	typ    resourceType
 	client resource.Client
 	strict bool
+	hidden bool
 	filter catalog.Filter
 }
 
@@ -169,7 +172,7 @@ func (t *topic) join(sub *subscription, place catalog.Client) {
 	if sub.view != nil {
 		t.drop(sub)
 	}
-	key := viewKey{typ: sub.typ}
+	key := viewKey{typ: sub.typ, hidden: t.hides(t.visibleTo(t.facts), sub.stream)}
 	switch {
 	case sub.typ == endpoints:
 		key.filter = t.facts.kind().For(place)

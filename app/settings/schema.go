@@ -178,6 +178,8 @@ func choicesOf(flag string) []string {
 		return []string{"plain", "text", "json"}
 	case "outbound-transport-mode":
 		return []string{modeTransparent, modeTransportHeader}
+	case "xds-auth":
+		return XDSAuths()
 	default:
 		return nil
 	}

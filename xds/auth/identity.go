@@ -70,4 +70,3 @@ func bearer(ctx context.Context) (string, error) {
 	}
 	return token, nil
 }
-
