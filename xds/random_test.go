@@ -1,6 +1,7 @@
 package xds
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -199,12 +200,15 @@ func TestVersionsOfReplicas(t *testing.T) {
 // endpoint or has one too many.
 func TestRandomSlices(t *testing.T) {
 	config := Config{EnableIPv6: true}.withDefaults()
+	checked := 0
+	defer func() {
+		if checked < 20_000 {
+			t.Errorf("only %d endpoints were checked", checked)
+		}
+	}()
 	for seed := range uint64(10_000) {
 		c := newRandomCluster(seed)
-		known := catalog.New(catalog.Options{})
-		for _, o := range c.shuffled() {
-			known.Put(o)
-		}
+		known := c.known()
 		for _, name := range []string{"a.shop.svc.cluster.local:80", "b.shop.svc.cluster.local:50051"} {
 			a := config.parse(newQuestion(endpoints, name, ""))
 			snapshot := known.Service(a.name.Service)
@@ -217,7 +221,9 @@ func TestRandomSlices(t *testing.T) {
 				}
 				at := fmt.Sprintf("seed %d, %s for %+v", seed, name, place)
 				got := decode(t, &wire, &endpointpb.ClusterLoadAssignment{})
-				c.checkHealth(t, at, checkAssignment(t, at, got), snapshot.Service, a.name.Port)
+				all := checkAssignment(t, at, got)
+				checked += len(all)
+				c.checkHealth(t, at, all, snapshot.Service, a.name.Port)
 			}
 			snapshot.Release()
 		}
@@ -225,6 +231,25 @@ func TestRandomSlices(t *testing.T) {
 			return
 		}
 	}
+}
+
+// known returns a catalog that knows the objects, which change no more.
+func (c *randomCluster) known() *catalog.Catalog {
+	known := catalog.New(catalog.Options{})
+	for _, o := range c.shuffled() {
+		known.Put(o)
+	}
+	known.MarkSynced()
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = known.Run(ctx)
+	}()
+	<-known.Synced()
+	stop()
+	<-ended
+	return known
 }
 
 // checkAssignment checks what clients check (gRFC A27, A61), and returns the endpoints.
