@@ -119,7 +119,8 @@ func (t *topic) inspect(sub *subscription) (key catalog.ServiceKey, unknown bool
 	if v := sub.view; v != nil {
 		usable = len(v.current.Load().usable)
 	}
-	return key, t.facts.snapshot == nil || t.facts.snapshot.Service == nil, usable
+	unknown = t.facts.snapshot == nil || t.facts.snapshot.Service == nil || t.hides(t.visibleTo(t.facts), sub.stream)
+	return key, unknown, usable
 }
 
 // kind returns the kind of the client, as far as it is known.

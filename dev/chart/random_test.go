@@ -87,6 +87,7 @@ var examples = map[string][]any{
 	"topologySpreadConstraints": {list(), list(object("maxSkew", 1, "topologyKey", "zone", "whenUnsatisfiable", "DoNotSchedule"))},
 	"minAvailable":              {1, "50%"},
 	"destinationFrom":           {list(), list(object("podSelector", object()))},
+	"xdsFrom":                   {list(), list(object("podSelector", object()))},
 	"inspectFrom":               {list(), list(object("podSelector", object()))},
 	"metricsFrom":               {list(), list(object("namespaceSelector", object()))},
 	"egress":                    {list(), list(object("ports", list(object("port", 443))))},

@@ -33,6 +33,9 @@ const (
 	keysPath          = "/openid/v1/jwks"
 )
 
+// Paths returns the paths of the API server that have to be readable for [Keys].
+func Paths() []string { return []string{configurationPath, keysPath} }
+
 // Fetch returns the body of a document of the API server.
 type Fetch func(ctx context.Context, path string) ([]byte, error)
 
