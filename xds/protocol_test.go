@@ -491,7 +491,7 @@ func TestManyRejections(t *testing.T) {
 		for i := range times {
 			a.take()
 			a.nack(endpoints, strings.Repeat("x", 10_000), httpCluster)
-			f.change(put(slice(web, "web-http", "http", 8080, many(i%200 + 3)...)))
+			f.change(put(slice(web, "web-http", "http", 8080, many(i%200+3)...)))
 		}
 		seconds := time.Since(begun).Seconds()
 		if n := f.metric(`xds_nacks_total{client="cpp",type="eds"}`); n < 190 {

@@ -126,9 +126,12 @@ func TestTokens(t *testing.T) {
 		want   Identity
 		reason string // empty if the client is let in
 	}{
-		"RSA":                {[]string{rs(nil)}, everything, ""},
-		"EC, lower case":     {[]string{"bearer " + signed(t, jwt.SigningMethodES256, "ec", curve, shopClaims(nil))}, everything, ""},
-		"no pod and node":    {[]string{rs(func(c jwt.MapClaims) { delete(c["kubernetes.io"].(map[string]any), "pod"); delete(c["kubernetes.io"].(map[string]any), "node") })}, Identity{Namespace: "shop", ServiceAccount: "web"}, ""},
+		"RSA":            {[]string{rs(nil)}, everything, ""},
+		"EC, lower case": {[]string{"bearer " + signed(t, jwt.SigningMethodES256, "ec", curve, shopClaims(nil))}, everything, ""},
+		"no pod and node": {[]string{rs(func(c jwt.MapClaims) {
+			delete(c["kubernetes.io"].(map[string]any), "pod")
+			delete(c["kubernetes.io"].(map[string]any), "node")
+		})}, Identity{Namespace: "shop", ServiceAccount: "web"}, ""},
 		"expired within 10s": {[]string{rs(func(c jwt.MapClaims) { c["exp"] = time.Now().Add(-5 * time.Second).Unix() })}, everything, ""},
 		"no token":           {nil, Identity{}, "0 authorization headers"},
 		"two tokens":         {[]string{rs(nil), rs(nil)}, Identity{}, "2 authorization headers"},
