@@ -178,7 +178,7 @@ func (a *asked) assignment(v *view, f facts) *frame {
 	case err != nil:
 		return frameOf(endpoints, empty(a.question.name))
 	}
-	set := catalog.ResolveAll(f.snapshot, catalog.Query{Port: s.Port, Hostname: a.name.Hostname, Filter: v.filter, IPv6: a.config.EnableIPv6})
+	set := catalog.ResolveAll(f.snapshot, a.query(s, v.filter))
 	switch {
 	case len(set.Endpoints) == 0 && set.Pending:
 		return absent(pending)
@@ -188,6 +188,11 @@ func (a *asked) assignment(v *view, f facts) *frame {
 	made := frameOf(endpoints, a.config.namer().Assignment(a.question.name, s, set))
 	made.usable = usable(set.Endpoints)
 	return made
+}
+
+// query returns the query for the endpoints of clients at one place.
+func (a *asked) query(s resource.Subject, f catalog.Filter) catalog.Query {
+	return catalog.Query{Port: s.Port, Hostname: a.name.Hostname, Filter: f, IPv6: a.config.EnableIPv6}
 }
 
 func usable(set []catalog.PlacedEndpoint) []netip.AddrPort {

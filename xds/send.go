@@ -230,6 +230,7 @@ func (s *stream) send(typ resourceType, subs []*subscription, frames []*frame, r
 	s.responses.Add(1)
 	for i, sub := range subs {
 		sub.sent, sub.resend, sub.removed, sub.again, sub.nonce = frames[i].version, false, false, false, s.nonce
+		sub.refused.Store(false)
 	}
 	return nil
 }
@@ -264,6 +265,7 @@ func (s *stream) reject(typ resourceType, nonce, why string) {
 			continue
 		}
 		sub.rejected = [2]string{sub.sent, sub.rejected[0]}
+		sub.refused.Store(true)
 		if in.rejected != sub.nonce {
 			in.rejected = sub.nonce
 			s.server.metrics.rejected(typ, s.client.kind)

@@ -141,7 +141,7 @@ func (t *topic) refresh() {
 		return
 	}
 	t.facts.release()
-	t.facts = t.look()
+	t.facts = t.look(t.catalog)
 	now := time.Now()
 	for _, v := range t.views {
 		v.take(t.answer(v, t.facts))
@@ -150,15 +150,15 @@ func (t *topic) refresh() {
 }
 
 // look returns the current state of what the question is about.
-func (t *topic) look() facts {
-	f := facts{snapshot: t.catalog.Service(t.name.Service)}
-	if !t.route() {
+func (a *asked) look(known *catalog.Catalog) facts {
+	f := facts{snapshot: known.Service(a.name.Service)}
+	if !a.route() {
 		return f
 	}
-	port, err := t.name.ChoosePort(f.snapshot.Service)
+	port, err := a.name.ChoosePort(f.snapshot.Service)
 	if err == nil {
-		f.profile = t.catalog.Profile(catalog.ProfileQuery{
-			Cluster: catalog.LocalCluster, Service: t.name.Service, Port: port, ClientNamespace: t.namespace, ClusterDomain: t.config.ClusterDomain,
+		f.profile = known.Profile(catalog.ProfileQuery{
+			Cluster: catalog.LocalCluster, Service: a.name.Service, Port: port, ClientNamespace: a.namespace, ClusterDomain: a.config.ClusterDomain,
 		})
 	}
 	return f

@@ -56,7 +56,7 @@ func newXDSRole(in roleInput, o settings.XDS, shared *discovery) (role, error) {
 		Register:      server.Register,
 		Actors:        func(<-chan struct{}) []run.Actor { return serve },
 		Ready:         func() bool { return channel.IsClosed(found.known.Synced()) && access.ready() },
-		Offer:         inspect.Offer{Streams: &inspectedXDS{server: server}},
+		Offer:         inspect.Offer{Streams: &inspectedXDS{server: server}, Explains: &explainedXDS{known: found.known, server: server}},
 	}
 	if shared != nil {
 		return r, nil
