@@ -234,8 +234,11 @@ func TestRightsAreExact(t *testing.T) {
 
 // With all parts of a role switched on, the chart grants what the roles in deploy/rbac do.
 func TestRightsOfRoles(t *testing.T) {
-	for role, config := range map[string]map[string]any{"destination": {}, "controllers": {}, "xds": {"auth": "token"}} {
-		objects, err := render(t, map[string]any{role: map[string]any{"enabled": true, "config": config}}, "signpost")
+	for role, values := range map[string]map[string]any{
+		"destination": {"enabled": true}, "controllers": {"enabled": true},
+		"xds": {"enabled": true, "tlsSecret": "tls", "config": map[string]any{"auth": "token"}},
+	} {
+		objects, err := render(t, map[string]any{role: values}, "signpost")
 		if err != nil {
 			t.Fatal(err)
 		}

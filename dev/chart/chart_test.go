@@ -115,6 +115,7 @@ func TestRefused(t *testing.T) {
 		{"an unknown value", `dsn: {enabled: true}`, "dsn"},
 		{"an unknown field of a publisher", `dns: {enabled: true, publishers: [{source: service, provider: inmemory, polcy: sync}]}`, "polcy"},
 		{"no such controller", `controllers: {enabled: true, config: {names: [nodes]}}`, "endpointslices"},
+		{"tokens without TLS", `xds: {enabled: true, config: {auth: token}}`, "tlsSecret"},
 		{"replicas", `{destination: {enabled: true}, replicas: two}`, "replicas"},
 	}
 	for _, test := range tests {

@@ -87,6 +87,7 @@ var examples = map[string][]any{
 	"topologySpreadConstraints": {list(), list(object("maxSkew", 1, "topologyKey", "zone", "whenUnsatisfiable", "DoNotSchedule"))},
 	"minAvailable":              {1, "50%"},
 	"destinationFrom":           {list(), list(object("podSelector", object()))},
+	"auth":                      {"none"},
 	"authorities":               {list(), list("a.example")},
 	"namespaces":                {list(), list("default")},
 	"tlsSecret":                 {"", "xds-tls"},
