@@ -77,6 +77,9 @@ func (s *state) clusterOf(key ServiceKey) (c *Cluster, usable bool) {
 	return c, c != nil && c.Synced
 }
 
+// Pending reports whether the Service, or one of its members, is in a cluster that is not synced yet.
+func (s *Snapshot) Pending() bool { return s.pending }
+
 // importIndex leads from a Service, and from a cluster, to the remote and federated Services that
 // have endpoints there.
 type importIndex struct {

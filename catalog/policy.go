@@ -1,6 +1,9 @@
 package catalog
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // TrafficPolicy is what the annotations signpost.dev/… of a Service ask of its xDS clients. A field that is zero asks for
 // nothing.
@@ -11,6 +14,22 @@ type TrafficPolicy struct {
 	MaxRequests uint32
 	Retry       *RetryPolicy
 	Timeout     time.Duration
+	// VisibleTo are the namespaces of the clients that may see the Service, separated by commas, "." for its own; empty
+	// for all. It counts only if clients prove who they are.
+	VisibleTo string
+}
+
+// Sees reports whether clients in a namespace may see a Service of the namespace own that is visible to these.
+func Sees(namespace, visibleTo, own string) bool {
+	if visibleTo == "" {
+		return true
+	}
+	for to := range strings.SplitSeq(visibleTo, ",") {
+		if to == namespace || to == "." && own == namespace {
+			return true
+		}
+	}
+	return false
 }
 
 // BalancerKind is a load balancing algorithm.

@@ -1,9 +1,6 @@
 package destination
 
 import (
-	"cmp"
-	"maps"
-	"slices"
 	"strings"
 
 	pb "github.com/linkerd/linkerd2-proxy-api/go/destination"
@@ -55,7 +52,7 @@ func (s *Server) Told(key catalog.ServiceKey, hostname string, port uint16) Told
 	snapshot := s.catalog.Service(key)
 	defer snapshot.Release()
 	t := Told{Kind: snapshot.FilterKind()}
-	places := s.placesOf(key, t.Kind)
+	places := s.catalog.Places(key, t.Kind)
 	if t.MorePlaces = max(0, len(places)-maxPlaces); t.MorePlaces > 0 {
 		places = places[:maxPlaces]
 	}
@@ -63,44 +60,6 @@ func (s *Server) Told(key catalog.ServiceKey, hostname string, port uint16) Told
 		t.Places = append(t.Places, s.toldAt(snapshot, q, t.Kind.For(place)))
 	}
 	return t
-}
-
-// placesOf returns the places that answers about a Service may distinguish: first an unknown one. They
-// are those of all endpoints in slices, because endpoints that an answer lacks at one place can be in that
-// of another place.
-func (s *Server) placesOf(key catalog.ServiceKey, kind catalog.FilterKind) []catalog.Client {
-	places := map[catalog.Client]struct{}{}
-	for _, m := range s.catalog.Walk(key, catalog.Query{}).Members {
-		for _, slice := range m.Slices {
-			for _, e := range slice.Endpoints {
-				switch kind {
-				case catalog.FilterNode:
-					if w, _ := s.catalog.FindWorkload(e.Endpoint.Target); w != nil {
-						places[catalog.Client{Node: w.Node}] = struct{}{}
-					}
-				case catalog.FilterZone:
-					addZones(places, e.Endpoint.HintZones)
-				case catalog.FilterHints:
-					addZones(places, e.Endpoint.HintZones)
-					for _, node := range e.Endpoint.HintNodes {
-						places[catalog.Client{Node: node}] = struct{}{}
-					}
-				}
-			}
-		}
-	}
-	unknown := catalog.Client{}
-	delete(places, unknown)
-	sorted := slices.SortedFunc(maps.Keys(places), func(a, b catalog.Client) int {
-		return cmp.Or(strings.Compare(a.Node, b.Node), strings.Compare(a.Zone, b.Zone))
-	})
-	return append([]catalog.Client{unknown}, sorted...)
-}
-
-func addZones(places map[catalog.Client]struct{}, zones []string) {
-	for _, zone := range zones {
-		places[catalog.Client{Zone: zone}] = struct{}{}
-	}
 }
 
 // toldAt makes the answer for one place as a subject does, with what is left out of it.

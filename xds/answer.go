@@ -1,6 +1,7 @@
 package xds
 
 import (
+	"errors"
 	"net/netip"
 	"strings"
 	"time"
@@ -67,37 +68,66 @@ func (f facts) kind() catalog.FilterKind {
 
 // answer makes the resource of a view.
 func (a *asked) answer(v *view, f facts) *frame {
+	var made *frame
 	switch v.typ {
 	case clusters:
-		return a.cluster(v, f)
+		made = a.cluster(v, f)
 	case endpoints:
-		made := a.assignment(v, f)
+		made = a.assignment(v, f)
 		made.kind = f.kind()
-		return made
 	default:
-		return a.routes(v, f)
+		made = a.routes(v, f)
 	}
+	made.visibleTo = a.visibleTo(f)
+	return made
 }
 
-// subject returns what the question is about; the error is the reason why nothing is.
-func (a *asked) subject(f facts) (resource.Subject, error) {
-	if a.unusable != nil {
-		return resource.Subject{}, a.unusable
+// visibleTo returns the namespaces whose clients may see the Service; empty for all.
+func (a *asked) visibleTo(f facts) string {
+	if a.config.Authenticate == nil || f.snapshot == nil || f.snapshot.Service == nil || f.snapshot.Service.Policy == nil {
+		return ""
 	}
-	port, err := a.name.ChoosePort(f.snapshot.Service)
-	s := resource.Subject{Name: a.name, Port: port, Service: f.snapshot.Service}
+	return f.snapshot.Service.Policy.VisibleTo
+}
+
+// hides reports whether a client may not see a Service that is visible to these namespaces.
+func (a *asked) hides(visibleTo string, from *stream) bool {
+	return visibleTo != "" && !catalog.Sees(from.client.identity.Namespace, visibleTo, a.name.Service.Namespace)
+}
+
+// errPending is the error of a question about a linked cluster that isn't synced yet and may have the Service.
+var errPending = errors.New("the linked cluster is not synced yet")
+
+// subject returns what the question is about; the error is the reason why nothing is. If the Service may be in a linked
+// cluster that isn't synced yet, a port number is taken as it is. For clients that may not see the Service, there is none.
+func (a *asked) subject(v *view, f facts) (s resource.Subject, err error) {
+	if a.unusable != nil {
+		return s, a.unusable
+	}
+	if v.hidden {
+		_, err = a.name.ChoosePort(nil)
+		return s, err
+	}
+	s = resource.Subject{Name: a.name, Service: f.snapshot.Service}
 	if f.profile != nil {
 		s.Profile = f.profile.Profile
+	}
+	if s.Service != nil || !f.snapshot.Pending() {
+		s.Port, err = a.name.ChoosePort(s.Service)
+	} else if s.Port = a.name.PortNumber(); s.Port == 0 {
+		err = errPending
 	}
 	return s, err
 }
 
 // routes makes a Listener or a RouteConfiguration.
 func (a *asked) routes(v *view, f facts) *frame {
-	s, err := a.subject(f)
+	s, err := a.subject(v, f)
 	switch {
 	case err != nil && v.isUsed():
 		return v.kept()
+	case errors.Is(err, errPending):
+		return absent(pending)
 	case err != nil && (v.strict || v.client == resource.Envoy || v.typ == routes):
 		return absent(missing)
 	case err != nil:
@@ -116,12 +146,16 @@ func (a *asked) cluster(v *view, f facts) *frame {
 	if a.reason {
 		return frameOf(clusters, resource.ReasonCluster(a.question.name))
 	}
-	s, err := a.subject(f)
+	s, err := a.subject(v, f)
 	switch {
 	case err != nil && v.isUsed():
 		return v.kept()
-	case err != nil:
+	case errors.Is(err, errPending):
+		return absent(pending)
+	case err != nil && v.strict:
 		return absent(missing)
+	case err != nil:
+		return frameOf(clusters, a.config.namer().MissingCluster(a.question.name, a.name))
 	}
 	made := usedFrame(clusters, a.config.namer().Cluster(a.question.name, s))
 	if plain := a.config.namer().PlainCluster(a.question.name, s); plain.Version != made.version {
@@ -137,11 +171,14 @@ func (a *asked) assignment(v *view, f facts) *frame {
 	if a.reason {
 		return frameOf(endpoints, empty(a.question.name))
 	}
-	s, err := a.subject(f)
-	if err != nil {
+	s, err := a.subject(v, f)
+	switch {
+	case errors.Is(err, errPending):
+		return absent(pending)
+	case err != nil:
 		return frameOf(endpoints, empty(a.question.name))
 	}
-	set := catalog.ResolveAll(f.snapshot, catalog.Query{Port: s.Port, Hostname: a.name.Hostname, Filter: v.filter, IPv6: a.config.EnableIPv6})
+	set := catalog.ResolveAll(f.snapshot, a.query(s, v.filter))
 	switch {
 	case len(set.Endpoints) == 0 && set.Pending:
 		return absent(pending)
@@ -151,6 +188,11 @@ func (a *asked) assignment(v *view, f facts) *frame {
 	made := frameOf(endpoints, a.config.namer().Assignment(a.question.name, s, set))
 	made.usable = usable(set.Endpoints)
 	return made
+}
+
+// query returns the query for the endpoints of clients at one place.
+func (a *asked) query(s resource.Subject, f catalog.Filter) catalog.Query {
+	return catalog.Query{Port: s.Port, Hostname: a.name.Hostname, Filter: f, IPv6: a.config.EnableIPv6}
 }
 
 func usable(set []catalog.PlacedEndpoint) []netip.AddrPort {

@@ -2,10 +2,13 @@ package xds
 
 import (
 	"cmp"
+	"crypto/tls"
 	"time"
 
+	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/internal/clientlimits"
 	"github.com/signpostd/signpost/internal/history"
+	"github.com/signpostd/signpost/xds/auth"
 )
 
 // Config is what the answers depend on, besides the state of the cluster. A field that is zero has its default.
@@ -20,6 +23,13 @@ type Config struct {
 	EgressBudget int
 	// MaxConnectionAge is how long a connection is kept, so that clients spread over replicas again.
 	MaxConnectionAge time.Duration
+	// TLS is the TLS configuration of the server; nil for none.
+	TLS *tls.Config
+	// Authenticate returns who a client is. If it is nil, clients are believed what they say (§7.3).
+	Authenticate auth.Authenticator
+	// Rejected is told of each version of a resource of a Service that a kind of client rejects, once, with the reason. It
+	// must not block. It may be nil.
+	Rejected func(of catalog.ServiceKey, message string)
 	// Limits bound what clients can make the server hold.
 	Limits clientlimits.Limits
 	// History keeps what streams were sent; nil keeps nothing.

@@ -32,6 +32,8 @@ type frame struct {
 	wire []byte
 	// kind says which property of a client decides about its view of the endpoints.
 	kind catalog.FilterKind
+	// visibleTo are the namespaces whose clients may see the Service, as in [catalog.TrafficPolicy].
+	visibleTo string
 	// plain is what a client gets that has rejected this version; nil for the same as before.
 	plain *frame
 	made  time.Time

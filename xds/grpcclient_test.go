@@ -28,7 +28,9 @@ import (
 type world struct {
 	t       *testing.T
 	catalog *catalog.Catalog
+	server  *Server
 	web     *catalog.Service
+	addr    string // of the server
 	config  []byte // of the clients
 }
 
@@ -41,6 +43,7 @@ func startWorld(t *testing.T) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
+	w.server, w.addr = s, l.Addr().String()
 	server := grpc.NewServer(s.ServerOptions()...)
 	s.Register(server)
 	ctx, stop := context.WithCancel(t.Context())

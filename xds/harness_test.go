@@ -235,7 +235,13 @@ func (f *fixture) ads() *ads {
 // stalled opens a stream that doesn't read until its reads are closed.
 func (f *fixture) stalled() *ads {
 	f.t.Helper()
-	ctx, cancel := context.WithCancel(f.t.Context())
+	return f.open(f.t.Context())
+}
+
+// open opens a stream with the headers of a context. It doesn't read until its reads are closed.
+func (f *fixture) open(ctx context.Context) *ads {
+	f.t.Helper()
+	ctx, cancel := context.WithCancel(ctx)
 	f.t.Cleanup(cancel)
 	stream, err := discovery.NewAggregatedDiscoveryServiceClient(f.conn).StreamAggregatedResources(ctx)
 	if err != nil {

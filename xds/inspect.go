@@ -24,6 +24,8 @@ type OpenStream struct {
 	Service catalog.ServiceKey
 	// Unknown are those of the names that no Service has
 	Unknown []string
+	// Rejected are those whose last version the client has rejected.
+	Rejected []string
 	// Endpoints are how many can be used, of all ClusterLoadAssignments together.
 	Endpoints int
 	// Responses counts what was sent, and Waiting the resources that have changed since.
@@ -74,6 +76,9 @@ func (s *stream) inspect(now time.Time) OpenStream {
 			o.Service = key
 		}
 		o.Endpoints += usable
+		if sub.refused.Load() {
+			o.Rejected = append(o.Rejected, sub.name)
+		}
 	}
 	slices.Sort(o.Names)
 	o.Names = slices.Compact(o.Names)
@@ -119,7 +124,8 @@ func (t *topic) inspect(sub *subscription) (key catalog.ServiceKey, unknown bool
 	if v := sub.view; v != nil {
 		usable = len(v.current.Load().usable)
 	}
-	return key, t.facts.snapshot == nil || t.facts.snapshot.Service == nil, usable
+	unknown = t.facts.snapshot == nil || t.facts.snapshot.Service == nil || t.hides(t.visibleTo(t.facts), sub.stream)
+	return key, unknown, usable
 }
 
 // kind returns the kind of the client, as far as it is known.

@@ -34,11 +34,12 @@ const (
 	refusedNames           clientlimits.Refusal = "names"
 	refusedInitialVersions clientlimits.Refusal = "initial_versions"
 	refusedNode            clientlimits.Refusal = "node"
+	refusedIdentity        clientlimits.Refusal = "identity"
 )
 
 // refusals returns all reasons.
 func refusals() []clientlimits.Refusal {
-	return append(clientlimits.Refusals(), refusedUnsynced, refusedName, refusedNames, refusedInitialVersions, refusedNode)
+	return append(clientlimits.Refusals(), refusedUnsynced, refusedName, refusedNames, refusedInitialVersions, refusedNode, refusedIdentity)
 }
 
 // checkName returns the status error of a name that is too long.

@@ -1,13 +1,16 @@
 package xds
 
 import (
+	"fmt"
 	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/time/rate"
 
+	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/internal/sanitize"
 )
 
@@ -128,11 +131,27 @@ func (p *progress) lag(now time.Time) time.Duration {
 // maxRejections bounds the rejections that are remembered. When there are more, some may be logged again.
 const maxRejections = 1_000
 
-// rejections log each version that a kind of client rejects, once (§10.2).
+// Rates of lines of the log and Events about rejections: a second, and burst. Clients make up the reasons, and each Event
+// is an object in the API server.
+const (
+	lineRate, lineBurst   = rate.Limit(1), 100
+	eventRate, eventBurst = rate.Limit(1) / 10, 20
+)
+
+// rejections log each version that a kind of client rejects, and send an Event about it, once (§10.2).
 type rejections struct {
-	log  *slog.Logger
+	log           *slog.Logger
+	report        func(catalog.ServiceKey, string) // nil to send no Events
+	lines, events *rate.Limiter
+
 	mu   sync.Mutex
 	seen map[rejection]struct{}
+}
+
+func newRejections(log *slog.Logger, report func(catalog.ServiceKey, string)) rejections {
+	return rejections{
+		log: log, report: report, lines: rate.NewLimiter(lineRate, lineBurst), events: rate.NewLimiter(eventRate, eventBurst), seen: map[rejection]struct{}{},
+	}
 }
 
 type rejection struct {
@@ -141,15 +160,30 @@ type rejection struct {
 	kind          clientKind
 }
 
-func (rs *rejections) tell(r rejection, why string) {
+// tell logs a rejection of a resource of a Service, unless it is known. The key is zero if the name is not that of a
+// Service.
+func (rs *rejections) tell(r rejection, of catalog.ServiceKey, why string) {
+	if !rs.isNew(r) {
+		return
+	}
+	if rs.lines.Allow() {
+		rs.log.Warn("Client rejected a resource", "type", r.typ.String(), "name", sanitize.Cut(r.name), "version", r.version, "client", string(r.kind), "reason", sanitize.Cut(why))
+	}
+	if rs.report != nil && of.Name != "" && rs.events.Allow() {
+		rs.report(of, fmt.Sprintf("A client (%s) rejected the %s of %s, version %s: %s", r.kind, r.typ.kind(), sanitize.Cut(r.name), r.version, sanitize.Quote(why)))
+	}
+}
+
+// isNew remembers a rejection. It returns false if it was remembered before.
+func (rs *rejections) isNew(r rejection) bool {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
 	if _, told := rs.seen[r]; told {
-		return
+		return false
 	}
 	if len(rs.seen) == maxRejections {
 		clear(rs.seen)
 	}
 	rs.seen[r] = struct{}{}
-	rs.log.Warn("Client rejected a resource", "type", r.typ.String(), "name", sanitize.Cut(r.name), "version", r.version, "client", string(r.kind), "reason", sanitize.Cut(why))
+	return true
 }

@@ -5,6 +5,11 @@ import (
 	"testing"
 	"testing/synctest"
 
+	clusterpb "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
+	routepb "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
+	discovery "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	"google.golang.org/protobuf/types/known/anypb"
+
 	"github.com/signpostd/signpost/catalog"
 )
 
@@ -204,4 +209,107 @@ func TestAuthorities(t *testing.T) {
 			t.Errorf("another authority leads to %s", got)
 		}
 	})
+}
+
+// Case 9: a name with the authority of a linked cluster has the endpoints of the Service there. Before the cluster is
+// synced, nothing false is said about it; after it is unlinked, the endpoints become none.
+func TestLinkedClusters(t *testing.T) {
+	for name, tt := range map[string]struct {
+		port     string
+		unsynced bool // whether the Listener comes before the cluster is synced
+	}{"a port number": {"80", true}, "the name of a port": {"http", false}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				web := service("shop", "web", "http:80")
+				web.Key.Cluster = "east"
+				served := slice(web, "web", "http", 8080, "10.9.0.1")
+				served.Cluster = "east"
+				east := func(synced bool) *catalog.Cluster {
+					return &catalog.Cluster{Name: "east", TrustDomain: "east", ClusterDomain: "cluster.local", Synced: synced}
+				}
+				const authority = "xdstp://east.clusters.signpost/"
+				const of = authority + "envoy.config.cluster.v3.Cluster/" + httpCluster
+				f := start(t, Config{}, east(false))
+				a, c := f.ads(), f.ads()
+				a.send(listeners, authority+"envoy.config.listener.v3.Listener/web.shop:"+tt.port)
+				if got := a.take(); (len(got) == 1) != tt.unsynced {
+					t.Errorf("before the cluster is synced: %s", transcript(got))
+				}
+				c.send(clusters, of)
+				if got := clusterOf(t, c.one(clusters).GetResources()[0]).GetEdsClusterConfig().GetServiceName(); got != endpointsOf(of) {
+					t.Errorf("the endpoints have the name %s", got)
+				}
+				c.send(endpoints, endpointsOf(of))
+				c.none("endpoints before the cluster is synced")
+
+				f.change(put(east(true), web, served))
+				if got := a.take(); (len(got) == 1) == tt.unsynced {
+					t.Errorf("after the cluster is synced: %s", transcript(got))
+				} else if !tt.unsynced && clusterIn(t, got[0].GetResources()[0]) != of {
+					t.Errorf("the Listener leads to %s", clusterIn(t, got[0].GetResources()[0]))
+				}
+				if got := strings.Join(addressesIn(t, c.one(endpoints).GetResources()[0]), " "); got != "10.9.0.1:8080" {
+					t.Errorf("the endpoints are %s", got)
+				}
+				f.catalog.Replace("east", nil)
+				f.rest()
+				if got := addressesIn(t, c.one(endpoints).GetResources()[0]); len(got) != 0 {
+					t.Errorf("after the cluster is unlinked there are %s", got)
+				}
+				a.none("the Listener of an unlinked cluster")
+			})
+		})
+	}
+}
+
+// What each kind of client gets of each type, for a Service with a policy and for none.
+func TestResourcesByClient(t *testing.T) {
+	for agent, want := range map[string]struct{ leadsTo, missing string }{
+		"gRPC Go":   {grpcCluster, "no host"},
+		pythonAgent: {grpcCluster, "no Service nope in namespace shop"},
+		"envoy":     {grpcCluster, "nothing"},
+	} {
+		t.Run(agent, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				web, objects := shop()
+				web.Policy = &catalog.TrafficPolicy{Balancer: catalog.Balancer{Kind: catalog.LeastRequest}}
+				f := start(t, Config{}, objects...)
+				ask := func(typ resourceType, name string) *anypb.Any {
+					a := f.ads()
+					defer a.cancel()
+					a.request(&discovery.DiscoveryRequest{Node: node(agent, nil), TypeUrl: typ.url(), ResourceNames: []string{name}})
+					got := a.take()
+					if len(got) == 0 {
+						return nil
+					}
+					return got[0].GetResources()[0]
+				}
+				if got := clusterIn(t, ask(listeners, "web.shop:50051")); got != want.leadsTo {
+					t.Errorf("the Listener leads to %s", got)
+				}
+				r := decode(t, ask(routes, "web.shop:50051"), &routepb.RouteConfiguration{})
+				if got := r.GetVirtualHosts()[0].GetRoutes()[0].GetRoute().GetCluster(); got != want.leadsTo || r.GetName() != "web.shop:50051" {
+					t.Errorf("the RouteConfiguration %s leads to %s", r.GetName(), got)
+				}
+				if got := clusterOf(t, ask(clusters, grpcCluster)); got.GetLoadBalancingPolicy() == nil {
+					t.Errorf("the Cluster has no policy: %v", got)
+				}
+				missing := "nothing"
+				if got := ask(listeners, "nope.shop:80"); got != nil {
+					if missing = clusterIn(t, got); missing == "" {
+						missing = "no host"
+					}
+				}
+				if missing != want.missing {
+					t.Errorf("a Listener of a missing Service: %s, want %s", missing, want.missing)
+				}
+				if got := ask(routes, "nope.shop:80"); got != nil {
+					t.Errorf("routes of a missing Service: %v", got)
+				}
+				if got := clusterOf(t, ask(clusters, "nope.shop:80")); got.GetName() != "nope.shop:80" || got.GetType() != clusterpb.Cluster_EDS {
+					t.Errorf("the Cluster of a missing Service: %v", got)
+				}
+			})
+		})
+	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/internal/clientlimits"
 	"github.com/signpostd/signpost/internal/sanitize"
+	"github.com/signpostd/signpost/xds/auth"
 	"github.com/signpostd/signpost/xds/resource"
 )
 
@@ -44,6 +45,8 @@ type client struct {
 	grpc                          bool
 	nodeID, userAgent             string
 	pod, namespace, node, zoneSet string
+	// identity is who the client has proved to be; zero without authentication.
+	identity auth.Identity
 }
 
 // variant returns the kind of client for which resources differ.
@@ -73,7 +76,23 @@ func (s *stream) identify(n *corepb.Node) {
 	c.namespace = s.nodeText(fields["NAMESPACE"].GetStringValue())
 	c.node = s.nodeText(fields["NODE_NAME"].GetStringValue())
 	c.pod = s.nodeText(fields["POD_NAME"].GetStringValue())
+	s.trust()
 	s.locatePeer()
+}
+
+// trust replaces what the client says by what it has proved (§7.2).
+func (s *stream) trust() {
+	c, proved := &s.client, s.client.identity
+	if proved.Namespace == "" {
+		return
+	}
+	c.namespace = proved.Namespace
+	if proved.Pod != "" {
+		c.pod = proved.Pod
+	}
+	if proved.Node != "" {
+		c.node, c.zoneSet = proved.Node, ""
+	}
 }
 
 func kindOf(agent string) (kind clientKind, grpc bool) {

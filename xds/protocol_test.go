@@ -145,12 +145,16 @@ func TestStaleNonce(t *testing.T) {
 func TestRejection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		web, objects := shop()
-		f := start(t, Config{}, objects...)
+		var events []string
+		f := start(t, Config{Rejected: func(of catalog.ServiceKey, message string) { events = append(events, of.Name+": "+message) }}, objects...)
 		a := f.ads()
 		a.send(endpoints, httpCluster)
 		a.take()
 		for range 100 {
 			a.nack(endpoints, "bad\nlevel=ERROR", httpCluster)
+		}
+		if len(events) != 1 || !strings.HasPrefix(events[0], "web: A client (cpp) rejected the ClusterLoadAssignment of "+httpCluster) || strings.Contains(events[0], "\n") {
+			t.Errorf("Events: %q", events)
 		}
 		time.Sleep(10 * time.Second)
 		a.none("a rejected version")
@@ -429,7 +433,8 @@ func TestOrder(t *testing.T) {
 		a.send(endpoints, httpCluster)
 		a.send(clusters, httpCluster)
 		a.take()
-		_, objects := shop()
+		web, objects := shop()
+		web.Policy = &catalog.TrafficPolicy{Balancer: catalog.Balancer{Kind: catalog.LeastRequest}}
 		f.change(objects)
 		var got []string
 		for _, line := range transcript(a.take()) {
@@ -437,6 +442,66 @@ func TestOrder(t *testing.T) {
 		}
 		if want := []string{"cds", "eds", "lds"}; !slices.Equal(got, want) {
 			t.Errorf("%s, want %s", got, want)
+		}
+	})
+}
+
+// §5.2: a ServiceProfile may send a share of the requests to a Service that doesn't exist. Its Cluster is sent, without
+// endpoints, or clients would wait for it with all requests. When the Service appears, its endpoints come.
+func TestWeightedClusterOfMissingService(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, objects := shop()
+		const missing = "web-v2.shop.svc.cluster.local:50051"
+		f := start(t, Config{}, append(objects, &catalog.ServiceProfile{
+			Cluster: catalog.LocalCluster, Namespace: "shop", Name: "web.shop.svc.cluster.local",
+			DstOverrides: []catalog.WeightedDst{{Authority: "web-v2.shop.svc.cluster.local:50051", MilliWeight: 100}, {Authority: grpcCluster, MilliWeight: 900}},
+		})...)
+		a := f.ads()
+		a.send(listeners, "web.shop:50051")
+		if got := a.one(listeners); !strings.Contains(string(got.GetResources()[0].GetValue()), missing) {
+			t.Errorf("the routes don't lead to %s", missing)
+		}
+		a.send(clusters, grpcCluster, missing)
+		got := a.one(clusters)
+		if names := strings.Join(namesIn(got.GetResources()), " "); names != missing+" "+grpcCluster {
+			t.Fatalf("the Clusters are %s", names)
+		}
+		a.send(endpoints, missing)
+		if got := addressesIn(t, a.one(endpoints).GetResources()[0]); len(got) != 0 {
+			t.Errorf("a missing Service has the endpoints %s", got)
+		}
+		v2 := service("shop", "web-v2", "grpc:50051")
+		f.change(put(v2, slice(v2, "v2", "grpc", 50051, "10.0.0.9")))
+		if got := addressesIn(t, a.one(endpoints).GetResources()[0]); strings.Join(got, " ") != "10.0.0.9:50051" {
+			t.Errorf("when it exists, it has %s", got)
+		}
+	})
+}
+
+// §10.2: clients that reject many versions fill neither the log nor the API server; each rejection is counted.
+func TestManyRejections(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		web, objects := shop()
+		events := 0
+		f := start(t, Config{Rejected: func(catalog.ServiceKey, string) { events++ }}, objects...)
+		a := f.ads()
+		a.send(endpoints, httpCluster)
+		const times = 500
+		begun := time.Now()
+		for i := range times {
+			a.take()
+			a.nack(endpoints, strings.Repeat("x", 10_000), httpCluster)
+			f.change(put(slice(web, "web-http", "http", 8080, many(i%200+3)...)))
+		}
+		seconds := time.Since(begun).Seconds()
+		if n := f.metric(`xds_nacks_total{client="cpp",type="eds"}`); n < 190 {
+			t.Errorf("%v rejections are counted", n)
+		}
+		if most := float64(eventBurst) + seconds*float64(eventRate) + 1; float64(events) > most || events < eventBurst {
+			t.Errorf("%d Events in %.0f s, want %.0f at most", events, seconds, most)
+		}
+		if n := len(f.log.String()); n > 1_000*(lineBurst+int(seconds)) {
+			t.Errorf("the log has %d bytes", n)
 		}
 	})
 }

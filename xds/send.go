@@ -133,7 +133,7 @@ func (sub *subscription) follow() *frame {
 	for {
 		v := sub.view
 		f := v.current.Load()
-		if sub.typ != endpoints || f.kind.For(s.place) == v.filter {
+		if sub.topic.hides(f.visibleTo, s) == v.hidden && (sub.typ != endpoints || f.kind.For(s.place) == v.filter) {
 			return f
 		}
 		sub.topic.join(sub, s.place)
@@ -230,6 +230,7 @@ func (s *stream) send(typ resourceType, subs []*subscription, frames []*frame, r
 	s.responses.Add(1)
 	for i, sub := range subs {
 		sub.sent, sub.resend, sub.removed, sub.again, sub.nonce = frames[i].version, false, false, false, s.nonce
+		sub.refused.Store(false)
 	}
 	return nil
 }
@@ -264,11 +265,12 @@ func (s *stream) reject(typ resourceType, nonce, why string) {
 			continue
 		}
 		sub.rejected = [2]string{sub.sent, sub.rejected[0]}
+		sub.refused.Store(true)
 		if in.rejected != sub.nonce {
 			in.rejected = sub.nonce
 			s.server.metrics.rejected(typ, s.client.kind)
 		}
-		s.server.rejections.tell(rejection{typ, sub.name, sub.sent, s.client.kind}, why)
+		s.server.rejections.tell(rejection{typ, sub.name, sub.sent, s.client.kind}, sub.topic.name.Service, why)
 		s.mark(sub) // there may be a plain variant
 	}
 }

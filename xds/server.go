@@ -12,6 +12,7 @@ import (
 	"golang.org/x/time/rate"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/status"
 
@@ -56,7 +57,7 @@ func NewServer(c *catalog.Catalog, config Config, r prometheus.Registerer, log *
 		config:      &config,
 		log:         log,
 		resenders:   resenders{m: map[clientlimits.ClientID]*resender{}},
-		rejections:  rejections{log: log, seen: map[rejection]struct{}{}},
+		rejections:  newRejections(log, config.Rejected),
 		connections: rate.Sometimes{First: 1, Interval: logInterval},
 		stopping:    make(chan struct{}),
 		streams:     map[*stream]struct{}{},
@@ -74,9 +75,13 @@ func (s *Server) Opened() uint64 { return s.opened.Load() }
 // limits.
 func (s *Server) ServerOptions() []grpc.ServerOption {
 	limits := &s.config.Limits
-	return append(limits.ServerOptions(), grpc.ForceServerCodecV2(precoded.NewCodec()), grpc.KeepaliveParams(keepalive.ServerParameters{
+	options := append(limits.ServerOptions(), grpc.ForceServerCodecV2(precoded.NewCodec()), grpc.KeepaliveParams(keepalive.ServerParameters{
 		MaxConnectionIdle: limits.MaxConnectionIdle, MaxConnectionAge: s.config.MaxConnectionAge, MaxConnectionAgeGrace: connectionGrace,
 	}))
+	if s.config.TLS != nil {
+		options = append(options, grpc.Creds(credentials.NewTLS(s.config.TLS)))
+	}
+	return options
 }
 
 // connectionGrace is how long the streams of a connection that is too old are kept. A client that has had a response
@@ -152,6 +157,17 @@ func (s *Server) open() []*stream {
 // refused asks another replica (§6.11).
 var errUnsynced = status.Error(codes.Unavailable, "this replica doesn't know the cluster yet; ask another one, or ask again")
 
+// authenticate makes sure of who the client of a stream is, if that is asked for.
+func (s *Server) authenticate(st *stream) (err error) {
+	if s.config.Authenticate == nil {
+		return nil
+	}
+	if st.client.identity, err = s.config.Authenticate(st.ctx); err != nil {
+		s.refused(refusedIdentity)
+	}
+	return err
+}
+
 // serve serves a stream of any service until it ends.
 func (s *Server) serve(out grpc.ServerStream, variant string, only *resourceType) error {
 	if !channel.IsClosed(s.catalog.Synced()) {
@@ -159,6 +175,9 @@ func (s *Server) serve(out grpc.ServerStream, variant string, only *resourceType
 		return errUnsynced
 	}
 	st := s.newStream(out, variant, only)
+	if err := s.authenticate(st); err != nil {
+		return err
+	}
 	if !s.begin(st) {
 		return nil
 	}

@@ -37,6 +37,11 @@ var urls = [resourceTypes]string{
 // String returns the type as metrics and logs call it.
 func (t resourceType) String() string { return [resourceTypes]string{"cds", "eds", "lds", "rds"}[t] }
 
+// kind returns the kind of the resources, as Envoy's documents call it.
+func (t resourceType) kind() string {
+	return [resourceTypes]string{"Cluster", "ClusterLoadAssignment", "Listener", "RouteConfiguration"}[t]
+}
+
 // single reports whether a SotW response has one resource; otherwise it has all that are subscribed (§6.7).
 func (t resourceType) single() bool { return t == endpoints || t == routes }
 

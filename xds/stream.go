@@ -84,6 +84,8 @@ type subscription struct {
 	// rejected are the versions that the client has rejected last: the newest first, "" for none. There are two,
 	// because after a resource its plain variant may be rejected, too.
 	rejected [2]string
+	// refused is true while the client has rejected what it was sent last. Anybody may read it.
+	refused atomic.Bool
 	// removed is true when a delta client knows that the resource is missing.
 	removed bool
 	// nonce is that of the last response with the resource.

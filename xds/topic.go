@@ -59,12 +59,15 @@ type topic struct {
 	ended bool
 }
 
-// viewKey says who can share a view. Endpoints differ by the place of the client, Listeners and routes by the kind of
-// client, and by whether it is told of what is missing (strict).
+// viewKey says who can share a view. Endpoints differ by the place of the client, and Listeners and routes by the kind
+// of client. What is missing differs by the variant: only delta clients can be told so (strict).
+//
+// Clients that may not see the Service share a view as if there were none (hidden).
 type viewKey struct {
 	typ    resourceType
 	client resource.Client
 	strict bool
+	hidden bool
 	filter catalog.Filter
 }
 
@@ -138,7 +141,7 @@ func (t *topic) refresh() {
 		return
 	}
 	t.facts.release()
-	t.facts = t.look()
+	t.facts = t.look(t.catalog)
 	now := time.Now()
 	for _, v := range t.views {
 		v.take(t.answer(v, t.facts))
@@ -147,15 +150,15 @@ func (t *topic) refresh() {
 }
 
 // look returns the current state of what the question is about.
-func (t *topic) look() facts {
-	f := facts{snapshot: t.catalog.Service(t.name.Service)}
-	if !t.route() {
+func (a *asked) look(known *catalog.Catalog) facts {
+	f := facts{snapshot: known.Service(a.name.Service)}
+	if !a.route() {
 		return f
 	}
-	port, err := t.name.ChoosePort(f.snapshot.Service)
+	port, err := a.name.ChoosePort(f.snapshot.Service)
 	if err == nil {
-		f.profile = t.catalog.Profile(catalog.ProfileQuery{
-			Cluster: catalog.LocalCluster, Service: t.name.Service, Port: port, ClientNamespace: t.namespace, ClusterDomain: t.config.ClusterDomain,
+		f.profile = known.Profile(catalog.ProfileQuery{
+			Cluster: catalog.LocalCluster, Service: a.name.Service, Port: port, ClientNamespace: a.namespace, ClusterDomain: a.config.ClusterDomain,
 		})
 	}
 	return f
@@ -169,12 +172,14 @@ func (t *topic) join(sub *subscription, place catalog.Client) {
 	if sub.view != nil {
 		t.drop(sub)
 	}
-	key := viewKey{typ: sub.typ}
+	key := viewKey{typ: sub.typ, hidden: t.hides(t.visibleTo(t.facts), sub.stream)}
 	switch {
 	case sub.typ == endpoints:
 		key.filter = t.facts.kind().For(place)
 	case t.route():
 		key.client, key.strict = sub.stream.client.variant(), sub.stream.variant == variantDelta
+	default:
+		key.strict = sub.stream.variant == variantDelta
 	}
 	v := t.views[key]
 	if v == nil {

@@ -63,22 +63,35 @@ func (a asked) rightsOf(needed rbac.Needed) func(context.Context) []Result {
 
 // missingVerbs returns the verbs of a rule that are not allowed.
 func (a asked) missingVerbs(ctx context.Context, p place) ([]string, error) {
-	resource, subresource, _ := strings.Cut(p.rule.Resource, "/")
 	var verbs []string
 	for _, verb := range p.rule.Verbs {
-		review, err := a.rights.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, &authorizationv1.SelfSubjectAccessReview{
-			Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{
-				Verb: verb, Group: p.rule.Group, Resource: resource, Subresource: subresource, Name: p.rule.Object, Namespace: p.role.Namespace,
-			}},
-		}, metav1.CreateOptions{})
-		if err != nil {
-			return nil, err
-		}
-		if !review.Status.Allowed {
-			verbs = append(verbs, verb)
+		for _, spec := range p.reviews(verb) {
+			review, err := a.rights.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, &authorizationv1.SelfSubjectAccessReview{Spec: spec}, metav1.CreateOptions{})
+			if err != nil {
+				return nil, err
+			}
+			if !review.Status.Allowed {
+				verbs = append(verbs, verb)
+				break
+			}
 		}
 	}
 	return verbs, nil
+}
+
+// reviews returns what to ask about a verb of the rule: about its resource, or each of its paths.
+func (p place) reviews(verb string) []authorizationv1.SelfSubjectAccessReviewSpec {
+	var specs []authorizationv1.SelfSubjectAccessReviewSpec
+	for _, path := range p.rule.Paths {
+		specs = append(specs, authorizationv1.SelfSubjectAccessReviewSpec{NonResourceAttributes: &authorizationv1.NonResourceAttributes{Path: path, Verb: verb}})
+	}
+	if len(specs) > 0 {
+		return specs
+	}
+	resource, subresource, _ := strings.Cut(p.rule.Resource, "/")
+	return []authorizationv1.SelfSubjectAccessReviewSpec{{ResourceAttributes: &authorizationv1.ResourceAttributes{
+		Verb: verb, Group: p.rule.Group, Resource: resource, Subresource: subresource, Name: p.rule.Object, Namespace: p.role.Namespace,
+	}}}
 }
 
 // denied describes denied verbs of a rule, and the consequence.
@@ -88,7 +101,10 @@ func (a asked) denied(section string, p place, verbs []string) Result {
 		what += " " + p.rule.Object
 	}
 	where := "in all namespaces"
-	if p.role.Namespace != "" {
+	switch {
+	case len(p.rule.Paths) > 0:
+		what, where = strings.Join(p.rule.Paths, " and "), "of the API server"
+	case p.role.Namespace != "":
 		where = "in the namespace " + p.role.Namespace
 	}
 	result := Result{State: Failed, Text: fmt.Sprintf("%s may not %s %s %s", a.As, strings.Join(verbs, ", "), what, where)}

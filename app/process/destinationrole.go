@@ -8,11 +8,13 @@ import (
 	"github.com/signpostd/signpost/app/inspect"
 	"github.com/signpostd/signpost/app/inspect/whyserved"
 	"github.com/signpostd/signpost/app/settings"
+	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/controllers"
 	"github.com/signpostd/signpost/destination"
 	"github.com/signpostd/signpost/internal/channel"
 	"github.com/signpostd/signpost/internal/objectmeta"
 	"github.com/signpostd/signpost/internal/run"
+	"github.com/signpostd/signpost/kube/kinds"
 	"github.com/signpostd/signpost/kube/linked"
 )
 
@@ -22,7 +24,14 @@ func newDestinationRole(in roleInput, o settings.Destination) (role, *discovery,
 	if err != nil {
 		return role{}, nil, err
 	}
-	found, err := newDiscovery(in, o)
+	opaque, _ := catalog.ParsePortList(o.DefaultOpaquePorts) // checked with the options
+	from := kinds.FromEndpointSlices
+	if !o.EnableEndpointSlices {
+		from = kinds.FromEndpoints
+	}
+	found, err := newDiscovery(in, discoveryConfig{
+		opaque: opaque, from: from, linkNamespace: o.LinkNamespace, throughProxies: o.LinkedClustersThroughProxies,
+	})
 	if err != nil {
 		return role{}, nil, err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/signpostd/signpost/app/settings"
 	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/internal/run"
 	"github.com/signpostd/signpost/kube"
@@ -20,23 +19,30 @@ type discovery struct {
 	tables []kube.AnyTable
 }
 
-// newDiscovery makes the catalog that the settings of the destination role describe.
-func newDiscovery(in roleInput, o settings.Destination) (*discovery, error) {
-	opaque, _ := catalog.ParsePortList(o.DefaultOpaquePorts) // checked with the options
-	known := catalog.New(catalog.Options{DefaultOpaquePorts: opaque, Log: in.Log})
-	from := kinds.FromEndpointSlices
-	if !o.EnableEndpointSlices {
-		from = kinds.FromEndpoints
-	}
+// discoveryConfig is what a catalog depends on.
+type discoveryConfig struct {
+	// opaque are the ports that are opaque unless an annotation says otherwise.
+	opaque catalog.PortSet
+	// from is where endpoints are read.
+	from kinds.EndpointsFrom
+	// linkNamespace is the namespace of the Secrets of linked clusters, and throughProxies allows kubeconfigs that name
+	// a proxy.
+	linkNamespace  string
+	throughProxies bool
+}
+
+// newDiscovery makes the catalog and what fills it.
+func newDiscovery(in roleInput, c discoveryConfig) (*discovery, error) {
+	known := catalog.New(catalog.Options{DefaultOpaquePorts: c.opaque, Log: in.Log})
 	detours := linked.DetoursRefused
-	if o.LinkedClustersThroughProxies {
+	if c.throughProxies {
 		detours = linked.DetoursAllowed
 	}
-	links, err := newLinks(in, linked.Options{Namespace: o.LinkNamespace, Catalog: known, From: from, Detours: detours})
+	links, err := newLinks(in, linked.Options{Namespace: c.linkNamespace, Catalog: known, From: c.from, Detours: detours})
 	if err != nil {
 		return nil, err
 	}
-	return &discovery{known: known, links: links, tables: kinds.CatalogTables(known, from)}, nil
+	return &discovery{known: known, links: links, tables: kinds.CatalogTables(known, c.from)}, nil
 }
 
 // actors returns what keeps the catalog up to date. settled is closed when the tables are filled.

@@ -59,5 +59,8 @@ func xdsNamesOf(o *xds.OpenStream) string {
 	if len(o.Unknown) > 0 {
 		text += " (unknown: " + strings.Join(o.Unknown[:min(len(o.Unknown), mostNames)], " ") + ")"
 	}
+	if len(o.Rejected) > 0 {
+		text += " (rejected: " + strings.Join(o.Rejected[:min(len(o.Rejected), mostNames)], " ") + ")"
+	}
 	return text
 }

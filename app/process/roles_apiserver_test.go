@@ -83,6 +83,7 @@ func TestRolesOnAPIServer(t *testing.T) {
 	t.Run("destination writes", api.testDestinationWrites)
 	t.Run("destination without rights", api.testDestinationRights)
 	t.Run("links", api.testLinksRights)
+	t.Run("tokens of xDS clients", api.testXDSTokens)
 	t.Run("both roles", api.testBothRoles)
 	t.Run("user agents", api.testUserAgents)
 	t.Run("work ends", api.testWorkEnds)

@@ -1,14 +1,26 @@
 package process
 
 import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"log/slog"
 	"net/http"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/record"
 
 	"github.com/signpostd/signpost/app/inspect"
 	"github.com/signpostd/signpost/app/settings"
+	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/internal/certfiles"
 	"github.com/signpostd/signpost/internal/channel"
 	"github.com/signpostd/signpost/internal/run"
+	"github.com/signpostd/signpost/kube/kinds"
 	"github.com/signpostd/signpost/kube/linked"
 	"github.com/signpostd/signpost/xds"
+	"github.com/signpostd/signpost/xds/auth"
 )
 
 // newXDSRole makes the role that serves xDS. It answers from the catalog of the destination role if that runs in the
@@ -17,15 +29,25 @@ func newXDSRole(in roleInput, o settings.XDS, shared *discovery) (role, error) {
 	found := shared
 	if found == nil {
 		var err error
-		if found, err = newDiscovery(in, discoverySettings(o)); err != nil {
+		found, err = newDiscovery(in, discoveryConfig{
+			from: kinds.FromEndpointSlices, linkNamespace: o.LinkNamespace, throughProxies: o.LinkedClustersThroughProxies,
+		})
+		if err != nil {
 			return role{}, err
 		}
 	}
-	server := xds.NewServer(found.known, xds.Config{
+	config := xds.Config{
 		ClusterDomain: o.ClusterDomain, EnableIPv6: o.EnableIPv6, Authorities: o.Authorities, EgressBudget: o.EgressBudget,
 		MaxConnectionAge: o.MaxConnectionAge, Limits: o.Limits, History: in.History,
-	}, in.Registerer, in.Log)
-	serve := []run.Actor{{Name: "xds", Run: server.Run}}
+		Rejected: reportRejection(found.links.events.For("signpost-xds")),
+	}
+	access, err := newXDSAccess(o, found.links.client, in.Log)
+	if err != nil {
+		return role{}, err
+	}
+	config.TLS, config.Authenticate = access.tls, access.authenticate
+	server := xds.NewServer(found.known, config, in.Registerer, in.Log)
+	serve := append([]run.Actor{{Name: "xds", Run: server.Run}}, access.actors...)
 	r := role{
 		Name:          settings.XDSSection,
 		Addr:          o.Addr,
@@ -34,8 +56,8 @@ func newXDSRole(in roleInput, o settings.XDS, shared *discovery) (role, error) {
 		Listener:      server.Listener,
 		Register:      server.Register,
 		Actors:        func(<-chan struct{}) []run.Actor { return serve },
-		Ready:         func() bool { return channel.IsClosed(found.known.Synced()) },
-		Offer:         inspect.Offer{Streams: &inspectedXDS{server: server}},
+		Ready:         func() bool { return channel.IsClosed(found.known.Synced()) && access.ready() },
+		Offer:         inspect.Offer{Streams: &inspectedXDS{server: server}, Explains: &explainedXDS{known: found.known, server: server}},
 	}
 	if shared != nil {
 		return r, nil
@@ -49,9 +71,44 @@ func newXDSRole(in roleInput, o settings.XDS, shared *discovery) (role, error) {
 	return r, nil
 }
 
-// discoverySettings returns the settings of a destination role with the catalog that the xds role needs.
-func discoverySettings(o settings.XDS) settings.Destination {
-	d := settings.Default().Destination
-	d.LinkNamespace, d.LinkedClustersThroughProxies = o.LinkNamespace, o.LinkedClustersThroughProxies
-	return d
+// reportRejection returns the function that sends an Event about a resource of a Service that clients reject.
+func reportRejection(to record.EventRecorder) func(catalog.ServiceKey, string) {
+	return func(key catalog.ServiceKey, message string) {
+		if key.Cluster != catalog.LocalCluster {
+			return // its Service is in another API server
+		}
+		service := &corev1.ObjectReference{APIVersion: "v1", Kind: "Service", Namespace: key.Namespace, Name: key.Name}
+		to.Event(service, corev1.EventTypeWarning, "XdsRejected", message)
+	}
+}
+
+// xdsAccess says which clients are served.
+type xdsAccess struct {
+	tls          *tls.Config        // nil without TLS
+	authenticate auth.Authenticator // nil if clients need not prove who they are
+	actors       []run.Actor
+	ready        func() bool
+}
+
+// newXDSAccess makes the access that the settings ask for. Certificates that can't be read are an error.
+func newXDSAccess(o settings.XDS, client *kubernetes.Clientset, log *slog.Logger) (xdsAccess, error) {
+	a := xdsAccess{ready: func() bool { return true }}
+	if o.TLSCert != "" {
+		config, err := certfiles.Files{Cert: o.TLSCert, Key: o.TLSKey, ClientCA: o.ClientCA}.Server(log)
+		if err != nil {
+			return a, fmt.Errorf("serve xDS with TLS (--xds-tls-cert): %w", err)
+		}
+		a.tls = config
+	}
+	switch o.Auth {
+	case settings.XDSAuthToken:
+		keys := auth.NewKeys(func(ctx context.Context, path string) ([]byte, error) {
+			return client.RESTClient().Get().AbsPath(path).SetHeader("Accept", "application/json, application/jwk-set+json").Do(ctx).Raw()
+		}, log)
+		a.authenticate, a.ready = keys.Authenticate, keys.Ready
+		a.actors = []run.Actor{{Name: "keys of tokens", Run: keys.Run}}
+	case settings.XDSAuthMTLS:
+		a.authenticate = auth.Certificates()
+	}
+	return a, nil
 }

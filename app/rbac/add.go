@@ -83,6 +83,6 @@ func (r Rule) rank() int {
 
 // same reports whether two rules allow the same.
 func (r Rule) same(other Rule) bool {
-	return r.Group == other.Group && r.Resource == other.Resource && r.Object == other.Object &&
+	return r.Group == other.Group && r.Resource == other.Resource && r.Object == other.Object && slices.Equal(r.Paths, other.Paths) &&
 		strings.Join(r.Verbs, ",") == strings.Join(other.Verbs, ",")
 }

@@ -17,11 +17,13 @@ type Role struct {
 	Rules []Rule
 }
 
-// Rule is a rule of a role: verbs for a resource.
+// Rule is a rule of a role: verbs for a resource, or for paths of the API server that are no resources.
 type Rule struct {
 	// Why is its purpose, such as the sources that need it.
 	Why             []string
 	Group, Resource string
+	// Paths are the paths of a rule without a resource.
+	Paths []string
 	// Object is the only object of the rule; empty means all.
 	Object string
 	Verbs  []string
@@ -78,6 +80,10 @@ func (r Role) yaml() string {
 	for _, rule := range r.Rules {
 		if len(rule.Why) > 0 {
 			fmt.Fprintf(&b, "  # %s\n", strings.Join(rule.Why, ", "))
+		}
+		if len(rule.Paths) > 0 {
+			fmt.Fprintf(&b, "  - nonResourceURLs: [%s]\n    verbs: [%s]\n", strings.Join(rule.Paths, ", "), strings.Join(rule.Verbs, ", "))
+			continue
 		}
 		fmt.Fprintf(&b, "  - apiGroups: [%s]\n    resources: [%s]\n", text(rule.Group), text(rule.Resource))
 		if rule.Object != "" {

@@ -9,6 +9,7 @@ import (
 	"github.com/signpostd/signpost/controllers"
 	"github.com/signpostd/signpost/kube/kinds"
 	"github.com/signpostd/signpost/kube/linked"
+	"github.com/signpostd/signpost/xds/auth"
 )
 
 // Needed are the rights of one role of a process.
@@ -73,18 +74,28 @@ func Destination(c settings.Config) []Role {
 }
 
 // XDS returns the roles that the xds role of a config needs, alone in its process. It reads what the destination role
-// reads, and writes nothing but Events about linked clusters.
+// reads, and writes nothing but Events.
 func XDS(c settings.Config) []Role {
 	serving := Role{Name: "signpost-xds"}
 	for _, t := range kinds.CatalogTables(nil, kinds.FromEndpointSlices) {
 		serving.allow(read(t, absent))
+	}
+	serving.allow(Rule{
+		Why: []string{"About resources of Services that clients reject."}, Resource: "events", Verbs: []string{"create", "patch"},
+		Without: "no Events about rejected resources are sent",
+	})
+	roles := []Role{serving}
+	if c.XDS.Auth == settings.XDSAuthToken {
+		tokens := Role{Name: "signpost-xds-tokens", Why: "--xds-auth=token: the keys of service account tokens, which every service account may read by default"}
+		tokens.allow(Rule{Paths: auth.Paths(), Verbs: []string{"get"}})
+		roles = append(roles, tokens)
 	}
 	links := Role{Name: "signpost-xds-links", Namespace: c.XDS.LinkNamespace, Why: "Linked clusters: in the namespace of --link-namespace"}
 	links.allow(
 		read(linked.Reads(), "there are no linked clusters"),
 		Rule{Why: []string{"About clusters that can't be read."}, Resource: "events", Verbs: []string{"create", "patch"}, Without: "no Events about linked clusters are sent"},
 	)
-	return []Role{serving, links}
+	return append(roles, links)
 }
 
 // Controllers returns the roles that the controllers role of a config needs.

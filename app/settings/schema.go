@@ -92,7 +92,7 @@ func valueSchema(s Setting) object {
 	case durationValue:
 		return object{"anyOf": []any{object{"type": "string", "pattern": durationPattern}, variableRef}, "default": v.String()}
 	case *listValue:
-		return object{"type": []string{"string", "array"}, "items": object{"type": "string"}, "default": *v.target}
+		return object{"type": []string{"string", "array"}, "items": object{"type": "string"}, "default": append([]string{}, *v.target...)}
 	case portsValue:
 		return object{"type": []string{"string", "integer", "array"}, "items": object{"type": []string{"string", "integer"}}, "default": v.String()}
 	case jsonValue:
@@ -178,6 +178,8 @@ func choicesOf(flag string) []string {
 		return []string{"plain", "text", "json"}
 	case "outbound-transport-mode":
 		return []string{modeTransparent, modeTransportHeader}
+	case "xds-auth":
+		return XDSAuths()
 	default:
 		return nil
 	}

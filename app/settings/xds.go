@@ -23,9 +23,23 @@ type XDS struct {
 	// EgressBudget is in bytes a second.
 	EgressBudget     int
 	MaxConnectionAge time.Duration
+	// Auth is how clients prove who they are: one of [XDSAuths].
+	Auth string
+	// TLSCert, TLSKey and ClientCA are the paths of PEM files; without a certificate there is no TLS.
+	TLSCert, TLSKey, ClientCA string
 	// Limits bound what clients can make the server hold.
 	Limits clientlimits.Limits
 }
+
+// The values of [XDS.Auth].
+const (
+	XDSAuthNone  = "none"
+	XDSAuthToken = "token"
+	XDSAuthMTLS  = "mtls"
+)
+
+// XDSAuths returns the values of [XDS.Auth].
+func XDSAuths() []string { return []string{XDSAuthNone, XDSAuthToken, XDSAuthMTLS} }
 
 func defaultXDS() XDS {
 	return XDS{
@@ -34,6 +48,7 @@ func defaultXDS() XDS {
 		LinkNamespace:    defaultControllerNamespace,
 		EgressBudget:     xds.DefaultEgressBudget,
 		MaxConnectionAge: xds.DefaultMaxConnectionAge,
+		Auth:             XDSAuthNone,
 		Limits:           xds.DefaultLimits(),
 	}
 }
@@ -41,7 +56,7 @@ func defaultXDS() XDS {
 // Settings implements [Section].
 func (o *XDS) Settings() []Setting {
 	own := []Setting{
-		{Flag: "xds-addr", Path: "xds.addr", Value: textValue{&o.Addr}, Usage: "`address` to serve xDS on, without TLS"},
+		{Flag: "xds-addr", Path: "xds.addr", Value: textValue{&o.Addr}, Usage: "`address` to serve xDS on, with TLS if --xds-tls-cert is set"},
 		{Flag: "cluster-domain", Path: "xds.clusterDomain", Value: textValue{&o.ClusterDomain}, Usage: "`domain` that the names of Services end in; empty for " + defaultDomain},
 		{Flag: "enable-ipv6", Path: "xds.enableIPv6", Value: boolValue{&o.EnableIPv6}, Usage: "serve IPv6 addresses"},
 		{Flag: "link-namespace", Path: "xds.linkNamespace", Value: textValue{&o.LinkNamespace}, Usage: "`namespace` of the Secrets that link clusters, all of which this process may read; with the destination role in the same process, that of destination counts"},
@@ -49,6 +64,10 @@ func (o *XDS) Settings() []Setting {
 		{Flag: "xds-authorities", Path: "xds.authorities", Value: &listValue{target: &o.Authorities}, Usage: "authorities of xdstp:// names that are answered, beside the empty one"},
 		{Flag: "xds-egress-budget", Path: "xds.egressBudget", Value: intValue{&o.EgressBudget}, Usage: "bytes a second that the changes of one resource may cost; more frequent changes are merged and delayed, by 2s at most"},
 		{Flag: "xds-max-connection-age", Path: "xds.maxConnectionAge", Value: durationValue{&o.MaxConnectionAge}, Usage: "how long a connection is kept, so that clients spread over replicas again; the time varies by 10 %"},
+		{Flag: "xds-auth", Path: "xds.auth", Value: textValue{&o.Auth}, Usage: "how clients prove who they are: none, token (a service account token with the audience signpost-xds) or mtls (a client certificate with a SPIFFE ID)"},
+		{Flag: "xds-tls-cert", Path: "xds.tls.cert", Value: textValue{&o.TLSCert}, Usage: "`path` of the certificate chain of the server, in PEM; it is read again when it changes; empty for no TLS"},
+		{Flag: "xds-tls-key", Path: "xds.tls.key", Value: textValue{&o.TLSKey}, Usage: "`path` of the private key for --xds-tls-cert, in PEM"},
+		{Flag: "xds-client-ca", Path: "xds.tls.clientCA", Value: textValue{&o.ClientCA}, Usage: "`path` of the certificates of the authorities that sign those of clients, in PEM; for --xds-auth=mtls"},
 	}
 	limits := slices.DeleteFunc(limitSettings(&o.Limits, XDSSection), func(s Setting) bool { return s.Flag == "grpc-max-undeclared-ports" })
 	return append(own, limits...)
@@ -74,5 +93,25 @@ func (o *XDS) validate() []problem {
 	if o.MaxConnectionAge < time.Minute {
 		found = append(found, problem{flags: []string{"xds-max-connection-age"}, reason: "must be at least 1m"})
 	}
+	found = append(found, o.checkAuth()...)
 	return append(found, checkLimits(o.Limits)...)
+}
+
+// checkAuth refuses settings about TLS that don't go together.
+func (o *XDS) checkAuth() []problem {
+	wrong := func(reason string, flags ...string) []problem { return []problem{{flags: flags, reason: reason}} }
+	switch {
+	case !slices.Contains(XDSAuths(), o.Auth):
+		return wrong("must be none, token or mtls", "xds-auth")
+	case (o.TLSCert == "") != (o.TLSKey == ""):
+		return wrong("one is missing: give both or neither", "xds-tls-cert", "xds-tls-key")
+	case o.Auth == XDSAuthToken && o.TLSCert == "":
+		return wrong("token needs --xds-tls-cert, because a token that is sent without TLS can be read on the way", "xds-auth")
+	case o.Auth == XDSAuthMTLS && (o.TLSCert == "" || o.ClientCA == ""):
+		return wrong("mtls needs --xds-tls-cert and --xds-client-ca", "xds-auth")
+	case o.Auth != XDSAuthMTLS && o.ClientCA != "":
+		return wrong("is only used with --xds-auth=mtls", "xds-client-ca")
+	default:
+		return nil
+	}
 }

@@ -99,6 +99,10 @@ func valuesSchema(config schema) schema {
 		"replicas":    schema{"type": "integer", "minimum": 0, "maximum": 100},
 		"destination": role(sections["destination"]),
 		"controllers": role(sections["controllers"]),
+		"xds": closed(schema{
+			"enabled": boolean, "config": sections["xds"], "tlsSecret": text,
+			"bootstrap": closed(schema{"namespaces": schema{"type": "array", "items": some}, "ca": text, "token": text, "cert": text, "key": text}),
+		}),
 		"dns": closed(schema{
 			"enabled": boolean, "publishers": schema{"type": "array", "items": schema{"$ref": "#/$defs/publisher"}}, "extraRules": objects,
 		}),
@@ -118,7 +122,7 @@ func valuesSchema(config schema) schema {
 		"dnsPolicy":                     schema{"enum": []string{"", "ClusterFirst", "ClusterFirstWithHostNet", "Default"}},
 		"podDisruptionBudget":           closed(schema{"enabled": boolean, "minAvailable": schema{"type": []string{"integer", "string"}}}),
 		"service":                       closed(schema{"annotations": texts}),
-		"networkPolicy":                 closed(schema{"enabled": boolean, "destinationFrom": objects, "metricsFrom": objects, "inspectFrom": objects, "egress": objects}),
+		"networkPolicy":                 closed(schema{"enabled": boolean, "destinationFrom": objects, "xdsFrom": objects, "metricsFrom": objects, "inspectFrom": objects, "egress": objects}),
 		"inspection": closed(schema{
 			"port": schema{"type": "integer", "minimum": 1024, "maximum": 65535}, "listen": schema{"enum": []string{"loopback", "all"}}, "trustLoopback": boolean, "tokens": boolean,
 		}),

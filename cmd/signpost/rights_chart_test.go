@@ -22,6 +22,7 @@ import (
 // to its templates, because they depend on values.
 type chartRights struct {
 	Destination chartDestination            `json:"destination"`
+	XDS         chartXDS                    `json:"xds"`
 	Controllers map[string][]chartRule      `json:"controllers"`
 	Sources     map[string]chartSourceRules `json:"sources"`
 	Registry    []chartRule                 `json:"registry"`
@@ -36,6 +37,13 @@ type chartDestination struct {
 	Links   []chartRule `json:"links"`
 }
 
+// chartXDS has the roles of the xds role. Tokens is for --xds-auth=token.
+type chartXDS struct {
+	Serving []chartRule `json:"serving"`
+	Tokens  []chartRule `json:"tokens"`
+	Links   []chartRule `json:"links"`
+}
+
 // chartSourceRules has what a source needs in each namespace that it reads, and everywhere.
 type chartSourceRules struct {
 	Within     []chartRule `json:"within,omitempty"`
@@ -44,8 +52,9 @@ type chartSourceRules struct {
 
 // chartRule is a rule of a role.
 type chartRule struct {
-	APIGroups []string `json:"apiGroups"`
-	Resources []string `json:"resources"`
+	APIGroups []string `json:"apiGroups,omitempty"`
+	Resources []string `json:"resources,omitempty"`
+	Paths     []string `json:"nonResourceURLs,omitempty"`
 	Verbs     []string `json:"verbs"`
 }
 
@@ -53,7 +62,7 @@ type chartRule struct {
 // declare; -update rewrites it.
 func TestRightsOfChart(t *testing.T) {
 	const file = "../../deploy/helm/signpost/files/rights.yaml"
-	rights := chartRights{Destination: destinationRights(), Controllers: map[string][]chartRule{}, Sources: map[string]chartSourceRules{}}
+	rights := chartRights{Destination: destinationRights(), XDS: xdsRights(), Controllers: map[string][]chartRule{}, Sources: map[string]chartSourceRules{}}
 	for _, name := range controllers.Names() {
 		c := settings.Default()
 		c.RunsControllers = true
@@ -101,6 +110,17 @@ func destinationRights() chartDestination {
 	}
 }
 
+func xdsRights() chartXDS {
+	c := settings.Default()
+	c.RunsXDS, c.XDS.Auth = true, settings.XDSAuthToken
+	roles := rbac.XDS(c)
+	return chartXDS{
+		Serving: rulesOf(roles, "signpost-xds"),
+		Tokens:  rulesOf(roles, "signpost-xds-tokens"),
+		Links:   rulesOf(roles, "signpost-xds-links/"+c.XDS.LinkNamespace),
+	}
+}
+
 // sourceRoles returns the roles of a publisher with one source.
 func sourceRoles(t *testing.T, name string, more ...string) []rbac.Role {
 	t.Helper()
@@ -125,7 +145,10 @@ func rulesOf(roles []rbac.Role, name string) []chartRule {
 			if rule.Object != "" {
 				continue // the templates know these
 			}
-			made := chartRule{[]string{rule.Group}, []string{rule.Resource}, rule.Verbs}
+			made := chartRule{APIGroups: []string{rule.Group}, Resources: []string{rule.Resource}, Verbs: rule.Verbs}
+			if len(rule.Paths) > 0 {
+				made = chartRule{Paths: rule.Paths, Verbs: rule.Verbs}
+			}
 			if !slices.ContainsFunc(rules, func(o chartRule) bool { return cmp.Equal(o, made) }) {
 				rules = append(rules, made)
 			}

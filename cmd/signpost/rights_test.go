@@ -47,7 +47,7 @@ func TestRightsOfTheOthers(t *testing.T) {
 	c.RunsControllers = true
 	checkRoles(t, "controllers", rbac.Controllers(c))
 	c = settings.Default()
-	c.RunsXDS = true
+	c.RunsXDS, c.XDS.Auth = true, settings.XDSAuthToken
 	checkRoles(t, "xds", rbac.XDS(c))
 }
 

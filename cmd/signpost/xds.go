@@ -57,6 +57,10 @@ namespace of a pod by its address.`,
 	flags.StringVar(&o.Server, "server", o.Server, "`URI` of Signpost for the clients")
 	flags.StringVar(&o.Fallback, "fallback", "", "`URI` of another server, for when the first one is unreachable")
 	flags.StringSliceVar(&o.Authorities, "authority", nil, "`authority` of xdstp:// names; repeat it for several")
+	flags.StringVar(&o.Files.CA, "tls-ca", "", "`path` in the pods of clients: certificates of the authorities that sign that of Signpost")
+	flags.StringVar(&o.Files.Token, "token-file", "", "`path` in the pods of clients: a service account token with the audience signpost-xds")
+	flags.StringVar(&o.Files.Cert, "tls-cert", "", "`path` in the pods of clients: a client certificate, with --tls-key")
+	flags.StringVar(&o.Files.Key, "tls-key", "", "`path` in the pods of clients: the key of --tls-cert")
 	return cmd
 }
 

@@ -35,7 +35,7 @@ func TestServiceAccount(t *testing.T) {
 	if _, err := os.Stat(signpost); err != nil {
 		t.Fatalf("%v: run make build", err)
 	}
-	for _, name := range []string{"all", "dns-two", "dns-namespaces", "controllers", "destination"} {
+	for _, name := range []string{"all", "dns-two", "dns-namespaces", "controllers", "destination", "xds"} {
 		t.Run(name, func(t *testing.T) {
 			cluster := kubetest.StartOwn(t, kubetest.Options{CRDs: "../../deploy/crds"})
 			const namespace = "signpost"
@@ -125,6 +125,9 @@ func startAs(t *testing.T, cluster *kubetest.Cluster, objects []*unstructured.Un
 	file["kubeconfig"] = kubeconfigOf(t, cluster, objects, namespace, dir)
 	if destination, ok := file["destination"].(map[string]any); ok {
 		destination["addr"] = freeAddress(t)
+	}
+	if xds, ok := file["xds"].(map[string]any); ok {
+		xds["addr"] = freeAddress(t)
 	}
 	p.config = file
 	text, err := yaml.Marshal(file)
@@ -231,8 +234,11 @@ func TestRightsAreExact(t *testing.T) {
 
 // With all parts of a role switched on, the chart grants what the roles in deploy/rbac do.
 func TestRightsOfRoles(t *testing.T) {
-	for _, role := range []string{"destination", "controllers"} {
-		objects, err := render(t, map[string]any{role: map[string]any{"enabled": true}}, "signpost")
+	for role, values := range map[string]map[string]any{
+		"destination": {"enabled": true}, "controllers": {"enabled": true},
+		"xds": {"enabled": true, "tlsSecret": "tls", "config": map[string]any{"auth": "token"}},
+	} {
+		objects, err := render(t, map[string]any{role: values}, "signpost")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -121,6 +121,11 @@ func rightsOf(t *testing.T, objects []*unstructured.Unstructured) (rights []righ
 			t.Fatal(err)
 		}
 		for _, rule := range role.Rules {
+			for _, path := range rule.NonResourceURLs {
+				for _, verb := range rule.Verbs {
+					rights = append(rights, right{verb: verb, resource: path})
+				}
+			}
 			for _, group := range rule.APIGroups {
 				for _, resource := range rule.Resources {
 					for _, verb := range rule.Verbs {

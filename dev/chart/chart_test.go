@@ -121,6 +121,7 @@ func TestRefused(t *testing.T) {
 		{"no such controller", `controllers: {enabled: true, config: {names: [nodes]}}`, "endpointslices"},
 		{"two monitors", `{destination: {enabled: true}, metrics: {podMonitor: {enabled: true}, serviceMonitor: {enabled: true}}}`, "enable one of them"},
 		{"no time to end", `{destination: {enabled: true}, terminationGracePeriodSeconds: 1}`, "terminationGracePeriodSeconds"},
+		{"tokens without TLS", `xds: {enabled: true, config: {auth: token}}`, "tlsSecret"},
 		{"replicas", `{destination: {enabled: true}, replicas: two}`, "replicas"},
 	}
 	for _, test := range tests {

@@ -1,10 +1,11 @@
 // Command demo shows Signpost at work: in a real Kubernetes cluster without endpoint
 // controllers of its own, Signpost writes the EndpointSlices while a Deployment rolls
 // out and a machine outside of the cluster joins, and a real client of the Destination
-// API is told, live, where the endpoints are, and how to treat the traffic to them. In the
+// API is told, live, where the endpoints are, and how to treat the traffic to them. A gRPC
+// client finds pods by xDS and loses no call while they are replaced. In the
 // end a Service asks for a name, which a real DNS server then answers for.
 //
-//	make demo                          about 15 seconds, after the first build
+//	make demo                          about 30 seconds, after the first build
 //	go run ./dev/demo --stay           stays open until Ctrl-C, to play with, and opens its page
 //	make recording                     writes what it prints to docs/demo.md
 //	make demo-multicluster             two clusters, and a federated Service of both
@@ -12,11 +13,12 @@
 // It starts bin/localcluster, bin/signpost and, if it is installed, BIND in temporary
 // directories on 127.0.0.1, and leaves nothing behind, also when it is interrupted. Each step is
 // checked: the demo fails when what it shows isn't what it says. One goroutine tells the
-// story; one more for each child process copies what that prints.
+// story; one more for each child process copies what that prints. The chapter of greeter.go has
+// goroutines that call and serve, and ends them.
 //
 // In reading order: main.go chooses a story; stage.go starts what it needs, and process.go
 // runs child processes; page.go has the pages for a browser. play.go tells the story of one cluster, with slices.go and stream.go
-// to look at what is written and what clients are told, and the chapters machine.go,
+// to look at what is written and what clients are told, and the chapters greeter.go, machine.go,
 // profile.go and dns.go (dnslookup.go asks a DNS server). clusters.go tells the story of two.
 package main
 

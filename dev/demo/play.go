@@ -30,7 +30,7 @@ func (s *stage) play(ctx context.Context) error {
 	if err := s.start(s.stream.print, "bin/signpost", "get", authority, "--addr", s.grpc, "--token", token, "--watch"); err != nil {
 		return err
 	}
-	for _, act := range []func(context.Context) error{s.opening, s.scale, s.restart, s.machine, s.profiles, s.names} {
+	for _, act := range []func(context.Context) error{s.opening, s.scale, s.restart, s.calls, s.machine, s.profiles, s.names} {
 		if err := act(ctx); err != nil {
 			return err
 		}
@@ -71,24 +71,29 @@ func (s *stage) scale(ctx context.Context) error {
 
 func (s *stage) restart(ctx context.Context) error {
 	say("kubectl -n shop rollout restart deployment web")
-	restart := fmt.Sprintf(`{"spec":{"template":{"metadata":{"annotations":{"kubectl.kubernetes.io/restartedAt":%q}}}}}`, time.Now().Format(time.RFC3339))
-	if _, err := s.client.AppsV1().Deployments("shop").Patch(ctx, "web", types.StrategicMergePatchType, []byte(restart), metav1.PatchOptions{}); err != nil {
-		return fmt.Errorf("restart deployment web: %w", err)
-	}
-	if err := s.rolledOut(ctx, 5); err != nil {
+	if err := s.replaceAll(ctx, "web", 5); err != nil {
 		return err
 	}
 	return s.seen(ctx, 10, 5)
 }
 
-// rolledOut waits until the Deployment has replicas pods of its latest version, and no others.
-func (s *stage) rolledOut(ctx context.Context, replicas int32) error {
+// replaceAll replaces all pods of a Deployment, and waits for the new ones.
+func (s *stage) replaceAll(ctx context.Context, name string, replicas int32) error {
+	restart := fmt.Sprintf(`{"spec":{"template":{"metadata":{"annotations":{"kubectl.kubernetes.io/restartedAt":%q}}}}}`, time.Now().Format(time.RFC3339))
+	if _, err := s.client.AppsV1().Deployments("shop").Patch(ctx, name, types.StrategicMergePatchType, []byte(restart), metav1.PatchOptions{}); err != nil {
+		return fmt.Errorf("restart deployment %s: %w", name, err)
+	}
+	return s.rolledOut(ctx, name, replicas)
+}
+
+// rolledOut waits until a Deployment has replicas pods of its latest version, and no others.
+func (s *stage) rolledOut(ctx context.Context, name string, replicas int32) error {
 	return s.waitFor(ctx, "the rollout", 2*time.Minute, func() (bool, error) {
-		d, err := s.client.AppsV1().Deployments("shop").Get(ctx, "web", metav1.GetOptions{})
+		d, err := s.client.AppsV1().Deployments("shop").Get(ctx, name, metav1.GetOptions{})
 		if err != nil {
 			return false, err
 		}
-		return complete(d, replicas), fmt.Errorf("deployment web is at %+v", d.Status)
+		return complete(d, replicas), fmt.Errorf("deployment %s is at %+v", name, d.Status)
 	})
 }
 

@@ -60,7 +60,7 @@ func (s *stage) startAll(ctx context.Context) error {
 	if err := s.manifests.ApplyAll(ctx, bytes.NewReader(shop), "shop"); err != nil {
 		return err
 	}
-	if err := s.rolledOut(ctx, 3); err != nil {
+	if err := s.rolledOut(ctx, "web", 3); err != nil {
 		return err
 	}
 	if err := s.startControllers(ctx); err != nil {

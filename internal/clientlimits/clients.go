@@ -51,96 +51,103 @@ func ClientIDFrom(ctx context.Context) ClientID {
 // Clients counts what each client makes the server hold. Those that make it hold nothing are
 // forgotten.
 type Clients struct {
-	limits *Limits
 	// refused is told of what is refused.
 	refused func(Refusal)
+	bounds  [things]bound
 
 	mu sync.Mutex
 	m  map[ClientID]held
-	// What all clients hold.
-	pending, questions int
+	// all is what all clients hold.
+	all held
 }
 
-// NewClients returns the counts for a server with these limits. It calls refused for each refusal.
-func NewClients(limits *Limits, refused func(Refusal)) *Clients {
-	return &Clients{limits: limits, refused: refused, m: map[ClientID]held{}}
-}
+// thing is what a client makes the server hold.
+type thing uint8
 
-// Idle reports whether no client makes the server hold anything.
-func (c *Clients) Idle() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return len(c.m) == 0 && c.pending == 0 && c.questions == 0
+const (
+	pendingRequest thing = iota
+	question
+	things // how many there are
+)
+
+// held is how many of each thing are held.
+type held [things]int
+
+// bound is how many of a thing one client and all clients may make the server hold, and what others are told.
+type bound struct {
+	one, all               int
+	refusedOne, refusedAll Refusal
+	saysOne, saysAll       string
 }
 
 // pendingClients is how many clients may have as many calls as they may without their request. Each
 // such call has a goroutine and buffers, some 20 kB.
 const pendingClients = 2
 
-// held is what one client makes the server hold.
-type held struct{ pending, questions int }
+// NewClients returns the counts for a server with these limits. It calls refused for each refusal.
+func NewClients(limits *Limits, refused func(Refusal)) *Clients {
+	return &Clients{refused: refused, m: map[ClientID]held{}, bounds: [things]bound{
+		pendingRequest: {
+			one: limits.MaxPendingRequests, all: pendingClients * limits.MaxPendingRequests,
+			refusedOne: RefusedPending, refusedAll: RefusedPending,
+			saysOne: "%d calls of this client have not sent their request yet",
+			saysAll: "%d calls have not sent their request yet; ask again",
+		},
+		question: {
+			one: limits.MaxQuestionsPerClient, all: limits.MaxQuestions,
+			refusedOne: RefusedQuestionOfClient, refusedAll: RefusedQuestion,
+			saysOne: "%d different questions are being answered that this client was the first to ask",
+			saysAll: "%d different questions are being answered; ask later or ask another replica",
+		},
+	}}
+}
+
+// Idle reports whether no client makes the server hold anything.
+func (c *Clients) Idle() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.m) == 0 && c.all == held{}
+}
 
 // BeginRequest counts a call that has not sent its request. If it returns nil, EndRequest
 // follows.
-func (c *Clients) BeginRequest(id ClientID) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	h := c.m[id]
-	switch {
-	case h.pending >= c.limits.MaxPendingRequests:
-		c.refused(RefusedPending)
-		return status.Errorf(codes.ResourceExhausted, "%d calls of this client have not sent their request yet", h.pending)
-	case c.pending >= pendingClients*c.limits.MaxPendingRequests:
-		c.refused(RefusedPending)
-		return status.Errorf(codes.ResourceExhausted, "%d calls have not sent their request yet; ask again", c.pending)
-	}
-	c.pending++
-	h.pending++
-	c.m[id] = h
-	return nil
-}
+func (c *Clients) BeginRequest(id ClientID) error { return c.begin(id, pendingRequest) }
 
 // EndRequest takes back a BeginRequest.
-func (c *Clients) EndRequest(id ClientID) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	h := c.m[id]
-	c.pending--
-	h.pending--
-	c.set(id, h)
-}
+func (c *Clients) EndRequest(id ClientID) { c.end(id, pendingRequest) }
 
 // BeginQuestion counts a question that nobody asks yet. If it returns nil, EndQuestion follows.
-func (c *Clients) BeginQuestion(id ClientID) error {
+func (c *Clients) BeginQuestion(id ClientID) error { return c.begin(id, question) }
+
+// EndQuestion takes back a BeginQuestion.
+func (c *Clients) EndQuestion(id ClientID) { c.end(id, question) }
+
+// begin counts a thing. The error is a status, of a thing that is one too many.
+func (c *Clients) begin(id ClientID, of thing) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	h := c.m[id]
+	h, limit := c.m[id], c.bounds[of]
 	switch {
-	case c.questions >= c.limits.MaxQuestions:
-		c.refused(RefusedQuestion)
-		return status.Errorf(codes.ResourceExhausted, "%d different questions are being answered; ask later or ask another replica", c.questions)
-	case h.questions >= c.limits.MaxQuestionsPerClient:
-		c.refused(RefusedQuestionOfClient)
-		return status.Errorf(codes.ResourceExhausted, "%d different questions are being answered that this client was the first to ask", h.questions)
+	case h[of] >= limit.one:
+		c.refused(limit.refusedOne)
+		return status.Errorf(codes.ResourceExhausted, limit.saysOne, h[of])
+	case c.all[of] >= limit.all:
+		c.refused(limit.refusedAll)
+		return status.Errorf(codes.ResourceExhausted, limit.saysAll, c.all[of])
 	}
-	c.questions++
-	h.questions++
+	c.all[of]++
+	h[of]++
 	c.m[id] = h
 	return nil
 }
 
-// EndQuestion takes back a BeginQuestion.
-func (c *Clients) EndQuestion(id ClientID) {
+// end takes back a begin.
+func (c *Clients) end(id ClientID, of thing) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.questions--
 	h := c.m[id]
-	h.questions--
-	c.set(id, h)
-}
-
-// set stores what a client holds. The caller holds the lock.
-func (c *Clients) set(id ClientID, h held) {
+	c.all[of]--
+	h[of]--
 	if h == (held{}) {
 		delete(c.m, id)
 		return

@@ -54,7 +54,7 @@ func TestClientsDontShareLimits(t *testing.T) {
 		c.EndQuestion(id)
 	}
 	if !c.Idle() {
-		t.Errorf("%v and %d questions are left", c.m, c.questions)
+		t.Errorf("%v and %v are left", c.m, c.all)
 	}
 }
 
@@ -82,7 +82,7 @@ func TestPendingRequestsOfAll(t *testing.T) {
 		t.Errorf("%d calls were let in, want %d", total, pendingClients*2)
 	}
 	if !c.Idle() {
-		t.Errorf("%d calls and %v are left", c.pending, c.m)
+		t.Errorf("%v and %v are left", c.m, c.all)
 	}
 }
 

@@ -19,6 +19,7 @@ const (
 	retryCountAnnotation   = "signpost.dev/retry-count"
 	retryBackoffAnnotation = "signpost.dev/retry-backoff"
 	timeoutAnnotation      = "signpost.dev/timeout"
+	visibleToAnnotation    = "signpost.dev/xds-visible-to"
 )
 
 const (
@@ -46,6 +47,10 @@ func (d *fieldReader) trafficPolicy(annotations map[string]string) *catalog.Traf
 	readPolicy(d, annotations, maxRequestsAnnotation, func(text string) (uint32, error) { return parseNumber(text, 1<<31) }, &p.MaxRequests)
 	readPolicy(d, annotations, timeoutAnnotation, parseDelay, &p.Timeout)
 	p.Retry = d.retryPolicy(annotations)
+	if _, restricted := annotations[visibleToAnnotation]; restricted {
+		p.VisibleTo = ownNamespace // unless the value can be used: it must not show more than was meant
+		readPolicy(d, annotations, visibleToAnnotation, parseNamespaces, &p.VisibleTo)
+	}
 	if p == (catalog.TrafficPolicy{}) {
 		return nil
 	}
@@ -132,6 +137,23 @@ func parseBalancer(text string) (catalog.Balancer, error) {
 		return catalog.Balancer{}, fmt.Errorf("write subset; size=N")
 	}
 	return b, nil
+}
+
+// ownNamespace stands for the namespace of a Service in signpost.dev/xds-visible-to.
+const ownNamespace = "."
+
+// parseNamespaces returns a list of namespaces, sorted.
+func parseNamespaces(text string) (string, error) {
+	var list []string
+	for item := range strings.SplitSeq(text, ",") {
+		item = strings.TrimSpace(item)
+		if item != ownNamespace && (item == "" || len(item) > labelLimit || strings.Trim(item, "abcdefghijklmnopqrstuvwxyz0123456789-") != "") {
+			return "", fmt.Errorf("%s is no namespace, so only clients in the namespace of the Service may see it", quote(item))
+		}
+		list = append(list, item)
+	}
+	slices.Sort(list)
+	return strings.Join(slices.Compact(list), ","), nil
 }
 
 // isHeaderName reports whether a text can be the name of a header of HTTP/2.

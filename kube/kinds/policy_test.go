@@ -2,6 +2,7 @@ package kinds
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -24,6 +25,20 @@ func TestBadPoliciesAreProblems(t *testing.T) { // case 35 of xDS
 			if p != nil || len(problems) != 1 {
 				t.Errorf("%s %q: policy %+v, problems %v", annotation, text, p, problems)
 			}
+		}
+	}
+}
+
+// A Service with a bad list of namespaces is seen by its own only.
+func TestVisibleTo(t *testing.T) { // case 60 of xDS
+	for text, want := range map[string]string{
+		".": ".", "shop": "shop", " b , a,b": "a,b", "web,.": ".,web", "": ".", "a,,b": ".", "A": ".", "*": ".", strings.Repeat("a", 600): ".",
+	} {
+		d := newFieldReader(kube.Scope{Cluster: "east"}, "ns", "web")
+		p := d.trafficPolicy(map[string]string{visibleToAnnotation: text})
+		_, problems := admitted(&d, &struct{}{})
+		if p.VisibleTo != want || (len(problems) == 1) != (want == "." && text != ".") {
+			t.Errorf("%q: visible to %q, problems %v", text, p.VisibleTo, problems)
 		}
 	}
 }

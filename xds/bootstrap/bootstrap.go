@@ -20,6 +20,14 @@ type Options struct {
 	Server, Fallback string
 	// Authorities are those that names such as xds://AUTHORITY/web.shop:80 may have.
 	Authorities []string
+	// Files are paths in the pods of clients: of the authorities that sign the certificate of Signpost, of a token, and of
+	// a client certificate and its key. Without CA and Cert, clients connect without TLS.
+	Files Files
+}
+
+// Files are the paths of files; empty for none.
+type Files struct {
+	CA, Token, Cert, Key string
 }
 
 // File is a bootstrap file.
@@ -33,12 +41,15 @@ type File struct {
 type Server struct {
 	URI         string        `json:"server_uri"`
 	Credentials []Credentials `json:"channel_creds"`
-	Features    []string      `json:"server_features"`
+	// Tokens are the tokens of calls (gRFC A97).
+	Tokens   []Credentials `json:"call_creds,omitempty"`
+	Features []string      `json:"server_features"`
 }
 
-// Credentials say how a client connects.
+// Credentials say how a client connects, or what it sends with calls.
 type Credentials struct {
-	Type string `json:"type"`
+	Type   string            `json:"type"`
+	Config map[string]string `json:"config,omitempty"`
 }
 
 // Node says who a client is. @grpc/grpc-js-xds 1.14.1 fails without a locality, even an empty one.
@@ -54,6 +65,10 @@ type Authority struct {
 
 // File returns the bootstrap file. The error names the flag with a wrong value.
 func (o Options) File() (File, error) {
+	channel, tokens, err := o.Files.credentials()
+	if err != nil {
+		return File{}, err
+	}
 	f := File{Node: Node{ID: "signpost"}, Authorities: map[string]Authority{}}
 	for _, of := range []struct{ flag, uri string }{{"server", o.Server}, {"fallback", o.Fallback}} {
 		if of.uri == "" && of.flag == "fallback" {
@@ -63,7 +78,7 @@ func (o Options) File() (File, error) {
 			return File{}, fmt.Errorf("--%s=%s: %w", of.flag, of.uri, err)
 		}
 		f.Servers = append(f.Servers, Server{
-			URI: of.uri, Credentials: []Credentials{{Type: "insecure"}},
+			URI: of.uri, Credentials: []Credentials{channel}, Tokens: tokens,
 			// A client that knows the second feature keeps what it has when a server lacks it.
 			Features: []string{"xds_v3", "ignore_resource_deletion"},
 		})
@@ -75,6 +90,29 @@ func (o Options) File() (File, error) {
 		f.Authorities[a] = Authority{Template: "xdstp://" + a + "/envoy.config.listener.v3.Listener/%s"}
 	}
 	return f, nil
+}
+
+// credentials returns how clients connect, and the tokens that they send (gRFCs A65 and A97).
+func (f Files) credentials() (channel Credentials, tokens []Credentials, err error) {
+	if (f.Cert == "") != (f.Key == "") {
+		return channel, nil, fmt.Errorf("--tls-cert and --tls-key: one is missing: give both or neither")
+	}
+	if f.CA == "" && f.Cert == "" {
+		if f.Token != "" {
+			return channel, nil, fmt.Errorf("--token-file=%s: needs --tls-ca, because clients send tokens with TLS only", f.Token)
+		}
+		return Credentials{Type: "insecure"}, nil, nil
+	}
+	channel = Credentials{Type: "tls", Config: map[string]string{}}
+	for key, path := range map[string]string{"ca_certificate_file": f.CA, "certificate_file": f.Cert, "private_key_file": f.Key} {
+		if path != "" {
+			channel.Config[key] = path
+		}
+	}
+	if f.Token != "" {
+		tokens = []Credentials{{Type: "jwt_token_file", Config: map[string]string{"jwt_token_file": f.Token}}}
+	}
+	return channel, tokens, nil
 }
 
 // checkURI refuses what a client of gRPC can't dial.

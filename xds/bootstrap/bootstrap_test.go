@@ -21,10 +21,23 @@ func TestFile(t *testing.T) {
 				`{"server_uri":"b:1","channel_creds":[{"type":"insecure"}],"server_features":["xds_v3","ignore_resource_deletion"]}],` +
 				`"node":{"id":"signpost","locality":{}},"authorities":{"x":{"client_listener_resource_name_template":"xdstp://x/envoy.config.listener.v3.Listener/%s"}}}`,
 		},
-		"no server":                {options: Options{}},
-		"a server with a space":    {options: Options{Server: "a b"}},
-		"an authority with a path": {options: Options{Server: "a:1", Authorities: []string{"x/y"}}},
-		"an authority with a port": {options: Options{Server: "a:1", Authorities: []string{"x:1"}}},
+		"TLS and a token": {
+			Options{Server: "a:1", Files: Files{CA: "/ca", Token: "/token"}},
+			`{"xds_servers":[{"server_uri":"a:1","channel_creds":[{"type":"tls","config":{"ca_certificate_file":"/ca"}}],` +
+				`"call_creds":[{"type":"jwt_token_file","config":{"jwt_token_file":"/token"}}],"server_features":["xds_v3","ignore_resource_deletion"]}],` +
+				`"node":{"id":"signpost","locality":{}},"authorities":{}}`,
+		},
+		"a client certificate": {
+			Options{Server: "a:1", Files: Files{CA: "/ca", Cert: "/cert", Key: "/key"}},
+			`{"xds_servers":[{"server_uri":"a:1","channel_creds":[{"type":"tls","config":{"ca_certificate_file":"/ca","certificate_file":"/cert","private_key_file":"/key"}}],` +
+				`"server_features":["xds_v3","ignore_resource_deletion"]}],"node":{"id":"signpost","locality":{}},"authorities":{}}`,
+		},
+		"a token without TLS":           {options: Options{Server: "a:1", Files: Files{Token: "/token"}}},
+		"a certificate without its key": {options: Options{Server: "a:1", Files: Files{CA: "/ca", Cert: "/cert"}}},
+		"no server":                     {options: Options{}},
+		"a server with a space":         {options: Options{Server: "a b"}},
+		"an authority with a path":      {options: Options{Server: "a:1", Authorities: []string{"x/y"}}},
+		"an authority with a port":      {options: Options{Server: "a:1", Authorities: []string{"x:1"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			file, err := tt.options.File()

@@ -135,6 +135,9 @@ func IsReason(cluster string) bool {
 	return strings.Contains(cluster, " ") && len(cluster) <= maxName
 }
 
+// PortNumber returns the port of a name that has a number; 0 for any other.
+func (name Name) PortNumber() uint16 { return portNumber(name.Port) }
+
 // ChoosePort returns the port of the Service that the name means (§2.1). The Service is nil if there is none. The text
 // of an error is the reason that a client is told.
 func (name Name) ChoosePort(s *catalog.Service) (uint16, error) {

@@ -102,7 +102,7 @@ func (n Namer) split(s Subject, overrides []catalog.WeightedDst) ([]weighted, er
 		port := s.Port
 		if name.Port != "" {
 			// A ServiceProfile names ports by number.
-			if port = portNumber(name.Port); port == 0 {
+			if port = name.PortNumber(); port == 0 {
 				return nil, fmt.Errorf("%s has no port number", sanitize.Quote(o.Authority))
 			}
 		}

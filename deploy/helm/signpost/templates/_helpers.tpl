@@ -89,6 +89,14 @@ SIGNPOST_{{ .index }}_{{ .field | upper | replace "-" "_" }}
 {{- if .Values.controllers.enabled -}}
 {{- $_ := set $file "controllers" (mergeOverwrite (deepCopy $lease) (deepCopy .Values.controllers.config)) -}}
 {{- end -}}
+{{- if .Values.xds.enabled -}}
+{{- $files := dict -}}
+{{- if .Values.xds.tlsSecret -}}
+{{- $_ := set $files "tls" (dict "cert" "/etc/signpost-xds/tls.crt" "key" "/etc/signpost-xds/tls.key") -}}
+{{- if eq (get .Values.xds.config "auth" | toString) "mtls" }}{{ $_ := set $files.tls "clientCA" "/etc/signpost-xds/ca.crt" }}{{ end -}}
+{{- end -}}
+{{- $_ := set $file "xds" (mergeOverwrite $files (deepCopy .Values.xds.config)) -}}
+{{- end -}}
 {{- if .Values.dns.enabled -}}
 {{- $publishers := list -}}
 {{- range $index, $publisher := .Values.dns.publishers -}}
@@ -113,7 +121,26 @@ SIGNPOST_{{ .index }}_{{ .field | upper | replace "-" "_" }}
 {{- toYaml $file -}}
 {{- end -}}
 
+{{/* The bootstrap file of xDS clients. */}}
+{{- define "signpost.xdsBootstrap" -}}
+{{- $files := .Values.xds.bootstrap -}}
+{{- $channel := dict "type" "insecure" -}}
+{{- if .Values.xds.tlsSecret -}}
+{{- $tls := dict -}}
+{{- range $key, $path := dict "ca_certificate_file" $files.ca "certificate_file" $files.cert "private_key_file" $files.key -}}
+{{- if $path }}{{ $_ := set $tls $key $path }}{{ end -}}
+{{- end -}}
+{{- $channel = dict "type" "tls" "config" $tls -}}
+{{- end -}}
+{{- $uri := printf "dns:///%s-xds.%s.svc:8087" (include "signpost.fullname" .) .Release.Namespace -}}
+{{- $server := dict "server_uri" $uri "channel_creds" (list $channel) "server_features" (list "xds_v3" "ignore_resource_deletion") -}}
+{{- if $files.token -}}
+{{- $_ := set $server "call_creds" (list (dict "type" "jwt_token_file" "config" (dict "jwt_token_file" $files.token))) -}}
+{{- end -}}
+{{- dict "xds_servers" (list $server) "node" (dict "id" "signpost" "locality" dict) "authorities" dict | toJson -}}
+{{- end -}}
+
 {{/* Whether any role is switched on. */}}
 {{- define "signpost.any" -}}
-{{- if or .Values.destination.enabled .Values.controllers.enabled .Values.dns.enabled -}}true{{- end -}}
+{{- if or .Values.destination.enabled .Values.controllers.enabled .Values.dns.enabled .Values.xds.enabled -}}true{{- end -}}
 {{- end -}}

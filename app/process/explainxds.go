@@ -1,0 +1,113 @@
+package process
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/signpostd/signpost/app/inspect"
+	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/xds"
+)
+
+// explainedXDS says what the xDS clients of a Service are sent. It implements [inspect.Explainer].
+type explainedXDS struct {
+	known  *catalog.Catalog
+	server *xds.Server
+}
+
+// mostPorts limits the explained ports of a Service, if the query has none.
+const mostPorts = 10
+
+// Explain implements [inspect.Explainer].
+func (x *explainedXDS) Explain(_ context.Context, q inspect.Query) []inspect.Step {
+	if q.Service == nil {
+		return nil
+	}
+	key := catalog.ServiceKey{Cluster: catalog.LocalCluster, Namespace: q.Service.Namespace, Name: q.Service.Name}
+	service, found := x.known.FindService(key)
+	streams, rejected := x.server.Subscribers(key)
+	if !found {
+		told := x.server.Explain(key, q.Service.Hostname, q.Service.Port)
+		return []inspect.Step{xdsPortStep(q.Service.Port, told, streams > 0), xdsClients(streams, rejected)}
+	}
+	var steps []inspect.Step
+	for _, p := range service.Ports {
+		if p.Protocol == catalog.TCP && (q.Service.Port == 0 || q.Service.Port == p.Port) && len(steps) < mostPorts {
+			steps = append(steps, xdsPortStep(p.Port, x.server.Explain(key, q.Service.Hostname, p.Port), streams > 0))
+		}
+	}
+	return append(steps, xdsClients(streams, rejected))
+}
+
+// xdsPortStep says what clients of a port get, at each place. A reason that no client is told, because none asks, is a
+// note.
+func xdsPortStep(port uint16, t xds.Told, isAsked bool) inspect.Step {
+	s := inspect.Step{What: "xDS", State: inspect.StepWell}
+	if t.Refusal != nil {
+		s.State, s.Text = inspect.StepNote, fmt.Sprintf("xDS clients of port %d are told: %v", port, t.Refusal)
+		if isAsked {
+			s.State = inspect.StepWrong
+		}
+		return s
+	}
+	served := false
+	for _, place := range t.Places {
+		served = served || len(place.Usable) > 0
+		s.More = append(s.More, xdsPlaceLine(place))
+	}
+	if t.MorePlaces > 0 {
+		s.More = append(s.More, fmt.Sprintf("and %d more places", t.MorePlaces))
+	}
+	switch {
+	case served:
+		s.Text = fmt.Sprintf("xDS clients of port %d get endpoints, by the Cluster %s", port, t.Cluster)
+	case t.Pending:
+		s.State, s.Text = inspect.StepUnknown, fmt.Sprintf("xDS clients of port %d wait for a linked cluster that is not read yet", port)
+	default:
+		s.State, s.Text = inspect.StepWrong, fmt.Sprintf("xDS clients of port %d get no endpoint: their calls fail at once", port)
+	}
+	if t.VisibleTo != "" {
+		s.More = append(s.More, "only for clients in the namespaces "+t.VisibleTo+" (signpost.dev/xds-visible-to; . is that of the Service); for others it doesn't exist")
+	}
+	for _, problem := range t.Problems {
+		s.More = append(s.More, "the ServiceProfile says what xDS can't: "+problem)
+	}
+	return s
+}
+
+// xdsPlaceLine says what clients at one place get, such as "clients in the zone a: 3 endpoints, then 2".
+func xdsPlaceLine(p xds.PlaceTold) string {
+	who := "clients whose zone and node are unknown"
+	switch {
+	case p.Filter.Node != "":
+		who = "clients on the node " + p.Filter.Node
+	case p.Filter.Zone != "":
+		who = "clients in the zone " + p.Filter.Zone
+	}
+	var counts []string
+	for _, n := range p.Usable {
+		counts = append(counts, fmt.Sprint(n))
+	}
+	if len(counts) == 0 {
+		counts = []string{"no"}
+	}
+	text := who + ": " + counts[0] + " endpoints"
+	if len(counts) > 1 {
+		text += ", when these fail " + strings.Join(counts[1:], ", then ")
+	}
+	if p.Draining > 0 {
+		text += fmt.Sprintf("; %d draining", p.Draining)
+	}
+	return text
+}
+
+// xdsClients says how many streams are subscribed, and who rejected what.
+func xdsClients(streams int, rejected []string) inspect.Step {
+	s := inspect.Step{What: "xDS clients", State: inspect.StepNote, Text: fmt.Sprintf("%d xDS streams are subscribed to it", streams), More: rejected}
+	if len(rejected) > 0 {
+		s.State = inspect.StepWrong
+		s.Text = fmt.Sprintf("clients reject resources of it, and use what they had before: the Events XdsRejected of the Service have their reasons (%s)", s.Text)
+	}
+	return s
+}

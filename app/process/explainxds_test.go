@@ -1,0 +1,54 @@
+package process
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/signpostd/signpost/app/inspect"
+	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/xds"
+)
+
+func TestXDSSteps(t *testing.T) {
+	zone := func(z string) catalog.Filter { return catalog.Filter{Kind: catalog.FilterZone, Zone: z} }
+	for name, tt := range map[string]struct {
+		told  xds.Told
+		asked bool
+		state inspect.StepState
+		want  []string // parts of the text and of the lines below it
+	}{
+		"served": {
+			told: xds.Told{Cluster: "web.shop.svc.cluster.local:80", Places: []xds.PlaceTold{
+				{Usable: []int{3}, Draining: 1}, {Filter: zone("a"), Usable: []int{2, 1}}, {Filter: catalog.Filter{Kind: catalog.FilterNode, Node: "n1"}},
+			}},
+			state: inspect.StepWell,
+			want:  []string{"web.shop.svc.cluster.local:80", "unknown: 3 endpoints; 1 draining", "zone a: 2 endpoints, when these fail 1", "node n1: no endpoints"},
+		},
+		"no endpoints":               {told: xds.Told{Places: []xds.PlaceTold{{}}}, state: inspect.StepWrong, want: []string{"get no endpoint"}},
+		"a linked cluster":           {told: xds.Told{Places: []xds.PlaceTold{{}}, Pending: true}, state: inspect.StepUnknown, want: []string{"linked cluster"}},
+		"refused, and nobody asks":   {told: xds.Told{Refusal: errors.New("no Service")}, state: inspect.StepNote, want: []string{"told: no Service"}},
+		"refused, and a client asks": {told: xds.Told{Refusal: errors.New("no Service")}, asked: true, state: inspect.StepWrong, want: []string{"told: no Service"}},
+		"visible to some":            {told: xds.Told{VisibleTo: ".", Places: []xds.PlaceTold{{Usable: []int{1}}}}, state: inspect.StepWell, want: []string{"xds-visible-to"}},
+		"a route that is left out":   {told: xds.Told{Problems: []string{"spec.routes[0]"}, Places: []xds.PlaceTold{{Usable: []int{1}}}}, state: inspect.StepWell, want: []string{"spec.routes[0]"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := xdsPortStep(80, tt.told, tt.asked)
+			text := strings.Join(append([]string{s.Text}, s.More...), "\n")
+			if s.State != tt.state {
+				t.Errorf("state %s, want %s", s.State, tt.state)
+			}
+			for _, part := range tt.want {
+				if !strings.Contains(text, part) {
+					t.Errorf("%q is missing in:\n%s", part, text)
+				}
+			}
+		})
+	}
+	if s := xdsClients(2, []string{"Cluster x: 1"}); s.State != inspect.StepWrong || s.More[0] != "Cluster x: 1" {
+		t.Errorf("rejections: %+v", s)
+	}
+	if s := xdsClients(2, nil); s.State != inspect.StepNote {
+		t.Errorf("no rejections: %+v", s)
+	}
+}

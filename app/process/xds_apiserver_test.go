@@ -1,0 +1,139 @@
+package process
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	discoverypb "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	rpcstatus "google.golang.org/genproto/googleapis/rpc/status"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/signpostd/signpost/app/settings"
+	"github.com/signpostd/signpost/testkit/kubetest"
+	"github.com/signpostd/signpost/xds/auth"
+)
+
+// serverCertificate writes a certificate for 127.0.0.1 that signs itself, and its key, and returns their paths.
+func serverCertificate(t *testing.T) (cert, key string) {
+	t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+	}
+	public, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	cert, key = filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key")
+	for path, block := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: public}, key: {Type: "PRIVATE KEY", Bytes: secret}} {
+		if err := os.WriteFile(path, pem.EncodeToMemory(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return cert, key
+}
+
+// token returns a token of the service account default of a namespace.
+func (api roleServer) token(t *testing.T, namespace, audience string) string {
+	t.Helper()
+	var token string
+	kubetest.Eventually(t, deliveryTimeout, func() error { // the account is made after the namespace
+		made, err := api.Client.CoreV1().ServiceAccounts(namespace).CreateToken(t.Context(), "default", &authenticationv1.TokenRequest{
+			Spec: authenticationv1.TokenRequestSpec{Audiences: []string{audience}},
+		}, metav1.CreateOptions{})
+		if err == nil {
+			token = made.Status.Token
+		}
+		return err
+	})
+	return token
+}
+
+// xds case 60, and §10.2: with the roles in deploy/rbac, tokens of the API server are verified, and a rejection is an
+// Event.
+func (api roleServer) testXDSTokens(t *testing.T) {
+	ns := api.Namespace(t)
+	api.Apply(t, "{apiVersion: v1, kind: ServiceAccount, metadata: {name: default}}\n---\n"+podsOfWeb, ns)
+	c := settings.Default()
+	c.RunsXDS, c.XDS.LinkNamespace, c.XDS.Auth = true, ns, settings.XDSAuthToken
+	c.Process.Kubeconfig = api.kubeconfigOf(t, ns, "xds", "signpost-xds", "signpost-xds-tokens", "signpost-xds-links")
+	c.XDS.TLSCert, c.XDS.TLSKey = serverCertificate(t)
+	c.XDS = c.XDS.Settled()
+	s := serveConfig(t, c)
+	s.awaitReady(t, "ok\n")
+	roots := x509.NewCertPool()
+	text, err := os.ReadFile(c.XDS.TLSCert)
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots.AppendCertsFromPEM(text)
+	conn, err := grpc.NewClient(s.grpc, grpc.WithTransportCredentials(credentials.NewTLS(&tls.Config{RootCAs: roots})))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	// ask opens a stream and asks for the Cluster of web.
+	ask := func(ctx context.Context) (discoverypb.AggregatedDiscoveryService_StreamAggregatedResourcesClient, *discoverypb.DiscoveryResponse, error) {
+		stream, err := discoverypb.NewAggregatedDiscoveryServiceClient(conn).StreamAggregatedResources(ctx)
+		if err != nil {
+			return nil, nil, err
+		}
+		_ = stream.Send(&discoverypb.DiscoveryRequest{TypeUrl: "type.googleapis.com/envoy.config.cluster.v3.Cluster", ResourceNames: []string{"web." + ns + ".svc.cluster.local:80"}})
+		r, err := stream.Recv()
+		return stream, r, err
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), deliveryTimeout)
+	defer cancel()
+	for name, headers := range map[string][]string{
+		"no token": nil, "another audience": {"authorization", "Bearer " + api.token(t, ns, "other")}, "nonsense": {"authorization", "Bearer x.y.z"},
+	} {
+		if _, _, err := ask(metadata.AppendToOutgoingContext(ctx, headers...)); status.Code(err) != codes.Unauthenticated {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	stream, r, err := ask(metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+api.token(t, ns, auth.Audience)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.GetResources()) != 1 {
+		t.Errorf("resources: %v", r)
+	}
+	reject := &discoverypb.DiscoveryRequest{TypeUrl: r.GetTypeUrl(), ResponseNonce: r.GetNonce(), ErrorDetail: &rpcstatus.Status{Code: 3, Message: "unknown policy"}}
+	if err := stream.Send(reject); err != nil {
+		t.Fatal(err)
+	}
+	api.awaitEvent(t, ns, "XdsRejected")
+	list, err := api.Client.CoreV1().Events(ns).List(t.Context(), metav1.ListOptions{FieldSelector: "reason=XdsRejected"})
+	if err != nil || list.Items[0].InvolvedObject.Name != "web" || !strings.Contains(list.Items[0].Message, "unknown policy") {
+		t.Errorf("Events: %v, %v", list, err)
+	}
+	s.wantMetrics(t, `xds_refused_total{reason="identity"} 3`)
+	s.stop(t)
+}

@@ -1,0 +1,131 @@
+// Package certfiles makes the TLS configuration of a server from files that are replaced while it serves.
+//
+// cert-manager and projected volumes replace certificates before they expire. [Files.Server] reads the files at once,
+// so that a wrong setting ends the start, and again when a client connects and they have changed. If they can't be used
+// then, the last ones stay in force and the reason is logged: a certificate and a key are two files, and one of them
+// may be newer for a moment. The xds role serves with it.
+//
+// # Concurrency
+//
+// The configuration may be used from any goroutine.
+package certfiles
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+)
+
+// Files are the paths of PEM files.
+type Files struct {
+	// Cert has the certificate chain of the server, and Key its private key.
+	Cert, Key string
+	// ClientCA has the authorities that sign certificates of clients. If it is empty, clients need none; otherwise a
+	// client without a valid certificate is refused.
+	ClientCA string
+}
+
+// checkInterval is how long the files count as unchanged without a look at them.
+const checkInterval = 5 * time.Second
+
+// Server returns a configuration for a gRPC server that follows the files.
+func (f Files) Server(log *slog.Logger) (*tls.Config, error) {
+	s := &server{files: f, log: log}
+	stamp, err := f.stamp()
+	if err != nil {
+		return nil, err
+	}
+	if s.current, err = f.read(); err != nil {
+		return nil, err
+	}
+	s.stamp, s.checked = stamp, time.Now()
+	follow := s.current.Clone()
+	follow.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) { return s.config(time.Now()), nil }
+	return follow, nil
+}
+
+// read reads the files.
+func (f Files) read() (*tls.Config, error) {
+	pair, err := tls.LoadX509KeyPair(f.Cert, f.Key)
+	if err != nil {
+		return nil, fmt.Errorf("read the certificate %s and its key %s: %w", f.Cert, f.Key, err)
+	}
+	c := &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2"}}
+	if f.ClientCA == "" {
+		return c, nil
+	}
+	text, err := os.ReadFile(f.ClientCA)
+	if err != nil {
+		return nil, fmt.Errorf("read the authorities of clients: %w", err)
+	}
+	c.ClientCAs, c.ClientAuth = x509.NewCertPool(), tls.RequireAndVerifyClientCert
+	if !c.ClientCAs.AppendCertsFromPEM(text) {
+		return nil, fmt.Errorf("read the authorities of clients: %s has no certificate in PEM form", f.ClientCA)
+	}
+	return c, nil
+}
+
+// version tells apart versions of the files: their sizes and times.
+type version [3]struct {
+	size     int64
+	modified time.Time
+}
+
+// stamp returns the version of the files.
+func (f Files) stamp() (v version, err error) {
+	for i, path := range []string{f.Cert, f.Key, f.ClientCA} {
+		if path == "" {
+			continue
+		}
+		info, err := os.Stat(path)
+		if err != nil {
+			return version{}, err
+		}
+		v[i].size, v[i].modified = info.Size(), info.ModTime()
+	}
+	return v, nil
+}
+
+// server has the newest configuration that could be read.
+type server struct {
+	files Files
+	log   *slog.Logger
+
+	mu      sync.Mutex
+	current *tls.Config
+	// stamp is the version of the files that was read last, usable or not, and checked when it was compared.
+	stamp   version
+	checked time.Time
+	// failing is true while the newest files can't be used.
+	failing bool
+}
+
+// config returns the configuration for a new connection.
+func (s *server) config(now time.Time) *tls.Config {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if now.Sub(s.checked) < checkInterval {
+		return s.current
+	}
+	s.checked = now
+	stamp, err := s.files.stamp()
+	if err == nil && stamp == s.stamp && !s.failing {
+		return s.current
+	}
+	if err == nil {
+		var read *tls.Config
+		if read, err = s.files.read(); err == nil {
+			s.current, s.stamp = read, stamp
+			s.log.Info("Certificate was replaced", "file", s.files.Cert)
+		}
+	}
+	if err != nil && !s.failing {
+		s.log.Error("Certificate files can't be used: the previous ones stay in force", "err", err)
+	}
+	s.failing = err != nil
+	return s.current
+}

@@ -1,0 +1,72 @@
+package auth
+
+import (
+	"context"
+	"net/url"
+	"strings"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/status"
+)
+
+// Identity is who a client has proved to be. Fields that the proof doesn't have are empty, except the namespace.
+type Identity struct {
+	Namespace, ServiceAccount string
+	Pod, Node                 string
+}
+
+// Authenticator returns the identity of the client of a call. The error is a status.
+type Authenticator func(context.Context) (Identity, error)
+
+// refusef returns the status of a client that isn't who it has to be.
+func refusef(format string, values ...any) error {
+	return status.Errorf(codes.Unauthenticated, format, values...)
+}
+
+// Certificates returns an authenticator for connections with a client certificate, which the TLS configuration of the
+// server has verified. Its only URI is the SPIFFE ID of a service account (gRFC A65).
+func Certificates() Authenticator {
+	return func(ctx context.Context) (Identity, error) {
+		p, _ := peer.FromContext(ctx)
+		if p == nil {
+			return Identity{}, refusef("the connection has no client certificate")
+		}
+		info, ok := p.AuthInfo.(credentials.TLSInfo)
+		if !ok || len(info.State.VerifiedChains) == 0 {
+			return Identity{}, refusef("the connection has no client certificate")
+		}
+		uris := info.State.VerifiedChains[0][0].URIs
+		if len(uris) != 1 {
+			return Identity{}, refusef("the client certificate has %d URIs, and needs one: spiffe://TRUST-DOMAIN/ns/NAMESPACE/sa/SERVICE-ACCOUNT", len(uris))
+		}
+		return fromSPIFFE(uris[0])
+	}
+}
+
+// fromSPIFFE returns the service account of a SPIFFE ID.
+func fromSPIFFE(id *url.URL) (Identity, error) {
+	parts := strings.Split(id.Path, "/")
+	if id.Scheme != "spiffe" || id.Host == "" || len(parts) != 5 || parts[1] != "ns" || parts[3] != "sa" || parts[2] == "" || parts[4] == "" {
+		return Identity{}, refusef("the URI of the client certificate is not spiffe://TRUST-DOMAIN/ns/NAMESPACE/sa/SERVICE-ACCOUNT")
+	}
+	return Identity{Namespace: parts[2], ServiceAccount: parts[4]}, nil
+}
+
+// bearer returns the token of a call.
+func bearer(ctx context.Context) (string, error) {
+	values := metadata.ValueFromIncomingContext(ctx, "authorization")
+	if len(values) != 1 {
+		return "", refusef("the call has %d authorization headers, and needs one: a service account token with the audience %s", len(values), Audience)
+	}
+	kind, token, _ := strings.Cut(values[0], " ")
+	if !strings.EqualFold(kind, "Bearer") || token == "" {
+		return "", refusef("the authorization header is not \"Bearer TOKEN\"")
+	}
+	if len(token) > maxToken {
+		return "", refusef("the token has %d bytes, and may have %d", len(token), maxToken)
+	}
+	return token, nil
+}

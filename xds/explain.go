@@ -1,0 +1,112 @@
+package xds
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/xds/resource"
+)
+
+// maxPlaces bounds the places of clients for which [Server.Explain] makes answers.
+const maxPlaces = 200
+
+// Told is what clients of a port of a Service are sent.
+type Told struct {
+	// Refusal is the reason that clients are told instead; nil if the port is served.
+	Refusal error
+	// Cluster is the name of the Cluster, and Problems what of the ServiceProfile its routes lack.
+	Cluster  string
+	Problems []string
+	// VisibleTo are the namespaces whose clients may see the Service; empty for all.
+	VisibleTo string
+	// Pending is true while endpoints in a linked cluster may be unknown.
+	Pending bool
+	// Places are the endpoints by the place of the client, the first one for a client whose place is unknown. MorePlaces
+	// is how many have no answer here.
+	Places     []PlaceTold
+	MorePlaces int
+}
+
+// PlaceTold is the endpoints of clients at one place.
+type PlaceTold struct {
+	Filter catalog.Filter
+	// Usable are the numbers of endpoints for new requests, by priority, and Draining that of the others.
+	Usable   []int
+	Draining int
+}
+
+// Explain returns what clients of a port are sent: the answers are made as those of streams.
+func (s *Server) Explain(key catalog.ServiceKey, hostname string, port uint16) Told {
+	host := key.Name + "." + key.Namespace + ".svc." + s.config.ClusterDomain
+	if hostname != "" {
+		host = hostname + "." + host
+	}
+	a := s.config.parse(newQuestion(listeners, fmt.Sprintf("%s:%d", host, port), ""))
+	if a.unusable != nil {
+		return Told{Refusal: a.unusable}
+	}
+	f := a.look(s.catalog)
+	defer f.release()
+	subject, err := a.subject(&view{}, f)
+	if err != nil {
+		return Told{Refusal: err}
+	}
+	t := Told{Cluster: s.config.namer().ClusterName(subject.Name, subject.Port), VisibleTo: a.visibleTo(f)}
+	_, t.Problems = s.config.namer().Listener(a.question.name, subject, resource.GRPC)
+	places := s.catalog.Places(key, f.kind())
+	if t.MorePlaces = max(0, len(places)-maxPlaces); t.MorePlaces > 0 {
+		places = places[:maxPlaces]
+	}
+	for _, place := range places {
+		filter := f.kind().For(place)
+		set := catalog.ResolveAll(f.snapshot, a.query(subject, filter))
+		t.Pending = set.Pending
+		t.Places = append(t.Places, placeTold(filter, set))
+	}
+	return t
+}
+
+func placeTold(filter catalog.Filter, set catalog.PlacedSet) PlaceTold {
+	told := PlaceTold{Filter: filter}
+	for i := range set.Endpoints {
+		e := &set.Endpoints[i]
+		if e.Draining {
+			told.Draining++
+			continue
+		}
+		for len(told.Usable) <= int(e.Priority) {
+			told.Usable = append(told.Usable, 0)
+		}
+		told.Usable[e.Priority]++
+	}
+	return told
+}
+
+// Subscribers returns how many streams are subscribed to a Service, and which of its resources they have rejected: a line
+// for each resource and kind of client, sorted.
+func (s *Server) Subscribers(key catalog.ServiceKey) (streams int, rejected []string) {
+	lines := map[string]int{}
+	for _, st := range s.open() {
+		var waiting int
+		subscribed := false
+		for _, sub := range st.all(&waiting) {
+			if sub.topic.name.Service != key {
+				continue
+			}
+			subscribed = true
+			if sub.refused.Load() {
+				lines[fmt.Sprintf("%s %s, by clients of the kind %s", sub.typ.kind(), sub.name, st.kind())]++
+			}
+		}
+		if subscribed {
+			streams++
+		}
+	}
+	for line, n := range lines {
+		rejected = append(rejected, fmt.Sprintf("%s: %d", strings.ToValidUTF8(line, "?"), n))
+	}
+	slices.Sort(rejected)
+	return streams, rejected
+}

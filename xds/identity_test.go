@@ -1,0 +1,131 @@
+package xds
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	discovery "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+
+	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/xds/auth"
+)
+
+// byHeader is an authenticator that believes the header "is": a namespace and a node.
+func byHeader(ctx context.Context) (auth.Identity, error) {
+	values := metadata.ValueFromIncomingContext(ctx, "is")
+	if len(values) == 0 {
+		return auth.Identity{}, status.Error(codes.Unauthenticated, "say who you are")
+	}
+	namespace, node, _ := strings.Cut(values[0], "/")
+	return auth.Identity{Namespace: namespace, ServiceAccount: "default", Node: node}, nil
+}
+
+// as opens a stream of a client with this identity; "" for none.
+func (f *fixture) as(identity string) *ads {
+	f.t.Helper()
+	if identity == "" {
+		return f.ads()
+	}
+	a := f.open(metadata.AppendToOutgoingContext(f.t.Context(), "is", identity))
+	close(a.reads)
+	return a
+}
+
+// Case 60: a client that doesn't prove who it is gets nothing. What it proves beats what it says and its address.
+func TestIdentity(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, objects := shop()
+		f := start(t, Config{Authenticate: byHeader}, append(objects, callingPod("other", "n2"),
+			&catalog.Node{Cluster: catalog.LocalCluster, Name: "n1", Zone: "a"}, &catalog.Node{Cluster: catalog.LocalCluster, Name: "n2", Zone: "b"})...)
+		nobody := f.as("")
+		nobody.send(listeners, "web.shop:80")
+		if got := nobody.ended(); got != "Unauthenticated" {
+			t.Errorf("without an identity: %s", got)
+		}
+		if n := f.metric(`xds_refused_total{reason="identity"}`); n != 1 {
+			t.Errorf("%v clients were refused for their identity", n)
+		}
+		a := f.as("shop/n1")
+		a.request(&discovery.DiscoveryRequest{
+			Node: node("gRPC Go", map[string]string{"NODE_NAME": "n2", "NAMESPACE": "other"}), TypeUrl: listeners.url(), ResourceNames: []string{"web:80"},
+		})
+		if got := clusterIn(t, a.one(listeners).GetResources()[0]); got != httpCluster {
+			t.Errorf("a short name leads to %q", got)
+		}
+		if s := f.only(); s.place != (catalog.Client{Node: "n1", Zone: "a"}) || s.client.namespace != "shop" {
+			t.Errorf("the client is at %+v in %s", s.place, s.client.namespace)
+		}
+	})
+}
+
+// Case 60: for clients in other namespaces, a Service that isn't visible to them doesn't exist, until it is visible.
+func TestVisibility(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		web, objects := shop()
+		visible := func(to string) *catalog.Service {
+			s := *web
+			s.Policy = &catalog.TrafficPolicy{VisibleTo: to}
+			return &s
+		}
+		f := start(t, Config{Authenticate: byHeader}, append(objects, visible("."))...)
+		own, other := f.as("shop"), f.as("other")
+		if got := own.listener(t, "web.shop:80"); got != httpCluster {
+			t.Errorf("its own namespace is led to %s", got)
+		}
+		if got := other.listener(t, "web.shop:80"); got != "no Service web in namespace shop" {
+			t.Errorf("another namespace is led to %q", got)
+		}
+		for client, want := range map[*ads]string{own: "10.0.0.1:8080 10.0.0.2:8080", other: ""} {
+			client.send(endpoints, httpCluster)
+			if got := strings.Join(addressesIn(t, client.one(endpoints).GetResources()[0]), " "); got != want {
+				t.Errorf("the endpoints are %q, want %q", got, want)
+			}
+		}
+		if o := other.inspected(t); o.Endpoints != 0 || len(o.Unknown) != 2 {
+			t.Errorf("the stream that sees nothing is shown with %d endpoints, unknown %s", o.Endpoints, o.Unknown)
+		}
+
+		f.change(put(visible(".,other")))
+		own.none("a change of visibility for those who see the Service")
+		if got := other.take(); len(got) != 2 || clusterIn(t, got[1].GetResources()[0]) != httpCluster || len(addressesIn(t, got[0].GetResources()[0])) != 2 {
+			t.Errorf("when the Service becomes visible: %s", transcript(got))
+		}
+		f.change(put(visible(".")))
+		if got := other.take(); len(got) != 2 || clusterIn(t, got[1].GetResources()[0]) == httpCluster || len(addressesIn(t, got[0].GetResources()[0])) != 0 {
+			t.Errorf("when it is hidden again: %s", transcript(got))
+		}
+		f.change(nil, web.ID())
+		if got := other.take(); len(got) != 0 {
+			t.Errorf("when a hidden Service is deleted: %s", transcript(got))
+		}
+	})
+}
+
+// inspected returns what is shown of the stream.
+func (a *ads) inspected(t *testing.T) OpenStream {
+	t.Helper()
+	for _, o := range a.f.server.OpenStreams() {
+		if o.ID == 2 {
+			return o
+		}
+	}
+	t.Fatal("the stream isn't open")
+	return OpenStream{}
+}
+
+// Without authentication there is nothing to restrict by.
+func TestVisibilityWithoutAuthentication(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		web, objects := shop()
+		web.Policy = &catalog.TrafficPolicy{VisibleTo: "."}
+		f := start(t, Config{}, objects...)
+		if got := f.ads().listener(t, "web.shop:80"); got != httpCluster {
+			t.Errorf("led to %s", got)
+		}
+	})
+}
