@@ -118,7 +118,8 @@ func (st *stage) indexOf(c *client) int {
 	return -1
 }
 
-// zero scales a Service to zero and back (case 18).
+// zero scales a Service to zero and back (case 18). grpc-java keeps to the last endpoints until their connections end, so
+// the pods end, as they do.
 func zero(ctx context.Context, st *stage) error {
 	s := st.shops[0]
 	if err := s.open(ctx, "", ""); err != nil {
@@ -128,21 +129,28 @@ func zero(ctx context.Context, st *stage) error {
 	for _, err := range failed {
 		return err
 	}
-	pods := s.pods
+	ended := s.pods
 	s.pods = nil
 	if err := s.write(ctx); err != nil {
 		return err
 	}
 	scaled := time.Now()
+	stopped := make(chan error, 1)
+	go func() { stopped <- stopAll(ctx, ended) }()
 	outcomes := make([]result, len(st.clients))
 	failed = each(st.clients, func(c *client) (err error) {
 		outcomes[st.indexOf(c)], err = failsWithin(ctx, c, s, scaled)
 		return err
 	})
+	if err := <-stopped; err != nil {
+		return err
+	}
 	for _, err := range failed {
 		return err
 	}
-	s.pods = pods
+	if err := s.start(ctx, ""); err != nil {
+		return err
+	}
 	if err := s.write(ctx); err != nil {
 		return err
 	}
@@ -153,6 +161,15 @@ func zero(ctx context.Context, st *stage) error {
 		out.cell += fmt.Sprintf("; OK %.0f ms after scaling up", float64(time.Since(scaled).Milliseconds()))
 		return out, err
 	})
+	return nil
+}
+
+func stopAll(ctx context.Context, pods []*backend) error {
+	for _, b := range pods {
+		if err := b.stop(ctx); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

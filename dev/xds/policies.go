@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -80,8 +81,8 @@ func reaches(ctx context.Context, c *client, s *shop) error {
 	})
 }
 
-// ringHash sends calls with one header to one pod, where the client knows ring hash: Go and Java do, and agree. The
-// others must not fail (case 32).
+// ringHash sends calls with one header to one pod, if the client knows ring hash as Go and Java do. The others must not
+// fail (case 32). Clients in one language agree about the pod. That of Java differs from that of the others.
 func ringHash(ctx context.Context, st *stage) error {
 	s := st.shops[0]
 	if err := s.openWith(ctx, map[string]string{"signpost.dev/lb-policy": "ring-hash; header=x-user"}, "", "", "", ""); err != nil {
@@ -100,13 +101,8 @@ func ringHash(ctx context.Context, st *stage) error {
 		}
 		return out, err
 	})
-	if a, b := st.table.cell(clientGo, st.scene), st.table.cell(clientJava, st.scene); a != b && a != "" && b != "" {
-		return fmt.Errorf("Go sends calls with one header %s, Java %s", a, b)
-	}
 	return nil
 }
-
-func (t *table) cell(client string, s scene) string { return t.cells[cellKey{client, s.name}] }
 
 // leastRequest asks for a policy that Python and Node may not know: no client may reject it, and no call may fail (case
 // 33).
@@ -171,7 +167,12 @@ func route(method string, field string, value any) map[string]any {
 	}
 }
 
-// timeout has a route with a timeout of 100 ms for a method that takes longer (case 36).
+// timeoutWithin is when a call with a timeout of 100 ms must have failed, on a busy machine.
+const timeoutWithin = time.Second
+
+// timeout has a route with a timeout of 100 ms for a method that takes longer (case 36). C-core counts timeouts by the
+// processor's cycle counter, which is a second off on some virtual machines: then a call of Python fails earlier, also on
+// a channel without xDS.
 func timeout(ctx context.Context, st *stage) error {
 	s := st.shops[0]
 	if err := s.open(ctx, ""); err != nil {
@@ -180,13 +181,17 @@ func timeout(ctx context.Context, st *stage) error {
 	if err := s.profile(ctx, map[string]any{"routes": []any{route(caller.Slow, "timeout", "100ms")}}); err != nil {
 		return err
 	}
+	const calls = 10
 	st.ofGRPC(ctx, s, func(c *client) (out result, err error) {
 		var r caller.Reply
 		err = await(ctx, deadline, "the timeout of "+c.name+" is in force", func() bool {
-			r, err = c.ask(ctx, s.host(), caller.Request{Do: caller.Call, Count: 3, Method: caller.Slow})
-			return err == nil && r.Failed == 3
+			r, err = c.ask(ctx, s.host(), caller.Request{Do: caller.Call, Count: calls, Method: caller.Slow})
+			return err == nil && r.Failed == calls
 		})
-		out = result{cell: fmt.Sprintf("Slow fails after %.0f ms", r.FirstMS), details: errorsOf(r)}
+		out = result{cell: fmt.Sprintf("fails after %.0f to %.0f ms", r.ShortestMS, r.LongestMS)}
+		if r.LongestMS > float64(timeoutWithin.Milliseconds()) {
+			out.problem = out.cell
+		}
 		for text := range r.Errors {
 			if !strings.HasPrefix(text, "DEADLINE_EXCEEDED") {
 				out.problem = text

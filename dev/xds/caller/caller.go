@@ -188,11 +188,15 @@ func begin(ctx context.Context, perSecond int, attempt func(context.Context) (by
 		defer close(l.stopped)
 		tick := time.NewTicker(time.Second / time.Duration(perSecond))
 		defer tick.Stop()
-		for {
+		begun := time.Now()
+		for made := 0; ; {
 			select {
 			case <-l.stop:
 				return
 			case <-tick.C:
+			}
+			// A ticker drops ticks on a busy machine.
+			for ; float64(made) < time.Since(begun).Seconds()*float64(perSecond); made++ {
 				l.running.Go(func() { l.once(ctx, attempt) })
 			}
 		}

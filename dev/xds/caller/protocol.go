@@ -56,9 +56,10 @@ type Reply struct {
 	By map[string]int `json:"by,omitempty"`
 	// Errors has the number of failures by code and text, such as "UNAVAILABLE: no Service".
 	Errors map[string]int `json:"errors,omitempty"`
-	// FirstMS is how long the first call took, LongestMS the longest one.
-	FirstMS   float64 `json:"firstMS"`
-	LongestMS float64 `json:"longestMS"`
+	// FirstMS is how long the first call took, ShortestMS and LongestMS the shortest and the longest one.
+	FirstMS    float64 `json:"firstMS"`
+	ShortestMS float64 `json:"shortestMS"`
+	LongestMS  float64 `json:"longestMS"`
 }
 
 // maxErrors is how many different errors a reply has, and maxError how long each is.
@@ -71,9 +72,9 @@ const (
 func (r *Reply) count(by, failure string, took time.Duration) {
 	ms := float64(took.Microseconds()) / 1000
 	if r.Calls++; r.Calls == 1 {
-		r.FirstMS, r.By, r.Errors = ms, map[string]int{}, map[string]int{}
+		r.FirstMS, r.ShortestMS, r.By, r.Errors = ms, ms, map[string]int{}, map[string]int{}
 	}
-	r.LongestMS = max(r.LongestMS, ms)
+	r.ShortestMS, r.LongestMS = min(r.ShortestMS, ms), max(r.LongestMS, ms)
 	if failure == "" {
 		r.By[by]++
 		return

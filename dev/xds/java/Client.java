@@ -43,6 +43,7 @@ public final class Client {
     Map<String, Integer> by = new TreeMap<>();
     Map<String, Integer> errors = new TreeMap<>();
     double firstMS;
+    double shortestMS;
     double longestMS;
     transient int running;
 
@@ -54,7 +55,9 @@ public final class Client {
       double ms = (System.nanoTime() - begun) / 1e6;
       if (calls++ == 0) {
         firstMS = ms;
+        shortestMS = ms;
       }
+      shortestMS = Math.min(shortestMS, ms);
       longestMS = Math.max(longestMS, ms);
       if (error != null) {
         failed++;

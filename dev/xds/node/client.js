@@ -9,11 +9,12 @@ const clients = new Map();
 
 // An outcome counts calls.
 function newOutcome() {
-  return { running: 0, calls: 0, failed: 0, by: {}, errors: {}, firstMS: 0, longestMS: 0 };
+  return { running: 0, calls: 0, failed: 0, by: {}, errors: {}, firstMS: 0, shortestMS: Infinity, longestMS: 0 };
 }
 
 function count(outcome, key, counts, ms) {
   if (outcome.calls++ === 0) outcome.firstMS = ms;
+  outcome.shortestMS = Math.min(outcome.shortestMS, ms);
   outcome.longestMS = Math.max(outcome.longestMS, ms);
   if (key in counts || Object.keys(counts).length < 20) counts[key] = (counts[key] || 0) + 1;
 }

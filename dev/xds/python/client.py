@@ -19,7 +19,7 @@ class Outcome:
         self.idle = threading.Condition(self.lock)
         self.calls = self.failed = 0
         self.by, self.errors = {}, {}
-        self.first = self.longest = 0.0
+        self.first = self.shortest = self.longest = 0.0
 
     def begin(self):
         with self.lock:
@@ -30,8 +30,9 @@ class Outcome:
         error = call.code() != grpc.StatusCode.OK
         with self.lock:
             if self.calls == 0:
-                self.first = ms
+                self.first = self.shortest = ms
             self.calls += 1
+            self.shortest = min(self.shortest, ms)
             self.longest = max(self.longest, ms)
             if error:
                 self.failed += 1
@@ -56,6 +57,7 @@ class Outcome:
             "by": self.by,
             "errors": self.errors,
             "firstMS": self.first,
+            "shortestMS": self.shortest,
             "longestMS": self.longest,
         }
 
