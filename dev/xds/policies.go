@@ -193,7 +193,8 @@ func timeout(ctx context.Context, st *stage) error {
 			out.problem = out.cell
 		}
 		for text := range r.Errors {
-			if !strings.HasPrefix(text, "DEADLINE_EXCEEDED") {
+			// The server ends such a call, too, and the client may hear of that first.
+			if !strings.HasPrefix(text, "DEADLINE_EXCEEDED: ") && !strings.HasPrefix(text, "CANCELLED: ") {
 				out.problem = text
 			}
 		}

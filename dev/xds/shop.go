@@ -51,7 +51,9 @@ func (s *shop) create(ctx context.Context, annotations map[string]string) error 
 }
 
 // open creates the Service with a ready pod for each zone, which may be empty.
-func (s *shop) open(ctx context.Context, zones ...string) error { return s.openWith(ctx, nil, zones...) }
+func (s *shop) open(ctx context.Context, zones ...string) error {
+	return s.openWith(ctx, nil, zones...)
+}
 
 // openWith is open with annotations of the Service.
 func (s *shop) openWith(ctx context.Context, annotations map[string]string, zones ...string) error {
