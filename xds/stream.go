@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -40,6 +41,10 @@ type stream struct {
 
 	received chan request
 	failed   error // why receiving ended; set before received is closed
+	// handled counts the requests from received that were handled. asked has the names of the last one of each type
+	// that counted, nil before there is one. The goroutine that receives reads both.
+	handled atomic.Uint64
+	asked   [resourceTypes]atomic.Pointer[[]string]
 
 	// wake holds a token while dirty has something.
 	wake chan struct{}
@@ -160,11 +165,12 @@ func (s *stream) first() error {
 }
 
 // receive receives requests until the call ends, not more than requestRate a second. The requests after wait in the
-// flow control of the client.
+// flow control of the client. A request that changes nothing goes no further: each response has one.
 func (s *stream) receive() {
 	defer s.server.running.Done()
 	defer close(s.received)
 	limiter := rate.NewLimiter(requestRate, requestBurst)
+	passed := uint64(0)
 	for {
 		r, err := s.receiveOne()
 		if err == nil {
@@ -174,6 +180,10 @@ func (s *stream) receive() {
 			s.failed = err
 			return
 		}
+		if s.handled.Load() == passed && s.changesNothing(r) {
+			continue
+		}
+		passed++
 		select {
 		case s.received <- r:
 		case <-s.ctx.Done():
@@ -181,6 +191,23 @@ func (s *stream) receive() {
 			return
 		}
 	}
+}
+
+// changesNothing reports whether a request only says that the client has accepted a response. All requests before it
+// have been handled.
+func (s *stream) changesNothing(r request) bool {
+	typ, ok := typeOf(r.typeURL())
+	if !ok {
+		return false
+	}
+	before := s.asked[typ].Load()
+	if before == nil {
+		return false
+	}
+	if d := r.delta; d != nil {
+		return d.GetErrorDetail() == nil && d.GetResponseNonce() != "" && len(d.GetResourceNamesSubscribe()) == 0 && len(d.GetResourceNamesUnsubscribe()) == 0
+	}
+	return r.sotw.GetErrorDetail() == nil && r.sotw.GetResponseNonce() != "" && slices.Equal(*before, r.sotw.GetResourceNames())
 }
 
 func (s *stream) receiveOne() (r request, err error) {
@@ -207,6 +234,7 @@ func (s *stream) endOf(err error) error {
 
 // handle changes what the stream is subscribed to. The error is a status.
 func (s *stream) handle(r request) error {
+	defer s.handled.Add(1)
 	typ, ok, err := s.typeOf(r.typeURL())
 	if err != nil || !ok {
 		return err

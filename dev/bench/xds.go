@@ -110,7 +110,7 @@ func startGoControlPlane(ctx context.Context, k *cluster) (*server, error) {
 
 func startSignpostXDS(ctx context.Context, k *cluster) (*server, error) {
 	p, err := start(ctx, k.dir, "bin/signpost", "xds", "--xds-addr", signpostAddr, "--metrics-addr", adminAddr, "--kubeconfig", k.kubeconfig,
-		"--enable-ipv6=false", "--grpc-max-connections-per-host=2000")
+		"--enable-ipv6=false", "--enable-pprof", "--grpc-max-connections-per-host=2000")
 	if err != nil {
 		return nil, err
 	}
