@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -33,7 +34,7 @@ var xdsCases = []xdsCase{
 
 // xdsFanned is what one server spent on a case.
 type xdsFanned struct {
-	setupCPU, perUpdate, kBPerStream, p50, p99, last, bytes float64
+	setupCPU, perUpdate, kBPerStream, p99, last, bytes float64
 }
 
 // measureXDS measures endpoints over ADS, in one run with go-control-plane and the floor.
@@ -131,7 +132,7 @@ func measureXDSServer(ctx context.Context, k *cluster, shape xdsCase, start func
 	// One stream first: what the server does only once is done then.
 	full, err := awaitEndpoints(ctx, s.addr, shape.endpoints)
 	if err != nil {
-		return xdsFanned{}, fmt.Errorf("%s: %w", s.name, err)
+		return xdsFanned{}, fmt.Errorf("%s: %w", s.name, cmp.Or(s.ended(), err))
 	}
 	if err := pause(ctx, 2*time.Second); err != nil {
 		return xdsFanned{}, err
@@ -189,7 +190,6 @@ func fanXDS(ctx context.Context, k *cluster, s *server, shape xdsCase, full int)
 		setupCPU:    (subscribed.cpu - idle.cpu).Seconds(),
 		perUpdate:   float64((end.cpu - settled.cpu).Microseconds()) / delivered,
 		kBPerStream: (settled.rss - idle.rss) / 1024 / float64(shape.streams),
-		p50:         quantile(all, .5),
 		p99:         quantile(all, .99),
 		last:        quantile(last, .5),
 		bytes:       float64(x.bytes.Load()-bytes) / delivered,
