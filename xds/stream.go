@@ -49,9 +49,10 @@ type stream struct {
 	// wake holds a token while dirty has something.
 	wake chan struct{}
 	mu   sync.Mutex
-	// dirty are the subscriptions whose view has changed. mu guards it, and the maps of interests for those who don't
-	// own the stream.
-	dirty map[*subscription]struct{}
+	// dirty are the subscriptions whose view has changed, and perhaps some that have ended. ahead is true if one of them
+	// isn't for endpoints. mu guards both, and the maps of interests for those who don't own the stream.
+	dirty []*subscription
+	ahead bool
 	progress
 	// responses counts what was sent.
 	responses atomic.Uint64
@@ -82,7 +83,9 @@ type subscription struct {
 	typ    resourceType
 	name   string
 	topic  *topic
-	view   *view
+	// dirty is true while the stream's list of that name has the subscription. Its mu guards this.
+	dirty bool
+	view  *view
 	// sent is the version that the client has been sent, and resend that it is to be sent whatever it has.
 	sent   string
 	resend bool
@@ -99,7 +102,7 @@ type subscription struct {
 func (s *Server) newStream(out grpc.ServerStream, variant string, only *resourceType) *stream {
 	return &stream{
 		id: s.opened.Add(1), opened: time.Now(), server: s, ctx: out.Context(), out: out, variant: variant, only: only,
-		client: clientFrom(out.Context()), received: make(chan request), wake: make(chan struct{}, 1), dirty: map[*subscription]struct{}{},
+		client: clientFrom(out.Context()), received: make(chan request), wake: make(chan struct{}, 1),
 	}
 }
 
@@ -282,7 +285,7 @@ func (s *stream) subscribe(typ resourceType, name string) (*subscription, error)
 		in.subscriptions = map[string]*subscription{}
 	}
 	in.subscriptions[name] = sub
-	s.dirty[sub] = struct{}{}
+	s.addDirty(sub)
 	return sub, nil
 }
 
@@ -290,7 +293,6 @@ func (s *stream) subscribe(typ resourceType, name string) (*subscription, error)
 func (s *stream) unsubscribe(sub *subscription) {
 	s.mu.Lock()
 	delete(s.types[sub.typ].subscriptions, sub.name)
-	delete(s.dirty, sub)
 	s.mu.Unlock()
 	s.names--
 	sub.topic.leave(sub)
@@ -304,11 +306,20 @@ func (s *stream) unsubscribe(sub *subscription) {
 // mark makes the next flush consider a subscription. It may be called from any goroutine.
 func (s *stream) mark(sub *subscription) {
 	s.mu.Lock()
-	s.dirty[sub] = struct{}{}
+	s.addDirty(sub)
 	s.mu.Unlock()
 	select {
 	case s.wake <- struct{}{}:
 	default:
+	}
+}
+
+// addDirty makes the next flush consider a subscription. The caller holds mu.
+func (s *stream) addDirty(sub *subscription) {
+	s.ahead = s.ahead || sub.typ != endpoints
+	if !sub.dirty {
+		sub.dirty = true
+		s.dirty = append(s.dirty, sub)
 	}
 }
 

@@ -26,6 +26,7 @@ const (
 	clientEnvoyADS  = "envoy-ads"
 	clientEnvoyEDS  = "envoy-eds"
 	clientEnvoyEDSD = "envoy-delta"
+	clientEnvoyCDS  = "envoy-cds"
 )
 
 // client is an xDS client. One goroutine uses it at a time.

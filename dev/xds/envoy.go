@@ -28,7 +28,8 @@ var envoyTemplate string
 // envoyClient is a way in which Envoy gets endpoints, and what calls it carries (cases 16 and 51).
 type envoyClient struct {
 	name string
-	// source is the eds_config of its clusters.
+	// source is the eds_config of its clusters. If it is empty, Envoy asks for a cluster by the name of the service when
+	// the first request comes (§8.2).
 	source string
 	// service is the service_name of the cluster of a Service.
 	service func(host string) string
@@ -44,6 +45,7 @@ func envoyClients() []envoyClient {
 		{clientEnvoyADS, "{resource_api_version: V3, ads: {}}", short, "passthrough:///" + envoyAddress, true},
 		{clientEnvoyEDS, fmt.Sprintf(single, "GRPC"), func(host string) string { return host + ".svc.cluster.local:80" }, "http://" + envoyAddress, false},
 		{clientEnvoyEDSD, fmt.Sprintf(single, "DELTA_GRPC"), short, "passthrough:///" + envoyAddress, true},
+		{clientEnvoyCDS, "", func(host string) string { return host + ":80" }, "http://" + envoyAddress, false},
 	}
 }
 
@@ -58,15 +60,11 @@ func (c *cluster) startEnvoy(ctx context.Context, scenes []scene) (list []*clien
 	skipped := notInstalled("envoy")
 	var clusters []envoyCluster
 	for _, e := range envoyClients() {
-		for _, s := range scenes {
-			for _, host := range s.hosts() {
-				clusters = append(clusters, envoyCluster{e.name + "/" + host, e.service(host), e.source, e.http2})
-			}
-		}
+		clusters = append(clusters, e.clusters(scenes)...)
 		list = append(list, &client{
 			name: e.name, skipped: skipped, speak: new(caller.Caller).Ask,
 			target: func(host string) (string, map[string]string) {
-				return e.target, map[string]string{"x-cluster": e.name + "/" + host}
+				return e.target, map[string]string{"x-cluster": e.cluster(host)}
 			},
 		})
 	}
@@ -90,6 +88,27 @@ func (c *cluster) startEnvoy(ctx context.Context, scenes []scene) (list []*clien
 		return nil, fmt.Errorf("%w: %w", err, p.died())
 	}
 	return list, nil
+}
+
+// cluster returns the name of the cluster of a Service.
+func (e envoyClient) cluster(host string) string {
+	if e.source == "" {
+		return e.service(host)
+	}
+	return e.name + "/" + host
+}
+
+// clusters returns the clusters for the Services of the scenes.
+func (e envoyClient) clusters(scenes []scene) (list []envoyCluster) {
+	if e.source == "" {
+		return nil
+	}
+	for _, s := range scenes {
+		for _, host := range s.hosts() {
+			list = append(list, envoyCluster{e.cluster(host), e.service(host), e.source, e.http2})
+		}
+	}
+	return list
 }
 
 // writeEnvoy writes the configuration of Envoy.
