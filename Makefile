@@ -96,7 +96,7 @@ fuzz: ## Run each fuzz target for FUZZTIME (30s)
 	@dev/fuzz.sh
 
 .PHONY: bench
-bench: build ## Measure Signpost, or one part (ONLY=abuse)
+bench: build bin/gocontrolplane ## Measure Signpost, or one part (ONLY=abuse)
 	@go run ./dev/bench $(if $(ONLY),--only $(ONLY))
 
 .PHONY: differential
@@ -106,6 +106,11 @@ differential: build ## Compare with Kubernetes' controllers (SEED, STEPS)
 .PHONY: consumers
 consumers: deps build bin/kube-proxy bin/consumers ## Let kube-proxy and CoreDNS judge, beside Kubernetes' controllers; needs root (SCENES)
 	@bin/consumers $(if $(SCENES),--scenes $(SCENES))
+
+.PHONY: xds
+xds: deps build bin/xds ## Let gRPC clients in four languages, and Envoy, judge xDS; needs root (SCENES, CLIENTS)
+	@dev/xds/install.sh
+	@bin/xds $(if $(SCENES),--scenes $(SCENES)) $(if $(CLIENTS),--clients $(CLIENTS))
 
 .PHONY: lab
 lab: build ## Break everything around two replicas, and judge what was said (SEED, RUNS, DURATION, PROFILE, MUTANT)
@@ -135,6 +140,12 @@ bin/signpost bin/localcluster: FORCE
 # "make consumers". Both have the version of the local cluster.
 bin/kubectl bin/kube-proxy: dev/localcluster/go.mod dev/localcluster/go.sum
 	@go build -C dev/localcluster -o $(CURDIR)/$@ k8s.io/kubernetes/cmd/$(notdir $@)
+
+bin/xds: FORCE
+	@go build -o $@ ./dev/xds
+
+bin/gocontrolplane: FORCE
+	@go build -C dev/gocontrolplane -o $(CURDIR)/$@ .
 
 bin/consumers: FORCE
 	@go build -C dev/consumers -o $(CURDIR)/$@ .

@@ -21,6 +21,7 @@ func (s *stream) handleDelta(typ resourceType, r *discovery.DeltaDiscoveryReques
 	if len(r.GetResourceNamesSubscribe()) == 0 && !in.named && in.nonce == 0 {
 		in.want()
 	}
+	s.asked[typ].Store(new([]string))
 	for _, name := range r.GetResourceNamesSubscribe() {
 		if err := s.subscribeDelta(typ, name, r.GetInitialResourceVersions()[name]); err != nil {
 			return err

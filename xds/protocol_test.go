@@ -122,6 +122,29 @@ func TestMoreNames(t *testing.T) {
 	})
 }
 
+// Case 40 without a pause: a request is handled that has the names of the one before the last.
+func TestSubscribedAgainAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, objects := shop()
+		f := start(t, Config{}, objects...)
+		a := f.ads()
+		a.send(endpoints, httpCluster)
+		a.ack(endpoints, httpCluster)
+		a.take()
+		for range 100 {
+			nonce := a.nonce(endpoints)
+			for _, names := range [][]string{{}, {httpCluster}} {
+				r := &discovery.DiscoveryRequest{TypeUrl: endpoints.url(), ResourceNames: names, ResponseNonce: nonce}
+				if err := a.stream.Send(r); err != nil {
+					t.Fatal(err)
+				}
+			}
+			f.rest()
+			a.one(endpoints)
+		}
+	})
+}
+
 // Case 42: a request with an old nonce changes nothing.
 func TestStaleNonce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

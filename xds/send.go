@@ -29,10 +29,7 @@ func (s *stream) flush() error {
 // learns of a change by itself, and the order holds within one flush only.
 func (s *stream) refreshAhead() {
 	s.mu.Lock()
-	ahead := false
-	for sub := range s.dirty {
-		ahead = ahead || sub.typ != endpoints
-	}
+	ahead := s.ahead
 	s.mu.Unlock()
 	if !ahead {
 		return
@@ -48,12 +45,14 @@ func (s *stream) refreshAhead() {
 func (s *stream) takeDirty() *[resourceTypes][]*subscription {
 	var dirty [resourceTypes][]*subscription
 	s.mu.Lock()
-	for sub := range s.dirty {
+	for _, sub := range s.dirty {
+		sub.dirty = false
 		if s.types[sub.typ].subscriptions[sub.name] == sub { // else it was ended when it changed
 			dirty[sub.typ] = append(dirty[sub.typ], sub)
 		}
 	}
 	clear(s.dirty)
+	s.dirty, s.ahead = s.dirty[:0], false
 	s.mu.Unlock()
 	for _, list := range dirty {
 		sortByName(list)

@@ -35,6 +35,10 @@ func (s *stream) handleSotW(typ resourceType, r *discovery.DiscoveryRequest) err
 	for _, name := range names {
 		wanted[name] = struct{}{}
 	}
+	s.asked[typ].Store(nil)
+	if len(names) == len(wanted) { // else they could take more memory than the subscriptions
+		s.asked[typ].Store(&names)
+	}
 	if _, all := wanted[wildcard]; all {
 		in.want()
 	} else {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -40,13 +41,18 @@ type stream struct {
 
 	received chan request
 	failed   error // why receiving ended; set before received is closed
+	// handled counts the requests from received that were handled. asked has the names of the last one of each type
+	// that counted, nil before there is one. The goroutine that receives reads both.
+	handled atomic.Uint64
+	asked   [resourceTypes]atomic.Pointer[[]string]
 
 	// wake holds a token while dirty has something.
 	wake chan struct{}
 	mu   sync.Mutex
-	// dirty are the subscriptions whose view has changed. mu guards it, and the maps of interests for those who don't
-	// own the stream.
-	dirty map[*subscription]struct{}
+	// dirty are the subscriptions whose view has changed, and perhaps some that have ended. ahead is true if one of them
+	// isn't for endpoints. mu guards both, and the maps of interests for those who don't own the stream.
+	dirty []*subscription
+	ahead bool
 	progress
 	// responses counts what was sent.
 	responses atomic.Uint64
@@ -77,7 +83,9 @@ type subscription struct {
 	typ    resourceType
 	name   string
 	topic  *topic
-	view   *view
+	// dirty is true while the stream's list of that name has the subscription. Its mu guards this.
+	dirty bool
+	view  *view
 	// sent is the version that the client has been sent, and resend that it is to be sent whatever it has.
 	sent   string
 	resend bool
@@ -96,7 +104,7 @@ type subscription struct {
 func (s *Server) newStream(out grpc.ServerStream, variant string, only *resourceType) *stream {
 	return &stream{
 		id: s.opened.Add(1), opened: time.Now(), server: s, ctx: out.Context(), out: out, variant: variant, only: only,
-		client: clientFrom(out.Context()), received: make(chan request), wake: make(chan struct{}, 1), dirty: map[*subscription]struct{}{},
+		client: clientFrom(out.Context()), received: make(chan request), wake: make(chan struct{}, 1),
 	}
 }
 
@@ -162,11 +170,12 @@ func (s *stream) first() error {
 }
 
 // receive receives requests until the call ends, not more than requestRate a second. The requests after wait in the
-// flow control of the client.
+// flow control of the client. A request that changes nothing goes no further: each response has one.
 func (s *stream) receive() {
 	defer s.server.running.Done()
 	defer close(s.received)
 	limiter := rate.NewLimiter(requestRate, requestBurst)
+	passed := uint64(0)
 	for {
 		r, err := s.receiveOne()
 		if err == nil {
@@ -176,6 +185,10 @@ func (s *stream) receive() {
 			s.failed = err
 			return
 		}
+		if s.handled.Load() == passed && s.changesNothing(r) {
+			continue
+		}
+		passed++
 		select {
 		case s.received <- r:
 		case <-s.ctx.Done():
@@ -183,6 +196,23 @@ func (s *stream) receive() {
 			return
 		}
 	}
+}
+
+// changesNothing reports whether a request only says that the client has accepted a response. All requests before it
+// have been handled.
+func (s *stream) changesNothing(r request) bool {
+	typ, ok := typeOf(r.typeURL())
+	if !ok {
+		return false
+	}
+	before := s.asked[typ].Load()
+	if before == nil {
+		return false
+	}
+	if d := r.delta; d != nil {
+		return d.GetErrorDetail() == nil && d.GetResponseNonce() != "" && len(d.GetResourceNamesSubscribe()) == 0 && len(d.GetResourceNamesUnsubscribe()) == 0
+	}
+	return r.sotw.GetErrorDetail() == nil && r.sotw.GetResponseNonce() != "" && slices.Equal(*before, r.sotw.GetResourceNames())
 }
 
 func (s *stream) receiveOne() (r request, err error) {
@@ -209,6 +239,7 @@ func (s *stream) endOf(err error) error {
 
 // handle changes what the stream is subscribed to. The error is a status.
 func (s *stream) handle(r request) error {
+	defer s.handled.Add(1)
 	typ, ok, err := s.typeOf(r.typeURL())
 	if err != nil || !ok {
 		return err
@@ -256,7 +287,7 @@ func (s *stream) subscribe(typ resourceType, name string) (*subscription, error)
 		in.subscriptions = map[string]*subscription{}
 	}
 	in.subscriptions[name] = sub
-	s.dirty[sub] = struct{}{}
+	s.addDirty(sub)
 	return sub, nil
 }
 
@@ -264,7 +295,6 @@ func (s *stream) subscribe(typ resourceType, name string) (*subscription, error)
 func (s *stream) unsubscribe(sub *subscription) {
 	s.mu.Lock()
 	delete(s.types[sub.typ].subscriptions, sub.name)
-	delete(s.dirty, sub)
 	s.mu.Unlock()
 	s.names--
 	sub.topic.leave(sub)
@@ -278,11 +308,20 @@ func (s *stream) unsubscribe(sub *subscription) {
 // mark makes the next flush consider a subscription. It may be called from any goroutine.
 func (s *stream) mark(sub *subscription) {
 	s.mu.Lock()
-	s.dirty[sub] = struct{}{}
+	s.addDirty(sub)
 	s.mu.Unlock()
 	select {
 	case s.wake <- struct{}{}:
 	default:
+	}
+}
+
+// addDirty makes the next flush consider a subscription. The caller holds mu.
+func (s *stream) addDirty(sub *subscription) {
+	s.ahead = s.ahead || sub.typ != endpoints
+	if !sub.dirty {
+		sub.dirty = true
+		s.dirty = append(s.dirty, sub)
 	}
 }
 

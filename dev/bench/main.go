@@ -3,13 +3,14 @@
 //
 //	go run ./dev/bench                 everything (what `make bench` does)
 //	go run ./dev/bench --only stall    one part: fanout, stall, rollout, outage, compaction, profiles, proxies,
-//	                                   controllers, failover, dns, abuse, inspect, history, scale
+//	                                   controllers, failover, dns, abuse, inspect, history, scale, xds
 //	go run ./dev/bench --only controllers:cold --scale 0.05
 //	                                   one half of a part (the others are controllers:flips, stall:some, stall:all,
 //	                                   failover:kills, failover:handovers, failover:pause, dns:publish, dns:idle,
-//	                                   dns:plan, dns:calls, dns:webhook, dns:kill, dns:hostile, dns:tenants, those of scale.go,
+//	                                   dns:plan, dns:calls, dns:webhook, dns:kill, dns:hostile, dns:tenants, those of scale.go and xds.go,
 //	                                   and each attack: abuse:silent), with fewer objects
 //	go run ./dev/bench floor …         the server that others are measured against; the parts start it
+//	go run ./dev/bench xdsfloor …      the same for xDS, beside which bin/gocontrolplane runs
 //	go run ./dev/bench attack …        a hostile client or tenant; abuse starts it, with nice 10 and one core
 //	go run ./dev/bench hostile …       a provider that reads a hostile server; dns starts it
 //	go run ./dev/bench apiserver …     an API server with a large simulated cluster; scale starts it
@@ -26,8 +27,8 @@
 // rollout.go measure streams of Get, with the objects of load.go, the streams of
 // clients.go and the server of floor.go beside them; profiles.go and proxies.go
 // measure GetProfile. outage.go and compaction.go measure streams whose API server goes away, with the cluster of real.go.
-// inspect.go measures the inspection API, and history.go what the history costs. The files controllers*.go, failover*.go, dns*.go, abuse*.go and
-// scale*.go have one part each, which begins in the file without a further word in its name.
+// inspect.go measures the inspection API, and history.go what the history costs. The files controllers*.go,
+// failover*.go, dns*.go, abuse*.go, scale*.go and xds*.go have one part each, which begins in the file without a further word in its name.
 package main
 
 import (
@@ -65,6 +66,7 @@ var parts = []part{
 	{"inspect", measureInspect},
 	{"history", measureHistory},
 	{"scale", measureScale},
+	{"xds", measureXDS},
 }
 
 // choice is what the command line says about how to measure a part.
@@ -98,6 +100,9 @@ func main() {
 	if len(os.Args) > 1 && os.Args[1] == "floor" {
 		exit(serveFloor(ctx, os.Args[2:]))
 	}
+	if len(os.Args) > 1 && os.Args[1] == "xdsfloor" {
+		exit(serveXDSFloor(ctx, os.Args[2:]))
+	}
 	if len(os.Args) > 1 && os.Args[1] == "attack" {
 		exit(runAttack(ctx, os.Args[2:]))
 	}
@@ -113,7 +118,7 @@ func main() {
 	var c choice
 	only := flag.String("only", "", "comma separated parts, or halves of parts, to measure; all if empty")
 	flag.Float64Var(&c.scale, "scale", 1, "share of the objects and repetitions in controllers, failover, dns and scale; the limits are for 1")
-	flag.IntVar(&c.rounds, "rounds", rounds, "rounds of controllers")
+	flag.IntVar(&c.rounds, "rounds", rounds, "rounds of controllers and xds")
 	flag.BoolVar(&c.rehearse, "rehearse", false, "in controllers and failover, let the Kubernetes controllers take Signpost's place")
 	flag.StringVar(&c.other, "other", "", "in failover, the binary of the second replica: another version of Signpost")
 	flag.Parse()

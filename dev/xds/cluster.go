@@ -1,0 +1,293 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/signpostd/signpost/internal/childprocess"
+)
+
+const (
+	startWithin = 3 * time.Minute
+	stopWithin  = 10 * time.Second
+	// outage is how long the API server is away in the scene about that.
+	outage = 60 * time.Second
+	// replicas is how many replicas of signpost xds run.
+	replicas = 2
+	// namespace has all Services.
+	namespace = "shop"
+)
+
+// cluster is the API server, the replicas and all other programs. One goroutine uses it.
+type cluster struct {
+	dir, kubeconfig string
+	client          kubernetes.Interface
+	dynamic         dynamic.Interface
+	front           *front
+	replicas        [replicas]*program
+	programs        []*program
+	started         int
+}
+
+// program is a process whose output goes to a file.
+type program struct {
+	*childprocess.Process
+	name, log string
+}
+
+// startCluster starts the servers.
+func startCluster(ctx context.Context, dir string) (*cluster, error) {
+	c := &cluster{dir: dir}
+	for _, step := range []func(context.Context) error{c.startAPIServer, c.startFront, c.startReplicas} {
+		if err := step(ctx); err != nil {
+			c.stop()
+			return nil, fmt.Errorf("start the cluster: %w", err)
+		}
+	}
+	return c, nil
+}
+
+func (c *cluster) startAPIServer(ctx context.Context) error {
+	dir := filepath.Join(c.dir, "cluster")
+	_, err := c.launch("cluster", exec.Command("bin/localcluster", "up", "--dir", dir, "--crds", "deploy/crds", "--nodes", "0",
+		"--components", "etcd,kube-apiserver", "--restart-delay", outage.String()))
+	if err != nil {
+		return err
+	}
+	c.kubeconfig = filepath.Join(dir, "kubeconfig")
+	if err := c.await(ctx, "the API server is ready", func() bool { _, err := os.Stat(c.kubeconfig); return err == nil }); err != nil {
+		return err
+	}
+	config, err := clientcmd.BuildConfigFromFlags("", c.kubeconfig)
+	if err != nil {
+		return err
+	}
+	config.QPS, config.WarningHandler = -1, rest.NoWarnings{}
+	if c.client, err = kubernetes.NewForConfig(config); err != nil {
+		return err
+	}
+	if c.dynamic, err = dynamic.NewForConfig(config); err != nil {
+		return err
+	}
+	shop := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}
+	_, err = c.client.CoreV1().Namespaces().Create(ctx, shop, metav1.CreateOptions{})
+	return err
+}
+
+func (c *cluster) startFront(ctx context.Context) (err error) {
+	var to []string
+	for i := range replicas {
+		to = append(to, replicaAddress(i))
+	}
+	c.front, err = openFront(ctx, serviceAddress, to)
+	return err
+}
+
+func (c *cluster) startReplicas(ctx context.Context) error {
+	for i := range c.replicas {
+		if err := c.startReplica(i); err != nil {
+			return err
+		}
+	}
+	return c.awaitReplicas(ctx)
+}
+
+func replicaAddress(i int) string { return fmt.Sprintf("127.0.0.1:%d", 18087+i) }
+
+func adminAddress(i int) string { return fmt.Sprintf("127.0.0.1:%d", 19996+i) }
+
+// startReplica starts a replica with the settings that it has when nobody sets any.
+func (c *cluster) startReplica(i int) (err error) {
+	c.started++
+	c.replicas[i], err = c.launch(fmt.Sprintf("signpost-%d", c.started), exec.Command("bin/signpost", "xds",
+		"--kubeconfig", c.kubeconfig, "--xds-addr", replicaAddress(i), "--metrics-addr", adminAddress(i)))
+	return err
+}
+
+func (c *cluster) awaitReplicas(ctx context.Context) error {
+	for i := range c.replicas {
+		err := c.await(ctx, "replica "+strconv.Itoa(i)+" is ready", func() bool {
+			res, err := get(ctx, "http://"+adminAddress(i)+"/ready")
+			return err == nil && res == http.StatusOK
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// endReplica ends a replica with a signal, and waits until it has ended.
+func (c *cluster) endReplica(i int, with syscall.Signal) error {
+	p := c.replicas[i]
+	c.forget(p)
+	if err := p.Signal(with); err != nil {
+		return fmt.Errorf("end replica %d: %w", i, err)
+	}
+	<-p.Exited()
+	return nil
+}
+
+// killAPIServer ends the API server as a crash would. It comes back after the outage.
+func (c *cluster) killAPIServer() error {
+	path := filepath.Join(c.dir, "cluster", "pids", "kube-apiserver")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("kill the API server: %w", err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		return fmt.Errorf("kill the API server: read %s: %w", path, err)
+	}
+	return syscall.Kill(pid, syscall.SIGKILL)
+}
+
+// serves reports whether the API server is ready.
+func (c *cluster) serves(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	return c.client.Discovery().RESTClient().Get().AbsPath("/readyz").Do(ctx).Error() == nil
+}
+
+// metric returns the sum of a metric's series over all replicas.
+func (c *cluster) metric(ctx context.Context, name string) (sum float64, err error) {
+	for i := range c.replicas {
+		err := lines(ctx, "http://"+adminAddress(i)+"/metrics", func(line string) error {
+			series, value, _ := strings.Cut(line, " ")
+			if base, _, _ := strings.Cut(series, "{"); base != name {
+				return nil
+			}
+			v, err := strconv.ParseFloat(value, 64)
+			sum += v
+			return err
+		})
+		if err != nil {
+			return 0, fmt.Errorf("read metric %s: %w", name, err)
+		}
+	}
+	return sum, nil
+}
+
+// get returns the status of a response.
+func get(ctx context.Context, url string) (status int, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return 0, err
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0, err
+	}
+	return res.StatusCode, res.Body.Close()
+}
+
+// lines calls f with each line of a response.
+func lines(ctx context.Context, url string, f func(line string) error) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusOK {
+		return errors.New(res.Status)
+	}
+	scanner := bufio.NewScanner(res.Body)
+	for scanner.Scan() {
+		if err := f(scanner.Text()); err != nil {
+			return err
+		}
+	}
+	return scanner.Err()
+}
+
+// launch starts a program whose output goes to a file. A command that has an output already keeps it.
+func (c *cluster) launch(name string, cmd *exec.Cmd) (*program, error) {
+	log, err := os.Create(filepath.Join(c.dir, name+".log"))
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close()
+	if cmd.Stdout == nil {
+		cmd.Stdout = log
+	}
+	cmd.Stderr = log
+	process, err := childprocess.Start(cmd, syscall.SIGTERM)
+	if err != nil {
+		return nil, fmt.Errorf("%w: run `make xds`, which builds it", err)
+	}
+	p := &program{process, name, log.Name()}
+	c.programs = append(c.programs, p)
+	return p, nil
+}
+
+// alive returns an error if a program has ended by itself.
+func (c *cluster) alive() error {
+	for _, p := range c.programs {
+		select {
+		case <-p.Exited():
+			return p.died()
+		default:
+		}
+	}
+	return nil
+}
+
+// died returns the error of a program that has ended by itself, with the end of its log.
+func (p *program) died() error {
+	log, _ := os.ReadFile(p.log)
+	return fmt.Errorf("%s has ended; the end of its log:\n%s", p.name, log[max(0, len(log)-2000):])
+}
+
+// await waits until something holds while all programs run.
+func (c *cluster) await(ctx context.Context, what string, holds func() bool) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	return await(ctx, startWithin, what, func() bool {
+		if err := c.alive(); err != nil {
+			cancel(err)
+		}
+		return holds()
+	})
+}
+
+// forget makes the end of a program no error.
+func (c *cluster) forget(p *program) {
+	var left []*program
+	for _, other := range c.programs {
+		if other != p {
+			left = append(left, other)
+		}
+	}
+	c.programs = left
+}
+
+// stop ends all programs, the last started first.
+func (c *cluster) stop() {
+	for i := len(c.programs) - 1; i >= 0; i-- {
+		c.programs[i].Stop(stopWithin)
+	}
+	if c.front != nil {
+		c.front.close()
+	}
+}

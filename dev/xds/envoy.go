@@ -1,0 +1,145 @@
+package main
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"text/template"
+
+	"github.com/signpostd/signpost/dev/xds/caller"
+)
+
+// The addresses of Envoy.
+const (
+	envoyAddress = "127.0.0.1:10000"
+	envoyAdmin   = "127.0.0.1:10001"
+)
+
+//go:embed envoy.yaml.tmpl
+var envoyTemplate string
+
+// envoyClient is a way in which Envoy gets endpoints, and what calls it carries (cases 16 and 51).
+type envoyClient struct {
+	name string
+	// source is the eds_config of its clusters. If it is empty, Envoy asks for a cluster by the name of the service when
+	// the first request comes (§8.2).
+	source string
+	// service is the service_name of the cluster of a Service.
+	service func(host string) string
+	target  string
+	http2   bool
+}
+
+// envoyClients are the clients that are Envoy.
+func envoyClients() []envoyClient {
+	const single = "{resource_api_version: V3, api_config_source: {api_type: %s, transport_api_version: V3, grpc_services: [{envoy_grpc: {cluster_name: signpost}}]}}"
+	short := func(host string) string { return fmt.Sprintf("%s:%d", host, grpcPort) }
+	return []envoyClient{
+		{clientEnvoyADS, "{resource_api_version: V3, ads: {}}", short, "passthrough:///" + envoyAddress, true},
+		{clientEnvoyEDS, fmt.Sprintf(single, "GRPC"), func(host string) string { return host + ".svc.cluster.local:80" }, "http://" + envoyAddress, false},
+		{clientEnvoyEDSD, fmt.Sprintf(single, "DELTA_GRPC"), short, "passthrough:///" + envoyAddress, true},
+		{clientEnvoyCDS, "", func(host string) string { return host + ":80" }, "http://" + envoyAddress, false},
+	}
+}
+
+// envoyCluster is a cluster in the configuration of Envoy.
+type envoyCluster struct {
+	Name, Service, Source string
+	HTTP2                 bool
+}
+
+// startEnvoy starts Envoy with clusters for the Services of the scenes, and returns its clients.
+func (c *cluster) startEnvoy(ctx context.Context, scenes []scene) (list []*client, err error) {
+	skipped := notInstalled("envoy")
+	var clusters []envoyCluster
+	for _, e := range envoyClients() {
+		clusters = append(clusters, e.clusters(scenes)...)
+		list = append(list, &client{
+			name: e.name, skipped: skipped, speak: new(caller.Caller).Ask,
+			target: func(host string) (string, map[string]string) {
+				return e.target, map[string]string{"x-cluster": e.cluster(host)}
+			},
+		})
+	}
+	if skipped != "" {
+		return list, nil
+	}
+	path := filepath.Join(c.dir, "envoy.yaml")
+	if err := writeEnvoy(path, clusters); err != nil {
+		return nil, err
+	}
+	// One worker: each worker has a round robin of its own.
+	p, err := c.launch("envoy", exec.Command("bin/xds-clients/envoy", "-c", path, "--concurrency", "1", "--use-dynamic-base-id"))
+	if err != nil {
+		return nil, err
+	}
+	err = await(ctx, startWithin, "Envoy is ready", func() bool {
+		status, err := get(ctx, "http://"+envoyAdmin+"/ready")
+		return err == nil && status == http.StatusOK
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", err, p.died())
+	}
+	return list, nil
+}
+
+// cluster returns the name of the cluster of a Service.
+func (e envoyClient) cluster(host string) string {
+	if e.source == "" {
+		return e.service(host)
+	}
+	return e.name + "/" + host
+}
+
+// clusters returns the clusters for the Services of the scenes.
+func (e envoyClient) clusters(scenes []scene) (list []envoyCluster) {
+	if e.source == "" {
+		return nil
+	}
+	for _, s := range scenes {
+		for _, host := range s.hosts() {
+			list = append(list, envoyCluster{e.cluster(host), e.service(host), e.source, e.http2})
+		}
+	}
+	return list
+}
+
+// writeEnvoy writes the configuration of Envoy.
+func writeEnvoy(path string, clusters []envoyCluster) error {
+	parsed, err := template.New("envoy").Funcs(template.FuncMap{"address": yamlAddress}).Parse(envoyTemplate)
+	if err != nil {
+		return err
+	}
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return parsed.Execute(f, map[string]any{"Listen": envoyAddress, "Admin": envoyAdmin, "Server": serviceAddress, "Clusters": clusters})
+}
+
+// yamlAddress returns an address as Envoy writes it.
+func yamlAddress(hostPort string) (string, error) {
+	host, port, err := net.SplitHostPort(hostPort)
+	return fmt.Sprintf("{socket_address: {address: %s, port_value: %s}}", host, port), err
+}
+
+// warming returns how many clusters of Envoy wait for endpoints.
+func warming(ctx context.Context) (n int, err error) {
+	err = lines(ctx, "http://"+envoyAdmin+"/stats?filter=cluster_manager.warming_clusters", func(line string) error {
+		_, value, found := strings.Cut(line, ": ")
+		if !found {
+			return nil
+		}
+		n, err = strconv.Atoi(value)
+		return err
+	})
+	return n, err
+}

@@ -1,0 +1,271 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/signpostd/signpost/dev/xds/caller"
+)
+
+// policies returns the scenes about what annotations and ServiceProfiles ask gRPC clients for. Static clusters of Envoy
+// have no part in them.
+func policies() []scene {
+	return []scene{
+		{"zones", nil, zones},
+		{"ring-hash", nil, ringHash},
+		{"least-request", nil, leastRequest},
+		{"outliers", nil, outliers},
+		{"timeout", nil, timeout},
+		{"retry", nil, retry},
+		{"split", []string{"split", "split-v2"}, split},
+	}
+}
+
+// ofGRPC lets all gRPC clients do something, after a first call that succeeds.
+func (st *stage) ofGRPC(ctx context.Context, s *shop, do func(*client) (result, error)) {
+	all := st.clients
+	defer func() { st.clients = all }()
+	st.clients = slices.DeleteFunc(slices.Clone(all), func(c *client) bool { return !c.grpc })
+	st.each(func(c *client) (result, error) {
+		if err := succeeds(ctx, c, s); err != nil {
+			return result{}, err
+		}
+		return do(c)
+	})
+}
+
+// zones has 3, 2 and 1 pods in three zones: calls are spread in this proportion (case 19).
+func zones(ctx context.Context, st *stage) error {
+	s := st.shops[0]
+	if err := s.open(ctx, "a", "a", "a", "b", "b", "c"); err != nil {
+		return err
+	}
+	st.ofGRPC(ctx, s, func(c *client) (result, error) {
+		const calls, percent = 600, 10
+		if err := reaches(ctx, c, s); err != nil {
+			return result{}, err
+		}
+		r, err := c.call(ctx, s.host(), calls)
+		by := map[string]int{}
+		for _, pod := range s.pods {
+			by[pod.zone] += r.By[pod.name]
+		}
+		out := result{cell: fmt.Sprintf("%d:%d:%d", by["a"], by["b"], by["c"]), details: errorsOf(r)}
+		for zone, share := range map[string]int{"a": calls / 2, "b": calls / 3, "c": calls / 6} {
+			if n := by[zone]; n < share-calls*percent/100 || n > share+calls*percent/100 {
+				out.problem = "calls by zone: " + out.cell
+			}
+		}
+		return out, err
+	})
+	return nil
+}
+
+// reaches calls until each pod has answered.
+func reaches(ctx context.Context, c *client, s *shop) error {
+	seen := map[string]bool{}
+	return await(ctx, deadline, "calls of "+c.name+" reach all pods", func() bool {
+		r, err := c.call(ctx, s.host(), len(s.pods))
+		for pod := range r.By {
+			seen[pod] = true
+		}
+		return err == nil && len(seen) == len(s.pods)
+	})
+}
+
+// ringHash sends calls with one header to one pod, if the client knows ring hash as Go and Java do. The others must not
+// fail (case 32). Clients in one language agree about the pod. That of Java differs from that of the others.
+func ringHash(ctx context.Context, st *stage) error {
+	s := st.shops[0]
+	if err := s.openWith(ctx, map[string]string{"signpost.dev/lb-policy": "ring-hash; header=x-user"}, "", "", "", ""); err != nil {
+		return err
+	}
+	st.ofGRPC(ctx, s, func(c *client) (result, error) {
+		r, err := c.ask(ctx, s.host(), caller.Request{Do: caller.Call, Count: 100, Headers: map[string]string{"x-user": "anna"}})
+		pods := strings.Join(slices.Sorted(maps.Keys(r.By)), " ")
+		out := result{cell: fmt.Sprintf("%d of %d fail; %d pods", r.Failed, r.Calls, len(r.By)), details: errorsOf(r)}
+		if len(r.By) == 1 {
+			out.cell = "all to " + pods
+		}
+		knows := c.name == clientGo || c.name == clientJava
+		if r.Failed > 0 || knows && len(r.By) != 1 {
+			out.problem = out.cell
+		}
+		return out, err
+	})
+	return nil
+}
+
+// leastRequest asks for a policy that Python and Node may not know: no client may reject it, and no call may fail (case
+// 33).
+func leastRequest(ctx context.Context, st *stage) error {
+	s := st.shops[0]
+	if err := s.openWith(ctx, map[string]string{"signpost.dev/lb-policy": "least-request"}, "", "", ""); err != nil {
+		return err
+	}
+	st.ofGRPC(ctx, s, func(c *client) (result, error) {
+		r, err := c.call(ctx, s.host(), 60)
+		out := result{cell: failures(r), details: errorsOf(r)}
+		if r.Failed > 0 || len(r.By) != len(s.pods) {
+			out.problem = fmt.Sprintf("%s; %d of %d pods", out.cell, len(r.By), len(s.pods))
+		}
+		return out, err
+	})
+	return nil
+}
+
+// outliers has a pod whose calls all fail, which clients eject (case 34).
+func outliers(ctx context.Context, st *stage) error {
+	s := st.shops[0]
+	const policy = "failure-percentage=50; interval=1s; min-hosts=1; min-requests=5"
+	if err := s.openWith(ctx, map[string]string{"signpost.dev/outlier-detection": policy}, "", "", ""); err != nil {
+		return err
+	}
+	bad := s.pods[0]
+	st.ofGRPC(ctx, s, func(c *client) (result, error) {
+		return result{}, reaches(ctx, c, s)
+	})
+	bad.broken.Store(true)
+	st.ofGRPC(ctx, s, func(c *client) (result, error) {
+		var r caller.Reply
+		err := await(ctx, deadline, c.name+" ejects the pod whose calls fail", func() bool {
+			var err error
+			r, err = c.call(ctx, s.host(), 30)
+			return err == nil && r.Failed == 0
+		})
+		return result{cell: fmt.Sprintf("%d of %d after the ejection", r.Failed, r.Calls)}, err
+	})
+	return nil
+}
+
+// profile creates a ServiceProfile of a Service.
+func (s *shop) profile(ctx context.Context, spec map[string]any) error {
+	gvr := schema.GroupVersionResource{Group: "linkerd.io", Version: "v1alpha2", Resource: "serviceprofiles"}
+	o := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "linkerd.io/v1alpha2", "kind": "ServiceProfile",
+		"metadata": map[string]any{"name": s.host() + ".svc.cluster.local", "namespace": namespace}, "spec": spec,
+	}}
+	if _, err := s.dynamic.Resource(gvr).Namespace(namespace).Create(ctx, o, metav1.CreateOptions{}); err != nil {
+		return fmt.Errorf("create the ServiceProfile of %s: %w", s.name, err)
+	}
+	return nil
+}
+
+// route is a route of a ServiceProfile for a method of the backends.
+func route(method string, field string, value any) map[string]any {
+	return map[string]any{
+		"name": method, field: value,
+		"condition": map[string]any{"pathRegex": strings.ReplaceAll("/"+caller.Service+"/"+method, ".", `\.`)},
+	}
+}
+
+// timeoutWithin is when a call with a timeout of 100 ms must have failed, on a busy machine.
+const timeoutWithin = time.Second
+
+// timeout has a route with a timeout of 100 ms for a method that takes longer (case 36). C-core counts timeouts by the
+// processor's cycle counter, which is a second off on some virtual machines: then a call of Python fails earlier, also on
+// a channel without xDS.
+func timeout(ctx context.Context, st *stage) error {
+	s := st.shops[0]
+	if err := s.open(ctx, ""); err != nil {
+		return err
+	}
+	if err := s.profile(ctx, map[string]any{"routes": []any{route(caller.Slow, "timeout", "100ms")}}); err != nil {
+		return err
+	}
+	const calls = 10
+	st.ofGRPC(ctx, s, func(c *client) (out result, err error) {
+		var r caller.Reply
+		err = await(ctx, deadline, "the timeout of "+c.name+" is in force", func() bool {
+			r, err = c.ask(ctx, s.host(), caller.Request{Do: caller.Call, Count: calls, Method: caller.Slow})
+			return err == nil && r.Failed == calls
+		})
+		out = result{cell: fmt.Sprintf("fails after %.0f to %.0f ms", r.ShortestMS, r.LongestMS)}
+		if r.LongestMS > float64(timeoutWithin.Milliseconds()) {
+			out.problem = out.cell
+		}
+		for text := range r.Errors {
+			// The server ends such a call, too, and the client may hear of that first.
+			if !strings.HasPrefix(text, "DEADLINE_EXCEEDED: ") && !strings.HasPrefix(text, "CANCELLED: ") {
+				out.problem = text
+			}
+		}
+		if err == nil {
+			err = succeeds(ctx, c, s) // the other methods have no timeout
+		}
+		return out, err
+	})
+	return nil
+}
+
+// retry has a route that is retryable for a method that fails the first time (case 37).
+func retry(ctx context.Context, st *stage) error {
+	s := st.shops[0]
+	if err := s.open(ctx, ""); err != nil {
+		return err
+	}
+	if err := s.profile(ctx, map[string]any{"routes": []any{route(caller.Flaky, "isRetryable", true)}}); err != nil {
+		return err
+	}
+	st.ofGRPC(ctx, s, func(c *client) (out result, err error) {
+		var r caller.Reply
+		err = await(ctx, deadline, "the retries of "+c.name+" are in force", func() bool {
+			r, err = c.ask(ctx, s.host(), caller.Request{Do: caller.Call, Count: 20, Method: caller.Flaky})
+			return err == nil && r.Failed == 0
+		})
+		return result{cell: failures(r), details: errorsOf(r)}, err
+	})
+	return nil
+}
+
+// split sends a tenth of the calls to another Service (case 38).
+func split(ctx context.Context, st *stage) error {
+	main, other := st.shops[0], st.shops[1]
+	for _, s := range st.shops {
+		if err := s.open(ctx, ""); err != nil {
+			return err
+		}
+	}
+	err := main.profile(ctx, map[string]any{"dstOverrides": []any{
+		map[string]any{"authority": main.host() + ".svc.cluster.local:50051", "weight": "900m"},
+		map[string]any{"authority": other.host() + ".svc.cluster.local:50051", "weight": "100m"},
+	}})
+	if err != nil {
+		return err
+	}
+	st.ofGRPC(ctx, main, func(c *client) (out result, err error) {
+		const calls, share, deviation = 1000, 100, 40
+		toOther := func(r caller.Reply) (n int) {
+			for pod, count := range r.By {
+				if other.isOf(pod) {
+					n += count
+				}
+			}
+			return n
+		}
+		var r caller.Reply
+		err = await(ctx, deadline, "the split of "+c.name+" is in force", func() bool {
+			r, err = c.call(ctx, main.host(), 20)
+			return err == nil && toOther(r) > 0
+		})
+		if err != nil {
+			return out, err
+		}
+		r, err = c.call(ctx, main.host(), calls)
+		n := toOther(r)
+		out = result{cell: fmt.Sprintf("%d of %d to the other", n, r.Calls), details: errorsOf(r)}
+		if r.Failed > 0 || n < share-deviation || n > share+deviation {
+			out.problem = out.cell
+		}
+		return out, err
+	})
+	return nil
+}
