@@ -23,6 +23,7 @@ require (
 	github.com/bodgit/tsig v1.3.1
 	github.com/cloudflare/cloudflare-go/v7 v7.9.0
 	github.com/envoyproxy/go-control-plane/envoy v1.39.0
+	github.com/go-jose/go-jose/v4 v4.1.4
 	github.com/google/go-cmp v0.7.0
 	github.com/jcmturner/gokrb5/v8 v8.4.4
 	github.com/libdns/cloudns v1.2.0
@@ -70,7 +71,6 @@ require (
 	cel.dev/expr v0.25.2 // indirect
 	github.com/cncf/xds/go v0.0.0-20260202195803-dba9d589def2 // indirect
 	github.com/envoyproxy/protoc-gen-validate v1.3.3 // indirect
-	github.com/go-jose/go-jose/v4 v4.1.4 // indirect
 	github.com/go-openapi/swag/cmdutils v0.27.1 // indirect
 	github.com/go-openapi/swag/conv v0.27.1 // indirect
 	github.com/go-openapi/swag/fileutils v0.27.1 // indirect

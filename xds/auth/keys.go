@@ -2,27 +2,18 @@ package auth
 
 import (
 	"crypto"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rsa"
-	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"math/big"
 
+	"github.com/go-jose/go-jose/v4"
 	"github.com/golang-jwt/jwt/v5"
 )
 
 // algorithms are those with which an API server can sign tokens.
 var algorithms = []string{"RS256", "RS384", "RS512", "ES256", "ES384", "ES512"}
 
-const (
-	// maxKeys bounds the keys of an API server. It has one, and more while they are replaced.
-	maxKeys = 64
-	// maxExponent bounds the public exponent of an RSA key.
-	maxExponent = 1<<31 - 1
-)
+// maxKeys bounds the keys of an API server. It has one, and more while they are replaced.
+const maxKeys = 64
 
 // keySet is what the API server publishes about its tokens. It is immutable.
 type keySet struct {
@@ -39,18 +30,16 @@ func parseKeys(configuration, list []byte) (*keySet, error) {
 		return nil, fmt.Errorf("read the issuer of tokens: %s has none", configurationPath)
 	}
 	var found struct {
-		Keys []webKey `json:"keys"`
+		Keys []json.RawMessage `json:"keys"`
 	}
 	if err := json.Unmarshal(list, &found); err != nil {
 		return nil, fmt.Errorf("read the keys of tokens: %s: %w", keysPath, err)
 	}
 	s := &keySet{issuer: about.Issuer, keys: map[string]crypto.PublicKey{}}
-	for i, k := range found.Keys {
-		if i == maxKeys {
-			break
-		}
-		if key, err := k.public(); err == nil {
-			s.keys[k.ID] = key
+	for _, text := range found.Keys[:min(len(found.Keys), maxKeys)] {
+		var key jose.JSONWebKey
+		if err := key.UnmarshalJSON(text); err == nil && key.Valid() && key.IsPublic() {
+			s.keys[key.KeyID] = key.Key
 		}
 	}
 	if len(s.keys) == 0 {
@@ -67,50 +56,4 @@ func (s *keySet) keyOf(t *jwt.Token) (any, error) {
 		return nil, errUnknownKey
 	}
 	return key, nil
-}
-
-// webKey is a JSON Web Key (RFC 7517).
-type webKey struct {
-	Kind  string `json:"kty"`
-	ID    string `json:"kid"`
-	N     string `json:"n"`
-	E     string `json:"e"`
-	Curve string `json:"crv"`
-	X     string `json:"x"`
-	Y     string `json:"y"`
-}
-
-var errKey = errors.New("the key can't be used")
-
-func (k webKey) public() (crypto.PublicKey, error) {
-	switch k.Kind {
-	case "RSA":
-		n, e := number(k.N), number(k.E)
-		if n == nil || e == nil || !e.IsInt64() || e.Int64() < 2 || e.Int64() > maxExponent {
-			return nil, errKey
-		}
-		return &rsa.PublicKey{N: n, E: int(e.Int64())}, nil
-	case "EC":
-		curve := map[string]elliptic.Curve{"P-256": elliptic.P256(), "P-384": elliptic.P384(), "P-521": elliptic.P521()}[k.Curve]
-		x, y := number(k.X), number(k.Y)
-		if curve == nil || x == nil || y == nil {
-			return nil, errKey
-		}
-		key := &ecdsa.PublicKey{Curve: curve, X: x, Y: y}
-		if _, err := key.ECDH(); err != nil { // the point is not on the curve
-			return nil, errKey
-		}
-		return key, nil
-	default:
-		return nil, errKey
-	}
-}
-
-// number returns a number in base64url; nil if it is none.
-func number(text string) *big.Int {
-	raw, err := base64.RawURLEncoding.DecodeString(text)
-	if err != nil || len(raw) == 0 {
-		return nil
-	}
-	return new(big.Int).SetBytes(raw)
 }
