@@ -44,7 +44,7 @@ func TestExecute(t *testing.T) {
 		out, err string
 	}{
 		"nothing":                  {code: 2, err: "no command given: use one of those above"},
-		"unknown command":          {args: "xyz", code: 2, err: `unknown command "xyz": use one of approve, bundle, check, clusters, completion, config, controllers, destination, dns, explain, get, now, plan, problems, profile, rbac, records, run, services, status, streams, version, xds`},
+		"unknown command":          {args: "xyz", code: 2, err: `unknown command "xyz": use one of approve, bundle, check, clusters, completion, config, controllers, destination, dns, explain, get, history, now, plan, problems, profile, rbac, records, run, services, status, streams, version, xds`},
 		"start of a command":       {args: "dest", code: 2, err: `unknown command "dest": did you mean "destination"?`},
 		"nearly a command":         {args: "destinatoin", code: 2, err: `unknown command "destinatoin": did you mean "destination"?`},
 		"version":                  {args: "version", out: "dev"},
