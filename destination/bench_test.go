@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/internal/history"
 )
 
 // toggled returns two snapshots of the Service web with n endpoints, the second
@@ -26,7 +27,13 @@ func toggled(tb testing.TB, n int) (*topic, [2]*catalog.Snapshot) {
 // republish makes the view answer from a snapshot.
 func (s *topic) republish(v *view, snapshot *catalog.Snapshot) bool {
 	s.snapshot = snapshot
-	_, published := v.publish(s.answer(v))
+	next := s.answer(v)
+	d, published := v.publish(next)
+	if published && s.config.History != nil {
+		var told toldChanges
+		told.add(v, next, d)
+		s.remember(told)
+	}
 	return published
 }
 
@@ -40,15 +47,20 @@ func (s *topic) firstView(snapshot *catalog.Snapshot) *view {
 }
 
 // BenchmarkStep measures what the change of one of 1,000 endpoints costs a view, with any number
-// of streams.
+// of streams, without and with a history.
 func BenchmarkStep(b *testing.B) {
-	s, snapshots := toggled(b, 1000)
-	v := s.firstView(snapshots[0])
-	b.ReportAllocs()
-	for i := 1; b.Loop(); i++ {
-		if !s.republish(v, snapshots[i%2]) {
-			b.Fatal("nothing changed")
-		}
+	for name, bytes := range map[string]int{"history=no": 0, "history=yes": history.DefaultBytes} {
+		b.Run(name, func(b *testing.B) {
+			s, snapshots := toggled(b, 1000)
+			s.config.History = history.New(bytes, nil)
+			v := s.firstView(snapshots[0])
+			b.ReportAllocs()
+			for i := 1; b.Loop(); i++ {
+				if !s.republish(v, snapshots[i%2]) {
+					b.Fatal("nothing changed")
+				}
+			}
+		})
 	}
 }
 

@@ -44,9 +44,12 @@ func TestExecute(t *testing.T) {
 		out, err string
 	}{
 		"nothing":                  {code: 2, err: "no command given: use one of those above"},
-		"unknown command":          {args: "xyz", code: 2, err: `unknown command "xyz": use one of approve, bundle, check, clusters, completion, config, controllers, destination, dns, explain, get, now, plan, problems, profile, rbac, records, run, services, status, streams, version, xds`},
+		"unknown command":          {args: "xyz", code: 2, err: `unknown command "xyz": use one of approve, bundle, check, clusters, completion, config, controllers, destination, dns, explain, get, history, now, plan, problems, profile, rbac, records, run, services, status, streams, version, xds`},
 		"start of a command":       {args: "dest", code: 2, err: `unknown command "dest": did you mean "destination"?`},
 		"nearly a command":         {args: "destinatoin", code: 2, err: `unknown command "destinatoin": did you mean "destination"?`},
+		"history of two hours":     {args: "history --since=2h", code: 2, err: "--since=2h0m0s: must be from 1s to 1h, because changes are kept for an hour"},
+		"history of nothing":       {args: "history --limit=0", code: 2, err: "--limit=0: must be from 1 to 500"},
+		"history of two":           {args: "history web.shop www.example.org", code: 2, err: `unexpected argument "www.example.org": history takes one subject`},
 		"version":                  {args: "version", out: "dev"},
 		"version of a format":      {args: "version -o xml", code: 2, err: "--output=xml: must be one of table, wide, json, yaml, name, text, jsonpath=TEMPLATE, custom-columns=HEADER:PATH,…"},
 		"help":                     {args: "--help", out: `Use "signpost [command] --help" for more information about a command.`},
