@@ -100,7 +100,7 @@ func TestNotFound(t *testing.T) {
 	for name, test := range map[string]struct{ old, new, want string }{
 		"no label":        {"labels: {app.kubernetes.io/name: signpost}", "labels: {}", "no Deployment has the label app.kubernetes.io/name=signpost"},
 		"flags":           {"[run, --config=/etc/x/signpost.yaml]", "[dns, --policy=sync]", "name a config file with --config"},
-		"no volume":       {"mountPath: /etc/x}", "mountPath: /etc/y}", "its config file /etc/x/signpost.yaml is in no ConfigMap"},
+		"no volume":       {"mountPath: /etc/x}", "mountPath: /etc/y}", `its config file "/etc/x/signpost.yaml" is in no ConfigMap`},
 		"no ConfigMap":    {"name: settings, namespace: dns", "name: others, namespace: dns", "get the ConfigMap dns/settings with the config file of the Deployment publisher: the manifests lack it"},
 		"no key":          {"{the-key:", "{another:", "lacks the key the-key"},
 		"wrong type":      {"args: [run, --config=/etc/x/signpost.yaml]", "args: 5", "read the Deployment publisher"},

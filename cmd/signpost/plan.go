@@ -191,7 +191,7 @@ func (c *planCommand) fromFile(flags *pflag.FlagSet) (settings.Config, error) {
 	if c.Timeout <= 0 {
 		return settings.Config{}, settings.Usagef("--timeout: must be more than 0")
 	}
-	config, err := readPublishers(c.configFile, flags, besideConfig)
+	config, err := readPublishers(c.configFile, flags, besideConfig, readConfig)
 	if err != nil {
 		return settings.Config{}, err
 	}
@@ -205,7 +205,7 @@ func (c *planCommand) fromFile(flags *pflag.FlagSet) (settings.Config, error) {
 
 // readPublishers returns the config of a file with publishers. Only the flags in beside may be
 // given with --config.
-func readPublishers(path string, flags *pflag.FlagSet, beside []string) (settings.Config, error) {
+func readPublishers(path string, flags *pflag.FlagSet, beside []string, read func(file string) (settings.Config, error)) (settings.Config, error) {
 	var others []string
 	flags.Visit(func(f *pflag.Flag) {
 		if !slices.Contains(beside, f.Name) {
@@ -215,7 +215,7 @@ func readPublishers(path string, flags *pflag.FlagSet, beside []string) (setting
 	if len(others) > 0 {
 		return settings.Config{}, settings.Usagef("--config, %s: with a config file its fields count: leave out the other flags, or --config", strings.Join(others, ", "))
 	}
-	config, err := readConfig(path)
+	config, err := read(path)
 	if err != nil {
 		return settings.Config{}, err
 	}

@@ -76,7 +76,7 @@ func (c *rbacCommand) run(flags *pflag.FlagSet, out io.Writer) error {
 // settled returns the config of the flags, or of the config file that they name.
 func (c *rbacCommand) settled(flags *pflag.FlagSet) (settings.Config, error) {
 	if c.configFile != "" {
-		return readPublishers(c.configFile, flags, []string{"config", "service-account"})
+		return readPublishers(c.configFile, flags, []string{"config", "service-account"}, withoutSecrets)
 	}
 	err := c.Settle(flags)
 	return c.Config, err

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/signpostd/signpost/app/installation"
 	"github.com/signpostd/signpost/app/process"
 	"github.com/signpostd/signpost/app/settings"
 	"github.com/signpostd/signpost/internal/flaggroup"
@@ -92,6 +93,17 @@ func readConfig(file string) (settings.Config, error) {
 		return settings.Config{}, settings.Usagef("read the config file: %w", err)
 	}
 	return decodeConfig(file, text)
+}
+
+// withoutSecrets reads a config file for a command that asks no provider: a secret that only the pod
+// has may be missing.
+func withoutSecrets(file string) (settings.Config, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return settings.Config{}, settings.Usagef("read the config file: %w", err)
+	}
+	resolved, _ := installation.Resolve(text, installation.Local)
+	return decodeConfig(file, resolved)
 }
 
 // decodeConfig parses a config file. A relative kubeconfig in it is relative to the directory of the file.

@@ -7,6 +7,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 )
 
@@ -134,15 +135,20 @@ func TestServiceMonitor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	type endpoint struct {
+		Port     string `json:"port"`
+		Path     string `json:"path"`
+		Interval string `json:"interval"`
+	}
 	type serviceMonitor struct {
-		Metadata struct{ Labels map[string]string }
-		Spec     struct {
-			Selector  struct{ MatchLabels map[string]string }
-			Endpoints []struct{ Port, Path, Interval string }
-		}
+		metav1.ObjectMeta `json:"metadata"`
+		Spec              struct {
+			Selector  metav1.LabelSelector `json:"selector"`
+			Endpoints []endpoint           `json:"endpoints"`
+		} `json:"spec"`
 	}
 	m := find[serviceMonitor](t, objects, "ServiceMonitor", "signpost")
-	if len(m.Spec.Endpoints) != 1 || m.Spec.Endpoints[0] != (struct{ Port, Path, Interval string }{"admin", "/metrics", "15s"}) || m.Metadata.Labels["release"] != "prometheus" {
+	if len(m.Spec.Endpoints) != 1 || m.Spec.Endpoints[0] != (endpoint{"admin", "/metrics", "15s"}) || m.Labels["release"] != "prometheus" {
 		t.Errorf("the ServiceMonitor is %+v", m)
 	}
 	pod := find[appsv1.Deployment](t, objects, "Deployment", "signpost").Spec.Template

@@ -24,7 +24,11 @@ func TestFirstHour(t *testing.T) {
 	if out, err := exec.CommandContext(t.Context(), "git", "clone", "--quiet", "--shared", root, clone).CombinedOutput(); err != nil {
 		t.Fatalf("git clone: %v: %s", err, out)
 	}
-	sh := newShell(t, programs(t), "/dev/null")
+	bin := programs(t)
+	if err := os.Symlink(bin, filepath.Join(clone, "bin")); err != nil {
+		t.Fatal(err)
+	}
+	sh := newShell(t, bin, "/dev/null")
 	sh.dir = clone
 	page, begin := blocks(t, "../README.md"), time.Now()
 	out := sh.run(t, exits2(page["plan"]))

@@ -40,7 +40,7 @@ func TestValues(t *testing.T) {
 func TestPlainManifest(t *testing.T) {
 	bin := programs(t)
 	cluster := kubetest.StartOwn(t, kubetest.Options{}).Cluster
-	sh := newShell(t, bin, cluster.Kubeconfig, "SIGNPOST_0_RFC2136_TSIG_SECRET="+secret)
+	sh := newShell(t, bin, cluster.Kubeconfig)
 	manifest, err := filepath.Abs("../../deploy/signpost.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -50,9 +50,13 @@ func TestPlainManifest(t *testing.T) {
 	if err != nil || len(configs.Items) != 1 {
 		t.Fatalf("config maps: %v, %v", configs, err)
 	}
-	path := filepath.Join(sh.dir, "signpost.yaml")
-	if err := os.WriteFile(path, []byte(configs.Items[0].Data["signpost.yaml"]), 0o600); err != nil {
-		t.Fatal(err)
+	path, key := filepath.Join(sh.dir, "signpost.yaml"), filepath.Join(sh.dir, "key")
+	// Where the pod has the Secret as a file.
+	text := strings.ReplaceAll(configs.Items[0].Data["signpost.yaml"], "/etc/signpost-secrets/0-rfc2136-tsig-secret", key)
+	for name, content := range map[string]string{path: text, key: secret} {
+		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	sh.run(t, "signpost config validate "+path)
 	sh.run(t, "signpost rbac --config "+path+" --service-account=signpost/signpost | kubectl apply --dry-run=server -f -")
