@@ -10,10 +10,11 @@ go run ./dev/demo | tee "$printed"
   cat <<'PAGE'
 # Recorded demo
 
-`make recording` runs `make demo` and writes its output here. Directories and ports differ in each run. Three steps are worth a look:
+`make recording` runs `make demo` and writes its output here. Directories and ports differ in each run. Four steps are worth a look:
 
 - `kubectl get endpointslices` before and after Signpost starts: the Service gets its endpoints.
 - `signpost get --watch` during a rollout: each line is an endpoint that a proxy on node-0 gains (`+`) or loses (`-`).
+- `Calling xds:///greeter.shop:50051`: a gRPC client without a mesh, whose calls all succeed while all pods are replaced.
 - `BIND answers`: the time from the address of a load balancer to the DNS record.
 
 `make demo STAY=1` keeps everything running afterwards, and opens the [page](page.md).

@@ -76,7 +76,7 @@ func (api roleServer) token(t *testing.T, namespace, audience string) string {
 	return token
 }
 
-// xds case 60, and §10.2: with the roles in deploy/rbac, tokens of the API server are verified, and a rejection is an
+// spec/xds.md case 60 and spec/xds.md §10.2: with the roles in deploy/rbac, tokens of the API server are verified, and a rejection is an
 // Event.
 func (api roleServer) testXDSTokens(t *testing.T) {
 	ns := api.Namespace(t)

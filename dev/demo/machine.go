@@ -26,7 +26,7 @@ func (s *stage) machine(ctx context.Context) error {
 	if err := s.seen(ctx, 11, 5); err != nil {
 		return err
 	}
-	if err := s.showSlices(ctx, 4); err != nil {
+	if err := s.showSlices(ctx, 5); err != nil {
 		return err
 	}
 	if err := s.machineSlices(ctx, 1); err != nil {
