@@ -9,8 +9,7 @@
 //	                                   failover:kills, failover:handovers, failover:pause, dns:publish, dns:idle,
 //	                                   dns:plan, dns:calls, dns:webhook, dns:kill, dns:hostile, dns:tenants, those of scale.go and xds.go,
 //	                                   and each attack: abuse:silent), with fewer objects
-//	go run ./dev/bench floor …         the server that others are measured against; the parts start it
-//	go run ./dev/bench xdsfloor …      the same for xDS, beside which bin/gocontrolplane runs
+//	go run ./dev/bench floor …         the server that others are measured against (xdsfloor for xDS); the parts start it
 //	go run ./dev/bench attack …        a hostile client or tenant; abuse starts it, with nice 10 and one core
 //	go run ./dev/bench hostile …       a provider that reads a hostile server; dns starts it
 //	go run ./dev/bench apiserver …     an API server with a large simulated cluster; scale starts it

@@ -25,7 +25,7 @@ type xdsCase struct {
 	perUpdate, last, memory, floor float64
 }
 
-// The cases 54 to 56 of docs/spec/xds.md §11.
+// From spec/xds.md case 54 to spec/xds.md case 56.
 var xdsCases = []xdsCase{
 	{"100", 1000, 100, 20, 50, 200 * time.Millisecond, 1. / 4, 1. / 3, 0.9, 0},
 	{"1000", 1000, 1000, 20, 20, 600 * time.Millisecond, 1. / 10, 1. / 3, 0.9, 1.15},

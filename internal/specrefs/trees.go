@@ -33,6 +33,8 @@ var trees = []tree{
 	{path: "docs/dns", section: dns, cases: []string{dns, clouds}},
 	{path: "docs/dns.md", section: dns, cases: []string{dns, clouds}},
 	{path: "xds", section: xds, cases: []string{xds}},
+	{path: "dev/xds", section: xds, cases: []string{xds}},
+	{path: "docs/xds", section: xds, cases: []string{xds}},
 	{path: "docs/xds.md", section: xds, cases: []string{xds}},
 	{path: "docs/spec/xds.md", section: xds, cases: []string{xds}},
 	{path: "docs/spec/destination.md", section: destination, cases: []string{destination, endpoints}},
