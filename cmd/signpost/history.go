@@ -19,19 +19,9 @@ func newHistoryCommand(s streams) *cobra.Command {
 		Use:   "history [SUBJECT]",
 		Short: "Show what changed in the last hour: endpoints, records, slices, and why",
 		Long: `Show what changed in the last hour, in all processes of signpost, the oldest change
-first. SUBJECT is a Service, a DNS name, an object or an address, as for signpost
-explain; without one, all changes are shown.
-
-  told N streams  endpoints that clients of the Destination API and xDS were sent
-  ZONE            a record set that was created, updated or deleted, with its old and new
-                  targets, or could not be changed
-  write           Endpoints or an EndpointSlice that was written, or that another writer
-                  changed
-
-WHY names the object that asks for a record, another writer, or the error of a change
-that failed. Each process keeps its changes in memory, at most --history-bytes of them; a
-process that was restarted has none from before.`,
-		Example: "  signpost history svc/web -n shop --since 10m\n  signpost history www.example.org\n  signpost history 10.42.0.17\n  signpost history --since 2m -o json",
+first: endpoints that clients were told, record sets, and Endpoints and EndpointSlices
+that were written, with the cause if it is known. SUBJECT is as for signpost explain.`,
+		Example: "  signpost history svc/web -n shop --since 10m\n  signpost history www.example.org",
 		Args:    oneAtMost("subject"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if q.Since < time.Second || q.Since > time.Hour {
