@@ -26,13 +26,13 @@ func toggled(tb testing.TB, n int) (*topic, [2]*catalog.Snapshot) {
 // republish makes the view answer from a snapshot.
 func (s *topic) republish(v *view, snapshot *catalog.Snapshot) bool {
 	s.snapshot = snapshot
-	return v.publish(s.answer(v))
+	return v.publish(s.resolve(v))
 }
 
 func (s *topic) firstView(snapshot *catalog.Snapshot) *view {
 	s.snapshot = snapshot
 	v := &view{}
-	first := s.answer(v)
+	first := s.resolve(v)
 	v.entries = first.entries
 	v.current.Store(first)
 	return v

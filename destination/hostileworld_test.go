@@ -96,8 +96,8 @@ func (w *world) hostileEndpoint() catalog.SliceEndpoint {
 	return e
 }
 
-// manyMembers draws members of a federated Service, each of them once, as the door lets them in: the endpoints of a
-// member that came twice would be resolved twice.
+// manyMembers draws members of a federated Service, each of them once, as the door lets them in: the
+// endpoints of a member that came twice would be resolved twice.
 func (w *world) manyMembers() []catalog.RemoteMember {
 	members := many(w, func(i int) catalog.RemoteMember {
 		return catalog.RemoteMember{

@@ -238,7 +238,7 @@ func BenchmarkFederated(b *testing.B) {
 	config := testConfig()
 	for _, name := range []string{"one", "all"} {
 		b.Run(name, func(b *testing.B) {
-			ss := NewServer(c, config, prometheus.NewRegistry(), slog.New(slog.DiscardHandler)).subjects
+			ss := NewServer(c, config, prometheus.NewRegistry(), slog.New(slog.DiscardHandler)).topics
 			for b.Loop() {
 				s := mustAcquire(ss.acquire(query{service: serviceKey(name), port: 80}, subscriber{}))
 				v := s.join(catalog.Client{})

@@ -314,7 +314,7 @@ func truthFor(objects map[catalog.ID]catalog.Object, config *Config, c *modelCli
 	set := catalog.Resolve(snapshot, catalog.Query{Port: c.question.port, Hostname: c.question.hostname, Filter: filter, IPv6: config.EnableIPv6})
 	out := truth{}
 	for _, e := range set.Endpoints {
-		w, err := config.weightedAddr(e, asked{c.question.port, filter.Zone})
+		w, err := config.weightedAddr(e, addressQuery{c.question.port, filter.Zone})
 		if err == nil {
 			_, err = marshal(w)
 		}
@@ -366,7 +366,7 @@ func playModel(t *testing.T, seed uint64) {
 	}
 	cancel()
 	wg.Wait()
-	server.subjects.running.Wait()
+	server.topics.running.Wait()
 }
 
 func startModelClient(ctx context.Context, wg *sync.WaitGroup, server *Server, w *world) *modelClient {
@@ -376,10 +376,10 @@ func startModelClient(ctx context.Context, wg *sync.WaitGroup, server *Server, w
 		told:     truth{}, first: true,
 	}
 	c.history = []truth{truthFor(w.objects, server.config, c)}
-	subject := mustAcquire(server.subjects.acquire(c.question, subscriber{}))
+	topic := mustAcquire(server.topics.acquire(c.question, subscriber{}))
 	wg.Go(func() {
-		defer server.subjects.release(subject)
-		s := &stream{server: server, subject: subject, node: c.node, out: c}
+		defer server.topics.release(topic)
+		s := &stream{server: server, topic: topic, node: c.node, out: c}
 		_ = s.run(ctx)
 	})
 	return c

@@ -278,7 +278,8 @@ func compareAll(t *testing.T, seed uint64) {
 	c.compareAddresses()
 }
 
-// firstUpdates returns the addresses that Get tells a client on a node first, and the error that it ends with.
+// firstUpdates returns the addresses that Get tells a client on a node first, and the error that it ends
+// with.
 func (c *calls) firstUpdates(path, node string) (addresses []string, refused error) {
 	ctx, cancel := context.WithTimeout(c.t.Context(), time.Second)
 	defer cancel()
@@ -360,7 +361,8 @@ func (c *calls) isWell(s *catalog.Service, hostname string, port uint16) bool {
 	return (hostname != "" || !c.broken[s.Key.Name]) && c.isServed(s, hostname, path, port)
 }
 
-// isServed reports whether calls for a port are told of endpoints, whatever is wrong with the routes of its profile.
+// isServed reports whether calls for a port are told of endpoints, whatever is wrong with the routes of its
+// profile.
 func (c *calls) isServed(s *catalog.Service, hostname, path string, port uint16) bool {
 	profile, err := c.firstProfile(path)
 	if err != nil {

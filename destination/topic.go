@@ -15,45 +15,43 @@ import (
 	"github.com/signpostd/signpost/internal/clientlimits"
 )
 
-// query is what clients ask for: a port of a Service, or of one of its hostnames.
+// query is the query of a Get call: a port of a Service, or of one of its hostnames.
 type query struct {
 	service  catalog.ServiceKey
 	port     uint16
 	hostname string
 }
 
-// subscriber is who asks a question, and whether the Service doesn't declare the port.
+// subscriber is the client of a query, and whether the Service does not declare the port.
 type subscriber struct {
 	client     clientlimits.ClientID
 	undeclared bool
 }
 
-// view is the answer to a question for the clients of one place. The streams of these clients
-// share it.
+// view has the responses of a topic for the clients of one filter. The streams of these clients share it.
 type view struct {
 	filter  catalog.Filter
 	current atomic.Pointer[response] // never nil
 
-	// subject.mu guards these. entries are the newest entries. The current answer may have older
-	// ones, if they are the same on the wire.
-	entries []*entry
-	rivals  []catalog.Rival
-	streams int
+	// topic.mu guards these. entries are the newest entries. The current response may have older ones that
+	// are equal on the wire.
+	entries   []*entry
+	conflicts []catalog.AddressConflict
+	streams   int
 }
 
-// topic has the views of one question. All of them answer from the same snapshot, so that a
-// stream that changes views never goes back in time. Its goroutine renews them when the snapshot
-// is stale.
+// topic has the views of one query. All of them use the same snapshot, so that a stream that joins another
+// view never goes back in time. The goroutine of the topic renews the views when the snapshot is stale.
 type topic struct {
 	query           query
-	firstSubscriber subscriber // who was the first to ask
+	firstSubscriber subscriber // the query counts against its limits
 	catalog         *catalog.Catalog
 	config          *Config
 	stop            context.CancelFunc
-	updates         atomic.Uint64 // snapshots that changed an answer
-	// overflows counts the streams that were too far behind for steps, each time.
+	updates         atomic.Uint64 // counts snapshots that changed a response
+	// overflows counts how often a stream was too far behind for steps.
 	overflows atomic.Uint64
-	users     int // guarded by subjects.mu
+	users     int // guarded by topics.mu
 
 	mu       sync.Mutex
 	snapshot *catalog.Snapshot // nil until first needed
@@ -87,8 +85,7 @@ func (s *topic) releaseSnapshot() {
 	}
 }
 
-// renew refreshes the views and returns the snapshot that they answer from, nil if the subject
-// ended before it had one.
+// renew refreshes the views and returns their snapshot, nil if the topic ended before it had one.
 func (s *topic) renew() *catalog.Snapshot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -96,8 +93,7 @@ func (s *topic) renew() *catalog.Snapshot {
 	return s.snapshot
 }
 
-// refresh makes all views answer from the current snapshot of the catalog, if they don't yet. The
-// caller holds the lock.
+// refresh updates all views if the snapshot is stale. The caller holds the lock.
 func (s *topic) refresh() {
 	if s.ended || s.snapshot != nil && !channel.IsClosed(s.snapshot.Stale()) {
 		return
@@ -109,15 +105,15 @@ func (s *topic) refresh() {
 	s.labels.renew()
 	changed := false
 	for _, v := range s.views {
-		changed = v.publish(s.answer(v)) || changed
+		changed = v.publish(s.resolve(v)) || changed
 	}
 	if changed {
 		s.updates.Add(1)
 	}
 }
 
-// join returns the view for a client's place, which is kept current until leave. Its answer is
-// never older than one that another view of the subject has given, nor older than the place.
+// join returns the view for the node and zone of a client. It is kept current until leave. Its response is
+// never older than that of another view of the topic, nor older than the known zone of the client.
 func (s *topic) join(c catalog.Client) *view {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -131,7 +127,7 @@ func (s *topic) join(c catalog.Client) *view {
 	v := s.views[f]
 	if v == nil {
 		v = &view{filter: f}
-		first := s.answer(v)
+		first := s.resolve(v)
 		v.entries = first.entries
 		v.current.Store(first)
 		s.views[f] = v
@@ -140,7 +136,7 @@ func (s *topic) join(c catalog.Client) *view {
 	return v
 }
 
-// end ends all streams of the subject, and those that join later.
+// end ends all streams of the topic, and those that join later.
 func (s *topic) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -150,7 +146,7 @@ func (s *topic) end() {
 		v.current.Store(&response{ended: true})
 		close(old.stale)
 	}
-	// From here on nothing is published.
+	// After this, nothing is published.
 	s.stop()
 }
 
@@ -163,15 +159,15 @@ func (s *topic) leave(v *view) {
 	}
 }
 
-// answer makes the answer of a view from the current snapshot, without steps.
-func (s *topic) answer(v *view) *response {
+// resolve returns the response of a view for the current snapshot, without steps.
+func (s *topic) resolve(v *view) *response {
 	q := s.query
 	set := catalog.Resolve(s.snapshot, catalog.Query{Port: q.port, Hostname: q.hostname, Filter: v.filter, IPv6: s.config.EnableIPv6})
-	if !slices.Equal(set.Rivals, v.rivals) {
-		s.config.tell(set.Rivals)
-		v.rivals = set.Rivals
+	if !slices.Equal(set.Conflicts, v.conflicts) {
+		s.config.reportConflicts(set.Conflicts)
+		v.conflicts = set.Conflicts
 	}
-	x := encoder{s.config, asked{port: q.port, zone: v.filter.Zone}, &s.labels}
+	x := encoder{s.config, addressQuery{port: q.port, zone: v.filter.Zone}, &s.labels}
 	return &response{
 		entries: x.entries(set.Endpoints, v.entries),
 		exists:  set.Exists,
@@ -182,11 +178,11 @@ func (s *topic) answer(v *view) *response {
 	}
 }
 
-// publish makes next the current answer and wakes the streams, unless it says the same as the
-// current one. It reports which of both it was.
+// publish makes next the current response and wakes the streams. It returns false if next equals the current
+// response.
 //
-// The steps begin anew when the kind of filter changes: before, the answers may have been for
-// other clients than those of this view now.
+// If the kind of filter changes, the steps are dropped, because earlier responses may have been for other
+// clients than those of this view.
 func (v *view) publish(next *response) bool {
 	old := v.current.Load()
 	v.entries = next.entries
@@ -204,24 +200,24 @@ func (v *view) publish(next *response) bool {
 	return true
 }
 
-// topics are the subjects of the questions that streams ask.
+// topics has the topics of all open streams.
 type topics struct {
 	catalog *catalog.Catalog
 	config  *Config
 	clients *clientlimits.Clients
-	// refused counts what is refused.
+	// refused counts refusals.
 	refused func(clientlimits.Refusal)
 
 	running sync.WaitGroup
 	mu      sync.Mutex
 	m       map[query]*topic
-	// undeclared counts the subjects of each Service for ports that it doesn't declare.
+	// undeclared counts the topics of each Service for ports that it does not declare.
 	undeclared map[catalog.ServiceKey]int
 	ended      bool
 }
 
-// acquire returns the subject of a question. Each acquire without an error is followed by one
-// release. The error is the status of a question that is one too many.
+// acquire returns the topic of a query. Each acquire without an error is followed by one release. The error
+// is the status of a query above a limit.
 func (ss *topics) acquire(q query, by subscriber) (*topic, error) {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
@@ -236,7 +232,7 @@ func (ss *topics) acquire(q query, by subscriber) (*topic, error) {
 	return s, nil
 }
 
-// add adds a subject that was counted. The caller holds the lock.
+// add adds a topic after begin. The caller holds the lock.
 func (ss *topics) add(q query, by subscriber) *topic {
 	ctx, stop := context.WithCancel(context.Background())
 	s := &topic{query: q, firstSubscriber: by, catalog: ss.catalog, config: ss.config, stop: stop, views: map[catalog.Filter]*view{}}
@@ -248,7 +244,7 @@ func (ss *topics) add(q query, by subscriber) *topic {
 	return s
 }
 
-// begin counts a question that nobody asks yet. The caller holds the lock.
+// begin counts a new query against the limits. The caller holds the lock.
 func (ss *topics) begin(q query, by subscriber) error {
 	if by.undeclared && ss.undeclared[q.service] >= ss.config.Limits.MaxUndeclaredPorts {
 		ss.refused(refusedUndeclaredPort)
@@ -264,7 +260,7 @@ func (ss *topics) begin(q query, by subscriber) error {
 	return nil
 }
 
-// release ends the subject when this was its last user.
+// release ends the topic after its last user.
 func (ss *topics) release(s *topic) {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
@@ -283,7 +279,7 @@ func (ss *topics) release(s *topic) {
 	}
 }
 
-// end ends all streams, and those that begin later.
+// end ends all streams, and those that are opened later.
 func (ss *topics) end() {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()

@@ -146,8 +146,8 @@ func TestResolveIgnoresDraining(t *testing.T) {
 				t.Errorf("filter kind %v, want %v", a.FilterKind(), b.FilterKind())
 			}
 			for _, f := range []Filter{{}, {Kind: FilterZone, Zone: "east"}, {FilterNode, "east", "a"}} {
-				_, got := tell(a, f)
-				_, want := tell(b, f)
+				_, got := describe(a, f)
+				_, want := describe(b, f)
 				if diff := cmp.Diff(want, got); diff != "" {
 					t.Errorf("%v (-want +got):\n%s", f, diff)
 				}

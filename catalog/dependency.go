@@ -5,31 +5,33 @@ import (
 	"sync"
 )
 
-// fact names something that an answer can depend on: an object, an IP address of a cluster, or
+// dependency names something that a profile can depend on: an object, an IP address of a cluster, or
 // the slices of a Service. Exactly one field is set.
-type fact struct {
+type dependency struct {
 	object   ID
 	address  addressKey
 	slicesOf ServiceKey
 }
 
-// addressKey names an IP address as seen in a cluster.
+// addressKey names an IP address of a cluster.
 type addressKey struct {
 	cluster string
 	ip      netip.Addr
 }
 
-// facts leads from a fact to the profile snapshots that depend on it.
-type facts struct {
+// dependencies maps a dependency to the profile snapshots that have it.
+type dependencies struct {
 	mu       sync.Mutex
-	watchers map[fact]map[*ProfileSnapshot]struct{}
+	watchers map[dependency]map[*ProfileSnapshot]struct{}
 	stale    []*ProfileSnapshot
 }
 
-func newFacts() facts { return facts{watchers: map[fact]map[*ProfileSnapshot]struct{}{}} }
+func newDependencies() dependencies {
+	return dependencies{watchers: map[dependency]map[*ProfileSnapshot]struct{}{}}
+}
 
-// watch registers a snapshot, which becomes stale when one of its facts changes.
-func (f *facts) watch(s *ProfileSnapshot) {
+// watch registers a snapshot, which becomes stale when one of its dependencies changes.
+func (f *dependencies) watch(s *ProfileSnapshot) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, on := range s.dependsOn {
@@ -40,14 +42,14 @@ func (f *facts) watch(s *ProfileSnapshot) {
 	}
 }
 
-// forget drops a snapshot that nobody needs any more.
-func (f *facts) forget(s *ProfileSnapshot) {
+// forget drops an unused snapshot.
+func (f *dependencies) forget(s *ProfileSnapshot) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.drop(s)
 }
 
-func (f *facts) drop(s *ProfileSnapshot) {
+func (f *dependencies) drop(s *ProfileSnapshot) {
 	for _, on := range s.dependsOn {
 		delete(f.watchers[on], s)
 		if len(f.watchers[on]) == 0 {
@@ -56,8 +58,8 @@ func (f *facts) drop(s *ProfileSnapshot) {
 	}
 }
 
-// changed makes the snapshots stale that depend on a fact.
-func (f *facts) changed(on fact) {
+// changed makes stale the snapshots with this dependency.
+func (f *dependencies) changed(on dependency) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for s := range f.watchers[on] {
@@ -67,7 +69,7 @@ func (f *facts) changed(on fact) {
 }
 
 // takeStale returns the snapshots that became stale since the last call.
-func (f *facts) takeStale() []*ProfileSnapshot {
+func (f *dependencies) takeStale() []*ProfileSnapshot {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	stale := f.stale

@@ -13,7 +13,7 @@ import (
 )
 
 // isServed reports whether the clients of a port get an endpoint.
-func (w *portWalk) isServed() bool {
+func (w *portExplanation) isServed() bool {
 	if w.profile.Refusal != nil || len(w.conflicts) > 0 {
 		return false
 	}
@@ -24,17 +24,17 @@ func (w *portWalk) isServed() bool {
 }
 
 // unserved says why Get returns no endpoints; nil if it does.
-func (w *portWalk) unserved() error { return unserved(&w.told) }
+func (w *portExplanation) unserved() error { return unserved(&w.response) }
 
 // unserved says why a response of Get has no endpoints; nil if it has. With internalTrafficPolicy
 // Local, clients on nodes without an endpoint are meant to get none.
-func unserved(t *destination.Told) error {
+func unserved(t *destination.FirstResponse) error {
 	if t.Refusal != nil {
 		return refusalError(t.Refusal)
 	}
-	empty := func(p destination.PlaceTold) bool { return len(p.Endpoints) == 0 }
+	empty := func(p destination.PlaceResponse) bool { return len(p.Endpoints) == 0 }
 	switch at := slices.IndexFunc(t.Places, empty); {
-	case !slices.ContainsFunc(t.Places, func(p destination.PlaceTold) bool { return !empty(p) }):
+	case !slices.ContainsFunc(t.Places, func(p destination.PlaceResponse) bool { return !empty(p) }):
 		return errors.New("no client gets an endpoint")
 	case at >= 0 && t.Kind != catalog.FilterNode:
 		return fmt.Errorf("clients %s get no endpoint", short(locationOf(t.Places[at].Filter)))
@@ -62,7 +62,7 @@ func refusalError(err error) error {
 }
 
 // tells reports whether some client gets an endpoint.
-func tells(t *destination.Told, found func(*destination.ToldEndpoint) bool) bool {
+func tells(t *destination.FirstResponse, found func(*destination.ResponseEndpoint) bool) bool {
 	for i := range t.Places {
 		for k := range t.Places[i].Endpoints {
 			if found(&t.Places[i].Endpoints[k]) {
@@ -74,8 +74,8 @@ func tells(t *destination.Told, found func(*destination.ToldEndpoint) bool) bool
 }
 
 // endpointsOf returns the endpoints of clients in all zones and nodes, sorted.
-func endpointsOf(t *destination.Told) []destination.ToldEndpoint {
-	var all []destination.ToldEndpoint
+func endpointsOf(t *destination.FirstResponse) []destination.ResponseEndpoint {
+	var all []destination.ResponseEndpoint
 	seen := map[string]bool{}
 	for i := range t.Places {
 		for _, e := range t.Places[i].Endpoints {
@@ -89,7 +89,7 @@ func endpointsOf(t *destination.Told) []destination.ToldEndpoint {
 }
 
 // leftOut returns the reasons for which the encoding leaves endpoints out.
-func leftOut(t *destination.Told) []string {
+func leftOut(t *destination.FirstResponse) []string {
 	var reasons []string
 	for _, place := range t.Places {
 		for _, p := range place.LeftOut {
@@ -125,7 +125,7 @@ func (x *Explainer) StateOf(s *catalog.Service, ready int) inspect.ServiceState 
 		if w.isServed() {
 			served++
 		}
-		some = some || w.isServed() || len(endpointsOf(&w.told)) > 0
+		some = some || w.isServed() || len(endpointsOf(&w.response)) > 0
 	}
 	switch {
 	case asked == 0:
@@ -142,6 +142,6 @@ func (x *Explainer) StateOf(s *catalog.Service, ready int) inspect.ServiceState 
 }
 
 // allServed reports whether there are ports, and clients of each are served.
-func allServed(walks []portWalk) bool {
-	return len(walks) > 0 && !slices.ContainsFunc(walks, func(w portWalk) bool { return !w.isServed() })
+func allServed(walks []portExplanation) bool {
+	return len(walks) > 0 && !slices.ContainsFunc(walks, func(w portExplanation) bool { return !w.isServed() })
 }

@@ -11,49 +11,48 @@ import (
 	"github.com/signpostd/signpost/internal/objectmeta"
 )
 
-// entry is one endpoint as the wire has it.
+// entry is one encoded endpoint.
 type entry struct {
 	endpoint catalog.Endpoint
 	wire     []byte // the encoded WeightedAddr
 	labels   *labels
 }
 
-// labels are the labels of a set of endpoints. Endpoints of one source have the same.
+// labels are the metric labels of a set of endpoints. Endpoints of one source have the same labels.
 type labels struct {
 	wire []byte // the encoded metric_labels of a WeightedAddrSet
-	err  error  // why they can't be encoded; then no endpoint has them
+	err  error  // if they can't be encoded, their endpoints are left out
 }
 
-// ringSize is how many steps a stream may fall behind. One that is further behind gets one
+// ringSize is the number of steps that a stream may be behind. A stream that is further behind gets one
 // merged difference.
 const ringSize = 16
 
-// response is the answer of a view at one time. It is immutable, except that the full frames are
-// made when they are first needed.
+// response is the response of a view at one time. It is immutable. The full frames are encoded on first use.
 type response struct {
 	entries []*entry // sorted by address
 	exists  bool
-	// pending is true when there may be more endpoints. Without entries, the answer is then
-	// not that there are none.
+	// pending is true if more endpoints may be in clusters that are not synced yet. Without entries, the
+	// response is then unknown instead of empty.
 	pending bool
 	kind    catalog.FilterKind
 	at      time.Time
 
 	version uint64
-	steps   []step // the last steps to this answer, oldest first; at most ringSize
+	steps   []step // the last steps to this response, oldest first; at most ringSize
 
-	// ended is true for the last answer, after which streams end.
+	// ended is true for the last response, after which streams end.
 	ended bool
-	stale chan struct{} // closed once the view has a newer answer
+	stale chan struct{} // closed when the view has a newer response
 
 	once sync.Once
 	full []*frame
 }
 
-// step is the encoded difference between an answer and the one before.
+// step is the encoded difference between a response and the one before.
 type step []*frame
 
-// fullFrames returns the messages that tell a new stream everything.
+// fullFrames returns the messages with all endpoints, for a new stream.
 func (a *response) fullFrames() []*frame {
 	a.once.Do(func() {
 		if len(a.entries) == 0 {
@@ -65,11 +64,11 @@ func (a *response) fullFrames() []*frame {
 	return a.full
 }
 
-// unknown reports whether a new stream can't be told anything yet.
+// unknown reports whether nothing can be sent to a new stream yet.
 func (a *response) unknown() bool { return a.pending && len(a.entries) == 0 }
 
-// since returns the steps from the answer of an earlier version to this one. ok is false when
-// the ring doesn't reach back that far.
+// since returns the steps from the response of an earlier version to this one. ok is false if that version is
+// too old.
 func (a *response) since(version uint64) (steps []step, ok bool) {
 	behind := a.version - version
 	if behind > uint64(len(a.steps)) {
@@ -78,8 +77,8 @@ func (a *response) since(version uint64) (steps []step, ok bool) {
 	return a.steps[uint64(len(a.steps))-behind:], true
 }
 
-// changes returns the messages that turn one set of entries into another: first adds, then
-// removes. Nothing is removed that is in the new set.
+// changes returns the messages that change one set of entries into another: first adds, then removes. No
+// entry of the new set is removed.
 func changes(from, to []*entry) []*frame {
 	var added, removed []*entry
 	i, j := 0, 0
@@ -119,16 +118,16 @@ func sameWire(a, b *entry) bool {
 
 func (l *labels) same(other *labels) bool { return l == other || bytes.Equal(l.wire, other.wire) }
 
-// encoder makes entries of endpoints.
+// encoder encodes endpoints as entries.
 type encoder struct {
 	config *Config
-	asked  asked
-	// labels has the labels of the sources so far.
+	query  addressQuery
+	// labels caches the labels of sources.
 	labels *labelSet
 }
 
-// entries encodes a set. It keeps the previous entries of endpoints that didn't change; both
-// lists are sorted. Endpoints that can't be encoded are reported and left out.
+// entries encodes a set. It keeps the previous entries of unchanged endpoints; both lists are sorted.
+// Endpoints that can't be encoded are reported and left out.
 func (x encoder) entries(set []catalog.Endpoint, previous []*entry) []*entry {
 	list := make([]*entry, 0, len(set))
 	at := 0
@@ -168,16 +167,15 @@ func (x encoder) entry(e catalog.Endpoint, old *entry) *entry {
 }
 
 func (x encoder) encode(e catalog.Endpoint) ([]byte, error) {
-	w, err := x.config.weightedAddr(e, x.asked)
+	w, err := x.config.weightedAddr(e, x.query)
 	if err != nil {
 		return nil, err
 	}
 	return marshal(w)
 }
 
-// endpointProblem says that an endpoint is left out. The object is the workload behind it or, if
-// there is none, the Service. The port is left out: a client can choose it, and each field would
-// be a problem of its own.
+// endpointProblem reports that an endpoint is left out. The object is its workload or, without one, the
+// Service. The field has no port, because clients can choose any port and each would be a separate problem.
 func endpointProblem(e catalog.Endpoint, err error) objectmeta.Problem {
 	field := "address " + e.Addr.Addr().String()
 	if e.Target == nil {
@@ -195,13 +193,13 @@ func sourceProblem(s *catalog.Source, field string, err error) objectmeta.Proble
 	return p
 }
 
-// labelSet has the labels of each source of the endpoints of a subject. Equal sources have the
-// same labels, from one snapshot to the next.
+// labelSet has the labels of each source of the endpoints of a topic. Equal sources have the same labels,
+// also in the next snapshot.
 type labelSet struct {
 	bySource map[catalog.Source]*labels
-	// previous are those of the snapshot before.
+	// previous are those of the previous snapshot.
 	previous map[catalog.Source]*labels
-	// last and lastLabels are those of the last call, which is mostly repeated.
+	// last and lastLabels are those of the last call, because most calls repeat the source.
 	last       *catalog.Source
 	lastLabels *labels
 }
@@ -225,7 +223,7 @@ func (s *labelSet) of(source *catalog.Source) *labels {
 	return l
 }
 
-// renew begins a new snapshot, and forgets the sources that the previous one didn't have.
+// renew begins a new snapshot. It drops the sources that the previous snapshot did not use.
 func (s *labelSet) renew() {
 	*s = labelSet{previous: s.bySource, bySource: map[catalog.Source]*labels{}}
 }

@@ -6,60 +6,64 @@ import (
 	"slices"
 )
 
-// PlacedSet is the answer of [ResolveAll].
+// PlacedSet is the result of [ResolveAll].
 type PlacedSet struct {
-	// Endpoints are sorted by address. No two addresses are equal, additional ones included.
+	// Endpoints are sorted by address. All addresses differ, additional ones included.
 	Endpoints []PlacedEndpoint
-	// Exists is false when there is no such Service.
+	// Exists reports whether the Service exists.
 	Exists bool
-	// Pending is true when there may be more endpoints in clusters that are not synced yet, or the Service is in one.
+	// Pending is true if the Service, or more endpoints, may be in clusters that are not synced yet.
 	Pending bool
-	// Rivals are workloads in slices whose address another workload has.
-	Rivals []Rival
+	// Conflicts are the addresses that several workloads claim.
+	Conflicts []AddressConflict
 }
 
-// PlacedEndpoint is an endpoint with how near it is to a client.
+// PlacedEndpoint is an endpoint with its priority for a client.
 type PlacedEndpoint struct {
 	Endpoint
-	// Additional is the address of the same workload in the other IP family; not valid if there is none.
+	// Additional is the address of the same workload in the other IP family; invalid for none.
 	Additional netip.AddrPort
-	// Region is that of the zone of the endpoint; empty when it is unknown.
+	// Region is the region of the zone; empty if unknown.
 	Region string
-	// Draining is true for an endpoint that completes the requests that it has and takes no new ones.
+	// Draining is true for an endpoint that completes its requests and gets no new ones.
 	Draining bool
 	// Priority is 0 for the nearest endpoints. The priorities of a set have no gaps.
 	Priority uint8
 }
 
-// PriorityKind returns which property of the client the answers of [ResolveAll] depend on. Unlike in
-// [Snapshot.FilterKind], the zones of endpoints alone make no difference.
+// PriorityKind returns the property of clients that the results of [ResolveAll] depend on. Unlike in
+// [Snapshot.FilterKind], zones of endpoints without hints make no difference.
 func (s *Snapshot) PriorityKind() FilterKind {
 	kind := FilterNone
-	for i := range s.parts {
-		switch p := &s.parts[i]; {
+	for i := range s.members {
+		switch p := &s.members[i]; {
 		case !p.filtered():
 		case p.service != nil && p.service.LocalTraffic:
 			return FilterNode
 		default:
-			kind = max(kind, p.hinted)
+			kind = max(kind, p.hintKind)
 		}
 	}
 	return kind
 }
 
-// ResolveAll answers a query as [Resolve] does, with what xDS clients can use besides: draining endpoints, endpoints
-// that are not near with a lower priority, and both addresses of a workload in one endpoint. It is a pure function.
+// ResolveAll returns the endpoints of a query for xDS clients. It is a pure function. Unlike [Resolve], it
+// also returns:
 //
-// If no endpoint is ready, the draining ones are used as if they were, as kube-proxy does. Without Query.IPv6 the answer
-// has no IPv6 address.
+//   - draining endpoints,
+//   - endpoints that are not near the client, with a lower priority,
+//   - both addresses of a workload, in one endpoint.
+//
+// If no endpoint is ready, draining endpoints are used like ready ones, as in kube-proxy. Without Query.IPv6
+// there are no IPv6 addresses.
 func ResolveAll(s *Snapshot, q Query) PlacedSet {
 	set := PlacedSet{Exists: s.Service != nil, Pending: s.pending}
 	if s.Service == nil {
 		return set
 	}
 	_, declared := s.Service.port(q.Port)
-	for i := range s.parts {
-		s.appendPlaced(&set, &s.parts[i], q, declared)
+	for i := range s.members {
+		s.appendPlaced(&set, &s.members[i], q, declared)
 	}
 	slices.SortStableFunc(set.Endpoints, comparePlaced)
 	set.Endpoints = slices.CompactFunc(set.Endpoints, func(a, b PlacedEndpoint) bool { return a.Addr == b.Addr })
@@ -73,15 +77,15 @@ func ResolveAll(s *Snapshot, q Query) PlacedSet {
 	return set
 }
 
-// comparePlaced sorts by address. Of equal addresses, the first one is kept: that of a ready endpoint, else that of the
-// first member.
+// comparePlaced sorts by address. The first of equal addresses is kept: that of a ready endpoint, else that
+// of the first member.
 func comparePlaced(a, b PlacedEndpoint) int {
 	return cmp.Or(a.Addr.Compare(b.Addr), first(!a.Draining, !b.Draining))
 }
 
-// appendPlaced appends the endpoints of one member. Whether the Service that it is a member of declares the port is
-// given.
-func (s *Snapshot) appendPlaced(set *PlacedSet, p *part, q Query, declared bool) {
+// appendPlaced appends the endpoints of one member. If declared is true, the Service that it is a member of
+// declares the port.
+func (s *Snapshot) appendPlaced(set *PlacedSet, p *memberSnapshot, q Query, declared bool) {
 	if p.service == nil || p.service.ExternalName {
 		return
 	}
@@ -92,11 +96,11 @@ func (s *Snapshot) appendPlaced(set *PlacedSet, p *part, q Query, declared bool)
 	}
 	s.appendWith(set, p, ready, PlacedEndpoint{}, priority)
 	draining := p.usable(q, declared, (*compiledSubset).drainingAddresses)
-	s.appendWith(set, p, draining, PlacedEndpoint{Draining: true}, func(e Endpoint) uint8 { return priority(e.hintedHome()) })
+	s.appendWith(set, p, draining, PlacedEndpoint{Draining: true}, func(e Endpoint) uint8 { return priority(e.withOwnHints()) })
 }
 
-// usable returns the endpoints that the IP families allow.
-func (p *part) usable(q Query, declared bool, of func(*compiledSubset) []*Address) []Endpoint {
+// usable returns the candidates of the allowed IP families.
+func (p *memberSnapshot) usable(q Query, declared bool, of func(*compiledSubset) []*Address) []Endpoint {
 	list := p.candidates(nil, q, declared, of)
 	if q.IPv6 {
 		return list
@@ -104,9 +108,9 @@ func (p *part) usable(q Query, declared bool, of func(*compiledSubset) []*Addres
 	return slices.DeleteFunc(list, func(e Endpoint) bool { return e.IP.Unmap().Is6() })
 }
 
-// hintedHome returns the endpoint with hints for its own zone and node if it has none. The slice controllers take the
-// hints of an endpoint away when it isn't ready any more. A draining endpoint keeps its priority.
-func (e Endpoint) hintedHome() Endpoint {
+// withOwnHints returns the endpoint with hints for its own zone and node if it has none. Slice controllers
+// remove the hints of an endpoint that is not ready, and a draining endpoint should keep its priority.
+func (e Endpoint) withOwnHints() Endpoint {
 	if len(e.HintZones) > 0 || len(e.HintNodes) > 0 {
 		return e
 	}
@@ -119,13 +123,13 @@ func (e Endpoint) hintedHome() Endpoint {
 	return e
 }
 
-// appendWith appends endpoints of a member that clients get, each to a copy of base.
-func (s *Snapshot) appendWith(set *PlacedSet, p *part, list []Endpoint, base PlacedEndpoint, priority func(Endpoint) uint8) {
-	list = slices.DeleteFunc(list, func(e Endpoint) bool { return priority(e) == away })
+// appendWith appends the endpoints of a member that clients get. Each is a copy of base with an endpoint.
+func (s *Snapshot) appendWith(set *PlacedSet, p *memberSnapshot, list []Endpoint, base PlacedEndpoint, priority func(Endpoint) uint8) {
+	list = slices.DeleteFunc(list, func(e Endpoint) bool { return priority(e) == excluded })
 	slices.SortStableFunc(list, compareEndpoints)
 	chosen := EndpointSet{Endpoints: list}
 	chosen.settle(0)
-	set.Rivals = append(set.Rivals, chosen.Rivals...)
+	set.Conflicts = append(set.Conflicts, chosen.Conflicts...)
 	set.Endpoints = slices.Grow(set.Endpoints, len(chosen.Endpoints))
 	for _, e := range chosen.Endpoints {
 		placed := base
@@ -144,8 +148,8 @@ type targetPort struct {
 	port   uint16
 }
 
-// pairFamilies joins the IPv4 and the IPv6 address of a workload into one endpoint. Its first address is that of the
-// family that the Service lists first. The endpoints are sorted by address, so IPv4 comes first.
+// pairFamilies joins the IPv4 and the IPv6 address of a workload into one endpoint. Its first address is that
+// of the family that the Service lists first. The endpoints are sorted by address, so IPv4 comes first.
 func pairFamilies(list []PlacedEndpoint, s *Service) []PlacedEndpoint {
 	isIPv6 := func(e PlacedEndpoint) bool { return e.ofIPv6() && e.Addr.Addr().Is6() }
 	if !slices.ContainsFunc(list, isIPv6) {
@@ -174,7 +178,7 @@ func pairFamilies(list []PlacedEndpoint, s *Service) []PlacedEndpoint {
 	return kept
 }
 
-// paired returns the endpoint of a workload with an IPv4 and an IPv6 address. It is ready if one of both slices says so.
+// paired joins the IPv6 endpoint of a workload with its IPv4 endpoint. The result is ready if one of them is.
 func (e PlacedEndpoint) paired(ipv6 PlacedEndpoint, s *Service) PlacedEndpoint {
 	if s.IPv6First {
 		e, ipv6 = ipv6, e
@@ -185,13 +189,13 @@ func (e PlacedEndpoint) paired(ipv6 PlacedEndpoint, s *Service) PlacedEndpoint {
 	return e
 }
 
-// closeGaps renumbers priorities, so that each one from 0 to the last is used.
+// closeGaps renumbers priorities, so that each number from 0 to the last is used.
 func closeGaps(list []PlacedEndpoint) {
-	var used [away]bool
+	var used [excluded]bool
 	for i := range list {
 		used[list[i].Priority] = true
 	}
-	var number [away]uint8
+	var number [excluded]uint8
 	n := uint8(0)
 	for p := range used {
 		if number[p] = n; used[p] {

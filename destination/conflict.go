@@ -9,37 +9,37 @@ import (
 
 // The values of the label claimants of destination_address_conflicts_total.
 const (
-	rivalServices  = "services"
-	rivalWorkloads = "workloads"
+	conflictServices  = "services"
+	conflictWorkloads = "workloads"
 )
 
-// tell reports and counts the rivals that an answer has found, if a client gets it.
-func (c *Config) tell(rivals []catalog.Rival) {
+// reportConflicts reports and counts the address conflicts of a response that is sent to clients.
+func (c *Config) reportConflicts(conflicts []catalog.AddressConflict) {
 	if c.conflict == nil {
 		return
 	}
-	for _, r := range rivals {
-		c.report(rivalProblem(r))
+	for _, r := range conflicts {
+		c.report(conflictProblem(r))
 		c.conflict(claimantsOf(r))
 	}
 }
 
-func claimantsOf(r catalog.Rival) string {
+func claimantsOf(r catalog.AddressConflict) string {
 	if r.Kept.Kind == catalog.KindService {
-		return rivalServices
+		return conflictServices
 	}
-	return rivalWorkloads
+	return conflictWorkloads
 }
 
-// rivalProblem says which object doesn't get its address, and why.
-func rivalProblem(r catalog.Rival) objectmeta.Problem {
+// conflictProblem reports the object that does not get its address.
+func conflictProblem(r catalog.AddressConflict) objectmeta.Problem {
 	kept := fmt.Sprintf("the %s %s/%s", kindOf(r.Kept), r.Kept.Namespace, r.Kept.Name)
 	p := objectmeta.Problem{
 		Kind: kindOf(r.Other), Namespace: r.Other.Namespace, Name: r.Other.Name, Field: "address " + r.IP.String(),
 		Reason: kept + " has the address too and is used, because it is ready or younger; delete the one that is gone",
 	}
 	if r.Undecided {
-		p.Reason = kept + " has the address too, so questions about the address are answered with Unavailable; delete one of them, or create it anew"
+		p.Reason = kept + " has the address too, so lookups of the address fail with Unavailable; delete one of them, or recreate it"
 	}
 	if r.Other.Cluster != catalog.LocalCluster {
 		p.Cluster = r.Other.Cluster
@@ -47,7 +47,7 @@ func rivalProblem(r catalog.Rival) objectmeta.Problem {
 	return p
 }
 
-// kindOf returns the kind of a Service or workload as users type it.
+// kindOf returns the Kubernetes kind of a Service or workload.
 func kindOf(id catalog.ID) string {
 	if id.Kind == catalog.KindService {
 		return "Service"

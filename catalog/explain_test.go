@@ -11,8 +11,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A walk serves what Resolve serves, whatever there is.
-func TestWalkAgreesWithResolve(t *testing.T) {
+// Explain has the outcome Served for exactly the endpoints that Resolve returns, with any objects.
+func TestExplainAgreesWithResolve(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := newState()
 		for _, v := range rapid.SliceOfN(drawObject(), 0, 40).Draw(t, "objects") {
@@ -25,20 +25,20 @@ func TestWalkAgreesWithResolve(t *testing.T) {
 			for _, e := range Resolve(s.snapshot(key, &Options{}), q).Endpoints {
 				want = append(want, e.Addr.String())
 			}
-			for _, m := range s.walk(key, q).Members {
-				m.each(func(_ *EndpointSlice, e *WalkedEndpoint) { got = append(got, e.Addr.String()) })
+			for _, m := range s.explain(key, q).Members {
+				m.each(func(_ *EndpointSlice, e *ExplainedEndpoint) { got = append(got, e.Addr.String()) })
 			}
 			slices.Sort(want)
 			slices.Sort(got)
 			if diff := cmp.Diff(want, got); diff != "" {
-				t.Fatalf("%s %+v (-resolve +walk):\n%s", name, q, diff)
+				t.Fatalf("%s %+v (-resolve +explain):\n%s", name, q, diff)
 			}
 		}
 	})
 }
 
-// fates returns what becomes of each endpoint, as text.
-func fates(w Walk) []string {
+// outcomes returns the outcome of each endpoint as text.
+func outcomes(w Explanation) []string {
 	names := []string{"served", "not ready", "unknown", "replaced", "no port", "other hostname", "family off", "other family", "taken", "ExternalName"}
 	var all []string
 	for _, m := range w.Members {
@@ -51,7 +51,7 @@ func fates(w Walk) []string {
 	return all
 }
 
-func TestWalk(t *testing.T) {
+func TestExplain(t *testing.T) {
 	notReady := func(e *SliceEndpoint) { e.NotReady = true }
 	uid := func(u UID) func(*SliceEndpoint) { return func(e *SliceEndpoint) { e.TargetUID = u } }
 	two := func(e *SliceEndpoint) { e.Addresses = append(e.Addresses, netip.MustParseAddr("10.0.0.99")) }
@@ -98,17 +98,17 @@ func TestWalk(t *testing.T) {
 			if test.q.Port == 0 {
 				test.q.Port = 80
 			}
-			w := stateOf(test.objects...).walk(serviceKey("web"), test.q)
-			if got := strings.Join(fates(w), ", "); got != test.want {
+			w := stateOf(test.objects...).explain(serviceKey("web"), test.q)
+			if got := strings.Join(outcomes(w), ", "); got != test.want {
 				t.Errorf("%s, want %s", got, test.want)
 			}
 		})
 	}
-	w := stateOf(service("web", remoteIn("east", "web")), &Cluster{Name: "east"}).walk(serviceKey("web"), Query{Port: 80})
+	w := stateOf(service("web", remoteIn("east", "web")), &Cluster{Name: "east"}).explain(serviceKey("web"), Query{Port: 80})
 	if m := w.Members[0]; !m.Linked || m.Synced || m.Key.Cluster != "east" {
 		t.Errorf("%+v", m)
 	}
-	w = stateOf(service("web", remoteIn("east", "web"))).walk(serviceKey("web"), Query{Port: 80})
+	w = stateOf(service("web", remoteIn("east", "web"))).explain(serviceKey("web"), Query{Port: 80})
 	if m := w.Members[0]; m.Linked || m.Synced {
 		t.Errorf("%+v", m)
 	}
