@@ -17,6 +17,7 @@ import (
 	"github.com/signpostd/signpost/dns/owner"
 	"github.com/signpostd/signpost/dns/plan"
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/testkit/longtest"
 )
 
 var (
@@ -29,7 +30,7 @@ var (
 // changes the records of another one. After each pause, no record of an owner is without its
 // marker or its claim. Two cycles after the last fault, everything is as it should be.
 func TestFaults(t *testing.T) {
-	for seed := *faultSeed; seed < *faultSeed+uint64(*faultSchedules); seed++ {
+	for seed := *faultSeed; seed < *faultSeed+uint64(longtest.Rounds(*faultSchedules)); seed++ {
 		t.Run(fmt.Sprint("seed", seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { playFaults(t, seed) })
 		})

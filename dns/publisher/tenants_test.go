@@ -16,6 +16,7 @@ import (
 	"github.com/signpostd/signpost/dns/plan"
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/tenancy"
+	"github.com/signpostd/signpost/testkit/longtest"
 	"github.com/signpostd/signpost/testkit/racetest"
 )
 
@@ -436,11 +437,11 @@ func (w *tenants) keepsPresent() {
 // tenants S1 and S2: no object of one namespace takes a record that an object of another one has, and
 // under the policy namespace no name, in 10,000 random worlds.
 func TestNobodyTakesAHeldRecord(t *testing.T) {
-	worlds := uint64(10_000)
-	if testing.Short() || racetest.Enabled {
+	worlds := 10_000
+	if racetest.Enabled {
 		worlds = 1000
 	}
-	for seed := range worlds {
+	for seed := range uint64(longtest.Rounds(worlds)) {
 		w := newTenants(t, seed)
 		for range 12 {
 			w.step()

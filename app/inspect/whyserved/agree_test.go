@@ -28,6 +28,7 @@ import (
 	"github.com/signpostd/signpost/app/inspect"
 	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/destination"
+	"github.com/signpostd/signpost/testkit/longtest"
 )
 
 var (
@@ -38,7 +39,7 @@ var (
 // TestExplainAgreesWithCalls explains all Services and addresses of random worlds, and compares the
 // verdicts with what real calls of Get and GetProfile are told (mesh, findings 3 and 8 to 10).
 func TestExplainAgreesWithCalls(t *testing.T) {
-	for i := range uint64(*agreeWorlds) {
+	for i := range uint64(longtest.Rounds(*agreeWorlds)) {
 		seed := *agreeSeed + i
 		synctest.Test(t, func(t *testing.T) {
 			defer func() {

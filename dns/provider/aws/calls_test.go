@@ -10,6 +10,7 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/testkit/longtest"
 	"github.com/signpostd/signpost/testkit/publishertest"
 	"github.com/signpostd/signpost/testkit/route53test"
 )
@@ -50,7 +51,7 @@ var schedules = flag.Int("aws.schedules", 10, "how many schedules of faults to p
 
 // Requests that fail in all ways cost nobody's record.
 func TestFaults(t *testing.T) {
-	for seed := range uint64(*schedules) {
+	for seed := range uint64(longtest.Rounds(*schedules)) {
 		t.Run(fmt.Sprint("seed", seed), func(t *testing.T) {
 			inWorld(t, func(w *world) {
 				publishertest.Faults(t, publishertest.Cloud{

@@ -12,6 +12,7 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/testkit/cloudmaptest"
+	"github.com/signpostd/signpost/testkit/longtest"
 )
 
 var (
@@ -27,7 +28,7 @@ var (
 func TestFaults(t *testing.T) {
 	start(t)
 	t.Setenv("AWS_ENDPOINT_URL_SERVICEDISCOVERY", "")
-	for seed := *firstSeed; seed < *firstSeed+uint64(*schedules); seed++ {
+	for seed := *firstSeed; seed < *firstSeed+uint64(longtest.Rounds(*schedules)); seed++ {
 		t.Run(fmt.Sprint("seed", seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { newSchedule(t, seed).play() })
 		})

@@ -17,6 +17,7 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/publisher"
 	"github.com/signpostd/signpost/testkit/azuretest"
+	"github.com/signpostd/signpost/testkit/longtest"
 )
 
 var (
@@ -29,7 +30,7 @@ var (
 // behind, and a person. At no moment is a record without its marker, nobody changes what the person
 // has made, and two cycles after the last fault everything is as it should be.
 func TestFaults(t *testing.T) {
-	for seed := *firstSeed; seed < *firstSeed+uint64(*schedules); seed++ {
+	for seed := *firstSeed; seed < *firstSeed+uint64(longtest.Rounds(*schedules)); seed++ {
 		t.Run(fmt.Sprint("seed", seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { playFaults(t, seed) })
 		})

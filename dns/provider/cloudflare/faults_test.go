@@ -13,6 +13,7 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/testkit/cloudflaretest"
+	"github.com/signpostd/signpost/testkit/longtest"
 )
 
 var (
@@ -26,7 +27,7 @@ var (
 // fault everything is as it should be (spec/clouds.md §0.3, CF12, CF14, CF16).
 func TestFaults(t *testing.T) {
 	environment(t, "https://api.test/client/v4")
-	for seed := *scheduleSeed; seed < *scheduleSeed+uint64(*schedules); seed++ {
+	for seed := *scheduleSeed; seed < *scheduleSeed+uint64(longtest.Rounds(*schedules)); seed++ {
 		t.Run(fmt.Sprint("seed", seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { play(t, seed) })
 		})

@@ -16,6 +16,7 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/publisher"
 	"github.com/signpostd/signpost/testkit/clouddnstest"
+	"github.com/signpostd/signpost/testkit/longtest"
 	"github.com/signpostd/signpost/testkit/publishertest"
 )
 
@@ -29,7 +30,7 @@ var (
 // cycles after the last fault, everything is as it should be.
 func TestFaults(t *testing.T) {
 	prepare(t)
-	for seed := *firstSeed; seed < *firstSeed+uint64(*schedules); seed++ {
+	for seed := *firstSeed; seed < *firstSeed+uint64(longtest.Rounds(*schedules)); seed++ {
 		t.Run(fmt.Sprint("seed", seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { play(t, seed) })
 		})
