@@ -21,13 +21,13 @@ import (
 )
 
 // The worlds of this file play tenants against each other: objects of three namespaces, read by
-// several sources, ask for the same few names, of one provider and with one registry. A world takes
+// several sources, ask for the same few names, of one provider and with one registry. A fixture takes
 // random steps; after each one it publishes until nothing changes, through the functions that the
 // loop calls: want, Adjust, adjusted, plan.Name, the ownership records, the mirror. Then a rule checks
 // the zone. To add a dimension, add a field to drawn, draw it in drawTenancy, use it in publish, and
 // write a rule for it beside keepsHolders and keepsOutside.
 
-// drawn is what stays the same in a world, except for the order of the sources.
+// drawn is what stays the same in a fixture, except for the order of the sources.
 type drawn struct {
 	// adjuster is what the provider makes of record sets; nil if it adjusts nothing.
 	adjuster *tenantAdjuster
@@ -88,7 +88,7 @@ type rival struct {
 
 func (t *rival) resource() string { return t.Source + "/" + t.Namespace + "/" + t.Name }
 
-// tenants is a world.
+// tenants is a fixture.
 type tenants struct {
 	drawn
 	t       testing.TB

@@ -58,10 +58,10 @@ func TestExplainAgreesWithCalls(t *testing.T) {
 	}
 }
 
-// random is a world that is drawn.
+// random is a randomCluster that is drawn.
 type random struct {
 	*rand.Rand
-	world
+	randomCluster
 	services map[catalog.ServiceKey]*catalog.Service
 	broken   map[string]bool // Services whose ServiceProfile can't be used
 	slices   []*catalog.EndpointSlice
@@ -80,7 +80,7 @@ func one[T any](r *random, from ...T) T { return from[r.IntN(len(from))] }
 
 func (r *random) chance(percent int) bool { return r.IntN(100) < percent }
 
-// draw returns a random world.
+// draw returns a random randomCluster.
 func draw(seed uint64) *random {
 	r := &random{Rand: rand.New(rand.NewPCG(seed, 0)), services: map[catalog.ServiceKey]*catalog.Service{}, broken: map[string]bool{}}
 	r.ipv6 = r.chance(30)
@@ -232,7 +232,7 @@ func (r *random) local(s *catalog.Service) bool {
 	})
 }
 
-// calls are real calls to a server of the world, and its explainer.
+// calls are real calls to a server of the randomCluster, and its explainer.
 type calls struct {
 	*random
 	t         *testing.T
@@ -240,7 +240,7 @@ type calls struct {
 	explainer *Explainer
 }
 
-// compareAll compares all explanations of a world with calls.
+// compareAll compares all explanations of a randomCluster with calls.
 func compareAll(t *testing.T, seed uint64) {
 	r := draw(seed)
 	ctx, stop := context.WithCancel(t.Context())
@@ -263,7 +263,7 @@ func compareAll(t *testing.T, seed uint64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The other constructor reads all schemas, for each world.
+	// The other constructor reads all schemas, for each randomCluster.
 	clientset := fake.NewSimpleClientset(r.objects...)
 	c := &calls{random: r, t: t, client: pb.NewDestinationClient(conn), explainer: &Explainer{Catalog: known, Server: server, Client: clientset, IPv6: r.ipv6}}
 	clientset.PrependReactor("list", "*", r.react)

@@ -15,12 +15,12 @@ import (
 	"github.com/signpostd/signpost/testkit/route53test"
 )
 
-// 10,000 records in 50 zones.
+// 10,000 records in 50 zones; a fifth of both with -short.
 func TestCalls(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withFixture(t, func(w *fixture) {
 		w.server.SetPropagation(40 * time.Second)
 		var zones []string
-		for i := range 50 {
+		for i := range longtest.Rounds(50) {
 			zones = append(zones, fmt.Sprintf("shop%d.test", i))
 			w.server.AddZone(route53test.Zone{ID: fmt.Sprintf("Z%d", 100+i), Name: zones[i]})
 		}
@@ -53,7 +53,7 @@ var schedules = flag.Int("aws.schedules", 10, "how many schedules of faults to p
 func TestFaults(t *testing.T) {
 	for seed := range uint64(longtest.Rounds(*schedules)) {
 		t.Run(fmt.Sprint("seed", seed), func(t *testing.T) {
-			inWorld(t, func(w *world) {
+			withFixture(t, func(w *fixture) {
 				publishertest.Faults(t, publishertest.Cloud{
 					// Listings that lag are in TestListingsBehind: after a lost answer they mislead the
 					// look at what was made.
@@ -75,7 +75,7 @@ func TestFaults(t *testing.T) {
 }
 
 // sets returns what the zone Z1 has.
-func (w *world) sets() []*dns.RecordSet {
+func (w *fixture) sets() []*dns.RecordSet {
 	var sets []*dns.RecordSet
 	for _, raw := range w.server.Sets("Z1") {
 		r := &dns.RecordSet{Name: dns.Canonical(strings.TrimSuffix(raw.Name, ".")), Type: raw.Type}

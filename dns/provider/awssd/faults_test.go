@@ -56,14 +56,14 @@ type schedule struct {
 
 // publishing is an owner in a schedule.
 type publishing struct {
-	*world
+	*fixture
 	id     string
 	wanted map[string][]*dns.RecordSet
 }
 
 func newSchedule(t *testing.T, seed uint64) *schedule {
 	random := rand.New(rand.NewPCG(seed, 7))
-	base := newWorld(t)
+	base := newFixture(t)
 	s := &schedule{t: t, random: random, operations: rand.New(rand.NewPCG(seed, 8)), server: base.server, cleanup: random.IntN(2) == 0, persons: map[string]string{}}
 	s.server.SetRate(0)
 	s.server.SetTime(time.Duration(random.IntN(4000)) * time.Millisecond)
@@ -74,7 +74,7 @@ func newSchedule(t *testing.T, seed uint64) *schedule {
 		if s.cleanup {
 			w.arguments = []string{"--aws-sd-service-cleanup"}
 		}
-		s.owners = append(s.owners, &publishing{world: w, id: id, wanted: map[string][]*dns.RecordSet{}})
+		s.owners = append(s.owners, &publishing{fixture: w, id: id, wanted: map[string][]*dns.RecordSet{}})
 	}
 	s.server.SetHooks(cloudmaptest.Hooks{Before: s.before, After: s.after})
 	s.server.SetOperation(s.operation)

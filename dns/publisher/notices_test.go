@@ -24,7 +24,7 @@ import (
 // those that are still true.
 func TestStandbySendsNoNotices(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		w.standby = true
 		w.objects.set("bad", invalid(t, "bad", "a.shop.test", "192.0.2.300"))
 		w.objects.set("mended", invalid(t, "mended", "b.shop.test", "192.0.2.300"))
@@ -128,7 +128,7 @@ func (r refusing) Apply(ctx context.Context, z dns.Zone, changes []dns.Change) e
 func TestDebugLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := &lockedLog{}
-		w := newWorld(t)
+		w := newFixture(t)
 		w.provider = refusing{w.zones, []string{"c.shop.test"}}
 		w.change = func(c *Config) {
 			c.Log = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))

@@ -20,8 +20,8 @@ const longestHold = time.Minute
 // errElsewhere is the error of a request to another server than the resource manager.
 var errElsewhere = errors.New("an answer leads to another server: the token isn't sent there")
 
-// gate is the transport of all requests to the resource manager. After an answer "too many requests", all requests wait,
-// because the limits of Azure are those of the subscription.
+// gate is the transport of all requests to the resource manager. After an answer "too many requests", all
+// requests wait, because the limits of Azure are those of the subscription.
 type gate struct {
 	next http.RoundTripper
 	// host is that of the resource manager.

@@ -22,20 +22,20 @@ const (
 	shop     = "shop"
 )
 
-// world is a publisher over a server that knows what Cloud DNS knows.
-type world struct {
-	*publishertest.World
+// fixture is a publisher over a server that knows what Cloud DNS knows.
+type fixture struct {
+	*publishertest.Fixture
 	server *clouddnstest.Server
 	// arguments are flags of the provider, and ids the zones to use.
 	arguments, ids []string
 }
 
-// inWorld runs a test in a world with a public zone, shop.
-func inWorld(t *testing.T, test func(w *world)) {
+// withFixture runs a test in a fixture with a public zone, shop.
+func withFixture(t *testing.T, test func(w *fixture)) {
 	t.Helper()
 	prepare(t)
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{World: publishertest.NewWorld(t), server: clouddnstest.New()}
+		w := &fixture{Fixture: publishertest.NewFixture(t), server: clouddnstest.New()}
 		w.Server, w.Writes = w.server, func(operation string) bool { return operation == clouddnstest.CreateChange }
 		w.Open, w.Lines = w.open, func() []string { return w.has(shop) }
 		w.Count = func() int { return len(w.server.Sets(shop)) }
@@ -47,7 +47,7 @@ func inWorld(t *testing.T, test func(w *world)) {
 var set = publishertest.Set
 
 // open opens a provider over the server, with the settings of users.
-func (w *world) open() provider.Provider {
+func (w *fixture) open() provider.Provider {
 	w.T.Helper()
 	c := configure(w.T, w.arguments...)
 	c.BatchInterval = time.Second
@@ -61,17 +61,17 @@ func (w *world) open() provider.Provider {
 }
 
 // has returns what a zone has, without ownership records: "name TYPE values".
-func (w *world) has(zone string) []string {
+func (w *fixture) has(zone string) []string {
 	var lines []string
 	for _, r := range w.server.Sets(zone) {
-		if !marker(r) {
+		if !isOwnershipRecord(r) {
 			lines = append(lines, line(r))
 		}
 	}
 	return lines
 }
 
-func marker(r clouddnstest.RecordSet) bool {
+func isOwnershipRecord(r clouddnstest.RecordSet) bool {
 	return r.Type == "TXT" && strings.Contains(fmt.Sprint(r.Datas), "heritage=")
 }
 
@@ -81,7 +81,7 @@ func line(r clouddnstest.RecordSet) string {
 
 // refuseIf has the server answer some requests with a fault, before they have an effect. It calls
 // the function for one request at a time.
-func (w *world) refuseIf(fault *clouddnstest.Fault, when func(clouddnstest.Call) bool) {
+func (w *fixture) refuseIf(fault *clouddnstest.Fault, when func(clouddnstest.Call) bool) {
 	var mu sync.Mutex
 	w.server.SetHooks(clouddnstest.Hooks{Before: func(c clouddnstest.Call) *clouddnstest.Fault {
 		mu.Lock()

@@ -10,11 +10,11 @@ import (
 	"github.com/signpostd/signpost/kube"
 )
 
-// contested makes a world with two sources that read from two tables, and whose objects ask for
+// contested makes a fixture with two sources that read from two tables, and whose objects ask for
 // one name with different targets. That of the ingress has to win. Listen has the objects of the
 // ingress table arrive; it is called once there is a publisher.
-func contested(t *testing.T) (w *world, ingresses, services *table, listen func()) {
-	w = newWorld(t)
+func contested(t *testing.T) (w *fixture, ingresses, services *table, listen func()) {
+	w = newFixture(t)
 	ingresses, services = &table{status: kube.TableStatus{Required: true}}, &table{status: kube.TableStatus{Required: true}}
 	other := newObjects("ingress")
 	other.set("i", record(t, "i", "www.shop.test", "A", "192.0.2.1"))

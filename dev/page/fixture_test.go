@@ -18,8 +18,8 @@ import (
 	"github.com/signpostd/signpost/dns/budget"
 )
 
-// world is what the roles of a test offer. Its fields are changed with do.
-type world struct {
+// fixture is what the roles of a test offer. Its fields are changed with do.
+type fixture struct {
 	mu       sync.Mutex
 	streams  []inspect.Stream
 	services []inspect.Service
@@ -41,14 +41,14 @@ type approval struct {
 	except []string
 }
 
-func (w *world) do(change func()) {
+func (w *fixture) do(change func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	change()
 }
 
 // change changes a record and lets listeners know.
-func (w *world) change(r inspect.Record) {
+func (w *fixture) change(r inspect.Record) {
 	w.do(func() {
 		if i := slices.IndexFunc(w.records, func(old inspect.Record) bool { return old.ID == r.ID }); i >= 0 {
 			w.records[i] = r
@@ -60,17 +60,17 @@ func (w *world) change(r inspect.Record) {
 	})
 }
 
-func locked[T any](w *world, read func() T) T {
+func locked[T any](w *fixture, read func() T) T {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return read()
 }
 
-func (w *world) Streams() []inspect.Stream {
+func (w *fixture) Streams() []inspect.Stream {
 	return locked(w, func() []inspect.Stream { return slices.Clone(w.streams) })
 }
 
-func (w *world) CountStreams() (open, behind int) {
+func (w *fixture) CountStreams() (open, behind int) {
 	for _, s := range w.Streams() {
 		open++
 		if s.State == inspect.StreamBehind {
@@ -80,17 +80,17 @@ func (w *world) CountStreams() (open, behind int) {
 	return open, behind
 }
 
-func (w *world) CountServices() int {
+func (w *fixture) CountServices() int {
 	return locked(w, func() int { return len(w.services) })
 }
 
-func (w *world) HasService(namespace, name string) bool {
+func (w *fixture) HasService(namespace, name string) bool {
 	return locked(w, func() bool {
 		return slices.ContainsFunc(w.services, func(s inspect.Service) bool { return s.Namespace == namespace && s.Name == name })
 	})
 }
 
-func (w *world) Services(f inspect.ServiceFilter) inspect.ServiceList {
+func (w *fixture) Services(f inspect.ServiceFilter) inspect.ServiceList {
 	all := locked(w, func() []inspect.Service { return slices.Clone(w.services) })
 	all = slices.DeleteFunc(all, func(s inspect.Service) bool {
 		return !strings.Contains(s.Namespace+"/"+s.Name, f.Search) || len(f.States) > 0 && !slices.Contains(f.States, s.State)
@@ -99,7 +99,7 @@ func (w *world) Services(f inspect.ServiceFilter) inspect.ServiceList {
 	return inspect.ServiceList{Services: part, Page: page}
 }
 
-func (w *world) Records(_ context.Context, f inspect.RecordFilter) (inspect.RecordList, error) {
+func (w *fixture) Records(_ context.Context, f inspect.RecordFilter) (inspect.RecordList, error) {
 	all := locked(w, func() []inspect.Record { return slices.Clone(w.records) })
 	all = slices.DeleteFunc(all, func(r inspect.Record) bool { return !f.Match(&r) })
 	part, page := inspect.Window(all, f.Offset, f.Limit)
@@ -107,7 +107,7 @@ func (w *world) Records(_ context.Context, f inspect.RecordFilter) (inspect.Reco
 }
 
 // RecordChanges has the last changes of all.
-func (w *world) RecordChanges(_ context.Context, since uint64, _ int) (inspect.Delta[inspect.Record], uint64, error) {
+func (w *fixture) RecordChanges(_ context.Context, since uint64, _ int) (inspect.Delta[inspect.Record], uint64, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var d inspect.Delta[inspect.Record]
@@ -117,7 +117,7 @@ func (w *world) RecordChanges(_ context.Context, since uint64, _ int) (inspect.D
 	return d, uint64(len(w.changed)) + 1, nil
 }
 
-func (w *world) Zones(context.Context) ([]inspect.Zone, error) {
+func (w *fixture) Zones(context.Context) ([]inspect.Zone, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var zones []inspect.Zone
@@ -131,21 +131,21 @@ func (w *world) Zones(context.Context) ([]inspect.Zone, error) {
 	return zones, nil
 }
 
-func (w *world) Explain(_ context.Context, q inspect.Query) []inspect.Step {
+func (w *fixture) Explain(_ context.Context, q inspect.Query) []inspect.Step {
 	return locked(w, func() []inspect.Step {
 		w.asked = append(w.asked, q)
 		return w.steps
 	})
 }
 
-func (w *world) Plans() []budget.Plan {
+func (w *fixture) Plans() []budget.Plan {
 	return locked(w, func() []budget.Plan { return slices.Clone(w.plans) })
 }
 
-func (w *world) Unplanned() (time.Time, bool) { return time.Time{}, false }
+func (w *fixture) Unplanned() (time.Time, bool) { return time.Time{}, false }
 
 // Approve takes a plan away.
-func (w *world) Approve(_ context.Context, hash string, except []string) (budget.Approval, error) {
+func (w *fixture) Approve(_ context.Context, hash string, except []string) (budget.Approval, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	i := slices.IndexFunc(w.plans, func(p budget.Plan) bool { return p.Hash == hash })
@@ -169,8 +169,8 @@ func (approver) Allow(_ context.Context, a inspect.Attempt) error {
 	return &inspect.Refused{Reason: "the token may not do that"}
 }
 
-// serve serves the page of a world as an admin server does. With no roles it has all.
-func (w *world) serve(t testing.TB, roles ...string) string {
+// serve serves the page of a fixture as an admin server does. With no roles it has all.
+func (w *fixture) serve(t testing.TB, roles ...string) string {
 	t.Helper()
 	offers := []inspect.Offer{{Role: "destination", Streams: w, Services: w, Explains: w}, {
 		Role: "dns", Records: w, Zones: w, Publishers: []inspect.Publisher{{Desk: w}},
@@ -218,10 +218,10 @@ func (w *world) serve(t testing.TB, roles ...string) string {
 	return s.URL
 }
 
-// shop is a world with some of everything.
-func shop() *world {
+// shop is a fixture with some of everything.
+func shop() *fixture {
 	now := time.Now()
-	w := &world{status: inspect.Status{
+	w := &fixture{status: inspect.Status{
 		Version: "v0.0.0-test", Process: "signpost-7c9d-x2x", Roles: []string{"destination", "dns"}, Started: now.Add(-50 * time.Hour), Ready: true,
 		Leading:  []inspect.Leading{{Role: "dns", Lease: "signpost/dns", Leads: true}},
 		Clusters: []inspect.Cluster{{Name: "east", State: "synced", Since: now.Add(-time.Hour), Objects: 812, Secret: "signpost/east", Server: "https://east.example:6443", TrustDomain: "cluster.local"}},

@@ -12,7 +12,7 @@ import (
 // publish runs a publisher once, with the owner "me" and the text registry.
 func publish(t *testing.T, p provider.Provider, wanted []*dns.RecordSet) error {
 	t.Helper()
-	w := publishertest.NewWorld(t)
+	w := publishertest.NewFixture(t)
 	if w.Provider = p; !testing.Verbose() {
 		w.Log = slog.New(slog.DiscardHandler)
 	}

@@ -23,9 +23,10 @@ const zoneName = "shop.test"
 // mine is the description of services of this publisher for the object of [set].
 const mine = "heritage=external-dns,external-dns/owner=me,external-dns/resource=service/default/web"
 
-// world is a publisher over a server that knows what Cloud Map knows. Its requests wait as those of users do.
-type world struct {
-	*publishertest.World
+// fixture is a publisher over a server that knows what Cloud Map knows. Its requests wait as those of users
+// do.
+type fixture struct {
+	*publishertest.Fixture
 	server *cloudmaptest.Server
 	// arguments are flags of the provider.
 	arguments []string
@@ -34,15 +35,15 @@ type world struct {
 	said []string
 }
 
-// inWorld runs a test in a world with a public namespace, ns-1.
-func inWorld(t *testing.T, test func(w *world)) {
+// withFixture runs a test in a fixture with a public namespace, ns-1.
+func withFixture(t *testing.T, test func(w *fixture)) {
 	t.Helper()
 	start(t)
 	t.Setenv("AWS_ENDPOINT_URL_SERVICEDISCOVERY", "")
-	synctest.Test(t, func(t *testing.T) { test(newWorld(t)) })
+	synctest.Test(t, func(t *testing.T) { test(newFixture(t)) })
 }
 
-func newWorld(t *testing.T) *world {
+func newFixture(t *testing.T) *fixture {
 	server := cloudmaptest.New()
 	server.AddNamespace(cloudmaptest.Namespace{ID: "ns-1", Name: zoneName, Type: cloudmaptest.Public})
 	server.SetTime(2500 * time.Millisecond)
@@ -50,15 +51,15 @@ func newWorld(t *testing.T) *world {
 	return newOwner(t, server, "me")
 }
 
-// newOwner returns a world of an owner over a server.
-func newOwner(t *testing.T, server *cloudmaptest.Server, id string) *world {
-	w := &world{World: publishertest.NewWorld(t), server: server, owner: owner.DescriptionOptions{OwnerID: id}}
+// newOwner returns a fixture of an owner over a server.
+func newOwner(t *testing.T, server *cloudmaptest.Server, id string) *fixture {
+	w := &fixture{Fixture: publishertest.NewFixture(t), server: server, owner: owner.DescriptionOptions{OwnerID: id}}
 	w.Server, w.Open, w.Configure, w.Patience = server, w.open, w.configure, 30*time.Minute
 	return w
 }
 
 // configure changes the settings of a publisher: the owner is in the descriptions of services.
-func (w *world) configure(c *publisher.Config) {
+func (w *fixture) configure(c *publisher.Config) {
 	w.owner.Problems = func(p dns.Problem) { w.said = append(w.said, p.Subject+" "+p.Value+": "+p.Reason) }
 	o, err := owner.NewDescriptions(w.owner)
 	if err != nil {
@@ -91,7 +92,7 @@ func of(resource string, r *dns.RecordSet) *dns.RecordSet {
 }
 
 // open opens a provider over the server.
-func (w *world) open() provider.Provider {
+func (w *fixture) open() provider.Provider {
 	w.T.Helper()
 	c := configure(w.T, w.arguments...)
 	c.rate, c.dataRate, c.poll = usualRate, usualDataRate, firstPoll
@@ -116,7 +117,7 @@ func writes(requests map[string]int) int {
 }
 
 // publish publishes once, and returns how many requests of each action there were.
-func (w *world) publish(wanted ...*dns.RecordSet) map[string]int {
+func (w *fixture) publish(wanted ...*dns.RecordSet) map[string]int {
 	w.T.Helper()
 	requests, err := w.Run(wanted...)
 	if err != nil {
@@ -126,7 +127,7 @@ func (w *world) publish(wanted ...*dns.RecordSet) map[string]int {
 }
 
 // settle publishes, and then once more, without any request that changes something.
-func (w *world) settle(wanted ...*dns.RecordSet) map[string]int {
+func (w *fixture) settle(wanted ...*dns.RecordSet) map[string]int {
 	w.T.Helper()
 	requests := w.publish(wanted...)
 	if again := w.publish(wanted...); writes(again) > 0 {
@@ -155,12 +156,12 @@ func line(s cloudmaptest.Service) string {
 }
 
 // expect compares the services of the namespace ns-1.
-func (w *world) expect(want ...string) {
+func (w *fixture) expect(want ...string) {
 	w.T.Helper()
 	w.expectIn("ns-1", want...)
 }
 
-func (w *world) expectIn(namespace string, want ...string) {
+func (w *fixture) expectIn(namespace string, want ...string) {
 	w.T.Helper()
 	var got []string
 	for _, s := range w.server.Services(namespace) {
@@ -184,7 +185,7 @@ func addresses() *cloudmaptest.DNSConfig {
 }
 
 // heard checks that an object was told something.
-func (w *world) heard(text string) {
+func (w *fixture) heard(text string) {
 	w.T.Helper()
 	if !slices.ContainsFunc(w.said, func(s string) bool { return strings.Contains(s, text) }) {
 		w.T.Errorf("objects were told %q, want %q among it", w.said, text)

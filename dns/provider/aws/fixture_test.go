@@ -14,20 +14,21 @@ import (
 
 const zoneName = "shop.test"
 
-// world is a publisher over a server that knows what Route 53 knows. Its requests wait as those of users do.
-type world struct {
-	*publishertest.World
+// fixture is a publisher over a server that knows what Route 53 knows. Its requests wait as those of users
+// do.
+type fixture struct {
+	*publishertest.Fixture
 	server *route53test.Server
 	// arguments are flags of the provider.
 	arguments []string
 }
 
-// inWorld runs a test in a world with a public zone, Z1.
-func inWorld(t *testing.T, test func(w *world)) {
+// withFixture runs a test in a fixture with a public zone, Z1.
+func withFixture(t *testing.T, test func(w *fixture)) {
 	t.Helper()
 	start(t)
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{World: publishertest.NewWorld(t), server: route53test.New()}
+		w := &fixture{Fixture: publishertest.NewFixture(t), server: route53test.New()}
 		w.Server, w.Writes = w.server, func(operation string) bool { return operation == writes }
 		w.Open, w.Lines = w.open, func() []string { return w.has("Z1") }
 		w.Count = func() int { return len(w.server.Sets("Z1")) }
@@ -40,7 +41,7 @@ func inWorld(t *testing.T, test func(w *world)) {
 var set = publishertest.Set
 
 // open opens a provider over the server.
-func (w *world) open() provider.Provider {
+func (w *fixture) open() provider.Provider {
 	w.T.Helper()
 	c := configure(w.T, w.arguments...)
 	c.rate, c.BatchInterval = usualRate, time.Second
@@ -57,7 +58,7 @@ const (
 )
 
 // has returns what a zone has, without ownership records: "name TYPE[id] values".
-func (w *world) has(zoneID string) []string {
+func (w *fixture) has(zoneID string) []string {
 	var lines []string
 	for _, r := range w.server.Sets(zoneID) {
 		if r.Type != "TXT" || !strings.Contains(fmt.Sprint(r.ResourceRecords), "heritage=") {

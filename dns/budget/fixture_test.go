@@ -39,9 +39,9 @@ func (s *memoryStore) Update(_ context.Context, change func([]byte) []byte) erro
 	return nil
 }
 
-// world is a publisher of one zone, reduced to what concerns the budget. A record set is a name,
+// fixture is a publisher of one zone, reduced to what concerns the budget. A record set is a name,
 // a type, an identifier and targets: "www A 192.0.2.1" or "www A/id 192.0.2.1,192.0.2.2".
-type world struct {
+type fixture struct {
 	t      *testing.T
 	store  *memoryStore
 	now    time.Time
@@ -56,26 +56,26 @@ type world struct {
 	dies bool
 }
 
-func newWorld(t *testing.T, limits Limits) *world {
-	w := &world{t: t, store: &memoryStore{}, now: begun, limits: limits, zone: map[dns.Key]*dns.RecordSet{}, want: map[dns.Key]*dns.RecordSet{}}
+func newFixture(t *testing.T, limits Limits) *fixture {
+	w := &fixture{t: t, store: &memoryStore{}, now: begun, limits: limits, zone: map[dns.Key]*dns.RecordSet{}, want: map[dns.Key]*dns.RecordSet{}}
 	w.start("settings")
 	return w
 }
 
-// newFilledWorld returns a world with the default limits, whose zone has what is asked for: names
+// newFilledFixture returns a fixture with the default limits, whose zone has what is asked for: names
 // from n0 on.
-func newFilledWorld(t *testing.T, names int) *world {
-	w := newWorld(t, DefaultLimits())
+func newFilledFixture(t *testing.T, names int) *fixture {
+	w := newFixture(t, DefaultLimits())
 	w.number(0, names, "n%d A 192.0.2.1")
 	w.fill()
 	return w
 }
 
-// newHoldingWorld returns a filled world with 100 names in which the deletions of the first ones are held, and the hash
-// of their plan.
-func newHoldingWorld(t *testing.T, deletions int) (w *world, hash string) {
+// newHeldFixture returns a filled fixture with 100 names in which the deletions of the first ones are held,
+// and the hash of their plan.
+func newHeldFixture(t *testing.T, deletions int) (w *fixture, hash string) {
 	t.Helper()
-	w = newFilledWorld(t, 100)
+	w = newFilledFixture(t, 100)
 	for i := range deletions {
 		w.drop(fmt.Sprint("n", i))
 	}
@@ -96,9 +96,9 @@ func parse(t *testing.T, text string) *dns.RecordSet {
 }
 
 // start begins a process with settings.
-func (w *world) start(settings string) { w.startApproving(settings, "") }
+func (w *fixture) start(settings string) { w.startApproving(settings, "") }
 
-func (w *world) startApproving(settings, hash string) {
+func (w *fixture) startApproving(settings, hash string) {
 	w.t.Helper()
 	var store Store
 	if w.store != nil {
@@ -110,14 +110,14 @@ func (w *world) startApproving(settings, hash string) {
 }
 
 // lead begins a term.
-func (w *world) lead() {
+func (w *fixture) lead() {
 	w.t.Helper()
 	w.book.Start(w.now)
 	w.load()
 }
 
 // load restores what is stored, or continues without a store.
-func (w *world) load() {
+func (w *fixture) load() {
 	w.t.Helper()
 	loaded, err := w.keeper.Load(w.t.Context())
 	if err != nil && !errors.Is(err, ErrNoStore) {
@@ -132,7 +132,7 @@ func (w *world) load() {
 }
 
 // keep stores the state, and reports whether what was paid for may be made.
-func (w *world) keep() bool {
+func (w *fixture) keep() bool {
 	w.t.Helper()
 	err := w.keeper.Keep(w.t.Context(), w.book.Snapshot(w.now))
 	if err != nil && !errors.Is(err, ErrNoStore) {
@@ -145,7 +145,7 @@ func (w *world) keep() bool {
 	return err == nil || refused
 }
 
-func (w *world) ask(records ...string) {
+func (w *fixture) ask(records ...string) {
 	for _, text := range records {
 		r := parse(w.t, text)
 		w.want[r.Key()] = r
@@ -153,7 +153,7 @@ func (w *world) ask(records ...string) {
 }
 
 // drop ends what objects ask for under some names.
-func (w *world) drop(names ...string) {
+func (w *fixture) drop(names ...string) {
 	for key := range w.want {
 		if slices.Contains(names, strings.TrimSuffix(key.Name, ".shop.test")) {
 			delete(w.want, key)
@@ -162,14 +162,14 @@ func (w *world) drop(names ...string) {
 }
 
 // number asks for n names, each with its own number in place of %d.
-func (w *world) number(from, to int, format string) {
+func (w *fixture) number(from, to int, format string) {
 	for i := from; i < to; i++ {
 		w.ask(fmt.Sprintf(format, i))
 	}
 }
 
 // changes returns the changes of each name.
-func (w *world) changes() map[string][]dns.Change {
+func (w *fixture) changes() map[string][]dns.Change {
 	all := map[string][]dns.Change{}
 	for key, old := range w.zone {
 		if new := w.want[key]; new == nil {
@@ -187,7 +187,7 @@ func (w *world) changes() map[string][]dns.Change {
 }
 
 // plan has the ledger decide about what is to be changed.
-func (w *world) plan() (*Ledger, map[string][]dns.Change) {
+func (w *fixture) plan() (*Ledger, map[string][]dns.Change) {
 	l, all := w.book.Ledger(shop), w.changes()
 	for name := range l.Counted() {
 		if all[name] == nil {
@@ -205,7 +205,7 @@ func (w *world) plan() (*Ledger, map[string][]dns.Change) {
 }
 
 // sync plans and makes everything that may be made, and returns how many changes were made.
-func (w *world) sync() int {
+func (w *fixture) sync() int {
 	w.t.Helper()
 	l, all := w.plan()
 	var made []dns.Change
@@ -234,20 +234,20 @@ func (w *world) sync() int {
 }
 
 // fill has the zone get what is asked for, and lets the window pass.
-func (w *world) fill() {
+func (w *fixture) fill() {
 	w.zone = maps.Clone(w.want)
 	w.sync()
 	w.now = w.now.Add(w.limits.Window)
 }
 
-func (w *world) wantZone(names int) {
+func (w *fixture) wantZone(names int) {
 	w.t.Helper()
 	if len(w.zone) != names {
 		w.t.Errorf("the zone has %d record sets, want %d", len(w.zone), names)
 	}
 }
 
-func (w *world) approve(hash string, except ...string) Approval {
+func (w *fixture) approve(hash string, except ...string) Approval {
 	w.t.Helper()
 	a, err := w.book.Approve(w.now, hash, except)
 	if err != nil {
@@ -257,7 +257,7 @@ func (w *world) approve(hash string, except ...string) Approval {
 }
 
 // announced returns the last plan, which has a number of changes.
-func (w *world) announced(changes int) Plan {
+func (w *fixture) announced(changes int) Plan {
 	w.t.Helper()
 	if len(w.plans) == 0 {
 		w.t.Fatal("no plan was announced")

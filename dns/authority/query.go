@@ -32,8 +32,8 @@ type Resolver interface {
 	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
 }
 
-// Asker queries name servers.
-type Asker struct {
+// Client queries name servers.
+type Client struct {
 	// Resolver finds servers that the caller doesn't name; nil means that of the system.
 	Resolver Resolver
 	// Port is the port of the servers that are found; 0 means 53.
@@ -60,7 +60,7 @@ type Answer struct {
 }
 
 // Servers returns at most four servers of a zone, as address and port.
-func (a *Asker) Servers(ctx context.Context, zone string) ([]string, error) {
+func (a *Client) Servers(ctx context.Context, zone string) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, findTime)
 	defer cancel()
 	var resolver Resolver = net.DefaultResolver
@@ -95,7 +95,7 @@ func (a *Asker) Servers(ctx context.Context, zone string) ([]string, error) {
 
 // Ask queries at most four servers for at most six types of a name, all in parallel. The responses
 // are ordered by server, then by type.
-func (a *Asker) Ask(ctx context.Context, servers []string, name string, types []string) []Answer {
+func (a *Client) Ask(ctx context.Context, servers []string, name string, types []string) []Answer {
 	servers, types = servers[:min(len(servers), maxServers)], types[:min(len(types), maxTypes)]
 	answers := make([]Answer, len(servers)*len(types))
 	var asking sync.WaitGroup

@@ -11,30 +11,30 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// world is the zones of a test. Lines are "NAME TYPE TARGETS KEY=VALUE...": targets are
+// zoneRecords is the zones of a test. Lines are "NAME TYPE TARGETS KEY=VALUE...": targets are
 // parted by |, @me or @me/svc is the ownership text of that owner and resource, and a key is
 // set, ttl, own and res for the labels, or that of a property.
-type world map[string][]*dns.RecordSet
+type zoneRecords map[string][]*dns.RecordSet
 
-func newWorld(t testing.TB, lines ...string) world {
+func newZoneRecords(t testing.TB, lines ...string) zoneRecords {
 	t.Helper()
-	w := world{}
+	w := zoneRecords{}
 	for _, line := range lines {
 		w.put(record(t, line))
 	}
 	return w
 }
 
-func (w world) put(r *dns.RecordSet) {
+func (w zoneRecords) put(r *dns.RecordSet) {
 	name := dns.Canonical(r.Name)
 	w[name] = append(w[name], r)
 }
 
-func (w world) lookup(name string) []*dns.RecordSet { return w[name] }
+func (w zoneRecords) lookup(name string) []*dns.RecordSet { return w[name] }
 
 // apply makes changes like a server that gets each one separately. It only removes a record
 // set that is exactly as Old says.
-func (w world) apply(t testing.TB, changes []dns.Change) {
+func (w zoneRecords) apply(t testing.TB, changes []dns.Change) {
 	t.Helper()
 	for _, c := range changes {
 		key := c.RecordSet().Key()
@@ -59,7 +59,7 @@ func (w world) apply(t testing.TB, changes []dns.Change) {
 }
 
 // lines returns the record sets, sorted.
-func (w world) lines() []string {
+func (w zoneRecords) lines() []string {
 	var lines []string
 	for _, sets := range w {
 		for _, r := range sets {
@@ -149,7 +149,7 @@ func show(r *dns.RecordSet) string {
 	return line
 }
 
-// showChange returns "+ NEW", "- OLD" or "~ NEW". For a marker, what it describes follows.
+// showChange returns "+ NEW", "- OLD" or "~ NEW". For an ownership record, what it describes follows.
 func showChange(c dns.Change) string {
 	sign := "~ "
 	switch {
@@ -202,8 +202,8 @@ func newTXT(t testing.TB, o TXTOptions) *TXT {
 	return owner
 }
 
-// labelled returns the lines of the record sets that aren't markers, with their labels.
-func labelled(o Owner, w world) []string {
+// labelled returns the lines of the record sets that aren't ownership records, with their labels.
+func labelled(o Owner, w zoneRecords) []string {
 	lines := []string{}
 	for _, name := range slices.Sorted(maps.Keys(w)) {
 		for _, r := range w[name] {

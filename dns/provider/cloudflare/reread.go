@@ -10,8 +10,8 @@ import (
 // rowsOfRequest is how many records to list are as dear as one more request.
 const rowsOfRequest = 1000
 
-// look reads the current records of the names of units. It may return others, too, because it reads the whole zone if
-// that is cheaper.
+// look reads the current records of the names of units. It may return others, too, because it reads the whole
+// zone if that is cheaper.
 func (p *cloudflareProvider) look(ctx context.Context, z *managedZone, units []*unit) (groups, error) {
 	var queries []query
 	for _, u := range units {

@@ -17,9 +17,10 @@ import (
 
 const zoneName = "shop.test"
 
-// world is a publisher over a server that knows what Cloudflare knows. Its requests wait as those of users do.
-type world struct {
-	*publishertest.World
+// fixture is a publisher over a server that knows what Cloudflare knows. Its requests wait as those of users
+// do.
+type fixture struct {
+	*publishertest.Fixture
 	server *cloudflaretest.Server
 	// zone is the ID of the zone.
 	zone string
@@ -29,16 +30,16 @@ type world struct {
 	log strings.Builder
 }
 
-// inWorld runs a test in a world with a zone of a plan.
-func inWorld(t *testing.T, plan string, test func(w *world)) {
+// withFixture runs a test in a fixture with a zone of a plan.
+func withFixture(t *testing.T, plan string, test func(w *fixture)) {
 	t.Helper()
 	environment(t, "https://api.test/client/v4")
-	synctest.Test(t, func(t *testing.T) { test(newWorld(t, plan)) })
+	synctest.Test(t, func(t *testing.T) { test(newFixture(t, plan)) })
 }
 
-// newWorld returns a world in the bubble of a test.
-func newWorld(t *testing.T, zonePlan string) *world {
-	w := &world{World: publishertest.NewWorld(t), server: cloudflaretest.New()}
+// newFixture returns a fixture in the bubble of a test.
+func newFixture(t *testing.T, zonePlan string) *fixture {
+	w := &fixture{Fixture: publishertest.NewFixture(t), server: cloudflaretest.New()}
 	w.Server, w.Changes = w.server, changes
 	w.Writes = func(operation string) bool { return operation == cloudflaretest.Batch }
 	w.Open, w.Lines, w.Log = w.open, w.has, slog.New(slog.NewTextHandler(&w.log, nil))
@@ -48,7 +49,8 @@ func newWorld(t *testing.T, zonePlan string) *world {
 	return w
 }
 
-// want returns a record set as an object asks for it. Properties are name=value, without the prefix of the provider.
+// want returns a record set as an object asks for it. Properties are name=value, without the prefix of the
+// provider.
 func want(name, recordType, target string, properties ...string) *dns.RecordSet {
 	var all []string
 	for _, p := range properties {
@@ -61,7 +63,7 @@ func want(name, recordType, target string, properties ...string) *dns.RecordSet 
 }
 
 // open opens a provider over the server.
-func (w *world) open() provider.Provider {
+func (w *fixture) open() provider.Provider {
 	w.T.Helper()
 	in := w.Input(slowly{w.server.Transport()})
 	in.ZoneIDs = w.ids
@@ -103,7 +105,7 @@ func isText(r cloudflaretest.Record) bool {
 }
 
 // has returns what the zone has, without ownership records: "name TYPE content", and what is unusual.
-func (w *world) has() []string {
+func (w *fixture) has() []string {
 	var lines []string
 	for _, r := range w.server.Records(w.zone) {
 		if !isText(r) {

@@ -15,9 +15,9 @@ import (
 
 const zoneName = "shop.test"
 
-// world is a publisher over a server that knows what Azure knows.
-type world struct {
-	*publishertest.World
+// fixture is a publisher over a server that knows what Azure knows.
+type fixture struct {
+	*publishertest.Fixture
 	server  *azuretest.Server
 	private bool
 	// arguments are flags of the provider, ids and names the zones to use, and name that of the provider.
@@ -25,27 +25,27 @@ type world struct {
 	name                  string
 }
 
-// inWorld runs a test in a world with a public zone.
-func inWorld(t *testing.T, test func(w *world)) { inKind(t, false, test) }
+// withFixture runs a test in a fixture with a public zone.
+func withFixture(t *testing.T, test func(w *fixture)) { inKind(t, false, test) }
 
-// inBoth runs a test in a world with a public zone, and in one with a private zone.
-func inBoth(t *testing.T, test func(w *world)) {
+// inBoth runs a test in a fixture with a public zone, and in one with a private zone.
+func inBoth(t *testing.T, test func(w *fixture)) {
 	for name, private := range map[string]bool{"public": false, "private": true} {
 		t.Run(name, func(t *testing.T) { inKind(t, private, test) })
 	}
 }
 
-func inKind(t *testing.T, private bool, test func(w *world)) {
+func inKind(t *testing.T, private bool, test func(w *fixture)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, private)
+		w := newFixture(t, private)
 		w.addZone(zoneName, azuretest.Group)
 		test(w)
 	})
 }
 
-func newWorld(t *testing.T, private bool) *world {
-	w := &world{World: publishertest.NewWorld(t), server: azuretest.New(), private: private}
+func newFixture(t *testing.T, private bool) *fixture {
+	w := &fixture{Fixture: publishertest.NewFixture(t), server: azuretest.New(), private: private}
 	w.arguments = []string{"--azure-config-file=" + settingsFile(t, nowhere, nil)}
 	w.Server, w.Writes = w.server, func(operation string) bool { return operation == azuretest.Put || operation == azuretest.Delete }
 	w.Open, w.Lines, w.Patience = w.open, func() []string { return w.has(zoneName) }, time.Hour
@@ -53,7 +53,7 @@ func newWorld(t *testing.T, private bool) *world {
 	return w
 }
 
-func (w *world) addZone(name, group string) {
+func (w *fixture) addZone(name, group string) {
 	if w.private {
 		w.server.AddPrivateZone(name, group)
 	} else {
@@ -64,7 +64,7 @@ func (w *world) addZone(name, group string) {
 var set = publishertest.Set
 
 // open opens a provider over the server.
-func (w *world) open() provider.Provider {
+func (w *fixture) open() provider.Provider {
 	w.T.Helper()
 	in := w.Input(transportOf(w.server)(nil))
 	in.Name, in.ZoneIDs, in.ZoneNames = w.name, w.ids, w.names
@@ -75,17 +75,17 @@ func (w *world) open() provider.Provider {
 func writes(requests map[string]int) int { return requests[azuretest.Put] + requests[azuretest.Delete] }
 
 // has returns what a zone has, without ownership records: "name TYPE values".
-func (w *world) has(zone string) []string {
+func (w *fixture) has(zone string) []string {
 	var lines []string
 	for _, r := range w.server.Sets(zone) {
-		if !isMarker(r) {
+		if !isOwnershipRecord(r) {
 			lines = append(lines, line(r))
 		}
 	}
 	return lines
 }
 
-func isMarker(r azuretest.RecordSet) bool {
+func isOwnershipRecord(r azuretest.RecordSet) bool {
 	return slices.ContainsFunc(r.Texts(), func(text string) bool { return strings.HasPrefix(text, `"heritage=`) })
 }
 
@@ -123,9 +123,9 @@ func line(r azuretest.RecordSet) string {
 }
 
 // before has requests fail before they have an effect.
-func (w *world) before(fault func(c azuretest.Call) *azuretest.Fault) {
+func (w *fixture) before(fault func(c azuretest.Call) *azuretest.Fault) {
 	w.server.SetHooks(azuretest.Hooks{Before: fault})
 }
 
 // heal ends all faults.
-func (w *world) heal() { w.server.SetHooks(azuretest.Hooks{}) }
+func (w *fixture) heal() { w.server.SetHooks(azuretest.Hooks{}) }

@@ -14,10 +14,10 @@ import (
 	"github.com/signpostd/signpost/testkit/kubetest"
 )
 
-// scene is a namespace in which a test makes things happen, and sees what becomes of it.
-type scene struct {
+// fixture is a namespace in which a test makes things happen, and sees what becomes of it.
+type fixture struct {
 	*testing.T
-	*world
+	*environment
 	ns     string
 	client kubernetes.Interface
 	// rounds is how often the test waited for everything before to be settled.
@@ -26,25 +26,25 @@ type scene struct {
 	made *int
 }
 
-// play returns a scene for a test that runs beside others.
-func play(t *testing.T) *scene {
+// play returns a fixture for a test that runs beside others.
+func play(t *testing.T) *fixture {
 	t.Helper()
 	t.Parallel()
 	return playAlone(t)
 }
 
-// playAlone returns a scene for a test that no other runs beside: it may end terms, hold
+// playAlone returns a fixture for a test that no other runs beside: it may end terms, hold
 // back what the controllers read, and have nodes that count.
-func playAlone(t *testing.T) *scene {
+func playAlone(t *testing.T) *fixture {
 	t.Helper()
 	controlled.start(t)
-	return controlled.scene(t)
+	return controlled.fixture(t)
 }
 
-// scene returns a scene of this world.
-func (w *world) scene(t *testing.T) *scene {
+// fixture returns a fixture of this environment.
+func (w *environment) fixture(t *testing.T) *fixture {
 	t.Helper()
-	s := &scene{T: t, world: w, ns: w.cluster.Namespace(t), client: w.cluster.Client, rounds: new(int), made: new(int)}
+	s := &fixture{T: t, environment: w, ns: w.cluster.Namespace(t), client: w.cluster.Client, rounds: new(int), made: new(int)}
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Logf("the controllers wrote in namespace %s:\n%v", s.ns, s.journal.in(s.ns, 0))
@@ -55,15 +55,15 @@ func (w *world) scene(t *testing.T) *scene {
 	return s
 }
 
-// in returns the scene as a subtest sees it.
-func (s *scene) in(t *testing.T) *scene {
+// in returns the fixture as a subtest sees it.
+func (s *fixture) in(t *testing.T) *fixture {
 	sub := *s
 	sub.T = t
 	return &sub
 }
 
 // must fails the test when a request that the test makes itself fails.
-func must[T any](s *scene) func(T, error) T {
+func must[T any](s *fixture) func(T, error) T {
 	return func(object T, err error) T {
 		s.Helper()
 		s.must(err)
@@ -71,7 +71,7 @@ func must[T any](s *scene) func(T, error) T {
 	}
 }
 
-func (s *scene) must(err error) {
+func (s *fixture) must(err error) {
 	s.Helper()
 	if err != nil {
 		s.Fatal(err)
@@ -79,13 +79,13 @@ func (s *scene) must(err error) {
 }
 
 // eventually waits until a condition holds.
-func (s *scene) eventually(condition func() error) {
+func (s *fixture) eventually(condition func() error) {
 	s.Helper()
 	kubetest.Eventually(s, patience, condition)
 }
 
 // uid returns the UID of a pod, which tells a pod from another of its name.
-func (s *scene) uid(pod string) types.UID {
+func (s *fixture) uid(pod string) types.UID {
 	s.Helper()
 	return must[*corev1.Pod](s)(s.client.CoreV1().Pods(s.ns).Get(s.Context(), pod, metav1.GetOptions{})).UID
 }

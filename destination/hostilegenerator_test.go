@@ -15,7 +15,7 @@ import (
 	"github.com/signpostd/signpost/internal/objectmeta"
 )
 
-// What a hostile world draws from besides the usual pools: texts and lists as the API server
+// What a hostile generator draws from besides the usual pools: texts and lists as the API server
 // stores them, and larger than the door of package kinds lets through.
 var (
 	hostileTexts     = []string{notUTF8, "", "\x00", strings.Repeat("a", 250_000), "a,b@c\n", "💥"}
@@ -26,7 +26,7 @@ var (
 
 // spoil makes a value hostile, but for what names it. No object is larger than etcd stores, so it
 // has one huge text at most.
-func (w *world) spoil(v catalog.Object) {
+func (w *generator) spoil(v catalog.Object) {
 	huge := false
 	text := func() string {
 		s := pick(w, hostileTexts)
@@ -87,7 +87,7 @@ func portName(i int) string {
 	return fmt.Sprint("http-", i)
 }
 
-func (w *world) hostileEndpoint() catalog.SliceEndpoint {
+func (w *generator) hostileEndpoint() catalog.SliceEndpoint {
 	e := catalog.SliceEndpoint{Zone: pick(w, poolHostileNames), HintZones: []string{pick(w, poolHostileNames)}, Hostname: pick(w, poolHostileNames)}
 	for range w.IntN(3) {
 		e.Addresses = append(e.Addresses, netip.MustParseAddr(pick(w, poolIPs)))
@@ -98,7 +98,7 @@ func (w *world) hostileEndpoint() catalog.SliceEndpoint {
 
 // manyMembers draws members of a federated Service, each of them once, as the door lets them in: the
 // endpoints of a member that came twice would be resolved twice.
-func (w *world) manyMembers() []catalog.RemoteMember {
+func (w *generator) manyMembers() []catalog.RemoteMember {
 	members := many(w, func(i int) catalog.RemoteMember {
 		return catalog.RemoteMember{
 			Service: pick(w, append(poolServices, notUTF8, fmt.Sprint("web-", i))), Cluster: pick(w, append(poolClusters, notUTF8)),
@@ -112,7 +112,7 @@ func (w *world) manyMembers() []catalog.RemoteMember {
 	})
 }
 
-func (w *world) manyPorts() *catalog.PortSet {
+func (w *generator) manyPorts() *catalog.PortSet {
 	set := catalog.NewPortSet(many(w, func(i int) catalog.PortRange {
 		return catalog.PortRange{Low: uint16(3 * i), High: uint16(3*i + w.IntN(2))}
 	}))
@@ -120,7 +120,7 @@ func (w *world) manyPorts() *catalog.PortSet {
 }
 
 // many makes a list of a hostile size.
-func many[T any](w *world, item func(i int) T) []T {
+func many[T any](w *generator, item func(i int) T) []T {
 	list := make([]T, pick(w, hostileSizes))
 	for i := range list {
 		list[i] = item(i)
@@ -128,7 +128,7 @@ func many[T any](w *world, item func(i int) T) []T {
 	return list
 }
 
-// What one event of a hostile world may cost, with what the model itself does to check it: CPU time
+// What one event of a hostile generator may cost, with what the model itself does to check it: CPU time
 // of the process, and bytes that are allocated. The real costs are a tenth of it at most.
 const (
 	eventCPU   = 5 * time.Second
@@ -161,9 +161,9 @@ func (b budget) check(t *testing.T, id catalog.ID) {
 
 // A spoiled value stays a version of the same object, or it would be told as another one.
 func TestSpoiledObjectsKeepTheirNames(t *testing.T) {
-	w := &profileWorld{world{Rand: rand.New(rand.NewPCG(1, 1)), objects: map[catalog.ID]catalog.Object{}}}
+	w := &profileGenerator{generator{Rand: rand.New(rand.NewPCG(1, 1)), objects: map[catalog.ID]catalog.Object{}}}
 	for range 300 {
-		for _, v := range []catalog.Object{w.world.object(), w.object()} {
+		for _, v := range []catalog.Object{w.generator.object(), w.object()} {
 			id := v.ID()
 			w.spoil(v)
 			if v.ID() != id {

@@ -19,23 +19,26 @@ import (
 	"github.com/signpostd/signpost/dns/source"
 )
 
-// Server is a fake API, as those of testkit/apitest are. Operations counts the requests since it was called last.
+// Server is a fake API, as those of testkit/apitest are. Operations counts the requests since it was called
+// last.
 type Server interface {
 	Operations() map[string]int
 	Refused() int
 	SetLag(time.Duration)
 }
 
-// World is a publisher over a provider and its server. Each run is that of a new process. It must be used in a bubble of
-// testing/synctest. Settings may be changed between runs.
-type World struct {
+// Fixture is a publisher over a provider and its server. Each run is that of a new process. It must be used
+// in a bubble of testing/synctest. Settings may be changed between runs.
+type Fixture struct {
 	T *testing.T
 	// Open opens a provider over the server.
 	Open   func() provider.Provider
 	Server Server
-	// Writes reports whether an operation changes records, and Changes whether it changes anything; nil is for Writes.
+	// Writes reports whether an operation changes records, and Changes whether it changes anything; nil is for
+	// Writes.
 	Writes, Changes func(operation string) bool
-	// Lines returns what the zone has, without ownership records, and Count how many record sets it has with them.
+	// Lines returns what the zone has, without ownership records, and Count how many record sets it has with
+	// them.
 	Lines func() []string
 	Count func() int
 
@@ -61,9 +64,9 @@ type World struct {
 	wanted []*dns.RecordSet
 }
 
-// NewWorld returns a world with the usual settings, which has no server yet.
-func NewWorld(t *testing.T) *World {
-	w := &World{
+// NewFixture returns a fixture with the usual settings, which has no server yet.
+func NewFixture(t *testing.T) *Fixture {
+	w := &Fixture{
 		T: t, Domains: dns.NewDomainFilter(nil, nil), Policy: plan.Sync, Managed: plan.DefaultManaged(), Owner: "me",
 		Log: slog.New(slog.NewTextHandler(t.Output(), nil)), Patience: time.Minute,
 	}
@@ -71,7 +74,8 @@ func NewWorld(t *testing.T) *World {
 	return w
 }
 
-// Set returns a record set as an object asks for it. Targets are separated by commas, and properties are name=value.
+// Set returns a record set as an object asks for it. Targets are separated by commas, and properties are
+// name=value.
 func Set(name, recordType, targets string, properties ...string) *dns.RecordSet {
 	r := &dns.RecordSet{
 		Name: name, Type: recordType, Targets: strings.Split(targets, ","),
@@ -92,7 +96,7 @@ func Set(name, recordType, targets string, properties ...string) *dns.RecordSet 
 }
 
 // Input returns the input of a provider. Its requests reach a server through a transport, and w.Wrap.
-func (w *World) Input(transport http.RoundTripper) provider.Input {
+func (w *Fixture) Input(transport http.RoundTripper) provider.Input {
 	return provider.Input{Domains: w.Domains, DryRun: w.DryRun, Log: w.Log, Wrap: func(http.RoundTripper) http.RoundTripper {
 		if w.Wrap != nil {
 			return w.Wrap(transport)
@@ -102,21 +106,21 @@ func (w *World) Input(transport http.RoundTripper) provider.Input {
 }
 
 // Ask changes what objects ask for.
-func (w *World) Ask(wanted ...*dns.RecordSet) {
+func (w *Fixture) Ask(wanted ...*dns.RecordSet) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.wanted = wanted
 }
 
 // Asked returns what objects ask for.
-func (w *World) Asked() []*dns.RecordSet {
+func (w *Fixture) Asked() []*dns.RecordSet {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Clone(w.wanted)
 }
 
 // Publisher returns a publisher over a provider.
-func (w *World) Publisher(p provider.Provider) *publisher.Publisher {
+func (w *Fixture) Publisher(p provider.Provider) *publisher.Publisher {
 	w.T.Helper()
 	can := p.Capabilities()
 	want, err := desired.New(desired.Options{Sources: []string{"service"}, ManagedTypes: w.Managed, Properties: can.Properties, NameCharacters: can.NameCharacters, OneName: can.OneName})
@@ -145,7 +149,7 @@ func (w *World) Publisher(p provider.Provider) *publisher.Publisher {
 }
 
 // Run publishes once, and returns how many requests of each operation there were.
-func (w *World) Run(wanted ...*dns.RecordSet) (requests map[string]int, err error) {
+func (w *Fixture) Run(wanted ...*dns.RecordSet) (requests map[string]int, err error) {
 	w.T.Helper()
 	w.Ask(wanted...)
 	w.Server.Operations()
@@ -154,7 +158,7 @@ func (w *World) Run(wanted ...*dns.RecordSet) (requests map[string]int, err erro
 }
 
 // Once publishes once what objects ask for.
-func (w *World) Once() error {
+func (w *Fixture) Once() error {
 	w.T.Helper()
 	settled := make(chan struct{})
 	close(settled)
@@ -163,7 +167,7 @@ func (w *World) Once() error {
 }
 
 // open returns the provider for a run.
-func (w *World) open() provider.Provider {
+func (w *Fixture) open() provider.Provider {
 	if w.Provider != nil {
 		return w.Provider
 	}
@@ -171,7 +175,7 @@ func (w *World) open() provider.Provider {
 }
 
 // Start starts a publisher as a new process does. The function ends it.
-func (w *World) Start() (stop func()) {
+func (w *Fixture) Start() (stop func()) {
 	w.T.Helper()
 	return start(w.T, w.Publisher(w.open()))
 }
@@ -194,7 +198,7 @@ func start(t *testing.T, p *publisher.Publisher) (stop func()) {
 }
 
 // Publish publishes once, and checks how many requests there were that change records.
-func (w *World) Publish(want int, wanted ...*dns.RecordSet) {
+func (w *Fixture) Publish(want int, wanted ...*dns.RecordSet) {
 	w.T.Helper()
 	if requests, err := w.Run(wanted...); err != nil || count(requests, w.Writes) != want {
 		w.T.Fatalf("%d requests to change records and error %v, want %d; %v", count(requests, w.Writes), err, want, requests)
@@ -202,7 +206,7 @@ func (w *World) Publish(want int, wanted ...*dns.RecordSet) {
 }
 
 // Settle publishes, in some requests, and then once more, without a request that changes anything.
-func (w *World) Settle(want int, wanted ...*dns.RecordSet) {
+func (w *Fixture) Settle(want int, wanted ...*dns.RecordSet) {
 	w.T.Helper()
 	w.Publish(want, wanted...)
 	if requests, err := w.Run(wanted...); err != nil || count(requests, w.changes()) > 0 {
@@ -210,7 +214,7 @@ func (w *World) Settle(want int, wanted ...*dns.RecordSet) {
 	}
 }
 
-func (w *World) changes() func(operation string) bool {
+func (w *Fixture) changes() func(operation string) bool {
 	if w.Changes != nil {
 		return w.Changes
 	}
@@ -228,7 +232,7 @@ func count(requests map[string]int, of func(operation string) bool) (n int) {
 }
 
 // Expect compares what the zone has, in any order.
-func (w *World) Expect(want ...string) {
+func (w *Fixture) Expect(want ...string) {
 	w.T.Helper()
 	got, want := slices.Sorted(slices.Values(w.Lines())), slices.Sorted(slices.Values(want))
 	if !slices.Equal(got, want) {
@@ -236,11 +240,11 @@ func (w *World) Expect(want ...string) {
 	}
 }
 
-// Markers returns how many ownership records the zone has.
-func (w *World) Markers() int { return w.Count() - len(w.Lines()) }
+// Ownership records returns how many ownership records the zone has.
+func (w *Fixture) OwnershipRecords() int { return w.Count() - len(w.Lines()) }
 
 // Gone empties the zone, in some requests, and checks that nothing is left.
-func (w *World) Gone(want int) {
+func (w *Fixture) Gone(want int) {
 	w.T.Helper()
 	w.Publish(want)
 	if n := w.Count(); n > 0 {

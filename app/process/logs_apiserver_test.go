@@ -41,8 +41,8 @@ type command struct {
 	log *lockedText
 }
 
-// startCommand starts it with the Lease and all links in a namespace. The first text is added to the config file, the
-// second one replaces the path of the kubeconfig if it isn't empty.
+// startCommand starts it with the Lease and all links in a namespace. The first text is added to the config
+// file, the second one replaces the path of the kubeconfig if it isn't empty.
 func (api roleServer) startCommand(t *testing.T, b bind, ns, more, kubeconfig string) command {
 	t.Helper()
 	if kubeconfig == "" {
@@ -101,8 +101,8 @@ func (c command) stop(t *testing.T) {
 
 var quotedMessage = regexp.MustCompile(`(?m)^time=\S+ level=(\S+) msg=("[^"]*"|\S+)`)
 
-// B11: 22 of the 39 lines of a start said nothing to an operator. Now this is all that a process with all roles says from its
-// start to its end.
+// B11: 22 of the 39 lines of a start said nothing to an operator. Now this is all that a process with all
+// roles says from its start to its end.
 func (api roleServer) testLogAtInfo(t *testing.T) {
 	ns := api.Namespace(t)
 	b := startBIND(t, "")
@@ -200,8 +200,8 @@ const (
 	plantedLink  = "planted-token-of-a-linked-cluster"
 )
 
-// At the lowest level, the log has what was asked, answered, applied, synced and published, and no secret. The same is in the
-// traces, which a collector gets by the end.
+// At the lowest level, the log has what was asked, answered, applied, synced and published, and no secret.
+// The same is in the traces, which a collector gets by the end.
 func (api roleServer) testLogAtTrace(t *testing.T) {
 	ns := api.Namespace(t)
 	b := startBIND(t, "")
@@ -267,8 +267,8 @@ stringData:
 	collector.wantSpan(t, `dns.apply signpost.publisher=zone signpost.provider=rfc2136 signpost.zone=example.test signpost.created=2 signpost.updated=0 signpost.deleted=0`)
 }
 
-// B2, B3: /ready called a forbidden kind by its name alone, left Secrets out, and the log said that the cluster had no such
-// kind. Now both name the verb, the API group and the resource, and what to grant.
+// B2, B3: /ready called a forbidden kind by its name alone, left Secrets out, and the log said that the
+// cluster had no such kind. Now both name the verb, the API group and the resource, and what to grant.
 func (api roleServer) testReadyNamesWhatToGrant(t *testing.T) {
 	ns := api.Namespace(t)
 	c := api.destinationConfig(ns)

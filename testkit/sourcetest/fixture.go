@@ -24,8 +24,8 @@ import (
 // patience is how long to wait for a source to see a change.
 const patience = 10 * time.Second
 
-// Scene is a running source with the objects that it reads.
-type Scene struct {
+// Fixture is a running source with the objects that it reads.
+type Fixture struct {
 	t       testing.TB
 	source  source.Source
 	backend backend
@@ -50,13 +50,13 @@ type Scene struct {
 
 // Reported returns the problems that the tables of the source have reported, each as its field and its
 // reason.
-func (s *Scene) Reported() []string {
+func (s *Fixture) Reported() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.reported)
 }
 
-func (s *Scene) report(_ kube.ObjectRef, p kube.Problem) {
+func (s *Fixture) report(_ kube.ObjectRef, p kube.Problem) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.reported = append(s.reported, p.Field+": "+p.Reason)
@@ -64,13 +64,13 @@ func (s *Scene) report(_ kube.ObjectRef, p kube.Problem) {
 
 // Open opens a source with flags and no objects, and runs it until the test ends. The flags may include those
 // that several kinds of sources read. The error is that of the flags or of [source.Config].
-func Open(t testing.TB, plugin source.Plugin, flags ...string) (*Scene, error) {
+func Open(t testing.TB, plugin source.Plugin, flags ...string) (*Fixture, error) {
 	t.Helper()
 	return open(t, plugin, newMemoryBackend(plugin, flags), flags)
 }
 
 // MustOpen is [Open] with existing objects. An error fails the test.
-func MustOpen(t testing.TB, plugin source.Plugin, manifests string, flags ...string) *Scene {
+func MustOpen(t testing.TB, plugin source.Plugin, manifests string, flags ...string) *Fixture {
 	t.Helper()
 	w := newMemoryBackend(plugin, flags)
 	if err := w.apply(manifests); err != nil {
@@ -85,7 +85,7 @@ func MustOpen(t testing.TB, plugin source.Plugin, manifests string, flags ...str
 
 // OpenWithout is [MustOpen] with tables of one resource, such as pods, that stay empty until FillRest is
 // called.
-func OpenWithout(t testing.TB, plugin source.Plugin, resource, manifests string, flags ...string) *Scene {
+func OpenWithout(t testing.TB, plugin source.Plugin, resource, manifests string, flags ...string) *Fixture {
 	t.Helper()
 	w := newMemoryBackend(plugin, flags)
 	if err := w.apply(manifests); err != nil {
@@ -99,21 +99,21 @@ func OpenWithout(t testing.TB, plugin source.Plugin, resource, manifests string,
 }
 
 // FillRest fills the tables that [OpenWithout] has left empty.
-func (s *Scene) FillRest() {
+func (s *Fixture) FillRest() {
 	s.t.Helper()
 	late := s.late
 	s.late = ""
 	s.fill(slices.DeleteFunc(slices.Clone(s.source.Tables), func(t kube.AnyTable) bool { return t.Resource().Resource != late }))
 }
 
-func open(t testing.TB, plugin source.Plugin, w backend, flags []string) (*Scene, error) {
+func open(t testing.TB, plugin source.Plugin, w backend, flags []string) (*Fixture, error) {
 	t.Helper()
 	return openLate(t, plugin, w, "", flags)
 }
 
-func openLate(t testing.TB, plugin source.Plugin, w backend, late string, flags []string) (*Scene, error) {
+func openLate(t testing.TB, plugin source.Plugin, w backend, late string, flags []string) (*Fixture, error) {
 	t.Helper()
-	s := &Scene{t: t, backend: w, late: late, changedKeys: map[source.Key]bool{}, unchecked: map[source.Key]bool{}, ever: map[source.Key]bool{}}
+	s := &Fixture{t: t, backend: w, late: late, changedKeys: map[source.Key]bool{}, unchecked: map[source.Key]bool{}, ever: map[source.Key]bool{}}
 	config := plugin.New()
 	set, options := flagsOf(plugin, config)
 	if err := set.Parse(flags); err != nil {
@@ -157,7 +157,7 @@ func flagsOf(plugin source.Plugin, config source.Config) (*pflag.FlagSet, *sourc
 }
 
 // fill fills tables of the source until the test ends.
-func (s *Scene) fill(tables []kube.AnyTable) {
+func (s *Fixture) fill(tables []kube.AnyTable) {
 	s.t.Helper()
 	cluster, err := kube.New(kube.Options{Config: s.backend.config(), Logger: s.log, Report: s.report}, tables...)
 	if err != nil {
@@ -175,7 +175,7 @@ func (s *Scene) fill(tables []kube.AnyTable) {
 }
 
 // background runs f until the test ends.
-func (s *Scene) background(f func(context.Context) error) {
+func (s *Fixture) background(f func(context.Context) error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- f(ctx) }()
@@ -187,14 +187,14 @@ func (s *Scene) background(f func(context.Context) error) {
 	})
 }
 
-func (s *Scene) changed(k source.Key) {
+func (s *Fixture) changed(k source.Key) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.changedKeys[k], s.unchecked[k], s.ever[k] = true, true, true
 }
 
 // Apply creates or replaces objects, and waits until the source has seen them.
-func (s *Scene) Apply(manifests string) {
+func (s *Fixture) Apply(manifests string) {
 	s.t.Helper()
 	if err := s.backend.apply(manifests); err != nil {
 		s.t.Fatal(err)
@@ -204,7 +204,7 @@ func (s *Scene) Apply(manifests string) {
 
 // Delete deletes an object, and waits until the source has seen that. The kind is such as Service or
 // Gateway.networking.istio.io.
-func (s *Scene) Delete(kind string, key source.Key) {
+func (s *Fixture) Delete(kind string, key source.Key) {
 	s.t.Helper()
 	if err := s.backend.delete(kind, key); err != nil {
 		s.t.Fatal(err)
@@ -214,7 +214,7 @@ func (s *Scene) Delete(kind string, key source.Key) {
 
 // check waits until the source has seen everything. Then it checks that Changed was called for each object
 // whose records have changed since the last check.
-func (s *Scene) check() {
+func (s *Fixture) check() {
 	s.t.Helper()
 	s.backend.settle(s)
 	s.mu.Lock()
@@ -248,7 +248,7 @@ func (s *Scene) check() {
 
 // Changed returns the keys with which the source called Changed since the last call of this method, sorted,
 // one on each line.
-func (s *Scene) Changed() string {
+func (s *Fixture) Changed() string {
 	s.backend.settle(s)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -262,7 +262,7 @@ func (s *Scene) Changed() string {
 }
 
 // shown returns the text of a key: with the kind, if there are several.
-func (s *Scene) shown(k source.Key) string {
+func (s *Fixture) shown(k source.Key) string {
 	if len(s.kinds) > 1 {
 		return k.Kind + " " + k.String()
 	}
@@ -271,7 +271,7 @@ func (s *Scene) shown(k source.Key) string {
 
 // Evaluate evaluates an object twice, and checks that the results are equal. With a real API server it
 // doesn't, because changes may come in between.
-func (s *Scene) Evaluate(key source.Key) source.Result {
+func (s *Fixture) Evaluate(key source.Key) source.Result {
 	s.t.Helper()
 	if !s.backend.still() {
 		return s.source.Evaluate(key)
@@ -309,13 +309,13 @@ func sameError(a, b error) bool { return fmt.Sprint(a) == fmt.Sprint(b) }
 //		error …
 //
 // Objects without records are left out.
-func (s *Scene) Records() string {
+func (s *Fixture) Records() string {
 	s.t.Helper()
 	return s.list(show)
 }
 
 // All returns the results of all objects that the source knows.
-func (s *Scene) All() []source.Result {
+func (s *Fixture) All() []source.Result {
 	s.t.Helper()
 	s.backend.settle(s)
 	var results []source.Result
@@ -328,12 +328,12 @@ func (s *Scene) All() []source.Result {
 // Results is Records, followed by the reasons why objects, or parts of them, have no record:
 //
 //	skipped NoHostname metadata.annotations: …
-func (s *Scene) Results() string {
+func (s *Fixture) Results() string {
 	s.t.Helper()
 	return s.list(showAll)
 }
 
-func (s *Scene) list(shows func(source.Result, string) string) string {
+func (s *Fixture) list(shows func(source.Result, string) string) string {
 	s.t.Helper()
 	s.backend.settle(s)
 	if s.source.Poll != nil {
@@ -351,8 +351,8 @@ func (s *Scene) list(shows func(source.Result, string) string) string {
 }
 
 // keys returns all keys with which Changed was ever called, and those of all objects, as far as they belong
-// to the scene.
-func (s *Scene) keys() []source.Key {
+// to the fixture.
+func (s *Fixture) keys() []source.Key {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	all := maps.Clone(s.ever)
@@ -366,7 +366,7 @@ func (s *Scene) keys() []source.Key {
 
 // End checks that an unknown object has no records, then deletes all objects, one after the other, and checks
 // that nothing is left. [Run] calls it after each scenario.
-func (s *Scene) End() {
+func (s *Fixture) End() {
 	s.t.Helper()
 	for _, kind := range append(s.kinds, "") {
 		for _, key := range []source.Key{{Kind: kind, Namespace: defaultNamespace, Name: "nobody-has-this-name"}, {Kind: kind}} {
