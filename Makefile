@@ -39,6 +39,10 @@ demo-multicluster: ## Show a federated Service gain and lose a cluster
 test: deps ## Set up, then lint, verify and test everything (what CI runs)
 	@dev/test.sh
 
+.PHONY: test-long
+test-long: deps build bin/kubectl ## Test with all repetitions of random tests and fault schedules, and run the contributors' pages
+	@CGO_ENABLED=1 go test -race -timeout 90m ./...
+
 .PHONY: check
 check: deps bin/tools/.installed ## Check what was changed: format, vet, lint, tests of its packages (BASE=main)
 	@BASE=$(BASE) dev/check.sh

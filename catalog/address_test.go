@@ -10,7 +10,7 @@ import (
 // pointers returns the addresses of the Service web, by IP and target.
 func pointers(c *Catalog) map[string]*Address {
 	out := map[string]*Address{}
-	for _, s := range c.Service(serviceKey("web")).parts[0].slices {
+	for _, s := range c.Service(serviceKey("web")).members[0].slices {
 		for _, subset := range s.subsets {
 			for _, a := range subset.addresses {
 				name := a.IP.String()

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// addressIndex finds what has an IP address: the Services with this cluster IP, the workloads
-// with this IP of their own, and the pods that have a port on the host with this IP.
+// addressIndex maps an IP address to the Services with this cluster IP, the workloads with this IP, and the
+// pods with a hostPort on the host with this IP.
 type addressIndex struct {
 	services  map[addressKey][]ServiceKey
 	workloads map[addressKey][]*workloadEntry
@@ -21,8 +21,8 @@ func newAddressIndex() addressIndex {
 	}
 }
 
-// file adds v to the lists of these addresses.
-func file[V comparable](m map[addressKey][]V, v V, at addresses) {
+// addAt adds v to the lists of these addresses.
+func addAt[V comparable](m map[addressKey][]V, v V, at addresses) {
 	for _, ip := range at.ips {
 		key := addressKey{at.cluster, ip}
 		if !slices.Contains(m[key], v) {
@@ -31,8 +31,8 @@ func file[V comparable](m map[addressKey][]V, v V, at addresses) {
 	}
 }
 
-// unfile takes v out of the lists of these addresses.
-func unfile[V comparable](m map[addressKey][]V, v V, at addresses) {
+// removeAt removes v from the lists of these addresses.
+func removeAt[V comparable](m map[addressKey][]V, v V, at addresses) {
 	for _, ip := range at.ips {
 		key := addressKey{at.cluster, ip}
 		list := slices.DeleteFunc(m[key], func(other V) bool { return other == v })
@@ -52,48 +52,47 @@ type addresses struct {
 
 func (s *Service) addresses() addresses { return addresses{s.Key.Cluster, s.ClusterIPs} }
 
-// fileService adds a Service, nil for none, to the index. Like unfileService, it reports the
-// addresses of the Service as changed.
-func (s *state) fileService(v *Service) {
+// indexService adds a Service, which may be nil, to the index. It and unindexService report the addresses of
+// the Service as changed.
+func (s *state) indexService(v *Service) {
 	if v == nil {
 		return
 	}
-	file(s.addresses.services, v.Key, v.addresses())
+	addAt(s.addresses.services, v.Key, v.addresses())
 	s.addressesChanged(v.addresses())
 }
 
-func (s *state) unfileService(v *Service) {
+func (s *state) unindexService(v *Service) {
 	if v == nil {
 		return
 	}
-	unfile(s.addresses.services, v.Key, v.addresses())
+	removeAt(s.addresses.services, v.Key, v.addresses())
 	s.addressesChanged(v.addresses())
 }
 
-// fileWorkload adds a workload to the index. Its caller reports the change, as that of
-// unfileWorkload does.
-func (s *state) fileWorkload(w *workloadEntry) {
+// indexWorkload adds a workload to the index. Callers of it and of unindexWorkload report the change.
+func (s *state) indexWorkload(w *workloadEntry) {
 	if w.workload != nil {
-		file(s.addresses.workloads, w, w.workload.addresses())
-		file(s.addresses.hosts, w, w.workload.hostAddresses())
+		addAt(s.addresses.workloads, w, w.workload.addresses())
+		addAt(s.addresses.hosts, w, w.workload.hostAddresses())
 	}
 }
 
-func (s *state) unfileWorkload(w *workloadEntry) {
+func (s *state) unindexWorkload(w *workloadEntry) {
 	if w.workload != nil {
-		unfile(s.addresses.workloads, w, w.workload.addresses())
-		unfile(s.addresses.hosts, w, w.workload.hostAddresses())
+		removeAt(s.addresses.workloads, w, w.workload.addresses())
+		removeAt(s.addresses.hosts, w, w.workload.hostAddresses())
 	}
 }
 
-// workloadChanged reports all facts about a workload as changed.
+// workloadChanged reports a workload and its addresses as changed.
 func (s *state) workloadChanged(v *Workload) {
-	s.facts.changed(fact{object: v.ID()})
+	s.dependencies.changed(dependency{object: v.ID()})
 	s.addressesChanged(v.addresses())
 	s.addressesChanged(v.hostAddresses())
 }
 
-// addresses returns the addresses that the workload shares with nothing else.
+// addresses returns the IPs of the workload, without those of its host.
 func (w *Workload) addresses() addresses {
 	if w.HostNetwork {
 		return addresses{}
@@ -105,6 +104,6 @@ func (w *Workload) hostAddresses() addresses { return addresses{w.Key.Cluster, w
 
 func (s *state) addressesChanged(at addresses) {
 	for _, ip := range at.ips {
-		s.facts.changed(fact{address: addressKey{at.cluster, ip}})
+		s.dependencies.changed(dependency{address: addressKey{at.cluster, ip}})
 	}
 }

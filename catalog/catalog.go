@@ -8,9 +8,8 @@ import (
 	"time"
 )
 
-// A change is applied at once unless the last step was less than quietDelay ago. Then changes
-// are collected until none has come for quietDelay, for maxDelay at most, and applied as one
-// step.
+// A change is applied at once if the last step was at least quietDelay ago. Otherwise changes are debounced:
+// they are applied as one step after quietDelay without a change, but no later than after maxDelay.
 const (
 	quietDelay = 3 * time.Millisecond
 	maxDelay   = 50 * time.Millisecond
@@ -20,29 +19,27 @@ const (
 type Options struct {
 	// DefaultOpaquePorts apply to workloads without the opaque-ports annotation.
 	DefaultOpaquePorts PortSet
-	// Log takes a line for each step, at the level debug; nil for none.
+	// Log receives one debug line per step; nil for none.
 	Log *slog.Logger
 }
 
-// Catalog holds the current state of the clusters. The package comment says who
-// may call what.
+// Catalog holds the current state of all clusters. Make it with [New].
 type Catalog struct {
 	options Options
 
 	inbox  inbox
 	synced chan struct{}
 
-	mu    sync.RWMutex // guards state: written by the step alone
+	mu    sync.RWMutex // guards state, which only step changes
 	state *state
 
-	// snapshots has the snapshots that are in use and not stale. It has its own lock, so that
-	// readers of different Services don't wait for each other's work.
+	// snapshots has the snapshots that are in use and not stale. It has its own lock, so that a reader does
+	// not wait while another reader computes the snapshot of a different Service.
 	snapshotsMu sync.Mutex
 	snapshots   map[ServiceKey]*Snapshot
 }
 
-// New returns an empty catalog. It answers as soon as Run runs and MarkSynced
-// was called.
+// New returns an empty catalog. Its Synced channel closes after MarkSynced, while Run runs.
 func New(o Options) *Catalog {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -56,17 +53,17 @@ func New(o Options) *Catalog {
 	}
 }
 
-// inbox collects changes until the next step takes them. Of several changes of one object, the
-// last one counts.
+// inbox collects changes until the next step takes them. If an object changes several times, the last change
+// wins.
 type inbox struct {
 	mu sync.Mutex
 	batch
 	synced bool
-	poke   chan struct{} // holds a token while there is something to take
+	poke   chan struct{} // holds a token while changes are pending
 }
 
-// batch is what a step applies: the objects change, and all other objects of the replaced
-// clusters are deleted.
+// batch has the changes of one step. Objects of a replaced cluster that are not among the changes are
+// deleted.
 type batch struct {
 	replaced map[string]struct{}
 	changes  map[ID]Object
@@ -93,19 +90,19 @@ func (b *inbox) take() (taken batch, synced bool) {
 	return taken, b.synced
 }
 
-// Put makes v the current version of its object. It never blocks on a step.
+// Put makes v the current version of its object. It never waits for a step.
 func (c *Catalog) Put(v Object) {
 	c.inbox.put(func() { c.inbox.changes[v.ID()] = v })
 }
 
-// Delete removes an object. It never blocks on a step.
+// Delete removes an object. It never waits for a step.
 func (c *Catalog) Delete(id ID) {
 	c.inbox.put(func() { c.inbox.changes[id] = nil })
 }
 
-// Replace makes these objects the only ones of a cluster, in one step. If its Cluster is not
-// among them, the cluster is forgotten: for readers in one step, though its objects are deleted
-// in several. Replace never blocks on a step.
+// Replace makes these objects the only ones of a cluster, in one step. If the Cluster itself is not among
+// them, the cluster is removed: readers see that in one step, although its objects are deleted in several.
+// Replace never waits for a step.
 func (c *Catalog) Replace(cluster string, objects []Object) {
 	c.inbox.put(func() {
 		maps.DeleteFunc(c.inbox.changes, func(id ID, _ Object) bool { return id.Cluster == cluster })
@@ -116,14 +113,14 @@ func (c *Catalog) Replace(cluster string, objects []Object) {
 	})
 }
 
-// MarkSynced says that all objects of the local cluster have been put. From the step that
-// applies this, an object that the catalog doesn't have doesn't exist.
+// MarkSynced tells the catalog that all objects of the local cluster have been put. After the next step, an
+// object that the catalog does not have does not exist.
 func (c *Catalog) MarkSynced() {
 	c.inbox.put(func() { c.inbox.synced = true })
 }
 
-// Synced returns a channel that closes once everything that was put before MarkSynced has been
-// applied. Before that, answers may be incomplete, and nobody should give one.
+// Synced returns a channel that closes when everything that was put before MarkSynced has been applied.
+// Before that, snapshots may be incomplete and must not be served.
 func (c *Catalog) Synced() <-chan struct{} { return c.synced }
 
 // Run applies changes until the context ends. It must run exactly once.
@@ -145,8 +142,7 @@ func (c *Catalog) Run(ctx context.Context) error {
 	}
 }
 
-// holdOff returns once no change has come for quietDelay, or after maxDelay. It
-// returns false when the context ended.
+// holdOff returns after quietDelay without a change, or after maxDelay. It returns false if the context ends.
 func (c *Catalog) holdOff(ctx context.Context, timer *time.Timer) bool {
 	for end := time.Now().Add(maxDelay); time.Now().Before(end); {
 		timer.Reset(quietDelay)
@@ -161,21 +157,21 @@ func (c *Catalog) holdOff(ctx context.Context, timer *time.Timer) bool {
 	return true
 }
 
-// step applies all pending changes as one, and then tells the readers of what changed.
+// step applies all pending changes as one, and closes the Stale channels of what changed.
 func (c *Catalog) step() {
 	batch, synced := c.inbox.take()
 	begun := time.Now()
 	c.mu.Lock()
 	c.state.applyAll(batch)
 	services := len(c.state.dirty)
-	// The channels close under the lock, so that nobody reads the new state before the old one
-	// is known to be stale. Those of nodes close first: a client that learns of a new answer
-	// then knows already if it has moved.
+	// The channels close under the lock, so that no reader sees the new state before the old snapshots are
+	// stale. The channels of nodes close first, so that a stream that wakes for a new snapshot already sees
+	// that its node has moved to another zone.
 	for _, n := range c.state.moved {
 		close(n.stale)
 	}
 	c.state.moved = nil
-	stale, profiles := c.dropStale(), c.state.facts.takeStale()
+	stale, profiles := c.dropStale(), c.state.dependencies.takeStale()
 	for _, s := range stale {
 		close(s.stale)
 	}
@@ -218,9 +214,8 @@ func (c *Catalog) dropStale() []*Snapshot {
 	return stale
 }
 
-// Service returns the current Snapshot of a Service. It is never nil; its Service is nil when
-// there is none. The call is cheap while nothing has changed. The caller releases the Snapshot
-// when it is no longer needed, stale or not.
+// Service returns the current Snapshot of a Service, never nil. If the Service does not exist, the field
+// Service is nil. Snapshots are cached until they are stale. The caller calls Release in any case.
 func (c *Catalog) Service(key ServiceKey) *Snapshot {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -231,7 +226,7 @@ func (c *Catalog) Service(key ServiceKey) *Snapshot {
 	s.catalog = c
 	c.snapshotsMu.Lock()
 	defer c.snapshotsMu.Unlock()
-	// Another reader may have been faster; all must use the same value.
+	// Another reader may have stored one meanwhile; all must use the same value.
 	if other := c.snapshots[key]; other != nil {
 		s = other
 	}
@@ -250,9 +245,8 @@ func (c *Catalog) cached(key ServiceKey) *Snapshot {
 	return s
 }
 
-// Release tells the catalog that the caller needs the snapshot no longer. It is called once for
-// each call that returned the snapshot. When nobody needs it, the channel of Stale may never
-// close.
+// Release ends the use of the snapshot. It is called once for each call that returned the snapshot. The
+// channel of an unused snapshot may never close.
 func (s *Snapshot) Release() {
 	s.catalog.snapshotsMu.Lock()
 	defer s.catalog.snapshotsMu.Unlock()
@@ -262,7 +256,7 @@ func (s *Snapshot) Release() {
 	}
 }
 
-// FindService looks a Service up. Unlike Service, it keeps nothing for a name that doesn't exist.
+// FindService looks up a Service. Unlike [Catalog.Service], it caches nothing.
 func (c *Catalog) FindService(key ServiceKey) (*Service, bool) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -270,15 +264,14 @@ func (c *Catalog) FindService(key ServiceKey) (*Service, bool) {
 	return s, ok
 }
 
-// Cluster returns a linked cluster, nil when there is none of that name.
+// Cluster returns the linked cluster of this name, or nil.
 func (c *Catalog) Cluster(name string) *Cluster {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	return c.state.clusters[name]
 }
 
-// Node returns what is known of a node. It is never nil; its zone is empty when the node or its
-// zone is unknown.
+// Node returns the state of a node, never nil. The Zone of an unknown node is empty.
 func (c *Catalog) Node(cluster, name string) *NodeState {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -288,9 +281,9 @@ func (c *Catalog) Node(cluster, name string) *NodeState {
 	return c.state.unknownNode
 }
 
-// NodeState is what was known of a node at one time.
+// NodeState is the immutable state of a node.
 type NodeState struct {
-	// Zone is empty when the node or its zone is unknown.
+	// Zone is empty if the node or its zone is unknown.
 	Zone string
 
 	region string

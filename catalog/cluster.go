@@ -2,15 +2,15 @@ package catalog
 
 import "slices"
 
-// Cluster is a linked cluster, in which our Services can have endpoints. While the catalog has
-// no Cluster of a name, it doesn't use objects of that cluster.
+// Cluster is a linked cluster, in which our Services can have endpoints. The catalog ignores objects of a
+// cluster for which it has no Cluster.
 type Cluster struct {
 	Name string
-	// TrustDomain is the suffix of the identities of its pods; ClusterDomain that of the
-	// names of its Services.
+	// TrustDomain is the suffix of the identities of its pods, ClusterDomain the suffix of the names of its
+	// Services.
 	TrustDomain, ClusterDomain string
-	// Synced is false until all objects of the cluster have been put once. Until then they
-	// may be incomplete, so no answer uses them.
+	// Synced is false until all objects of the cluster have been put once. Until then its objects are not
+	// used, because they may be incomplete.
 	Synced bool
 }
 
@@ -22,7 +22,7 @@ type Federation struct {
 	// Local is the name of the member in our own cluster; empty for none. All members are in
 	// the namespace of the Service.
 	Local string
-	// Remote are the members in other clusters, in the order of the annotation, each of them once.
+	// Remote are the members in other clusters, in the order of the annotation, without repeats.
 	Remote []RemoteMember
 }
 
@@ -31,9 +31,8 @@ type RemoteMember struct {
 	Service, Cluster string
 }
 
-// members returns the Services whose endpoints a Service has. A remote or federated Service has
-// those of others; any other Service, and a nil one, is its only member. The members of members
-// don't count.
+// members returns the Services whose endpoints a Service has. A remote or federated Service has the endpoints
+// of its members. Any other Service, and a nil one, is its only member. Members of members are ignored.
 func (s *Service) members(key ServiceKey) []ServiceKey {
 	switch {
 	case s == nil || s.Key.Cluster != LocalCluster:
@@ -43,14 +42,14 @@ func (s *Service) members(key ServiceKey) []ServiceKey {
 	case s.RemoteCluster == nil:
 		return []ServiceKey{key}
 	case s.RemoteService == nil, *s.RemoteCluster == LocalCluster:
-		return nil // no linked cluster has the name of our own
+		return nil // no linked cluster is named like our own
 	default:
 		return []ServiceKey{{*s.RemoteCluster, key.Namespace, *s.RemoteService}}
 	}
 }
 
-// MemberKeys returns the Services whose endpoints the Service has. A Service that is neither remote
-// nor federated is its only member.
+// MemberKeys returns the Services whose endpoints the Service has. A Service that is neither remote nor
+// federated is its only member.
 func (s *Service) MemberKeys() []ServiceKey { return s.members(s.Key) }
 
 // members returns the members of a federated Service, the local one first.
@@ -67,8 +66,8 @@ func (f *Federation) members(key ServiceKey) []ServiceKey {
 	return keys
 }
 
-// clusterOf returns the cluster of a Service, and whether its objects may be used. The cluster is
-// nil for our own and for one that isn't linked.
+// clusterOf returns the cluster of a Service, and whether its objects may be used. The cluster is nil for our
+// own cluster and for a cluster that is not linked.
 func (s *state) clusterOf(key ServiceKey) (c *Cluster, usable bool) {
 	if key.Cluster == LocalCluster {
 		return nil, true
@@ -80,8 +79,7 @@ func (s *state) clusterOf(key ServiceKey) (c *Cluster, usable bool) {
 // Pending reports whether the Service, or one of its members, is in a cluster that is not synced yet.
 func (s *Snapshot) Pending() bool { return s.pending }
 
-// importIndex leads from a Service, and from a cluster, to the remote and federated Services that
-// have endpoints there.
+// importIndex maps a Service, and a cluster, to the remote and federated Services with endpoints there.
 type importIndex struct {
 	ofService map[ServiceKey]map[ServiceKey]struct{}
 	ofCluster map[string]map[ServiceKey]struct{}
@@ -93,15 +91,15 @@ func newImportIndex() importIndex {
 
 func (x *importIndex) add(s *Service) {
 	for _, member := range s.imports() {
-		fileUnder(x.ofService, member, s.Key)
-		fileUnder(x.ofCluster, member.Cluster, s.Key)
+		addKey(x.ofService, member, s.Key)
+		addKey(x.ofCluster, member.Cluster, s.Key)
 	}
 }
 
 func (x *importIndex) remove(s *Service) {
 	for _, member := range s.imports() {
-		takeFrom(x.ofService, member, s.Key)
-		takeFrom(x.ofCluster, member.Cluster, s.Key)
+		removeKey(x.ofService, member, s.Key)
+		removeKey(x.ofCluster, member.Cluster, s.Key)
 	}
 }
 
@@ -113,14 +111,14 @@ func (s *Service) imports() []ServiceKey {
 	return s.members(s.Key)
 }
 
-func fileUnder[K comparable](m map[K]map[ServiceKey]struct{}, k K, v ServiceKey) {
+func addKey[K comparable](m map[K]map[ServiceKey]struct{}, k K, v ServiceKey) {
 	if m[k] == nil {
 		m[k] = map[ServiceKey]struct{}{}
 	}
 	m[k][v] = struct{}{}
 }
 
-func takeFrom[K comparable](m map[K]map[ServiceKey]struct{}, k K, v ServiceKey) {
+func removeKey[K comparable](m map[K]map[ServiceKey]struct{}, k K, v ServiceKey) {
 	delete(m[k], v)
 	if len(m[k]) == 0 {
 		delete(m, k)
@@ -133,18 +131,18 @@ func (s *state) setCluster(id ID, v *Cluster) {
 	} else {
 		s.clusters[id.Cluster] = v
 	}
-	s.facts.changed(fact{object: id})
+	s.dependencies.changed(dependency{object: id})
 	for importer := range s.imports.ofCluster[id.Cluster] {
 		s.dirty[importer] = struct{}{}
 	}
 }
 
-// forgetAtOnce is how many objects of a forgotten cluster are deleted in one step. Readers wait
-// while a step is applied, so it must be short.
+// forgetAtOnce is the number of objects of a removed cluster that one step deletes. Readers wait for a step,
+// so it must be short.
 const forgetAtOnce = 2000
 
-// applyAll applies the changes of a step. What is left of a forgotten cluster, which no answer
-// uses, is deleted in several steps, or at once when the cluster has new objects.
+// applyAll applies the changes of a step. Objects of a removed cluster are not used any more. They are
+// deleted in several steps, or at once if the cluster gets new objects.
 func (s *state) applyAll(b batch) {
 	for id := range b.changes {
 		if len(s.forgotten[id.Cluster]) > 0 {
@@ -175,7 +173,7 @@ func (s *state) applyAll(b batch) {
 	}
 }
 
-// forgetObjects deletes some of the objects that are left of a forgotten cluster.
+// forgetObjects deletes up to n objects of a removed cluster.
 func (s *state) forgetObjects(cluster string, n int) {
 	ids := s.forgotten[cluster]
 	n = min(n, len(ids))
@@ -187,8 +185,8 @@ func (s *state) forgetObjects(cluster string, n int) {
 	}
 }
 
-// objectsOf returns all objects of a cluster. It goes through the objects of all clusters: that is
-// rarely needed, and an index would cost memory for each object.
+// objectsOf returns all objects of a cluster. It scans the objects of all clusters, because it is rarely
+// needed and an index would cost memory for each object.
 func (s *state) objectsOf(cluster string) []ID {
 	var ids []ID
 	add := func(id ID) {

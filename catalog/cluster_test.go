@@ -175,8 +175,8 @@ func TestMembersLackPorts(t *testing.T) {
 			t.Errorf("port %d (-want +got):\n%s", port, diff)
 		}
 		served := 0
-		for _, m := range state.walk(serviceKey("web"), Query{Port: port}).Members {
-			m.each(func(*EndpointSlice, *WalkedEndpoint) { served++ })
+		for _, m := range state.explain(serviceKey("web"), Query{Port: port}).Members {
+			m.each(func(*EndpointSlice, *ExplainedEndpoint) { served++ })
 		}
 		if served != len(want) {
 			t.Errorf("port %d: %d endpoints are explained as served, want %d", port, served, len(want))

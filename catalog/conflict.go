@@ -6,25 +6,25 @@ import (
 	"slices"
 )
 
-// Rival is an object that claims an address which another one has.
-type Rival struct {
+// AddressConflict says that two objects claim one IP address.
+type AddressConflict struct {
 	IP netip.Addr
-	// Other doesn't get the address. Kept gets it, unless Undecided is true: then nothing tells
-	// which of both it belongs to, and neither gets it.
+	// Kept gets the address and Other does not. If Undecided is true, no rule decides between them, and
+	// neither gets it.
 	Kept, Other ID
 	Undecided   bool
 }
 
-// claim is a workload that claims an address, and whether it is ready: by its slice in answers about
-// a Service, by itself in those about an address.
+// claim is a workload that claims an address. For endpoints of a Service, ready comes from the slice; for
+// lookups of an address, from the workload.
 type claim struct {
 	*Workload
 	ready bool
 }
 
-// compareClaims says which of two workloads has an address that both claim: it is negative if a has
-// it, and zero if nothing tells. The usual pair is a pod of a node that is gone and isn't marked
-// for deletion yet, and a new pod that was given the address.
+// compareClaims decides which of two workloads gets an address that both claim. It is negative if a gets it,
+// and zero if no rule decides. The usual pair is a pod of a lost node that is not marked for deletion yet,
+// and a new pod with the same address.
 func compareClaims(a, b claim) int {
 	return cmp.Or(
 		first(!a.Terminating, !b.Terminating),
@@ -34,7 +34,7 @@ func compareClaims(a, b claim) int {
 	)
 }
 
-// first orders what has a property before what hasn't.
+// first orders true before false.
 func first(a, b bool) int {
 	switch {
 	case a == b:
@@ -46,9 +46,9 @@ func first(a, b bool) int {
 	}
 }
 
-// claimants returns the workloads to keep that claim their address, in the order of
-// [compareClaims], then by name: no answer depends on the order in which they were put. A pod that
-// is being deleted claims it while it runs.
+// claimants returns the workloads that pass keep and claim their address, in the order of [compareClaims],
+// then by name, so that the result does not depend on the order of Put. A terminating pod claims its address
+// while it runs.
 func claimants(list []*workloadEntry, keep func(*Workload) bool) []*workloadEntry {
 	var kept []*workloadEntry
 	for _, e := range list {
@@ -64,16 +64,15 @@ func claimants(list []*workloadEntry, keep func(*Workload) bool) []*workloadEntr
 	return kept
 }
 
-// rivals returns the rivals among the claimants of an address, which are in order. Pods that are
-// being deleted are none.
-func rivals(ip netip.Addr, claimants []*workloadEntry) []Rival {
-	var list []Rival
+// conflicts returns the conflicts among the sorted claimants of an address. Terminating pods are ignored.
+func conflicts(ip netip.Addr, claimants []*workloadEntry) []AddressConflict {
+	var list []AddressConflict
 	for _, e := range claimants[1:] {
 		kept, other := claimants[0].workload, e.workload
 		if other.Terminating {
 			break
 		}
-		list = append(list, Rival{
+		list = append(list, AddressConflict{
 			IP: ip, Kept: kept.ID(), Other: other.ID(), Undecided: compareClaims(claim{kept, kept.Ready}, claim{other, other.Ready}) == 0,
 		})
 	}

@@ -14,9 +14,9 @@ func TestRivals(t *testing.T) {
 	old, young := pod("old", runs("10.0.0.1"), readied, born(1)), pod("young", runs("10.0.0.1"), readied, born(2))
 	both := slice("s", "web", IPv4, at("10.0.0.1", podKey("old")), at("10.0.0.1", podKey("young")))
 	c := started(service("web"), old, young, both)
-	want := []Rival{{IP: netip.MustParseAddr("10.0.0.1"), Kept: young.ID(), Other: old.ID()}}
+	want := []AddressConflict{{IP: netip.MustParseAddr("10.0.0.1"), Kept: young.ID(), Other: old.ID()}}
 	set := Resolve(c.Service(serviceKey("web")), Query{Port: 80})
-	if diff := cmp.Diff([]string{"10.0.0.1:8080 young"}, show(set)) + cmp.Diff(want, set.Rivals, cmpopts.EquateComparable(netip.Addr{})); diff != "" {
+	if diff := cmp.Diff([]string{"10.0.0.1:8080 young"}, show(set)) + cmp.Diff(want, set.Conflicts, cmpopts.EquateComparable(netip.Addr{})); diff != "" {
 		t.Errorf("the Service (-want +got):\n%s", diff)
 	}
 	profile := c.Profile(askIP("10.0.0.1", 8080))
@@ -24,7 +24,7 @@ func TestRivals(t *testing.T) {
 	if profile.Target == nil || profile.Target.Key != young.Key {
 		t.Errorf("the address is that of %v", profile.Target)
 	}
-	if diff := cmp.Diff(want, profile.Rivals, cmpopts.EquateComparable(netip.Addr{})); diff != "" {
+	if diff := cmp.Diff(want, profile.Conflicts, cmpopts.EquateComparable(netip.Addr{})); diff != "" {
 		t.Errorf("the address (-want +got):\n%s", diff)
 	}
 }

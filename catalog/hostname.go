@@ -6,24 +6,24 @@ import (
 	"strings"
 )
 
-// hostname selects endpoints by a name, as CoreDNS does: by their hostname or, if they have none, by
-// their address with dashes, such as 10-0-0-1 or fd00--1. The empty name selects all endpoints.
+// hostname selects endpoints by name, as CoreDNS does: by their hostname or, if they have none, by their
+// address with dashes, such as 10-0-0-1 or fd00--1. The empty name selects all endpoints.
 type hostname struct {
 	name string
-	ip   netip.Addr // invalid if the name is no address
+	ip   netip.Addr // the address that the name stands for; may be invalid
 }
 
 func newHostname(name string) hostname {
 	h := hostname{name: name}
 	if name == "" {
-		return h // as nearly all queries have it
+		return h // the usual case
 	}
 	h.ip = DashedAddress(name)
 	return h
 }
 
-// DashedAddress returns the address that a name is with dashes, such as 10-0-0-1 or fd00--1. It is not valid if the
-// name is none.
+// DashedAddress parses an address with dashes, such as 10-0-0-1 or fd00--1. It returns the zero Addr for any
+// other name.
 func DashedAddress(name string) netip.Addr {
 	for _, separator := range []string{".", ":"} {
 		if ip, err := netip.ParseAddr(strings.ReplaceAll(name, "-", separator)); err == nil {
@@ -38,21 +38,21 @@ func (h hostname) selects(hostname string, ip netip.Addr) bool {
 	return h.name == "" || hostname == h.name || hostname == "" && h.ip.IsValid() && h.ip == ip
 }
 
-// maxNamed is how many endpoints of one hostname an answer depends on. Pods of one Deployment may
+// maxNamed bounds the dependencies of a profile on endpoints of one hostname. Pods of one Deployment may
 // share a hostname.
 const maxNamed = 64
 
-// byHostname finds the endpoint of a Service with the hostname, ready or not, in the first of its
-// members that has one.
-func (p profiler) byHostname() {
+// byHostname finds the endpoint with the hostname, ready or not, in the first member of the Service that has
+// one.
+func (p profileResolver) byHostname() {
 	key := p.query.Service
 	p.snapshot.Service = key
-	p.dependOn(fact{object: (&Service{Key: key}).ID()})
+	p.dependOn(dependency{object: (&Service{Key: key}).ID()})
 	for _, member := range p.state.services[key].members(key) {
 		if member.Cluster != key.Cluster {
-			p.dependOn(fact{object: (&Cluster{Name: member.Cluster}).ID()})
+			p.dependOn(dependency{object: (&Cluster{Name: member.Cluster}).ID()})
 		}
-		p.dependOn(fact{slicesOf: member})
+		p.dependOn(dependency{slicesOf: member})
 		cluster, usable := p.state.clusterOf(member)
 		if usable && p.byHostnameOf(member) {
 			p.snapshot.Cluster = cluster
@@ -62,12 +62,12 @@ func (p profiler) byHostname() {
 	p.snapshot.Subject = NothingFound
 }
 
-// byHostnameOf is byHostname for one member. It returns false when the member has no such
-// endpoint. An endpoint whose workload is gone is none: another workload may have its address.
-func (p profiler) byHostnameOf(member ServiceKey) bool {
+// byHostnameOf is byHostname for one member. It returns false if the member has no such endpoint. Endpoints
+// of deleted workloads are ignored, because another workload may have their address.
+func (p profileResolver) byHostnameOf(member ServiceKey) bool {
 	for i, n := range p.state.endpointsNamed(member, newHostname(p.query.Hostname)) {
 		if n.Target.Kind != "" && i < maxNamed {
-			p.dependOn(fact{object: n.Target.ID()})
+			p.dependOn(dependency{object: n.Target.ID()})
 		}
 		if n.gone() {
 			continue
@@ -84,16 +84,15 @@ func (p profiler) byHostnameOf(member ServiceKey) bool {
 	return false
 }
 
-// namedEndpoint is an endpoint that was found by its name, at the address of that name, and the
-// workload that its targetRef names, if any.
+// namedEndpoint is an endpoint that was found by name, its address, and the workload of its targetRef, if
+// any.
 type namedEndpoint struct {
 	*SliceEndpoint
 	ip       netip.Addr
 	workload *workloadEntry
 }
 
-// gone reports whether the endpoint has a targetRef and its workload doesn't exist, is another one
-// of the same name, or has ended.
+// gone reports whether the workload of the targetRef does not exist, has another UID, or has finished.
 func (n namedEndpoint) gone() bool {
 	if n.Target.Kind == "" {
 		return false
@@ -102,7 +101,7 @@ func (n namedEndpoint) gone() bool {
 	return w == nil || w.Finished || n.TargetUID != 0 && w.UID != 0 && n.TargetUID != w.UID
 }
 
-// endpointsNamed returns the endpoints of that name, the ready ones first.
+// endpointsNamed returns the endpoints of this name, the ready ones first.
 func (s *state) endpointsNamed(key ServiceKey, name hostname) []namedEndpoint {
 	var ready, others []namedEndpoint
 	for _, entry := range s.slicesOf[key] {

@@ -193,7 +193,7 @@ func TestConcurrentUse(t *testing.T) {
 	defer wg.Wait()
 	defer cancel()
 	wg.Go(func() { _ = c.Run(ctx) })
-	final := town()
+	final := testObjects()
 	for g := range 4 {
 		putters.Go(func() {
 			for i := range 300 {

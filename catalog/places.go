@@ -12,7 +12,7 @@ import (
 // of another place.
 func (c *Catalog) Places(key ServiceKey, kind FilterKind) []Client {
 	places := map[Client]struct{}{}
-	for _, m := range c.Walk(key, Query{}).Members {
+	for _, m := range c.Explain(key, Query{}).Members {
 		for _, slice := range m.Slices {
 			for _, e := range slice.Endpoints {
 				switch kind {

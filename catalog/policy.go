@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// TrafficPolicy is what the annotations signpost.dev/… of a Service ask of its xDS clients. A field that is zero asks for
-// nothing.
+// TrafficPolicy has the settings for xDS clients from the annotations signpost.dev/… of a Service. Zero
+// fields are not set.
 type TrafficPolicy struct {
 	Balancer Balancer
 	Outliers *OutlierDetection
-	// MaxRequests is how many requests a client may have open at a time.
+	// MaxRequests is the number of concurrent requests of a client.
 	MaxRequests uint32
 	Retry       *RetryPolicy
 	Timeout     time.Duration
@@ -56,18 +56,19 @@ type Balancer struct {
 	Size uint32
 }
 
-// OutlierDetection says when a client stops using an endpoint whose requests fail. A field that is zero has the default
-// of the client.
+// OutlierDetection says when a client ejects an endpoint whose requests fail. For zero fields the default of
+// the client applies.
 type OutlierDetection struct {
 	Interval, EjectionTime, MaxEjectionTime time.Duration
 	// MaxEjected is the percentage of endpoints that may be ejected.
 	MaxEjected uint32
-	// SuccessRate is how many thousandths of the standard deviation an endpoint may be below the mean success rate; 0
-	// for no such detection.
+	// SuccessRate is the distance from the mean success rate, in thousandths of the standard deviation, at
+	// which an endpoint is ejected; 0 disables this detection.
 	SuccessRate uint32
-	// FailurePercentage is the percentage of failed requests above which an endpoint is ejected; 0 for no such detection.
+	// FailurePercentage is the percentage of failed requests above which an endpoint is ejected; 0 disables
+	// this detection.
 	FailurePercentage uint32
-	// MinHosts is how many endpoints need MinRequests in an interval before any is ejected.
+	// MinHosts is the number of endpoints that need MinRequests in an interval before any is ejected.
 	MinHosts, MinRequests uint32
 }
 

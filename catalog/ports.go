@@ -14,11 +14,10 @@ type PortRange struct {
 	Low, High uint16
 }
 
-// PortSet is a set of ports: ranges in rising order that neither overlap nor touch. Make one with
-// [NewPortSet].
+// PortSet is a set of ports: sorted ranges that neither overlap nor touch. Make it with [NewPortSet].
 type PortSet []PortRange
 
-// NewPortSet returns the set of the ports in all of these ranges, whose memory it uses.
+// NewPortSet returns the union of the ranges. It reuses their memory.
 func NewPortSet(ranges []PortRange) PortSet {
 	if len(ranges) == 0 {
 		return nil
@@ -59,8 +58,7 @@ func (s PortSet) with(ranges []PortRange) PortSet {
 	return NewPortSet(slices.Concat(s, ranges))
 }
 
-// PortItems returns the items of a port list as flags and annotations have it
-// (spec/destination.md §1.1), without the spaces around them.
+// PortItems returns the trimmed items of a port list of a flag or annotation (spec/destination.md §1.1).
 func PortItems(list string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		list := strings.TrimSuffix(list, ",")
@@ -75,8 +73,7 @@ func PortItems(list string) iter.Seq[string] {
 	}
 }
 
-// ParsePortRange reads an item of a port list that is a port or a range LO-HI. It returns false for
-// any other.
+// ParsePortRange parses a port or a range LO-HI.
 func ParsePortRange(item string) (PortRange, bool) {
 	low, high, isRange := strings.Cut(item, "-")
 	if !isRange {
@@ -87,8 +84,7 @@ func ParsePortRange(item string) (PortRange, bool) {
 	return PortRange{l, h}, okLow && okHigh && h >= l
 }
 
-// parsePort returns false for what is no port. It doesn't read further than a port can be long,
-// apart from zeros in front.
+// parsePort parses a port, with any number of leading zeros.
 func parsePort(text string) (uint16, bool) {
 	if text == "" || text[0] < '0' || text[0] > '9' {
 		return 0, false
@@ -103,8 +99,7 @@ func parsePort(text string) (uint16, bool) {
 	return uint16(n), err == nil
 }
 
-// ParsePortList reads the port list of a flag: ports and ranges. The set has the valid items; the
-// errors describe the others.
+// ParsePortList parses the port list of a flag. The set has the valid items; the errors describe the others.
 func ParsePortList(list string) (PortSet, []error) {
 	var ranges []PortRange
 	var bad []error

@@ -7,28 +7,28 @@ import (
 	"slices"
 )
 
-// ProfileQuery asks how to treat traffic to an IP address and port, or to a port of a Service or
-// of one of its hostnames. It is comparable.
+// ProfileQuery asks for the profile of an IP address and port, or of a port of a Service or of one of its
+// hostnames. It is comparable.
 type ProfileQuery struct {
 	Cluster string
-	// IP, when valid, is the address; Service and Hostname are not used then.
+	// IP is the address. If it is valid, Service and Hostname are ignored.
 	IP       netip.Addr
 	Service  ServiceKey
 	Hostname string
 	Port     uint16
-	// ClientNamespace is the namespace of the client, empty when it is unknown. A
-	// ServiceProfile there takes precedence over the one in the Service's namespace.
+	// ClientNamespace is the namespace of the client, empty if unknown. A ServiceProfile in this namespace
+	// takes precedence over one in the namespace of the Service.
 	ClientNamespace string
 	// ClusterDomain completes the names of ServiceProfiles.
 	ClusterDomain string
 }
 
-// ProfileSubject is what a [ProfileQuery] found.
+// ProfileSubject is the kind of object that a [ProfileQuery] found.
 type ProfileSubject uint8
 
 // The subjects of profiles.
 const (
-	// NothingFound: there is no such Service, or no endpoint of that hostname.
+	// NothingFound: the Service does not exist, or no endpoint has the hostname.
 	NothingFound ProfileSubject = iota
 	// ServiceFound: a Service that declares the port.
 	ServiceFound
@@ -42,51 +42,48 @@ const (
 	ConflictFound
 )
 
-// ProfileSnapshot is the answer to a ProfileQuery at one time. It never changes.
-// The caller releases it when it is no longer needed, unless it is stale.
+// ProfileSnapshot is the immutable result of a ProfileQuery. The caller calls Release unless it is stale.
 type ProfileSnapshot struct {
 	Subject ProfileSubject
-	// Service is the Service asked for, by name or by cluster IP.
+	// Service is the requested Service, by name or by cluster IP.
 	Service ServiceKey
-	// Profile is the ServiceProfile in force, nil for none.
+	// Profile is the ServiceProfile that applies, nil for none.
 	Profile *ServiceProfile
-	// Endpoint and Target describe the address; Target is nil when no running workload
-	// has it.
+	// Endpoint is the address, and Target the running workload that has it; nil for none.
 	Endpoint netip.AddrPort
 	Target   *Target
-	// Port is the port of the workload that Endpoint leads to. It is another one than that of
-	// Endpoint if the address is that of a node. Mapped is then true: nothing but this port of
-	// the workload can be reached there.
+	// Port is the port of the workload. It differs from the port of Endpoint for a hostPort on the address of
+	// a node. Mapped is then true: only this port of the workload can be reached at that address.
 	Port   uint16
 	Mapped bool
-	// Cluster is where the endpoint is; nil for our own cluster.
+	// Cluster is the cluster of the endpoint; nil for our own.
 	Cluster *Cluster
-	// Opaque is true for opaque traffic.
+	// Opaque is true if the port is opaque.
 	Opaque bool
-	// Conflict says who claims the address, for ConflictFound. Rivals are those that claim the
-	// address and don't get it, for any subject.
-	Conflict string
-	Rivals   []Rival
+	// ConflictReason names the claimants of the address, for ConflictFound. Conflicts are the conflicts about
+	// the address, for any subject.
+	ConflictReason string
+	Conflicts      []AddressConflict
 
-	dependsOn []fact
-	stale     chan struct{}
-	facts     *facts
+	dependsOn    []dependency
+	stale        chan struct{}
+	dependencies *dependencies
 }
 
 // Stale returns a channel that closes when the snapshot is out of date.
 func (s *ProfileSnapshot) Stale() <-chan struct{} { return s.stale }
 
-// Release tells the catalog that nobody needs the snapshot: the channel of Stale may never close.
-func (s *ProfileSnapshot) Release() { s.facts.forget(s) }
+// Release ends the use of the snapshot. The channel of Stale may never close after that.
+func (s *ProfileSnapshot) Release() { s.dependencies.forget(s) }
 
-// Profile answers a query from the current state. It only looks things up in indexes.
+// Profile returns the result of a query for the current state. It uses only indexes.
 func (c *Catalog) Profile(q ProfileQuery) *ProfileSnapshot {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	// An IPv4 address may be written as an IPv6 address.
+	// The client may send an IPv4-mapped IPv6 address.
 	q.IP = q.IP.Unmap()
-	s := &ProfileSnapshot{stale: make(chan struct{}), facts: &c.state.facts}
-	p := profiler{c.state, &c.options, q, s}
+	s := &ProfileSnapshot{stale: make(chan struct{}), dependencies: &c.state.dependencies}
+	p := profileResolver{c.state, &c.options, q, s}
 	switch {
 	case q.IP.IsValid():
 		p.byIP()
@@ -95,23 +92,25 @@ func (c *Catalog) Profile(q ProfileQuery) *ProfileSnapshot {
 	default:
 		p.byService(q.Service)
 	}
-	c.state.facts.watch(s)
+	c.state.dependencies.watch(s)
 	return s
 }
 
-// profiler answers one query. It notes the fact of each look-up, on which the answer depends.
-type profiler struct {
+// profileResolver computes the result of one query. It records each lookup as a dependency.
+type profileResolver struct {
 	state    *state
 	options  *Options
 	query    ProfileQuery
 	snapshot *ProfileSnapshot
 }
 
-func (p profiler) dependOn(f fact) { p.snapshot.dependsOn = append(p.snapshot.dependsOn, f) }
+func (p profileResolver) dependOn(f dependency) {
+	p.snapshot.dependsOn = append(p.snapshot.dependsOn, f)
+}
 
-func (p profiler) byIP() {
+func (p profileResolver) byIP() {
 	key := addressKey{p.query.Cluster, p.query.IP}
-	p.dependOn(fact{address: key})
+	p.dependOn(dependency{address: key})
 	switch services := p.state.addresses.services[key]; {
 	case len(services) == 1:
 		p.byService(services[0])
@@ -122,29 +121,29 @@ func (p profiler) byIP() {
 	}
 }
 
-// byServices answers for a cluster IP that several Services have.
-func (p profiler) byServices(keys []ServiceKey) {
+// byServices is for a cluster IP that several Services have.
+func (p profileResolver) byServices(keys []ServiceKey) {
 	keys = slices.Clone(keys)
 	slices.SortFunc(keys, func(a, b ServiceKey) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
 	for _, key := range keys[1:] {
-		p.snapshot.Rivals = append(p.snapshot.Rivals, Rival{
+		p.snapshot.Conflicts = append(p.snapshot.Conflicts, AddressConflict{
 			IP: p.query.IP, Kept: (&Service{Key: keys[0]}).ID(), Other: (&Service{Key: key}).ID(), Undecided: true,
 		})
 	}
-	p.conflict(fmt.Sprintf("%d Services have the cluster IP %s, such as %s/%s and %s/%s; delete all but one, or create them anew",
+	p.conflict(fmt.Sprintf("%d Services have the cluster IP %s, such as %s/%s and %s/%s; delete all but one, or recreate them",
 		len(keys), p.query.IP, keys[0].Namespace, keys[0].Name, keys[1].Namespace, keys[1].Name))
 }
 
-func (p profiler) conflict(what string) {
-	p.snapshot.Subject, p.snapshot.Conflict = ConflictFound, what
+func (p profileResolver) conflict(what string) {
+	p.snapshot.Subject, p.snapshot.ConflictReason = ConflictFound, what
 }
 
-func (p profiler) byService(key ServiceKey) {
+func (p profileResolver) byService(key ServiceKey) {
 	s := p.snapshot
 	s.Service = key
-	p.dependOn(fact{object: (&Service{Key: key}).ID()})
+	p.dependOn(dependency{object: (&Service{Key: key}).ID()})
 	service := p.state.services[key]
 	s.Opaque = p.options.serviceOpaque(service).Has(p.query.Port) || service != nil && service.OpaqueProtocol.Has(p.query.Port)
 	s.Profile = p.serviceProfile(key)
@@ -163,31 +162,30 @@ func (p profiler) byService(key ServiceKey) {
 	}
 }
 
-// serviceProfile returns the profile in the client's namespace, else the one in
-// the Service's own.
-func (p profiler) serviceProfile(key ServiceKey) *ServiceProfile {
+// serviceProfile returns the ServiceProfile in the namespace of the client, else in that of the Service.
+func (p profileResolver) serviceProfile(key ServiceKey) *ServiceProfile {
 	id := ID{
 		Kind: KindServiceProfile, Cluster: key.Cluster, Namespace: p.query.ClientNamespace,
 		Name: key.Name + "." + key.Namespace + ".svc." + p.query.ClusterDomain,
 	}
 	if id.Namespace != "" && id.Namespace != key.Namespace {
-		p.dependOn(fact{object: id})
+		p.dependOn(dependency{object: id})
 		if own := p.state.profiles[id]; own != nil {
 			return own
 		}
 	}
 	id.Namespace = key.Namespace
-	p.dependOn(fact{object: id})
+	p.dependOn(dependency{object: id})
 	return p.state.profiles[id]
 }
 
-// byEndpoint finds the workload that has the address: a pod with this IP, then a pod that has the
-// port on the host with this IP, then an ExternalWorkload.
-func (p profiler) byEndpoint(key addressKey) {
+// byEndpoint finds the workload that has the address: a pod with this IP, else a pod with this hostPort on
+// the host with this IP, else an ExternalWorkload.
+func (p profileResolver) byEndpoint(key addressKey) {
 	at := netip.AddrPortFrom(key.ip, p.query.Port)
 	own, hosts := p.state.addresses.workloads[key], p.state.addresses.hosts[key]
 	isPod := func(w *Workload) bool { return w.Key.Kind == Pod }
-	onHost := func(w *Workload) bool { return w.behind(at) != 0 }
+	onHost := func(w *Workload) bool { return w.portFromHost(at) != 0 }
 	external := func(w *Workload) bool { return w.Key.Kind == ExternalWorkload && w.hasPort(p.query.Port) }
 	for _, found := range [][]*workloadEntry{claimants(own, isPod), claimants(hosts, onHost), claimants(own, external)} {
 		if len(found) > 0 {
@@ -198,15 +196,15 @@ func (p profiler) byEndpoint(key addressKey) {
 	p.endpoint(at, nil)
 }
 
-// claimed describes an address that workloads claim, in the order of [claimants].
-func (p profiler) claimed(at netip.AddrPort, by []*workloadEntry) {
-	p.snapshot.Rivals = rivals(at.Addr(), by)
-	if r := p.snapshot.Rivals; len(r) == 0 || !r[0].Undecided {
+// claimed is for an address with claimants, in the order of [claimants].
+func (p profileResolver) claimed(at netip.AddrPort, by []*workloadEntry) {
+	p.snapshot.Conflicts = conflicts(at.Addr(), by)
+	if r := p.snapshot.Conflicts; len(r) == 0 || !r[0].Undecided {
 		p.endpoint(at, by[0])
 		return
 	}
 	a, b := by[0].workload.Key, by[1].workload.Key
-	p.conflict(fmt.Sprintf("%d workloads have the address %s, such as %s/%s and %s/%s: nothing tells which of them it belongs to; delete the one that is gone",
+	p.conflict(fmt.Sprintf("%d workloads have the address %s, such as %s/%s and %s/%s: no rule decides which of them has it; delete the one that is gone",
 		len(by), at, a.Namespace, a.Name, b.Namespace, b.Name))
 }
 
@@ -214,9 +212,9 @@ func (w *Workload) hasPort(port uint16) bool {
 	return slices.ContainsFunc(w.Ports, func(p WorkloadPort) bool { return p.Port == port })
 }
 
-// behind returns the port of the workload that an address and port of its host lead to, zero for
+// portFromHost returns the port of the workload that is mapped to an address and port of its host, zero for
 // none.
-func (w *Workload) behind(at netip.AddrPort) uint16 {
+func (w *Workload) portFromHost(at netip.AddrPort) uint16 {
 	for _, p := range w.Ports {
 		if p.HostPort == at.Port() && p.HostPort != 0 && p.mappedAt(at.Addr()) {
 			return p.Port
@@ -225,13 +223,13 @@ func (w *Workload) behind(at netip.AddrPort) uint16 {
 	return 0
 }
 
-// reachedAt returns the port of the workload that an address and port lead to, and whether the
-// address is that of its node.
+// reachedAt returns the port of the workload that is reached at an address and port, and whether it is
+// reached through a hostPort.
 func (w *Workload) reachedAt(at netip.AddrPort) (port uint16, mapped bool) {
 	if w.HostNetwork || slices.Contains(w.IPs, at.Addr()) || !slices.Contains(w.HostIPs, at.Addr()) {
 		return at.Port(), false
 	}
-	if port = w.behind(at); port == 0 {
+	if port = w.portFromHost(at); port == 0 {
 		return at.Port(), false
 	}
 	return port, true
@@ -242,9 +240,9 @@ func (p WorkloadPort) mappedAt(ip netip.Addr) bool {
 	return !p.HostIP.IsValid() || p.HostIP == ip || p.HostIP.IsUnspecified() && p.HostIP.Is4() == ip.Is4()
 }
 
-// endpoint describes an address; w is nil when no workload is known to have it. A pod that
-// doesn't run yet counts as unknown.
-func (p profiler) endpoint(at netip.AddrPort, w *workloadEntry) {
+// endpoint sets the result to an address and its workload, which may be nil. A pod that does not run yet is
+// ignored.
+func (p profileResolver) endpoint(at netip.AddrPort, w *workloadEntry) {
 	s := p.snapshot
 	s.Subject, s.Endpoint, s.Port = EndpointFound, at, at.Port()
 	if w == nil || w.workload == nil || w.workload.Key.Kind == Pod && !w.workload.Running {
@@ -256,8 +254,8 @@ func (p profiler) endpoint(at netip.AddrPort, w *workloadEntry) {
 	s.Opaque = s.Target.Opaque(s.Port)
 }
 
-// serviceOpaque returns the opaque ports of a Service: the default ones when it has no annotation
-// or doesn't exist.
+// serviceOpaque returns the opaque ports of a Service: the default ones if it has no annotation or does not
+// exist.
 func (o *Options) serviceOpaque(s *Service) PortSet {
 	if s == nil || s.OpaquePorts == nil {
 		return o.DefaultOpaquePorts

@@ -12,7 +12,7 @@ import (
 var profileOptions = Options{DefaultOpaquePorts: PortSet{{3306, 3306}}}
 
 // profileScene is a question and what the answer to it becomes with each step.
-type profileScene struct {
+type profileCase struct {
 	ask   ProfileQuery
 	steps []profileStep
 }
@@ -81,7 +81,7 @@ func profileOf(service, namespace string) *ServiceProfile {
 // tellProfile returns a snapshot as text:
 //
 //	subject [Service] [address workload owner] [profile namespace] [opaque]
-func tellProfile(s *ProfileSnapshot) string {
+func describeProfile(s *ProfileSnapshot) string {
 	said := []string{map[ProfileSubject]string{
 		NothingFound: "nothing", ServiceFound: "service", PortNotDeclared: "undeclared",
 		ExternalNameFound: "external", EndpointFound: "endpoint", ConflictFound: "conflict",
@@ -109,11 +109,11 @@ func tellProfile(s *ProfileSnapshot) string {
 
 // playProfile plays a scene as a view would: it asks again only when the answer
 // is stale. In the end nothing of the scene may be left.
-func playProfile(t *testing.T, scene profileScene) {
+func runProfile(t *testing.T, tc profileCase) {
 	t.Helper()
 	c, objects := New(profileOptions), map[ID]Object{}
-	live := c.Profile(scene.ask)
-	for i, step := range scene.steps {
+	live := c.Profile(tc.ask)
+	for i, step := range tc.steps {
 		for _, v := range step.remove {
 			delete(objects, v.ID())
 			c.Delete(v.ID())
@@ -123,13 +123,13 @@ func playProfile(t *testing.T, scene profileScene) {
 		}
 		apply(c, step.put...)
 		if isClosed(live.Stale()) {
-			live = c.Profile(scene.ask)
+			live = c.Profile(tc.ask)
 		}
-		if got := tellProfile(live); got != step.want {
+		if got := describeProfile(live); got != step.want {
 			t.Errorf("step %d: the live answer is %q, want %q", i+1, got, step.want)
 		}
-		newcomer := c.Profile(scene.ask)
-		if got := tellProfile(newcomer); got != step.want {
+		newcomer := c.Profile(tc.ask)
+		if got := describeProfile(newcomer); got != step.want {
 			t.Errorf("step %d: a new answer is %q, want %q", i+1, got, step.want)
 		}
 		newcomer.Release()
@@ -148,7 +148,7 @@ func playProfile(t *testing.T, scene profileScene) {
 func profileSize(c *Catalog) map[string]int {
 	m := map[string]int{}
 	for name, n := range map[string]int{
-		"watchers": len(c.state.facts.watchers), "stale": len(c.state.facts.stale), "profiles": len(c.state.profiles),
+		"watchers": len(c.state.dependencies.watchers), "stale": len(c.state.dependencies.stale), "profiles": len(c.state.profiles),
 		"cluster IPs": len(c.state.addresses.services), "IPs": len(c.state.addresses.workloads), "host IPs": len(c.state.addresses.hosts),
 	} {
 		if n > 0 {
@@ -158,10 +158,10 @@ func profileSize(c *Catalog) map[string]int {
 	return m
 }
 
-func playProfiles(t *testing.T, scenes map[string]profileScene) {
+func runProfiles(t *testing.T, cases map[string]profileCase) {
 	t.Helper()
-	for name, scene := range scenes {
-		t.Run(name, func(t *testing.T) { playProfile(t, scene) })
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) { runProfile(t, tc) })
 	}
 }
 
@@ -170,7 +170,7 @@ func TestProfileOfService(t *testing.T) {
 	west := service("web", clusterIPs("10.96.0.1"))
 	west.Key.Cluster = "west"
 	admin := ServicePort{"admin", 81, TCP}
-	playProfiles(t, map[string]profileScene{
+	runProfiles(t, map[string]profileCase{
 		"P2 by name":                 {askService("web", 80), []profileStep{now("service web", web)}},
 		"P5 P24 by cluster IP":       {askIP("10.96.0.1", 80), []profileStep{now("service web", web)}},
 		"P6 P24 by second IP":        {askIP("fd00::96", 80), []profileStep{now("service web", web)}},
@@ -200,7 +200,7 @@ func TestProfileOfService(t *testing.T) {
 func TestProfileOfOtherNamespaces(t *testing.T) {
 	web, own, clients := service("web", clusterIPs("10.96.0.1")), profileOf("web", testNamespace), profileOf("web", "client")
 	ask := askService("web", 80, from("client"))
-	playProfiles(t, map[string]profileScene{
+	runProfiles(t, map[string]profileCase{
 		"P4 the client's":                 {ask, []profileStep{now("service web profile client", web, clients)}},
 		"P3 P4 for others the own":        {askService("web", 80), []profileStep{now("service web profile ns", web, clients, own)}},
 		"P4 by cluster IP":                {edit(askIP("10.96.0.1", 80), from("client")), []profileStep{now("service web profile client", web, clients, own)}},
@@ -225,7 +225,7 @@ func TestProfileServiceOpaque(t *testing.T) {
 	ports := ports(ServicePort{"db", 3306, TCP}, ServicePort{"http", 80, TCP}, ServicePort{"tls", 665, TCP})
 	with := func(list string) *Service { return service("web", ports, opaqueAs(list)) }
 	bare := service("web", ports)
-	playProfiles(t, map[string]profileScene{
+	runProfiles(t, map[string]profileCase{
 		"T16 by default":           {askService("web", 3306), []profileStep{now(opaque, bare), now(opaque, service("web", ports)), gone("nothing web opaque", bare), now(opaque, bare)}},
 		"T16 not by default":       {askService("web", 80), []profileStep{now(plain, bare), gone("nothing web", bare), now(plain, bare)}},
 		"P18 T17 annotated":        {askService("web", 80), []profileStep{now(opaque, with("80")), gone("nothing web", bare), now(opaque, with("80"))}},
@@ -253,11 +253,11 @@ func TestProfileAfterTheLast(t *testing.T) {
 	apply(c, service("web", ports(ServicePort{"db", 3306, TCP})))
 	for i := range 3 {
 		s := c.Profile(askService("web", 3306))
-		if got := tellProfile(s); got != "service web opaque" {
+		if got := describeProfile(s); got != "service web opaque" {
 			t.Errorf("client %d is told %q", i+1, got)
 		}
 		s.Release()
-		if n := len(c.state.facts.watchers); n != 0 {
+		if n := len(c.state.dependencies.watchers); n != 0 {
 			t.Errorf("client %d left %d watched facts", i+1, n)
 		}
 	}

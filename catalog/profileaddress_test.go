@@ -54,7 +54,7 @@ func TestProfileOfPodIP(t *testing.T) {
 	ask, podA := askIP("10.0.0.1", 80), pod("a", runs("10.0.0.1"))
 	foreign := pod("a", runs("10.0.0.1"))
 	foreign.Key.Cluster = "west"
-	playProfiles(t, map[string]profileScene{
+	runProfiles(t, map[string]profileCase{
 		"P13 P22 an IP of nobody":         {ask, []profileStep{now(bare)}},
 		"P14 P22 opaque by default":       {askIP("10.0.0.1", 3306), []profileStep{now("endpoint 10.0.0.1:3306 opaque"), now("endpoint 10.0.0.1:3306 Pod/a opaque", podA)}},
 		"P8 its IP":                       {ask, []profileStep{now(a, podA), gone(bare, podA)}},
@@ -97,7 +97,7 @@ func TestProfileOfPodIP(t *testing.T) {
 func TestProfileOfHostPort(t *testing.T) {
 	const bare, a, b = "endpoint 192.168.0.1:80", "endpoint 192.168.0.1:80 Pod/a", "endpoint 192.168.0.1:80 Pod/b"
 	ask, podA, podB := askIP("192.168.0.1", 80), pod("a", runs("10.0.0.1"), onHost("192.168.0.1", 80, 81)), pod("b", runs("10.0.0.2"), onHost("192.168.0.1", 80))
-	playProfiles(t, map[string]profileScene{
+	runProfiles(t, map[string]profileCase{
 		"P23 P25 one of two":      {ask, []profileStep{now(a, podA)}},
 		"P25 the other one":       {askIP("192.168.0.1", 81), []profileStep{now("endpoint 192.168.0.1:81 Pod/a", podA)}},
 		"P25 a port not mapped":   {askIP("192.168.0.1", 82), []profileStep{now("endpoint 192.168.0.1:82", podA)}},
@@ -138,7 +138,7 @@ func opaqueNamed(name, port string) *Server {
 func TestProfileOfExternalWorkload(t *testing.T) {
 	const bare, own = "endpoint 10.1.0.1:80", "endpoint 10.1.0.1:80 ExternalWorkload/vm"
 	ask := askIP("10.1.0.1", 80)
-	playProfiles(t, map[string]profileScene{
+	runProfiles(t, map[string]profileCase{
 		"P12":                        {ask, []profileStep{now(bare), now(own, vm("vm", "10.1.0.1")), gone(bare, vm("vm", "10.1.0.1"))}},
 		"P12 ready or not":           {ask, []profileStep{now(own, vm("vm", "10.1.0.1", pending))}},
 		"P12 a port not declared":    {askIP("10.1.0.1", 81), []profileStep{now("endpoint 10.1.0.1:81", vm("vm", "10.1.0.1")), now("endpoint 10.1.0.1:81 ExternalWorkload/vm", vm("vm", "10.1.0.1", declares("admin", 81)))}},
@@ -163,7 +163,7 @@ func TestProfileOfHostname(t *testing.T) {
 	uid := func(id UID) func(*SliceEndpoint) { return func(e *SliceEndpoint) { e.TargetUID = id } }
 	identified := func(id UID) func(*Workload) { return func(w *Workload) { w.UID = id } }
 	one := slice("s", "web", IPv4, at("10.0.0.9", WorkloadKey{}), named("10.0.0.1", podKey("a")))
-	playProfiles(t, map[string]profileScene{
+	runProfiles(t, map[string]profileCase{
 		"P7":                       {ask, []profileStep{now("nothing web"), now(a, one, podA), gone("nothing web", one)}},
 		"P7 not ready":             {ask, []profileStep{now(a, podA, slice("s", "web", IPv4, named("10.0.0.1", podKey("a"), notReady)))}},
 		"P7 another hostname":      {askHostname("web", "web-1", 80), []profileStep{now("nothing web", one, podA)}},
@@ -202,7 +202,7 @@ func TestProfileOfServersAndOwners(t *testing.T) {
 	foreign.Namespace = "other"
 	transparent := opaqueServer("s", 80, &Selector{})
 	transparent.Opaque = false
-	playProfiles(t, map[string]profileScene{
+	runProfiles(t, map[string]profileCase{
 		"P21 Q3 comes and goes":       {ask, []profileStep{now(a, plain), now(a+" opaque", opaqueServer("s", 80, &Selector{})), gone(a, transparent)}},
 		"P21 before the pod":          {ask, []profileStep{now("endpoint 10.0.0.1:80", opaqueServer("s", 80, &Selector{})), now(a+" opaque", plain)}},
 		"Q3 no longer opaque":         {ask, []profileStep{now(a+" opaque", plain, opaqueServer("s", 80, &Selector{})), now(a, transparent)}},

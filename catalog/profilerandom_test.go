@@ -97,7 +97,7 @@ func drawProfileObject(t *rapid.T) Object {
 }
 
 // allAsks are the questions that the pools allow.
-func allAsks() []ProfileQuery {
+func allQueries() []ProfileQuery {
 	var all []ProfileQuery
 	for _, port := range []uint16{80, 3306, 9999} {
 		for _, ip := range []string{"10.0.0.1", "10.0.0.2", "fd00::1"} {
@@ -111,8 +111,8 @@ func allAsks() []ProfileQuery {
 }
 
 // tellAll returns all that a snapshot says. Objects are compared by identity.
-func tellAll(s *ProfileSnapshot) string {
-	text := fmt.Sprintf("%s %s %p %+v", tellProfile(s), s.Conflict, s.Profile, s.Rivals)
+func describeAll(s *ProfileSnapshot) string {
+	text := fmt.Sprintf("%s %s %p %+v", describeProfile(s), s.ConflictReason, s.Profile, s.Conflicts)
 	if t := s.Target; t != nil {
 		described := *t.Workload
 		described.Ready = false // it may be out of date
@@ -154,7 +154,7 @@ func (m *profileMachine) compare(t *rapid.T) {
 			s = m.Profile(q)
 			m.live[q] = s
 		}
-		if got, want := tellAll(s), tellAll(fresh.Profile(q)); got != want {
+		if got, want := describeAll(s), describeAll(fresh.Profile(q)); got != want {
 			t.Errorf("%+v:\n got %s\nwant %s", q, got, want)
 		}
 	}
@@ -165,7 +165,7 @@ func (m *profileMachine) compare(t *rapid.T) {
 func TestProfileForgets(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := &profileMachine{New(profileOptions), map[ID]Object{}, map[ProfileQuery]*ProfileSnapshot{}}
-		for _, q := range allAsks() {
+		for _, q := range allQueries() {
 			m.live[q] = m.Profile(q)
 		}
 		t.Repeat(map[string]func(*rapid.T){"put": m.put, "put more": m.put, "delete": m.remove, "step and ask": m.compare})

@@ -9,7 +9,7 @@ import (
 )
 
 // profileTown is a set of objects that share as little as they can.
-func profileTown() []Object {
+func profileObjects() []Object {
 	return []Object{
 		service("web", clusterIPs("10.96.0.1")), service("db", clusterIPs("10.96.0.2")),
 		profileOf("web", testNamespace), profileOf("web", "client"),
@@ -23,7 +23,7 @@ func profileTown() []Object {
 }
 
 // profileTownAsks are questions about the town, by name.
-func profileTownAsks() map[string]ProfileQuery {
+func profileQueries() map[string]ProfileQuery {
 	return map[string]ProfileQuery{
 		"web": askService("web", 80), "web for client": askService("web", 80, from("client")), "web's IP": askIP("10.96.0.1", 80),
 		"db": askService("db", 80), "pod a": askIP("10.0.0.1", 80), "pod b": askIP("10.0.0.2", 80),
@@ -77,9 +77,9 @@ func TestProfileStale(t *testing.T) {
 	for name, tc := range profileStaleCases {
 		t.Run(name, func(t *testing.T) {
 			c := New(profileOptions)
-			apply(c, profileTown()...)
+			apply(c, profileObjects()...)
 			before := map[string]*ProfileSnapshot{}
-			for name, q := range profileTownAsks() {
+			for name, q := range profileQueries() {
 				before[name] = c.Profile(q)
 			}
 			for _, v := range tc.remove {
@@ -101,12 +101,12 @@ func TestProfileStale(t *testing.T) {
 				}
 			}
 			// Closing one of them again would panic.
-			apply(c, profileTown()...)
+			apply(c, profileObjects()...)
 			for _, s := range before {
 				s.Release()
 				s.Release()
 			}
-			if n := len(c.state.facts.watchers); n != 0 {
+			if n := len(c.state.dependencies.watchers); n != 0 {
 				t.Errorf("%d facts are watched after all were released", n)
 			}
 		})
@@ -114,7 +114,7 @@ func TestProfileStale(t *testing.T) {
 }
 
 func watched(c *Catalog, s *ProfileSnapshot) bool {
-	for _, watchers := range c.state.facts.watchers {
+	for _, watchers := range c.state.dependencies.watchers {
 		if _, ok := watchers[s]; ok {
 			return true
 		}
@@ -125,7 +125,7 @@ func watched(c *Catalog, s *ProfileSnapshot) bool {
 // A snapshot that was released is left alone.
 func TestProfileReleased(t *testing.T) {
 	c := New(profileOptions)
-	apply(c, profileTown()...)
+	apply(c, profileObjects()...)
 	released, kept := c.Profile(askIP("10.0.0.1", 80)), c.Profile(askIP("10.0.0.1", 80))
 	released.Release()
 	c.Delete(podKey("a").ID())

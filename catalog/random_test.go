@@ -63,17 +63,17 @@ func drawSlice(t *rapid.T, name *rapid.Generator[string], key *rapid.Generator[W
 }
 
 // told returns all that an answer says as text.
-type told struct {
+type described struct {
 	Address, Target, Owner string
 	Opaque                 bool
 	Source                 Source
 }
 
-func tell(s *Snapshot, f Filter) (EndpointSet, []told) {
+func describe(s *Snapshot, f Filter) (EndpointSet, []described) {
 	set := Resolve(s, Query{Port: 80, Filter: f, IPv6: true})
-	var out []told
+	var out []described
 	for _, e := range set.Endpoints {
-		line := told{Address: e.Addr.String() + " " + e.Zone, Source: *e.Source}
+		line := described{Address: e.Addr.String() + " " + e.Zone, Source: *e.Source}
 		if t := e.Target; t != nil {
 			line.Target, line.Owner, line.Opaque = t.Key.Name+" "+t.Created.String(), t.OwnerKind+"/"+t.OwnerName, t.Opaque(8080)
 		}
@@ -112,8 +112,8 @@ func TestCatalogForgets(t *testing.T) {
 					t.Errorf("%s: filter kind %v, want %v", name, got.FilterKind(), want.FilterKind())
 				}
 				for _, f := range []Filter{{}, {Kind: FilterZone, Zone: "east"}, {FilterNode, "east", "a"}} {
-					gotSet, gotList := tell(got, f)
-					wantSet, wantList := tell(want, f)
+					gotSet, gotList := describe(got, f)
+					wantSet, wantList := describe(want, f)
 					if diff := cmp.Diff(wantSet, gotSet, cmpopts.EquateComparable(netip.Addr{})) + cmp.Diff(wantList, gotList); diff != "" {
 						t.Errorf("%s with %v (-want +got):\n%s", name, f, diff)
 					}

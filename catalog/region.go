@@ -2,16 +2,16 @@ package catalog
 
 import "maps"
 
-// regions says in which region each zone of our own cluster is. Kubernetes lets no zone be in two regions, so the
-// region of an endpoint follows from its zone, and the catalog keeps none per endpoint.
+// regions maps the zones of our own cluster to regions. In Kubernetes a zone is in one region only, so the
+// region of an endpoint follows from its zone.
 type regions struct {
 	// counts has the number of nodes by zone and region.
 	counts map[string]map[string]int
-	// ofZone has the region of each zone. Snapshots share the map: a change replaces it.
+	// ofZone has the region of each zone. Snapshots share the map, so a change replaces it.
 	ofZone map[string]string
 }
 
-// countRegion adds change to the number of nodes with the zone and the region of n, which may be nil.
+// countRegion adds change to the number of nodes with the zone and region of n, which may be nil.
 func (s *state) countRegion(key nodeKey, n *NodeState, change int) {
 	if n == nil || key.cluster != LocalCluster || n.Zone == "" || n.region == "" {
 		return
@@ -30,7 +30,7 @@ func (s *state) countRegion(key nodeKey, n *NodeState, change int) {
 	s.setRegion(n.Zone, firstKey(counts))
 }
 
-// firstKey returns the first region by name if nodes disagree, so that replicas agree; "" for none.
+// firstKey returns the first region by name, so that replicas agree if nodes disagree; "" for none.
 func firstKey(counts map[string]int) string {
 	first := ""
 	for region := range counts {
@@ -41,8 +41,8 @@ func firstKey(counts map[string]int) string {
 	return first
 }
 
-// setRegion sets the region of a zone. If that changes it, the snapshots of all Services of our own cluster become
-// stale, which happens when the first node of a zone is added.
+// setRegion sets the region of a zone. If it changes, for example with the first node of a zone, the
+// snapshots of all Services of our own cluster become stale.
 func (s *state) setRegion(zone, region string) {
 	if s.regions.ofZone[zone] == region {
 		return

@@ -11,7 +11,7 @@ func TestRelease(t *testing.T) {
 	c := started(service("web"))
 	first, second := c.Service(serviceKey("web")), c.Service(serviceKey("web"))
 	if first != second {
-		t.Fatal("two askers have two snapshots")
+		t.Fatal("two readers have two snapshots")
 	}
 	first.Release()
 	if got := c.Service(serviceKey("web")); got != second {

@@ -7,16 +7,15 @@ import (
 	"strings"
 )
 
-// Query is a question about a Service.
+// Query selects endpoints of a Service.
 type Query struct {
 	// Port is the requested port of the Service.
 	Port uint16
-	// Hostname, unless empty, selects the endpoints with that hostname, and those without one whose
-	// address it is, with dashes.
+	// Hostname selects the endpoints with this hostname, and endpoints without a hostname by their address
+	// with dashes. The empty Hostname selects all endpoints.
 	Hostname string
 	Filter   Filter
-	// IPv6 allows IPv6 addresses of workloads, and prefers them to the IPv4 address of the same
-	// workload.
+	// IPv6 allows IPv6 addresses of workloads, and prefers them to the IPv4 address of the same workload.
 	IPv6 bool
 }
 
@@ -25,51 +24,49 @@ type FilterKind uint8
 
 // The kinds of filter.
 const (
-	// FilterNone: all clients get the same answer.
+	// FilterNone: the endpoints are the same for all clients.
 	FilterNone FilterKind = iota
-	// FilterZone: the answer depends on the client's zone, through hints or because it
-	// says which endpoints are local.
+	// FilterZone: they depend on the zone of the client, because of hints or of the label zone_locality.
 	FilterZone
-	// FilterHints: the answer depends on the client's node and zone, through hints.
+	// FilterHints: they depend on the node and zone of the client, because of hints.
 	FilterHints
-	// FilterNode: the answer has only endpoints on the client's node (internalTrafficPolicy
-	// Local).
+	// FilterNode: only endpoints on the node of the client (internalTrafficPolicy Local).
 	FilterNode
 )
 
-// Filter is the part of a client's place on which its answer depends.
+// Filter has the node and zone of a client as far as its endpoints depend on them.
 type Filter struct {
 	Kind FilterKind
-	// Zone is empty for FilterNone, and whenever the client's zone is unknown.
+	// Zone is empty for FilterNone, and if the zone of the client is unknown.
 	Zone string
 	// Node is used by FilterNode and FilterHints only.
 	Node string
 }
 
-// Client is the place of a client; both fields may be empty.
+// Client is the node and zone of a client; both may be empty.
 type Client struct {
 	Node, Zone string
 }
 
-// FilterKind returns which property of the client the answers about the Service depend on.
+// FilterKind returns the property of clients that the endpoints of the Service depend on.
 func (s *Snapshot) FilterKind() FilterKind {
 	kind := FilterNone
-	for i := range s.parts {
-		switch p := &s.parts[i]; {
+	for i := range s.members {
+		switch p := &s.members[i]; {
 		case p.filtered() && p.service != nil && p.service.LocalTraffic:
 			return FilterNode
-		case p.filtered() && p.noded:
+		case p.filtered() && p.hasNodeHints:
 			kind = FilterHints
-		case p.zoned:
+		case p.hasZone:
 			kind = max(kind, FilterZone)
 		}
 	}
 	return kind
 }
 
-// filtered reports whether the client's place decides which endpoints of the part it gets. In
-// linked clusters it doesn't: the nodes and zones of the client are not theirs.
-func (p *part) filtered() bool { return p.source.Cluster == nil }
+// filtered reports whether the endpoints of the member depend on the node and zone of the client. In linked
+// clusters they do not, because nodes and zones of our own cluster mean nothing there.
+func (p *memberSnapshot) filtered() bool { return p.source.Cluster == nil }
 
 // For returns the least specific filter of this kind for a client.
 func (k FilterKind) For(c Client) Filter {
@@ -85,15 +82,15 @@ func (k FilterKind) For(c Client) Filter {
 	}
 }
 
-// EndpointSet is the answer to a Query.
+// EndpointSet is the result of [Resolve].
 type EndpointSet struct {
-	// Endpoints are sorted by address; no two have the same one.
+	// Endpoints are sorted by address, without repeats.
 	Endpoints []Endpoint
-	// Exists is false when there is no such Service.
+	// Exists reports whether the Service exists.
 	Exists bool
-	// Rivals are workloads in slices whose address another workload has.
-	Rivals []Rival
-	// Pending is true when there may be more endpoints in clusters that are not synced yet.
+	// Conflicts are the addresses that several workloads claim.
+	Conflicts []AddressConflict
+	// Pending is true if more endpoints may be in clusters that are not synced yet.
 	Pending bool
 }
 
@@ -101,32 +98,31 @@ type EndpointSet struct {
 type Endpoint struct {
 	Addr netip.AddrPort
 	*Address
-	// Source is where the endpoint comes from.
+	// Source is the Service that the endpoint belongs to.
 	Source *Source
 }
 
-// Resolve answers a query from a snapshot. It is a pure function.
+// Resolve returns the endpoints of a snapshot for a query, by the rules of spec/destination.md §2.4 and §2.5.
+// It is a pure function.
 //
-// The rules are those of spec/destination.md §2.4 and §2.5. The endpoints are those of all
-// slices; when two slices give one address and port to different workloads, [compareClaims] says
-// which of them has it. A remote or federated Service has the endpoints of its members; when
-// two members have one address and port, the first one has it, and the member of our own cluster
-// is the first.
+// The endpoints come from all slices. If two slices have one address and port for different workloads,
+// [compareClaims] decides. A remote or federated Service has the endpoints of its members. If two members
+// have one address and port, the first member keeps it; the member of our own cluster is the first.
 func Resolve(s *Snapshot, q Query) EndpointSet {
 	if s.Service == nil {
 		return EndpointSet{}
 	}
 	set := EndpointSet{Exists: true, Pending: s.pending}
 	n := 0
-	for i := range s.parts {
-		n += s.parts[i].addresses()
+	for i := range s.members {
+		n += s.members[i].addresses()
 	}
 	set.Endpoints = make([]Endpoint, 0, n)
 	_, declared := s.Service.port(q.Port)
-	for i := range s.parts {
-		s.parts[i].resolve(&set, q, declared)
+	for i := range s.members {
+		s.members[i].resolve(&set, q, declared)
 	}
-	if len(s.parts) == 1 {
+	if len(s.members) == 1 {
 		return set
 	}
 	slices.SortStableFunc(set.Endpoints, func(a, b Endpoint) int { return a.Addr.Compare(b.Addr) })
@@ -136,9 +132,9 @@ func Resolve(s *Snapshot, q Query) EndpointSet {
 
 func sameAddr(a, b Endpoint) bool { return a.Addr == b.Addr }
 
-// resolve appends the answer of one member to a set that has room for it. Whether the Service that
-// it is a member of declares the port is given.
-func (p *part) resolve(set *EndpointSet, q Query, declared bool) {
+// resolve appends the endpoints of one member to a set with enough capacity. If declared is true, the Service
+// that it is a member of declares the port.
+func (p *memberSnapshot) resolve(set *EndpointSet, q Query, declared bool) {
 	if p.service == nil || p.service.ExternalName {
 		return
 	}
@@ -156,8 +152,7 @@ func (p *part) resolve(set *EndpointSet, q Query, declared bool) {
 	set.settle(begin)
 }
 
-// settle gives each address to the first of the endpoints that have it. The endpoints from begin on
-// are sorted.
+// settle keeps the first endpoint of each address. The endpoints from begin on are sorted.
 func (set *EndpointSet) settle(begin int) {
 	kept := set.Endpoints[:begin]
 	for _, e := range set.Endpoints[begin:] {
@@ -166,15 +161,15 @@ func (set *EndpointSet) settle(begin int) {
 			continue
 		}
 		if first := kept[len(kept)-1]; first.Target != nil && e.Target != nil && first.Target != e.Target {
-			set.Rivals = append(set.Rivals, Rival{IP: e.IP, Kept: first.Target.ID(), Other: e.Target.ID()})
+			set.Conflicts = append(set.Conflicts, AddressConflict{IP: e.IP, Kept: first.Target.ID(), Other: e.Target.ID()})
 		}
 	}
 	clear(set.Endpoints[len(kept):])
 	set.Endpoints = kept
 }
 
-// addresses returns the number of addresses, which is about the size of an answer.
-func (p *part) addresses() int {
+// addresses returns the number of addresses, an upper bound for the number of endpoints.
+func (p *memberSnapshot) addresses() int {
 	n := 0
 	for _, c := range p.slices {
 		for i := range c.subsets {
@@ -188,9 +183,9 @@ func (c *compiledSubset) readyAddresses() []*Address { return c.addresses }
 
 func (c *compiledSubset) drainingAddresses() []*Address { return c.draining }
 
-// candidates appends the endpoints with the port, the hostname and the IP families of a query, of the
-// addresses that of returns.
-func (p *part) candidates(list []Endpoint, q Query, declared bool, of func(*compiledSubset) []*Address) []Endpoint {
+// candidates appends the endpoints that match the port, the hostname and the IP families of a query. Their
+// addresses come from of.
+func (p *memberSnapshot) candidates(list []Endpoint, q Query, declared bool, of func(*compiledSubset) []*Address) []Endpoint {
 	portOf := p.service.portLookup(q.Port, declared)
 	name := newHostname(q.Hostname)
 	for _, c := range p.slices {
@@ -209,10 +204,9 @@ func (p *part) candidates(list []Endpoint, q Query, declared bool, of func(*comp
 	return list
 }
 
-// portLookup returns the function that finds the port of a subset for a requested Service port;
-// zero means that the subset doesn't serve it. A port that the Service doesn't declare is taken
-// as a port of the endpoints, unless the Service that it is a member of declares it: then this
-// member lacks the port.
+// portLookup returns the function that maps a requested Service port to the port of a subset, zero for none.
+// If the Service does not declare the port, it is taken as the port of the endpoints. But if declaredBy is
+// true, the Service that it is a member of declares the port, so this member has no endpoints for it.
 func (s *Service) portLookup(requested uint16, declaredBy bool) func([]SubsetPort) uint16 {
 	declared, ok := s.port(requested)
 	return func(ports []SubsetPort) uint16 {
@@ -231,8 +225,7 @@ func (s *Service) portLookup(requested uint16, declaredBy bool) func([]SubsetPor
 	}
 }
 
-// port finds the Service port of a number. TCP wins over the other protocols:
-// the clients speak TCP.
+// port finds the Service port of a number. TCP has precedence over other protocols, because clients use TCP.
 func (s *Service) port(number uint16) (ServicePort, bool) {
 	var found ServicePort
 	ok := false
@@ -244,10 +237,10 @@ func (s *Service) port(number uint16) (ServicePort, bool) {
 	return found, ok
 }
 
-// byPlace returns the endpoints of the first priority.
+// byPlace returns the endpoints of the first priority for clients of a node and zone.
 //
-// The families that the clients can't use are left out before: the slices of a Service change one
-// after the other, so the only endpoint for a zone may be of such a family.
+// Callers remove the IP families that clients can't use before. Otherwise the only endpoint with a hint for a
+// zone could be of such a family, because the slices of a Service change one after the other.
 func byPlace(list []Endpoint, f Filter) []Endpoint {
 	priority := priorities(list, f)
 	if priority == nil {
@@ -256,13 +249,13 @@ func byPlace(list []Endpoint, f Filter) []Endpoint {
 	return slices.DeleteFunc(list, func(e Endpoint) bool { return priority(e) != 0 })
 }
 
-// away is the priority of endpoints that a client never gets.
-const away = math.MaxUint8
+// excluded is the priority of endpoints that a client never gets.
+const excluded = math.MaxUint8
 
-// priorities returns the function that says how near an endpoint is to the clients of a filter; 0 is the nearest. It
-// is nil if all endpoints are equally near. It applies internalTrafficPolicy Local or, without it, the hints for nodes
-// or else those for zones. As in kube-proxy, hints count only if every endpoint of the list has some and one has a hint
-// for this node or zone: all endpoints are better than too few.
+// priorities returns the function that maps an endpoint to its priority for the clients of a filter; 0 is the
+// nearest. It is nil if all endpoints have the same priority. It applies internalTrafficPolicy Local or,
+// without it, the hints for nodes, or else the hints for zones. As in kube-proxy, hints are used only if
+// every endpoint of the list has hints and one has a hint for this node or zone.
 func priorities(list []Endpoint, f Filter) func(Endpoint) uint8 {
 	switch {
 	case f.Kind == FilterNode:
@@ -270,7 +263,7 @@ func priorities(list []Endpoint, f Filter) func(Endpoint) uint8 {
 			if e.Target != nil && e.Target.Key.Kind == Pod && e.Target.Node == f.Node {
 				return 0
 			}
-			return away
+			return excluded
 		}
 	case f.Node != "" && hintsCount(list, f.Node, Endpoint.nodeHints):
 		return func(e Endpoint) uint8 {
@@ -299,7 +292,7 @@ func (e Endpoint) nodeHints() []string { return e.HintNodes }
 
 func (e Endpoint) zoneHints() []string { return e.HintZones }
 
-// hintsCount reports whether every endpoint has hints, and one of them a hint for this place.
+// hintsCount reports whether every endpoint has hints, and one of them a hint for this node or zone.
 func hintsCount(list []Endpoint, place string, hints func(Endpoint) []string) bool {
 	without := func(e Endpoint) bool { return len(hints(e)) == 0 }
 	hinted := func(e Endpoint) bool { return slices.Contains(hints(e), place) }
@@ -326,8 +319,7 @@ func preferIPv6(list []Endpoint) []Endpoint {
 	})
 }
 
-// compareEndpoints sorts by address. Of several workloads with one address, the one that gets it
-// comes first.
+// compareEndpoints sorts by address. If several workloads have one address, the one that gets it is first.
 func compareEndpoints(a, b Endpoint) int {
 	if c := a.Addr.Compare(b.Addr); c != 0 {
 		return c
@@ -340,16 +332,16 @@ func compareEndpoints(a, b Endpoint) int {
 	case b.Target == nil:
 		return -1
 	}
-	// Both are ready, or their slices wouldn't have them here.
+	// Both are ready according to their slices.
 	if c := compareClaims(claim{a.Target.Workload, true}, claim{b.Target.Workload, true}); c != 0 {
 		return c
 	}
-	// Nothing tells. One of them is better than no endpoint.
+	// No rule decides, and one endpoint is better than none.
 	return strings.Compare(a.Target.Key.Name, b.Target.Key.Name)
 }
 
-// mirror returns which Service this one mirrors, as the first slice says that names a cluster.
-func (p *part) mirror() Mirror {
+// mirror returns the Service that this one mirrors, from the first slice that names a cluster.
+func (p *memberSnapshot) mirror() Mirror {
 	for _, c := range p.slices {
 		if c.slice.Mirror.Cluster != "" {
 			return c.slice.Mirror

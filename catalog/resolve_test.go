@@ -186,7 +186,7 @@ func TestResolveMirror(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := snapshotOf("web", append(tc.slices, service("web"))...).parts[0].source.Mirror
+			got := snapshotOf("web", append(tc.slices, service("web"))...).members[0].source.Mirror
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}

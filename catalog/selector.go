@@ -6,8 +6,7 @@ import (
 	"github.com/signpostd/signpost/internal/objectmeta"
 )
 
-// Operator is what a [Requirement] asks of a label, spelled as in
-// metav1.LabelSelectorOperator.
+// Operator is the operator of a [Requirement], spelled as in metav1.LabelSelectorOperator.
 type Operator string
 
 // The operators of label selectors.
@@ -26,8 +25,8 @@ type Requirement struct {
 	Values []string
 }
 
-// Selector selects objects by label: all of its requirements have to hold, so
-// that an empty Selector selects everything. A nil *Selector selects nothing.
+// Selector selects the objects that meet all of its requirements. An empty Selector selects everything, and a
+// nil *Selector nothing.
 type Selector struct {
 	Requirements []Requirement
 }
@@ -51,7 +50,7 @@ func (r Requirement) matches(l objectmeta.Labels) bool {
 	case In:
 		return ok && slices.Contains(r.Values, v)
 	case NotIn:
-		// As in Kubernetes, an object without the label is not in any set.
+		// As in Kubernetes, an object without the label matches.
 		return !ok || !slices.Contains(r.Values, v)
 	case Exists:
 		return ok
@@ -62,8 +61,8 @@ func (r Requirement) matches(l objectmeta.Labels) bool {
 	}
 }
 
-// pivot returns a label that every selected object has, and false when there is none. The index
-// has the selector under that label.
+// pivot returns a label that every selected object has, and false if there is none. The index has the
+// selector under this label.
 func (s *Selector) pivot() (objectmeta.Label, bool) {
 	if s == nil {
 		return objectmeta.Label{}, false

@@ -7,10 +7,10 @@ import (
 	"github.com/signpostd/signpost/internal/objectmeta"
 )
 
-// selects reports whether the Server selects the workload, whatever its port.
+// selects reports whether the Server selects the workload, for any port.
 func (s *Server) selects(w *Workload) bool { return s.selector(w.Key.Kind).Matches(w.Labels) }
 
-// affects reports whether the Server, nil for none, makes ports of the workload opaque.
+// affects reports whether the Server, which may be nil, makes ports of the workload opaque.
 func (s *Server) affects(w *Workload) bool { return s != nil && s.Opaque && s.selects(w) }
 
 func (s *Server) selector(kind WorkloadKind) *Selector {
@@ -20,8 +20,8 @@ func (s *Server) selector(kind WorkloadKind) *Selector {
 	return s.ExternalWorkloads
 }
 
-// appendPorts appends the ports of a workload that the Server selects. A name selects every port
-// with that name.
+// appendPorts appends the ports of a workload that the Server selects. A name selects every port of that
+// name.
 func (s *Server) appendPorts(list []PortRange, w *Workload) []PortRange {
 	if s.PortName == "" {
 		return append(list, PortRange{s.PortNumber, s.PortNumber})
@@ -34,9 +34,9 @@ func (s *Server) appendPorts(list []PortRange, w *Workload) []PortRange {
 	return list
 }
 
-// serverIndex finds the opaque Servers of one namespace that select a workload. A Server is filed
-// under a label that everything it selects has ([Selector.pivot]); those without such a label
-// are in rest, and are tried for every workload.
+// serverIndex finds the opaque Servers of one namespace that select a workload. A Server is indexed by a
+// label that every workload it selects has ([Selector.pivot]). Servers without such a label are in rest, and
+// are tried for every workload.
 type serverIndex struct {
 	byLabel map[serverLabel][]*Server
 	rest    []*Server
@@ -48,20 +48,20 @@ type serverLabel struct {
 }
 
 func (x *serverIndex) add(s *Server) {
-	x.file(s, func(list []*Server) []*Server { return append(list, s) })
+	x.update(s, func(list []*Server) []*Server { return append(list, s) })
 }
 
 func (x *serverIndex) remove(s *Server) {
-	x.file(s, func(list []*Server) []*Server {
+	x.update(s, func(list []*Server) []*Server {
 		return slices.DeleteFunc(list, func(other *Server) bool { return other == s })
 	})
 }
 
-func (x *serverIndex) file(s *Server, edit func([]*Server) []*Server) {
+func (x *serverIndex) update(s *Server, edit func([]*Server) []*Server) {
 	if !s.Opaque {
 		return
 	}
-	unfiled := false
+	unindexed := false
 	for _, kind := range []WorkloadKind{Pod, ExternalWorkload} {
 		selector := s.selector(kind)
 		if selector == nil {
@@ -69,7 +69,7 @@ func (x *serverIndex) file(s *Server, edit func([]*Server) []*Server) {
 		}
 		pivot, ok := selector.pivot()
 		if !ok {
-			unfiled = true
+			unindexed = true
 			continue
 		}
 		if x.byLabel == nil {
@@ -82,7 +82,7 @@ func (x *serverIndex) file(s *Server, edit func([]*Server) []*Server) {
 			delete(x.byLabel, key)
 		}
 	}
-	if unfiled {
+	if unindexed {
 		x.rest = edit(x.rest)
 	}
 }

@@ -7,16 +7,16 @@ import (
 	"time"
 )
 
-// ServiceProfile is what the catalog keeps of a linkerd.io/v1alpha2
-// ServiceProfile. Its name is the full DNS name of a Service.
+// ServiceProfile has the fields of a linkerd.io/v1alpha2 ServiceProfile that are used. Its name is the full
+// DNS name of a Service.
 type ServiceProfile struct {
 	Cluster, Namespace, Name string
-	// Invalid is true when a part that can't be left out can't be used. The Service then has
-	// the default profile, and nothing else is set.
+	// Invalid is true if a required part can't be used. The Service then has the default profile, and no
+	// other field is set.
 	Invalid bool
 
 	Routes []Route
-	// RetryBudget is nil when the profile leaves the default in force.
+	// RetryBudget is nil for the default.
 	RetryBudget  *RetryBudget
 	DstOverrides []WeightedDst
 }
@@ -24,7 +24,7 @@ type ServiceProfile struct {
 // Route is one route of a ServiceProfile.
 type Route struct {
 	Name string
-	// Condition is nil when there is none, which is not valid.
+	// Condition is required; nil is invalid.
 	Condition       *RequestMatch
 	ResponseClasses []ResponseClass
 	Retryable       bool
@@ -32,16 +32,16 @@ type Route struct {
 	Timeout time.Duration
 }
 
-// RequestMatch is a condition on requests: all fields that are set must hold. It is not valid
-// without any field, or with a nil child.
+// RequestMatch is a condition on requests: all fields that are set must match. It is invalid without any
+// field, or with a nil child.
 type RequestMatch struct {
 	All, Any          []*RequestMatch
 	Not               *RequestMatch
 	Method, PathRegex string
 }
 
-// BrokenRegexps returns the expressions of the condition that are none. Proxies use a dialect that takes
-// more than Go's, so only mistakes count that no dialect takes.
+// BrokenRegexps returns the invalid regular expressions of the condition. The dialect of proxies accepts more
+// than Go's, so only errors of any dialect are reported.
 func (m *RequestMatch) BrokenRegexps() []string {
 	if m == nil {
 		return nil
@@ -71,9 +71,9 @@ func isBrokenRegexp(text string) bool {
 	}
 }
 
-// ResponseClass says whether responses of a kind are failures.
+// ResponseClass classifies the responses that match a condition.
 type ResponseClass struct {
-	// Condition is nil when there is none, which is not valid.
+	// Condition is required; nil is invalid.
 	Condition *ResponseMatch
 	Failure   bool
 }
@@ -94,11 +94,11 @@ type StatusRange struct {
 type RetryBudget struct {
 	Ratio               float64
 	MinRetriesPerSecond int64
-	// TTL is how long a request counts.
+	// TTL is the time for which a request counts.
 	TTL time.Duration
 }
 
-// WeightedDst is another destination that takes a share of the traffic.
+// WeightedDst is a destination that gets a share of the traffic.
 type WeightedDst struct {
 	Authority string
 	// MilliWeight is the weight in thousandths.

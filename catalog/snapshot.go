@@ -5,16 +5,15 @@ import (
 	"slices"
 )
 
-// Snapshot is one Service as it was at one time, with the slices and the workloads of its
-// members. It never changes.
+// Snapshot is the immutable state of one Service, with the slices and workloads of its members.
 type Snapshot struct {
 	Key ServiceKey
-	// Service is nil when there is no such Service.
+	// Service is nil if the Service does not exist.
 	Service *Service
 
-	parts   []part            // one for each member that is known
+	members []memberSnapshot  // one for each member that is known
 	regions map[string]string // the region of each zone of our own cluster
-	// pending is true when a member is in a cluster that is not synced yet.
+	// pending is true if a member is in a cluster that is not synced yet.
 	pending bool
 	stale   chan struct{}
 
@@ -22,45 +21,43 @@ type Snapshot struct {
 	users   int // guarded by Catalog.snapshotsMu
 }
 
-// part is what a Snapshot has of one member. A Service that is neither remote nor federated is
-// its only member.
-type part struct {
-	source  *Source
-	service *Service         // nil when there is no such Service
-	slices  []*compiledSlice // sorted by name
-	zoned   bool             // some address has a zone or hints
-	noded   bool             // some address has hints for nodes
-	hinted  FilterKind       // that of the hints of addresses, draining ones included
+// memberSnapshot is the state of one member. A Service that is neither remote nor federated is its only
+// member.
+type memberSnapshot struct {
+	source       *Source
+	service      *Service         // nil when there is no such Service
+	slices       []*compiledSlice // sorted by name
+	hasZone      bool             // some address has a zone or hints
+	hasNodeHints bool             // some address has hints for nodes
+	hintKind     FilterKind       // that of the hints of addresses, draining ones included
 }
 
-// Source says which Service endpoints belong to. It is comparable.
+// Source is the Service that endpoints belong to. It is comparable.
 type Source struct {
 	Service ServiceKey
 	// Cluster is nil for our own.
 	Cluster *Cluster
-	// Mirror describes the remote Service that this one mirrors; its Cluster is empty when
-	// it mirrors none.
+	// Mirror is the remote Service that this one mirrors; its Cluster is empty for none.
 	Mirror Mirror
 }
 
 // Stale returns a channel that closes when the snapshot is out of date.
 func (s *Snapshot) Stale() <-chan struct{} { return s.stale }
 
-// Address is one IP address of a slice, with everything that doesn't depend on the query. It
-// never changes: from one Snapshot to the next it is the same value while nothing about it
-// changes.
+// Address is one IP address of a slice, with everything that does not depend on the query. It is immutable.
+// The next Snapshot has the same pointer if the address has not changed.
 type Address struct {
 	IP        netip.Addr
 	Hostname  string
 	Zone      string
 	HintZones []string
 	HintNodes []string
-	// Target is the workload behind the address; nil when the endpoint has no targetRef.
+	// Target is the workload of the address; nil if the endpoint has no targetRef.
 	Target *Target
-	// Family is true when the rules about IP families apply to the address: it belongs to a
-	// workload and comes from an EndpointSlice.
+	// Family is true if the rules about IP families apply: the address is that of a workload and comes from
+	// an EndpointSlice.
 	Family bool
-	// GatewayIdentity and RemoteName are those of the slice for an address without Target.
+	// GatewayIdentity and RemoteName come from the slice, for an address without Target.
 	GatewayIdentity, RemoteName string
 }
 
@@ -71,16 +68,16 @@ func (a *Address) equal(b *Address) bool {
 
 // compiledSlice is a slice with its endpoints joined with the workloads.
 type compiledSlice struct {
-	slice   *EndpointSlice
-	subsets []compiledSubset
-	zoned   bool
-	noded   bool
-	hinted  FilterKind
+	slice        *EndpointSlice
+	subsets      []compiledSubset
+	hasZone      bool
+	hasNodeHints bool
+	hintKind     FilterKind
 }
 
 type compiledSubset struct {
 	ports []SubsetPort
-	// addresses are those of ready endpoints, and draining those of draining ones. Both are sorted by IP.
+	// addresses are those of ready endpoints, draining those of draining endpoints. Both are sorted by IP.
 	addresses, draining []*Address
 }
 
@@ -88,31 +85,31 @@ type compiledSubset struct {
 func (s *state) snapshot(key ServiceKey, o *Options) *Snapshot {
 	snap := &Snapshot{Key: key, Service: s.services[key], regions: s.regions.ofZone, stale: make(chan struct{})}
 	members := snap.Service.members(key)
-	snap.parts = make([]part, 0, len(members))
+	snap.members = make([]memberSnapshot, 0, len(members))
 	for _, member := range members {
 		cluster, usable := s.clusterOf(member)
 		if usable {
-			snap.parts = append(snap.parts, s.part(member, cluster, o))
+			snap.members = append(snap.members, s.memberSnapshot(member, cluster, o))
 		}
 		snap.pending = snap.pending || cluster != nil && !usable
 	}
 	return snap
 }
 
-// part builds the part of a member; its cluster is nil for our own.
-func (s *state) part(key ServiceKey, cluster *Cluster, o *Options) part {
+// memberSnapshot builds the state of a member; its cluster is nil for our own.
+func (s *state) memberSnapshot(key ServiceKey, cluster *Cluster, o *Options) memberSnapshot {
 	entries := s.slicesOf[key]
-	p := part{service: s.services[key], slices: make([]*compiledSlice, 0, len(entries))}
+	p := memberSnapshot{service: s.services[key], slices: make([]*compiledSlice, 0, len(entries))}
 	for _, e := range entries {
 		c := s.compile(e, o)
 		p.slices = append(p.slices, c)
-		p.zoned, p.noded, p.hinted = p.zoned || c.zoned, p.noded || c.noded, max(p.hinted, c.hinted)
+		p.hasZone, p.hasNodeHints, p.hintKind = p.hasZone || c.hasZone, p.hasNodeHints || c.hasNodeHints, max(p.hintKind, c.hintKind)
 	}
 	p.source = &Source{Service: key, Cluster: cluster, Mirror: p.mirror()}
 	return p
 }
 
-// compile returns the addresses of a slice, and computes them if they are out of date.
+// compile returns the addresses of a slice. It computes them after a change.
 func (s *state) compile(e *sliceEntry, o *Options) *compiledSlice {
 	if c := e.compiled.Load(); c != nil {
 		return c
@@ -139,12 +136,12 @@ func (s *state) compile(e *sliceEntry, o *Options) *compiledSlice {
 		}
 		arrange(addresses, before.addresses)
 		arrange(draining, before.draining)
-		c.zoned = c.zoned || slices.ContainsFunc(addresses, (*Address).zoned)
-		c.noded = c.noded || slices.ContainsFunc(addresses, (*Address).noded)
-		c.hinted = max(c.hinted, hintsOf(addresses), hintsOf(draining))
+		c.hasZone = c.hasZone || slices.ContainsFunc(addresses, (*Address).hasZone)
+		c.hasNodeHints = c.hasNodeHints || slices.ContainsFunc(addresses, (*Address).hasNodeHints)
+		c.hintKind = max(c.hintKind, hintsOf(addresses), hintsOf(draining))
 		c.subsets = append(c.subsets, compiledSubset{subset.Ports, addresses, draining})
 	}
-	// Another reader may have been faster, and all must use the same values.
+	// Another reader may have stored them meanwhile; all must use the same values.
 	if !e.compiled.CompareAndSwap(nil, c) {
 		return e.compiled.Load()
 	}
@@ -152,15 +149,15 @@ func (s *state) compile(e *sliceEntry, o *Options) *compiledSlice {
 	return c
 }
 
-func (a *Address) zoned() bool { return a.Zone != "" || len(a.HintZones) > 0 }
+func (a *Address) hasZone() bool { return a.Zone != "" || len(a.HintZones) > 0 }
 
-func (a *Address) noded() bool { return len(a.HintNodes) > 0 }
+func (a *Address) hasNodeHints() bool { return len(a.HintNodes) > 0 }
 
-// hintsOf returns on which property of clients the priorities of addresses depend through hints.
+// hintsOf returns the property of clients that the hints of the addresses are about.
 func hintsOf(addresses []*Address) FilterKind {
 	kind := FilterNone
 	for _, a := range addresses {
-		if a.noded() {
+		if a.hasNodeHints() {
 			return FilterHints
 		}
 		if len(a.HintZones) > 0 {
@@ -170,15 +167,15 @@ func hintsOf(addresses []*Address) FilterKind {
 	return kind
 }
 
-// joined is an endpoint and its workload, nil when there is none.
+// joined is an endpoint and its workload, nil for none.
 type joined struct {
 	endpoint *SliceEndpoint
 	target   *Target
 }
 
-// joinEndpoint returns the Target of an endpoint. It is nil when the workload isn't known yet, and
-// when the workload of that name has another UID: the slice is out of date then, and another
-// workload may have its address.
+// joinEndpoint returns the Target of an endpoint. It is nil if the workload is not known yet. It is also nil
+// if the workload of that name has another UID: the slice is then out of date, and another workload may have
+// the address.
 func (s *state) joinEndpoint(e *SliceEndpoint, w *workloadEntry, o *Options) *Target {
 	t := s.join(w, o)
 	if t == nil || e.TargetUID != 0 && t.UID != 0 && e.TargetUID != t.UID {
@@ -187,7 +184,7 @@ func (s *state) joinEndpoint(e *SliceEndpoint, w *workloadEntry, o *Options) *Ta
 	return t
 }
 
-// join returns the Target of a workload, nil when the workload isn't known yet.
+// join returns the Target of a workload, nil if the workload is not known yet.
 func (s *state) join(w *workloadEntry, o *Options) *Target {
 	if w == nil || w.workload == nil {
 		return nil
@@ -219,21 +216,20 @@ func appendAddresses(list []*Address, slice *EndpointSlice, j joined) []*Address
 	if j.target == nil {
 		return list
 	}
-	// The addresses of one endpoint are interchangeable; the last one stands for all.
+	// The addresses of one endpoint are interchangeable, so the last one is used.
 	return append(list, &Address{
 		IP: e.Addresses[len(e.Addresses)-1], Hostname: e.Hostname, HintZones: e.HintZones, HintNodes: e.HintNodes, Zone: e.Zone,
 		Target: j.target, Family: slice.AddressType != "",
 	})
 }
 
-// arrange sorts addresses, and uses the previous values of those that haven't changed.
+// arrange sorts addresses, and keeps the pointers of those that have not changed.
 func arrange(addresses, previous []*Address) {
 	slices.SortStableFunc(addresses, func(a, b *Address) int { return a.IP.Compare(b.IP) })
 	reuse(addresses, previous)
 }
 
-// reuse replaces each address by its equal among the previous ones. Both lists
-// are sorted by IP.
+// reuse replaces each address by its equal among the previous ones. Both lists are sorted by IP.
 func reuse(addresses, previous []*Address) {
 	at := 0
 	for i, a := range addresses {

@@ -15,7 +15,7 @@ import (
 //	vms   the ExternalWorkload vm
 //	bare  an address without targetRef
 //	empty no slices
-func town() []Object {
+func testObjects() []Object {
 	return []Object{
 		service("web"), service("db"), service("both"), service("vms"), service("bare"), service("empty"),
 		slice("web-1", "web", IPv4, at("10.0.0.1", podKey("a")), at("10.0.0.9", podKey("late"))),
@@ -111,7 +111,7 @@ var staleCases = map[string]staleCase{
 func TestStale(t *testing.T) {
 	for name, tc := range staleCases {
 		t.Run(name, func(t *testing.T) {
-			c := started(town()...)
+			c := started(testObjects()...)
 			before := map[string]*Snapshot{}
 			for _, name := range townServices {
 				before[name] = c.Service(serviceKey(name))

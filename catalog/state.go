@@ -7,31 +7,30 @@ import (
 	"sync/atomic"
 )
 
-// state has all objects of the catalog, and the indexes that lead from a changed object to the
-// Services that depend on it. The goroutine of Run changes it under the write lock of the
-// Catalog. Readers hold the read lock and may only fill the caches, which are atomic.
+// state has all objects of the catalog, and indexes from an object to the Services that depend on it. The
+// goroutine of Run changes it under the write lock of the Catalog. Readers hold the read lock and may only
+// fill the caches, which are atomic.
 type state struct {
-	services   map[ServiceKey]*Service
-	slices     map[ID]*sliceEntry
-	slicesOf   map[ServiceKey][]*sliceEntry // sorted by slice name
-	namespaces map[namespaceKey]*namespace
-	owners     map[ID]*Owner
-	ownedBy    map[ID]map[*workloadEntry]struct{}
-	nodes      map[nodeKey]*NodeState
-	regions    regions
-	servers    map[ID]*Server
-	profiles   map[ID]*ServiceProfile
-	clusters   map[string]*Cluster
-	forgotten  map[string][]ID // objects of forgotten clusters that are still to be deleted
-	imports    importIndex
-	addresses  addressIndex
-	facts      facts
+	services     map[ServiceKey]*Service
+	slices       map[ID]*sliceEntry
+	slicesOf     map[ServiceKey][]*sliceEntry // sorted by slice name
+	namespaces   map[namespaceKey]*namespace
+	owners       map[ID]*Owner
+	ownedBy      map[ID]map[*workloadEntry]struct{}
+	nodes        map[nodeKey]*NodeState
+	regions      regions
+	servers      map[ID]*Server
+	profiles     map[ID]*ServiceProfile
+	clusters     map[string]*Cluster
+	forgotten    map[string][]ID // objects of removed clusters that are not deleted yet
+	imports      importIndex
+	addresses    addressIndex
+	dependencies dependencies
 
-	// unknownNode stands for every node that is not in nodes.
+	// unknownNode is the state of every node that is not in nodes.
 	unknownNode *NodeState
 
-	// dirty and moved collect, during one step, the Services whose snapshots are out of date,
-	// and the states of nodes that are.
+	// dirty has the Services, and moved the states of nodes, that the current step has made stale.
 	dirty map[ServiceKey]struct{}
 	moved []*NodeState
 }
@@ -40,18 +39,17 @@ type namespaceKey struct{ cluster, name string }
 
 type nodeKey struct{ cluster, name string }
 
-// namespace holds the workloads of one namespace and the Servers that may
-// select them.
+// namespace has the workloads of one namespace and the Servers that may select them.
 type namespace struct {
 	workloads map[WorkloadKey]*workloadEntry
 	servers   serverIndex
 }
 
-// workloadEntry is a workload. Its workload is nil while a slice names it and it hasn't been put.
+// workloadEntry is a workload. Its field workload is nil if a slice names the workload before it is put.
 type workloadEntry struct {
 	workload *Workload
-	target   atomic.Pointer[Target] // nil until somebody asks, and again after a change
-	slices   []*sliceEntry          // those with an endpoint that names the workload
+	target   atomic.Pointer[Target] // computed on demand; nil after a change
+	slices   []*sliceEntry          // the slices with an endpoint that names the workload
 }
 
 // sliceEntry is a slice with the addresses compiled from it.
@@ -59,34 +57,34 @@ type sliceEntry struct {
 	slice    *EndpointSlice
 	targets  []*workloadEntry // in the order of the endpoints; nil where there is no targetRef
 	compiled atomic.Pointer[compiledSlice]
-	// previous has the addresses before the last change. They are kept until the slice is
-	// compiled again, so that unchanged addresses stay the same values.
+	// previous has the addresses before the last change. They are kept until the slice is compiled again, so
+	// that unchanged addresses keep their pointers.
 	previous atomic.Pointer[compiledSlice]
 }
 
 func newState() *state {
 	return &state{
-		services:    map[ServiceKey]*Service{},
-		slices:      map[ID]*sliceEntry{},
-		slicesOf:    map[ServiceKey][]*sliceEntry{},
-		namespaces:  map[namespaceKey]*namespace{},
-		owners:      map[ID]*Owner{},
-		ownedBy:     map[ID]map[*workloadEntry]struct{}{},
-		nodes:       map[nodeKey]*NodeState{},
-		regions:     regions{counts: map[string]map[string]int{}},
-		servers:     map[ID]*Server{},
-		profiles:    map[ID]*ServiceProfile{},
-		clusters:    map[string]*Cluster{},
-		forgotten:   map[string][]ID{},
-		imports:     newImportIndex(),
-		addresses:   newAddressIndex(),
-		facts:       newFacts(),
-		unknownNode: newNodeState("", ""),
-		dirty:       map[ServiceKey]struct{}{},
+		services:     map[ServiceKey]*Service{},
+		slices:       map[ID]*sliceEntry{},
+		slicesOf:     map[ServiceKey][]*sliceEntry{},
+		namespaces:   map[namespaceKey]*namespace{},
+		owners:       map[ID]*Owner{},
+		ownedBy:      map[ID]map[*workloadEntry]struct{}{},
+		nodes:        map[nodeKey]*NodeState{},
+		regions:      regions{counts: map[string]map[string]int{}},
+		servers:      map[ID]*Server{},
+		profiles:     map[ID]*ServiceProfile{},
+		clusters:     map[string]*Cluster{},
+		forgotten:    map[string][]ID{},
+		imports:      newImportIndex(),
+		addresses:    newAddressIndex(),
+		dependencies: newDependencies(),
+		unknownNode:  newNodeState("", ""),
+		dirty:        map[ServiceKey]struct{}{},
 	}
 }
 
-// apply makes value, which is nil for a deletion, the state of the object.
+// apply sets the value of an object; nil deletes it.
 func (s *state) apply(id ID, value Object) {
 	switch id.Kind {
 	case KindService:
@@ -117,7 +115,7 @@ func (s *state) apply(id ID, value Object) {
 }
 
 func (s *state) setService(key ServiceKey, v *Service) {
-	s.unfileService(s.services[key])
+	s.unindexService(s.services[key])
 	s.imports.remove(s.services[key])
 	s.imports.add(v)
 	if v == nil {
@@ -125,13 +123,12 @@ func (s *state) setService(key ServiceKey, v *Service) {
 	} else {
 		s.services[key] = v
 	}
-	s.fileService(v)
-	s.facts.changed(fact{object: (&Service{Key: key}).ID()})
+	s.indexService(v)
+	s.dependencies.changed(dependency{object: (&Service{Key: key}).ID()})
 	s.mark(key)
 }
 
-// mark makes the snapshots stale that show the Service: its own, and those of the
-// Services that have it as a member.
+// mark makes stale the snapshots of the Service and of the Services that have it as a member.
 func (s *state) mark(key ServiceKey) {
 	s.dirty[key] = struct{}{}
 	for importer := range s.imports.ofService[key] {
@@ -145,7 +142,7 @@ func (s *state) setProfile(id ID, v *ServiceProfile) {
 	} else {
 		s.profiles[id] = v
 	}
-	s.facts.changed(fact{object: id})
+	s.dependencies.changed(dependency{object: id})
 }
 
 func (s *state) setSlice(id ID, v *EndpointSlice) {
@@ -181,7 +178,7 @@ func (s *state) linkSlice(e *sliceEntry) {
 
 func (s *state) slicesChanged(key ServiceKey) {
 	s.mark(key)
-	s.facts.changed(fact{slicesOf: key})
+	s.dependencies.changed(dependency{slicesOf: key})
 }
 
 func (s *state) linkTarget(e *sliceEntry, key WorkloadKey) *workloadEntry {
@@ -216,7 +213,7 @@ func (s *state) unlinkSlice(e *sliceEntry) {
 	}
 }
 
-// workload returns the entry of a workload, and makes one if there is none.
+// workload returns the entry of a workload, and creates a missing one.
 func (s *state) workload(key WorkloadKey) *workloadEntry {
 	ns := s.ensureNamespace(namespaceKey{key.Cluster, key.Namespace})
 	w := ns.workloads[key]
@@ -227,7 +224,7 @@ func (s *state) workload(key WorkloadKey) *workloadEntry {
 	return w
 }
 
-// forget drops the entry of a workload that doesn't exist and that no slice names.
+// forget deletes the entry of a workload that does not exist and that no slice names.
 func (s *state) forget(key WorkloadKey, w *workloadEntry) {
 	if w.workload != nil || len(w.slices) > 0 {
 		return
@@ -254,7 +251,7 @@ func (s *state) forgetNamespace(key namespaceKey, ns *namespace) {
 	}
 }
 
-// namespace returns a namespace, an empty one if the state has none.
+// namespace returns a namespace, an empty one if it has no objects.
 func (s *state) namespace(cluster, name string) *namespace {
 	if ns := s.namespaces[namespaceKey{cluster, name}]; ns != nil {
 		return ns
@@ -265,23 +262,23 @@ func (s *state) namespace(cluster, name string) *namespace {
 func (s *state) setWorkload(key WorkloadKey, v *Workload) {
 	w := s.workload(key)
 	if w.workload != nil && v != nil && w.workload.sameButReady(v) {
-		// Slices say themselves which endpoints are ready, so that no answer about a Service changes
-		// and the Target stays the same value in all of them.
+		// The readiness of endpoints comes from slices. So no snapshot of a Service changes, and the Target
+		// keeps its pointer.
 		w.workload = v
 		s.workloadChanged(v)
 		return
 	}
 	if w.workload != nil {
-		s.workloadChanged(w.workload) // the old value; touch does it for the new one
+		s.workloadChanged(w.workload) // the old value; touch reports the new one
 		id := w.workload.ownerID()
 		delete(s.ownedBy[id], w)
 		if len(s.ownedBy[id]) == 0 {
 			delete(s.ownedBy, id)
 		}
 	}
-	s.unfileWorkload(w)
+	s.unindexWorkload(w)
 	w.workload = v
-	s.fileWorkload(w)
+	s.indexWorkload(w)
 	if v != nil && v.Owner != (OwnerRef{}) {
 		id := v.ownerID()
 		if s.ownedBy[id] == nil {
@@ -293,7 +290,7 @@ func (s *state) setWorkload(key WorkloadKey, v *Workload) {
 	s.forget(key, w)
 }
 
-// sameButReady reports whether only the readiness of two versions differs.
+// sameButReady reports whether the readiness is the only difference.
 func (w *Workload) sameButReady(other *Workload) bool {
 	if w.Ready == other.Ready {
 		return false
@@ -303,7 +300,7 @@ func (w *Workload) sameButReady(other *Workload) bool {
 	return reflect.DeepEqual(&changed, other)
 }
 
-// touch makes everything stale that was derived from a workload.
+// touch makes stale everything that was derived from a workload.
 func (s *state) touch(w *workloadEntry) {
 	w.target.Store(nil)
 	if w.workload != nil {
@@ -329,7 +326,7 @@ func (s *state) setNode(key nodeKey, v *Node) {
 	s.countRegion(key, old, -1)
 	s.countRegion(key, s.nodes[key], +1)
 	if old == nil {
-		// Who asked for this node before it was known has this state.
+		// Readers that looked up this node before it was known have this state.
 		old, s.unknownNode = s.unknownNode, newNodeState("", "")
 	}
 	s.moved = append(s.moved, old)
@@ -366,8 +363,7 @@ func (s *state) setServer(id ID, v *Server) {
 	s.forgetNamespace(nsKey, ns)
 }
 
-// latest returns the newest addresses compiled for the slice, nil when it has
-// never been compiled.
+// latest returns the newest compiled addresses of the slice, or nil.
 func (e *sliceEntry) latest() *compiledSlice {
 	if c := e.compiled.Load(); c != nil {
 		return c

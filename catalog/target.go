@@ -7,28 +7,27 @@ import (
 	"github.com/signpostd/signpost/internal/objectmeta"
 )
 
-// Target is a workload with what its endpoints need: its owner is resolved, its annotations are
-// read, and the Servers that select it are applied. Its Ready may be out of date.
+// Target is a workload with its resolved owner and its opaque and skipped ports. Its Ready may be out of
+// date.
 type Target struct {
 	*Workload
-	// OwnerKind and OwnerName are the workload's topmost known owner
-	// (spec/destination.md §A.4), the kind in lower case. A pod without an owner, or with
-	// several, is its own owner, of kind "pod"; such an ExternalWorkload has none.
+	// OwnerKind and OwnerName are the topmost known owner of the workload (spec/destination.md §A.4), the
+	// kind in lower case. A pod without an owner, or with several, is its own owner, of kind "pod". An
+	// ExternalWorkload then has none.
 	OwnerKind, OwnerName string
 
 	opaque  PortSet
 	skipped PortSet
 }
 
-// Opaque reports whether traffic to the port is opaque: because the workload's
-// annotation or, where it has none, the default list says so, or because a
-// Server with proxyProtocol "opaque" selects the workload and the port.
+// Opaque reports whether the port is opaque. An opaque port is listed in the annotation of the workload or,
+// without an annotation, in the default list, or is selected by a Server with proxyProtocol "opaque".
 func (t *Target) Opaque(port uint16) bool { return t.opaque.Has(port) }
 
 // Skipped reports whether inbound traffic to the port bypasses the pod's proxy.
 func (t *Target) Skipped(port uint16) bool { return t.skipped.Has(port) }
 
-// target derives the Target of a workload from the current state.
+// target computes the Target of a workload from the current state.
 func (s *state) target(w *Workload, o *Options) *Target {
 	t := &Target{Workload: w}
 	t.OwnerKind, t.OwnerName = s.rootOwner(w)
@@ -47,7 +46,7 @@ func (s *state) target(w *Workload, o *Options) *Target {
 	return t
 }
 
-// rootOwner resolves the owner that a workload's metric labels name.
+// rootOwner returns the owner for the metric labels of a workload.
 func (s *state) rootOwner(w *Workload) (kind, name string) {
 	if w.Owner == (OwnerRef{}) {
 		if w.Key.Kind == Pod {

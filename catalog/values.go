@@ -7,14 +7,14 @@ import (
 	"github.com/signpostd/signpost/internal/objectmeta"
 )
 
-// LocalCluster is the name of the cluster that Signpost itself serves, as the
-// `cluster` label of the endpoint metrics gives it (spec/destination.md §7.1).
+// LocalCluster is the name of our own cluster, as in the label `cluster` of the endpoint metrics
+// (spec/destination.md §7.1).
 const LocalCluster = "local"
 
-// Kind says which kind of object an [ID] names.
+// Kind is the kind of object that an [ID] names.
 type Kind uint8
 
-// The kinds of object that the catalog is made of.
+// The kinds of objects.
 const (
 	KindService Kind = iota + 1
 	KindEndpointSlice
@@ -33,10 +33,10 @@ type ID struct {
 	Cluster, Namespace, Name, Qualifier string
 }
 
-// Object is a value that can be put into a [Catalog]: one of *Service,
-// *EndpointSlice, *Workload, *Node, *Owner, *Server, *ServiceProfile and *Cluster.
+// Object is a value that can be put into a [Catalog]: a *Service, *EndpointSlice, *Workload, *Node, *Owner,
+// *Server, *ServiceProfile or *Cluster.
 type Object interface {
-	// ID names the object; two values with the same ID are versions of one object.
+	// ID names the object. Values with the same ID are versions of one object.
 	ID() ID
 }
 
@@ -45,7 +45,7 @@ type ServiceKey struct {
 	Cluster, Namespace, Name string
 }
 
-// WorkloadKind says what a workload is in Kubernetes.
+// WorkloadKind is the Kubernetes kind of a workload.
 type WorkloadKind string
 
 // The kinds of workload, spelled as in the kind of a targetRef.
@@ -60,17 +60,16 @@ type WorkloadKey struct {
 	Cluster, Namespace, Name string
 }
 
-// Protocol is the transport protocol of a port, spelled as in Kubernetes. An
-// object that leaves it out has TCP.
+// Protocol is the transport protocol of a port, spelled as in Kubernetes. The default is TCP.
 type Protocol string
 
-// The protocols that are told apart: of two Service ports with one number, that of TCP counts.
+// The protocols. If two ports of a Service have one number, the TCP port is used.
 const (
 	TCP Protocol = "TCP"
 	UDP Protocol = "UDP"
 )
 
-// Service is what the catalog keeps of a core/v1 Service.
+// Service has the fields of a core/v1 Service that are used.
 type Service struct {
 	Key ServiceKey
 	// ExternalName is true for spec.type ExternalName.
@@ -80,22 +79,21 @@ type Service struct {
 	Ports        []ServicePort
 	// ClusterIPs are the virtual addresses; none for a headless Service.
 	ClusterIPs []netip.Addr
-	// OpaquePorts is what the annotation config.linkerd.io/opaque-ports says; nil when it is
-	// absent, which is not the same as empty.
+	// OpaquePorts has the ports in the annotation config.linkerd.io/opaque-ports. It is nil without the
+	// annotation, and empty for an empty annotation.
 	OpaquePorts *PortSet
-	// OpaqueProtocol has the ports whose appProtocol says that they are opaque, and GRPCProtocol those
-	// whose appProtocol says that they serve gRPC or HTTP/2.
+	// OpaqueProtocol has the ports with an opaque appProtocol, GRPCProtocol those with an appProtocol of gRPC
+	// or HTTP/2.
 	OpaqueProtocol, GRPCProtocol PortSet
 	// IPv6First is true if IPv6 is the first of spec.ipFamilies.
 	IPv6First bool
-	// Policy is what annotations ask of xDS clients; nil if there are none.
+	// Policy has the settings for xDS clients from annotations; nil for none.
 	Policy *TrafficPolicy
-	// RemoteCluster and RemoteService are the labels
-	// multicluster.linkerd.io/remote-discovery and …/remote-service; each is nil when the
-	// label is absent.
+	// RemoteCluster and RemoteService are the labels multicluster.linkerd.io/remote-discovery and
+	// …/remote-service; nil without the label.
 	RemoteCluster, RemoteService *string
-	// Federation is what the annotations multicluster.linkerd.io/remote-discovery and
-	// …/local-discovery say; nil when neither is present.
+	// Federation has the members in the annotations multicluster.linkerd.io/remote-discovery and
+	// …/local-discovery; nil without both.
 	Federation *Federation
 }
 
@@ -107,23 +105,22 @@ type ServicePort struct {
 	Protocol Protocol
 }
 
-// AddressType is the addressType of an EndpointSlice. It is empty for the
-// subsets of an Endpoints object, which carry no family.
+// AddressType is the addressType of an EndpointSlice. It is empty for an Endpoints object, whose subsets have
+// no IP family.
 type AddressType string
 
-// The address types that carry IP addresses.
+// The address types of IP addresses.
 const (
 	IPv4 AddressType = "IPv4"
 	IPv6 AddressType = "IPv6"
 )
 
-// EndpointSlice is what the catalog keeps of a discovery.k8s.io/v1
-// EndpointSlice, or of a core/v1 Endpoints object when Signpost runs without
-// slices. A slice has one subset; an Endpoints object has any number.
+// EndpointSlice has the fields of a discovery.k8s.io/v1 EndpointSlice that are used, or of a core/v1
+// Endpoints object if Signpost runs without slices. A slice has one subset, an Endpoints object any number.
 type EndpointSlice struct {
 	Cluster, Namespace, Name string
-	// Service is the Service of the slice: by the label kubernetes.io/service-name, else by the
-	// first ownerReference of kind Service. That of an Endpoints object has its name.
+	// Service is the Service in the label kubernetes.io/service-name, else in the first ownerReference of
+	// kind Service. The Service of an Endpoints object has its name.
 	Service     ServiceKey
 	AddressType AddressType
 	Subsets     []Subset
@@ -131,25 +128,24 @@ type EndpointSlice struct {
 	GatewayIdentity string
 	// RemoteName is the annotation mirror.linkerd.io/remote-svc-fq-name.
 	RemoteName string
-	// Mirror is the Service that the slice mirrors: the label mirror.linkerd.io/cluster-name,
-	// and the name and namespace in RemoteName. Its Cluster is empty when there is no label.
+	// Mirror is the Service that the slice mirrors: the label mirror.linkerd.io/cluster-name, and the name
+	// and namespace in RemoteName. Its Cluster is empty without the label.
 	Mirror Mirror
 }
 
-// Mirror is the Service of another cluster that a mirrored Service stands for. Name and Namespace
-// are empty when the slice doesn't have them.
+// Mirror is the Service of another cluster that a mirror Service stands for. Name and Namespace are empty if
+// the slice does not have them.
 type Mirror struct {
 	Cluster, Namespace, Name string
 }
 
-// Subset is a set of addresses that serve the same ports.
+// Subset is a set of endpoints with the same ports.
 type Subset struct {
 	Ports     []SubsetPort
 	Endpoints []SliceEndpoint
 }
 
-// SubsetPort is one port of a slice or subset. Ports without a number never
-// reach the catalog.
+// SubsetPort is one port of a slice or subset. Package kube/kinds drops ports without a number.
 type SubsetPort struct {
 	// Name is that of the Service port; empty for an unnamed one.
 	Name string
@@ -158,62 +154,60 @@ type SubsetPort struct {
 
 // SliceEndpoint is one endpoint of a slice.
 type SliceEndpoint struct {
-	// NotReady is true when the condition ready is false. Such an endpoint gets no traffic, but
-	// its hostname can be looked up.
+	// NotReady is true if the condition ready is false. Such an endpoint gets no traffic, but its hostname
+	// can be looked up.
 	NotReady bool
-	// Draining is true if the endpoint is not ready, serving and terminating: it completes the requests
-	// that it has.
+	// Draining is true if the endpoint is not ready, but serving and terminating: it completes its requests.
 	Draining  bool
 	Addresses []netip.Addr
 	Hostname  string
 	Zone      string
-	// HintZones and HintNodes are the names in hints.forZones and hints.forNodes, sorted, without
-	// repeats.
+	// HintZones and HintNodes are the names in hints.forZones and hints.forNodes, sorted, without repeats.
 	HintZones, HintNodes []string
-	// Target is the workload behind the endpoint; its Kind is empty when the endpoint has no
-	// targetRef. TargetUID is the UID of the workload; zero when the targetRef has none.
+	// Target is the workload of the targetRef; its Kind is empty without targetRef. TargetUID is the UID in
+	// the targetRef; zero for none.
 	Target    WorkloadKey
 	TargetUID UID
 }
 
-// UID is a hash of metadata.uid, zero when that is unknown. It tells apart objects that had the
-// same name one after the other. The text itself would be most of the memory of an endpoint.
+// UID is a hash of metadata.uid, zero if unknown. It distinguishes an object from a deleted one of the same
+// name. The text itself would be most of the memory of an endpoint.
 type UID uint64
 
-// Workload is what the catalog keeps of a Pod or of an ExternalWorkload.
+// Workload has the fields of a Pod or of an ExternalWorkload that are used.
 type Workload struct {
 	Key     WorkloadKey
 	UID     UID
 	Labels  objectmeta.Labels
 	Created time.Time
-	// OpaquePorts is what the annotation config.linkerd.io/opaque-ports says; nil when it is
-	// absent, which is not the same as empty.
+	// OpaquePorts has the ports in the annotation config.linkerd.io/opaque-ports. It is nil without the
+	// annotation, and empty for an empty annotation.
 	OpaquePorts *PortSet
-	// Ports are the declared ports: those of all containers and init containers of a
-	// pod, or spec.ports of an ExternalWorkload.
+	// Ports are the ports of all containers and init containers of a pod, or spec.ports of an
+	// ExternalWorkload.
 	Ports []WorkloadPort
-	// Owner is the only ownerReference; zero when there is none or more than one.
+	// Owner is the only ownerReference; zero without one, or with several.
 	Owner OwnerRef
 	// IPs are status.podIPs of a pod, or spec.workloadIPs of an ExternalWorkload.
 	IPs []netip.Addr
 
-	// HostIPs are status.hostIPs of a pod that maps a port to its host; other pods have none
-	// here. HostNetwork pods share the IPs of their host.
+	// HostIPs are status.hostIPs of a pod with a hostPort; empty for other pods. HostNetwork pods have the IPs
+	// of their host.
 	HostIPs     []netip.Addr
 	HostNetwork bool
-	// Running is true in the phase Running, ready or not; Finished in the phases Succeeded
-	// and Failed; Terminating while the pod is being deleted; Ready as its condition says.
+	// Running is true in the phase Running. Finished is true in the phases Succeeded and Failed. Terminating
+	// is true while the pod is being deleted. Ready is the condition Ready.
 	Running, Finished, Terminating, Ready bool
 
-	// Node, ServiceAccount, SkipInboundPorts (the annotation
-	// config.linkerd.io/skip-inbound-ports, nil for none) and Proxy belong to pods. Proxy is nil
-	// when no container, regular or init, is named linkerd-proxy.
+	// Node, ServiceAccount, SkipInboundPorts and Proxy are those of pods. SkipInboundPorts has the ports in
+	// the annotation config.linkerd.io/skip-inbound-ports; nil without it. Proxy is nil if no container or
+	// init container is named linkerd-proxy.
 	Node             string
 	ServiceAccount   string
 	SkipInboundPorts *PortSet
 	Proxy            *ProxyListeners
 
-	// MeshTLS belongs to ExternalWorkloads.
+	// MeshTLS is that of ExternalWorkloads.
 	MeshTLS MeshTLS
 }
 
@@ -221,27 +215,24 @@ type Workload struct {
 type WorkloadPort struct {
 	Name string
 	Port uint16
-	// HostPort is zero unless a container maps the port to its host for TCP. HostIP is the only
-	// address of the host that it is mapped at: an unspecified address stands for all addresses of
-	// its family, and the zero Addr for all addresses.
+	// HostPort is the TCP port of the host that is mapped to the port; zero for none. HostIP is the address of
+	// the host. An unspecified address stands for all addresses of its family, the zero Addr for all addresses.
 	HostPort uint16
 	HostIP   netip.Addr
 }
 
-// OwnerRef names the owner of a workload, or of an owner. Kind is spelled as in
-// the ownerReference.
+// OwnerRef names the owner of a workload, or of an owner. Kind is spelled as in the ownerReference.
 type OwnerRef struct {
 	Kind, Name string
 }
 
-// ProxyListeners are the ports in the environment variables
-// LINKERD2_PROXY_INBOUND_LISTEN_ADDR, …_ADMIN_LISTEN_ADDR and …_CONTROL_LISTEN_ADDR of the container
-// linkerd-proxy.
+// ProxyListeners are the ports in the environment variables LINKERD2_PROXY_INBOUND_LISTEN_ADDR,
+// …_ADMIN_LISTEN_ADDR and …_CONTROL_LISTEN_ADDR of the container linkerd-proxy.
 type ProxyListeners struct {
 	Inbound, Admin, Control Listener
 }
 
-// Listener is the port of a listener. Known is false when the variable is absent or is no IP:PORT.
+// Listener is the port of a listener. Known is false if the variable is missing or is no IP:PORT.
 type Listener struct {
 	Port  uint16
 	Known bool
@@ -253,14 +244,14 @@ type MeshTLS struct {
 	ServerName string
 }
 
-// Identity is a TLS identity. The zero Identity is none.
+// Identity is a TLS identity; the zero Identity for none.
 type Identity struct {
 	Name string
 	Form IdentityForm
 }
 
-// IdentityForm says how the name of an [Identity] is written, which decides how proxies compare it
-// with a certificate.
+// IdentityForm is the form of the name of an [Identity]. It decides how proxies compare it with a
+// certificate.
 type IdentityForm uint8
 
 // The forms of identities.
@@ -271,28 +262,27 @@ const (
 	URIIdentity
 )
 
-// Node is what the catalog keeps of a core/v1 Node.
+// Node has the fields of a core/v1 Node that are used.
 type Node struct {
 	Cluster, Name string
-	// Zone and Region are the labels topology.kubernetes.io/zone and …/region; each is empty when it is
-	// absent.
+	// Zone and Region are the labels topology.kubernetes.io/zone and …/region; empty without the label.
 	Zone, Region string
 }
 
-// Owner is what the catalog keeps of a ReplicaSet or Job: its own owner.
+// Owner has the owner of a ReplicaSet or Job.
 type Owner struct {
 	Cluster, Namespace string
 	OwnerRef
-	// Parent is the only ownerReference; zero when there is none or more than one.
+	// Parent is the only ownerReference; zero without one, or with several.
 	Parent OwnerRef
 }
 
-// Server is what the catalog keeps of a policy.linkerd.io/v1beta3 Server.
+// Server has the fields of a policy.linkerd.io/v1beta3 Server that are used.
 type Server struct {
 	Cluster, Namespace, Name string
-	// Pods and ExternalWorkloads are the selectors; a nil selector selects nothing.
+	// Pods and ExternalWorkloads are the selectors for each kind; a nil selector selects nothing.
 	Pods, ExternalWorkloads *Selector
-	// PortNumber is zero when the Server names its port instead.
+	// PortNumber is zero if PortName is set.
 	PortNumber uint16
 	PortName   string
 	// Opaque is true for spec.proxyProtocol "opaque".

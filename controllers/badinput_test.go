@@ -61,7 +61,7 @@ func TestProblemsOfWorkloads(t *testing.T) {
 }
 
 // problems returns how many problems were counted, by reason.
-func (s *scene) problems() map[string]float64 {
+func (s *fixture) problems() map[string]float64 {
 	s.Helper()
 	counts := map[string]float64{}
 	families, err := s.registry.Gather()
@@ -123,7 +123,8 @@ func TestMI07TooManyAddresses(t *testing.T) {
 	s.wantSizes("web", ofEndpoints, 1000)
 }
 
-// day2 B6: a pod whose address the API server refuses in slices kept the other pods of its Service out of them.
+// day2 B6: a pod whose address the API server refuses in slices kept the other pods of its Service out of
+// them.
 func TestPodWithAddressThatNoEndpointCanHave(t *testing.T) {
 	s := play(t)
 	for i, ip := range []string{"127.0.0.1", "0.0.0.0", "169.254.1.1", "224.0.0.1"} {

@@ -20,7 +20,7 @@ const (
 // settle returns when the controllers have dealt with all that happened before. It changes
 // objects of each kind and waits until the controllers have written what follows; and does
 // so twice, because a sync that began before another one may end after it.
-func (s *scene) settle() {
+func (s *fixture) settle() {
 	s.Helper()
 	for range 2 {
 		*s.rounds++
@@ -40,10 +40,10 @@ func (s *scene) settle() {
 	}
 }
 
-func (s *scene) roundIP(plus int) string { return fmt.Sprintf("10.255.255.%d", *s.rounds+plus) }
+func (s *fixture) roundIP(plus int) string { return fmt.Sprintf("10.255.255.%d", *s.rounds+plus) }
 
 // roundDone reports whether all controllers have seen what was done last.
-func (s *scene) roundDone() error {
+func (s *fixture) roundDone() error {
 	s.Helper()
 	round := fmt.Sprint(*s.rounds)
 	ep, err := s.client.CoreV1().Endpoints(s.ns).Get(s.Context(), barrier, metav1.GetOptions{})
@@ -73,7 +73,7 @@ func (s *scene) roundDone() error {
 
 // quietly proves that the controllers write nothing because of something that happens,
 // besides objects whose names begin with one of the given texts.
-func (s *scene) quietly(happens func(), besides ...string) {
+func (s *fixture) quietly(happens func(), besides ...string) {
 	s.Helper()
 	s.settle()
 	since := s.journal.now()
@@ -89,7 +89,7 @@ func (s *scene) quietly(happens func(), besides ...string) {
 
 // wrote returns the writes of the controllers after the first requests, as many as since
 // says, without Events and without those for the barrier.
-func (s *scene) wrote(since int) []entry {
+func (s *fixture) wrote(since int) []entry {
 	return slices.DeleteFunc(s.journal.in(s.ns, since), func(e entry) bool {
 		return e.resource == "events" || strings.HasPrefix(strings.TrimPrefix(e.name, "linkerd-external-"), barrier)
 	})
@@ -97,7 +97,7 @@ func (s *scene) wrote(since int) []entry {
 
 // announced returns the reasons of the Events that the controllers have sent, or tried
 // to, about objects of a name.
-func (s *scene) announced(name string, since int) []string {
+func (s *fixture) announced(name string, since int) []string {
 	var list []string
 	for _, e := range s.journal.in(s.ns, since) {
 		if e.resource == "events" && strings.TrimSpace(e.name) == name {

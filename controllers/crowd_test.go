@@ -14,7 +14,7 @@ import (
 )
 
 // crowd creates pods, several at once; edit gets each with its number.
-func (s *scene) crowd(n int, edit func(i int, p *corev1.Pod)) {
+func (s *fixture) crowd(n int, edit func(i int, p *corev1.Pod)) {
 	s.Helper()
 	const atOnce = 16
 	errs := make([]error, atOnce)
@@ -36,7 +36,7 @@ func (s *scene) crowd(n int, edit func(i int, p *corev1.Pod)) {
 
 // wantCounts waits until Endpoints have so many ready and other addresses, and are said to
 // be truncated or not.
-func (s *scene) wantCounts(name string, ready, notReady, subsets int, truncated string) {
+func (s *fixture) wantCounts(name string, ready, notReady, subsets int, truncated string) {
 	s.Helper()
 	s.eventually(func() error {
 		s.Helper()
@@ -113,7 +113,7 @@ func TestManyPods(t *testing.T) {
 }
 
 // wantSlicesTotal waits until the slices of a Service have so many endpoints.
-func (s *scene) wantSlicesTotal(service string, want int) {
+func (s *fixture) wantSlicesTotal(service string, want int) {
 	s.Helper()
 	s.eventually(func() error {
 		s.Helper()
@@ -129,7 +129,7 @@ func (s *scene) wantSlicesTotal(service string, want int) {
 }
 
 // leftOut returns one of the first n pods that isn't in Endpoints.
-func (s *scene) leftOut(name string, n int) string {
+func (s *fixture) leftOut(name string, n int) string {
 	s.Helper()
 	in := map[string]bool{}
 	for _, subset := range s.getEndpoints(name).Subsets {

@@ -125,7 +125,7 @@ func TestEP90HeadlessLabel(t *testing.T) {
 
 // wantLabels waits until the Endpoints and the slice of a Service have these labels, and
 // those that say what they are.
-func (s *scene) wantLabels(service string, want map[string]string) {
+func (s *fixture) wantLabels(service string, want map[string]string) {
 	s.Helper()
 	rest := func(labels map[string]string, remove ...string) map[string]string {
 		for _, key := range remove {

@@ -49,7 +49,7 @@ func TestExternalWorkloadLoops(t *testing.T) {
 		t.Fatal(problems)
 	}
 	known := catalog.New(catalog.Options{DefaultOpaquePorts: opaque})
-	w := world{
+	w := environment{
 		cluster: kubetest.StartOwn(t, kubetest.Options{CRDs: "../deploy/crds"}).Cluster,
 		beside:  kinds.CatalogTables(known, kinds.FromEndpointSlices),
 	}
@@ -58,7 +58,7 @@ func TestExternalWorkloadLoops(t *testing.T) {
 	}
 	t.Cleanup(w.stop)
 	w.begin()
-	s := w.scene(t)
+	s := w.fixture(t)
 	lanes := map[string]*machineLane{}
 	for i := range machineLanes {
 		l := s.newMachineLane(i)
@@ -112,7 +112,7 @@ func TestExternalWorkloadLoops(t *testing.T) {
 
 // serveDestination serves the Destination API from a catalog until the test ends, and
 // returns a connection to it.
-func (s *scene) serveDestination(known *catalog.Catalog) *grpc.ClientConn {
+func (s *fixture) serveDestination(known *catalog.Catalog) *grpc.ClientConn {
 	s.Helper()
 	server := destination.NewServer(known, destination.Config{
 		TrustDomain: "cluster.local", ClusterDomain: "cluster.local", EnableH2Upgrade: true, EnableIPv6: true, ZoneWeights: true,
@@ -133,12 +133,12 @@ func (s *scene) serveDestination(known *catalog.Catalog) *grpc.ClientConn {
 		endServer()
 		endCatalog()
 	})
-	known.MarkSynced() // its tables are filled since the world was assembled
+	known.MarkSynced() // its tables are filled since the environment was assembled
 	return conn
 }
 
 // newMachineLane creates a Service.
-func (s *scene) newMachineLane(i int) *machineLane {
+func (s *fixture) newMachineLane(i int) *machineLane {
 	s.Helper()
 	kinds := machineServices()
 	l := &machineLane{
@@ -167,7 +167,7 @@ func (s *scene) newMachineLane(i int) *machineLane {
 }
 
 // runLanes runs all lanes side by side, with streams on one connection.
-func (s *scene) runLanes(lanes map[string]*machineLane, conn *grpc.ClientConn, loops int64) {
+func (s *fixture) runLanes(lanes map[string]*machineLane, conn *grpc.ClientConn, loops int64) {
 	s.Helper()
 	ctx, cancel := context.WithCancel(s.Context())
 	defer cancel()
@@ -198,7 +198,7 @@ func (s *scene) runLanes(lanes map[string]*machineLane, conn *grpc.ClientConn, l
 
 // writesOfMachines returns how many writes of slices for workloads succeeded. It fails the
 // test if one did not.
-func (s *scene) writesOfMachines() int {
+func (s *fixture) writesOfMachines() int {
 	s.Helper()
 	families, err := s.registry.Gather()
 	s.must(err)

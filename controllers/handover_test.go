@@ -17,7 +17,7 @@ import (
 
 // byHand has a user take over the Endpoints of the Service web: the selector is removed, and
 // then the Endpoints are written. It returns the version that the user wrote.
-func (s *scene) byHand() string {
+func (s *fixture) byHand() string {
 	s.Helper()
 	s.editService("web", noSelector)
 	s.editEndpoints("web", func(ep *corev1.Endpoints) { ep.Subsets = oneSubset("10.9.9.9") })
@@ -25,7 +25,7 @@ func (s *scene) byHand() string {
 }
 
 // wantByHand fails the test when the Endpoints of the Service web are not those of the user.
-func (s *scene) wantByHand(version string) {
+func (s *fixture) wantByHand(version string) {
 	s.Helper()
 	s.settle()
 	if ep := s.getEndpoints("web"); ep.ResourceVersion != version || showEndpoints(ep) != "10.9.9.9 : 80" {
@@ -35,7 +35,7 @@ func (s *scene) wantByHand(version string) {
 
 // podsCount changes the pod of the Service web, and waits until the controllers have dealt
 // with that and with what came before, which shows in another Service.
-func (s *scene) podsCount(ip string) {
+func (s *fixture) podsCount(ip string) {
 	s.Helper()
 	s.editPodStatus("web-0", podIPs(ip))
 	for round := range 2 {
@@ -46,9 +46,9 @@ func (s *scene) podsCount(ip string) {
 	*s.rounds++
 }
 
-// handover returns a scene with the Service web, of which the controllers have written all,
+// handover returns a fixture with the Service web, of which the controllers have written all,
 // and the Service other.
-func handover(t *testing.T) *scene {
+func handover(t *testing.T) *fixture {
 	t.Helper()
 	s := playAlone(t)
 	s.service("other")
@@ -121,8 +121,9 @@ func TestC0RepairsGoOn(t *testing.T) {
 	s.wantEndpoints("web", "10.0.0.1 : 8080")
 }
 
-// A user has changed Endpoints without a Service when the controllers, which don't know that yet, delete them as leftovers.
-// They stay, and were taken for deleted ever after: the Service that came then never got its own, because they existed.
+// A user has changed Endpoints without a Service when the controllers, which don't know that yet, delete them
+// as leftovers. They stay, and were taken for deleted ever after: the Service that came then never got its
+// own, because they existed.
 func TestC0LeftoverThatSomebodyHasChanged(t *testing.T) {
 	s := playAlone(t)
 	var since int

@@ -57,7 +57,7 @@ func TestEP80ServiceMadeAgain(t *testing.T) {
 }
 
 // wantNoWarnings fails the test when there were Events about an object.
-func (s *scene) wantNoWarnings(name string, since int) {
+func (s *fixture) wantNoWarnings(name string, since int) {
 	s.Helper()
 	if got := s.announced(name, since); len(got) > 0 {
 		s.Errorf("there are Events on %s: %q", name, got)
@@ -121,7 +121,7 @@ func TestAD06SecondSyncBeforeTheFirstIsSeen(t *testing.T) {
 
 // mixedService creates the Service web, which has a pod and an ExternalWorkload, and waits
 // until that is written.
-func (s *scene) mixedService() {
+func (s *fixture) mixedService() {
 	s.Helper()
 	s.service("web")
 	s.pod("web-0", "web", "10.0.0.1")
@@ -130,7 +130,7 @@ func (s *scene) mixedService() {
 }
 
 // wantMixed waits until what is written for the Service web is what mixedService makes it.
-func (s *scene) wantMixed() {
+func (s *fixture) wantMixed() {
 	s.Helper()
 	s.wantEndpoints("web", "10.0.0.1 : 8080")
 	s.wantSlices("web", ofPods, "10.0.0.1@a : 8080")
@@ -265,7 +265,7 @@ func TestAD13NamespaceGoesAway(t *testing.T) {
 
 // emptyNamespace deletes what AD-13 has left in its namespace: kubetest doesn't do that for a
 // namespace that is being deleted already.
-func (s *scene) emptyNamespace() {
+func (s *fixture) emptyNamespace() {
 	ctx, now := context.Background(), metav1.DeleteOptions{GracePeriodSeconds: new(int64)}
 	for _, err := range []error{
 		s.client.CoreV1().Services(s.ns).Delete(ctx, "web", now),

@@ -9,7 +9,7 @@ import (
 
 // wantLogged waits until the log has a line about an object of the namespace that matches. NS
 // in it is the namespace.
-func (s *scene) wantLogged(pattern string) {
+func (s *fixture) wantLogged(pattern string) {
 	s.Helper()
 	line := regexp.MustCompile("(?m)" + strings.ReplaceAll(pattern, "NS", s.ns) + "$")
 	s.eventually(func() error {

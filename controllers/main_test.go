@@ -65,10 +65,10 @@ func (s stopping) Run() int {
 
 // controlled is the one set of controllers of this test binary: it writes in all
 // namespaces, so there can't be two.
-var controlled world
+var controlled environment
 
-// world is a set of controllers that works for the API server of the tests.
-type world struct {
+// environment is a set of controllers that works for the API server of the tests.
+type environment struct {
 	once    sync.Once
 	err     error
 	cluster *kubetest.Cluster
@@ -90,7 +90,7 @@ type world struct {
 }
 
 // start makes the controllers run on first use.
-func (w *world) start(t testing.TB) {
+func (w *environment) start(t testing.TB) {
 	t.Helper()
 	cluster := kubetest.Start(t)
 	w.once.Do(func() {
@@ -105,7 +105,7 @@ func (w *world) start(t testing.TB) {
 }
 
 // assemble makes the set and fills its tables.
-func (w *world) assemble() error {
+func (w *environment) assemble() error {
 	w.journal, w.gates, w.registry = &journal{}, newGates(), prometheus.NewRegistry()
 	w.log = &lines{}
 	logger := slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
@@ -141,17 +141,17 @@ func (w *world) assemble() error {
 }
 
 // begin begins a term.
-func (w *world) begin() {
+func (w *environment) begin() {
 	w.endTerm = inBackground(func(ctx context.Context) { _ = w.set.Lead(ctx) })
 }
 
 // end ends the term.
-func (w *world) end() {
+func (w *environment) end() {
 	w.endTerm()
 	w.endTerm = nil
 }
 
-func (w *world) stop() {
+func (w *environment) stop() {
 	if w.endTerm != nil {
 		w.end()
 	}

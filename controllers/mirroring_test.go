@@ -122,7 +122,7 @@ func TestMI26SliceFollowsEndpoints(t *testing.T) {
 }
 
 // wantMirrored waits until the mirrored slice is like this.
-func (s *scene) wantMirrored(what string, is func(*discoveryv1.EndpointSlice) bool) {
+func (s *fixture) wantMirrored(what string, is func(*discoveryv1.EndpointSlice) bool) {
 	s.Helper()
 	s.eventually(func() error {
 		s.Helper()

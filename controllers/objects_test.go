@@ -14,7 +14,7 @@ import (
 
 // service creates a Service with a cluster IP that selects app=<name> and has one
 // port, 80 to 8080.
-func (s *scene) service(name string, edits ...func(*corev1.Service)) *corev1.Service {
+func (s *fixture) service(name string, edits ...func(*corev1.Service)) *corev1.Service {
 	s.Helper()
 	return must[*corev1.Service](s)(s.client.CoreV1().Services(s.ns).Create(s.Context(), newService(name, edits...), metav1.CreateOptions{}))
 }
@@ -83,18 +83,18 @@ func serviceAnnotation(key, value string) func(*corev1.Service) {
 	return func(s *corev1.Service) { metav1.SetMetaDataAnnotation(&s.ObjectMeta, key, value) }
 }
 
-func (s *scene) editService(name string, edits ...func(*corev1.Service)) {
+func (s *fixture) editService(name string, edits ...func(*corev1.Service)) {
 	s.Helper()
 	edit(s, s.client.CoreV1().Services(s.ns), name, edits...)
 }
 
-func (s *scene) deleteService(name string) {
+func (s *fixture) deleteService(name string) {
 	s.Helper()
 	s.must(s.client.CoreV1().Services(s.ns).Delete(s.Context(), name, metav1.DeleteOptions{}))
 }
 
 // unfinalizeService lets a Service go at the end of a test.
-func (s *scene) unfinalizeService(name string) {
+func (s *fixture) unfinalizeService(name string) {
 	_, err := s.client.CoreV1().Services(s.ns).Patch(context.Background(), name, types.MergePatchType, noFinalizers, metav1.PatchOptions{})
 	if err != nil {
 		s.Error(err)
@@ -110,7 +110,7 @@ type editor[T any] interface {
 }
 
 // edit changes an object, whatever others do to it.
-func edit[T any](s *scene, client editor[T], name string, edits ...func(T)) T {
+func edit[T any](s *fixture, client editor[T], name string, edits ...func(T)) T {
 	s.Helper()
 	for {
 		object := must[T](s)(client.Get(s.Context(), name, metav1.GetOptions{}))
@@ -126,7 +126,7 @@ func edit[T any](s *scene, client editor[T], name string, edits ...func(T)) T {
 }
 
 // pod creates a ready pod with the label app on node-a.
-func (s *scene) pod(name, app, ip string, edits ...func(*corev1.Pod)) {
+func (s *fixture) pod(name, app, ip string, edits ...func(*corev1.Pod)) {
 	s.Helper()
 	s.must(makePod(s.Context(), s.client, newPod(s.ns, name, app, ip, edits...)))
 }
@@ -204,13 +204,13 @@ func podLabel(key, value string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) { metav1.SetMetaDataLabel(&p.ObjectMeta, key, value) }
 }
 
-func (s *scene) editPod(name string, edits ...func(*corev1.Pod)) {
+func (s *fixture) editPod(name string, edits ...func(*corev1.Pod)) {
 	s.Helper()
 	edit(s, s.client.CoreV1().Pods(s.ns), name, edits...)
 }
 
 // podStatus is a client that updates the status of pods.
-type podStatus struct{ *scene }
+type podStatus struct{ *fixture }
 
 func (p podStatus) Get(ctx context.Context, name string, o metav1.GetOptions) (*corev1.Pod, error) {
 	return p.client.CoreV1().Pods(p.ns).Get(ctx, name, o)
@@ -220,14 +220,14 @@ func (p podStatus) Update(ctx context.Context, pod *corev1.Pod, o metav1.UpdateO
 	return p.client.CoreV1().Pods(p.ns).UpdateStatus(ctx, pod, o)
 }
 
-func (s *scene) editPodStatus(name string, edits ...func(*corev1.Pod)) {
+func (s *fixture) editPodStatus(name string, edits ...func(*corev1.Pod)) {
 	s.Helper()
 	edit(s, podStatus{s}, name, edits...)
 }
 
 // deletePod deletes a pod at once, or, with a grace period, marks it as terminating:
 // there is no kubelet to end it.
-func (s *scene) deletePod(name string, grace int64) {
+func (s *fixture) deletePod(name string, grace int64) {
 	s.Helper()
 	s.must(s.client.CoreV1().Pods(s.ns).Delete(s.Context(), name, metav1.DeleteOptions{GracePeriodSeconds: &grace}))
 }

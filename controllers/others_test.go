@@ -16,13 +16,13 @@ import (
 )
 
 // external returns the client of ExternalWorkloads.
-func (s *scene) external() dynamic.ResourceInterface {
+func (s *fixture) external() dynamic.ResourceInterface {
 	return s.cluster.Dynamic.Resource(kinds.ExternalWorkloads().Resource).Namespace(s.ns)
 }
 
 // workload creates an ExternalWorkload with the label app that is ready and serves
 // port 8080.
-func (s *scene) workload(name, app string, ips []string, edits ...func(*workload.ExternalWorkload)) {
+func (s *fixture) workload(name, app string, ips []string, edits ...func(*workload.ExternalWorkload)) {
 	s.Helper()
 	w := &workload.ExternalWorkload{
 		TypeMeta:   metav1.TypeMeta{APIVersion: workload.SchemeGroupVersion.String(), Kind: "ExternalWorkload"},
@@ -66,7 +66,7 @@ func inZone(zone string) func(*workload.ExternalWorkload) {
 }
 
 // editWorkload changes an ExternalWorkload and its status.
-func (s *scene) editWorkload(name string, edits ...func(*workload.ExternalWorkload)) {
+func (s *fixture) editWorkload(name string, edits ...func(*workload.ExternalWorkload)) {
 	s.Helper()
 	stored := must[*unstructured.Unstructured](s)(s.external().Get(s.Context(), name, metav1.GetOptions{}))
 	text, err := stored.MarshalJSON()
@@ -81,7 +81,7 @@ func (s *scene) editWorkload(name string, edits ...func(*workload.ExternalWorklo
 	must[*unstructured.Unstructured](s)(s.external().UpdateStatus(s.Context(), changed, metav1.UpdateOptions{}))
 }
 
-func (s *scene) untyped(w *workload.ExternalWorkload) *unstructured.Unstructured {
+func (s *fixture) untyped(w *workload.ExternalWorkload) *unstructured.Unstructured {
 	s.Helper()
 	text, err := json.Marshal(w)
 	s.must(err)
@@ -95,13 +95,13 @@ func (s *scene) untyped(w *workload.ExternalWorkload) *unstructured.Unstructured
 const nodeA, nodeB = "node-a", "node-b"
 
 // node creates a node in a zone, or in none, that ends with the test.
-func (s *scene) node(name, zone string, edits ...func(*corev1.Node)) {
+func (s *fixture) node(name, zone string, edits ...func(*corev1.Node)) {
 	s.Helper()
 	s.must(makeNode(s.Context(), s.client, newNode(name, zone, edits...)))
 	s.Cleanup(func() { s.deleteNode(name) })
 }
 
-func (s *scene) deleteNode(name string) {
+func (s *fixture) deleteNode(name string) {
 	s.Helper()
 	err := s.client.CoreV1().Nodes().Delete(context.Background(), name, metav1.DeleteOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {
@@ -141,7 +141,7 @@ func zoned(zone string) func(*corev1.Node) {
 	}
 }
 
-func (s *scene) editNode(name string, edits ...func(*corev1.Node)) {
+func (s *fixture) editNode(name string, edits ...func(*corev1.Node)) {
 	s.Helper()
 	edit(s, s.client.CoreV1().Nodes(), name, edits...)
 }

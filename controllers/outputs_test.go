@@ -11,13 +11,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-func (s *scene) getEndpoints(name string) *corev1.Endpoints {
+func (s *fixture) getEndpoints(name string) *corev1.Endpoints {
 	s.Helper()
 	return must[*corev1.Endpoints](s)(s.client.CoreV1().Endpoints(s.ns).Get(s.Context(), name, metav1.GetOptions{}))
 }
 
 // endpoints creates Endpoints as a user would.
-func (s *scene) endpoints(name string, subsets []corev1.EndpointSubset, edits ...func(*corev1.Endpoints)) *corev1.Endpoints {
+func (s *fixture) endpoints(name string, subsets []corev1.EndpointSubset, edits ...func(*corev1.Endpoints)) *corev1.Endpoints {
 	s.Helper()
 	ep := &corev1.Endpoints{ObjectMeta: metav1.ObjectMeta{Name: name}, Subsets: subsets}
 	for _, edit := range edits {
@@ -35,18 +35,18 @@ func subset(number int32, ips ...string) corev1.EndpointSubset {
 	return list
 }
 
-func (s *scene) editEndpoints(name string, edits ...func(*corev1.Endpoints)) *corev1.Endpoints {
+func (s *fixture) editEndpoints(name string, edits ...func(*corev1.Endpoints)) *corev1.Endpoints {
 	s.Helper()
 	return edit(s, s.client.CoreV1().Endpoints(s.ns), name, edits...)
 }
 
-func (s *scene) deleteEndpoints(name string) {
+func (s *fixture) deleteEndpoints(name string) {
 	s.Helper()
 	s.must(s.client.CoreV1().Endpoints(s.ns).Delete(s.Context(), name, metav1.DeleteOptions{}))
 }
 
 // unfinalizeEndpoints lets Endpoints go at the end of a test.
-func (s *scene) unfinalizeEndpoints(name string) {
+func (s *fixture) unfinalizeEndpoints(name string) {
 	_, err := s.client.CoreV1().Endpoints(s.ns).Patch(context.Background(), name, types.MergePatchType, noFinalizers, metav1.PatchOptions{})
 	if err != nil {
 		s.Error(err)
@@ -54,24 +54,24 @@ func (s *scene) unfinalizeEndpoints(name string) {
 }
 
 // slicesOf returns the slices of a Service that have a manager, by name.
-func (s *scene) slicesOf(service, manager string) []discoveryv1.EndpointSlice {
+func (s *fixture) slicesOf(service, manager string) []discoveryv1.EndpointSlice {
 	s.Helper()
 	return must[*discoveryv1.EndpointSliceList](s)(s.client.DiscoveryV1().EndpointSlices(s.ns).List(s.Context(), metav1.ListOptions{
 		LabelSelector: discoveryv1.LabelServiceName + "=" + service + "," + discoveryv1.LabelManagedBy + "=" + manager,
 	})).Items
 }
 
-func (s *scene) slice(slice *discoveryv1.EndpointSlice) *discoveryv1.EndpointSlice {
+func (s *fixture) slice(slice *discoveryv1.EndpointSlice) *discoveryv1.EndpointSlice {
 	s.Helper()
 	return must[*discoveryv1.EndpointSlice](s)(s.client.DiscoveryV1().EndpointSlices(s.ns).Create(s.Context(), slice, metav1.CreateOptions{}))
 }
 
-func (s *scene) editSlice(name string, edits ...func(*discoveryv1.EndpointSlice)) {
+func (s *fixture) editSlice(name string, edits ...func(*discoveryv1.EndpointSlice)) {
 	s.Helper()
 	edit(s, s.client.DiscoveryV1().EndpointSlices(s.ns), name, edits...)
 }
 
-func (s *scene) deleteSlice(name string) {
+func (s *fixture) deleteSlice(name string) {
 	s.Helper()
 	s.must(s.client.DiscoveryV1().EndpointSlices(s.ns).Delete(s.Context(), name, metav1.DeleteOptions{}))
 }

@@ -32,7 +32,7 @@ func (n *seen) make() []kube.AnyTable {
 
 // catchUp waits until the controllers know all objects of the namespace, besides those
 // of one resource, which may be none.
-func (s *scene) catchUp(besides string) {
+func (s *fixture) catchUp(besides string) {
 	s.Helper()
 	s.eventually(func() error {
 		for resource, err := range s.unseen(s.Context()) {
@@ -45,7 +45,7 @@ func (s *scene) catchUp(besides string) {
 }
 
 // unseen returns, by resource, how what the controllers know differs from the API server.
-func (s *scene) unseen(ctx context.Context) map[string]error {
+func (s *fixture) unseen(ctx context.Context) map[string]error {
 	all, unseen := metav1.ListOptions{}, map[string]error{}
 	compare := func(resource string, live, known map[string]string) {
 		if !maps.Equal(live, known) {
@@ -91,7 +91,7 @@ func (s *scene) unseen(ctx context.Context) map[string]error {
 }
 
 // signs returns the versions of the objects of the namespace, by name.
-func (s *scene) signs(list []signed) map[string]string {
+func (s *fixture) signs(list []signed) map[string]string {
 	signs := map[string]string{}
 	for _, o := range list {
 		if o.GetNamespace() == s.ns {

@@ -144,7 +144,7 @@ func value[T any](p *T) T {
 // absent is what is shown of what doesn't exist.
 const absent = "absent"
 
-func (s *scene) shownEndpoints(name string) string {
+func (s *fixture) shownEndpoints(name string) string {
 	s.Helper()
 	ep, err := s.client.CoreV1().Endpoints(s.ns).Get(s.Context(), name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -154,7 +154,7 @@ func (s *scene) shownEndpoints(name string) string {
 	return showEndpoints(ep)
 }
 
-func (s *scene) shownSlices(service, manager string) string {
+func (s *fixture) shownSlices(service, manager string) string {
 	s.Helper()
 	list := s.slicesOf(service, manager)
 	if len(list) == 0 {
@@ -164,7 +164,7 @@ func (s *scene) shownSlices(service, manager string) string {
 }
 
 // wantEndpoints waits until Endpoints are shown like this.
-func (s *scene) wantEndpoints(name, want string) {
+func (s *fixture) wantEndpoints(name, want string) {
 	s.Helper()
 	s.eventually(func() error {
 		s.Helper()
@@ -176,7 +176,7 @@ func (s *scene) wantEndpoints(name, want string) {
 }
 
 // wantSlices waits until the slices of a Service that have a manager are shown like this.
-func (s *scene) wantSlices(service, manager, want string) {
+func (s *fixture) wantSlices(service, manager, want string) {
 	s.Helper()
 	s.eventually(func() error {
 		s.Helper()
@@ -188,7 +188,7 @@ func (s *scene) wantSlices(service, manager, want string) {
 }
 
 // wantSizes waits until the slices have so many endpoints, from the largest on.
-func (s *scene) wantSizes(service, manager string, want ...int) {
+func (s *fixture) wantSizes(service, manager string, want ...int) {
 	s.Helper()
 	s.eventually(func() error {
 		s.Helper()
@@ -205,7 +205,7 @@ func (s *scene) wantSizes(service, manager string, want ...int) {
 }
 
 // wantEvent waits for an Event on an object.
-func (s *scene) wantEvent(kind, name, reason string) *corev1.Event {
+func (s *fixture) wantEvent(kind, name, reason string) *corev1.Event {
 	s.Helper()
 	var found *corev1.Event
 	s.eventually(func() error {
@@ -223,7 +223,7 @@ func (s *scene) wantEvent(kind, name, reason string) *corev1.Event {
 }
 
 // events returns the Events on objects of a name.
-func (s *scene) events(name string) []corev1.Event {
+func (s *fixture) events(name string) []corev1.Event {
 	s.Helper()
 	return must[*corev1.EventList](s)(s.client.CoreV1().Events(s.ns).List(s.Context(), metav1.ListOptions{
 		FieldSelector: "involvedObject.name=" + name,
@@ -241,7 +241,7 @@ func versionOf(o metav1.Object) version {
 }
 
 // versions returns the versions of the Endpoints and all slices of a Service.
-func (s *scene) versions(service string) []version {
+func (s *fixture) versions(service string) []version {
 	s.Helper()
 	var list []version
 	ep, err := s.client.CoreV1().Endpoints(s.ns).Get(s.Context(), service, metav1.GetOptions{})

@@ -18,10 +18,10 @@ import (
 
 // between does something between two terms. The second one begins when the controllers know
 // about it.
-func (s *scene) between(do func()) { s.Helper(); s.betweenWithout("", do) }
+func (s *fixture) between(do func()) { s.Helper(); s.betweenWithout("", do) }
 
 // betweenWithout is between, but they need not know the objects of one resource.
-func (s *scene) betweenWithout(besides string, do func()) {
+func (s *fixture) betweenWithout(besides string, do func()) {
 	s.Helper()
 	s.settle()
 	s.end()
@@ -196,7 +196,7 @@ func TestTakeover(t *testing.T) {
 
 // disguise replaces the slice of a Service by one that looks like that of another
 // controller: with a random name, and all lists in another order.
-func (s *scene) disguise(service, manager, prefix string) {
+func (s *fixture) disguise(service, manager, prefix string) {
 	s.Helper()
 	old := s.slicesOf(service, manager)[0]
 	s.deleteSlice(old.Name)

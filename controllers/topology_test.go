@@ -20,7 +20,7 @@ func cpus(n string) func(*corev1.Node) {
 }
 
 // nodeStatus changes the status of a node.
-func (s *scene) nodeStatus(name string, edit func(*corev1.Node)) {
+func (s *fixture) nodeStatus(name string, edit func(*corev1.Node)) {
 	s.Helper()
 	node := must[*corev1.Node](s)(s.client.CoreV1().Nodes().Get(s.Context(), name, metav1.GetOptions{}))
 	edit(node)
@@ -28,7 +28,7 @@ func (s *scene) nodeStatus(name string, edit func(*corev1.Node)) {
 }
 
 // podsOn creates so many ready pods on a node.
-func (s *scene) podsOn(node, app string, n int) {
+func (s *fixture) podsOn(node, app string, n int) {
 	s.Helper()
 	for range n {
 		*s.made++
@@ -37,7 +37,7 @@ func (s *scene) podsOn(node, app string, n int) {
 }
 
 // wantHints waits until so many endpoints have each hint; "" is none.
-func (s *scene) wantHints(service string, want map[string]int) {
+func (s *fixture) wantHints(service string, want map[string]int) {
 	s.Helper()
 	s.eventually(func() error {
 		s.Helper()
@@ -149,7 +149,8 @@ func TestTrafficDistribution(t *testing.T) {
 	s.quietly(func() {})
 }
 
-// controllers N1: a node that is registered anew changes no slice; one that comes back in another zone does at once.
+// controllers N1: a node that is registered anew changes no slice; one that comes back in another zone does
+// at once.
 func TestNodeRegisteredAnew(t *testing.T) {
 	s := playAlone(t)
 	node := "n-" + s.ns

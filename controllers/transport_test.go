@@ -28,7 +28,7 @@ type journal struct {
 }
 
 // refuse has writes of Endpoints and slices refused, as invalid ones are, until end is called.
-func (s *scene) refuse(prefix string) (end func()) {
+func (s *fixture) refuse(prefix string) (end func()) {
 	of := [2]string{s.ns, prefix}
 	set := func(refused bool) {
 		s.journal.mu.Lock()

@@ -148,7 +148,7 @@ func TestX18ManyWorkloads(t *testing.T) {
 
 // wantUpdates waits until all slices of the Service web are like this, and makes sure that
 // so many updates and nothing else led there.
-func (s *scene) wantUpdates(since, n int, is func(*discoveryv1.EndpointSlice) bool) {
+func (s *fixture) wantUpdates(since, n int, is func(*discoveryv1.EndpointSlice) bool) {
 	s.Helper()
 	s.eventually(func() error {
 		for _, e := range s.slicesOf("web", ofWorkloads) {
@@ -197,7 +197,7 @@ func TestX19FillingSlices(t *testing.T) {
 
 // externalSlice returns a slice as Linkerd writes it, with the workloads from one number
 // to another, without the zone that they are in.
-func externalSlice(s *scene, service *corev1.Service, from, to int) *discoveryv1.EndpointSlice {
+func externalSlice(s *fixture, service *corev1.Service, from, to int) *discoveryv1.EndpointSlice {
 	name, tcp, number := "", corev1.ProtocolTCP, int32(8080)
 	slice := &discoveryv1.EndpointSlice{
 		ObjectMeta: metav1.ObjectMeta{

@@ -13,10 +13,10 @@ import (
 	"github.com/signpostd/signpost/internal/sanitize"
 )
 
-// errAuthority is wrapped by every error about an authority that no Service can have.
+// errAuthority is wrapped by all errors about an invalid authority.
 var errAuthority = errors.New("invalid authority")
 
-// defaultPort is the port of an authority that names none.
+// defaultPort is the port of an authority without port.
 const defaultPort = 80
 
 // authority is a parsed request path. For an IP literal, ip is set. Otherwise service and
@@ -27,7 +27,7 @@ type authority struct {
 	port                         uint16
 }
 
-// serviceKey returns the Service that is named; the zero key for an IP literal.
+// serviceKey returns the Service of the authority; the zero key for an IP literal.
 func (a authority) serviceKey() catalog.ServiceKey {
 	if a.service == "" {
 		return catalog.ServiceKey{}
@@ -35,8 +35,7 @@ func (a authority) serviceKey() catalog.ServiceKey {
 	return catalog.ServiceKey{Cluster: catalog.LocalCluster, Namespace: a.namespace, Name: a.service}
 }
 
-// parseAuthority reads a request path such as web.shop.svc.cluster.local:80
-// (§2.1).
+// parseAuthority parses a request path such as web.shop.svc.cluster.local:80 (§2.1).
 func parseAuthority(path, clusterDomain string) (authority, error) {
 	host, port, err := splitAuthority(path)
 	if err != nil {
@@ -92,17 +91,16 @@ func parseServiceName(host, clusterDomain string) (authority, bool) {
 	}
 }
 
-// contextToken is what a proxy says about itself in a request, as far as it makes a difference
-// (§2.3) or is shown.
+// contextToken has the fields of the context token of a proxy that are used (§2.3).
 type contextToken struct {
 	Namespace string `json:"ns"`
 	Node      string `json:"nodeName"`
-	// Pod makes no difference to answers. People are shown it.
+	// Pod is only shown to people.
 	Pod string `json:"pod"`
 }
 
-// parseContextToken reads either form of token. For a token in no known form it returns the empty
-// token and an error for the log; the request doesn't fail.
+// parseContextToken parses either form of token. For an invalid token it returns the empty token and an error
+// for the log; the request does not fail.
 func parseContextToken(token string) (contextToken, error) {
 	if token == "" {
 		return contextToken{}, nil
@@ -122,8 +120,7 @@ func parseContextToken(token string) (contextToken, error) {
 	return t, nil
 }
 
-// decodeToken reads a token whose values may be of any length. The values don't keep the memory of
-// the token.
+// decodeToken parses a token with values of any length. The values do not keep the memory of the token.
 func decodeToken(token string) (t contextToken, err error) {
 	if err := json.Unmarshal([]byte(token), &t); err == nil {
 		return t, nil

@@ -27,7 +27,7 @@ func toggled(tb testing.TB, n int) (*topic, [2]*catalog.Snapshot) {
 // republish makes the view answer from a snapshot.
 func (s *topic) republish(v *view, snapshot *catalog.Snapshot) bool {
 	s.snapshot = snapshot
-	next := s.answer(v)
+	next := s.resolve(v)
 	d, published := v.publish(next)
 	if published && s.config.History != nil {
 		var told toldChanges
@@ -40,7 +40,7 @@ func (s *topic) republish(v *view, snapshot *catalog.Snapshot) bool {
 func (s *topic) firstView(snapshot *catalog.Snapshot) *view {
 	s.snapshot = snapshot
 	v := &view{}
-	first := s.answer(v)
+	first := s.resolve(v)
 	v.entries = first.entries
 	v.current.Store(first)
 	return v

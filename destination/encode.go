@@ -18,16 +18,13 @@ const (
 	localMultiplier = 10
 )
 
-// defaultInboundPort is the port of the proxy of an ExternalWorkload without a port named
-// linkerd-proxy.
+// defaultInboundPort is the proxy port of an ExternalWorkload without a port named linkerd-proxy.
 const defaultInboundPort = 4143
 
-// controlPlaneLabel is the label of meshed pods. Its value is the namespace of their control
-// plane.
+// controlPlaneLabel is the label of meshed pods. Its value is the namespace of their control plane.
 const controlPlaneLabel = "linkerd.io/control-plane-ns"
 
-// locality says how near an endpoint is to a client. It is a value of the metric label
-// zone_locality.
+// locality is a value of the metric label zone_locality.
 type locality string
 
 const (
@@ -47,15 +44,14 @@ func localityOf(clientZone, endpointZone string) locality {
 	}
 }
 
-// asked is the part of a question that the encoding of each address depends on.
-type asked struct {
+// addressQuery is the part of a query that the encoding of each address depends on.
+type addressQuery struct {
 	port uint16
 	zone string
 }
 
-// weightedAddr encodes one endpoint (§2.8). An error means that the endpoint can't be described
-// correctly and has to be left out.
-func (c *Config) weightedAddr(e catalog.Endpoint, q asked) (*pb.WeightedAddr, error) {
+// weightedAddr encodes one endpoint (§2.8). After an error the endpoint must be left out.
+func (c *Config) weightedAddr(e catalog.Endpoint, q addressQuery) (*pb.WeightedAddr, error) {
 	where := localityOf(q.zone, e.Zone)
 	w := &pb.WeightedAddr{Addr: tcpAddress(e.Addr), Weight: baseWeight}
 	var err error
@@ -63,7 +59,7 @@ func (c *Config) weightedAddr(e catalog.Endpoint, q asked) (*pb.WeightedAddr, er
 	case e.Target == nil:
 		c.describeBare(w, e, q)
 	case e.Target.Key.Kind == catalog.Pod:
-		err = c.describePod(w, behind{e.Target, e.Source, e.Addr.Port(), false})
+		err = c.describePod(w, podPort{e.Target, e.Source, e.Addr.Port(), false})
 	default:
 		c.describeExternalWorkload(w, e.Target, e.Addr.Port())
 	}
@@ -79,9 +75,9 @@ func (c *Config) weightedAddr(e catalog.Endpoint, q asked) (*pb.WeightedAddr, er
 	return w, err
 }
 
-// describeBare describes an endpoint without targetRef: the gateway of another cluster, or an
-// address that somebody wrote into a slice.
-func (c *Config) describeBare(w *pb.WeightedAddr, e catalog.Endpoint, q asked) {
+// describeBare describes an endpoint without targetRef: the gateway of another cluster, or an address in a
+// slice of a user.
+func (c *Config) describeBare(w *pb.WeightedAddr, e catalog.Endpoint, q addressQuery) {
 	if e.RemoteName != "" {
 		w.AuthorityOverride = &pb.AuthorityOverride{AuthorityOverride: fmt.Sprintf("%s:%d", e.RemoteName, q.port)}
 	}
@@ -112,8 +108,8 @@ func (c *Config) describeExternalWorkload(w *pb.WeightedAddr, t *catalog.Target,
 	w.TlsIdentity = externalIdentity(t.MeshTLS)
 }
 
-// externalIdentity returns the identity of an ExternalWorkload. The proxy verifies a DNS name as it
-// does that of a pod; as a URI it couldn't read it, and would send plaintext.
+// externalIdentity returns the identity of an ExternalWorkload. A DNS name is sent as DNS-like identity, as
+// for a pod: as a URI the proxy could not parse it, and would send plaintext.
 func externalIdentity(m catalog.MeshTLS) *pb.TlsIdentity {
 	id := &pb.TlsIdentity{ServerName: &pb.TlsIdentity_DnsLikeIdentity{Name: m.ServerName}}
 	if m.Identity.Form == catalog.URIIdentity {
@@ -133,16 +129,16 @@ func inboundPortOf(t *catalog.Target) uint32 {
 	return defaultInboundPort
 }
 
-// behind is a pod and which of its ports an address leads to.
-type behind struct {
+// podPort is a port of a pod.
+type podPort struct {
 	target *catalog.Target
 	source *catalog.Source
 	port   uint16
-	// mapped is true if the address is that of the pod's node, where only this port can be reached.
+	// mapped is true if the address is that of the node of the pod, where only this port can be reached.
 	mapped bool
 }
 
-func (c *Config) describePod(w *pb.WeightedAddr, b behind) error {
+func (c *Config) describePod(w *pb.WeightedAddr, b podPort) error {
 	t := b.target
 	w.MetricLabels = podLabels(t)
 	controlPlane, _ := t.Labels.Get(controlPlaneLabel)
@@ -160,8 +156,7 @@ func (c *Config) describePod(w *pb.WeightedAddr, b behind) error {
 	return err
 }
 
-// trustDomain returns the suffix of the identities of the pods of a source; nil stands for our own
-// cluster.
+// trustDomain returns the suffix of the identities of the pods of a source; nil is our own cluster.
 func (c *Config) trustDomain(s *catalog.Source) string {
 	if s == nil || s.Cluster == nil {
 		return c.TrustDomain
@@ -170,7 +165,7 @@ func (c *Config) trustDomain(s *catalog.Source) string {
 }
 
 // podHint returns the protocol hint of a meshed pod for a port that doesn't bypass its proxy.
-func (c *Config) podHint(b behind) (*pb.ProtocolHint, error) {
+func (c *Config) podHint(b podPort) (*pb.ProtocolHint, error) {
 	hint := &pb.ProtocolHint{}
 	t, port := b.target, b.port
 	opaque := t.Opaque(port)
@@ -192,7 +187,7 @@ func (c *Config) podHint(b behind) (*pb.ProtocolHint, error) {
 	case port == admin.Port || port == control.Port || !opaque && !c.ForceOpaqueTransport:
 		return hint, nil
 	case b.mapped:
-		// The proxy of the client would connect to the inbound port of the node, which leads nowhere.
+		// The proxy of the client would connect to the inbound port of the node, which is not mapped.
 		return hint, nil
 	case !inbound.Known:
 		return nil, noListener("LINKERD2_PROXY_INBOUND_LISTEN_ADDR")
@@ -204,13 +199,13 @@ func (c *Config) podHint(b behind) (*pb.ProtocolHint, error) {
 }
 
 func noListener(variable string) error {
-	return fmt.Errorf("%s of the container linkerd-proxy is absent or no IP:PORT; inject the proxy again", variable)
+	return fmt.Errorf("%s of the container linkerd-proxy is missing or no IP:PORT; inject the proxy again", variable)
 }
 
 func podLabels(t *catalog.Target) map[string]string {
 	owner := t.OwnerKind
 	if owner == "job" {
-		// A label named job would be overwritten by Prometheus's own.
+		// Prometheus would overwrite a label named job.
 		owner = "k8s_job"
 	}
 	m := map[string]string{"pod": t.Key.Name, owner: t.OwnerName, "serviceaccount": serviceAccount(t)}
@@ -246,7 +241,7 @@ func tcpAddress(a netip.AddrPort) *netpb.TcpAddress {
 	return &netpb.TcpAddress{Ip: ip, Port: uint32(a.Port())}
 }
 
-// setLabels returns the metric labels that hold for a whole set of endpoints (§2.4).
+// setLabels returns the metric labels of a set of endpoints (§2.4).
 func setLabels(service catalog.ServiceKey, m catalog.Mirror) map[string]string {
 	labels := map[string]string{"service": service.Name, "namespace": service.Namespace}
 	if m.Cluster != "" {

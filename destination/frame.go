@@ -15,7 +15,7 @@ import (
 // frame is one encoded message. It is immutable, and shared by the streams that send it.
 type frame struct {
 	bytes mem.BufferSlice
-	// added and removed are how many endpoints it adds and removes, for the log and the traces.
+	// added and removed count its endpoints, for the log and the traces.
 	added, removed int32
 }
 
@@ -24,15 +24,15 @@ func newFrame(b []byte) *frame { return &frame{bytes: mem.BufferSlice{mem.SliceB
 // Encoded implements [precoded.Message].
 func (f *frame) Encoded() mem.BufferSlice { return f.bytes }
 
-// maxFrame bounds the size of a message: the proxy's gRPC client refuses messages of more than
-// 4 MiB. Larger sets are sent in several messages.
+// maxFrame bounds the size of a message. The gRPC client of the proxy refuses messages of more than 4 MiB.
+// Larger sets are sent in several messages.
 const maxFrame = 2 << 20
 
-// The field numbers of the messages that are put together from encoded parts.
+// The field numbers of the messages that are composed of encoded parts.
 const (
 	fieldUpdateAdd      = protowire.Number(1)
 	fieldUpdateRemove   = protowire.Number(2)
-	fieldSetAddrs       = protowire.Number(1) // of WeightedAddrSet and AddrSet alike
+	fieldSetAddrs       = protowire.Number(1) // of WeightedAddrSet and AddrSet
 	fieldUpdateNoEndpts = protowire.Number(3)
 	fieldSetLabels      = protowire.Number(2) // of WeightedAddrSet
 	fieldAddrLabels     = protowire.Number(4) // of WeightedAddr
@@ -40,8 +40,8 @@ const (
 	fieldValue          = protowire.Number(2)
 )
 
-// addFrames returns the Update.add messages for the entries: one for each group of equal labels,
-// or several for a large group.
+// addFrames returns the Update.add messages for the entries: one for each group of equal labels, several for
+// a large group.
 func addFrames(entries []*entry) []*frame {
 	entries = byLabels(entries)
 	var frames []*frame
@@ -67,8 +67,7 @@ func addFrames(entries []*entry) []*frame {
 	return frames
 }
 
-// byLabels returns the entries in an order in which those with equal labels are together. When
-// all have the same labels, the order stays.
+// byLabels groups the entries by equal labels. If all have the same labels, the order stays.
 func byLabels(entries []*entry) []*entry {
 	if !slices.ContainsFunc(entries, func(e *entry) bool { return !e.labels.same(entries[0].labels) }) {
 		return entries
@@ -102,8 +101,8 @@ func noEndpointsFrame(exists bool) *frame {
 	return newFrame(marshalNumbers(&pb.Update{Update: &pb.Update_NoEndpoints{NoEndpoints: &pb.NoEndpoints{Exists: exists}}}))
 }
 
-// marshal encodes deterministically, so that equal messages have equal bytes. A message with text
-// that isn't UTF-8 can't be encoded. The API server stores objects with such text.
+// marshal encodes deterministically, so that equal messages have equal bytes. Text that is not UTF-8 can't be
+// encoded, but the API server stores it.
 func marshal(m proto.Message) ([]byte, error) {
 	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(m)
 	if err != nil {
@@ -113,7 +112,7 @@ func marshal(m proto.Message) ([]byte, error) {
 }
 
 func errNotUTF8(err error) error {
-	return fmt.Errorf("it can't be sent to proxies: %w; write the text of the object in UTF-8", err)
+	return fmt.Errorf("can't be sent to proxies: %w; write the text of the object in UTF-8", err)
 }
 
 // marshalAddr encodes an address as marshal does, except that its labels come last. It takes the labels from w.
@@ -166,7 +165,7 @@ func sizeOfLabel(name, value string) int {
 	return protowire.SizeTag(fieldKey) + protowire.SizeBytes(len(name)) + protowire.SizeTag(fieldValue) + protowire.SizeBytes(len(value))
 }
 
-// marshalNumbers encodes a message without text, which can always be encoded.
+// marshalNumbers encodes a message without text, which never fails.
 func marshalNumbers(m proto.Message) []byte {
 	b, _ := marshal(m)
 	return b

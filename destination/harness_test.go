@@ -165,9 +165,9 @@ func mustAcquire[T any](of T, err error) T {
 // expectNothingLeft checks that nothing is left of streams that have ended.
 func (f *fixture) expectNothingLeft() {
 	f.t.Helper()
-	f.server.subjects.mu.Lock()
-	defer f.server.subjects.mu.Unlock()
-	if n := len(f.server.subjects.m); n > 0 {
+	f.server.topics.mu.Lock()
+	defer f.server.topics.mu.Unlock()
+	if n := len(f.server.topics.m); n > 0 {
 		f.t.Errorf("%d subjects are left without streams", n)
 	}
 	if n := len(f.server.profiles.m); n > 0 {
@@ -183,8 +183,8 @@ func (f *fixture) expectNothingLeft() {
 // expectNothingHeld checks that clients without streams hold nothing.
 func expectNothingHeld(t *testing.T, s *Server) {
 	t.Helper()
-	if !s.clients.Idle() || len(s.subjects.undeclared) > 0 {
-		t.Errorf("clients are left that hold something; undeclared ports %v", s.subjects.undeclared)
+	if !s.clients.Idle() || len(s.topics.undeclared) > 0 {
+		t.Errorf("clients are left that hold something; undeclared ports %v", s.topics.undeclared)
 	}
 }
 
@@ -379,7 +379,7 @@ func runSteps(ctx context.Context, s followed) error {
 // run joins a view, and runs the steps of the stream.
 func (s *stream) run(ctx context.Context) error {
 	s.join()
-	defer func() { s.subject.leave(s.view.Load()) }()
+	defer func() { s.topic.leave(s.view.Load()) }()
 	return runSteps(ctx, s)
 }
 

@@ -54,7 +54,7 @@ func TestHintAtNode(t *testing.T) {
 	forced := &Config{ForceOpaqueTransport: true, EnableH2Upgrade: true, ControllerNamespace: "linkerd"}
 	target := &catalog.Target{Workload: &catalog.Workload{Proxy: &proxyListeners, Labels: objectmeta.NewLabels(map[string]string{controlPlaneLabel: "linkerd"})}}
 	for mapped, want := range map[bool]uint32{true: 0, false: 4143} {
-		hint, err := forced.podHint(behind{target: target, port: 80, mapped: mapped})
+		hint, err := forced.podHint(podPort{target: target, port: 80, mapped: mapped})
 		if err != nil || hint.GetOpaqueTransport().GetInboundPort() != want {
 			t.Errorf("mapped %v: the hint is %v (error %v), want the inbound port %d", mapped, hint, err, want)
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/signpostd/signpost/internal/clientlimits"
 )
 
-// caller is who opened a stream, and when. Nothing but [Server.OpenStreams] uses it.
+// caller is the client of a stream and its time of opening, for [Server.OpenStreams].
 type caller struct {
 	id     uint64
 	opened int64 // in nanoseconds since 1970
@@ -22,7 +22,7 @@ type caller struct {
 	ns     string
 }
 
-// callerFrom returns the caller of a stream that is opened.
+// callerFrom returns the caller of a new stream.
 func (s *Server) callerFrom(ctx context.Context, token contextToken) caller {
 	c := caller{id: s.opened.Add(1), opened: time.Now().UnixNano(), pod: token.Pod, ns: token.Namespace}
 	if p, ok := peer.FromContext(ctx); ok {
@@ -31,67 +31,65 @@ func (s *Server) callerFrom(ctx context.Context, token contextToken) caller {
 	return c
 }
 
-// OpenStream is an open call as it was at one moment.
+// OpenStream is the state of an open call.
 type OpenStream struct {
 	// ID is unique in the process. Method is Get or GetProfile.
 	ID     uint64
 	Method string
-	// Target is the authority that was asked for, in its normal form.
+	// Target is the requested authority in its canonical form.
 	Target string
-	// Service is the zero key for the profile of an address that is not that of a Service.
+	// Service is the zero key for the profile of an address that is no cluster IP.
 	Service catalog.ServiceKey
-	// Peer is the address of the client; not valid without TCP. Pod, Namespace and Node are what
-	// its token says, and may be empty.
+	// Peer is the address of the client; invalid without TCP. Pod, Namespace and Node come from its token and
+	// may be empty.
 	Peer                 netip.AddrPort
 	Pod, Namespace, Node string
-	// Filter says which clients have the same answers.
+	// Filter is that of the view. Clients with the same filter get the same endpoints.
 	Filter catalog.Filter
-	// Endpoints are how many the newest answer has; those of a profile are not counted.
+	// Endpoints is the number of endpoints in the current response; zero for a profile.
 	Endpoints int
-	// Sent and Current count the answers of the view: up to the one that was sent last, 0 for
-	// none, and up to the newest one.
+	// Sent and Current count the responses of the view: up to the last one that was sent, 0 for none, and up to
+	// the current one.
 	Sent, Current uint64
-	// Lag is for how long the answer that is being sent has been known.
+	// Lag is the age of the response that is being sent.
 	Lag    time.Duration
 	Opened time.Time
 }
 
-// Behind reports whether the client lacks something that is known.
+// Behind reports whether the client lacks the current response.
 func (o *OpenStream) Behind() bool { return o.Sent != o.Current || o.Lag > 0 }
 
-// OpenStreams returns all open calls, in any order. It holds no lock while it looks at them but the
-// short one with which the set of streams is copied.
+// OpenStreams returns all open calls, in any order. It locks the set of streams only while it copies it.
 func (s *Server) OpenStreams() []OpenStream {
 	now := time.Now()
-	gets, asks := s.gets.all(), s.asks.all()
-	list := make([]OpenStream, 0, len(gets)+len(asks))
+	getStreams, profileStreams := s.getStreams.all(), s.profileStreams.all()
+	list := make([]OpenStream, 0, len(getStreams)+len(profileStreams))
 	targets := map[*topic]string{}
-	for _, g := range gets {
-		target, ok := targets[g.subject]
+	for _, g := range getStreams {
+		target, ok := targets[g.topic]
 		if !ok {
-			target = s.config.targetOf(g.subject.query)
-			targets[g.subject] = target
+			target = s.config.targetOf(g.topic.query)
+			targets[g.topic] = target
 		}
 		list = append(list, g.inspect(target, now))
 	}
-	for _, a := range asks {
+	for _, a := range profileStreams {
 		list = append(list, a.inspect(now))
 	}
 	return list
 }
 
-// CountStreams returns how many calls are open, and for how many of them an answer has been known
-// for longer than a time without having been sent.
+// CountStreams counts the open calls, and those with a lag of more than the given time.
 func (s *Server) CountStreams(than time.Duration) (open, behind int) {
 	now := time.Now()
-	look := func(p *progress) {
+	add := func(p *progress) {
 		open++
 		if p.lag(now) > than {
 			behind++
 		}
 	}
-	s.gets.each(func(st *stream) { look(&st.progress) })
-	s.asks.each(func(st *profileStream) { look(&st.progress) })
+	s.getStreams.each(func(st *stream) { add(&st.progress) })
+	s.profileStreams.each(func(st *profileStream) { add(&st.progress) })
 	return open, behind
 }
 
@@ -112,8 +110,8 @@ func (c *caller) open(method, node string) OpenStream {
 
 func (s *stream) inspect(target string, now time.Time) OpenStream {
 	o := s.caller.open("Get", s.node)
-	o.Target, o.Service = target, s.subject.query.service
-	// In this order: what was sent is never newer than what is current.
+	o.Target, o.Service = target, s.topic.query.service
+	// sent is read before current, so that it is never newer.
 	o.Lag, o.Sent = s.lag(now), s.sent.Load()
 	if v := s.view.Load(); v != nil {
 		a := v.current.Load()
@@ -144,7 +142,7 @@ func (s *profileStream) inspect(now time.Time) OpenStream {
 	return o
 }
 
-// targetOf returns the authority of a question.
+// targetOf returns the authority of a query.
 func (c *Config) targetOf(q query) string {
 	name := q.service.Name + "." + q.service.Namespace + ".svc." + c.ClusterDomain
 	if q.hostname != "" {
@@ -153,20 +151,19 @@ func (c *Config) targetOf(q query) string {
 	return name + ":" + strconv.Itoa(int(q.port))
 }
 
-// StreamsOfService returns the open Get calls for a Service, at most limit of them, and how many
-// there are.
+// StreamsOfService returns at most limit open Get calls for a Service, and the number of all of them.
 func (s *Server) StreamsOfService(key catalog.ServiceKey, limit int) (some []OpenStream, all int) {
-	list := slices.DeleteFunc(s.gets.all(), func(st *stream) bool { return st.subject.query.service != key })
+	list := slices.DeleteFunc(s.getStreams.all(), func(st *stream) bool { return st.topic.query.service != key })
 	now := time.Now()
 	for _, st := range list[:min(limit, len(list))] {
-		some = append(some, st.inspect(s.config.targetOf(st.subject.query), now))
+		some = append(some, st.inspect(s.config.targetOf(st.topic.query), now))
 	}
 	return some, len(list)
 }
 
-// CountOfServices returns how many Get calls are open for each Service.
+// CountOfServices returns the number of open Get calls for each Service.
 func (s *Server) CountOfServices() map[catalog.ServiceKey]int {
 	counts := map[catalog.ServiceKey]int{}
-	s.gets.each(func(st *stream) { counts[st.subject.query.service]++ })
+	s.getStreams.each(func(st *stream) { counts[st.topic.query.service]++ })
 	return counts
 }

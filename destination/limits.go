@@ -2,17 +2,17 @@ package destination
 
 import "github.com/signpostd/signpost/internal/clientlimits"
 
-// What a request may contain. No name of Kubernetes and no token of a proxy is longer.
+// The limits of a request. Names in Kubernetes and tokens of proxies are shorter.
 const (
-	// maxPath bounds a path. The longest name of DNS and a port are half of it.
+	// maxPath bounds a path, in bytes: twice the longest DNS name with a port.
 	maxPath = 512
-	// maxToken bounds a context token. That of a proxy has some 100 bytes.
+	// maxToken bounds a context token, in bytes. A proxy sends about 100 bytes.
 	maxToken = 8 << 10
-	// maxNamespace, maxNode and maxPod bound the names in a token.
+	// maxNamespace, maxNode and maxPod bound the names in a token, in bytes.
 	maxNamespace, maxNode, maxPod = 63, 253, 253
 )
 
-// The reasons for which this package refuses something, beside those of package clientlimits.
+// The reasons of refusals, in addition to those of package clientlimits.
 const (
 	refusedPath           clientlimits.Refusal = "path_length"
 	refusedToken          clientlimits.Refusal = "context_token"

@@ -11,21 +11,21 @@ import (
 	"github.com/signpostd/signpost/catalog"
 )
 
-// The errors of conditions. Each is appended to the path of the field.
+// The errors of conditions, which are appended to the path of the field.
 var (
 	errEmptyMatch = errors.New(" is empty; set all, any, not, method or pathRegex, or status for responses")
 	errStatus     = errors.New(".status: min and max are HTTP statuses from 100 to 599, or 0 for no limit, and max is not below min")
 )
 
-// node is one condition of a tree: its branches, and its own tests. The tests in before are sent
-// before the branch not, those in after behind it.
+// node is one condition of a tree: its branches and its own tests. The tests in before are sent before the
+// branch not, those in after after it.
 type node[A, M any] struct {
 	all, any      []*A
 	not           *A
 	before, after []*M
 }
 
-// grammar says how conditions of the type A become messages of the type M.
+// grammar encodes conditions of the type A as messages of the type M.
 type grammar[A, M any] struct {
 	encode   func(*A) (*M, error)
 	all, any func([]*M) *M

@@ -62,8 +62,8 @@ func member(cluster, ip string) []catalog.Object {
 	return []catalog.Object{inCluster(service("bb"), cluster), inCluster(pod("bb-"+cluster), cluster), inCluster(s, cluster)}
 }
 
-// wasTold checks what the client was sent since the last call.
-func wasTold(t *testing.T, when string, c *client, want ...string) {
+// wantSent checks what the client was sent since the last call.
+func wantSent(t *testing.T, when string, c *client, want ...string) {
 	t.Helper()
 	if diff := cmp.Diff(want, transcript(c.take())); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", when, diff)
@@ -82,24 +82,24 @@ func TestFederatedMembersComeAndGo(t *testing.T) {
 		)...)
 		c := f.get(getPath, "")
 		f.rest()
-		wasTold(t, "F1", c, "add 10.0.0.1:8080 10.1.0.1:8080")
+		wantSent(t, "F1", c, "add 10.0.0.1:8080 10.1.0.1:8080")
 		f.change(put(service("web", federated("bb", "bb@east", "bb@north"))))
-		wasTold(t, "F2, before north is linked", c)
+		wantSent(t, "F2, before north is linked", c)
 		f.change(put(linked("north")))
-		wasTold(t, "F2", c, "add 10.2.0.1:8080")
+		wantSent(t, "F2", c, "add 10.2.0.1:8080")
 		f.change(put(service("web", federated("bb", "bb@north"))))
-		wasTold(t, "F3", c, "remove 10.1.0.1:8080")
+		wantSent(t, "F3", c, "remove 10.1.0.1:8080")
 		f.change(put(service("web", federated("", "bb@north"))))
-		wasTold(t, "F4, the local member leaves", c, "remove 10.0.0.1:8080")
+		wantSent(t, "F4, the local member leaves", c, "remove 10.0.0.1:8080")
 		f.change(put(service("web", federated("bb", "bb@north"))))
-		wasTold(t, "F4, it is back", c, "add 10.0.0.1:8080")
+		wantSent(t, "F4, it is back", c, "add 10.0.0.1:8080")
 		f.catalog.Replace("north", nil)
 		f.rest()
-		wasTold(t, "Q20, the cluster is gone", c, "remove 10.2.0.1:8080")
+		wantSent(t, "Q20, the cluster is gone", c, "remove 10.2.0.1:8080")
 		f.change(append(member("north", "10.2.0.2"), linked("north")))
-		wasTold(t, "Q20, it is linked again", c, "add 10.2.0.2:8080")
+		wantSent(t, "Q20, it is linked again", c, "add 10.2.0.2:8080")
 		f.change(nil, service("web").ID())
-		wasTold(t, "the Service is deleted", c, "remove 10.0.0.1:8080 10.2.0.2:8080")
+		wantSent(t, "the Service is deleted", c, "remove 10.0.0.1:8080 10.2.0.2:8080")
 	})
 }
 
@@ -112,15 +112,15 @@ func TestStreamFollowsItsService(t *testing.T) {
 		)...)
 		c := f.get(getPath, "")
 		f.rest()
-		wasTold(t, "local", c, "add 10.9.0.1:8080")
+		wantSent(t, "local", c, "add 10.9.0.1:8080")
 		f.change(put(service("web", remote("east", "bb"))))
-		wasTold(t, "remote", c, "add 10.1.0.1:8080", "remove 10.9.0.1:8080")
+		wantSent(t, "remote", c, "add 10.1.0.1:8080", "remove 10.9.0.1:8080")
 		f.change(put(service("web", federated("bb", "bb@east"))))
-		wasTold(t, "federated", c, "add 10.0.0.1:8080")
+		wantSent(t, "federated", c, "add 10.0.0.1:8080")
 		f.change(put(service("web", remote("south", "bb"))))
-		wasTold(t, "remote, not linked", c, "remove 10.0.0.1:8080 10.1.0.1:8080")
+		wantSent(t, "remote, not linked", c, "remove 10.0.0.1:8080 10.1.0.1:8080")
 		f.change(put(service("web")))
-		wasTold(t, "local again", c, "add 10.9.0.1:8080")
+		wantSent(t, "local again", c, "add 10.9.0.1:8080")
 	})
 }
 
@@ -133,13 +133,13 @@ func TestPendingMembers(t *testing.T) {
 			[]catalog.Object{joining(), service("far", remote("east", "bb")), service("none", remote("east", "none")), service("web", federated("bb", "bb@east"))})...)
 		far, none, both := f.get("far.ns.svc.mycluster.local:80", ""), f.get("none.ns.svc.mycluster.local:80", ""), f.get(getPath, "")
 		f.rest()
-		wasTold(t, "remote, before the sync", far)
-		wasTold(t, "no such Service, before the sync", none)
-		wasTold(t, "federated, before the sync", both, "add 10.0.0.1:8080")
+		wantSent(t, "remote, before the sync", far)
+		wantSent(t, "no such Service, before the sync", none)
+		wantSent(t, "federated, before the sync", both, "add 10.0.0.1:8080")
 		f.change(put(linked("east")))
-		wasTold(t, "remote", far, "add 10.1.0.1:8080")
-		wasTold(t, "no such Service", none, "no_endpoints exists=true")
-		wasTold(t, "federated", both, "add 10.1.0.1:8080")
+		wantSent(t, "remote", far, "add 10.1.0.1:8080")
+		wantSent(t, "no such Service", none, "no_endpoints exists=true")
+		wantSent(t, "federated", both, "add 10.1.0.1:8080")
 	})
 }
 
@@ -238,7 +238,7 @@ func BenchmarkFederated(b *testing.B) {
 	config := testConfig()
 	for _, name := range []string{"one", "all"} {
 		b.Run(name, func(b *testing.B) {
-			ss := NewServer(c, config, prometheus.NewRegistry(), slog.New(slog.DiscardHandler)).subjects
+			ss := NewServer(c, config, prometheus.NewRegistry(), slog.New(slog.DiscardHandler)).topics
 			for b.Loop() {
 				s := mustAcquire(ss.acquire(query{service: serviceKey(name), port: 80}, subscriber{}))
 				v := s.join(catalog.Client{})

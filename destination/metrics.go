@@ -11,17 +11,15 @@ import (
 // sampleInterval is the time between two samples of the slowest stream.
 const sampleInterval = time.Second
 
-// metrics are the metrics of §7.1 about Get and GetProfile, and our own about streams. Those of
-// Services and addresses are computed from the open streams when they are scraped. So they cost
-// nothing in between, and no series is left when the streams are gone.
+// metrics are the metrics of §7.1 about Get and GetProfile, and our own about streams. The series of Services
+// and addresses are computed from the open streams at each scrape, so they end with the streams.
 type metrics struct {
 	server  *Server
 	slowest prometheus.Histogram
 	refused *prometheus.CounterVec
-	// conflicts counts addresses that several objects claim, each time that an answer finds it.
+	// conflicts counts the address conflicts of responses.
 	conflicts *prometheus.CounterVec
-	// addressOverflow counts as the other overflow counters do, for profiles of addresses. Those
-	// have no labels.
+	// addressOverflow is the overflow counter of profiles of addresses, without labels.
 	addressOverflow prometheus.Counter
 
 	open                                 *prometheus.Desc
@@ -29,7 +27,7 @@ type metrics struct {
 	profileSubscribers, profileUpdates   *prometheus.Desc
 	workloadSubscribers, workloadUpdates *prometheus.Desc
 	serviceSubscribers                   *prometheus.Desc
-	// The overflow counters count updates that were merged with later ones.
+	// The overflow counters count merged updates.
 	endpointOverflow, profileOverflow *prometheus.Desc
 }
 
@@ -73,15 +71,15 @@ func newMetrics(s *Server, r prometheus.Registerer) *metrics {
 	for _, why := range refusals() {
 		m.refused.WithLabelValues(string(why))
 	}
-	for _, claimants := range []string{rivalServices, rivalWorkloads} {
+	for _, claimants := range []string{conflictServices, conflictWorkloads} {
 		m.conflicts.WithLabelValues(claimants)
 	}
 	r.MustRegister(m, m.slowest, m.refused, m.conflicts, m.addressOverflow)
 	return m
 }
 
-// overflowing returns the value of the label service. For a remote Service that is its name in
-// its own cluster (§2.2).
+// overflowing returns the value of the label service. For a remote Service it is the name in its own cluster
+// (§2.2).
 func (m *metrics) overflowing(q query) string {
 	name, domain := q.service.Name, m.server.config.ClusterDomain
 	s, ok := m.server.catalog.FindService(q.service)
@@ -109,8 +107,8 @@ func (m *metrics) sample(ctx context.Context) {
 
 func (m *metrics) slowestLag(now time.Time) time.Duration {
 	var lag time.Duration
-	m.server.gets.each(func(s *stream) { lag = max(lag, s.lag(now)) })
-	m.server.asks.each(func(s *profileStream) { lag = max(lag, s.lag(now)) })
+	m.server.getStreams.each(func(s *stream) { lag = max(lag, s.lag(now)) })
+	m.server.profileStreams.each(func(s *profileStream) { lag = max(lag, s.lag(now)) })
 	return lag
 }
 
@@ -138,19 +136,18 @@ func count(ch chan<- prometheus.Metric, d *prometheus.Desc, v uint64, labels ...
 	ch <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(v), labels...)
 }
 
-// series is one series of the endpoint metrics; node is empty unless the configuration asks for
-// it.
+// series is one series of the endpoint metrics; node is empty without Config.NodeMetrics.
 type series struct {
-	subject *topic
-	node    string
+	topic *topic
+	node  string
 }
 
 func (m *metrics) collectEndpoints(ch chan<- prometheus.Metric) {
 	streams := map[series]int{}
 	total := 0
-	m.server.gets.each(func(s *stream) {
+	m.server.getStreams.each(func(s *stream) {
 		total++
-		key := series{subject: s.subject}
+		key := series{topic: s.topic}
 		if m.server.config.NodeMetrics {
 			key.node = s.node
 		}
@@ -159,28 +156,28 @@ func (m *metrics) collectEndpoints(ch chan<- prometheus.Metric) {
 	gauge(ch, m.open, float64(total), "Get")
 	m.collectOverflows(ch, streams)
 	for key, n := range streams {
-		q := key.subject.query
+		q := key.topic.query
 		labels := []string{q.service.Cluster, q.service.Namespace, q.service.Name, fmt.Sprint(q.port), q.hostname, key.node}
-		size := key.subject.size()
+		size := key.topic.size()
 		gauge(ch, m.subscribers, float64(n), labels...)
-		count(ch, m.updates, key.subject.updates.Load(), labels...)
+		count(ch, m.updates, key.topic.updates.Load(), labels...)
 		gauge(ch, m.pods, float64(size.endpoints), labels...)
 		gauge(ch, m.exists, size.exists, labels...)
 	}
 }
 
-// collectOverflows collects one series for each port of a Service at which a stream was too far
-// behind. It ends with the last stream that asks for the port.
+// collectOverflows collects one series for each port of a Service with merged updates. The series ends with
+// the last stream for the port.
 func (m *metrics) collectOverflows(ch chan<- prometheus.Metric, streams map[series]int) {
-	subjects := map[*topic]struct{}{}
+	seen := map[*topic]struct{}{}
 	overflows := map[string]uint64{}
 	for key := range streams {
-		if _, counted := subjects[key.subject]; counted {
+		if _, counted := seen[key.topic]; counted {
 			continue
 		}
-		subjects[key.subject] = struct{}{}
-		if n := key.subject.overflows.Load(); n > 0 {
-			overflows[m.overflowing(key.subject.query)] += n
+		seen[key.topic] = struct{}{}
+		if n := key.topic.overflows.Load(); n > 0 {
+			overflows[m.overflowing(key.topic.query)] += n
 		}
 	}
 	for service, n := range overflows {
@@ -188,8 +185,8 @@ func (m *metrics) collectOverflows(ch chan<- prometheus.Metric, streams map[seri
 	}
 }
 
-// size is the number of endpoints in the largest answer of a subject, and 1 if the Service exists,
-// otherwise 0.
+// size is the number of endpoints in the largest response of a topic, and 1 if the Service exists, otherwise
+// 0.
 type size struct {
 	endpoints int
 	exists    float64

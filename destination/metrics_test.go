@@ -227,8 +227,8 @@ func TestLagOfNewStream(t *testing.T) {
 	}
 	for name, open := range map[string]func(*Server, sender) (s running, release func()){
 		"Get": func(s *Server, out sender) (running, func()) {
-			subject := mustAcquire(s.subjects.acquire(query{service: serviceKey("web"), port: 80}, subscriber{}))
-			return &stream{server: s, subject: subject, out: out}, func() { s.subjects.release(subject) }
+			topic := mustAcquire(s.topics.acquire(query{service: serviceKey("web"), port: 80}, subscriber{}))
+			return &stream{server: s, topic: topic, out: out}, func() { s.topics.release(topic) }
 		},
 		"GetProfile": func(s *Server, out sender) (running, func()) {
 			view := mustAcquire(s.profiles.acquire(catalog.ProfileQuery{Cluster: catalog.LocalCluster, Service: serviceKey("web"), Port: 80, ClusterDomain: s.config.ClusterDomain}, clientlimits.ClientID{}))

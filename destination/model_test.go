@@ -44,19 +44,19 @@ var (
 	modelService = catalog.ServiceKey{Cluster: catalog.LocalCluster, Namespace: "ns", Name: "web"}
 )
 
-type world struct {
+type generator struct {
 	*rand.Rand
 	objects map[catalog.ID]catalog.Object
 	created int64
 }
 
-func pick[T any](w *world, from []T) T { return from[w.IntN(len(from))] }
+func pick[T any](w *generator, from []T) T { return from[w.IntN(len(from))] }
 
-func (w *world) chance(percent int) bool { return w.IntN(100) < percent }
+func (w *generator) chance(percent int) bool { return w.IntN(100) < percent }
 
 // event changes one object at random and returns its name and its new value,
 // which is nil for a deletion.
-func (w *world) event() (catalog.ID, catalog.Object) {
+func (w *generator) event() (catalog.ID, catalog.Object) {
 	v := w.object()
 	if w.chance(35) {
 		v = inCluster(v, pick(w, poolClusters))
@@ -65,7 +65,7 @@ func (w *world) event() (catalog.ID, catalog.Object) {
 }
 
 // change makes v the value of its object or, at random, deletes the object.
-func (w *world) change(v catalog.Object) (catalog.ID, catalog.Object) {
+func (w *generator) change(v catalog.Object) (catalog.ID, catalog.Object) {
 	if w.chance(2) {
 		w.spoil(v)
 	}
@@ -87,7 +87,7 @@ func tell(c *catalog.Catalog, id catalog.ID, v catalog.Object) {
 	}
 }
 
-func (w *world) object() catalog.Object {
+func (w *generator) object() catalog.Object {
 	switch n := w.IntN(100); {
 	case n < 8:
 		return &catalog.Cluster{Name: pick(w, poolClusters), TrustDomain: pick(w, poolClusters), Synced: w.chance(75)}
@@ -106,7 +106,7 @@ func (w *world) object() catalog.Object {
 	}
 }
 
-func (w *world) service() *catalog.Service {
+func (w *generator) service() *catalog.Service {
 	s := &catalog.Service{Key: modelService, LocalTraffic: w.chance(25), ExternalName: w.chance(10)}
 	if w.chance(25) {
 		s.Key.Name = "other"
@@ -126,7 +126,7 @@ func (w *world) service() *catalog.Service {
 	return s
 }
 
-func (w *world) slice() *catalog.EndpointSlice {
+func (w *generator) slice() *catalog.EndpointSlice {
 	s := &catalog.EndpointSlice{
 		Cluster: catalog.LocalCluster, Namespace: "ns", Name: pick(w, poolSlices), Service: modelService,
 		AddressType: pick(w, []catalog.AddressType{catalog.IPv4, catalog.IPv6, ""}),
@@ -153,7 +153,7 @@ func (w *world) slice() *catalog.EndpointSlice {
 	return s
 }
 
-func (w *world) endpoint(hinted bool) catalog.SliceEndpoint {
+func (w *generator) endpoint(hinted bool) catalog.SliceEndpoint {
 	e := catalog.SliceEndpoint{Addresses: []netip.Addr{netip.MustParseAddr(pick(w, poolIPs))}, Zone: pick(w, poolZones)}
 	if hinted {
 		e.HintZones = []string{pick(w, poolZones[1:])}
@@ -168,14 +168,14 @@ func (w *world) endpoint(hinted bool) catalog.SliceEndpoint {
 	return e
 }
 
-func (w *world) workloadKey() catalog.WorkloadKey {
+func (w *generator) workloadKey() catalog.WorkloadKey {
 	if w.chance(80) {
 		return catalog.WorkloadKey{Kind: catalog.Pod, Cluster: catalog.LocalCluster, Namespace: "ns", Name: pick(w, poolPods)}
 	}
 	return catalog.WorkloadKey{Kind: catalog.ExternalWorkload, Cluster: catalog.LocalCluster, Namespace: "ns", Name: pick(w, poolWorkload)}
 }
 
-func (w *world) workload() *catalog.Workload {
+func (w *generator) workload() *catalog.Workload {
 	w.created++
 	v := &catalog.Workload{
 		Key: w.workloadKey(), UID: pick(w, []catalog.UID{0, 1, 2}), Created: time.Unix(w.created, 0), Node: pick(w, poolNodes),
@@ -193,7 +193,7 @@ func (w *world) workload() *catalog.Workload {
 	return v
 }
 
-func (w *world) server() *catalog.Server {
+func (w *generator) server() *catalog.Server {
 	s := &catalog.Server{Cluster: catalog.LocalCluster, Namespace: "ns", Name: pick(w, []string{"srv1", "srv2"}), Opaque: w.chance(70), PortNumber: 8080}
 	if w.chance(40) {
 		s.PortNumber, s.PortName = 0, "http"
@@ -212,7 +212,7 @@ func (w *world) server() *catalog.Server {
 	return s
 }
 
-func (w *world) owner() *catalog.Owner {
+func (w *generator) owner() *catalog.Owner {
 	return &catalog.Owner{
 		Cluster: catalog.LocalCluster, Namespace: "ns", OwnerRef: pick(w, []catalog.OwnerRef{{Kind: "ReplicaSet", Name: "rs"}, {Kind: "Job", Name: "job"}, {Kind: "Job", Name: notUTF8}}),
 		Parent: pick(w, []catalog.OwnerRef{{}, {Kind: "Deployment", Name: "web"}, {Kind: "CronJob", Name: "cron"}}),
@@ -314,7 +314,7 @@ func truthFor(objects map[catalog.ID]catalog.Object, config *Config, c *modelCli
 	set := catalog.Resolve(snapshot, catalog.Query{Port: c.question.port, Hostname: c.question.hostname, Filter: filter, IPv6: config.EnableIPv6})
 	out := truth{}
 	for _, e := range set.Endpoints {
-		w, err := config.weightedAddr(e, asked{c.question.port, filter.Zone})
+		w, err := config.weightedAddr(e, addressQuery{c.question.port, filter.Zone})
 		if err == nil {
 			_, err = marshal(w)
 		}
@@ -329,7 +329,7 @@ func truthFor(objects map[catalog.ID]catalog.Object, config *Config, c *modelCli
 var modelOpaque = catalog.PortSet{{Low: 9090, High: 9090}}
 
 func playModel(t *testing.T, seed uint64) {
-	w := &world{Rand: rand.New(rand.NewPCG(seed, 0)), objects: map[catalog.ID]catalog.Object{}}
+	w := &generator{Rand: rand.New(rand.NewPCG(seed, 0)), objects: map[catalog.ID]catalog.Object{}}
 	live := catalog.New(catalog.Options{DefaultOpaquePorts: modelOpaque})
 	server := NewServer(live, Config{
 		ControllerNamespace: "linkerd", TrustDomain: "trust.domain", ClusterDomain: "cluster.local", EnableH2Upgrade: true,
@@ -366,27 +366,27 @@ func playModel(t *testing.T, seed uint64) {
 	}
 	cancel()
 	wg.Wait()
-	server.subjects.running.Wait()
+	server.topics.running.Wait()
 }
 
-func startModelClient(ctx context.Context, wg *sync.WaitGroup, server *Server, w *world) *modelClient {
+func startModelClient(ctx context.Context, wg *sync.WaitGroup, server *Server, w *generator) *modelClient {
 	c := &modelClient{
 		question: query{service: modelService, port: pick(w, []uint16{80, 80, 81, 5959}), hostname: pick(w, []string{"", "", "a"})},
 		node:     pick(w, []string{"", "n1", "n2", "unheard"}),
 		told:     truth{}, first: true,
 	}
 	c.history = []truth{truthFor(w.objects, server.config, c)}
-	subject := mustAcquire(server.subjects.acquire(c.question, subscriber{}))
+	topic := mustAcquire(server.topics.acquire(c.question, subscriber{}))
 	wg.Go(func() {
-		defer server.subjects.release(subject)
-		s := &stream{server: server, subject: subject, node: c.node, out: c}
+		defer server.topics.release(topic)
+		s := &stream{server: server, topic: topic, node: c.node, out: c}
 		_ = s.run(ctx)
 	})
 	return c
 }
 
 // step makes one event, adds the right answers to the histories first, and lets some time pass.
-func (w *world) step(t *testing.T, live *catalog.Catalog, config *Config, clients []*modelClient) {
+func (w *generator) step(t *testing.T, live *catalog.Catalog, config *Config, clients []*modelClient) {
 	id, v := w.event()
 	defer spent().check(t, id)
 	for _, c := range clients {

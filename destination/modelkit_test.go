@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 
 	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/testkit/longtest"
 )
 
 // said is after how many sequences a test says how far it is.
@@ -31,7 +32,7 @@ func newSequences(test, flags string, n int) sequences {
 
 // play plays the sequences until one fails.
 func (s sequences) play(t *testing.T, play func(t *testing.T, seed uint64)) {
-	for i := range uint64(*s.n) {
+	for i := range uint64(longtest.Rounds(*s.n)) {
 		seed := *s.seed + i
 		synctest.Test(t, func(t *testing.T) {
 			// A test that fails ends here, and not after the loop.

@@ -5,15 +5,15 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// The resources that say whether a Service, a hostname of it or a linked cluster exists.
+// The resources that decide whether a Service, a hostname of it or a linked cluster exists.
 var (
 	serviceResources  = []string{"services"}
 	hostnameResources = []string{"services", "endpointslices", "endpoints", "pods"}
 	clusterResources  = []string{"services", "secrets"}
 )
 
-// unlessOutdated returns the status of a call, but no NotFound that may be wrong because changes of
-// these resources can't be seen: another replica may know what was asked for.
+// unlessOutdated returns the status of a call. It replaces NotFound by Unavailable if the watch of one of
+// these resources is interrupted, because another replica may know the object.
 func (c *Config) unlessOutdated(err error, resources []string) error {
 	if c.Outdated == nil || status.Code(err) != codes.NotFound {
 		return err

@@ -14,18 +14,18 @@ import (
 	"github.com/signpostd/signpost/internal/objectmeta"
 )
 
-// The retry budget of a Service that has no other (§3.5).
+// The default retry budget (§3.5).
 const (
 	defaultRetryRatio          = 0.2
 	defaultMinRetriesPerSecond = 10
 	defaultRetryTTL            = 10 * time.Second
 )
 
-// weightScale converts thousandths to the scale of WeightedDst, where 10000 stands for 1.
+// weightScale converts thousandths to the unit of WeightedDst, a ten-thousandth.
 const weightScale = 10
 
-// profileBytes encodes a snapshot whose subject has a profile. Text that can't be encoded is
-// reported, and left out with all that objects say about their profile.
+// profileBytes encodes the profile of a snapshot. If its text can't be encoded, that is reported, and the
+// profile is sent without the fields of its ServiceProfile or workload.
 func (c *Config) profileBytes(q catalog.ProfileQuery, s *catalog.ProfileSnapshot) []byte {
 	wire, err := marshal(c.profile(q, s))
 	if err == nil {
@@ -39,8 +39,8 @@ func (c *Config) profileBytes(q catalog.ProfileQuery, s *catalog.ProfileSnapshot
 	return marshalNumbers(&pb.DestinationProfile{})
 }
 
-// reportSubject reports why the profile of a snapshot can't be encoded, as a problem of the object
-// that says the most about it.
+// reportSubject reports why the profile of a snapshot can't be encoded, as a problem of its most likely
+// cause.
 func (c *Config) reportSubject(s *catalog.ProfileSnapshot, err error) {
 	switch {
 	case s.Subject == catalog.EndpointFound && s.Target != nil:
@@ -52,7 +52,7 @@ func (c *Config) reportSubject(s *catalog.ProfileSnapshot, err error) {
 	}
 }
 
-// plainProfile describes a snapshot without what a ServiceProfile or a workload says.
+// plainProfile describes a snapshot without its ServiceProfile or workload.
 func (c *Config) plainProfile(q catalog.ProfileQuery, s *catalog.ProfileSnapshot) *pb.DestinationProfile {
 	if s.Subject == catalog.EndpointFound {
 		return &pb.DestinationProfile{RetryBudget: defaultRetryBudget(), OpaqueProtocol: s.Opaque, Endpoint: bareAddress(s)}
@@ -115,8 +115,7 @@ func defaultRetryBudget() *pb.RetryBudget {
 	return &pb.RetryBudget{RetryRatio: defaultRetryRatio, MinRetriesPerSecond: defaultMinRetriesPerSecond, Ttl: durationpb.New(defaultRetryTTL)}
 }
 
-// describeProfile adds what a ServiceProfile says. A number that is out of range becomes the
-// nearest one that the proxy takes.
+// describeProfile adds the fields of a ServiceProfile. A number that is out of range is clamped.
 func (c *Config) describeProfile(p *pb.DestinationProfile, q catalog.ProfileQuery, sp *catalog.ServiceProfile) error {
 	p.ProfileRef = resource(&metapb.Resource{Group: "linkerd.io", Name: sp.Name, Namespace: sp.Namespace})
 	if b := sp.RetryBudget; b != nil {
@@ -168,8 +167,8 @@ func route(r *catalog.Route) (*pb.Route, error) {
 	return out, nil
 }
 
-// endpointProfile describes an address (§3.6). A workload that can't be described correctly is
-// reported, and its address is described without it.
+// endpointProfile describes an address (§3.6). A workload that can't be described is reported, and the
+// address is described without it.
 func (c *Config) endpointProfile(s *catalog.ProfileSnapshot) *pb.DestinationProfile {
 	p := &pb.DestinationProfile{RetryBudget: defaultRetryBudget(), OpaqueProtocol: s.Opaque}
 	if s.Target == nil {
@@ -189,7 +188,7 @@ func (c *Config) describeWorkload(s *catalog.ProfileSnapshot) (*pb.WeightedAddr,
 	w := bareAddress(s)
 	var err error
 	if s.Target.Key.Kind == catalog.Pod {
-		err = c.describePod(w, behind{s.Target, &catalog.Source{Service: s.Service, Cluster: s.Cluster}, s.Port, s.Mapped})
+		err = c.describePod(w, podPort{s.Target, &catalog.Source{Service: s.Service, Cluster: s.Cluster}, s.Port, s.Mapped})
 	} else {
 		c.describeExternalWorkload(w, s.Target, s.Port)
 		// GetProfile spells the owner's kind as Kubernetes does; Get in lower case.

@@ -88,7 +88,7 @@ func (s *profileServer) wantIdle(t *testing.T) {
 	if n := len(s.server.profiles.m); n != 0 {
 		t.Errorf("%d views are left without a stream", n)
 	}
-	if n := len(s.server.asks.m); n != 0 {
+	if n := len(s.server.profileStreams.m); n != 0 {
 		t.Errorf("%d streams are left that have ended", n)
 	}
 	expectNothingHeld(t, s.server)

@@ -178,7 +178,7 @@ func TestGetProfileOfRivals(t *testing.T) {
 		if diff := cmp.Diff(want, s.reported()); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
-		if n := testutil.ToFloat64(s.server.metrics.conflicts.WithLabelValues(rivalWorkloads)); n != 1 {
+		if n := testutil.ToFloat64(s.server.metrics.conflicts.WithLabelValues(conflictWorkloads)); n != 1 {
 			t.Errorf("%v conflicts are counted", n)
 		}
 		live.leave()
@@ -251,7 +251,7 @@ func TestGetProfileRefusalTexts(t *testing.T) {
 			webPath:                             "service web.ns not found",
 			"web-0.web.ns.svc.cluster.local:80": "service web.ns has no endpoint of the hostname web-0",
 			"named.ns.svc.cluster.local:80":     "invalid authority: service named.ns is of type ExternalName",
-			"10.0.0.1:80":                       "2 workloads have the address 10.0.0.1:80, such as ns/a and ns/b: nothing tells which of them it belongs to; delete the one that is gone",
+			"10.0.0.1:80":                       "2 workloads have the address 10.0.0.1:80, such as ns/a and ns/b: no rule decides which of them has it; delete the one that is gone",
 		} {
 			c := s.ask(path, "")
 			if got := status.Convert(c.err).Message(); got != want {

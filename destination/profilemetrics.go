@@ -8,8 +8,8 @@ import (
 	"github.com/signpostd/signpost/catalog"
 )
 
-// skipped counts a profile that was sent in the place of several.
-func (m *metrics) skipped(v *profileView, a *profileAnswer) {
+// skipped counts a profile that replaces several updates.
+func (m *metrics) skipped(v *profileView, a *profileResponse) {
 	if ofAddress(v.query, a) {
 		m.addressOverflow.Inc()
 		return
@@ -17,9 +17,9 @@ func (m *metrics) skipped(v *profileView, a *profileAnswer) {
 	v.overflows.Add(1)
 }
 
-// ofAddress reports whether a question is about an address and not about a Service. For an IP
-// address, only the answer tells.
-func ofAddress(q catalog.ProfileQuery, a *profileAnswer) bool {
+// ofAddress reports whether a query is about an address and not about a Service. An IP address may be a
+// cluster IP, so the response decides.
+func ofAddress(q catalog.ProfileQuery, a *profileResponse) bool {
 	return q.Hostname != "" || a.snapshot.Service == catalog.ServiceKey{}
 }
 
@@ -28,31 +28,31 @@ func profileName(s catalog.ServiceKey, clusterDomain string) string {
 	return fmt.Sprintf("%s.%s.svc.%s", s.Name, s.Namespace, clusterDomain)
 }
 
-// servicePort is what a series of profile_updates_queue_overflow is about.
+// servicePort identifies a series of profile_updates_queue_overflow.
 type servicePort struct {
 	service catalog.ServiceKey
 	port    uint16
 }
 
-// askedFor counts the streams of a Service or of addresses, and the changes of their profiles.
-type askedFor struct {
+// subscriberCounts counts the streams of a Service or of addresses, and the changes of their profiles.
+type subscriberCounts struct {
 	streams int
 	updates uint64
 }
 
 func (m *metrics) collectProfiles(ch chan<- prometheus.Metric) {
-	var addresses askedFor
-	services := map[catalog.ServiceKey]askedFor{}
+	var addresses subscriberCounts
+	services := map[catalog.ServiceKey]subscriberCounts{}
 	overflows := map[servicePort]uint64{}
 	total := 0
 	views := map[*profileView]struct{}{}
-	m.server.asks.each(func(s *profileStream) {
+	m.server.profileStreams.each(func(s *profileStream) {
 		total++
 		a := s.view.current.Load()
 		if a == nil {
 			return
 		}
-		add := askedFor{streams: 1}
+		add := subscriberCounts{streams: 1}
 		if _, counted := views[s.view]; !counted {
 			views[s.view] = struct{}{}
 			add.updates = a.version
@@ -80,6 +80,6 @@ func (m *metrics) collectProfiles(ch chan<- prometheus.Metric) {
 	}
 }
 
-func (a askedFor) plus(b askedFor) askedFor {
-	return askedFor{a.streams + b.streams, a.updates + b.updates}
+func (a subscriberCounts) plus(b subscriberCounts) subscriberCounts {
+	return subscriberCounts{a.streams + b.streams, a.updates + b.updates}
 }

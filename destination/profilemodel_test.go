@@ -39,7 +39,7 @@ type profileTruth struct {
 
 // profileModel is a server and its streams.
 type profileModel struct {
-	*profileWorld
+	*profileGenerator
 	ctx     context.Context
 	wg      sync.WaitGroup
 	live    *catalog.Catalog
@@ -147,8 +147,8 @@ func (m *profileModel) fresh() *catalog.Catalog { return freshCatalog(profileMod
 
 func playProfileModel(t *testing.T, seed uint64) {
 	m := &profileModel{
-		profileWorld: &profileWorld{world{Rand: rand.New(rand.NewPCG(seed, 1)), objects: map[catalog.ID]catalog.Object{}}},
-		live:         catalog.New(profileModelOptions),
+		profileGenerator: &profileGenerator{generator{Rand: rand.New(rand.NewPCG(seed, 1)), objects: map[catalog.ID]catalog.Object{}}},
+		live:             catalog.New(profileModelOptions),
 	}
 	m.server = NewServer(m.live, Config{
 		ControllerNamespace: "linkerd", TrustDomain: "trust.domain", ClusterDomain: "cluster.local", EnableH2Upgrade: true, ForceOpaqueTransport: m.chance(30),

@@ -16,34 +16,34 @@ import (
 	"github.com/signpostd/signpost/internal/sanitize"
 )
 
-// profileAnswer is the answer of a profile view at one time. It is immutable.
-type profileAnswer struct {
+// profileResponse is the response of a profile view at one time. It is immutable.
+type profileResponse struct {
 	snapshot *catalog.ProfileSnapshot
-	// frame is nil when there never was a profile. When the profile is gone, it is still the last
-	// one, which streams keep.
+	// frame is nil if there never was a profile. After the profile is deleted, frame is still the last one,
+	// because streams keep it.
 	frame   *frame
 	wire    []byte
 	at      time.Time
 	version uint64 // counts the different frames
 }
 
-// profileView answers one query for all streams that ask it. It has no goroutine: the first stream
-// that finds the answer stale makes the next one for all of them.
+// profileView has the responses of one query for all streams with this query. It has no goroutine: the first
+// stream that sees a stale response computes the next one for all.
 type profileView struct {
-	query   catalog.ProfileQuery
-	asker   clientlimits.ClientID // who was the first to ask
-	catalog *catalog.Catalog
-	config  *Config
+	query       catalog.ProfileQuery
+	firstClient clientlimits.ClientID // the query counts against its limits
+	catalog     *catalog.Catalog
+	config      *Config
 
-	current atomic.Pointer[profileAnswer]
-	mu      sync.Mutex // held while the next answer is made
+	current atomic.Pointer[profileResponse]
+	mu      sync.Mutex // held while the next response is computed
 	streams int        // guarded by profileViews.mu
-	// overflows counts the profiles of a Service that were sent in the place of several.
+	// overflows counts the profiles of a Service that replaced several updates.
 	overflows atomic.Uint64
 }
 
-// latest returns an answer that wasn't stale at the time of the call.
-func (v *profileView) latest() *profileAnswer {
+// latest returns a response that was not stale at the time of the call.
+func (v *profileView) latest() *profileResponse {
 	if a := v.current.Load(); a != nil && !channel.IsClosed(a.snapshot.Stale()) {
 		return a
 	}
@@ -53,16 +53,16 @@ func (v *profileView) latest() *profileAnswer {
 	if old != nil && !channel.IsClosed(old.snapshot.Stale()) {
 		return old
 	}
-	next := v.answer(old)
+	next := v.compute(old)
 	v.current.Store(next)
 	return next
 }
 
-// answer makes the next answer. It has the frame of the old one if it says the same.
-func (v *profileView) answer(old *profileAnswer) *profileAnswer {
-	a := &profileAnswer{snapshot: v.catalog.Profile(v.query), at: time.Now()}
-	if old == nil || !slices.Equal(old.snapshot.Rivals, a.snapshot.Rivals) {
-		v.config.tell(a.snapshot.Rivals)
+// compute returns the next response. It has the frame of the old one if they are equal.
+func (v *profileView) compute(old *profileResponse) *profileResponse {
+	a := &profileResponse{snapshot: v.catalog.Profile(v.query), at: time.Now()}
+	if old == nil || !slices.Equal(old.snapshot.Conflicts, a.snapshot.Conflicts) {
+		v.config.reportConflicts(a.snapshot.Conflicts)
 	}
 	switch {
 	case a.snapshot.Subject == catalog.ConflictFound, a.snapshot.Subject == catalog.ExternalNameFound, a.gone(v.query):
@@ -79,8 +79,8 @@ func (v *profileView) answer(old *profileAnswer) *profileAnswer {
 	return a
 }
 
-// like makes the answer say what the old one said, if there is one.
-func (a *profileAnswer) like(old *profileAnswer) *profileAnswer {
+// like copies the content of the old response, if there is one.
+func (a *profileResponse) like(old *profileResponse) *profileResponse {
 	if old != nil {
 		a.frame, a.wire, a.version = old.frame, old.wire, old.version
 	}
@@ -88,13 +88,13 @@ func (a *profileAnswer) like(old *profileAnswer) *profileAnswer {
 }
 
 // refusal returns the status error for a new stream if there is no profile for it (§3.1, §3.2).
-func (a *profileAnswer) refusal(q catalog.ProfileQuery) error {
+func (a *profileResponse) refusal(q catalog.ProfileQuery) error {
 	s := a.snapshot
 	switch {
 	case s.Subject == catalog.ConflictFound:
-		// The proxy asks again after this code. With a final one it would send plaintext, also when
-		// the conflict is over.
-		return status.Error(codes.Unavailable, s.Conflict)
+		// The proxy retries after this code. After a final code it would send plaintext, even when the conflict
+		// has ended.
+		return status.Error(codes.Unavailable, s.ConflictReason)
 	case s.Subject == catalog.ExternalNameFound:
 		return status.Errorf(codes.InvalidArgument, "invalid authority: service %s.%s is of type ExternalName", s.Service.Name, s.Service.Namespace)
 	case s.Subject == catalog.NothingFound && q.Hostname != "":
@@ -106,7 +106,7 @@ func (a *profileAnswer) refusal(q catalog.ProfileQuery) error {
 	}
 }
 
-// resourcesOf returns the resources that say whether what a query asks for exists.
+// resourcesOf returns the resources that decide whether the object of a query exists.
 func resourcesOf(q catalog.ProfileQuery) []string {
 	if q.Hostname != "" {
 		return hostnameResources
@@ -114,12 +114,12 @@ func resourcesOf(q catalog.ProfileQuery) []string {
 	return serviceResources
 }
 
-// gone reports whether there is no endpoint of the hostname of a query.
-func (a *profileAnswer) gone(q catalog.ProfileQuery) bool {
+// gone reports whether no endpoint has the hostname of a query.
+func (a *profileResponse) gone(q catalog.ProfileQuery) bool {
 	return a.snapshot.Subject == catalog.NothingFound && q.Hostname != ""
 }
 
-// profileViews are the views of the queries that streams ask.
+// profileViews has the profile views of all open streams.
 type profileViews struct {
 	catalog *catalog.Catalog
 	config  *Config
@@ -129,8 +129,8 @@ type profileViews struct {
 	m  map[catalog.ProfileQuery]*profileView
 }
 
-// acquire returns the view of a query. Each acquire without an error is followed by one release.
-// The error is the status of a question that is one too many.
+// acquire returns the view of a query. Each acquire without an error is followed by one release. The error is
+// the status of a query above a limit.
 func (vs *profileViews) acquire(q catalog.ProfileQuery, by clientlimits.ClientID) (*profileView, error) {
 	vs.mu.Lock()
 	defer vs.mu.Unlock()
@@ -139,14 +139,14 @@ func (vs *profileViews) acquire(q catalog.ProfileQuery, by clientlimits.ClientID
 		if err := vs.clients.BeginQuestion(by); err != nil {
 			return nil, err
 		}
-		v = &profileView{query: q, asker: by, catalog: vs.catalog, config: vs.config}
+		v = &profileView{query: q, firstClient: by, catalog: vs.catalog, config: vs.config}
 		vs.m[q] = v
 	}
 	v.streams++
 	return v, nil
 }
 
-// release drops the view when this was its last user.
+// release drops the view after its last user.
 func (vs *profileViews) release(v *profileView) {
 	vs.mu.Lock()
 	defer vs.mu.Unlock()
@@ -155,7 +155,7 @@ func (vs *profileViews) release(v *profileView) {
 		return
 	}
 	delete(vs.m, v.query)
-	vs.clients.EndQuestion(v.asker)
+	vs.clients.EndQuestion(v.firstClient)
 	if a := v.current.Load(); a != nil {
 		a.snapshot.Release()
 	}
@@ -169,35 +169,35 @@ type profileStream struct {
 	node   string
 	caller caller
 	trail  *trail
-	told   *profileAnswer // what was sent last, or says the same; nil for nothing
+	last   *profileResponse // the last one that was sent, or an equal one; nil for none
 	progress
 }
 
-// step implements followed. The stream ends with a status if the endpoint of a hostname is gone, so that the proxy asks
-// again: what it was told last may be the address of another pod by now.
+// step implements followed. If the endpoint of a hostname is deleted, the stream ends with a status, so that
+// the proxy retries: its address may belong to another pod now.
 func (s *profileStream) step() (w wait, ended bool, err error) {
-	if channel.IsClosed(s.server.stopping) && s.told != nil {
+	if channel.IsClosed(s.server.stopping) && s.last != nil {
 		return wait{}, true, nil
 	}
 	a := s.view.latest()
-	if err := a.refusal(s.view.query); err != nil && (s.told == nil || a.gone(s.view.query)) {
+	if err := a.refusal(s.view.query); err != nil && (s.last == nil || a.gone(s.view.query)) {
 		return wait{}, true, s.server.config.unlessOutdated(err, resourcesOf(s.view.query))
 	}
-	if err := s.bring(s.told, a); err != nil {
+	if err := s.sendResponse(s.last, a); err != nil {
 		return wait{}, true, err
 	}
-	s.told = a
+	s.last = a
 	return wait{a.snapshot.Stale(), s.server.stopping}, false, nil
 }
 
 // close implements followed.
 func (s *profileStream) close() {
-	s.server.asks.remove(s)
+	s.server.profileStreams.remove(s)
 	s.server.profiles.release(s.view)
 }
 
-// bring sends the answer, unless it says the same as the one that was sent last, nil for none.
-func (s *profileStream) bring(sent, a *profileAnswer) error {
+// sendResponse sends the response, unless it equals the last one that was sent, nil for none.
+func (s *profileStream) sendResponse(sent, a *profileResponse) error {
 	if sent != nil && a.version-sent.version > 1 {
 		s.server.metrics.skipped(s.view, a)
 	}
@@ -207,7 +207,7 @@ func (s *profileStream) bring(sent, a *profileAnswer) error {
 	}
 	since := a.at
 	if sent == nil {
-		since = time.Now() // the answer may be older than the stream
+		since = time.Now() // the response may be older than the stream
 	}
 	s.begin(since)
 	if err := s.out.SendMsg(a.frame); err != nil {

@@ -100,8 +100,8 @@ func (r *profileRig) open(q catalog.ProfileQuery) *profileSink {
 		view := mustAcquire(r.server.profiles.acquire(q, clientlimits.ClientID{}))
 		defer r.server.profiles.release(view)
 		st := &profileStream{server: r.server, view: view, out: sink}
-		r.server.asks.add(st)
-		defer r.server.asks.remove(st)
+		r.server.profileStreams.add(st)
+		defer r.server.profileStreams.remove(st)
 		_ = st.run(r.ctx)
 	})
 	synctest.Wait()

@@ -13,23 +13,21 @@ import (
 // errSlowRequest is the status of a call that sends no request.
 var errSlowRequest = status.Error(codes.DeadlineExceeded, "the request did not arrive in time")
 
-// limitRequest is a stream interceptor that bounds how many calls wait for their request, and for
-// how long. A call without a request costs as much as one with an answer, and otherwise stays for
-// as long as its connection.
+// limitRequest is a stream interceptor that bounds how many calls wait for their request, and for how long.
+// Otherwise a call without a request would stay as long as its connection.
 func (s *Server) limitRequest(srv any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
 	s.workers.enter()
 	defer s.workers.leave()
 	return handler(srv, &limitedStream{ServerStream: stream, server: s})
 }
 
-// limitedStream is a stream whose request has to arrive in time.
+// limitedStream is a stream with a time limit for its request.
 type limitedStream struct {
 	grpc.ServerStream
 	server *Server
 }
 
-// RecvMsg implements grpc.ServerStream. It is called once, because all calls are answered with
-// streams and asked with one message.
+// RecvMsg implements grpc.ServerStream. It is called once, because all methods have one request message.
 func (s *limitedStream) RecvMsg(m any) error {
 	r := &reception{stream: s, message: m}
 	w := s.server.workers.begin(r)
@@ -46,8 +44,8 @@ func (s *limitedStream) RecvMsg(m any) error {
 	}
 }
 
-// reception is the job that receives the request of a call. If the call ends first, because it lasts too long, nobody
-// reads the message.
+// reception is the job that receives the request of a call. If the time limit ends the call first, the
+// message is ignored.
 type reception struct {
 	stream  *limitedStream
 	message any

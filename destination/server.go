@@ -24,75 +24,77 @@ import (
 	"github.com/signpostd/signpost/internal/sanitize"
 )
 
-// Server answers the Destination API from a catalog. Make it with [NewServer].
+// Server serves the Destination API from a catalog. Make it with [NewServer].
 type Server struct {
 	pb.UnimplementedDestinationServer
 
-	catalog  *catalog.Catalog
-	config   *Config
-	log      *slog.Logger
-	subjects *topics
-	profiles *profileViews
-	gets     *streams[*stream]
-	asks     *streams[*profileStream]
-	clients  *clientlimits.Clients
-	metrics  *metrics
-	// tokens and connections are when the log has a line about what clients send wrongly, which
-	// they can do at any rate.
+	catalog        *catalog.Catalog
+	config         *Config
+	log            *slog.Logger
+	topics         *topics
+	profiles       *profileViews
+	getStreams     *streams[*stream]
+	profileStreams *streams[*profileStream]
+	clients        *clientlimits.Clients
+	metrics        *metrics
+	// tokens and connections limit the rate of log lines about invalid tokens and refused connections.
 	tokens, connections rate.Sometimes
 
 	// opened counts the streams.
 	opened atomic.Uint64
 
-	stopping chan struct{} // closed when calls that wait for the catalog have to end
+	stopping chan struct{} // closed when the server stops
 	calls    calls
 	workers  workers
-	// opening has room for the streams that may be opened at a time.
+	// opening limits the streams that are opened at a time.
 	opening chan struct{}
-	// trails numbers the calls that leave a trail.
+	// trails numbers the calls that are logged or traced.
 	trails atomic.Uint64
 }
 
-// NewServer returns a server for the catalog, with its metrics registered with r. It serves
-// through a gRPC server that was made with ServerOptions, passed to Register and serves on a
-// Listener; and Run has to run at the same time.
+// NewServer returns a server for the catalog, and registers its metrics with r. To serve, the caller
+//
+//   - makes a gRPC server with ServerOptions,
+//   - passes it to Register,
+//   - lets it serve on a Listener,
+//   - runs Run at the same time.
 func NewServer(c *catalog.Catalog, config Config, r prometheus.Registerer, log *slog.Logger) *Server {
 	config.Limits = config.Limits.WithDefaults()
 	s := &Server{
-		catalog:     c,
-		config:      &config,
-		log:         log,
-		gets:        newStreams[*stream](),
-		asks:        newStreams[*profileStream](),
-		tokens:      rate.Sometimes{First: 1, Interval: logInterval},
-		connections: rate.Sometimes{First: 1, Interval: logInterval},
-		stopping:    make(chan struct{}),
-		calls:       calls{idle: make(chan struct{})},
-		opening:     make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)),
+		catalog:        c,
+		config:         &config,
+		log:            log,
+		getStreams:     newStreams[*stream](),
+		profileStreams: newStreams[*profileStream](),
+		tokens:         rate.Sometimes{First: 1, Interval: logInterval},
+		connections:    rate.Sometimes{First: 1, Interval: logInterval},
+		stopping:       make(chan struct{}),
+		calls:          calls{idle: make(chan struct{})},
+		opening:        make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)),
 	}
 	s.clients = clientlimits.NewClients(&config.Limits, s.refused)
-	s.subjects = &topics{catalog: c, config: s.config, clients: s.clients, refused: s.refused, m: map[query]*topic{}, undeclared: map[catalog.ServiceKey]int{}}
+	s.topics = &topics{catalog: c, config: s.config, clients: s.clients, refused: s.refused, m: map[query]*topic{}, undeclared: map[catalog.ServiceKey]int{}}
 	s.profiles = &profileViews{catalog: c, config: s.config, clients: s.clients, m: map[catalog.ProfileQuery]*profileView{}}
 	s.metrics = newMetrics(s, r)
 	s.config.conflict = func(claimants string) { s.metrics.conflicts.WithLabelValues(claimants).Inc() }
 	return s
 }
 
-// logInterval is the time between two lines of the log about the same mistake of clients. The
-// metric of what was refused counts all of them.
+// logInterval is the time between two log lines about the same error of clients. The metric counts all of
+// them.
 const logInterval = 10 * time.Second
 
-// Opened returns how many streams of both calls were opened so far. It may be called at any time.
+// Opened returns how many streams of both methods were opened so far.
 func (s *Server) Opened() uint64 { return s.opened.Load() }
 
-// ServerOptions returns the options that a gRPC server needs to send the server's messages, and to
-// hold clients to the limits.
+// ServerOptions returns the options of the gRPC server: the codec of encoded messages, and the limits of
+// clients.
 func (s *Server) ServerOptions() []grpc.ServerOption {
 	return append(s.config.Limits.ServerOptions(),
 		grpc.ForceServerCodecV2(precoded.NewCodec()), grpc.ChainStreamInterceptor(s.limitRequest))
 }
 
-// refused counts what was refused or ignored.
+// refused counts something that was refused or ignored.
 func (s *Server) refused(why clientlimits.Refusal) {
 	s.metrics.refused.WithLabelValues(string(why)).Inc()
 }
@@ -113,19 +115,19 @@ func (s *Server) Listener(l net.Listener) net.Listener {
 // Register adds the Destination API to a gRPC server.
 func (s *Server) Register(r grpc.ServiceRegistrar) { pb.RegisterDestinationServer(r, s) }
 
-// Run measures the lag of the streams until the context ends. Then it ends all streams with the
-// status OK, and returns when they have ended. The gRPC server has to be stopped at the same
-// time, and has to cut off clients that don't read. Run is called once.
+// Run measures the lag of the streams until the context ends. Then it ends all streams with the status OK,
+// and returns when they have ended. The caller stops the gRPC server at the same time, which also disconnects
+// clients that don't read. Run is called once.
 func (s *Server) Run(ctx context.Context) error {
 	s.metrics.sample(ctx)
 	close(s.stopping)
-	s.subjects.end()
+	s.topics.end()
 	<-s.calls.stop()
-	s.subjects.running.Wait()
+	s.topics.running.Wait()
 	return nil
 }
 
-// calls counts the calls that are being answered. After stop, no call begins.
+// calls counts the open calls. After stop, no call begins.
 type calls struct {
 	mu      sync.Mutex
 	n       int
@@ -152,7 +154,7 @@ func (c *calls) end() {
 	}
 }
 
-// stop makes begin refuse calls. The channel that it returns closes when the last call has ended.
+// stop makes begin refuse calls. The returned channel closes when the last call has ended.
 func (c *calls) stop() <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -180,19 +182,19 @@ func (s *Server) openGet(c *call, a authority) error {
 		return err
 	}
 	token := s.token(c.request)
-	subject, err := s.subjects.acquire(query{service: key, port: a.port, hostname: a.hostname}, subscriber{clientlimits.ClientIDFrom(c.ctx), !declares(service, a.port)})
+	topic, err := s.topics.acquire(query{service: key, port: a.port, hostname: a.hostname}, subscriber{clientlimits.ClientIDFrom(c.ctx), !declares(service, a.port)})
 	if err != nil {
 		return err
 	}
-	st := &stream{server: s, subject: subject, node: token.Node, out: c.out, caller: s.callerFrom(c.ctx, token), trail: c.trail}
+	st := &stream{server: s, topic: topic, node: token.Node, out: c.out, caller: s.callerFrom(c.ctx, token), trail: c.trail}
 	c.followed = st
 	st.join()
-	s.gets.add(st)
+	s.getStreams.add(st)
 	return nil
 }
 
-// GetProfile implements the Destination API (§3): it sends how to treat traffic to a Service or an
-// address, and its changes.
+// GetProfile implements the Destination API (§3): it sends the profile of a Service or an address and its
+// changes.
 func (s *Server) GetProfile(r *pb.GetDestination, out grpc.ServerStreamingServer[pb.DestinationProfile]) error {
 	return s.serve(&call{server: s, ctx: out.Context(), method: methodGetProfile, request: r, out: out})
 }
@@ -210,7 +212,7 @@ func (s *Server) openProfile(c *call, a authority) error {
 		ClusterDomain:   s.config.ClusterDomain,
 	}
 	if a.hostname != "" || a.namespace == q.ClientNamespace {
-		q.ClientNamespace = "" // it makes no difference, and these clients can share a view
+		q.ClientNamespace = "" // it makes no difference, so these clients share a view
 	}
 	view, err := s.profiles.acquire(q, clientlimits.ClientIDFrom(c.ctx))
 	if err != nil {
@@ -219,13 +221,13 @@ func (s *Server) openProfile(c *call, a authority) error {
 	st := &profileStream{server: s, view: view, out: c.out, node: token.Node, caller: s.callerFrom(c.ctx, token), trail: c.trail}
 	c.followed = st
 	view.latest()
-	s.asks.add(st)
+	s.profileStreams.add(st)
 	return nil
 }
 
-// late answers a call that comes after the server has stopped. It ends with OK, as the open
-// streams did, unless the server stopped before it could answer anything.
-func (s *Server) late() error {
+// errAfterStop returns the status of a call that begins after the server has stopped: OK, as for open
+// streams, or an error if the server stopped before the catalog was synced.
+func (s *Server) errAfterStop() error {
 	if channel.IsClosed(s.catalog.Synced()) {
 		return nil
 	}
@@ -250,7 +252,7 @@ func (s *Server) token(r *pb.GetDestination) contextToken {
 	token, err := parseContextToken(r.GetContextToken())
 	if err != nil {
 		s.refused(refusedToken)
-		// Whatever it is, it isn't shown: it may be meant to be read in a log.
+		// The token is not logged, because it may be meant to forge log lines.
 		s.tokens.Do(func() {
 			s.log.Warn("Ignoring a context token", "bytes", len(r.GetContextToken()), "err", err)
 		})
@@ -258,8 +260,8 @@ func (s *Server) token(r *pb.GetDestination) contextToken {
 	return token
 }
 
-// ready waits until the catalog knows the cluster, because answers could be wrong before. It
-// returns false when the call or the server ends first.
+// ready waits until the catalog is synced, because responses could be wrong before. It returns false if the
+// call or the server ends first.
 func (s *Server) ready(ctx context.Context) bool {
 	if channel.IsClosed(s.catalog.Synced()) {
 		return true
@@ -274,8 +276,8 @@ func (s *Server) ready(ctx context.Context) bool {
 	}
 }
 
-// servable returns the status error of a Service for which Get has no answer (§2.1). For a
-// federated Service there is always an answer: the members that exist.
+// servable returns the status error of a Service for which Get has no response (§2.1). A federated Service
+// always has a response: the endpoints of the members that exist.
 func (s *Server) servable(key catalog.ServiceKey, path string) (*catalog.Service, error) {
 	service, ok := s.catalog.FindService(key)
 	switch {

@@ -146,7 +146,7 @@ func TestCallAfterStop(t *testing.T) {
 // A question that is asked while the server stops gets an answer that ends the stream, and starts
 // no goroutine.
 func TestAcquireAfterEnd(t *testing.T) {
-	all := NewServer(settled(t, service("web")), testConfig(), prometheus.NewRegistry(), slog.New(slog.DiscardHandler)).subjects
+	all := NewServer(settled(t, service("web")), testConfig(), prometheus.NewRegistry(), slog.New(slog.DiscardHandler)).topics
 	all.end()
 	s := mustAcquire(all.acquire(query{service: serviceKey("web"), port: 80}, subscriber{}))
 	v := s.join(catalog.Client{})
@@ -249,9 +249,9 @@ func TestClientLeaves(t *testing.T) {
 		first, second, other := f.get(getPath, `{"nodeName":"n1"}`), f.get(getPath, `{"nodeName":"n1"}`), f.get(getPath, `{"nodeName":"n2"}`)
 		views := func() int {
 			n := 0
-			f.server.subjects.mu.Lock()
-			defer f.server.subjects.mu.Unlock()
-			for _, s := range f.server.subjects.m {
+			f.server.topics.mu.Lock()
+			defer f.server.topics.mu.Unlock()
+			for _, s := range f.server.topics.m {
 				s.mu.Lock()
 				n += len(s.views)
 				s.mu.Unlock()

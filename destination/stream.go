@@ -11,14 +11,14 @@ import (
 
 // stream is one Get call. Workers run its steps, one at a time.
 type stream struct {
-	server  *Server
-	subject *topic
-	node    string
-	out     sender
-	caller  caller
-	trail   *trail
-	// view is the one that the stream follows; nil before the first. It is for clients in zone; moved closes when the
-	// client's node is no longer there.
+	server *Server
+	topic  *topic
+	node   string
+	out    sender
+	caller caller
+	trail  *trail
+	// view is the view that the stream follows; nil before the first. It is for clients in zone. moved closes
+	// when the node of the client is in another zone.
 	view  atomic.Pointer[view]
 	zone  string
 	moved <-chan struct{}
@@ -26,25 +26,24 @@ type stream struct {
 	progress
 }
 
-// progress is how far a stream is behind. The stream writes it, the metrics read it.
+// progress is the progress of a stream. The stream writes it, the metrics read it.
 type progress struct {
-	// behind is when the answer that is being sent became known, in nanoseconds since 1970; zero
-	// while nothing is being sent.
+	// behind is the time, in nanoseconds since 1970, of the response that is being sent; zero if none is.
 	behind atomic.Int64
-	// sent counts the answers of the view up to the one that was sent last; zero if none was.
+	// sent counts the responses of the view up to the last one that was sent; zero if none was.
 	sent atomic.Uint64
 }
 
-// begin notes that an answer is being sent which became known at this time.
+// begin records that a response of this time is being sent.
 func (p *progress) begin(at time.Time) { p.behind.Store(at.UnixNano()) }
 
-// finish notes that the answer of this version was sent.
+// finish records that the response of this version was sent.
 func (p *progress) finish(version uint64) {
 	p.sent.Store(version + 1)
 	p.behind.Store(0)
 }
 
-// lag returns how long the answer that is being sent has been known.
+// lag returns the age of the response that is being sent; zero if none is.
 func (p *progress) lag(now time.Time) time.Duration {
 	at := p.behind.Load()
 	if at == 0 {
@@ -58,32 +57,31 @@ type sender interface {
 	SendMsg(m any) error
 }
 
-// position is how far a stream has come.
+// position is the last response that a stream sent.
 type position struct {
-	told bool // something was sent
-	sent []*entry
-	// version is that of the last answer of the view that the stream follows. It means
-	// nothing before the first one, while joined is false.
+	started bool // a message was sent
+	sent    []*entry
+	// version is that of the last response of the view that the stream follows. It is valid if joined is true.
 	version uint64
 	joined  bool
 }
 
-// join makes the stream follow the view for the place of its client.
+// join makes the stream follow the view for the node and zone of its client.
 func (s *stream) join() {
 	node := s.server.catalog.Node(catalog.LocalCluster, s.node)
 	s.zone, s.moved = node.Zone, node.Stale()
 	s.at.joined = false
 	s.sent.Store(0)
-	v := s.subject.join(s.client())
+	v := s.topic.join(s.client())
 	v.current.Load().fullFrames()
 	s.view.Store(v)
 }
 
-// client returns who the answers are for.
+// client returns the node and zone of the client.
 func (s *stream) client() catalog.Client { return catalog.Client{Node: s.node, Zone: s.zone} }
 
-// step implements followed. The stream joins another view when the client's node has moved to another zone, or when the
-// answers about the Service depend on another property of the client.
+// step implements followed. The stream joins another view if the node of the client has moved to another
+// zone, or if the endpoints of the Service depend on another property of clients.
 func (s *stream) step() (w wait, ended bool, err error) {
 	for {
 		v := s.view.Load()
@@ -93,45 +91,45 @@ func (s *stream) step() (w wait, ended bool, err error) {
 			return wait{}, true, nil
 		case a.kind.For(s.client()) != v.filter || channel.IsClosed(s.moved):
 			s.join()
-			s.subject.leave(v)
+			s.topic.leave(v)
 		default:
-			return wait{a.stale, s.moved}, false, s.bring(a)
+			return wait{a.stale, s.moved}, false, s.sendResponse(a)
 		}
 	}
 }
 
 // close implements followed.
 func (s *stream) close() {
-	s.server.gets.remove(s)
+	s.server.getStreams.remove(s)
 	if v := s.view.Load(); v != nil {
-		s.subject.leave(v)
+		s.topic.leave(v)
 	}
-	s.server.subjects.release(s.subject)
+	s.server.topics.release(s.topic)
 }
 
-// bring sends what the stream lacks of the answer.
-func (s *stream) bring(a *response) error {
+// sendResponse sends what the client lacks of the response.
+func (s *stream) sendResponse(a *response) error {
 	at := &s.at
 	since := a.at
 	if !at.joined {
-		since = time.Now() // the answer may be older than the stream
+		since = time.Now() // the response may be older than the stream
 	}
 	s.begin(since)
-	if err := s.sendLacking(a); err != nil {
+	if err := s.sendMissing(a); err != nil {
 		return err
 	}
 	s.finish(a.version)
 	s.trail.answered(a)
-	*at = position{told: at.told || !a.unknown(), sent: a.entries, version: a.version, joined: true}
+	*at = position{started: at.started || !a.unknown(), sent: a.entries, version: a.version, joined: true}
 	return nil
 }
 
-func (s *stream) sendLacking(a *response) error {
+func (s *stream) sendMissing(a *response) error {
 	at := &s.at
 	switch {
-	case !at.told && a.unknown():
+	case !at.started && a.unknown():
 		return nil
-	case !at.told:
+	case !at.started:
 		return s.send(a.fullFrames())
 	case !at.joined:
 		return s.send(changes(at.sent, a.entries))
@@ -139,7 +137,7 @@ func (s *stream) sendLacking(a *response) error {
 	steps, ok := a.since(at.version)
 	if !ok {
 		if a.version-at.version > ringSize {
-			s.subject.overflows.Add(1)
+			s.topic.overflows.Add(1)
 		}
 		return s.send(changes(at.sent, a.entries))
 	}
@@ -161,7 +159,7 @@ func (s *stream) send(frames []*frame) error {
 	return nil
 }
 
-// streams are the open calls of one method.
+// streams is the set of open calls of one method.
 type streams[S comparable] struct {
 	mu sync.Mutex
 	m  map[S]struct{}

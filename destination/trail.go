@@ -15,20 +15,20 @@ import (
 	"github.com/signpostd/signpost/internal/tracing"
 )
 
-// The methods, as the log and the traces call them.
+// The names of the methods in the log and in traces.
 const (
 	methodGet        = "Get"
 	methodGetProfile = "GetProfile"
 )
 
-// trail is what a call leaves in the log, at the level debug, and in the traces. It is nil when nobody wants either, and then
-// costs nothing. One goroutine uses it: the handler's.
+// trail writes the debug log lines and the trace span of a call. It is nil without debug log and tracer. Only
+// one goroutine uses it at a time.
 type trail struct {
 	log  *slog.Logger // nil below debug
 	span *tracing.Span
-	// begun is when the call came.
+	// begun is the time at which the call began.
 	begun time.Time
-	// total is what was sent, and step the part of it that the log has no line about yet.
+	// total counts what was sent, step what was sent since the last log line.
 	total, step counts
 }
 
@@ -41,12 +41,12 @@ func (s *counts) count(f *frame) {
 	s.removed += int(f.removed)
 }
 
-// leavesTrails reports whether somebody wants the trail of a call.
+// leavesTrails reports whether calls are logged or traced.
 func (s *Server) leavesTrails(ctx context.Context) bool {
 	return s.config.Tracer != nil || s.log.Enabled(ctx, slog.LevelDebug)
 }
 
-// newTrail begins the trail of a call with who asks for what.
+// newTrail begins the trail of a call with its client and path.
 func (s *Server) newTrail(ctx context.Context, method string, r *pb.GetDestination) *trail {
 	if !s.leavesTrails(ctx) {
 		return nil
@@ -71,14 +71,13 @@ func (s *Server) newTrail(ctx context.Context, method string, r *pb.GetDestinati
 	return t
 }
 
-// clientNames is who a client says that it is.
+// clientNames are the names in the token of a client.
 type clientNames struct {
 	contextToken
 	Pod string `json:"pod"`
 }
 
-// clientIn returns who a client says that it is. Of a token that can't be used it returns nothing: whatever
-// that is, it isn't shown.
+// clientIn returns the names in a token. It returns none for an invalid token, which must not be logged.
 func clientIn(token string) clientNames {
 	known, err := parseContextToken(token)
 	if err != nil {
@@ -90,7 +89,7 @@ func clientIn(token string) clientNames {
 	return clientNames{known, all.Pod}
 }
 
-// sent notes a message that was sent.
+// sent counts a message that was sent.
 func (t *trail) sent(f *frame) {
 	if t == nil {
 		return
@@ -99,7 +98,7 @@ func (t *trail) sent(f *frame) {
 	t.step.count(f)
 }
 
-// answered notes that the client of a Get knows an answer.
+// answered logs that a response of Get was sent.
 func (t *trail) answered(a *response) {
 	if t == nil || t.step.messages == 0 {
 		return
@@ -110,8 +109,8 @@ func (t *trail) answered(a *response) {
 	t.step = counts{}
 }
 
-// profiled notes that the client of a GetProfile knows an answer.
-func (t *trail) profiled(a *profileAnswer) {
+// profiled logs that a response of GetProfile was sent.
+func (t *trail) profiled(a *profileResponse) {
 	if t == nil {
 		return
 	}
@@ -139,7 +138,7 @@ func (t *trail) end(ctx context.Context, err error) {
 		"added", t.total.added, "removed", t.total.removed, "lasted", time.Since(t.begun).Round(time.Millisecond))
 }
 
-// reasonOf says why a call has ended.
+// reasonOf returns why a call has ended.
 func reasonOf(ctx context.Context, err error) string {
 	switch {
 	case err != nil:
@@ -151,7 +150,7 @@ func reasonOf(ctx context.Context, err error) string {
 	}
 }
 
-// nameOf returns what a profile is about, for the log.
+// nameOf returns the name of the subject of a profile, for the log.
 func nameOf(s catalog.ProfileSubject) string {
 	switch s {
 	case catalog.ServiceFound:

@@ -105,8 +105,8 @@ func TestTrailSaysWhyCallsEnd(t *testing.T) {
 	})
 }
 
-// What clients send can't fill the log with one line, nor look like another line; and of a token that can't be used
-// nothing is shown: it may be a credential.
+// What clients send can't fill the log with one line, nor look like another line; and of a token that can't
+// be used nothing is shown: it may be a credential.
 func TestTrailBoundsTextOfClients(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, testConfig(), service("web"))

@@ -6,36 +6,38 @@ import (
 	"github.com/signpostd/signpost/internal/panics"
 )
 
-// maxIdleWorkers bounds the workers that wait for a job while calls are open. More of them run while clients stall.
+// maxIdleWorkers bounds the workers that wait for a job while calls are open. More workers run while clients
+// stall.
 const maxIdleWorkers = 16
 
 // job is work that needs a deep stack.
 type job interface{ work() }
 
-// workers run the jobs of calls, each on a goroutine whose stack has grown before (decision 0071). A goroutine's stack
-// grows by doubling and hardly ever shrinks, so a handler that encodes and sends by itself would keep 8 to 16 kB for as
-// long as its stream is open. A handler that only waits keeps 4 kB.
+// workers run the jobs of calls on goroutines whose stacks have already grown (decision 0071). The stack of a
+// goroutine grows by doubling and hardly ever shrinks. So a handler that encodes and sends by itself would
+// keep 8 to 16 kB while its stream is open. A handler that only waits keeps 4 kB.
 type workers struct {
 	mu    sync.Mutex
-	users int       // calls that are open or wait for their request
-	idle  []*worker // the last one was used last; none without users
+	users int       // open calls, and calls that wait for their request
+	idle  []*worker // the last one was used last; empty without users
 }
 
-// worker runs one job after another. Each channel has room for one, so that neither side waits for the other.
+// worker runs one job after another. Each channel has a buffer of one, so that neither side waits for the
+// other.
 type worker struct {
 	jobs chan job
 	// done has the panic of the job, or nil.
 	done chan *panics.Carried
 }
 
-// do returns when a worker has run the job. If the job panics, so does do.
+// do lets a worker run the job, and returns when it has ended. If the job panics, so does do.
 func (ws *workers) do(j job) {
 	w := ws.begin(j)
 	ws.end(w, <-w.done)
 }
 
-// begin gives the job to an idle worker, or to a new one: a job never waits for another one. The caller receives from
-// done once, and then calls end.
+// begin gives the job to an idle or a new worker, so that a job never waits for another one. The caller
+// receives from done once, and then calls end.
 func (ws *workers) begin(j job) *worker {
 	w := ws.take()
 	if w == nil {
@@ -59,7 +61,7 @@ func (ws *workers) take() *worker {
 	return w
 }
 
-// end keeps a worker that has run its job for the next one, and panics if the job did.
+// end returns a worker after its job to the idle ones. It panics if the job did.
 func (ws *workers) end(w *worker, panicked *panics.Carried) {
 	if !ws.keep(w) {
 		close(w.jobs)
@@ -79,7 +81,7 @@ func (ws *workers) keep(w *worker) bool {
 	return true
 }
 
-// abandon lets the worker end with its job, for which nobody waits any more.
+// abandon ends the worker after its job, without waiting for it.
 func (w *worker) abandon() { close(w.jobs) }
 
 // enter counts a user. Each enter is followed by one leave.

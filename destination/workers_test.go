@@ -12,8 +12,8 @@ type jobFunc func()
 
 func (f jobFunc) work() { f() }
 
-// A client that doesn't read keeps its worker, and other jobs don't wait for it. Idle workers are used again, and end with
-// their last user: otherwise the bubble would not end.
+// A client that doesn't read keeps its worker, and other jobs don't wait for it. Idle workers are used again,
+// and end with their last user: otherwise the bubble would not end.
 func TestWorkersDoNotWaitForEachOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ws workers

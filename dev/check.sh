@@ -55,6 +55,7 @@ while IFS= read -r file; do
   p=./${dir#"$m"}
   packages[$m]+="${p/.\/\//./}"$'\n'
 done <<<"$files"
+if grep -q '^docs/contributing/' <<<"$files"; then packages[.]+=$'./internal/walkthrough\n'; fi
 
 [[ -z $go ]] || step "format" unformatted
 [[ -z $go ]] || step "everything compiles" go build ./...

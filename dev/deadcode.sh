@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# Fails when the root module has a function that nothing reaches, not even a test, or
-# when a package that the product links has a function that only tests reach. Prints
-# those functions; says nothing when there are none.
+# Prints functions that nobody calls, and fails if there are any.
+#
+#   dev/deadcode.sh          functions of the root module that neither a program nor a test reaches,
+#                            and functions of the product that only tests reach
+#   dev/deadcode.sh product  functions of the product that no program reaches (half the time, part of "make lint")
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 deadcode=$PWD/bin/tools/deadcode
@@ -19,12 +21,15 @@ report() {
 
 module=$(go list -m)
 format='{{range .Funcs}}{{$.Path}}.{{.Name}} {{.Position}}{{"\n"}}{{end}}'
-unreached=$("$deadcode" -test -f "$format" ./...)
-report "functions that nothing reaches (delete them)" <<<"$unreached"
+unreached=
+if [[ ${1:-} != product ]]; then
+  unreached=$("$deadcode" -test -f "$format" ./...)
+  report "functions that nothing reaches (delete them)" <<<"$unreached"
+fi
 
 product=$(go list -deps ./cmd/... | grep "^$module/" | paste -sd '|')
 only_tests=$("$deadcode" -filter "^($product)\$" -f "$format" ./...)
-report "functions that only tests reach (delete them, or move them to a _test.go file)" < <(
-  grep -Fvxf <(sort <<<"$unreached") <<<"$only_tests" | grep .
+report "functions of the product that no program reaches (delete them, or move them to a _test.go file)" < <(
+  comm -13 <(sort <<<"$unreached") <(sort <<<"$only_tests") | grep .
 )
 exit "$failed"

@@ -110,9 +110,9 @@ func zoneResults(ctx context.Context, owner string, z configure.ZoneSurvey) []Re
 			Hint: "give each its own --txt-owner-id; if one replaced the other, start it with the --instance of that one",
 		})
 	}
-	if z.ApexMarker != "" {
+	if z.ApexOwnershipRecord != "" {
 		results = append(results, Result{
-			State: Note, Text: fmt.Sprintf("records at %s itself would be refused, because their ownership record %s is outside of the zone", sanitize.Name(z.Name), sanitize.Name(z.ApexMarker)),
+			State: Note, Text: fmt.Sprintf("records at %s itself would be refused, because their ownership record %s is outside of the zone", sanitize.Name(z.Name), sanitize.Name(z.ApexOwnershipRecord)),
 			Hint: "if objects ask for the apex, use a --txt-prefix that ends with a dot, such as %{record_type}-.",
 		})
 	}

@@ -55,10 +55,10 @@ status: {loadBalancer: {ingress: [{ip: 192.0.2.6}]}}
 // Two publishers over servers of their own in one process: what one of them leaves out is wrong only if
 // the other one has it no more (split-horizon V2 to V4 and V7, first-hour H1).
 func TestSeveralPublishers(t *testing.T) {
-	public := startScene(t, "", "", []string{"--annotation-filter=net in (public,both)", "--source=ingress", "--ingress-class=nginx"})
-	private := startScene(t, "", "", []string{"--annotation-filter=net in (private,both)", "--exclude-domains=shop.example.test"})
+	public := startScenario(t, "", "", []string{"--annotation-filter=net in (public,both)", "--source=ingress", "--ingress-class=nginx"})
+	private := startScenario(t, "", "", []string{"--annotation-filter=net in (private,both)", "--exclude-domains=shop.example.test"})
 	public.apply(`{apiVersion: networking.k8s.io/v1, kind: Ingress, metadata: {name: class, annotations: {net: public}}, spec: {ingressClassName: traefik, rules: [{host: class.example.test}]}}`)
-	for _, s := range []*scene{public, private} {
+	for _, s := range []*scenario{public, private} {
 		s.apply(splitObjects)
 		s.run()
 		s.settle("")

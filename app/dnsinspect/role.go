@@ -28,7 +28,7 @@ type Publisher struct {
 type Role struct {
 	publishers []Publisher
 	leadership inspect.Leadership
-	asker      authority.Asker
+	client     authority.Client
 
 	mu sync.Mutex
 	// counted are the cached zones with their counts.

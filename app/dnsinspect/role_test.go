@@ -17,7 +17,7 @@ spec: {type: LoadBalancer, clusterIP: 10.0.0.1, ports: [{port: 80}]}, status: {l
 
 // A listener is told of records that change, and a standby says that it is one.
 func TestRole(t *testing.T) {
-	s := startScene(t, "", "other A 192.0.2.9\n", nil)
+	s := startScenario(t, "", "other A 192.0.2.9\n", nil)
 	s.apply(fmt.Sprintf(webService, "web"))
 	s.run()
 	s.settle("")
@@ -75,7 +75,7 @@ func TestRole(t *testing.T) {
 
 // A standby knows who asks for a name, and sends people to the leader for the rest.
 func TestExplainOnStandby(t *testing.T) {
-	s := startScene(t, "", "", nil)
+	s := startScenario(t, "", "", nil)
 	s.apply(fmt.Sprintf(webService, "web"))
 	s.standby = true
 	s.run()

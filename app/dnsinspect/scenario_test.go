@@ -71,7 +71,7 @@ func playScenario(t *testing.T, file string) {
 		}
 		return &txtar.File{}
 	}
-	s := startScene(t, strings.TrimSpace(string(part("policy").Data)), string(part("zone").Data), strings.Fields(string(part("flags").Data)))
+	s := startScenario(t, strings.TrimSpace(string(part("policy").Data)), string(part("zone").Data), strings.Fields(string(part("flags").Data)))
 	s.apply(string(part("objects").Data))
 	s.run()
 	published := s.settle("")
@@ -111,8 +111,8 @@ func playScenario(t *testing.T, file string) {
 	}
 }
 
-// scene is a publisher over a BIND and an object server.
-type scene struct {
+// scenario is a publisher over a BIND and an object server.
+type scenario struct {
 	t       *testing.T
 	bind    *bindtest.Server
 	objects *objectserver.Server
@@ -123,7 +123,7 @@ type scene struct {
 	standby bool
 }
 
-func startScene(t *testing.T, policy, zone string, flags []string) *scene {
+func startScenario(t *testing.T, policy, zone string, flags []string) *scenario {
 	bind, err := bindtest.Start(t.Context(), bindtest.Config{
 		Zones: []bindtest.Zone{{Name: "example.test", Key: "k", Policy: policy, Records: zone}},
 		Keys:  []bindtest.Key{{Name: "k", Algorithm: "hmac-sha256", Secret: secret}},
@@ -154,7 +154,7 @@ func startScene(t *testing.T, policy, zone string, flags []string) *scene {
 	for _, r := range options.Reads() {
 		kinds = append(kinds, r.Kind.GroupKind())
 	}
-	s := &scene{t: t, bind: bind, objects: objectserver.New(kinds...)}
+	s := &scenario{t: t, bind: bind, objects: objectserver.New(kinds...)}
 	log := slog.New(slog.NewTextHandler(t.Output(), nil))
 	if s.opened, err = options.Open(t.Context(), configure.Input{Log: log}); err != nil {
 		t.Fatal(err)
@@ -169,7 +169,7 @@ func startScene(t *testing.T, policy, zone string, flags []string) *scene {
 	return s
 }
 
-func (s *scene) apply(manifests string) {
+func (s *scenario) apply(manifests string) {
 	s.t.Helper()
 	objects, err := manifest.Decode(strings.NewReader(manifests))
 	if err != nil {
@@ -183,7 +183,7 @@ func (s *scene) apply(manifests string) {
 }
 
 // run runs all parts until the test ends.
-func (s *scene) run() {
+func (s *scenario) run() {
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	parts := append([]func(context.Context) error{s.cluster.Run, s.opened.Publisher.Run}, s.opened.Background...)
@@ -203,7 +203,7 @@ func (s *scene) run() {
 
 // settle waits until nothing is pending any more, and something else is known than before. It
 // returns what is known.
-func (s *scene) settle(than string) (known string) {
+func (s *scenario) settle(than string) (known string) {
 	s.t.Helper()
 	before := ""
 	kubetest.Eventually(s.t, 30*time.Second, func() error {
@@ -242,7 +242,7 @@ var (
 
 // explain returns what is said of a question: the verdict with the summary, and the steps that it
 // doesn't repeat.
-func (s *scene) explain(q string) string {
+func (s *scenario) explain(q string) string {
 	s.t.Helper()
 	request := httptest.NewRequest(http.MethodGet, "http://localhost"+inspect.ExplainPath+"?namespace=default&q="+url.QueryEscape(q), nil)
 	request.RemoteAddr = "127.0.0.1:1"
@@ -266,7 +266,7 @@ func (s *scene) explain(q string) string {
 }
 
 // records returns the records that are listed, without those that nobody asks for.
-func (s *scene) records() string {
+func (s *scenario) records() string {
 	s.t.Helper()
 	list, err := s.role.Records(s.t.Context(), inspect.RecordFilter{Limit: 100})
 	if err != nil {

@@ -23,12 +23,12 @@ func (r *Role) askServers(ctx context.Context, w *way, t publisher.Trace, h publ
 	servers := w.publisher.Servers
 	if len(servers) == 0 {
 		var err error
-		if servers, err = r.asker.Servers(ctx, h.Name); err != nil {
+		if servers, err = r.client.Servers(ctx, h.Name); err != nil {
 			w.add(whatServer, inspect.StepUnknown, nil, "the name servers of the zone can't be found from here, so they are not asked: "+sanitize.Text(err.Error()))
 			return
 		}
 	}
-	answers := r.asker.Ask(ctx, servers, t.Name, typesOf(h))
+	answers := r.client.Ask(ctx, servers, t.Name, typesOf(h))
 	judged := make([]judgement, 0, len(answers))
 	for _, a := range answers {
 		judged = append(judged, judge(h, a))

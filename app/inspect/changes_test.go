@@ -21,9 +21,9 @@ import (
 	"github.com/signpostd/signpost/app/admin"
 )
 
-// changing is a world whose lists change while it is asked.
+// changing is a fixture whose lists change while it is asked.
 type changing struct {
-	world
+	fixture
 	mu    sync.Mutex
 	looks int
 }
@@ -32,19 +32,19 @@ func (c *changing) Streams() []Stream {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.looks++
-	return c.world.Streams()
+	return c.fixture.Streams()
 }
 
 func (c *changing) CountStreams() (open, behind int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.world.CountStreams()
+	return c.fixture.CountStreams()
 }
 
-func (c *changing) edit(f func(*world)) {
+func (c *changing) edit(f func(*fixture)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	f(&c.world)
+	f(&c.fixture)
 }
 
 func (c *changing) lookedAt() int {
@@ -129,7 +129,7 @@ func nextEvent(in *bufio.Reader) (name, data string) {
 // Changes are told together, once a second, only while somebody listens.
 func TestChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := &changing{world: world{streams: streamsNumbered(20)}}
+		c := &changing{fixture: fixture{streams: streamsNumbered(20)}}
 		l := serveLive(t, Config{Offers: []Offer{{Role: "destination", Streams: c}}})
 		time.Sleep(time.Minute)
 		if n := c.lookedAt(); n != 0 {
@@ -140,8 +140,8 @@ func TestChanges(t *testing.T) {
 			t.Fatal(code)
 		}
 		begun := time.Now()
-		c.edit(func(w *world) { w.streams[3].Sent = 7; w.streams = w.streams[:19] })
-		c.edit(func(w *world) { w.streams[4].LagSeconds = 3; w.streams = append(w.streams, Stream{ID: "new"}) })
+		c.edit(func(w *fixture) { w.streams[3].Sent = 7; w.streams = w.streams[:19] })
+		c.edit(func(w *fixture) { w.streams[4].LagSeconds = 3; w.streams = append(w.streams, Stream{ID: "new"}) })
 		name, data := nextEvent(in)
 		var d Delta[Stream]
 		if err := json.Unmarshal([]byte(data), &d); err != nil || name != "streams" || time.Since(begun) > changesEvery {
@@ -150,7 +150,7 @@ func TestChanges(t *testing.T) {
 		if len(d.Changed) != 2 || d.Changed[0].Sent != 7 || d.Changed[1].ID != "new" || len(d.Gone) != 1 || d.Gone[0] != "19" || d.Reset {
 			t.Errorf("%s", data)
 		}
-		c.edit(func(w *world) { w.streams = streamsNumbered(maxChanges + 30) })
+		c.edit(func(w *fixture) { w.streams = streamsNumbered(maxChanges + 30) })
 		if name, data = nextEvent(in); name != "streams" || data != `{"reset":true}` {
 			t.Errorf("too many changes: %s %.100s", name, data)
 		}
@@ -180,7 +180,7 @@ func TestStatusChanges(t *testing.T) {
 				t.Errorf("%s %s", name, data)
 			}
 		}
-		c.edit(func(w *world) { w.streams = streamsNumbered(5) })
+		c.edit(func(w *fixture) { w.streams = streamsNumbered(5) })
 		for _, in := range all {
 			if name, data := nextEvent(in); name != "status" || !strings.Contains(data, `"streams":5`) {
 				t.Errorf("%s %s", name, data)
@@ -253,7 +253,7 @@ func TestRevokedListener(t *testing.T) {
 // A listener that doesn't read is cut off, holds up nobody, and gives its place to others.
 func TestSlowListener(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := &changing{world: world{streams: streamsNumbered(400)}}
+		c := &changing{fixture: fixture{streams: streamsNumbered(400)}}
 		l := serveLive(t, Config{Offers: []Offer{{Role: "destination", Streams: c}}})
 		slow, unreadSlow := l.listen("streams")
 		defer slow.Close()
@@ -262,7 +262,7 @@ func TestSlowListener(t *testing.T) {
 		defer conn.Close()
 		headers(t, in)
 		for i := range 30 {
-			c.edit(func(w *world) {
+			c.edit(func(w *fixture) {
 				for k := range w.streams {
 					w.streams[k].Sent = uint64(i + 1)
 				}
@@ -309,7 +309,7 @@ func TestManyListeners(t *testing.T) {
 // 1,000 requests at a time are answered or refused at once, and a list of many streams goes to
 // few at a time.
 func TestManyRequests(t *testing.T) {
-	s := New(Config{Offers: []Offer{{Role: "destination", Streams: &world{streams: streamsNumbered(2000)}}}})
+	s := New(Config{Offers: []Offer{{Role: "destination", Streams: &fixture{streams: streamsNumbered(2000)}}}})
 	mux := http.NewServeMux()
 	for path, handler := range s.Handlers() {
 		mux.Handle(path, handler)

@@ -52,7 +52,7 @@ func happened() *history.Log {
 }
 
 func TestHistory(t *testing.T) {
-	s := New(Config{Offers: (&world{}).offers(), History: happened()})
+	s := New(Config{Offers: (&fixture{}).offers(), History: happened()})
 	const (
 		created  = "www.example.org | A created: 192.0.2.1 | Service/shop/web asks for it"
 		written  = "shop/web | EndpointSlice/web-1 updated: removed 10.0.0.7, 2 ready, 1 not ready | "
@@ -118,7 +118,7 @@ func TestHistoryIsBounded(t *testing.T) {
 		e := history.Entry{Kind: history.Record, Action: history.Updated, Type: "TXT", TTL: i, Old: []string{long, long, long}, New: []string{long, long}, Reason: long}
 		log.Add(history.Key{Name: fmt.Sprintf("%d.example.org", i%1000)}, "shop", &e)
 	}
-	w := ask(New(Config{Offers: (&world{}).offers(), History: log}), HistoryPath)
+	w := ask(New(Config{Offers: (&fixture{}).offers(), History: log}), HistoryPath)
 	var h History
 	if err := json.Unmarshal(w.Body.Bytes(), &h); err != nil {
 		t.Fatal(err)
@@ -136,7 +136,7 @@ func TestHistoryIsBounded(t *testing.T) {
 }
 
 func TestHistoryRefusals(t *testing.T) {
-	s := New(Config{Offers: (&world{}).offers(), History: history.New(history.DefaultBytes, nil)})
+	s := New(Config{Offers: (&fixture{}).offers(), History: history.New(history.DefaultBytes, nil)})
 	for query, want := range map[string]string{
 		"since=2h":                    "since is",
 		"since=yesterday":             "since is",
@@ -151,7 +151,7 @@ func TestHistoryRefusals(t *testing.T) {
 			t.Errorf("%s: %d %s", query, w.Code, w.Body)
 		}
 	}
-	none := New(Config{Offers: (&world{}).offers()})
+	none := New(Config{Offers: (&fixture{}).offers()})
 	if w := ask(none, HistoryPath); w.Code != http.StatusNotFound || !strings.Contains(w.Body.String(), "--history-bytes") {
 		t.Errorf("without a history: %d %s", w.Code, w.Body)
 	}

@@ -62,7 +62,7 @@ func (u unwritten) Waits(int) ([]Wait, int) { return u, len(u) + 2 }
 // Each area is found; what is as it should be is not.
 func TestNow(t *testing.T) {
 	since := time.Now().Add(-time.Minute)
-	w := &world{
+	w := &fixture{
 		streams: []Stream{
 			{ID: "1", Target: "web.shop.svc.cluster.local:80", Service: "shop/web", Pod: "cart-1", Namespace: "shop", State: StreamBehind},
 			{ID: "2", Target: "web.shop.svc.cluster.local:80", State: StreamSynced},
@@ -116,9 +116,10 @@ func TestNow(t *testing.T) {
 	}
 }
 
-// Nothing is wrong with a process of which everything is as it should be, and what can't be found out is unknown.
+// Nothing is wrong with a process of which everything is as it should be, and what can't be found out is
+// unknown.
 func TestNothingIsWrong(t *testing.T) {
-	w := &world{services: []Service{{Namespace: "shop", Name: "web", State: ServiceServed}}}
+	w := &fixture{services: []Service{{Namespace: "shop", Name: "web", State: ServiceServed}}}
 	ready := func() Status { return Status{Process: "p", Ready: true} }
 	offers := w.offers()
 	offers[0].Streams = nil
@@ -136,7 +137,7 @@ func TestNothingIsWrong(t *testing.T) {
 
 // The cause of a Service is looked for once a minute, and a Service with which nothing is wrong isn't named.
 func TestCausesAreKept(t *testing.T) {
-	w := &counted{world: world{services: []Service{{Namespace: "shop", Name: "web", State: ServiceEmpty}}, steps: []Step{{State: StepWrong, Text: "no pod"}}}}
+	w := &counted{fixture: fixture{services: []Service{{Namespace: "shop", Name: "web", State: ServiceEmpty}}, steps: []Step{{State: StepWrong, Text: "no pod"}}}}
 	s := New(Config{Offers: []Offer{{Role: "destination", Services: w, Explains: w}}})
 	for range 3 {
 		s.finder.at = time.Time{} // as if a long time had gone by
@@ -156,7 +157,7 @@ func TestCausesAreKept(t *testing.T) {
 
 // counted counts explanations.
 type counted struct {
-	world
+	fixture
 	explained int
 }
 

@@ -95,7 +95,8 @@ func (p page) text(t *testing.T, all sources) string {
 	return b.String()
 }
 
-// example asks a server and returns its answer. The stream of changes has no end, so its example is made here.
+// example asks a server and returns its answer. The stream of changes has no end, so its example is made
+// here.
 func (d documented) example(t *testing.T) string {
 	if d.path == ChangesPath {
 		return "\n```\n: what is read from now on is complete\n\n" + string(event(TopicStreams, Delta[Stream]{Gone: []string{"17"}})) + "```\n"
@@ -133,7 +134,7 @@ func indented(t *testing.T, text []byte) string {
 func exampleConfig() Config {
 	at := time.Date(2026, 11, 23, 9, 30, 0, 0, time.UTC)
 	web := ObjectRef{Kind: "Service", Namespace: "shop", Name: "web"}
-	w := &world{
+	w := &fixture{
 		streams: []Stream{{
 			ID: "17", Method: "Get", Target: "web.shop.svc.cluster.local:80", Service: "shop/web", Peer: "10.42.0.7:41812", Pod: "cart-5d9c-x2v7p", Namespace: "shop", Node: "n1",
 			View: "zone a", State: StreamSynced, Endpoints: 3, Sent: 5, Current: 5, Opened: at,

@@ -16,8 +16,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// world is what the roles of a test offer.
-type world struct {
+// fixture is what the roles of a test offer.
+type fixture struct {
 	streams  []Stream
 	services []Service
 	records  []Record
@@ -27,20 +27,20 @@ type world struct {
 	asked    RecordFilter
 }
 
-func (w *world) Streams() []Stream                     { return slices.Clone(w.streams) }
-func (w *world) CountStreams() (open, behind int)      { return len(w.streams), 1 }
-func (w *world) CountServices() int                    { return len(w.services) }
-func (w *world) HasService(ns, name string) bool       { return ns == "shop" && name == "web" }
-func (w *world) Zones(context.Context) ([]Zone, error) { return w.zones, w.err }
-func (w *world) Explain(context.Context, Query) []Step { return w.steps }
+func (w *fixture) Streams() []Stream                     { return slices.Clone(w.streams) }
+func (w *fixture) CountStreams() (open, behind int)      { return len(w.streams), 1 }
+func (w *fixture) CountServices() int                    { return len(w.services) }
+func (w *fixture) HasService(ns, name string) bool       { return ns == "shop" && name == "web" }
+func (w *fixture) Zones(context.Context) ([]Zone, error) { return w.zones, w.err }
+func (w *fixture) Explain(context.Context, Query) []Step { return w.steps }
 
-func (w *world) Services(f ServiceFilter) ServiceList {
+func (w *fixture) Services(f ServiceFilter) ServiceList {
 	all := slices.DeleteFunc(slices.Clone(w.services), func(s Service) bool { return len(f.States) > 0 && !slices.Contains(f.States, s.State) })
 	part, page := Window(all, f.Offset, f.Limit)
 	return ServiceList{Services: part, Page: page}
 }
 
-func (w *world) Records(_ context.Context, f RecordFilter) (RecordList, error) {
+func (w *fixture) Records(_ context.Context, f RecordFilter) (RecordList, error) {
 	w.asked = f
 	return f.Page(func(yield func(*Record) bool) {
 		for i := range w.records {
@@ -51,7 +51,7 @@ func (w *world) Records(_ context.Context, f RecordFilter) (RecordList, error) {
 	}), w.err
 }
 
-func (w *world) offers() []Offer {
+func (w *fixture) offers() []Offer {
 	return []Offer{{Role: "destination", Streams: w, Services: w, Explains: w}, {Role: "dns", Records: w, Zones: w}}
 }
 
@@ -85,7 +85,7 @@ func send(s *Server, r *http.Request) *httptest.ResponseRecorder {
 }
 
 func TestStreamFilters(t *testing.T) {
-	s := New(Config{Offers: (&world{streams: streamsNumbered(2100)}).offers()})
+	s := New(Config{Offers: (&fixture{streams: streamsNumbered(2100)}).offers()})
 	for query, want := range map[string]int{
 		"":                                    2100,
 		"service=shop/web-1":                  300,
@@ -113,7 +113,7 @@ func TestStreamFilters(t *testing.T) {
 
 // All pages together have each stream once, in order.
 func TestStreamPages(t *testing.T) {
-	s := New(Config{Offers: (&world{streams: streamsNumbered(1234)}).offers()})
+	s := New(Config{Offers: (&fixture{streams: streamsNumbered(1234)}).offers()})
 	var all []Stream
 	for offset := 0; ; {
 		list := decodeAnswer[StreamList](t, ask(s, fmt.Sprint(StreamsPath, "?limit=100&offset=", offset)))
@@ -131,7 +131,7 @@ func TestStreamPages(t *testing.T) {
 }
 
 func TestBadParameters(t *testing.T) {
-	s := New(Config{Offers: (&world{streams: streamsNumbered(3)}).offers()})
+	s := New(Config{Offers: (&fixture{streams: streamsNumbered(3)}).offers()})
 	for path, want := range map[string]string{
 		StatusPath + "?verbose=1":                           `the parameter "verbose" is unknown: none is allowed here`,
 		StreamsPath + "?servcie=a/b":                        "allowed are service, pod, node, state, search, offset, limit",
@@ -177,7 +177,7 @@ func TestBadParameters(t *testing.T) {
 
 // A process without a role says which one it is.
 func TestLackingRoles(t *testing.T) {
-	alone := func(w *world) []Offer { return w.offers()[1:] }
+	alone := func(w *fixture) []Offer { return w.offers()[1:] }
 	for path, want := range map[string]string{
 		StreamsPath:              "no streams: the role destination has them, and this process runs dns",
 		ServicesPath:             "no Services",
@@ -188,7 +188,7 @@ func TestLackingRoles(t *testing.T) {
 		Root + "/":               "there are " + StatusPath,
 		Root:                     "there are " + StatusPath,
 	} {
-		w := ask(New(Config{Offers: alone(&world{})}), path)
+		w := ask(New(Config{Offers: alone(&fixture{})}), path)
 		if f := decodeAnswer[Failure](t, w); w.Code != 404 || !strings.Contains(f.Error, want) {
 			t.Errorf("%s: %d %s", path, w.Code, f.Error)
 		}
@@ -211,7 +211,7 @@ func TestRecordsAndZones(t *testing.T) {
 		{ID: "2", Zone: "example.org", Name: "api.example.org", Type: "CNAME", State: RecordHeld, Targets: []string{"lb.example.com"}},
 		{ID: "3", Publisher: "inside", Zone: "shop.test", Name: "db.shop.test", Type: "A", State: RecordConflict},
 	}
-	w := &world{records: records, zones: []Zone{{Name: "example.org", Records: map[RecordState]int{RecordHeld: 1, RecordPublished: 1}}, {Name: "shop.test", Records: map[RecordState]int{RecordHeld: 2}}}}
+	w := &fixture{records: records, zones: []Zone{{Name: "example.org", Records: map[RecordState]int{RecordHeld: 1, RecordPublished: 1}}, {Name: "shop.test", Records: map[RecordState]int{RecordHeld: 2}}}}
 	s := New(Config{Offers: w.offers()})
 	for query, want := range map[string]string{
 		"": "1 2 3", "zone=EXAMPLE.org.": "1 2", "state=held,conflict": "2 3", "publisher=inside": "3", "search=LB.exam": "2", "search=192.0.2": "1",
@@ -254,7 +254,7 @@ func TestTypedQueries(t *testing.T) {
 	named := func(name string) Query { return Query{Name: name} }
 	address := func(text string) Query { return Query{Address: netip.MustParseAddrPort(text)} }
 	bare := func(text string) Query { return Query{Address: netip.AddrPortFrom(netip.MustParseAddr(text), 0)} }
-	s := New(Config{Offers: (&world{}).offers()})
+	s := New(Config{Offers: (&fixture{}).offers()})
 	for text, want := range map[string]Query{
 		"shop/web":                              service("shop", "web", 0),
 		"shop/web:8080":                         service("shop", "web", 8080),
@@ -377,7 +377,7 @@ func TestConclude(t *testing.T) {
 }
 
 func TestExplainPath(t *testing.T) {
-	w := &world{steps: []Step{{What: "Service", State: StepWrong, Text: "it declares no port 81", Object: &ObjectRef{Kind: "Service", Namespace: "shop", Name: "web"}}}}
+	w := &fixture{steps: []Step{{What: "Service", State: StepWrong, Text: "it declares no port 81", Object: &ObjectRef{Kind: "Service", Namespace: "shop", Name: "web"}}}}
 	s := New(Config{Offers: w.offers()})
 	e := decodeAnswer[Explanation](t, ask(s, ExplainPath+"?q=shop/web:81"))
 	if e.Subject != "Service shop/web, port 81" || e.Verdict != VerdictWrong || e.Summary != "it declares no port 81" || e.Steps[0].Role != "destination" {
@@ -385,8 +385,8 @@ func TestExplainPath(t *testing.T) {
 	}
 }
 
-// first-hour H1 and H2: what is known to be wrong with an object, or with the ServiceProfile of a Service, is a
-// note of the explanation.
+// first-hour H1 and H2: what is known to be wrong with an object, or with the ServiceProfile of a Service, is
+// a note of the explanation.
 func TestExplainSaysProblems(t *testing.T) {
 	profile := ObjectRef{Kind: "ServiceProfile", Namespace: "shop", Name: "web.shop.svc.cluster.local"}
 	problems := func() []Problem {
@@ -396,7 +396,7 @@ func TestExplainSaysProblems(t *testing.T) {
 			{Object: ObjectRef{Kind: "Service", Namespace: "shop", Name: "web", Cluster: "east"}, Reason: "of another cluster"},
 		}
 	}
-	s := New(Config{Offers: (&world{}).offers(), Problems: problems})
+	s := New(Config{Offers: (&fixture{}).offers(), Problems: problems})
 	for _, q := range []string{"?q=shop/web", "?object=ServiceProfile/shop/web.shop.svc.cluster.local"} {
 		e := decodeAnswer[Explanation](t, ask(s, ExplainPath+q))
 		if e.Verdict != VerdictWell || len(e.Steps) != 1 || e.Steps[0].State != StepNote || !strings.Contains(e.Steps[0].Text, "spec.routes[0].timeout: it is no duration") {
@@ -492,7 +492,7 @@ func TestHeadIsARead(t *testing.T) {
 
 // tenants S13: offset+limit overflowed.
 func TestHugeOffset(t *testing.T) {
-	s := New(Config{Offers: (&world{streams: streamsNumbered(3)}).offers()})
+	s := New(Config{Offers: (&fixture{streams: streamsNumbered(3)}).offers()})
 	for _, path := range []string{StreamsPath, ServicesPath, RecordsPath, ZonesPath, ProblemsPath} {
 		for _, offset := range []string{"9223372036854775807", "9223372036854775300", "1000000001"} {
 			if w := ask(s, path+"?offset="+offset); w.Code != 400 || !strings.Contains(w.Body.String(), "from 0 to 1000000000") {
@@ -574,8 +574,8 @@ func TestTokens(t *testing.T) {
 // A process with two roles that serve gRPC lists and counts the streams of both.
 func TestStreamsOfTwoRoles(t *testing.T) {
 	s := New(Config{Offers: []Offer{
-		{Role: "destination", Streams: &world{streams: []Stream{{ID: "1"}}}},
-		{Role: "xds", Streams: &world{streams: []Stream{{ID: "xds-1"}, {ID: "xds-2"}}}},
+		{Role: "destination", Streams: &fixture{streams: []Stream{{ID: "1"}}}},
+		{Role: "xds", Streams: &fixture{streams: []Stream{{ID: "xds-1"}, {ID: "xds-2"}}}},
 	}})
 	if list := decodeAnswer[StreamList](t, ask(s, StreamsPath)); len(list.Streams) != 3 {
 		t.Errorf("%d streams are listed, want 3: %+v", len(list.Streams), list.Streams)

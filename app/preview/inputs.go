@@ -38,7 +38,7 @@ func (i *Inputs) Check(publisher *configure.Options) error {
 		errs = append(errs, errors.New("--zone-file: replaces one provider only: make a plan for each provider"))
 	}
 	if len(i.ZoneFiles) > 0 {
-		for _, name := range publisher.AdjustAsks() {
+		for _, name := range publisher.AdjustCallsServer() {
 			errs = append(errs, fmt.Errorf("--provider=%[1]s: only the %[1]s itself can say how it adjusts records: leave out --zone-file or --provider", name))
 		}
 	}
@@ -48,8 +48,8 @@ func (i *Inputs) Check(publisher *configure.Options) error {
 	return nil
 }
 
-// serveManifests returns the config of an object server that serves the manifests, and the kinds of those that no source
-// reads. Addresses that only a cluster knows are unknown ([awaitAddresses]).
+// serveManifests returns the config of an object server that serves the manifests, and the kinds of those
+// that no source reads. Addresses that only a cluster knows are unknown ([awaitAddresses]).
 func (i *Inputs) serveManifests(publisher *configure.Options) (*rest.Config, map[schema.GroupKind]Unread, error) {
 	var objects []*unstructured.Unstructured
 	for _, path := range i.Manifests {

@@ -22,6 +22,7 @@ import (
 	"github.com/signpostd/signpost/internal/objectmeta"
 	"github.com/signpostd/signpost/kube"
 	"github.com/signpostd/signpost/testkit/kubetest"
+	"github.com/signpostd/signpost/testkit/longtest"
 )
 
 // bare returns a controller without a cluster.
@@ -54,7 +55,7 @@ func TestC6TrackerForgets(t *testing.T) {
 	c.begin()
 	client := c.o.Client.EndpointSlices("ns")
 	kept := 0
-	for i := range 2000 {
+	for i := range longtest.Rounds(2000) {
 		s := service(i)
 		key := reconcile.Key{Namespace: s.Namespace, Name: s.Name}
 		c.o.Pods.PutService(s)

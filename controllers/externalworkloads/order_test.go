@@ -12,7 +12,7 @@ import (
 // looks at the slices after each write.
 func TestEndpointsThatMoveAreNeverMissing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		w := &world{service: drawService(t), workloads: map[string]*Workload{}, server: &server{}, max: 5}
+		w := &generator{service: drawService(t), workloads: map[string]*Workload{}, server: &server{}, max: 5}
 		for range 5 {
 			for _, o := range machines(1, 3) {
 				o.Ports = rapid.SliceOfN(poolOfPorts, 0, 2).Draw(t, "ports")

@@ -54,30 +54,30 @@ func drawService(t *rapid.T) *corev1.Service {
 	return s
 }
 
-// world is a Service, its workloads and its slices, with random changes.
-type world struct {
+// generator is a Service, its workloads and its slices, with random changes.
+type generator struct {
 	service   *corev1.Service
 	workloads map[string]*Workload
 	server    *server
-	// foreign are slices of the namespace that belong to others.
-	foreign []*discoveryv1.EndpointSlice
-	max     int
+	// unmanaged are slices of the namespace that belong to others.
+	unmanaged []*discoveryv1.EndpointSlice
+	max       int
 }
 
-func newWorld(t *rapid.T) *world {
-	w := &world{service: drawService(t), workloads: map[string]*Workload{}, server: &server{}}
+func newGenerator(t *rapid.T) *generator {
+	w := &generator{service: drawService(t), workloads: map[string]*Workload{}, server: &server{}}
 	other := settled(t, serviceWith(func(s *corev1.Service) { s.Name = "other" }), machine("m00", "10.0.0.1")).slices[0]
 	writer := settled(t, w.service, machine("m01", "10.0.0.1", "fd00::1")).slices[0]
 	writer.Name, writer.Labels[discoveryv1.LabelManagedBy] = "web-xyz", "endpointslice-controller.k8s.io"
 	going := settled(t, w.service, machine("m02", "10.0.0.1", "fd00::1")).slices[0]
 	going.DeletionTimestamp = &metav1.Time{}
-	w.foreign = []*discoveryv1.EndpointSlice{other, writer, going}
-	w.server.slices = slices.Clone(w.foreign)
+	w.unmanaged = []*discoveryv1.EndpointSlice{other, writer, going}
+	w.server.slices = slices.Clone(w.unmanaged)
 	return w
 }
 
 // change edits something: mostly a workload.
-func (w *world) change(t *rapid.T) {
+func (w *generator) change(t *rapid.T) {
 	w.max = rapid.SampledFrom([]int{1, 2, 5, 5, 5}).Draw(t, "max")
 	switch rapid.IntRange(0, 19).Draw(t, "change") {
 	case 0:
@@ -101,9 +101,9 @@ func (w *world) change(t *rapid.T) {
 }
 
 // vandalize edits a slice of ours.
-func (w *world) vandalize(t *rapid.T) {
+func (w *generator) vandalize(t *rapid.T) {
 	s := w.server.slices[rapid.IntRange(0, len(w.server.slices)-1).Draw(t, "slice")]
-	if slices.Contains(w.foreign, s) {
+	if slices.Contains(w.unmanaged, s) {
 		return
 	}
 	switch rapid.IntRange(0, 3).Draw(t, "edit") {
@@ -118,7 +118,7 @@ func (w *world) vandalize(t *rapid.T) {
 	}
 }
 
-func (w *world) compute() Plan {
+func (w *generator) compute() Plan {
 	return Compute(w.service, slices.Collect(maps.Values(w.workloads)), w.server.slices, w.max)
 }
 
@@ -139,17 +139,17 @@ func contents(list []*discoveryv1.EndpointSlice) []string {
 // has to be true of any.
 func TestRandom(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		w := newWorld(t)
+		w := newGenerator(t)
 		for range rapid.IntRange(1, 12).Draw(t, "steps") {
 			w.change(t)
-			before, foreign := deepCopy(w.server.slices), deepCopy(w.foreign)
+			before, unmanaged := deepCopy(w.server.slices), deepCopy(w.unmanaged)
 			plan := w.compute()
 			w.checkOrder(t, plan)
 			if diff := cmp.Diff(before, w.server.slices); diff != "" {
 				t.Fatalf("existing slices changed:\n%s", diff)
 			}
 			w.server.apply(t, plan)
-			w.checkSlices(t, foreign)
+			w.checkSlices(t, unmanaged)
 			if again := w.compute(); writes(again) > 0 {
 				t.Fatalf("done %q\nthen %q", text(plan), text(again))
 			}
@@ -158,7 +158,7 @@ func TestRandom(t *testing.T) {
 }
 
 // checkOrder checks that the order of the arguments makes no difference.
-func (w *world) checkOrder(t *rapid.T, plan Plan) {
+func (w *generator) checkOrder(t *rapid.T, plan Plan) {
 	shuffled := Compute(w.service,
 		rapid.Permutation(slices.Collect(maps.Values(w.workloads))).Draw(t, "workloads"),
 		rapid.Permutation(w.server.slices).Draw(t, "existing"), w.max)
@@ -169,10 +169,10 @@ func (w *world) checkOrder(t *rapid.T, plan Plan) {
 
 // checkSlices checks that the slices have the endpoints that they would have if none had
 // existed before.
-func (w *world) checkSlices(t *rapid.T, foreign []*discoveryv1.EndpointSlice) {
+func (w *generator) checkSlices(t *rapid.T, unmanaged []*discoveryv1.EndpointSlice) {
 	var ours, others []*discoveryv1.EndpointSlice
 	for _, s := range w.server.slices {
-		if slices.ContainsFunc(w.foreign, func(f *discoveryv1.EndpointSlice) bool { return f.Name == s.Name }) {
+		if slices.ContainsFunc(w.unmanaged, func(f *discoveryv1.EndpointSlice) bool { return f.Name == s.Name }) {
 			others = append(others, s)
 			continue
 		}
@@ -181,7 +181,7 @@ func (w *world) checkSlices(t *rapid.T, foreign []*discoveryv1.EndpointSlice) {
 			t.Fatalf("slice %s has %d endpoints, maximum %d", s.Name, len(s.Endpoints), w.max)
 		}
 	}
-	if diff := cmp.Diff(foreign, others); diff != "" {
+	if diff := cmp.Diff(unmanaged, others); diff != "" {
 		t.Fatalf("slices of others (-before +after):\n%s", diff)
 	}
 	fresh := &server{}
@@ -206,7 +206,7 @@ func countEndpoints(list []*discoveryv1.EndpointSlice) map[string]int {
 }
 
 // wanted says what countEndpoints has to return, by other means.
-func (w *world) wanted() map[string]int {
+func (w *generator) wanted() map[string]int {
 	types := map[string]string{
 		"10.0.0.1": "IPv4", "10.0.0.2": "IPv4", "10.0.0.3": "IPv4", "fd00::1": "IPv6", "fd00::2": "IPv6", "FD00::2": "IPv6",
 	}

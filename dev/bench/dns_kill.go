@@ -34,7 +34,7 @@ const (
 
 // measureDNSKills kills the publisher again and again in the middle of its work, while objects
 // change and a person edits the zone. Each time it looks whether a record of somebody else was
-// touched, and whether one of ours has no marker.
+// touched, and whether one of ours has no ownership record.
 func measureDNSKills(ctx context.Context, r *report, c choice) error {
 	k, err := startCluster(ctx, time.Second)
 	if err != nil {
@@ -162,7 +162,8 @@ func (k *killing) startOn(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// With a namespace the budget is stored. Without, each start would hold deletions, because what was deleted before is unknown.
+	// With a namespace the budget is stored. Without, each start would hold deletions, because what was deleted
+	// before is unknown.
 	stored := []string{"POD_NAMESPACE=" + dnsNamespace}
 	k.process, err = startWith(ctx, k.cluster.dir, stored, signpostBinary, append([]string{
 		"dns", "--kubeconfig", k.cluster.kubeconfig, "--metrics-address", metrics, "--interval", killInterval.String(),

@@ -12,9 +12,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// exampleWorld is a Service with one pod, its Endpoints and its slice. The UIDs and the name of the slice are those of
-// one cluster.
-func exampleWorld(cluster string) world {
+// exampleState is a Service with one pod, its Endpoints and its slice. The UIDs and the name of the slice are
+// those of one cluster.
+func exampleState(cluster string) clusterState {
 	uid := func(of string) types.UID { return types.UID(cluster + of) }
 	pod := &corev1.ObjectReference{Kind: "Pod", Namespace: "ns", Name: "pod-0", UID: uid("pod")}
 	meta := func(name, of string) metav1.ObjectMeta {
@@ -35,7 +35,7 @@ func exampleWorld(cluster string) world {
 	}
 	slice.Labels[discoveryv1.LabelServiceName], slice.Labels[discoveryv1.LabelManagedBy] = "a", "endpointslice-controller.k8s.io"
 	slice.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Service", Name: "a", UID: uid("service")}}
-	return world{
+	return clusterState{
 		services: []*corev1.Service{{ObjectMeta: meta("a", "service"), Spec: corev1.ServiceSpec{Selector: map[string]string{"app": "x"}}}},
 		pods:     []*corev1.Pod{{ObjectMeta: meta("pod-0", "pod"), Status: corev1.PodStatus{Phase: corev1.PodRunning}}},
 		endpoints: []*corev1.Endpoints{{ObjectMeta: meta("a", "endpoints"), Subsets: []corev1.EndpointSubset{{
@@ -47,9 +47,10 @@ func exampleWorld(cluster string) world {
 	}
 }
 
-// What differs between clusters of itself is no difference: UIDs, names of slices, times, and the order in lists.
+// What differs between clusters of itself is no difference: UIDs, names of slices, times, and the order in
+// lists.
 func TestSameInBothClusters(t *testing.T) {
-	k, s := exampleWorld("kubernetes"), exampleWorld("signpost")
+	k, s := exampleState("kubernetes"), exampleState("signpost")
 	if found := compare(k.outputs(), s.outputs()); len(found) > 0 {
 		t.Errorf("different: %v", found)
 	}
@@ -66,48 +67,52 @@ func TestSameInBothClusters(t *testing.T) {
 // Every field counts, and the text names it.
 func TestDifferences(t *testing.T) {
 	for name, tt := range map[string]struct {
-		change func(*world)
+		change func(*clusterState)
 		kind   string
 		says   string
 	}{
-		"label of a slice":       {func(w *world) { w.slices[0].Labels["team"] = "x" }, kindSlice, "label team: absent with Kubernetes"},
-		"label that is empty":    {func(w *world) { w.slices[0].Labels["team"] = "" }, kindSlice, `"" with Signpost`},
-		"annotation of a slice":  {func(w *world) { w.slices[0].Annotations["note"] = "x" }, kindSlice, "annotation note"},
-		"owner of a slice":       {func(w *world) { w.slices[0].OwnerReferences[0].Controller = new(true) }, kindSlice, "owner Service a"},
-		"owner of a former life": {func(w *world) { w.slices[0].OwnerReferences[0].UID = "old" }, kindSlice, "former"},
-		"no owner":               {func(w *world) { w.slices[0].OwnerReferences = nil }, kindSlice, "owner Service a"},
-		"finalizer":              {func(w *world) { w.slices[0].Finalizers = []string{"x"} }, kindSlice, "finalizer"},
-		"name of a slice":        {func(w *world) { w.slices[0].Name = "other" }, kindSlice, "name begins"},
-		"family":                 {func(w *world) { w.slices[0].AddressType = discoveryv1.AddressTypeIPv6 }, kindSlice, "address type"},
-		"port":                   {func(w *world) { *w.slices[0].Ports[0].Port = 1 }, kindSlice, "port p0"},
-		"protocol of a port":     {func(w *world) { w.slices[0].Ports[0].AppProtocol = new("http") }, kindSlice, "port p0"},
-		"address":                {func(w *world) { w.slices[0].Endpoints[1].Addresses[0] = "10.1.2.3" }, kindSlice, "endpoint 10.1.2.3"},
-		"address twice":          {func(w *world) { w.slices[0].Endpoints = append(w.slices[0].Endpoints, w.slices[0].Endpoints[1]) }, kindSlice, "(2)"},
-		"condition":              {func(w *world) { w.slices[0].Endpoints[0].Conditions.Serving = new(true) }, kindSlice, "endpoint 10.1.2.1"},
-		"hint": {func(w *world) {
+		"label of a slice":       {func(w *clusterState) { w.slices[0].Labels["team"] = "x" }, kindSlice, "label team: absent with Kubernetes"},
+		"label that is empty":    {func(w *clusterState) { w.slices[0].Labels["team"] = "" }, kindSlice, `"" with Signpost`},
+		"annotation of a slice":  {func(w *clusterState) { w.slices[0].Annotations["note"] = "x" }, kindSlice, "annotation note"},
+		"owner of a slice":       {func(w *clusterState) { w.slices[0].OwnerReferences[0].Controller = new(true) }, kindSlice, "owner Service a"},
+		"owner of a former life": {func(w *clusterState) { w.slices[0].OwnerReferences[0].UID = "old" }, kindSlice, "former"},
+		"no owner":               {func(w *clusterState) { w.slices[0].OwnerReferences = nil }, kindSlice, "owner Service a"},
+		"finalizer":              {func(w *clusterState) { w.slices[0].Finalizers = []string{"x"} }, kindSlice, "finalizer"},
+		"name of a slice":        {func(w *clusterState) { w.slices[0].Name = "other" }, kindSlice, "name begins"},
+		"family":                 {func(w *clusterState) { w.slices[0].AddressType = discoveryv1.AddressTypeIPv6 }, kindSlice, "address type"},
+		"port":                   {func(w *clusterState) { *w.slices[0].Ports[0].Port = 1 }, kindSlice, "port p0"},
+		"protocol of a port":     {func(w *clusterState) { w.slices[0].Ports[0].AppProtocol = new("http") }, kindSlice, "port p0"},
+		"address":                {func(w *clusterState) { w.slices[0].Endpoints[1].Addresses[0] = "10.1.2.3" }, kindSlice, "endpoint 10.1.2.3"},
+		"address twice":          {func(w *clusterState) { w.slices[0].Endpoints = append(w.slices[0].Endpoints, w.slices[0].Endpoints[1]) }, kindSlice, "(2)"},
+		"condition":              {func(w *clusterState) { w.slices[0].Endpoints[0].Conditions.Serving = new(true) }, kindSlice, "endpoint 10.1.2.1"},
+		"hint": {func(w *clusterState) {
 			w.slices[0].Endpoints[0].Hints = &discoveryv1.EndpointHints{ForZones: []discoveryv1.ForZone{{Name: "z1"}}}
 		}, kindSlice, "forZones"},
-		"zone":            {func(w *world) { w.slices[0].Endpoints[0].Zone = new("z1") }, kindSlice, "zone"},
-		"hostname":        {func(w *world) { w.slices[0].Endpoints[0].Hostname = new("h") }, kindSlice, "hostname"},
-		"another pod":     {func(w *world) { w.slices[0].Endpoints[0].TargetRef = &corev1.ObjectReference{Kind: "Pod", Name: "x"} }, kindSlice, "targetRef"},
-		"slice is absent": {func(w *world) { w.slices = nil }, kindSlice, "only with Kubernetes"},
-		"slice too many":  {func(w *world) { w.slices = append(w.slices, w.slices[0]) }, kindSlice, "only with Signpost"},
+		"zone":     {func(w *clusterState) { w.slices[0].Endpoints[0].Zone = new("z1") }, kindSlice, "zone"},
+		"hostname": {func(w *clusterState) { w.slices[0].Endpoints[0].Hostname = new("h") }, kindSlice, "hostname"},
+		"another pod": {func(w *clusterState) {
+			w.slices[0].Endpoints[0].TargetRef = &corev1.ObjectReference{Kind: "Pod", Name: "x"}
+		}, kindSlice, "targetRef"},
+		"slice is absent": {func(w *clusterState) { w.slices = nil }, kindSlice, "only with Kubernetes"},
+		"slice too many":  {func(w *clusterState) { w.slices = append(w.slices, w.slices[0]) }, kindSlice, "only with Signpost"},
 
-		"label of Endpoints":   {func(w *world) { w.endpoints[0].Labels["team"] = "x" }, kindEndpoints, "label team"},
-		"ready":                {func(w *world) { w.endpoints[0].Subsets[0].NotReadyAddresses = nil }, kindEndpoints, "not ready 10.1.2.2"},
-		"address of Endpoints": {func(w *world) { w.endpoints[0].Subsets[0].Addresses[0].Hostname = "h" }, kindEndpoints, "ready 10.1.2.1"},
-		"port of Endpoints":    {func(w *world) { w.endpoints[0].Subsets[0].Ports[0].Port = 1 }, kindEndpoints, "subset"},
-		"empty subset":         {func(w *world) { w.endpoints[0].Subsets = append(w.endpoints[0].Subsets, corev1.EndpointSubset{}) }, kindEndpoints, "empty"},
-		"no Endpoints":         {func(w *world) { w.endpoints = nil }, kindEndpoints, "only with Kubernetes"},
+		"label of Endpoints":   {func(w *clusterState) { w.endpoints[0].Labels["team"] = "x" }, kindEndpoints, "label team"},
+		"ready":                {func(w *clusterState) { w.endpoints[0].Subsets[0].NotReadyAddresses = nil }, kindEndpoints, "not ready 10.1.2.2"},
+		"address of Endpoints": {func(w *clusterState) { w.endpoints[0].Subsets[0].Addresses[0].Hostname = "h" }, kindEndpoints, "ready 10.1.2.1"},
+		"port of Endpoints":    {func(w *clusterState) { w.endpoints[0].Subsets[0].Ports[0].Port = 1 }, kindEndpoints, "subset"},
+		"empty subset": {func(w *clusterState) {
+			w.endpoints[0].Subsets = append(w.endpoints[0].Subsets, corev1.EndpointSubset{})
+		}, kindEndpoints, "empty"},
+		"no Endpoints": {func(w *clusterState) { w.endpoints = nil }, kindEndpoints, "only with Kubernetes"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := exampleWorld("signpost")
+			s := exampleState("signpost")
 			// References are shared in the example, and a test changes one of them.
 			for i := range s.slices {
 				s.slices[i] = s.slices[i].DeepCopy()
 			}
 			tt.change(&s)
-			found := compare(exampleWorld("kubernetes").outputs(), s.outputs())
+			found := compare(exampleState("kubernetes").outputs(), s.outputs())
 			if len(found) != 1 || found[0].kind != tt.kind || found[0].service != "a" {
 				t.Fatalf("found %v, want one difference in %s of a", found, tt.kind)
 			}
@@ -120,7 +125,7 @@ func TestDifferences(t *testing.T) {
 
 // A slice that is being deleted doesn't count.
 func TestDeletedSlicesAreAbsent(t *testing.T) {
-	k, s := exampleWorld("kubernetes"), exampleWorld("signpost")
+	k, s := exampleState("kubernetes"), exampleState("signpost")
 	k.slices[0].DeletionTimestamp = new(metav1.Now())
 	s.slices = nil
 	if found := compare(k.outputs(), s.outputs()); len(found) > 0 {

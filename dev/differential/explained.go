@@ -24,17 +24,18 @@ const (
 type circumstances struct {
 	disagreement
 	lasts duration
-	// kubernetesMoved and signpostMoved say in which clusters the objects changed before the disagreement was gone.
+	// kubernetesMoved and signpostMoved say in which clusters the objects changed before the disagreement was
+	// gone.
 	kubernetesMoved, signpostMoved bool
 	// played are all steps so far. The last of them led to the disagreement.
 	played []step
 	// agreed are the outputs when both clusters last agreed.
 	agreed []output
-	worlds
+	clusterStates
 }
 
-// worlds is what the namespace had, in both clusters, when the disagreement was found.
-type worlds struct{ inKubernetes, inSignpost world }
+// clusterStates is what the namespace had, in both clusters, when the disagreement was found.
+type clusterStates struct{ inKubernetes, inSignpost clusterState }
 
 // reason explains a difference from Kubernetes that is intended, or that is none of Signpost's.
 type reason struct {
@@ -200,8 +201,9 @@ func endedPodLeaves(c circumstances) bool {
 	return !lasts(compare(c.inKubernetes.withoutPods(ended).outputs(), here), c.key())
 }
 
-// withoutPods returns the world with no address of these pods, and no subset or slice without an address.
-func (w world) withoutPods(gone func(name string) bool) world {
+// withoutPods returns the clusterState with no address of these pods, and no subset or slice without an
+// address.
+func (w clusterState) withoutPods(gone func(name string) bool) clusterState {
 	isGone := func(r *corev1.ObjectReference) bool { return r != nil && r.Kind == "Pod" && gone(r.Name) }
 	isGoneAddress := func(a corev1.EndpointAddress) bool { return isGone(a.TargetRef) }
 	less := w
@@ -225,9 +227,10 @@ func (w world) withoutPods(gone func(name string) bool) world {
 	return less
 }
 
-// selectorTakenDuringChange: the Service has lost its selector in this step, shortly after or before something else that
-// concerns what is written for the selector. Controllers see Services and pods by watches of their own, in any order. If
-// that was one thing, one side still has what both had before. What was mirrored of what was left is as different.
+// selectorTakenDuringChange: the Service has lost its selector in this step, shortly after or before
+// something else that concerns what is written for the selector. Controllers see Services and pods by watches
+// of their own, in any order. If that was one thing, one side still has what both had before. What was
+// mirrored of what was left is as different.
 func selectorTakenDuringChange(c circumstances) bool {
 	if c.liveService() == nil || c.selectsPods() || c.overwroteByHand() {
 		return false
@@ -250,8 +253,8 @@ func selectorTakenDuringChange(c circumstances) bool {
 	}
 }
 
-// isOneWrite reports whether an operation shows controllers one new state. The others show two: a pod that is deleted
-// terminates before it is gone, and what is deleted of controllers is written again.
+// isOneWrite reports whether an operation shows controllers one new state. The others show two: a pod that is
+// deleted terminates before it is gone, and what is deleted of controllers is written again.
 func isOneWrite(o operation) bool {
 	switch o.(type) {
 	case putService, setStatus, relabel:
@@ -284,8 +287,9 @@ func (c circumstances) isMirrored() bool {
 	})
 }
 
-// kubernetesLacksFamily: the Service was deleted in this step and put again, or its slices were deleted, and something else
-// changed that concerns it. Nothing differs but that Kubernetes lacks the slices of a family that the Service has.
+// kubernetesLacksFamily: the Service was deleted in this step and put again, or its slices were deleted, and
+// something else changed that concerns it. Nothing differs but that Kubernetes lacks the slices of a family
+// that the Service has.
 func kubernetesLacksFamily(c circumstances) bool {
 	last := c.played[len(c.played)-1]
 	serviceGone, slicesGone := slices.Contains(last, operation(deleteService{onService{c.service}})), slices.Contains(last, operation(deleteSlices{onService{c.service}}))
@@ -308,7 +312,7 @@ func kubernetesLacksFamily(c circumstances) bool {
 }
 
 // hasSlices reports whether a Service has a slice of a family that was written for its selector.
-func (w world) hasSlices(service, family string) bool {
+func (w clusterState) hasSlices(service, family string) bool {
 	return slices.ContainsFunc(w.slices, func(s *discoveryv1.EndpointSlice) bool {
 		return s.Labels[discoveryv1.LabelServiceName] == service && string(s.AddressType) == family &&
 			s.Labels[discoveryv1.LabelManagedBy] == "endpointslice-controller.k8s.io"
@@ -320,8 +324,8 @@ func kubernetesIsLate(c circumstances) bool {
 	return c.lasts == late && c.kubernetesMoved && !c.signpostMoved
 }
 
-// repairIsPutOff: objects of this Service were deleted in this step, Signpost lacks some, has nothing else, and has them
-// in the end.
+// repairIsPutOff: objects of this Service were deleted in this step, Signpost lacks some, has nothing else,
+// and has them in the end.
 func repairIsPutOff(c circumstances) bool {
 	if c.lasts != late || len(c.signpost) > 0 {
 		return false
@@ -338,8 +342,8 @@ func repairIsPutOff(c circumstances) bool {
 	})
 }
 
-// emptyLabelUnseen: the slices are the same but for labels with an empty value that an empty slice of one side lacks. The
-// Service has them, or had them once.
+// emptyLabelUnseen: the slices are the same but for labels with an empty value that an empty slice of one
+// side lacks. The Service has them, or had them once.
 func emptyLabelUnseen(c circumstances) bool {
 	if c.kind != kindSlice || !c.selectsPods() || len(c.kubernetes) != len(c.signpost) {
 		return false
@@ -355,8 +359,8 @@ func emptyLabelUnseen(c circumstances) bool {
 	return true
 }
 
-// differByEmptyLabels reports whether two outputs differ in nothing but labels with empty values, which the Service has or
-// had, that one of them lacks.
+// differByEmptyLabels reports whether two outputs differ in nothing but labels with empty values, which the
+// Service has or had, that one of them lacks.
 func (c circumstances) differByEmptyLabels(a, b output) bool {
 	return !slices.ContainsFunc(differing(a, b), func(field string) bool {
 		label, isLabel := strings.CutPrefix(field, "label ")
@@ -366,8 +370,8 @@ func (c circumstances) differByEmptyLabels(a, b output) bool {
 	})
 }
 
-// wasLabelledEmpty reports whether the Service has been put with an empty value for a label, or with what makes controllers
-// give its slices that label.
+// wasLabelledEmpty reports whether the Service has been put with an empty value for a label, or with what
+// makes controllers give its slices that label.
 func (c circumstances) wasLabelledEmpty(label string) bool {
 	return slices.ContainsFunc(slices.Concat(c.played...), func(o operation) bool {
 		p, ok := o.(putService)

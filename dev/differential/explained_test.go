@@ -14,59 +14,59 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// scene is two worlds that are the same until a test changes one, and what happened.
-type scene struct {
-	kubernetes, signpost world
+// scenario is two clusterStates that are the same until a test changes one, and what happened.
+type scenario struct {
+	kubernetes, signpost clusterState
 	lasts                duration
 	last                 step
 	// moved are the sides that changed before the disagreement was gone.
 	moved []string
 }
 
-func newScene() *scene {
-	return &scene{exampleWorld("kubernetes"), exampleWorld("signpost"), forGood, nil, nil}
+func newScenario() *scenario {
+	return &scenario{exampleState("kubernetes"), exampleState("signpost"), forGood, nil, nil}
 }
 
-func (s *scene) both(change func(*world)) *scene {
+func (s *scenario) both(change func(*clusterState)) *scenario {
 	change(&s.kubernetes)
 	change(&s.signpost)
 	return s
 }
 
 // reasons returns the reason of each disagreement; "" where there is none.
-func (s *scene) reasons() []string {
+func (s *scenario) reasons() []string {
 	var names []string
 	for _, d := range compare(s.kubernetes.outputs(), s.signpost.outputs()) {
 		r, _ := explain(circumstances{
 			disagreement: d, lasts: s.lasts, kubernetesMoved: slices.Contains(s.moved, kubernetesSide), signpostMoved: slices.Contains(s.moved, signpost),
-			played: []step{s.last}, agreed: exampleWorld("kubernetes").outputs(), worlds: worlds{s.kubernetes, s.signpost},
+			played: []step{s.last}, agreed: exampleState("kubernetes").outputs(), clusterStates: clusterStates{s.kubernetes, s.signpost},
 		})
 		names = append(names, r.name)
 	}
 	return names
 }
 
-func withoutSelector(w *world) { w.services[0].Spec.Selector = nil }
+func withoutSelector(w *clusterState) { w.services[0].Spec.Selector = nil }
 
-func inIPv4(w *world) { w.services[0].Spec.IPFamilies = []corev1.IPFamily{corev1.IPv4Protocol} }
+func inIPv4(w *clusterState) { w.services[0].Spec.IPFamilies = []corev1.IPFamily{corev1.IPv4Protocol} }
 
 // byHand makes the Endpoints and the slice those of people.
-func byHand(w *world) {
+func byHand(w *clusterState) {
 	withoutSelector(w)
 	w.slices[0].Labels[discoveryv1.LabelManagedBy] = "endpointslicemirroring-controller.k8s.io"
 }
 
 // firstOnOwnNode puts the first endpoint on the own node, in zone z1.
-func firstOnOwnNode(w *world) {
+func firstOnOwnNode(w *clusterState) {
 	w.slices[0].Endpoints[0].NodeName, w.slices[0].Endpoints[0].Zone = new("own-seed-1"), new("z1")
 }
 
 // emptySlice takes the endpoints from the slice.
-func emptySlice(w *world) { w.slices[0].Endpoints = nil }
+func emptySlice(w *clusterState) { w.slices[0].Endpoints = nil }
 
 // emptySliceAndLabel is a Service that has got a label, and whose slice is empty.
-func emptySliceAndLabel(label, value string) *scene {
-	s := newScene().both(emptySlice).both(func(w *world) {
+func emptySliceAndLabel(label, value string) *scenario {
+	s := newScenario().both(emptySlice).both(func(w *clusterState) {
 		for _, o := range []metav1.Object{w.services[0], w.slices[0]} {
 			labels := maps.Clone(o.GetLabels())
 			if labels == nil {
@@ -83,46 +83,46 @@ func emptySliceAndLabel(label, value string) *scene {
 // Each reason explains its own case, and nothing that is only nearly so.
 func TestReasons(t *testing.T) {
 	on := onService{"a"}
-	takes := handOver{on, exampleWorld("").endpoints[0]}
+	takes := handOver{on, exampleState("").endpoints[0]}
 	for name, tt := range map[string]struct {
-		make func() *scene
+		make func() *scenario
 		want string
 	}{
-		"headless label is right here": {func() *scene {
-			s := newScene().both(func(w *world) { w.services[0].Spec.ClusterIP = corev1.ClusterIPNone })
+		"headless label is right here": {func() *scenario {
+			s := newScenario().both(func(w *clusterState) { w.services[0].Spec.ClusterIP = corev1.ClusterIPNone })
 			s.signpost.endpoints[0].Labels[corev1.IsHeadlessService] = ""
 			return s
 		}, "headless label put right"},
-		"headless label is stale there": {func() *scene {
-			s := newScene()
+		"headless label is stale there": {func() *scenario {
+			s := newScenario()
 			s.kubernetes.endpoints[0].Labels[corev1.IsHeadlessService] = ""
 			return s
 		}, "headless label put right"},
-		"headless label is wrong here": {func() *scene {
-			s := newScene()
+		"headless label is wrong here": {func() *scenario {
+			s := newScenario()
 			s.signpost.endpoints[0].Labels[corev1.IsHeadlessService] = ""
 			return s
 		}, ""},
-		"headless label and something else": {func() *scene {
-			s := newScene()
+		"headless label and something else": {func() *scenario {
+			s := newScenario()
 			s.kubernetes.endpoints[0].Labels[corev1.IsHeadlessService] = ""
 			s.kubernetes.endpoints[0].Labels["team"] = "x"
 			return s
 		}, ""},
-		"headless label of hand-written Endpoints": {func() *scene {
-			s := newScene().both(withoutSelector)
+		"headless label of hand-written Endpoints": {func() *scenario {
+			s := newScenario().both(withoutSelector)
 			s.kubernetes.endpoints[0].Labels[corev1.IsHeadlessService] = ""
 			return s
 		}, ""},
 
-		"ended pod is only there": {func() *scene {
-			s := newScene().both(func(w *world) { w.pods[0].Status.Phase = corev1.PodFailed })
+		"ended pod is only there": {func() *scenario {
+			s := newScenario().both(func(w *clusterState) { w.pods[0].Status.Phase = corev1.PodFailed })
 			s.lasts = untilTouched
 			s.signpost.slices[0].Endpoints = s.signpost.slices[0].Endpoints[1:]
 			return s
 		}, "ended pod leaves at once"},
-		"ended pod has a slice of its own there": {func() *scene {
-			s := newScene().both(func(w *world) { w.pods[0].Status.Phase = corev1.PodFailed })
+		"ended pod has a slice of its own there": {func() *scenario {
+			s := newScenario().both(func(w *clusterState) { w.pods[0].Status.Phase = corev1.PodFailed })
 			s.lasts = untilTouched
 			s.signpost.slices[0].Endpoints = s.signpost.slices[0].Endpoints[1:]
 			s.kubernetes.slices = append(s.kubernetes.slices, s.kubernetes.slices[0].DeepCopy())
@@ -130,108 +130,108 @@ func TestReasons(t *testing.T) {
 			s.kubernetes.slices[1].Endpoints = s.kubernetes.slices[1].Endpoints[:1]
 			return s
 		}, "ended pod leaves at once"},
-		"ended pod is only there, even when touched": {func() *scene {
-			s := newScene().both(func(w *world) { w.pods[0].Status.Phase = corev1.PodFailed })
+		"ended pod is only there, even when touched": {func() *scenario {
+			s := newScenario().both(func(w *clusterState) { w.pods[0].Status.Phase = corev1.PodFailed })
 			s.signpost.slices[0].Endpoints = s.signpost.slices[0].Endpoints[1:]
 			return s
 		}, ""},
-		"ended pod is only here": {func() *scene {
-			s := newScene().both(func(w *world) { w.pods[0].Status.Phase = corev1.PodFailed })
+		"ended pod is only here": {func() *scenario {
+			s := newScenario().both(func(w *clusterState) { w.pods[0].Status.Phase = corev1.PodFailed })
 			s.lasts = untilTouched
 			s.kubernetes.slices[0].Endpoints = s.kubernetes.slices[0].Endpoints[1:]
 			return s
 		}, ""},
-		"living pod is only there": {func() *scene {
-			s := newScene()
+		"living pod is only there": {func() *scenario {
+			s := newScenario()
 			s.lasts = untilTouched
 			s.signpost.slices[0].Endpoints = s.signpost.slices[0].Endpoints[1:]
 			return s
 		}, ""},
 
-		"selector was taken after a change": {func() *scene {
-			s := newScene().both(withoutSelector)
+		"selector was taken after a change": {func() *scenario {
+			s := newScenario().both(withoutSelector)
 			s.last = step{setStatus{onPod{"pod-0"}, corev1.PodStatus{}}, takes}
 			s.kubernetes.slices[0].Endpoints = nil
 			return s
 		}, "selector taken away during a change"},
-		"selector was taken after a change, and neither has what was before": {func() *scene {
-			s := newScene().both(withoutSelector)
+		"selector was taken after a change, and neither has what was before": {func() *scenario {
+			s := newScenario().both(withoutSelector)
 			s.last = step{setStatus{onPod{"pod-0"}, corev1.PodStatus{}}, takes}
 			s.kubernetes.slices[0].Endpoints = nil
 			s.signpost.slices[0].Ports = nil
 			return s
 		}, ""},
-		"selector was taken after two changes": {func() *scene {
-			s := newScene().both(withoutSelector)
+		"selector was taken after two changes": {func() *scenario {
+			s := newScenario().both(withoutSelector)
 			status := setStatus{onPod{"pod-0"}, corev1.PodStatus{}}
 			s.last = step{status, status, takes}
 			s.kubernetes.slices[0].Endpoints = nil
 			s.signpost.slices[0].Ports = nil
 			return s
 		}, "selector taken away during a change"},
-		"selector was taken, and nothing else": {func() *scene {
-			s := newScene().both(withoutSelector)
+		"selector was taken, and nothing else": {func() *scenario {
+			s := newScenario().both(withoutSelector)
 			s.last = step{takes}
 			s.kubernetes.slices[0].Endpoints = nil
 			return s
 		}, ""},
-		"selector was taken before a change": {func() *scene {
-			s := newScene().both(withoutSelector)
+		"selector was taken before a change": {func() *scenario {
+			s := newScenario().both(withoutSelector)
 			s.last = step{takes, setStatus{onPod{"pod-0"}, corev1.PodStatus{}}}
 			s.kubernetes.slices[0].Endpoints = nil
 			return s
 		}, "selector taken away during a change"},
-		"selector was taken, and Endpoints were written by hand": {func() *scene {
-			s := newScene().both(withoutSelector)
+		"selector was taken, and Endpoints were written by hand": {func() *scenario {
+			s := newScenario().both(withoutSelector)
 			s.last = step{takes, writeEndpoints(takes)}
 			s.kubernetes.slices[0].Endpoints = nil
 			return s
 		}, ""},
-		"selector of another Service was taken": {func() *scene {
-			s := newScene().both(withoutSelector)
+		"selector of another Service was taken": {func() *scenario {
+			s := newScenario().both(withoutSelector)
 			s.last = step{setStatus{onPod{"pod-0"}, corev1.PodStatus{}}, handOver{onService{"b"}, &corev1.Endpoints{}}}
 			s.kubernetes.slices[0].Endpoints = nil
 			return s
 		}, ""},
-		"selector is there still": {func() *scene {
-			s := newScene()
+		"selector is there still": {func() *scenario {
+			s := newScenario()
 			s.last = step{setStatus{onPod{"pod-0"}, corev1.PodStatus{}}, takes}
 			s.kubernetes.slices[0].Endpoints = nil
 			return s
 		}, ""},
 
-		"Service came again, and its slices are missing there": {func() *scene {
-			s := newScene().both(inIPv4)
+		"Service came again, and its slices are missing there": {func() *scenario {
+			s := newScenario().both(inIPv4)
 			s.last = step{deleteService{on}, putService{onService: on}}
 			s.kubernetes.slices = nil
 			return s
 		}, "Kubernetes lacks all slices of a family"},
-		"Service changed, and its slices were deleted and are missing there": {func() *scene {
-			s := newScene().both(inIPv4)
+		"Service changed, and its slices were deleted and are missing there": {func() *scenario {
+			s := newScenario().both(inIPv4)
 			s.last = step{putService{onService: on}, deleteSlices{on}}
 			s.kubernetes.slices = nil
 			return s
 		}, "Kubernetes lacks all slices of a family"},
-		"pod changed, and the slices were deleted and are missing there": {func() *scene {
-			s := newScene().both(inIPv4)
+		"pod changed, and the slices were deleted and are missing there": {func() *scenario {
+			s := newScenario().both(inIPv4)
 			s.last = step{setStatus{onPod{"pod-0"}, corev1.PodStatus{}}, deleteSlices{on}}
 			s.kubernetes.slices = nil
 			return s
 		}, "Kubernetes lacks all slices of a family"},
-		"slices were deleted and are missing there": {func() *scene {
-			s := newScene().both(inIPv4)
+		"slices were deleted and are missing there": {func() *scenario {
+			s := newScenario().both(inIPv4)
 			s.last = step{deleteSlices{on}}
 			s.kubernetes.slices = nil
 			return s
 		}, ""},
-		"pod changed, and the slices of another Service were deleted": {func() *scene {
-			s := newScene().both(inIPv4)
+		"pod changed, and the slices of another Service were deleted": {func() *scenario {
+			s := newScenario().both(inIPv4)
 			s.last = step{setStatus{onPod{"pod-0"}, corev1.PodStatus{}}, deleteSlices{onService{"b"}}}
 			s.kubernetes.slices = nil
 			return s
 		}, ""},
-		"Service came again, and one of two slices is missing there": {func() *scene {
-			s := newScene().both(inIPv4).both(func(w *world) {
+		"Service came again, and one of two slices is missing there": {func() *scenario {
+			s := newScenario().both(inIPv4).both(func(w *clusterState) {
 				w.slices = append(w.slices, w.slices[0].DeepCopy())
 				w.slices[1].Endpoints = nil
 			})
@@ -239,237 +239,237 @@ func TestReasons(t *testing.T) {
 			s.kubernetes.slices = s.kubernetes.slices[:1]
 			return s
 		}, ""},
-		"Service came again, and a family that it lacks is only here": {func() *scene {
-			s := newScene()
+		"Service came again, and a family that it lacks is only here": {func() *scenario {
+			s := newScenario()
 			s.last = step{deleteService{on}, putService{onService: on}}
 			s.kubernetes.slices = nil
 			return s
 		}, ""},
-		"Service came again, and its slices are missing here": {func() *scene {
-			s := newScene().both(inIPv4)
+		"Service came again, and its slices are missing here": {func() *scenario {
+			s := newScenario().both(inIPv4)
 			s.last = step{deleteService{on}, putService{onService: on}}
 			s.signpost.slices = nil
 			return s
 		}, ""},
-		"Service changed, and its slices are missing there": {func() *scene {
-			s := newScene().both(inIPv4)
+		"Service changed, and its slices are missing there": {func() *scenario {
+			s := newScenario().both(inIPv4)
 			s.last = step{putService{onService: on}}
 			s.kubernetes.slices = nil
 			return s
 		}, ""},
-		"Endpoints written by hand are only here": {func() *scene {
-			s := newScene().both(withoutSelector)
+		"Endpoints written by hand are only here": {func() *scenario {
+			s := newScenario().both(withoutSelector)
 			s.last = step{handOver{on, s.signpost.endpoints[0].DeepCopy()}}
 			s.kubernetes.endpoints[0].Subsets = nil
 			return s
 		}, "Kubernetes overwrites Endpoints written by hand"},
-		"Endpoints written by hand are only there": {func() *scene {
-			s := newScene().both(withoutSelector)
+		"Endpoints written by hand are only there": {func() *scenario {
+			s := newScenario().both(withoutSelector)
 			s.last = step{handOver{on, s.kubernetes.endpoints[0].DeepCopy()}}
 			s.signpost.endpoints[0].Subsets = nil
 			return s
 		}, ""},
-		"Endpoints written by hand were deleted": {func() *scene {
-			s := newScene().both(withoutSelector)
+		"Endpoints written by hand were deleted": {func() *scenario {
+			s := newScenario().both(withoutSelector)
 			s.last = step{handOver{on, s.signpost.endpoints[0].DeepCopy()}, deleteEndpoints{on}}
 			s.kubernetes.endpoints[0].Subsets = nil
 			return s
 		}, "selector taken away during a change"},
-		"slice is stale there for a while": {func() *scene {
-			s := newScene()
+		"slice is stale there for a while": {func() *scenario {
+			s := newScenario()
 			s.lasts, s.moved = late, []string{kubernetesSide}
 			s.kubernetes.slices[0].Endpoints = s.kubernetes.slices[0].Endpoints[1:]
 			return s
 		}, "Kubernetes is late"},
-		"slice is stale here for a while": {func() *scene {
-			s := newScene()
+		"slice is stale here for a while": {func() *scenario {
+			s := newScenario()
 			s.lasts, s.moved = late, []string{signpost}
 			s.signpost.slices[0].Endpoints = s.signpost.slices[0].Endpoints[1:]
 			return s
 		}, ""},
-		"slice is other in both for a while": {func() *scene {
-			s := newScene()
+		"slice is other in both for a while": {func() *scenario {
+			s := newScenario()
 			s.lasts, s.moved = late, []string{kubernetesSide, signpost}
 			s.kubernetes.slices[0].Endpoints = s.kubernetes.slices[0].Endpoints[1:]
 			return s
 		}, ""},
-		"slice is stale there until its Service is touched": {func() *scene {
-			s := newScene()
+		"slice is stale there until its Service is touched": {func() *scenario {
+			s := newScenario()
 			s.lasts, s.moved = untilTouched, []string{kubernetesSide}
 			s.kubernetes.slices[0].Endpoints = s.kubernetes.slices[0].Endpoints[1:]
 			return s
 		}, ""},
-		"slices were deleted, and one is missing here until touched": {func() *scene {
-			s := newScene()
+		"slices were deleted, and one is missing here until touched": {func() *scenario {
+			s := newScenario()
 			s.lasts, s.last = untilTouched, step{deleteSlices{on}}
 			s.signpost.slices = nil
 			return s
 		}, ""},
-		"slices were deleted, and one is missing here for a while": {func() *scene {
-			s := newScene()
+		"slices were deleted, and one is missing here for a while": {func() *scenario {
+			s := newScenario()
 			s.lasts, s.last = late, step{deleteSlices{on}}
 			s.signpost.slices = nil
 			return s
 		}, "repair is put off"},
-		"slices were deleted, and one is missing here for good": {func() *scene {
-			s := newScene()
+		"slices were deleted, and one is missing here for good": {func() *scenario {
+			s := newScenario()
 			s.last = step{deleteSlices{on}}
 			s.signpost.slices = nil
 			return s
 		}, ""},
-		"slices were deleted, and one is other here": {func() *scene {
-			s := newScene()
+		"slices were deleted, and one is other here": {func() *scenario {
+			s := newScenario()
 			s.lasts, s.last = late, step{deleteSlices{on}}
 			s.signpost.slices[0].Endpoints = nil
 			return s
 		}, ""},
-		"Endpoints were deleted, and a slice is missing here for a while": {func() *scene {
-			s := newScene()
+		"Endpoints were deleted, and a slice is missing here for a while": {func() *scenario {
+			s := newScenario()
 			s.lasts, s.last = late, step{deleteEndpoints{on}}
 			s.signpost.slices = nil
 			return s
 		}, ""},
-		"endpoint on a deleted node is only here": {func() *scene {
-			s := newScene().both(firstOnOwnNode)
+		"endpoint on a deleted node is only here": {func() *scenario {
+			s := newScenario().both(firstOnOwnNode)
 			s.last = step{createNode{zone: "z1"}, deleteNode{}}
 			s.kubernetes.slices[0].Endpoints = s.kubernetes.slices[0].Endpoints[1:]
 			return s
 		}, "pods of a deleted node stay"},
-		"endpoint on a deleted node is only there": {func() *scene {
-			s := newScene().both(firstOnOwnNode)
+		"endpoint on a deleted node is only there": {func() *scenario {
+			s := newScenario().both(firstOnOwnNode)
 			s.last = step{createNode{zone: "z1"}, deleteNode{}}
 			s.signpost.slices[0].Endpoints = s.signpost.slices[0].Endpoints[1:]
 			return s
 		}, ""},
-		"endpoint is only here, and no node was deleted": {func() *scene {
-			s := newScene().both(firstOnOwnNode)
+		"endpoint is only here, and no node was deleted": {func() *scenario {
+			s := newScenario().both(firstOnOwnNode)
 			s.last = step{createNode{zone: "z1"}}
 			s.kubernetes.slices[0].Endpoints = s.kubernetes.slices[0].Endpoints[1:]
 			return s
 		}, ""},
-		"endpoint on another node is only here": {func() *scene {
-			s := newScene().both(firstOnOwnNode)
+		"endpoint on another node is only here": {func() *scenario {
+			s := newScenario().both(firstOnOwnNode)
 			s.last = step{createNode{zone: "z1"}, deleteNode{}}
 			s.kubernetes.slices[0].Endpoints = s.kubernetes.slices[0].Endpoints[:1]
 			return s
 		}, ""},
-		"node was created again in another zone, which is known here": {func() *scene {
-			s := newScene().both(firstOnOwnNode)
+		"node was created again in another zone, which is known here": {func() *scenario {
+			s := newScenario().both(firstOnOwnNode)
 			s.last = step{createNode{zone: "z1"}, deleteNode{}, createNode{zone: "z2"}}
 			s.signpost.slices[0].Endpoints[0].Zone = new("z2")
 			return s
 		}, "pods of a deleted node stay"},
-		"node was created again in another zone, which is known there": {func() *scene {
-			s := newScene().both(firstOnOwnNode)
+		"node was created again in another zone, which is known there": {func() *scenario {
+			s := newScenario().both(firstOnOwnNode)
 			s.last = step{createNode{zone: "z1"}, deleteNode{}, createNode{zone: "z2"}}
 			s.kubernetes.slices[0].Endpoints[0].Zone = new("z2")
 			return s
 		}, ""},
-		"empty label is missing on an empty slice here": {func() *scene {
+		"empty label is missing on an empty slice here": {func() *scenario {
 			s := emptySliceAndLabel("team", "")
 			delete(s.signpost.slices[0].Labels, "team")
 			return s
 		}, "empty label on an empty slice"},
-		"empty label is missing on an empty slice there": {func() *scene {
+		"empty label is missing on an empty slice there": {func() *scenario {
 			s := emptySliceAndLabel("team", "")
 			delete(s.kubernetes.slices[0].Labels, "team")
 			return s
 		}, "empty label on an empty slice"},
-		"headless label stays on an empty slice": {func() *scene {
-			s := newScene().both(emptySlice)
+		"headless label stays on an empty slice": {func() *scenario {
+			s := newScenario().both(emptySlice)
 			s.last = step{putService{onService: on, wanted: &corev1.Service{Spec: corev1.ServiceSpec{ClusterIP: corev1.ClusterIPNone}}}}
 			s.signpost.slices[0].Labels[corev1.IsHeadlessService] = ""
 			return s
 		}, "empty label on an empty slice"},
-		"headless label is on an empty slice of a Service that wasn't headless": {func() *scene {
-			s := newScene().both(emptySlice)
+		"headless label is on an empty slice of a Service that wasn't headless": {func() *scenario {
+			s := newScenario().both(emptySlice)
 			s.last = step{putService{onService: on, wanted: &corev1.Service{}}}
 			s.signpost.slices[0].Labels[corev1.IsHeadlessService] = ""
 			return s
 		}, ""},
-		"empty label is missing on a slice with endpoints": {func() *scene {
+		"empty label is missing on a slice with endpoints": {func() *scenario {
 			s := emptySliceAndLabel("team", "")
-			full := exampleWorld("").slices[0].Endpoints[1:]
+			full := exampleState("").slices[0].Endpoints[1:]
 			s.kubernetes.slices[0].Endpoints, s.signpost.slices[0].Endpoints = full, full
 			delete(s.signpost.slices[0].Labels, "team")
 			return s
 		}, ""},
-		"label with a value is missing on an empty slice": {func() *scene {
+		"label with a value is missing on an empty slice": {func() *scenario {
 			s := emptySliceAndLabel("team", "a")
 			delete(s.signpost.slices[0].Labels, "team")
 			return s
 		}, ""},
-		"empty label has a value on an empty slice": {func() *scene {
+		"empty label has a value on an empty slice": {func() *scenario {
 			s := emptySliceAndLabel("team", "")
 			s.signpost.slices[0].Labels["team"] = "a"
 			return s
 		}, ""},
-		"empty label that the Service never had is on an empty slice": {func() *scene {
-			s := newScene().both(emptySlice)
+		"empty label that the Service never had is on an empty slice": {func() *scenario {
+			s := newScenario().both(emptySlice)
 			s.signpost.slices[0].Labels["team"] = ""
 			return s
 		}, ""},
-		"empty label is missing on an empty slice that has other ports": {func() *scene {
+		"empty label is missing on an empty slice that has other ports": {func() *scenario {
 			s := emptySliceAndLabel("team", "")
 			delete(s.signpost.slices[0].Labels, "team")
 			s.signpost.slices[0].Ports = append(s.signpost.slices[0].Ports, discoveryv1.EndpointPort{Name: new("q"), Port: new(int32(1)), Protocol: new(corev1.ProtocolTCP)})
 			return s
 		}, ""},
-		"mirrored slice is stale there": {func() *scene {
-			s := newScene().both(byHand)
+		"mirrored slice is stale there": {func() *scenario {
+			s := newScenario().both(byHand)
 			s.kubernetes.slices[0].Endpoints = s.kubernetes.slices[0].Endpoints[1:]
 			return s
 		}, "mirroring of Kubernetes is late"},
-		"mirrored slice is stale here": {func() *scene {
-			s := newScene().both(byHand)
+		"mirrored slice is stale here": {func() *scenario {
+			s := newScenario().both(byHand)
 			s.signpost.slices[0].Endpoints = s.signpost.slices[0].Endpoints[1:]
 			return s
 		}, ""},
-		"slice of the former selector is only there": {func() *scene {
-			s := newScene().both(withoutSelector)
+		"slice of the former selector is only there": {func() *scenario {
+			s := newScenario().both(withoutSelector)
 			s.last = step{takes}
 			s.signpost.slices = nil
 			return s
 		}, "slices of a former selector are deleted"},
-		"slice of the former selector is only there, and mirroring is late": {func() *scene {
-			s := newScene().both(byHand)
+		"slice of the former selector is only there, and mirroring is late": {func() *scenario {
+			s := newScenario().both(byHand)
 			s.last = step{takes}
-			s.kubernetes.slices = append(s.kubernetes.slices, exampleWorld("kubernetes").slices[0])
+			s.kubernetes.slices = append(s.kubernetes.slices, exampleState("kubernetes").slices[0])
 			s.kubernetes.slices[0].Endpoints = s.kubernetes.slices[0].Endpoints[1:]
 			return s
 		}, "slices of a former selector are deleted"},
-		"slice of the former selector is only there, and a mirrored one is stale here": {func() *scene {
-			s := newScene().both(byHand)
+		"slice of the former selector is only there, and a mirrored one is stale here": {func() *scenario {
+			s := newScenario().both(byHand)
 			s.last = step{takes}
-			s.kubernetes.slices = append(s.kubernetes.slices, exampleWorld("kubernetes").slices[0])
+			s.kubernetes.slices = append(s.kubernetes.slices, exampleState("kubernetes").slices[0])
 			s.signpost.slices[0].Endpoints = s.signpost.slices[0].Endpoints[1:]
 			return s
 		}, ""},
-		"slice of the former selector is only there, and nobody wrote Endpoints": {func() *scene {
-			s := newScene().both(withoutSelector)
+		"slice of the former selector is only there, and nobody wrote Endpoints": {func() *scenario {
+			s := newScenario().both(withoutSelector)
 			s.last = step{putService{onService: on, wanted: &corev1.Service{}}}
 			s.signpost.slices = nil
 			return s
 		}, ""},
-		"slice of the present selector is only there": {func() *scene {
-			s := newScene()
+		"slice of the present selector is only there": {func() *scenario {
+			s := newScenario()
 			s.last = step{takes}
 			s.signpost.slices = nil
 			return s
 		}, ""},
-		"slice of the former selector is only here": {func() *scene {
-			s := newScene().both(withoutSelector)
+		"slice of the former selector is only here": {func() *scenario {
+			s := newScenario().both(withoutSelector)
 			s.last = step{takes}
 			s.kubernetes.slices = nil
 			return s
 		}, ""},
-		"mirrored slice has another label": {func() *scene {
-			s := newScene().both(byHand)
+		"mirrored slice has another label": {func() *scenario {
+			s := newScenario().both(byHand)
 			s.signpost.slices[0].Labels["team"] = "x"
 			return s
 		}, ""},
-		"slice of pods is stale there": {func() *scene {
-			s := newScene()
+		"slice of pods is stale there": {func() *scenario {
+			s := newScenario()
 			s.kubernetes.slices[0].Endpoints = s.kubernetes.slices[0].Endpoints[1:]
 			return s
 		}, ""},
@@ -486,14 +486,14 @@ func TestReasons(t *testing.T) {
 // Who removed a selector and wrote Endpoints by hand in the same moment lost what was written, because it was
 // repaired to what the selector gave. Nothing may explain that, whatever else happened in the step.
 func TestC0OverwrittenByHandIsNeverExplained(t *testing.T) {
-	s := newScene().both(withoutSelector)
+	s := newScenario().both(withoutSelector)
 	s.last = step{setStatus{onPod{"pod-0"}, corev1.PodStatus{}}, handOver{onService{"a"}, s.kubernetes.endpoints[0].DeepCopy()}}
 	s.signpost.endpoints[0].Subsets = nil
 	if got := s.reasons(); len(got) != 1 || got[0] != "" {
 		t.Errorf("got %q, want one disagreement without a reason", got)
 	}
 	d := compare(s.kubernetes.outputs(), s.signpost.outputs())[0]
-	c := circumstances{disagreement: d, played: []step{s.last}, worlds: worlds{s.kubernetes, s.signpost}}
+	c := circumstances{disagreement: d, played: []step{s.last}, clusterStates: clusterStates{s.kubernetes, s.signpost}}
 	if name := c.looksLike(); name != "Endpoints written by hand are overwritten" {
 		t.Errorf("it looks like %q", name)
 	}

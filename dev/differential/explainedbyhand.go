@@ -14,21 +14,21 @@ import (
 // managedByMirroring is the label of mirrored slices, as a field.
 var managedByMirroring = quoted("endpointslicemirroring-controller.k8s.io")
 
-// mirroringOfKubernetesIsLate: only mirrored slices differ, the Endpoints are the same, and Signpost's slices have
-// exactly their addresses.
+// mirroringOfKubernetesIsLate: only mirrored slices differ, the Endpoints are the same, and Signpost's slices
+// have exactly their addresses.
 func mirroringOfKubernetesIsLate(c circumstances) bool {
 	return c.liveService() != nil && !c.selectsPods() && c.isMirrored() && !c.differs(kindEndpoints) &&
 		c.inSignpost.mirrorsAll(c.service) && !c.inKubernetes.mirrorsAll(c.service)
 }
 
 // mirrorsAll reports whether the mirrored slices of a Service have exactly what its Endpoints say.
-func (w world) mirrorsAll(service string) bool {
+func (w clusterState) mirrorsAll(service string) bool {
 	return maps.Equal(w.mirrorable(service), w.mirrored(service))
 }
 
-// mirrorable returns the addresses that mirrored slices of a Service should have, each with each of its ports. In which
-// slices they are is another matter: addresses with the same ports may share one.
-func (w world) mirrorable(service string) map[string]bool {
+// mirrorable returns the addresses that mirrored slices of a Service should have, each with each of its
+// ports. In which slices they are is another matter: addresses with the same ports may share one.
+func (w clusterState) mirrorable(service string) map[string]bool {
 	all := map[string]bool{}
 	for _, e := range w.endpoints {
 		_, elects := e.Annotations["control-plane.alpha.kubernetes.io/leader"]
@@ -50,7 +50,7 @@ func (w world) mirrorable(service string) map[string]bool {
 }
 
 // mirrored returns the addresses that mirrored slices of a Service have, each with each of its ports.
-func (w world) mirrored(service string) map[string]bool {
+func (w clusterState) mirrored(service string) map[string]bool {
 	all := map[string]bool{}
 	for _, s := range w.slices {
 		if s.Labels[discoveryv1.LabelServiceName] != service || quoted(s.Labels[discoveryv1.LabelManagedBy]) != managedByMirroring {
@@ -80,15 +80,16 @@ func takesSelector(o operation, service string) bool {
 	}
 }
 
-// overwroteByHand reports whether Signpost doesn't have the Endpoints that were written by hand in this step, although the
-// Service has no selector, so that nobody should have touched them. Their slices then differ, too.
+// overwroteByHand reports whether Signpost doesn't have the Endpoints that were written by hand in this step,
+// although the Service has no selector, so that nobody should have touched them. Their slices then differ,
+// too.
 func (c circumstances) overwroteByHand() bool {
 	wanted := c.byHand()
 	return wanted != nil && c.differs(kindEndpoints) && !c.inSignpost.hasWritten(wanted)
 }
 
-// kubernetesOverwrites: Signpost has the Endpoints that were written by hand in this step, with their slices, and Kubernetes
-// has others.
+// kubernetesOverwrites: Signpost has the Endpoints that were written by hand in this step, with their slices,
+// and Kubernetes has others.
 func kubernetesOverwrites(c circumstances) bool {
 	wanted := c.byHand()
 	if wanted == nil || !c.inSignpost.hasWritten(wanted) || c.inKubernetes.hasWritten(wanted) {
@@ -97,8 +98,9 @@ func kubernetesOverwrites(c circumstances) bool {
 	return c.kind == kindEndpoints || c.isMirrored() && c.inSignpost.mirrorsAll(c.service)
 }
 
-// leftoversAreDeleted: Kubernetes has slices for a selector that the Service no longer has, which Signpost lacks, and its
-// Endpoints were written by hand in this step or before. Mirrored slices may differ for one of the reasons above.
+// leftoversAreDeleted: Kubernetes has slices for a selector that the Service no longer has, which Signpost
+// lacks, and its Endpoints were written by hand in this step or before. Mirrored slices may differ for one of
+// the reasons above.
 func leftoversAreDeleted(c circumstances) bool {
 	service := c.liveService()
 	if c.kind != kindSlice || service == nil || len(service.Spec.Selector) > 0 || !c.wroteByHand() {
@@ -122,8 +124,8 @@ func (c circumstances) wroteByHand() bool {
 	return slices.ContainsFunc(slices.Concat(c.played...), func(o operation) bool { return writesByHand(o, c.service) })
 }
 
-// byHand returns what was last written by hand in this step to the Endpoints of the Service. It is nil if nothing
-// was, or if the Service has a selector.
+// byHand returns what was last written by hand in this step to the Endpoints of the Service. It is nil if
+// nothing was, or if the Service has a selector.
 func (c circumstances) byHand() *corev1.Endpoints {
 	if c.liveService() == nil || c.selectsPods() {
 		return nil
@@ -148,7 +150,7 @@ func (c circumstances) byHand() *corev1.Endpoints {
 }
 
 // hasWritten reports whether the Endpoints are there as they were written.
-func (w world) hasWritten(wanted *corev1.Endpoints) bool {
+func (w clusterState) hasWritten(wanted *corev1.Endpoints) bool {
 	return slices.ContainsFunc(w.endpoints, func(e *corev1.Endpoints) bool {
 		same := len(e.Subsets) == 0 && len(wanted.Subsets) == 0 || canonical(e.Subsets) == canonical(wanted.Subsets)
 		return e.Name == wanted.Name && same && maps.Equal(e.Labels, wanted.Labels) && maps.Equal(e.Annotations, wanted.Annotations)

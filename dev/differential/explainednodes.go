@@ -7,8 +7,8 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 )
 
-// podsOfDeletedNodeStay: the own node was deleted or created, and nothing differs but endpoints on it: Signpost has all that
-// Kubernetes has, in a zone that the node has or had.
+// podsOfDeletedNodeStay: the own node was deleted or created, and nothing differs but endpoints on it:
+// Signpost has all that Kubernetes has, in a zone that the node has or had.
 func podsOfDeletedNodeStay(c circumstances) bool {
 	zones := zonesOfOwnNode(c.played)
 	if c.kind != kindSlice || len(zones) == 0 || lasts(compare(c.inKubernetes.withoutOwnNode().outputs(), c.inSignpost.withoutOwnNode().outputs()), c.key()) {
@@ -28,8 +28,8 @@ func podsOfDeletedNodeStay(c circumstances) bool {
 	return true
 }
 
-// zonesOfOwnNode returns the zones that endpoints on the own node may be in with Signpost: the last one, and the one
-// before if the node was created without a zone. There are none if the node was never deleted.
+// zonesOfOwnNode returns the zones that endpoints on the own node may be in with Signpost: the last one, and
+// the one before if the node was created without a zone. There are none if the node was never deleted.
 func zonesOfOwnNode(played []step) []string {
 	operations := slices.Concat(played...)
 	if !slices.Contains(operations, operation(deleteNode{})) {
@@ -54,7 +54,7 @@ func isOnOwnNode(e discoveryv1.Endpoint) bool {
 }
 
 // onOwnNode returns the zones of the endpoints of a Service that are on the own node, by address.
-func (w world) onOwnNode(service string) map[string]string {
+func (w clusterState) onOwnNode(service string) map[string]string {
 	found := map[string]string{}
 	for _, s := range w.slices {
 		for _, e := range s.Endpoints {
@@ -70,9 +70,9 @@ func (w world) onOwnNode(service string) map[string]string {
 	return found
 }
 
-// withoutOwnNode returns the world without endpoints on the own node, without hints, which depend on all endpoints, and
-// without slices that then have no endpoint.
-func (w world) withoutOwnNode() world {
+// withoutOwnNode returns the clusterState without endpoints on the own node, without hints, which depend on
+// all endpoints, and without slices that then have no endpoint.
+func (w clusterState) withoutOwnNode() clusterState {
 	less := w
 	less.slices = nil
 	for _, s := range w.slices {

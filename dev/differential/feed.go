@@ -82,17 +82,17 @@ func (f *feed) quietFor(namespace string) time.Duration {
 	return time.Since(f.changed[namespace])
 }
 
-// world is what a namespace of one cluster has.
-type world struct {
+// clusterState is what a namespace of one cluster has.
+type clusterState struct {
 	services  []*corev1.Service
 	pods      []*corev1.Pod
 	endpoints []*corev1.Endpoints
 	slices    []*discoveryv1.EndpointSlice
 }
 
-// world returns what a namespace has now. The objects must not be changed.
-func (f *feed) world(namespace string) (world, error) {
-	var w world
+// clusterState returns what a namespace has now. The objects must not be changed.
+func (f *feed) clusterState(namespace string) (clusterState, error) {
+	var w clusterState
 	var errs [4]error
 	core := f.factory.Core().V1()
 	w.services, errs[0] = core.Services().Lister().Services(namespace).List(labels.Everything())

@@ -9,13 +9,13 @@ import (
 	"github.com/signpostd/signpost/internal/pause"
 )
 
-// patience is how much longer is waited for a disagreement to go by itself, if nothing explains one that lasts. Signpost
-// puts off repairs of what was deleted for up to five seconds, and the controllers of Kubernetes put off what they can't
-// write yet for longer and longer.
+// patience is how much longer is waited for a disagreement to go by itself, if nothing explains one that
+// lasts. Signpost puts off repairs of what was deleted for up to five seconds, and the controllers of
+// Kubernetes put off what they can't write yet for longer and longer.
 const patience = 30 * time.Second
 
-// judge finds out how long disagreements last and who ends them, and what explains them. Those that last are removed with
-// their Service, so that what follows can be compared again.
+// judge finds out how long disagreements last and who ends them, and what explains them. Those that last are
+// removed with their Service, so that what follows can be compared again.
 func (run *performance) judge(ctx context.Context, found []disagreement) error {
 	cases, err := run.outwait(ctx, nil, found, late)
 	if err != nil {
@@ -48,7 +48,8 @@ func (run *performance) judge(ctx context.Context, found []disagreement) error {
 	return nil
 }
 
-// judgeHurriedly touches nothing. It ends the sequence if a disagreement that lasts has no reason, whatever ended it.
+// judgeHurriedly touches nothing. It ends the sequence if a disagreement that lasts has no reason, whatever
+// ended it.
 func (run *performance) judgeHurriedly(cases []circumstances) {
 	for _, c := range cases {
 		known := !c.isLasting() && c.isExplained(late)
@@ -59,8 +60,9 @@ func (run *performance) judgeHurriedly(cases []circumstances) {
 	}
 }
 
-// outwait waits for disagreements to go, for as long as there is one that nothing would explain if it lasted. It adds new ones
-// to the cases, and notes how those have ended that are gone: the ones before as it is told, and the new ones by themselves.
+// outwait waits for disagreements to go, for as long as there is one that nothing would explain if it lasted.
+// It adds new ones to the cases, and notes how those have ended that are gone: the ones before as it is told,
+// and the new ones by themselves.
 func (run *performance) outwait(ctx context.Context, cases []circumstances, found []disagreement, how duration) ([]circumstances, error) {
 	before := len(cases)
 	for begun := time.Now(); ; {
@@ -85,7 +87,7 @@ func (run *performance) outwait(ctx context.Context, cases []circumstances, foun
 			return nil, err
 		}
 	}
-	now, err := run.worlds()
+	now, err := run.clusterStates()
 	conclude(cases[:before], found, now, how)
 	conclude(cases[before:], found, now, late)
 	return cases, err
@@ -95,8 +97,8 @@ func hasLasting(cases []circumstances, key [2]string) bool {
 	return slices.ContainsFunc(cases, func(c circumstances) bool { return c.isLasting() && c.key() == key })
 }
 
-// hasUnexplained reports whether there still is a disagreement without a reason. Before Services are touched, it may have
-// one that depends on that.
+// hasUnexplained reports whether there still is a disagreement without a reason. Before Services are touched,
+// it may have one that depends on that.
 func hasUnexplained(cases []circumstances, found []disagreement, how duration) bool {
 	ends := []duration{forGood}
 	if how == late {
@@ -107,8 +109,8 @@ func hasUnexplained(cases []circumstances, found []disagreement, how duration) b
 	})
 }
 
-// touchAll touches all Services, after which controllers look at them again, and returns the circumstances with what came
-// of it.
+// touchAll touches all Services, after which controllers look at them again, and returns the circumstances
+// with what came of it.
 func (run *performance) touchAll(ctx context.Context, cases []circumstances) ([]circumstances, error) {
 	run.touched++
 	for _, name := range serviceNames {
@@ -132,21 +134,22 @@ func (run *performance) touchAll(ctx context.Context, cases []circumstances) ([]
 
 // circumstances adds to a disagreement what is known about it. It counts as one that lasts.
 func (run *performance) circumstances(d disagreement) (circumstances, error) {
-	now, err := run.worlds()
-	return circumstances{disagreement: d, lasts: forGood, played: run.played, agreed: run.agreed, worlds: now}, err
+	now, err := run.clusterStates()
+	return circumstances{disagreement: d, lasts: forGood, played: run.played, agreed: run.agreed, clusterStates: now}, err
 }
 
-func (run *performance) worlds() (worlds, error) {
-	k, err := run.kubernetes.feed.world(run.namespace)
+func (run *performance) clusterStates() (clusterStates, error) {
+	k, err := run.kubernetes.feed.clusterState(run.namespace)
 	if err != nil {
-		return worlds{}, err
+		return clusterStates{}, err
 	}
-	s, err := run.signpost.feed.world(run.namespace)
-	return worlds{k, s}, err
+	s, err := run.signpost.feed.clusterState(run.namespace)
+	return clusterStates{k, s}, err
 }
 
-// conclude notes how disagreements have ended that are gone, and in which clusters something changed until then.
-func conclude(cases []circumstances, found []disagreement, now worlds, how duration) {
+// conclude notes how disagreements have ended that are gone, and in which clusters something changed until
+// then.
+func conclude(cases []circumstances, found []disagreement, now clusterStates, how duration) {
 	for i := range cases {
 		c := &cases[i]
 		if c.isLasting() && !lasts(found, c.key()) {
@@ -168,11 +171,11 @@ func (c circumstances) isExplained(durations ...duration) bool {
 	})
 }
 
-// sameOf reports whether two worlds have the same outputs of a kind for a Service.
-func sameOf(key [2]string, a, b world) bool { return maps.Equal(a.texts(key), b.texts(key)) }
+// sameOf reports whether two clusterStates have the same outputs of a kind for a Service.
+func sameOf(key [2]string, a, b clusterState) bool { return maps.Equal(a.texts(key), b.texts(key)) }
 
 // texts counts the outputs of a kind for a Service by their texts.
-func (w world) texts(key [2]string) map[string]int {
+func (w clusterState) texts(key [2]string) map[string]int {
 	count := map[string]int{}
 	for _, o := range w.outputs() {
 		if o.kind == key[0] && o.service == key[1] {

@@ -23,7 +23,8 @@ const (
 )
 
 // output is one of the objects that are compared, as fields that have the same values in both clusters if the
-// controllers agree. The time of the last change isn't part of it: pods change at other times in the other cluster.
+// controllers agree. The time of the last change isn't part of it: pods change at other times in the other
+// cluster.
 type output struct {
 	kind, service string
 	// fields have names such as `label app` or `endpoint 10.1.2.1`.
@@ -52,8 +53,8 @@ func (o output) add(name, value string) {
 	o.fields[unique] = value
 }
 
-// outputs returns what is compared of a world.
-func (w world) outputs() []output {
+// outputs returns what is compared of a clusterState.
+func (w clusterState) outputs() []output {
 	var all []output
 	for _, e := range w.endpoints {
 		all = append(all, w.endpointsOutput(e))
@@ -66,7 +67,7 @@ func (w world) outputs() []output {
 	return all
 }
 
-func (w world) endpointsOutput(e *corev1.Endpoints) output {
+func (w clusterState) endpointsOutput(e *corev1.Endpoints) output {
 	o := w.newOutput(kindEndpoints, e.Name, &e.ObjectMeta)
 	for _, subset := range e.Subsets {
 		where := "subset " + canonical(ordered(subset.Ports))
@@ -83,7 +84,7 @@ func (w world) endpointsOutput(e *corev1.Endpoints) output {
 }
 
 // addresses returns addresses in order, without what differs between clusters.
-func (w world) addresses(list []corev1.EndpointAddress) []corev1.EndpointAddress {
+func (w clusterState) addresses(list []corev1.EndpointAddress) []corev1.EndpointAddress {
 	plain := slices.Clone(list)
 	for i := range plain {
 		plain[i].TargetRef = w.reference(plain[i].TargetRef)
@@ -91,7 +92,7 @@ func (w world) addresses(list []corev1.EndpointAddress) []corev1.EndpointAddress
 	return ordered(plain)
 }
 
-func (w world) sliceOutput(s *discoveryv1.EndpointSlice) output {
+func (w clusterState) sliceOutput(s *discoveryv1.EndpointSlice) output {
 	service := s.Labels[discoveryv1.LabelServiceName]
 	o := w.newOutput(kindSlice, service, &s.ObjectMeta)
 	o.fields["address type"] = string(s.AddressType)
@@ -115,7 +116,7 @@ func ordered[T any](list []T) []T {
 }
 
 // newOutput returns an output with the fields of the metadata.
-func (w world) newOutput(kind, service string, m *metav1.ObjectMeta) output {
+func (w clusterState) newOutput(kind, service string, m *metav1.ObjectMeta) output {
 	o := output{kind: kind, service: service, fields: map[string]string{}}
 	for k, v := range m.Labels {
 		o.fields["label "+k] = quoted(v)
@@ -139,7 +140,7 @@ func (w world) newOutput(kind, service string, m *metav1.ObjectMeta) output {
 func quoted(v string) string { return fmt.Sprintf("%q", v) }
 
 // reference returns a reference that doesn't contain what differs between clusters.
-func (w world) reference(r *corev1.ObjectReference) *corev1.ObjectReference {
+func (w clusterState) reference(r *corev1.ObjectReference) *corev1.ObjectReference {
 	if r == nil {
 		return nil
 	}
@@ -152,7 +153,7 @@ func (w world) reference(r *corev1.ObjectReference) *corev1.ObjectReference {
 }
 
 // life says whether a UID is that of the object that has the name now, because UIDs differ between clusters.
-func (w world) life(kind, name string, uid types.UID) types.UID {
+func (w clusterState) life(kind, name string, uid types.UID) types.UID {
 	var now types.UID
 	switch kind {
 	case "Service":

@@ -15,8 +15,8 @@ import (
 
 const (
 	pollEvery = 50 * time.Millisecond
-	// standstill is how long nothing may have changed, on an idle machine, before a difference counts as one: the
-	// controllers of Kubernetes put some changes off by a second.
+	// standstill is how long nothing may have changed, on an idle machine, before a difference counts as one:
+	// the controllers of Kubernetes put some changes off by a second.
 	standstill = 3 * time.Second
 	// settleWithin bounds the wait for a standstill.
 	settleWithin = 30 * time.Second
@@ -44,7 +44,8 @@ type outcome struct {
 	failure *failure
 }
 
-// tally is how many operations the API servers accepted, how many they refused, and how many had nothing to do.
+// tally is how many operations the API servers accepted, how many they refused, and how many had nothing to
+// do.
 type tally struct{ accepted, refused, skipped int }
 
 // failure is something that no reason explains.
@@ -180,8 +181,8 @@ func (run *performance) operate(ctx context.Context, o operation) error {
 // refuses reports whether the API server refused an operation.
 func refuses(err error) bool { return err != nil && !errors.Is(err, errSkipped) }
 
-// fails reports whether an operation came to nothing, or nobody knows, for a reason that isn't its own. A cluster then has
-// something else than the other.
+// fails reports whether an operation came to nothing, or nobody knows, for a reason that isn't its own. A
+// cluster then has something else than the other.
 func fails(err error) bool {
 	if !refuses(err) {
 		return false
@@ -195,17 +196,17 @@ func fails(err error) bool {
 }
 
 func (run *performance) outputs() ([]output, error) {
-	w, err := run.kubernetes.feed.world(run.namespace)
+	w, err := run.kubernetes.feed.clusterState(run.namespace)
 	return w.outputs(), err
 }
 
 // compare compares what is there now.
 func (run *performance) compare() ([]disagreement, error) {
-	k, err := run.kubernetes.feed.world(run.namespace)
+	k, err := run.kubernetes.feed.clusterState(run.namespace)
 	if err != nil {
 		return nil, err
 	}
-	s, err := run.signpost.feed.world(run.namespace)
+	s, err := run.signpost.feed.clusterState(run.namespace)
 	return compare(k.outputs(), s.outputs()), err
 }
 

@@ -82,8 +82,8 @@ func (r *report) print(f seeded) {
 	printHistory(r.out, "the last steps were", f.history, max(0, len(f.history)-3))
 	if c := f.cause; c != nil {
 		fmt.Fprintf(r.out, "it lasts %s\n", c.lasts)
-		printWorld(r.out, "Kubernetes", c.inKubernetes, c.service)
-		printWorld(r.out, "Signpost", c.inSignpost, c.service)
+		printState(r.out, "Kubernetes", c.inKubernetes, c.service)
+		printState(r.out, "Signpost", c.inSignpost, c.service)
 	}
 }
 
@@ -96,8 +96,8 @@ func printHistory(out io.Writer, title string, history []step, from int) {
 	}
 }
 
-// printWorld prints the objects of a side that have to do with a Service.
-func printWorld(out io.Writer, name string, w world, service string) {
+// printState prints the objects of a side that have to do with a Service.
+func printState(out io.Writer, name string, w clusterState, service string) {
 	fmt.Fprintf(out, "with %s:\n", name)
 	line := func(kind string, o metav1.Object, rest ...any) {
 		texts := make([]string, 0, len(rest))

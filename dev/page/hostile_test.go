@@ -28,8 +28,8 @@ var hostile = []string{
 	"𝕏" + strings.Repeat("é́́́́", 200),
 }
 
-// badWorld has such a text in every place.
-func badWorld() *world {
+// badFixture has such a text in every place.
+func badFixture() *fixture {
 	w := shop()
 	w.records, w.services, w.streams, w.problems, w.steps = nil, nil, nil, nil, nil
 	for i, text := range hostile {
@@ -62,7 +62,7 @@ const made = `document.querySelectorAll("img, iframe, object, embed, body script
 
 // Text of others is text wherever it is: it makes no element, runs nothing, and the page keeps its width.
 func TestHostileText(t *testing.T) {
-	w := badWorld()
+	w := badFixture()
 	url := w.serve(t)
 	for _, width := range []int64{390, 1600} {
 		b := newTab(t)

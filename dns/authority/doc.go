@@ -9,5 +9,5 @@
 //
 // # Concurrency
 //
-// An [Asker] may be used by several goroutines.
+// An [Client] may be used by several goroutines.
 package authority

@@ -9,8 +9,8 @@ import (
 // errRefused is the error of a store for which a right is missing.
 var errRefused = fmt.Errorf("configmaps is forbidden: %w", ErrNoStore)
 
-// spend has a world lose ten of its hundred record sets and hold six others.
-func spend(w *world) {
+// spend has a fixture lose ten of its hundred record sets and hold six others.
+func spend(w *fixture) {
 	w.t.Helper()
 	for i := range 20 {
 		w.drop(fmt.Sprint("n", i))
@@ -51,7 +51,7 @@ func TestRestartsUndoNoHold(t *testing.T) {
 		"there is none":      func(s *memoryStore, _ int) { s.err = errRefused },
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newFilledWorld(t, 100)
+			w := newFilledFixture(t, 100)
 			spend(w)
 			for restart := range 5 {
 				break_(w.store, restart)
@@ -73,7 +73,7 @@ func TestRestartsUndoNoHold(t *testing.T) {
 
 // An approval is good although it isn't known what was deleted before.
 func TestApproveWithoutStore(t *testing.T) {
-	w := newFilledWorld(t, 100)
+	w := newFilledFixture(t, 100)
 	spend(w)
 	w.store.err = errRefused
 	w.start("settings")
@@ -94,7 +94,7 @@ func TestApproveWithoutStore(t *testing.T) {
 func TestFirstInstallation(t *testing.T) {
 	for name, err := range map[string]error{"with a store": nil, "without one": errRefused} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, DefaultLimits())
+			w := newFixture(t, DefaultLimits())
 			w.store.err = err
 			w.start("settings")
 			w.number(0, 100, "n%d A 192.0.2.1")
@@ -109,7 +109,7 @@ func TestFirstInstallation(t *testing.T) {
 // A right that is withdrawn from a process that has run for a window changes nothing for it. It
 // continues to count.
 func TestStoreIsRefusedMeanwhile(t *testing.T) {
-	w := newFilledWorld(t, 100)
+	w := newFilledFixture(t, 100)
 	w.store.err = errRefused
 	for i := range 30 {
 		w.drop(fmt.Sprint("n", i))
@@ -127,7 +127,7 @@ func TestStoreIsRefusedMeanwhile(t *testing.T) {
 // The store could not be read at the start. When it can, both what it has and what people have seen
 // meanwhile counts.
 func TestStoreIsReadLate(t *testing.T) {
-	w := newFilledWorld(t, 100)
+	w := newFilledFixture(t, 100)
 	spend(w)
 	before := w.announced(6).Hash
 	w.store.err = errRefused

@@ -8,7 +8,7 @@ import (
 
 // A plan that others have followed is what is left of it, and a name that no plan has shown is in none.
 func TestEarlierPlans(t *testing.T) {
-	w := newFilledWorld(t, 100)
+	w := newFilledFixture(t, 100)
 	drop := func(from, to int) {
 		for i := from; i < to; i++ {
 			w.drop(fmt.Sprint("n", i))
@@ -45,7 +45,7 @@ func TestEarlierPlans(t *testing.T) {
 
 // A plan says what was spent of the limit, and when there is room for it.
 func TestSpent(t *testing.T) {
-	w := newFilledWorld(t, 30)
+	w := newFilledFixture(t, 30)
 	for i := range 10 {
 		w.drop(fmt.Sprint("n", i))
 	}

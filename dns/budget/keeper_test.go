@@ -17,7 +17,7 @@ import (
 // Another leader's writes are not lost when this process, which doesn't know yet that it lost the
 // lease, writes after it.
 func TestKeeperMerges(t *testing.T) {
-	w := newFilledWorld(t, 100)
+	w := newFilledFixture(t, 100)
 	book, keeper := w.book, w.keeper
 	w.start("settings")
 	for i := range 15 {

@@ -11,7 +11,7 @@ import (
 
 // D9: 50 weighted record sets of one name, of which 49 go and one comes, are 49 losses.
 func TestSetIdentifiersAreCounted(t *testing.T) {
-	w := newWorld(t, DefaultLimits())
+	w := newFixture(t, DefaultLimits())
 	w.number(0, 50, "w A/set%d 192.0.2.1")
 	w.fill()
 	w.drop("w")
@@ -26,7 +26,7 @@ func TestSetIdentifiersAreCounted(t *testing.T) {
 // What is created waits, too, if it can't stand beside what is held.
 func TestHeldNamesAreNotCrowded(t *testing.T) {
 	for come, want := range map[string]int{"w CNAME/set0 b.shop.test": 0, "w A 192.0.2.1": 0, "w A/new 192.0.2.1": 1} {
-		w := newWorld(t, DefaultLimits())
+		w := newFixture(t, DefaultLimits())
 		w.number(0, 50, "w A/set%d 192.0.2.1")
 		w.ask("w TXT/set60 x")
 		w.fill()
@@ -40,7 +40,7 @@ func TestHeldNamesAreNotCrowded(t *testing.T) {
 
 // The limit is a number or a share, whichever is more, and counts what was deleted in the window.
 func TestDeletionLimit(t *testing.T) {
-	w := newFilledWorld(t, 100)
+	w := newFilledFixture(t, 100)
 	for i := range 20 {
 		w.drop(fmt.Sprint("n", i))
 		if w.sync() != 1 {
@@ -68,7 +68,7 @@ func TestDeletionLimit(t *testing.T) {
 // A change that was paid for and that the provider did not make costs nothing when it is tried
 // again, until the window has passed.
 func TestRetriesArePaidOnce(t *testing.T) {
-	w := newFilledWorld(t, 30)
+	w := newFilledFixture(t, 30)
 	w.drop("n0", "n1", "n2", "n3", "n4", "n5")
 	l, _ := w.plan()
 	for range 5 {
@@ -90,7 +90,7 @@ func TestRetriesArePaidOnce(t *testing.T) {
 // D24: a process that dies between storing and deleting, or after each ten deletions, can't empty
 // a zone.
 func TestCrashLoop(t *testing.T) {
-	w := newFilledWorld(t, 100)
+	w := newFilledFixture(t, 100)
 	for gone := 0; gone < 100; {
 		w.now = w.now.Add(2 * time.Second)
 		w.start("settings")
@@ -103,7 +103,7 @@ func TestCrashLoop(t *testing.T) {
 	w.wantZone(80)
 
 	t.Run("before the changes", func(t *testing.T) {
-		w := newFilledWorld(t, 100)
+		w := newFilledFixture(t, 100)
 		w.number(100, 110, "n%d A 192.0.2.1")
 		w.drop("n0", "n1", "n2", "n3", "n4", "n5", "n6", "n7", "n8", "n9")
 		w.dies = true
@@ -120,7 +120,7 @@ func TestCrashLoop(t *testing.T) {
 
 // A store that refuses requests: the process counts for itself.
 func TestNoStore(t *testing.T) {
-	w := newWorld(t, DefaultLimits())
+	w := newFixture(t, DefaultLimits())
 	w.store.err = errRefused
 	w.start("settings")
 	w.number(0, 100, "n%d A 192.0.2.1")
@@ -145,7 +145,7 @@ func TestNoStore(t *testing.T) {
 // An approval allows the changes that were shown, stays good when another joins, and ends when
 // they are made or asked for again.
 func TestApproval(t *testing.T) {
-	w := newFilledWorld(t, 100)
+	w := newFilledFixture(t, 100)
 	for i := range 40 {
 		w.drop(fmt.Sprint("n", i))
 	}
@@ -183,7 +183,7 @@ func TestApproval(t *testing.T) {
 
 // Who joins a plan, or what was left out of an approval, is held under another hash.
 func TestJoinersAreHeld(t *testing.T) {
-	w := newFilledWorld(t, 100)
+	w := newFilledFixture(t, 100)
 	drop := func(from, to int) {
 		for i := from; i < to; i++ {
 			w.drop(fmt.Sprint("n", i))
@@ -221,7 +221,7 @@ func TestJoinersAreHeld(t *testing.T) {
 }
 
 func TestApprovalErrors(t *testing.T) {
-	w := newFilledWorld(t, 100)
+	w := newFilledFixture(t, 100)
 	if _, err := w.book.Approve(w.now, "0123456789abcdef", nil); !errors.Is(err, ErrUnknownPlan) {
 		t.Errorf("nothing is held: %v", err)
 	}
@@ -251,24 +251,24 @@ func TestApprovalErrors(t *testing.T) {
 
 // D24: what was shown and approved outlives the process, and another leader knows it.
 func TestApprovalSurvivesRestart(t *testing.T) {
-	for name, restart := range map[string]func(w *world, hash string){
-		"approved before": func(w *world, hash string) {
+	for name, restart := range map[string]func(w *fixture, hash string){
+		"approved before": func(w *fixture, hash string) {
 			w.approve(hash)
 			if err := w.keeper.Keep(w.t.Context(), w.book.Snapshot(w.now)); err != nil {
 				w.t.Fatal(err)
 			}
 			w.start("settings")
 		},
-		"shown before": func(w *world, hash string) {
+		"shown before": func(w *fixture, hash string) {
 			w.start("settings")
 			w.sync()
 			w.approve(hash)
 		},
-		"by the flag":    func(w *world, hash string) { w.startApproving("settings", hash) },
-		"in a next term": func(w *world, hash string) { w.approve(hash); w.lead() },
+		"by the flag":    func(w *fixture, hash string) { w.startApproving("settings", hash) },
+		"in a next term": func(w *fixture, hash string) { w.approve(hash); w.lead() },
 	} {
 		t.Run(name, func(t *testing.T) {
-			w, hash := newHoldingWorld(t, 30)
+			w, hash := newHeldFixture(t, 30)
 			for i := 30; i < 70; i++ {
 				w.drop(fmt.Sprint("n", i))
 			}
@@ -285,7 +285,7 @@ func TestApprovalSurvivesRestart(t *testing.T) {
 
 // The flag --approve-plan works without a store, for exactly the plan that was shown.
 func TestApprovalByFlagWithoutStore(t *testing.T) {
-	w := newWorld(t, DefaultLimits())
+	w := newFixture(t, DefaultLimits())
 	w.store = nil
 	w.start("settings")
 	w.number(0, 100, "n%d A 192.0.2.1")
@@ -310,7 +310,7 @@ func TestApprovalByFlagWithoutStore(t *testing.T) {
 // A wrong template comes with new settings. What it would rewrite is held until it is approved, or
 // the settings are put back.
 func TestSettingsRewriteAZone(t *testing.T) {
-	w := newFilledWorld(t, 100)
+	w := newFilledFixture(t, 100)
 	w.start("wrong")
 	w.number(0, 100, "n%d A 192.0.2.66")
 	w.ask("new A 192.0.2.66")
@@ -345,7 +345,7 @@ func TestSettingsRewriteAZone(t *testing.T) {
 // Settings that were approved, or that changed little, are accepted, and so is going back to the
 // ones before them.
 func TestSettingsAreAccepted(t *testing.T) {
-	w := newFilledWorld(t, 100)
+	w := newFilledFixture(t, 100)
 	w.start("second")
 	w.number(0, 100, "n%d A 192.0.2.2")
 	w.sync()
@@ -369,7 +369,7 @@ func TestSettingsAreAccepted(t *testing.T) {
 
 // A load balancer or all nodes are replaced: objects move any number of names at once.
 func TestObjectsMoveAZone(t *testing.T) {
-	w := newWorld(t, DefaultLimits())
+	w := newFixture(t, DefaultLimits())
 	w.number(0, 300, "n%d A 192.0.2.1,192.0.2.2")
 	w.fill()
 	w.number(0, 300, "n%d A 192.0.2.2,192.0.2.3")
@@ -393,7 +393,7 @@ func TestObjectsMoveAZone(t *testing.T) {
 // Until the store was read, counted changes wait, and all others are made. Then it is known which
 // updates are by new settings.
 func TestLoading(t *testing.T) {
-	w := newFilledWorld(t, 100)
+	w := newFilledFixture(t, 100)
 	w.book = NewBook(w.now, w.limits, Publisher{}, "wrong", "")
 	w.book.Start(w.now)
 	w.number(0, 90, "n%d A 192.0.2.66")
@@ -418,7 +418,7 @@ func TestLoading(t *testing.T) {
 
 // A store that answers nothing lets counted changes wait. The publisher decides by the error.
 func TestStoreFails(t *testing.T) {
-	w := newFilledWorld(t, 100)
+	w := newFilledFixture(t, 100)
 	w.drop("n0")
 	l, all := w.plan()
 	l.Spend(w.now, "n0.shop.test", all["n0.shop.test"])
@@ -437,7 +437,7 @@ func TestStoreFails(t *testing.T) {
 
 // What costs nothing writes nothing.
 func TestWritesAreRare(t *testing.T) {
-	w := newFilledWorld(t, 100)
+	w := newFilledFixture(t, 100)
 	before := w.store.writes
 	for i := range 50 {
 		w.ask(fmt.Sprintf("new%d A 192.0.2.1", i), fmt.Sprintf("n1 A 192.0.2.1,192.0.2.%d", i+2))
@@ -451,7 +451,7 @@ func TestWritesAreRare(t *testing.T) {
 
 // Names that come and go don't push the plans out of memory that people look at.
 func TestPlansAreNotPushedOut(t *testing.T) {
-	w, hash := newHoldingWorld(t, 30)
+	w, hash := newHeldFixture(t, 30)
 	for i := range 600 {
 		w.now = w.now.Add(time.Second)
 		w.want = map[dns.Key]*dns.RecordSet{}

@@ -11,9 +11,9 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// model counts as simply as possible what the world may lose.
+// model counts as simply as possible what the fixture may lose.
 type model struct {
-	*world
+	*fixture
 	// lost are the times of the losses that were made without approval.
 	lost []time.Time
 	// shown has what each plan showed, and approved what may be made, as lines.
@@ -23,7 +23,7 @@ type model struct {
 }
 
 // losses returns what is to be deleted and not replaced. It counts by hand: each record set of the
-// zone that nobody wants, unless one of the same name and identifier is new. In this world all
+// zone that nobody wants, unless one of the same name and identifier is new. In this fixture all
 // record sets have identifiers.
 func (m *model) losses() (lines []string) {
 	for key, old := range m.zone {
@@ -50,7 +50,7 @@ func (m *model) forget(wanted []string) {
 	maps.DeleteFunc(m.approved, func(l string, _ bool) bool { return gone(l) })
 }
 
-// step compares a sync of the world with the count.
+// step compares a sync of the fixture with the count.
 func (m *model) step() {
 	m.t.Helper()
 	wanted := m.losses()
@@ -76,13 +76,13 @@ func (m *model) step() {
 		}
 	}
 	m.forget(m.losses())
-	for _, p := range m.world.plans[m.plans:] {
+	for _, p := range m.fixture.plans[m.plans:] {
 		m.shown[p.Hash] = nil
 		for _, c := range p.Changes {
 			m.shown[p.Hash] = append(m.shown[p.Hash], line(c))
 		}
 	}
-	m.plans = len(m.world.plans)
+	m.plans = len(m.fixture.plans)
 }
 
 // approve approves a random plan, of which something may be left.
@@ -116,7 +116,7 @@ func TestModel(t *testing.T) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 1))
 			limits := Limits{Deletions: Limit{Records: r.IntN(4), Percent: r.IntN(40)}, SettingsUpdates: Limit{Percent: 100}, ObjectUpdates: Limit{Percent: 100}, Window: time.Minute}
-			m := &model{world: newWorld(t, limits), shown: map[string][]string{}, approved: map[string]bool{}}
+			m := &model{fixture: newFixture(t, limits), shown: map[string][]string{}, approved: map[string]bool{}}
 			for range 150 {
 				set := fmt.Sprintf("n%d %s/%c 192.0.2.%d", r.IntN(8), []string{"A", "TXT"}[r.IntN(2)], 'x'+rune(r.IntN(3)), r.IntN(3))
 				switch r.IntN(12) {

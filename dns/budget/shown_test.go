@@ -55,13 +55,13 @@ func TestHashIdentifiesThePlan(t *testing.T) {
 // Split-horizon V1: if the zone has another target since a plan was shown, that plan is not
 // approved, in the process that has shown it and in a later one.
 func TestWhatHasChangedIsNotApproved(t *testing.T) {
-	for name, between := range map[string]func(w *world){
-		"in the same process": func(*world) {},
-		"in a next term":      func(w *world) { w.lead() },
-		"after a restart":     func(w *world) { w.start("settings") },
+	for name, between := range map[string]func(w *fixture){
+		"in the same process": func(*fixture) {},
+		"in a next term":      func(w *fixture) { w.lead() },
+		"after a restart":     func(w *fixture) { w.start("settings") },
 	} {
 		t.Run(name, func(t *testing.T) {
-			w, hash := newHoldingWorld(t, 30)
+			w, hash := newHeldFixture(t, 30)
 			between(w)
 			edited := parse(t, "n3 A 192.0.2.77")
 			w.zone[edited.Key()] = edited
@@ -86,7 +86,7 @@ func TestWhatHasChangedIsNotApproved(t *testing.T) {
 
 // An approval ends for a record set that gets another target before the change is made.
 func TestApprovalEndsWithTheTarget(t *testing.T) {
-	w := newFilledWorld(t, 100)
+	w := newFilledFixture(t, 100)
 	for i := range 30 {
 		w.drop(fmt.Sprint("n", i))
 	}
@@ -103,7 +103,7 @@ func TestApprovalEndsWithTheTarget(t *testing.T) {
 
 // An approval says how much of the plan is no longer held.
 func TestApprovalCountsWhatIsGone(t *testing.T) {
-	w, hash := newHoldingWorld(t, 40)
+	w, hash := newHeldFixture(t, 40)
 	w.ask("n0 A 192.0.2.1", "n1 A 192.0.2.1")
 	w.start("settings")
 	w.sync()
@@ -115,7 +115,7 @@ func TestApprovalCountsWhatIsGone(t *testing.T) {
 // Plans and approvals of a version that knew a change without its old targets are ignored. What
 // was spent counts.
 func TestEarlierFormOfApprovals(t *testing.T) {
-	w := newFilledWorld(t, 100)
+	w := newFilledFixture(t, 100)
 	w.store.text = []byte(`{"version":1,"zones":[{"id":"Z1","name":"shop.test","settings":["settings"],"deletions":[[` + fmt.Sprint(w.now.UnixMilli()) + `,5]],` +
 		`"plans":[{"hash":"1b2ce5d55119ce84","at":1767323045000,"shown":"AAAAAAAAAAE="}],"approved":[{"until":` + fmt.Sprint(w.now.Add(time.Hour).UnixMilli()) + `,"changes":"AAAAAAAAAAE="}]}]}`)
 	w.start("settings")
@@ -135,7 +135,7 @@ func TestEarlierFormOfApprovals(t *testing.T) {
 
 // A hash that two zones know, by a store that was edited, approves nothing.
 func TestHashOfTwoZones(t *testing.T) {
-	w, hash := newHoldingWorld(t, 30)
+	w, hash := newHeldFixture(t, 30)
 	other := w.book.Ledger(dns.Zone{ID: "Z2", Name: "shop.test"})
 	other.announced.plans = []announcement{{hash: hash, number: 1}}
 	if _, err := w.book.Approve(w.now, hash, nil); !errors.Is(err, ErrAmbiguousPlan) {

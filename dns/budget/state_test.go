@@ -35,7 +35,7 @@ var hostile = map[string]string{
 func TestHostileStates(t *testing.T) {
 	for name, text := range hostile {
 		t.Run(name, func(t *testing.T) {
-			w := newFilledWorld(t, 100)
+			w := newFilledFixture(t, 100)
 			w.store.text = []byte(text)
 			w.start("settings")
 			if got := len(encode(w.book.state(w.now))); got > MaxBytes {
@@ -157,7 +157,7 @@ func TestManyZones(t *testing.T) {
 
 // The form of what is stored: other versions of the program have to read it.
 func TestStoredForm(t *testing.T) {
-	w := newFilledWorld(t, 30)
+	w := newFilledFixture(t, 30)
 	w.drop("n0", "n1")
 	w.sync()
 	for i := range 10 {

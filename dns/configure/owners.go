@@ -99,7 +99,7 @@ func refusal(own owner.Owner, rules *plan.Rules, domains *dns.DomainFilter) func
 			invalid.Reason = "an ownership record, which only Signpost itself may write: change the text"
 			return invalid
 		}
-		if txt.MarkerName(r.Name, r.Type) == "" {
+		if txt.OwnershipRecordName(r.Name, r.Type) == "" {
 			invalid.Subject, invalid.Value = "name", r.Name
 			invalid.Reason = fmt.Sprintf("the name of its ownership record would be too long, with a label of more than %d bytes or more than %d in all: "+
 				"use a shorter name, or a shorter --txt-prefix or --txt-suffix", dns.MaxLabel, dns.MaxName)

@@ -72,18 +72,19 @@ func (o *Options) OwnerResource() schema.GroupVersionResource {
 	return externaldns.SchemeGroupVersion.WithResource("dnsrecords")
 }
 
-// AdjustAsks returns the providers that ask their server how records are adjusted.
-func (o *Options) AdjustAsks() []string {
+// AdjustCallsServer returns the providers that ask their server how records are adjusted.
+func (o *Options) AdjustCallsServer() []string {
 	var names []string
 	for _, name := range o.Providers {
-		if plugin, ok := o.provider(name); ok && plugin.AdjustAsks {
+		if plugin, ok := o.provider(name); ok && plugin.AdjustCallsServer {
 			names = append(names, name)
 		}
 	}
 	return names
 }
 
-// SourcesOf returns the sources that make records of objects of a kind, whether or not the publisher has them.
+// SourcesOf returns the sources that make records of objects of a kind, whether or not the publisher has
+// them.
 func (o *Options) SourcesOf(kind schema.GroupKind) []string {
 	var names []string
 	for _, p := range o.sourcePlugins {

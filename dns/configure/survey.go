@@ -39,7 +39,7 @@ type ZoneSurvey struct {
 	Instances map[string]int
 	// ApexMarker is the name of the ownership record of an address record at the apex, if it is
 	// outside of the zone, so that the record would be refused. Otherwise it is empty.
-	ApexMarker string
+	ApexOwnershipRecord string
 }
 
 // Survey lists the zones of the provider, and reads at most so many of them. It changes nothing.
@@ -76,8 +76,8 @@ func (o *Options) Survey(ctx context.Context, in Input, most int) (Survey, error
 func surveyZone(ctx context.Context, p provider.Provider, own owner.Owner, z dns.Zone) ZoneSurvey {
 	found := ZoneSurvey{Zone: z, Read: true, Owners: map[string]int{}, Instances: map[string]int{}}
 	if txt, ok := own.(*owner.TXT); ok && z.Name != "" {
-		if marker := txt.MarkerName(z.Name, dns.TypeA); marker != "" && !within(marker, z.Name) {
-			found.ApexMarker = marker
+		if marker := txt.OwnershipRecordName(z.Name, dns.TypeA); marker != "" && !within(marker, z.Name) {
+			found.ApexOwnershipRecord = marker
 		}
 	}
 	if prober, ok := p.(provider.Prober); ok {

@@ -131,8 +131,8 @@ func wantConsistent(t *rapid.T, s *desired.Set) {
 	records := map[string]int{}
 	for name := range s.Names() {
 		sets := s.Want(name)
-		if len(sets) == 0 || len(s.Asks(name)) == 0 {
-			t.Fatalf("%s is asked for by %v, and is to have %v", name, s.Asks(name), sets)
+		if len(sets) == 0 || len(s.OriginsOf(name)) == 0 {
+			t.Fatalf("%s is asked for by %v, and is to have %v", name, s.OriginsOf(name), sets)
 		}
 		for _, r := range sets {
 			records[r.Type]++

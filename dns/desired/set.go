@@ -110,7 +110,7 @@ func (s *Set) update(a *request, d difference) {
 		entry = &nameRequests{}
 		s.names[d.name] = entry
 	}
-	i, _ := slices.BinarySearchFunc(entry.requests, a, compareAskers)
+	i, _ := slices.BinarySearchFunc(entry.requests, a, compareRequests)
 	switch {
 	case len(d.old) == 0:
 		entry.requests = slices.Insert(entry.requests, i, a)
@@ -126,7 +126,7 @@ func (s *Set) update(a *request, d difference) {
 	s.stale[d.name] = struct{}{}
 }
 
-func compareAskers(a, b *request) int {
+func compareRequests(a, b *request) int {
 	return cmp.Or(
 		cmp.Compare(a.rank, b.rank),
 		cmp.Compare(a.Source, b.Source),
@@ -151,8 +151,8 @@ func (s *Set) Len() int { return len(s.names) }
 // Asked reports whether any object asks for a canonical name.
 func (s *Set) Asked(name string) bool { return s.names[name] != nil }
 
-// Askers returns how many origins ask for a canonical name.
-func (s *Set) Askers(name string) int {
+// CountOrigins returns how many origins ask for a canonical name.
+func (s *Set) CountOrigins(name string) int {
 	if entry := s.names[name]; entry != nil {
 		return len(entry.requests)
 	}
@@ -217,9 +217,9 @@ func (s *Set) Namespaces(name string) []string {
 	return namespaces
 }
 
-// Asks returns the origins that ask for a name, in order. An address with a PTR record set asks for
+// OriginsOf returns the origins that ask for a name, in order. An address with a PTR record set asks for
 // its reverse name.
-func (s *Set) Asks(name string) []Origin {
+func (s *Set) OriginsOf(name string) []Origin {
 	entry := s.names[dns.Canonical(name)]
 	if entry == nil {
 		return nil

@@ -112,7 +112,7 @@ func TestKinds(t *testing.T) {
 	tcp.Kind = "IngressRouteTCP.traefik.io"
 	s.Put(route, []*dns.RecordSet{parse(route, "a.org A 60 1.1.1.1")})
 	s.Put(tcp, []*dns.RecordSet{parse(tcp, "b.org A 60 2.2.2.2"), parse(tcp, "a.org A 60 3.3.3.3")})
-	if asks := s.Asks("a.org"); !slices.Equal(asks, []desired.Origin{route, tcp}) {
+	if asks := s.OriginsOf("a.org"); !slices.Equal(asks, []desired.Origin{route, tcp}) {
 		t.Errorf("a.org is asked for by %v", asks)
 	}
 	dirty, _ := s.Put(tcp, nil)
@@ -371,7 +371,7 @@ func TestAsks(t *testing.T) {
 		"c.org":                  nil,
 	}
 	for name, want := range tests {
-		if got := s.Asks(name); !slices.Equal(got, want) {
+		if got := s.OriginsOf(name); !slices.Equal(got, want) {
 			t.Errorf("Asks(%q) = %v, want %v", name, got, want)
 		}
 	}

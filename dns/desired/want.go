@@ -52,11 +52,11 @@ func (s *Set) CandidatesOf(name string, rank func(*dns.RecordSet) int, namespace
 	if entry == nil || len(namespaces) == 0 {
 		return nil
 	}
-	askers := entry.requests
-	if outside := func(a *request) bool { return !slices.Contains(namespaces, a.Namespace) }; slices.ContainsFunc(askers, outside) {
-		askers = slices.DeleteFunc(slices.Clone(askers), outside)
+	requests := entry.requests
+	if outside := func(a *request) bool { return !slices.Contains(namespaces, a.Namespace) }; slices.ContainsFunc(requests, outside) {
+		requests = slices.DeleteFunc(slices.Clone(requests), outside)
 	}
-	sets, _ := s.merged(name, askers, rank)
+	sets, _ := s.merged(name, requests, rank)
 	s.completeTTLs(sets)
 	return sets
 }
@@ -85,15 +85,15 @@ func setsOf(asked []Asked) []*dns.RecordSet {
 
 // merged returns new record sets for the requests of a name, and those that were dropped because an
 // equal one exists.
-func (s *Set) merged(name string, askers []*request, rank func(*dns.RecordSet) int) (sets []Asked, dropped []*dns.RecordSet) {
+func (s *Set) merged(name string, requests []*request, rank func(*dns.RecordSet) int) (sets []Asked, dropped []*dns.RecordSet) {
 	var pointers records
-	for len(askers) > 0 {
+	for len(requests) > 0 {
 		n := 1
-		for n < len(askers) && askers[n].Source == askers[0].Source {
+		for n < len(requests) && requests[n].Source == requests[0].Source {
 			n++
 		}
 		var asked []*dns.RecordSet
-		for _, a := range askers[:n] {
+		for _, a := range requests[:n] {
 			records := a.records.of(name)
 			for i := range records {
 				if r := &records[i]; r.derived {
@@ -105,15 +105,15 @@ func (s *Set) merged(name string, askers []*request, rank func(*dns.RecordSet) i
 		}
 		if len(asked) > 1 {
 			rank := rankOnce(asked, rank)
-			if slices.Contains(s.settings.OneTTL, askers[0].Source) {
+			if slices.Contains(s.settings.OneTTL, requests[0].Source) {
 				alignTTLs(asked, rank)
 			}
 			asked = dns.MergeBy(asked, rank)
 		}
 		for _, r := range asked {
-			sets = append(sets, Asked{Set: r, Source: askers[0].rank})
+			sets = append(sets, Asked{Set: r, Source: requests[0].rank})
 		}
-		askers = askers[n:]
+		requests = requests[n:]
 	}
 	sets, dropped = withoutEqual(sets, rank)
 	if len(pointers) > 0 {

@@ -27,7 +27,7 @@ import (
 // set. In the change of an ownership record, Old is the record of the listing.
 func (t *TXT) Before(_ context.Context, zone Lookup, changes []dns.Change) (apply, refused []dns.Change, err error) {
 	b := &batch{
-		TXT: t, zone: zone, changes: changes, refused: make([]bool, len(changes)), markers: make([][]dns.Change, len(changes)),
+		TXT: t, zone: zone, changes: changes, refused: make([]bool, len(changes)), ownershipChanges: make([][]dns.Change, len(changes)),
 		after: map[string][]*dns.RecordSet{}, written: map[dns.Key]struct{}{},
 	}
 	b.judge()
@@ -56,15 +56,15 @@ func (t *TXT) Before(_ context.Context, zone Lookup, changes []dns.Change) (appl
 // Unmark returns the deletions of our ownership records, in all formats, that describe only r.
 func (t *TXT) Unmark(zone Lookup, r *dns.RecordSet) []dns.Change {
 	b := &batch{
-		TXT: t, zone: zone, changes: []dns.Change{{Old: r}}, markers: make([][]dns.Change, 1),
+		TXT: t, zone: zone, changes: []dns.Change{{Old: r}}, ownershipChanges: make([][]dns.Change, 1),
 		after: map[string][]*dns.RecordSet{}, written: map[dns.Key]struct{}{},
 	}
 	b.put(b.changes[0])
 	b.unmark(0)
-	return b.markers[0]
+	return b.ownershipChanges[0]
 }
 
-func (t *TXT) isMarker(r *dns.RecordSet) bool {
+func (t *TXT) isOwnershipRecord(r *dns.RecordSet) bool {
 	_, marker := t.Mark(r)
 	return marker
 }
@@ -74,10 +74,10 @@ type batch struct {
 	*TXT
 	zone    Lookup
 	changes []dns.Change
-	// refused says for each change whether it is refused. markers has the changes of ownership records
+	// refused says for each change whether it is refused. ownershipChanges has the changes of ownership records
 	// that follow it.
-	refused []bool
-	markers [][]dns.Change
+	refused          []bool
+	ownershipChanges [][]dns.Change
 	// after has the record sets of all changed names, after the changes.
 	after map[string][]*dns.RecordSet
 	// written are the keys of the ownership records that the batch creates or replaces.
@@ -129,7 +129,7 @@ func (b *batch) objection(c dns.Change) string {
 		return "the text is an ownership record, which only Signpost itself may write: change the text"
 	case c.Old == nil:
 		return b.creation(c.New)
-	case b.isMarker(c.Old):
+	case b.isOwnershipRecord(c.Old):
 		return "it is an ownership record"
 	}
 	m := b.find(b.zone, dns.Canonical(c.Old.Name), c.Old)
@@ -149,7 +149,7 @@ func (b *batch) creation(r *dns.RecordSet) string {
 	if r.Type == dns.TypeTXT && b.read(b.zone, name, r.SetIdentifier).labels != nil {
 		return "the zone has an ownership record under this name, which would be overwritten: use another name"
 	}
-	marker := b.names.marker(name, r.Type)
+	marker := b.names.ownershipRecordName(name, r.Type)
 	if m := b.read(b.zone, marker, r.SetIdentifier); m.labels != nil && m.own == 0 {
 		return fmt.Sprintf("owner %q%s has a TXT record under %s, the name of its ownership record: remove that record, or give another --txt-prefix or --txt-suffix",
 			m.labels[dns.LabelOwner], b.which(m.labels), marker)
@@ -179,7 +179,7 @@ func (t *TXT) claims(zone Lookup, marker string, r *dns.RecordSet) *dns.RecordSe
 	}
 	for _, s := range t.names.subjects(marker) {
 		for _, other := range zone(s.name) {
-			if other.Key() == key || other.SetIdentifier != r.SetIdentifier || t.isMarker(other) {
+			if other.Key() == key || other.SetIdentifier != r.SetIdentifier || t.isOwnershipRecord(other) {
 				continue
 			}
 			if before, after := t.find(zone, s.name, other), t.find(with, s.name, other); before.rank != ours && after.rank == ours {
@@ -198,7 +198,7 @@ func (b *batch) removes(key dns.Key) bool {
 // mark adds the change that makes the ownership record of a record set ours.
 func (b *batch) mark(i int) error {
 	c := b.changes[i]
-	name := b.MarkerName(c.New.Name, c.New.Type)
+	name := b.OwnershipRecordName(c.New.Name, c.New.Type)
 	if name == "" {
 		if c.Old == nil {
 			b.problems(Refusal(c.New, fmt.Sprintf("it is created, but it can't be changed later, because its ownership record can't be written: "+
@@ -312,7 +312,7 @@ func (b *batch) unmark(i int) {
 func (b *batch) emit(i int, old, marker *dns.RecordSet) {
 	describes := b.changes[i].RecordSet().Name
 	c := dns.Change{Old: describing(old, describes), New: describing(marker, describes)}
-	b.markers[i] = append(b.markers[i], c)
+	b.ownershipChanges[i] = append(b.ownershipChanges[i], c)
 	b.put(c)
 }
 
@@ -337,7 +337,7 @@ func (b *batch) result() (apply, refused []dns.Change) {
 		if !LabelsOnly(c) {
 			apply = append(apply, Claim(c, b.id))
 		}
-		apply = append(apply, b.markers[i]...)
+		apply = append(apply, b.ownershipChanges[i]...)
 	}
 	return apply, refused
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// long is a label whose marker would have a label that is too long.
+// long is a label whose ownership record would have a label that is too long.
 var long = strings.Repeat("x", 62)
 
 type beforeTest struct {
@@ -258,7 +258,7 @@ func TestBefore(t *testing.T) {
 			var problems []dns.Problem
 			test.options.Problems = func(p dns.Problem) { problems = append(problems, p) }
 			o := newTXT(t, test.options)
-			w := newWorld(t, test.zone...)
+			w := newZoneRecords(t, test.zone...)
 			var changes []dns.Change
 			for _, line := range test.changes {
 				changes = append(changes, change(t, line))
@@ -284,10 +284,10 @@ func TestBefore(t *testing.T) {
 }
 
 // checkSettled finds out whether what was made is ours now, with nothing to heal.
-func checkSettled(t *testing.T, o *TXT, w world, applied []dns.Change) {
+func checkSettled(t *testing.T, o *TXT, w zoneRecords, applied []dns.Change) {
 	t.Helper()
 	for _, c := range applied {
-		if c.New == nil || o.isMarker(c.New) || o.MarkerName(c.New.Name, c.New.Type) == "" {
+		if c.New == nil || o.isOwnershipRecord(c.New) || o.OwnershipRecordName(c.New.Name, c.New.Type) == "" {
 			continue
 		}
 		if labels, heal := o.Labels(w.lookup, c.New); labels[dns.LabelOwner] != "me" || heal {
@@ -302,7 +302,7 @@ func checkSettled(t *testing.T, o *TXT, w world, applied []dns.Change) {
 // "case 80": the plan sees record sets of others as such, and doesn't change them. If it did,
 // they would not become ours.
 func TestForeignStaysForeign(t *testing.T) {
-	w := newWorld(t, "a.z.org A 1.1.1.1", "b.z.org A 1.1.1.1", "a-b.z.org TXT @owner")
+	w := newZoneRecords(t, "a.z.org A 1.1.1.1", "b.z.org A 1.1.1.1", "a-b.z.org TXT @owner")
 	o := newTXT(t, TXTOptions{})
 	before := w.lines()
 	for _, line := range []string{"~ a.z.org A 1.1.1.1 => a.z.org A 1.1.1.1", "~ b.z.org A 1.1.1.1 => b.z.org A 1.1.1.1"} {
@@ -322,13 +322,13 @@ func TestUnownedIsReported(t *testing.T) {
 	o := newTXT(t, TXTOptions{Problems: func(p dns.Problem) { problems = append(problems, p) }})
 	c := change(t, "+ "+long+".z.org A 1.1.1.1")
 	c.New.Objects = []dns.Object{{Kind: "Service", Name: "shop"}}
-	if _, _, err := o.Before(t.Context(), world{}.lookup, []dns.Change{c}); err != nil {
+	if _, _, err := o.Before(t.Context(), zoneRecords{}.lookup, []dns.Change{c}); err != nil {
 		t.Fatal(err)
 	}
 	if len(problems) != 1 || problems[0].Object.Name != "shop" || problems[0].Value != c.New.Name || !strings.Contains(problems[0].Reason, "its ownership record can't be written") {
 		t.Errorf("got %+v", problems)
 	}
-	if got := o.MarkerName(c.New.Name, dns.TypeA); got != "" {
+	if got := o.OwnershipRecordName(c.New.Name, dns.TypeA); got != "" {
 		t.Errorf("the name of the marker is %q", got)
 	}
 }
@@ -337,7 +337,7 @@ func TestUnownedIsReported(t *testing.T) {
 // same isn't changed. Plain texts are encrypted when their record set is updated.
 func TestBeforeEncrypts(t *testing.T) {
 	o := newTXT(t, TXTOptions{EncryptEnabled: true, AESKey: knownKey})
-	w := newWorld(t, "p.z.org A 1.1.1.1", "a-p.z.org TXT @me/svc")
+	w := newZoneRecords(t, "p.z.org A 1.1.1.1", "a-p.z.org TXT @me/svc")
 	run := func(line string) []dns.Change {
 		t.Helper()
 		apply, refused, err := o.Before(t.Context(), w.lookup, []dns.Change{change(t, line)})
@@ -373,7 +373,7 @@ func TestBeforeEncrypts(t *testing.T) {
 }
 
 func TestUnmark(t *testing.T) {
-	w := newWorld(t, "a.z.org A 1.1.1.1", "a-a.z.org TXT @me", "a.z.org TXT @me", "a.z.org MX mx")
+	w := newZoneRecords(t, "a.z.org A 1.1.1.1", "a-a.z.org TXT @me", "a.z.org TXT @me", "a.z.org MX mx")
 	got := showChanges(newTXT(t, TXTOptions{}).Unmark(w.lookup, w["a.z.org"][0]))
 	if diff := cmp.Diff([]string{"- a-a.z.org TXT @me for a.z.org"}, got); diff != "" {
 		t.Errorf("changes (-want +got):\n%s", diff)
@@ -382,7 +382,7 @@ func TestUnmark(t *testing.T) {
 
 // The arguments may be used again.
 func TestBeforeLeavesArguments(t *testing.T) {
-	w := newWorld(t, "a.z.org A 1.1.1.1", "a-a.z.org TXT random|@me")
+	w := newZoneRecords(t, "a.z.org A 1.1.1.1", "a-a.z.org TXT random|@me")
 	c := change(t, "~ a.z.org A 1.1.1.1 => a.z.org A 2.2.2.2 res=svc")
 	zone, old, wanted := w.lines(), *c.Old, c.New.Clone()
 	if _, _, err := newTXT(t, TXTOptions{}).Before(t.Context(), w.lookup, []dns.Change{c}); err != nil {

@@ -130,9 +130,9 @@ func labelsEnd(name string, n int) int {
 	return end
 }
 
-// marker returns the name of the ownership record of a record set in the current format, or "" if a
-// label would be too long.
-func (n *names) marker(name, recordType string) string {
+// ownershipRecordName returns the name of the ownership record of a record set in the current format, or ""
+// if a label would be too long.
+func (n *names) ownershipRecordName(name, recordType string) string {
 	p, known := n.current[recordType]
 	if !known {
 		if p = n.fill(strings.ToLower(recordType)); !n.templated {
@@ -148,7 +148,7 @@ func (n *names) marker(name, recordType string) string {
 // withType appends the names of the ownership records that contain the type of a record set, the
 // current format first.
 func (n *names) withType(to []described, name, recordType string) []described {
-	if m := n.marker(name, recordType); m != "" {
+	if m := n.ownershipRecordName(name, recordType); m != "" {
 		to = append(to, described{name: m, recordType: recordType})
 	}
 	if p, ok := n.typed[recordType]; ok {

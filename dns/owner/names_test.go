@@ -38,7 +38,7 @@ func TestNames(t *testing.T) {
 		{prefix: "%{record_type}.", name: "www.z.org", recordType: "CAA", marker: "caa.www.z.org"},
 	} {
 		n := newTestNames(t, test.prefix, test.suffix, test.wildcard)
-		marker := n.marker(test.name, test.recordType)
+		marker := n.ownershipRecordName(test.name, test.recordType)
 		if marker != test.marker {
 			t.Errorf("prefix %q suffix %q: %s of %s: got %s, want %s", test.prefix, test.suffix, test.recordType, test.name, marker, test.marker)
 		}
@@ -47,7 +47,7 @@ func TestNames(t *testing.T) {
 		}
 		// The same for the types that the row doesn't name.
 		for _, other := range typeWords {
-			if marker := n.marker(test.name, other.recordType); !n.mayDescribe(marker, test.name, other.recordType) {
+			if marker := n.ownershipRecordName(test.name, other.recordType); !n.mayDescribe(marker, test.name, other.recordType) {
 				t.Errorf("prefix %q suffix %q: %s: got %v, want %s of %s", test.prefix, test.suffix, marker, n.subjects(marker), other.recordType, test.name)
 			}
 		}
@@ -117,7 +117,7 @@ func TestMarkerTooLong(t *testing.T) {
 		"a name just fits":       {strings.Repeat("x.", 125) + "x", true},
 		"a name is too long":     {strings.Repeat("x.", 126) + "x", false},
 	} {
-		if got := n.marker(test.name, dns.TypeA); (got != "") != test.want {
+		if got := n.ownershipRecordName(test.name, dns.TypeA); (got != "") != test.want {
 			t.Errorf("%s: got %q", name, got)
 		}
 	}
@@ -138,7 +138,7 @@ var affixes = []struct{ prefix, suffix, wildcard string }{
 	{"", ".%{record_type}.x", "w"},
 }
 
-// What a marker was made for is among what it describes.
+// What an ownership record was made for is among what it describes.
 func TestNamesRoundTrip(t *testing.T) {
 	label := rapid.StringMatching(`[a-z0-9_]([a-z0-9-]{0,10}[a-z0-9])?`)
 	rapid.Check(t, func(t *rapid.T) {

@@ -11,7 +11,7 @@ import (
 // "case 88": without ownership nothing is changed in listings and changes.
 func TestNone(t *testing.T) {
 	var o None
-	w := newWorld(t, "www.z.org A 1.1.1.1", "a-www.z.org TXT @owner")
+	w := newZoneRecords(t, "www.z.org A 1.1.1.1", "a-www.z.org TXT @owner")
 	if o.ID() != "" {
 		t.Errorf("the owner is %q", o.ID())
 	}

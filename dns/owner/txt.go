@@ -101,8 +101,8 @@ func (t *TXT) After(context.Context, []dns.Change) error { return nil }
 // empty if a label would exceed 63 bytes: such a record set can't be owned. An ownership record may
 // be outside of the zone of its record set; for an apex it is, unless the prefix ends with a dot.
 // Before doesn't know the zones, so its caller has to check that.
-func (t *TXT) MarkerName(name, recordType string) string {
-	return t.names.marker(dns.Canonical(name), recordType)
+func (t *TXT) OwnershipRecordName(name, recordType string) string {
+	return t.names.ownershipRecordName(dns.Canonical(name), recordType)
 }
 
 // Describes returns the canonical names whose record sets an ownership record with a name could
@@ -146,7 +146,7 @@ func (t *TXT) Mark(r *dns.RecordSet) (describes []string, marker bool) {
 func (t *TXT) Labels(zone Lookup, r *dns.RecordSet) (labels map[string]string, heal bool) {
 	name := dns.Canonical(r.Name)
 	m := t.find(zone, name, r)
-	marker := t.names.marker(name, r.Type)
+	marker := t.names.ownershipRecordName(name, r.Type)
 	heal = m.rank == ours && (!m.current || m.own > 1) && t.managed(r.Type) && marker != "" && (m.current || t.claims(zone, marker, r) == nil)
 	return m.labels, heal
 }
@@ -170,7 +170,7 @@ func (t *TXT) Orphan(zone func(name string) []*dns.RecordSet, marker *dns.Record
 	}
 	name := dns.Canonical(marker.Name)
 	subjects := t.names.subjects(name)
-	if len(subjects) == 0 || subjects[0].recordType == "" || t.names.marker(subjects[0].name, subjects[0].recordType) != name {
+	if len(subjects) == 0 || subjects[0].recordType == "" || t.names.ownershipRecordName(subjects[0].name, subjects[0].recordType) != name {
 		return false
 	}
 	if t.relied(zone, name, marker.SetIdentifier) {
@@ -179,7 +179,7 @@ func (t *TXT) Orphan(zone func(name string) []*dns.RecordSet, marker *dns.Record
 	// A name such as a-www is the current ownership record of www, or the historic one of a record
 	// called a-www.
 	return !slices.ContainsFunc(zone(t.names.untyped.strip(name)), func(r *dns.RecordSet) bool {
-		return r.SetIdentifier == marker.SetIdentifier && !t.isMarker(r)
+		return r.SetIdentifier == marker.SetIdentifier && !t.isOwnershipRecord(r)
 	})
 }
 
@@ -190,7 +190,7 @@ func (t *TXT) relied(zone Lookup, marker, setIdentifier string) bool {
 			if r.SetIdentifier != setIdentifier || (r.Type == dns.TypeNS && !t.managed(r.Type)) {
 				continue
 			}
-			if _, isMarker := t.Mark(r); isMarker {
+			if _, isOwnershipRecord := t.Mark(r); isOwnershipRecord {
 				continue
 			}
 			if m := t.find(zone, s.name, r); m.set != nil && dns.Canonical(m.set.Name) == marker {
@@ -229,7 +229,7 @@ const (
 
 // find returns the ownership of a record set according to the zone. name is its canonical name.
 func (t *TXT) find(zone Lookup, name string, r *dns.RecordSet) marking {
-	current := t.names.marker(name, r.Type)
+	current := t.names.ownershipRecordName(name, r.Type)
 	if m := t.read(zone, current, r.SetIdentifier); m.labels != nil {
 		m.current = true
 		return m

@@ -12,10 +12,10 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// Which owner record sets have. "case 60" (an error of the provider) belongs to the publisher,
-// which only asks about zones that it has read.
-// tenants S14: a server presents a text in one form, whatever form it was written in. A text that is an ownership text
-// after that is one before, so that a plan doesn't promise what is refused when it is made.
+// Which owner record sets have. "case 60" (an error of the provider) belongs to the publisher, which only
+// asks about zones that it has read. tenants S14: a server presents a text in one form, whatever form it was
+// written in. A text that is an ownership text after that is one before, so that a plan doesn't promise what
+// is refused when it is made.
 func TestForges(t *testing.T) {
 	o, err := NewTXT(TXTOptions{OwnerID: "me"})
 	if err != nil {
@@ -48,7 +48,7 @@ func TestTwin(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{"*.foo.z.org": "any.foo.z.org", "any.foo.z.org": "*.foo.z.org", "any2.z.org": "", "www.any.z.org": "", "z.org": ""} {
-		if got := o.Twin(name); got != want || want != "" && o.MarkerName(name, "A") != o.MarkerName(want, "A") {
+		if got := o.Twin(name); got != want || want != "" && o.OwnershipRecordName(name, "A") != o.OwnershipRecordName(want, "A") {
 			t.Errorf("%s: got %q", name, got)
 		}
 	}
@@ -215,7 +215,7 @@ func TestLabels(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			slices.Sort(test.want)
-			if diff := cmp.Diff(test.want, labelled(newTXT(t, test.options), newWorld(t, test.zone...))); diff != "" {
+			if diff := cmp.Diff(test.want, labelled(newTXT(t, test.options), newZoneRecords(t, test.zone...))); diff != "" {
 				t.Errorf("record sets (-want +got):\n%s", diff)
 			}
 		})
@@ -280,7 +280,7 @@ func TestNewTXT(t *testing.T) {
 
 func TestOrphan(t *testing.T) {
 	o := newTXT(t, TXTOptions{OldOwnerID: "old"})
-	zone := newWorld(t, "www.z.org A 1.1.1.1", "ali.z.org A x.y alias=true", "cname-ali.z.org TXT @me", "w.z.org A 1.1.1.1 set=b", "aaaa-x.z.org CNAME x.y")
+	zone := newZoneRecords(t, "www.z.org A 1.1.1.1", "ali.z.org A x.y alias=true", "cname-ali.z.org TXT @me", "w.z.org A 1.1.1.1 set=b", "aaaa-x.z.org CNAME x.y")
 	for marker, want := range map[string]bool{
 		"a-gone.z.org TXT @me":         true,
 		"a-gone.z.org TXT @me/a|@me/b": true,
@@ -297,7 +297,7 @@ func TestOrphan(t *testing.T) {
 		"a-w.z.org TXT @me set=b":      false,
 		"www.z.org A 1.1.1.1":          false,
 	} {
-		w := world{}
+		w := zoneRecords{}
 		for name, sets := range zone {
 			w[name] = slices.Clone(sets)
 		}
@@ -315,7 +315,7 @@ func TestOrphan(t *testing.T) {
 func TestOrphanTemplated(t *testing.T) {
 	o := newTXT(t, TXTOptions{Prefix: "%{record_type}-x-."})
 	for marker, want := range map[string]bool{"a-x-.www.z.org TXT @me": true, "-x-.www.z.org TXT @me": false, "-x-.a-www.z.org TXT @me": false, "www.z.org TXT @me": false} {
-		if got := o.Orphan(world{}.lookup, record(t, marker)); got != want {
+		if got := o.Orphan(zoneRecords{}.lookup, record(t, marker)); got != want {
 			t.Errorf("%s: got %v, want %v", marker, got, want)
 		}
 	}
@@ -330,7 +330,7 @@ func TestEncryptedZone(t *testing.T) {
 		t.Fatal(err)
 	}
 	half := len(sealed) / 2
-	w := newWorld(t, "a.z.org A 1.1.1.1", "a-a.z.org TXT "+sealed, "b.z.org A 1.1.1.1", "a-b.z.org TXT "+quote(sealed), "c.z.org A 1.1.1.1", "a-c.z.org TXT @me/svc", "d.z.org A 1.1.1.1")
+	w := newZoneRecords(t, "a.z.org A 1.1.1.1", "a-a.z.org TXT "+sealed, "b.z.org A 1.1.1.1", "a-b.z.org TXT "+quote(sealed), "c.z.org A 1.1.1.1", "a-c.z.org TXT @me/svc", "d.z.org A 1.1.1.1")
 	w.put(&dns.RecordSet{Name: "a-d.z.org", Type: dns.TypeTXT, Targets: []string{quote(sealed[:half] + `" "` + sealed[half:])}})
 	for name, test := range map[string]struct {
 		key  string
@@ -346,10 +346,10 @@ func TestEncryptedZone(t *testing.T) {
 	}
 }
 
-// The usual record set costs the name of its marker and its labels.
+// The usual record set costs the name of its ownership record and its labels.
 func TestLabelsAllocates(t *testing.T) {
 	o := newTXT(t, TXTOptions{})
-	w := newWorld(t, "www.z.org A 1.1.1.1", "a-www.z.org TXT @me/service/default/www")
+	w := newZoneRecords(t, "www.z.org A 1.1.1.1", "a-www.z.org TXT @me/service/default/www")
 	r := w["www.z.org"][0]
 	if n := testing.AllocsPerRun(100, func() { o.Labels(w.lookup, r) }); n > 5 {
 		t.Errorf("got %v allocations", n)

@@ -15,7 +15,7 @@ import (
 )
 
 // planned returns the changes of a plan for a zone.
-func planned(o Owner, rules *plan.Rules, w world, wanted []*dns.RecordSet) []dns.Change {
+func planned(o Owner, rules *plan.Rules, w zoneRecords, wanted []*dns.RecordSet) []dns.Change {
 	byName := map[string][]*dns.RecordSet{}
 	for _, r := range wanted {
 		name := dns.Canonical(r.Name)
@@ -84,7 +84,7 @@ func TestDropIn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			test.options.OwnerID = "default"
 			o := newTXT(t, test.options)
-			w := newWorld(t, "z.org NS ns.z.org", "mail.z.org A 9.9.9.9", "note.z.org TXT random")
+			w := newZoneRecords(t, "z.org NS ns.z.org", "mail.z.org A 9.9.9.9", "note.z.org TXT random")
 			var wanted []*dns.RecordSet
 			for line, marker := range test.markers {
 				r := record(t, line+" "+map[string]string{"A": "1.1.1.1", "AAAA": "::1", "CNAME": "x.y"}[line[len(line)-1:]])
@@ -120,10 +120,10 @@ func TestDropIn(t *testing.T) {
 	}
 }
 
-// A zone of an older version gets markers in the current format once. Nothing else changes.
+// A zone of an older version gets ownership records in the current format once. Nothing else changes.
 func TestDropInHistoric(t *testing.T) {
 	o := newTXT(t, TXTOptions{})
-	w := newWorld(t, "www.z.org A 1.1.1.1", "www.z.org TXT @me/svc", "ali.z.org A x.y alias=true", "cname-ali.z.org TXT @me/svc")
+	w := newZoneRecords(t, "www.z.org A 1.1.1.1", "www.z.org TXT @me/svc", "ali.z.org A x.y alias=true", "cname-ali.z.org TXT @me/svc")
 	var wanted []*dns.RecordSet
 	for _, line := range []string{"www.z.org A 1.1.1.1 res=svc", "ali.z.org A x.y alias=true res=svc"} {
 		wanted = append(wanted, record(t, line))
@@ -143,7 +143,7 @@ func TestDropInHistoric(t *testing.T) {
 	}
 }
 
-// Random record sets are asked for, in a zone with other owners. After one round, our markers
+// Random record sets are asked for, in a zone with other owners. After one round, our ownership records
 // exist for what is ours and for nothing else, and what isn't ours is unchanged.
 func TestSettles(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
@@ -174,7 +174,7 @@ func TestSettles(t *testing.T) {
 			if diff := cmp.Diff(foreign, foreignLines(o, w)); diff != "" {
 				rt.Fatalf("what isn't ours (-before +after):\n%s", diff)
 			}
-			checkMarkers(rt, o, w)
+			checkOwnershipRecords(rt, o, w)
 		}
 	})
 }
@@ -193,9 +193,9 @@ func drawName(rt *rapid.T) string {
 }
 
 // drawZone returns a zone with record sets of others, without an owner, and of ours; ours have
-// markers in any format.
-func drawZone(rt *rapid.T, o *TXT) world {
-	w := world{}
+// ownership records in any format.
+func drawZone(rt *rapid.T, o *TXT) zoneRecords {
+	w := zoneRecords{}
 	for range rapid.IntRange(0, 5).Draw(rt, "record sets") {
 		name, recordType := drawName(rt), rapid.SampledFrom([]string{"A", "AAAA", "CNAME", "MX"}).Draw(rt, "type")
 		r := &dns.RecordSet{Name: name, Type: recordType, Targets: []string{"listed"}}
@@ -244,7 +244,7 @@ func drawWanted(rt *rapid.T, round int) []*dns.RecordSet {
 }
 
 // foreignLines are the record sets of others and of nobody, and the texts that aren't ours.
-func foreignLines(o *TXT, w world) []string {
+func foreignLines(o *TXT, w zoneRecords) []string {
 	lines := []string{}
 	for name, sets := range w {
 		for _, r := range sets {
@@ -263,8 +263,8 @@ func foreignLines(o *TXT, w world) []string {
 	return lines
 }
 
-// checkMarkers finds markers of today's format that are ours and describe nothing.
-func checkMarkers(rt *rapid.T, o *TXT, w world) {
+// checkOwnershipRecords finds ownership records of today's format that are ours and describe nothing.
+func checkOwnershipRecords(rt *rapid.T, o *TXT, w zoneRecords) {
 	for _, sets := range w {
 		for _, r := range sets {
 			if o.Orphan(w.lookup, r) {

@@ -7,8 +7,8 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// world is what a publisher holds of 100,000 names: two record sets under each.
-type world struct {
+// fixture is what a publisher holds of 100,000 names: two record sets under each.
+type fixture struct {
 	current [][]Current
 	wanted  [][]Candidate
 	rules   *Rules
@@ -16,8 +16,8 @@ type world struct {
 
 const manyNames = 100_000
 
-func newWorld(dirty int) world {
-	w := world{rules: &Rules{Policy: Sync, Owner: "me", Managed: DefaultManaged()}}
+func newFixture(dirty int) fixture {
+	w := fixture{rules: &Rules{Policy: Sync, Owner: "me", Managed: DefaultManaged()}}
 	for i := range manyNames {
 		name := fmt.Sprintf("host-%06d.example.com", i)
 		address := fmt.Sprintf("10.%d.%d.%d", i>>16&255, i>>8&255, i&255)
@@ -61,7 +61,7 @@ func TestUnchangedNameAllocatesNothing(t *testing.T) {
 
 // BenchmarkUnchanged decides one name at which there is nothing to do.
 func BenchmarkUnchanged(b *testing.B) {
-	w := newWorld(0)
+	w := newFixture(0)
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i = (i + 1) % manyNames {
 		if out := Name(w.current[i], w.wanted[i], w.rules); len(out.Changes) > 0 {
@@ -73,7 +73,7 @@ func BenchmarkUnchanged(b *testing.B) {
 // BenchmarkDirty decides the dirty ones of 100,000 names.
 func BenchmarkDirty(b *testing.B) {
 	for _, dirty := range []int{0, 10, 1000} {
-		w := newWorld(dirty)
+		w := newFixture(dirty)
 		b.Run(fmt.Sprint(dirty), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
@@ -92,7 +92,7 @@ func BenchmarkDirty(b *testing.B) {
 // BenchmarkAll decides all of 100,000 names that are grouped already.
 func BenchmarkAll(b *testing.B) {
 	for _, dirty := range []int{0, 1000} {
-		w := newWorld(dirty)
+		w := newFixture(dirty)
 		b.Run(fmt.Sprint(dirty), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
@@ -111,7 +111,7 @@ func BenchmarkAll(b *testing.B) {
 // BenchmarkWhole decides two complete lists of 200,000 record sets.
 func BenchmarkWhole(b *testing.B) {
 	for _, dirty := range []int{0, 1000} {
-		w := newWorld(dirty)
+		w := newFixture(dirty)
 		var have []Current
 		var wanted []*dns.RecordSet
 		for i := range w.current {

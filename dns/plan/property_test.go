@@ -14,7 +14,7 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// zone is a zone of a provider that is strict: it knows labels and markers too.
+// zone is a zone of a provider that is strict: it knows labels and ownership records too.
 type zone map[dns.Key]Current
 
 func (z zone) list() []Current {

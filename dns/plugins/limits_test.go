@@ -168,7 +168,7 @@ func TestAddressLimits(t *testing.T) {
 	}
 }
 
-func checkAddressLimit(t *testing.T, s *sourcetest.Scene) {
+func checkAddressLimit(t *testing.T, s *sourcetest.Fixture) {
 	t.Helper()
 	said := s.Reported()
 	records := 0

@@ -116,7 +116,7 @@ type Confirmer interface {
 // zone, in one step or not at all, and never overwrites a record set when it creates one. So an
 // ownership record and its record set were always created together.
 type Atomic interface {
-	// Atomic is a marker method.
+	// Atomic is an ownership record method.
 	Atomic()
 }
 
@@ -190,8 +190,8 @@ type Plugin struct {
 	// Properties declares the properties that the provider reads. Without a prefix it reads none of
 	// its own.
 	Properties dns.Declaration
-	// AdjustAsks is true if Adjust calls the server.
-	AdjustAsks bool
+	// AdjustCallsServer is true if Adjust calls the server.
+	AdjustCallsServer bool
 	// New returns a config with the defaults.
 	New func() Config
 }

@@ -64,7 +64,7 @@ func (p *Publisher) rank(z *zone, name string) func(*dns.RecordSet) int {
 // holders identifies the objects that hold the record sets of a name, if several objects ask for
 // it. Their wishes are merged in an order that depends on the holder.
 func (p *Publisher) holders(z *zone, name string) string {
-	if p.Desired.Askers(name) < 2 {
+	if p.Desired.CountOrigins(name) < 2 {
 		return ""
 	}
 	var list []string
@@ -228,7 +228,7 @@ func (p *Publisher) adjustOwnership(ctx context.Context, b *batch) error {
 		var places []int
 		var sets []*dns.RecordSet
 		for i, c := range part.changes {
-			if isMarker(c) && c.New != nil {
+			if changesOwnership(c) && c.New != nil {
 				places, sets = append(places, i), append(sets, c.New)
 			}
 		}

@@ -51,7 +51,7 @@ func (j *judging) Adjust(ctx context.Context, _ dns.Zone, wanted []*dns.RecordSe
 // is reported and waits; the others, and those that come later, are published at once.
 func TestAdjustRefusesOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		w.provider = &judging{Provider: w.zones, refuses: "bad"}
 		for i := range 50 {
 			w.objects.set(fmt.Sprint("o", i), record(t, fmt.Sprint("o", i), fmt.Sprintf("n%d.%s", i, zoneName), "A", "192.0.2.1"))
@@ -85,7 +85,7 @@ func TestAdjustRefusesOne(t *testing.T) {
 // D1: when Adjust fails for all names that it was asked about, they wait, and no others.
 func TestAdjustFailsAsAWhole(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		j := &judging{Provider: w.zones, fails: "broken"}
 		w.provider = j
 		w.objects.set("broken", record(t, "broken", "broken."+zoneName, "A", "192.0.2.1"))
@@ -110,7 +110,7 @@ func TestAdjustFailsAsAWhole(t *testing.T) {
 // D2: nothing was published while an object changed more often than Adjust answers.
 func TestAdjustIsSlow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		w.provider = &judging{Provider: w.zones, takes: 300 * time.Millisecond}
 		w.start()
 		defer w.stop()
@@ -136,7 +136,7 @@ func TestAdjustIsSlow(t *testing.T) {
 // What nobody asks for any more needs no answer: it isn't created by an older one.
 func TestAdjustOfWhatIsGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		w.provider = &judging{Provider: w.zones, takes: time.Second}
 		w.start()
 		defer w.stop()
@@ -151,11 +151,11 @@ func TestAdjustOfWhatIsGone(t *testing.T) {
 	})
 }
 
-// D19: markers bypassed Adjust, so Old of a marker wasn't what Records returns. Each Old is
-// that, before and after a listing.
+// D19: ownership records bypassed Adjust, so Old of an ownership record wasn't what Records returns. Each Old
+// is that, before and after a listing.
 func TestOldIsAsListed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		w.provider = &judging{Provider: w.zones, ttl: 300}
 		olds := 0
 		w.zones.SetHooks(inmemory.Hooks{Before: func(_ context.Context, c inmemory.Call) error {
@@ -214,7 +214,7 @@ func identified(t *testing.T, object, id, target string) *dns.RecordSet {
 // that have none, and of two sets one was silently missing.
 func TestWithoutSetIdentifiers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		w.provider = plain{w.zones}
 		w.objects.set("blue", identified(t, "blue", "blue", "192.0.2.1"))
 		w.objects.set("green", identified(t, "green", "green", "192.0.2.2"))

@@ -12,8 +12,8 @@ import (
 	"github.com/signpostd/signpost/kube"
 )
 
-// awaiting makes a world read things, and nodes that the object "node" alone waits for.
-func awaiting(w *world, things, nodes *table) {
+// awaiting makes a fixture read things, and nodes that the object "node" alone waits for.
+func awaiting(w *fixture, things, nodes *table) {
 	things.status = kube.TableStatus{Kind: "thing", Required: true}
 	nodes.status = kube.TableStatus{Kind: "node", Required: true}
 	w.change = func(c *Config) {
@@ -32,11 +32,11 @@ func awaiting(w *world, things, nodes *table) {
 	}
 }
 
-// dns F12: without the right to read nodes, all Services were held up. Now only those are that need nodes: what they
-// have, and what they may share, stays, and nothing else does.
+// dns F12: without the right to read nodes, all Services were held up. Now only those are that need nodes:
+// what they have, and what they may share, stays, and nothing else does.
 func TestAwaitedTable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		things, nodes := &table{}, &table{}
 		awaiting(w, things, nodes)
 		things.set(kube.Synced, "")
@@ -77,10 +77,11 @@ func TestAwaitedTable(t *testing.T) {
 	})
 }
 
-// dns F12: at the start the awaited tables are waited for, so that it doesn't depend on the order of lists who gets a name.
+// dns F12: at the start the awaited tables are waited for, so that it doesn't depend on the order of lists
+// who gets a name.
 func TestAwaitedTableAtTheStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		things, nodes := &table{}, &table{}
 		awaiting(w, things, nodes)
 		things.set(kube.Synced, "")
@@ -102,7 +103,7 @@ func TestAwaitedTableAtTheStart(t *testing.T) {
 func TestOnceWithoutAnAwaitedTable(t *testing.T) {
 	for _, needed := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			w := newWorld(t)
+			w := newFixture(t)
 			things, nodes := &table{}, &table{}
 			awaiting(w, things, nodes)
 			things.set(kube.Synced, "")

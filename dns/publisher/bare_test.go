@@ -18,7 +18,7 @@ var errBare = errors.New("status 500")
 // the others for the sum of the delays of all halves, and those that came later with it.
 func TestOneRecordFailsItsBatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		c := called{fail: func(call inmemory.Call) error {
 			if slices.ContainsFunc(call.Changes, func(c dns.Change) bool { return c.RecordSet().Name == "bad."+zoneName }) {
 				return errBare
@@ -57,7 +57,7 @@ func TestOneRecordFailsItsBatch(t *testing.T) {
 // it works again.
 func TestEveryBatchFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		c := called{fail: func(call inmemory.Call) error {
 			if call.Operation == inmemory.Apply {
 				return errBare

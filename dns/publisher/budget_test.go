@@ -44,16 +44,16 @@ func (s *textStore) Update(_ context.Context, change func([]byte) []byte) error 
 	return s.err
 }
 
-// stored is a world whose budgets are stored, with names n0 to n99 in the zone.
+// stored is a fixture whose budgets are stored, with names n0 to n99 in the zone.
 type stored struct {
-	*world
+	*fixture
 	store    *textStore
 	desk     *budget.ApprovalQueue
 	settings string
 }
 
 func newStored(t *testing.T) *stored {
-	s := &stored{world: newWorld(t), store: &textStore{}, settings: "settings"}
+	s := &stored{fixture: newFixture(t), store: &textStore{}, settings: "settings"}
 	s.change = func(c *Config) {
 		s.desk = budget.NewApprovalQueue()
 		c.Store, c.Approvals, c.Settings = s.store, s.desk, s.settings
@@ -119,7 +119,7 @@ func TestCrashLoopBudget(t *testing.T) {
 // D9: 50 weighted record sets of one name, of which 49 go and one comes.
 func TestBudgetOfSets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		set := func(object, id string) {
 			r := record(t, object, "w.shop.test", "A", "192.0.2.1")
 			r.SetIdentifier = id
@@ -210,7 +210,7 @@ func TestApproveDelayedAfterRestart(t *testing.T) {
 // A process that doesn't lead approves nothing.
 func TestApproveWithoutLeading(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		desk := budget.NewApprovalQueue()
 		w.change = func(c *Config) { c.Approvals = desk }
 		p := w.make()

@@ -133,7 +133,7 @@ func (p *Publisher) cnameOverOwnership(z *zone, c dns.Change) string {
 	for _, other := range described {
 		w := p.want(z, other)
 		for _, w := range w.sets() {
-			if other != name && p.Rules.Manages(w.Type) && p.admits(z, other) && dns.Canonical(o.MarkerName(w.Name, w.Type)) == name {
+			if other != name && p.Rules.Manages(w.Type) && p.admits(z, other) && dns.Canonical(o.OwnershipRecordName(w.Name, w.Type)) == name {
 				return taken(other)
 			}
 		}

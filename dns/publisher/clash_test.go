@@ -11,8 +11,8 @@ import (
 	"github.com/signpostd/signpost/dns/owner"
 )
 
-// dns F7: a CNAME to itself, CNAMEs in a circle and a wildcard that leads to a name below itself are answered with
-// SERVFAIL. What is published stays, and people hear why.
+// dns F7: a CNAME to itself, CNAMEs in a circle and a wildcard that leads to a name below itself are answered
+// with SERVFAIL. What is published stays, and people hear why.
 func TestLoops(t *testing.T) {
 	cname := func(name, target string) *dns.RecordSet {
 		return &dns.RecordSet{Name: name + "." + zoneName, Type: dns.TypeCNAME, Targets: []string{target + "." + zoneName}}
@@ -50,7 +50,7 @@ func TestLoops(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t)
+				w := newFixture(t)
 				w.start()
 				defer w.stop()
 				w.objects.set("web", record(t, "web", "www."+zoneName, "A", "192.0.2.9"))
@@ -87,13 +87,13 @@ func TestLoops(t *testing.T) {
 	}
 }
 
-// dns F8: a CNAME can't stand at the name of an ownership record. Whoever has none loses, whether both are asked
-// for together or one was there, and hears why.
+// dns F8: a CNAME can't stand at the name of an ownership record. Whoever has none loses, whether both are
+// asked for together or one was there, and hears why.
 func TestCNAMEAtAnOwnershipRecord(t *testing.T) {
 	for _, first := range []string{"together", "www", "a-www"} {
 		t.Run(first, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t)
+				w := newFixture(t)
 				w.change = unprefixed(t, "")
 				sets := map[string]*dns.RecordSet{
 					"www":   record(t, "www", "www."+zoneName, "A", "192.0.2.1"),
@@ -136,7 +136,7 @@ func TestCNAMEAtAnOwnershipRecordOnce(t *testing.T) {
 	for _, dryRun := range []bool{true, false} {
 		t.Run(fmt.Sprintf("dry run %t", dryRun), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t)
+				w := newFixture(t)
 				w.change = func(c *Config) {
 					unprefixed(t, "")(c)
 					c.DryRun = dryRun
@@ -173,7 +173,7 @@ func TestSharedOwnershipRecord(t *testing.T) {
 	for ours, hers := range map[string]string{"*.foo.": "any.foo.", "any.foo.": "*.foo."} {
 		t.Run(ours, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t)
+				w := newFixture(t)
 				w.change = func(c *Config) {
 					o, err := owner.NewTXT(owner.TXTOptions{OwnerID: "me", WildcardReplacement: "any"})
 					if err != nil {
@@ -213,7 +213,7 @@ func TestSharedOwnershipRecord(t *testing.T) {
 // Both names of a pair can be ours, and one of them goes when nobody asks for it any more.
 func TestSharedOwnershipRecordOfOurs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		w.change = func(c *Config) {
 			o, err := owner.NewTXT(owner.TXTOptions{OwnerID: "me", WildcardReplacement: "any"})
 			if err != nil {

@@ -29,11 +29,11 @@ func (s *slowServers) Confirm(ctx context.Context, _ dns.Zone) error {
 // A record counts as published when all servers have it. The next change of its zone doesn't wait
 // for that.
 func TestConfirm(t *testing.T) {
-	ready := func(w *world) int { return strings.Count(strings.Join(w.said(), "\n"), ReasonReady) }
+	ready := func(w *fixture) int { return strings.Count(strings.Join(w.said(), "\n"), ReasonReady) }
 	for name, fails := range map[string]error{"all is well": nil, "it can't be asked": errors.New("not allowed")} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t)
+				w := newFixture(t)
 				w.provider = &slowServers{w.zones, fails}
 				w.start()
 				rest()

@@ -13,7 +13,7 @@ import (
 // is none. A record waits until nobody has asked for it for a while.
 func TestDeletionDelay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		w.change = func(c *Config) { c.DeletionDelay = 5 * time.Second }
 		www := "www." + zoneName
 		web := record(t, "web", www, "A", "192.0.2.1")
@@ -50,7 +50,7 @@ func TestDeletionDelay(t *testing.T) {
 // anew. It counts towards the budget only when it is due.
 func TestDelayedDeletions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		w.change = func(c *Config) { c.DeletionDelay, c.Interval = 10*time.Second, 2*time.Second }
 		for i := range 100 {
 			name := fmt.Sprintf("o%02d", i)
@@ -87,7 +87,7 @@ func TestDelayedDeletions(t *testing.T) {
 // Without a delay, and when a run ends, records are deleted at once.
 func TestNoDeletionDelay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		w.objects.set("web", record(t, "web", "www."+zoneName, "A", "192.0.2.1"))
 		w.start()
 		rest()

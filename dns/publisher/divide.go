@@ -28,17 +28,17 @@ func (p *Publisher) divide(zones *zoneSet, z *zone, b *batch, send []dns.Change)
 	name := ""
 	for _, c := range send {
 		name = groupOf(c, name)
-		creates[name] = creates[name] || (c.Old == nil && !isMarker(c))
-		zoneless[name] = zoneless[name] || (isMarker(c) && !canOwn(zones, z, c.RecordSet().Key().Name))
+		creates[name] = creates[name] || (c.Old == nil && !changesOwnership(c))
+		zoneless[name] = zoneless[name] || (changesOwnership(c) && !canOwn(zones, z, c.RecordSet().Key().Name))
 	}
 	for _, c := range send {
 		name = groupOf(c, name)
 		switch {
 		case zoneless[name] && creates[name]:
-			if isMarker(c) && b.errs[name] == nil {
+			if changesOwnership(c) && b.errs[name] == nil {
 				b.errs[name] = outside(c.RecordSet().Name)
 			}
-		case !isMarker(c):
+		case !changesOwnership(c):
 			add(z, name, c)
 		case !zoneless[name]:
 			// The name has an ownership record of an old format, which stays.
@@ -66,13 +66,13 @@ func outside(marker string) error {
 
 // groupOf returns the name of the group of a change. before is the group of the preceding change.
 func groupOf(c dns.Change, before string) string {
-	if isMarker(c) && c.RecordSet().Labels[dns.LabelOwnedRecord] == "" {
+	if changesOwnership(c) && c.RecordSet().Labels[dns.LabelOwnedRecord] == "" {
 		return before
 	}
 	return c.Subject()
 }
 
-func isMarker(c dns.Change) bool {
+func changesOwnership(c dns.Change) bool {
 	_, marker := c.RecordSet().Labels[dns.LabelOwnedRecord]
 	return marker
 }
@@ -83,7 +83,7 @@ func ownershipFirst(changes []dns.Change) []dns.Change {
 	for i := 0; i < len(changes); i++ {
 		at := len(ordered)
 		ordered = append(ordered, changes[i])
-		for i+1 < len(changes) && isMarker(changes[i+1]) {
+		for i+1 < len(changes) && changesOwnership(changes[i+1]) {
 			i++
 			if changes[i].Old == nil && ordered[at].Old == nil {
 				ordered = slices.Insert(ordered, at, changes[i])

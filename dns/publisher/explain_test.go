@@ -13,9 +13,9 @@ import (
 	"github.com/signpostd/signpost/dns/source"
 )
 
-// explaining has a world whose source says why objects give nothing, and has these objects: n
+// explaining has a fixture whose source says why objects give nothing, and has these objects: n
 // without a name.
-func explaining(t *testing.T, w *world, n int) {
+func explaining(t *testing.T, w *fixture, n int) {
 	t.Helper()
 	keys := []source.Key{{Namespace: "default", Name: "good"}, {Namespace: "default", Name: "far"}, {Namespace: "default", Name: "typo"}, {Namespace: "default", Name: "broken"}}
 	for i := range n {
@@ -67,7 +67,7 @@ func text(e Explanations) string {
 // while the loop runs and after it has ended.
 func TestExplain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		explaining(t, w, 2)
 		w.start()
 		rest()
@@ -97,7 +97,7 @@ func TestExplain(t *testing.T) {
 // to wait doesn't.
 func TestExplainAbuse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		explaining(t, w, 20_000)
 		w.start()
 		rest()
@@ -114,7 +114,8 @@ func TestExplainAbuse(t *testing.T) {
 	})
 }
 
-// dns F18: it was not said that default targets are only for record sets without targets, which most sources never make.
+// dns F18: it was not said that default targets are only for record sets without targets, which most sources
+// never make.
 func TestExplainDefaultTargets(t *testing.T) {
 	const without = "it has no address"
 	for _, test := range []struct {
@@ -125,7 +126,7 @@ func TestExplainDefaultTargets(t *testing.T) {
 		{defaults: []string{"192.0.2.9"}, want: without + " (--default-targets is not for objects of this source that have no address)"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			w := newWorld(t)
+			w := newFixture(t)
 			w.change = func(c *Config) {
 				var err error
 				if c.Desired, err = desired.New(desired.Options{Sources: []string{"service"}, DefaultTargets: test.defaults}); err != nil {

@@ -79,7 +79,7 @@ func (inZones) left(zone map[string][]*dns.RecordSet, id string) []dns.Key {
 // isOwnershipRecord reports whether a record set is an ownership record.
 func isOwnershipRecord(r *dns.RecordSet) bool { return r.Type == dns.TypeTXT && textOwner(r) != "" }
 
-// markerOwner returns who owns a record set by its marker.
+// markerOwner returns who owns a record set by its ownership record.
 func markerOwner(zone map[string][]*dns.RecordSet, key dns.Key) string {
 	for _, r := range zone[markerPrefix+strings.ToLower(key.Type)+"-"+key.Name] {
 		if id := textOwner(r); id != "" {

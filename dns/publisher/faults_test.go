@@ -17,6 +17,7 @@ import (
 	"github.com/signpostd/signpost/dns/owner"
 	"github.com/signpostd/signpost/dns/plan"
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/testkit/longtest"
 )
 
 var (
@@ -27,9 +28,9 @@ var (
 // Three owners and a person publish in one or two zones, with the faults of a schedule: of the
 // provider, which may adjust what it is given, and of what the owners keep ownership in. Nobody
 // changes the records of another one. After each pause, no record of an owner is without its
-// marker or its claim. Two cycles after the last fault, everything is as it should be.
+// ownership record or its claim. Two cycles after the last fault, everything is as it should be.
 func TestFaults(t *testing.T) {
-	for seed := *faultSeed; seed < *faultSeed+uint64(*faultSchedules); seed++ {
+	for seed := *faultSeed; seed < *faultSeed+uint64(longtest.Rounds(*faultSchedules)); seed++ {
 		t.Run(fmt.Sprint("seed", seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { playFaults(t, seed) })
 		})
@@ -46,7 +47,7 @@ var faultZones = [][]string{{zoneName}, {zoneName, "sub." + zoneName}, {zoneName
 
 // publishing is an owner in a schedule.
 type publishing struct {
-	*world
+	*fixture
 	id     string
 	faulty *faulty
 	owner  owner.Owner
@@ -111,8 +112,8 @@ func (s *schedule) settle() {
 }
 
 func (s *schedule) newOwner(id string) *publishing {
-	w := newWorld(s.t)
-	o := &publishing{world: w, id: id, faulty: newFaulty(s.t, s.truth, id, s.random.Uint64())}
+	w := newFixture(s.t)
+	o := &publishing{fixture: w, id: id, faulty: newFaulty(s.t, s.truth, id, s.random.Uint64())}
 	w.provider = o.faulty
 	if s.adjusts {
 		w.provider = adjusting{o.faulty}
@@ -256,7 +257,7 @@ func (s *schedule) byHand(zone string, c dns.Change) bool {
 	return err == nil
 }
 
-// covered checks that each record of an owner has its marker or its claim. What the person has
+// covered checks that each record of an owner has its ownership record or its claim. What the person has
 // edited while its owner didn't know what was made there is the person's by now.
 func (s *schedule) covered() {
 	synctest.Wait()

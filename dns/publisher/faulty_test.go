@@ -205,7 +205,7 @@ func (f *faulty) partly(zone dns.Zone, changes, some []dns.Change) error {
 	return &provider.ApplyError{Errs: errs}
 }
 
-// claims reports whether the last change is a marker for a record that somebody else has
+// claims reports whether the last change is an ownership record for a record that somebody else has
 // created meanwhile. A process that ends then can't know later that the record isn't its own
 // (docs/decisions/0011).
 func (f *faulty) claims(changes []dns.Change) bool {

@@ -112,8 +112,8 @@ func record(t testing.TB, object, name, recordType string, targets ...string) *d
 	return r
 }
 
-// world is a publisher in a test, over a zone in memory.
-type world struct {
+// fixture is a publisher in a test, over a zone in memory.
+type fixture struct {
 	t        testing.TB
 	provider provider.Provider
 	zones    *inmemory.Provider
@@ -137,13 +137,13 @@ type world struct {
 	notices []Notice
 }
 
-func newWorld(t testing.TB) *world {
+func newFixture(t testing.TB) *fixture {
 	zones := inmemory.New(zoneName)
-	return &world{t: t, zones: zones, provider: zones, objects: newObjects("service")}
+	return &fixture{t: t, zones: zones, provider: zones, objects: newObjects("service")}
 }
 
 // start starts a publisher; change may change its config.
-func (w *world) start() {
+func (w *fixture) start() {
 	w.t.Helper()
 	p := w.make()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -178,7 +178,7 @@ func (w *world) start() {
 	}
 }
 
-func (w *world) make() *Publisher {
+func (w *fixture) make() *Publisher {
 	w.t.Helper()
 	want, err := desired.New(desired.Options{Sources: []string{"service"}})
 	if err != nil {
@@ -223,14 +223,14 @@ func establishedIn(zones ...string) *textStore {
 	return &textStore{text: []byte(`{"version":1,"zones":[` + strings.Join(known, ",") + `]}`)}
 }
 
-func (w *world) notice(n Notice) {
+func (w *fixture) notice(n Notice) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.notices = append(w.notices, n)
 }
 
 // said returns the reasons of the notices since the last call, with their messages.
-func (w *world) said() []string {
+func (w *fixture) said() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var said []string
@@ -245,8 +245,8 @@ func (w *world) said() []string {
 	return said
 }
 
-// zone returns what is in the zone, without markers: "name TYPE targets".
-func (w *world) zone() []string {
+// zone returns what is in the zone, without ownership records: "name TYPE targets".
+func (w *fixture) zone() []string {
 	w.t.Helper()
 	var lines []string
 	for _, r := range w.listing() {
@@ -258,7 +258,7 @@ func (w *world) zone() []string {
 	return lines
 }
 
-func (w *world) listing() []*dns.RecordSet {
+func (w *fixture) listing() []*dns.RecordSet {
 	w.t.Helper()
 	zones, err := w.zones.Zones(w.t.Context())
 	if err != nil {
@@ -280,7 +280,7 @@ func line(r *dns.RecordSet) string {
 }
 
 // change makes a change in the zone as a human would.
-func (w *world) byHand(changes ...dns.Change) {
+func (w *fixture) byHand(changes ...dns.Change) {
 	w.t.Helper()
 	zones, err := w.zones.Zones(w.t.Context())
 	if err != nil {
@@ -297,16 +297,16 @@ func rest() {
 	synctest.Wait()
 }
 
-// inOnePass makes changes of objects that the publisher evaluates together: passes are quiet apart, and one has
-// just ended.
-func (w *world) inOnePass(change func()) {
+// inOnePass makes changes of objects that the publisher evaluates together: passes are quiet apart, and one
+// has just ended.
+func (w *fixture) inOnePass(change func()) {
 	w.t.Helper()
 	w.objects.set("an object that asks for nothing")
 	synctest.Wait()
 	change()
 }
 
-func (w *world) expectZone(want ...string) {
+func (w *fixture) expectZone(want ...string) {
 	w.t.Helper()
 	slices.Sort(want)
 	if got := w.zone(); !slices.Equal(got, want) {

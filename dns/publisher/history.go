@@ -13,7 +13,7 @@ import (
 // record was written again that can't be listed. before are the record sets of the name that were known.
 // Ownership records are left out.
 func (p *Publisher) rememberApplied(z *zone, c dns.Change, before []*dns.RecordSet) {
-	if p.History == nil || isMarker(c) {
+	if p.History == nil || changesOwnership(c) {
 		return
 	}
 	if i := slices.IndexFunc(before, func(r *dns.RecordSet) bool { return r.Key() == c.RecordSet().Key() }); i >= 0 {
@@ -33,7 +33,7 @@ func sameContent(a, b *dns.RecordSet) bool {
 
 // rememberFailed adds a change that failed to the history.
 func (p *Publisher) rememberFailed(z *zone, c dns.Change, reason string) {
-	if p.History != nil && !isMarker(c) {
+	if p.History != nil && !changesOwnership(c) {
 		p.remember(z, c, reason)
 	}
 }

@@ -19,7 +19,7 @@ import (
 // has no ownership records.
 func TestHistory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		log := history.New(history.DefaultBytes, nil)
 		w.change = func(c *Config) { c.History, c.Name = log, "public" }
 		var fails atomic.Bool

@@ -84,7 +84,7 @@ func TestHolders(t *testing.T) {
 // used, and what a person has in the other one isn't taken for ours.
 func TestTwinsOutside(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		if err := w.zones.CreateTwin(zoneName); err != nil {
 			t.Fatal(err)
 		}
@@ -117,10 +117,10 @@ func TestTwinsOutside(t *testing.T) {
 }
 
 // D15: of two zones of one name, only the first got records, and the other one got what was
-// listed there. Each zone gets all of them, with their markers, and is mended for itself.
+// listed there. Each zone gets all of them, with their ownership records, and is mended for itself.
 func TestTwins(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		if err := w.zones.CreateTwin(zoneName); err != nil {
 			t.Fatal(err)
 		}
@@ -232,7 +232,7 @@ func TestZoneCut(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t)
+				w := newFixture(t)
 				if err := w.zones.CreateZone("eu.shop.test"); err != nil {
 					t.Fatal(err)
 				}
@@ -260,11 +260,11 @@ func TestZoneCut(t *testing.T) {
 	}
 }
 
-// D6: a marker that was left in the parent when its name got a zone of its own was deleted in
+// D6: an ownership record that was left in the parent when its name got a zone of its own was deleted in
 // the child, where it isn't, again and again.
 func TestOrphanInParent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		w.objects.set("a", record(t, "a", "a.eu.shop.test", "A", "192.0.2.1"))
 		w.start()
 		rest()
@@ -312,7 +312,7 @@ func (v *vanishing) Records(ctx context.Context, z dns.Zone) ([]*dns.RecordSet, 
 // changes are being made.
 func TestZonesComeAndGo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		child := "eu.shop.test"
 		v := &vanishing{Provider: w.zones}
 		v.lacks.Store(&child)
@@ -393,7 +393,7 @@ func gauges(t *testing.T, registry *prometheus.Registry) map[string]float64 {
 // D14: the metrics of a zone that was gone stayed, such as that it fails.
 func TestMetricsOfAZoneThatIsGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		registry := prometheus.NewRegistry()
 		w.change = func(c *Config) { c.Metrics = NewMetrics(registry) }
 		other := "other.test"
@@ -430,7 +430,7 @@ func TestMetricsOfAZoneThatIsGone(t *testing.T) {
 // D14: a process that leads no more went on saying that deletions are held.
 func TestMetricsAfterTheTerm(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		registry := prometheus.NewRegistry()
 		w.change = func(c *Config) { c.Metrics = NewMetrics(registry) }
 		for i := range 100 {

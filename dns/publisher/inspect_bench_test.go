@@ -56,7 +56,7 @@ func BenchmarkRows(b *testing.B) {
 
 // largeZone returns a publisher that leads, with a zone that has what objects ask for.
 func largeZone(b *testing.B, policy plan.Policy, names int) *Publisher {
-	w := newWorld(b)
+	w := newFixture(b)
 	w.change = func(c *Config) { c.Rules.Policy = policy }
 	p := w.make()
 	p.term, p.looked = &term{}, true

@@ -17,7 +17,7 @@ import (
 )
 
 // rowLines returns rows as text: "name TYPE state", with the message behind it if there is one.
-func (w *world) rowLines(f RowFilter) []string {
+func (w *fixture) rowLines(f RowFilter) []string {
 	w.t.Helper()
 	page, err := w.publisher.Rows(w.t.Context(), f, 0, 1000)
 	if err != nil {
@@ -43,7 +43,7 @@ func expectLines(t *testing.T, got []string, want ...string) {
 // Each record set has a state, with what to do about it.
 func TestRows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		w.byHand(
 			dns.Change{New: record(t, "x", "theirs.shop.test", "A", "192.0.2.9")},
 			dns.Change{New: record(t, "x", "foreign.shop.test", "A", "192.0.2.9")},
@@ -99,7 +99,7 @@ func TestRows(t *testing.T) {
 // What waits for approval says how to approve it.
 func TestHeldRows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		desk := budget.NewApprovalQueue()
 		w.change = func(c *Config) {
 			c.Budget.Deletions = budget.Limit{Records: 1}
@@ -138,7 +138,7 @@ func TestKeptRows(t *testing.T) {
 	} {
 		t.Run(string(policy), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t)
+				w := newFixture(t)
 				w.change = func(c *Config) { c.Rules.Policy = policy }
 				w.start()
 				defer w.stop()
@@ -157,7 +157,7 @@ func TestKeptRows(t *testing.T) {
 // A standby knows no zones, and says so; a publisher that has ended doesn't let anybody wait.
 func TestRowsWithoutLeading(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		p := w.make()
 		ctx, cancel := context.WithCancel(t.Context())
 		late, done := context.WithTimeout(t.Context(), time.Second)
@@ -183,7 +183,7 @@ func TestRowsWithoutLeading(t *testing.T) {
 // Whoever follows is told what has changed, once, and what is gone.
 func TestFollow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		w.start()
 		defer w.stop()
 		rest()

@@ -16,24 +16,24 @@ import (
 	"github.com/signpostd/signpost/dns/provider/inmemory"
 )
 
-// of makes the publishers of a world have an instance.
-func (w *world) of(instance string) *world {
+// of makes the publishers of a fixture have an instance.
+func (w *fixture) of(instance string) *fixture {
 	w.instance = instance
 	return w
 }
 
-// inZone returns a world over the zone of another one.
-func inZone(other *world) *world {
-	w := newWorld(other.t)
+// inZone returns a fixture over the zone of another one.
+func inZone(other *fixture) *fixture {
+	w := newFixture(other.t)
 	w.zones, w.provider = other.zones, other.provider
 	return w
 }
 
-// Finding of tenants, two processes with one owner ID: two processes with one owner ID on one zone. Neither deletes or changes what the other one
-// has made, both publish their own, and both say so.
+// Finding of tenants, two processes with one owner ID: two processes with one owner ID on one zone. Neither
+// deletes or changes what the other one has made, both publish their own, and both say so.
 func TestTwoInstancesOfOneOwner(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		east := newWorld(t).of("east")
+		east := newFixture(t).of("east")
 		west := inZone(east).of("west")
 		for i := range 20 {
 			east.objects.set(fmt.Sprint("e", i), record(t, "e", fmt.Sprintf("e%d.shop.test", i), "A", "192.0.2.1"))
@@ -55,7 +55,7 @@ func TestTwoInstancesOfOneOwner(t *testing.T) {
 		if !strings.Contains(zone, "e0.shop.test A 192.0.2.1") || strings.Contains(zone, "e1.") || strings.Contains(zone, "w1.") || len(east.zone()) != 38 {
 			t.Errorf("the zone has\n%s", zone)
 		}
-		for _, w := range []*world{east, west} {
+		for _, w := range []*fixture{east, west} {
 			said := strings.Join(w.said(), "\n")
 			if n := strings.Count(said, "OtherOwner FailedSync"); n != 1 || !strings.Contains(said, "another process with our owner ID") {
 				t.Errorf("it is said %d times that there is another process:\n%s", n, said)
@@ -94,7 +94,7 @@ func TestTwoInstancesOfOneOwner(t *testing.T) {
 // written for the lack of one.
 func TestInstanceIsWrittenWithNothingElse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"))
 		w.objects.set("b", record(t, "b", "b.shop.test", "A", "192.0.2.1"))
 		w.start()
@@ -144,7 +144,7 @@ func TestOwnerIsChanged(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t)
+				w := newFixture(t)
 				for i := range 3 {
 					w.objects.set(fmt.Sprint("o", i), record(t, "o", fmt.Sprintf("n%d.shop.test", i), "A", "192.0.2.1"))
 				}
@@ -180,7 +180,7 @@ func TestOwnerIsChanged(t *testing.T) {
 }
 
 // rowOf returns the only row of a name.
-func rowOf(t *testing.T, w *world, name string) Row {
+func rowOf(t *testing.T, w *fixture, name string) Row {
 	t.Helper()
 	page, err := w.publisher.Rows(t.Context(), RowFilter{Search: name}, 0, 10)
 	if err != nil || len(page.Rows) != 1 {
@@ -190,7 +190,7 @@ func rowOf(t *testing.T, w *world, name string) Row {
 }
 
 // texts returns the ownership texts.
-func texts(w *world) string {
+func texts(w *fixture) string {
 	var all []string
 	for _, r := range w.listing() {
 		if r.Type == dns.TypeTXT {

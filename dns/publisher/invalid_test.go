@@ -19,7 +19,7 @@ func invalid(t testing.TB, object, name, target string) *dns.RecordSet {
 // record stays until the object can be published again, or is gone; others are not held up.
 func TestInvalidEditKeepsTheRecord(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"), record(t, "a", "b.shop.test", "A", "192.0.2.2"))
 		w.start()
 		rest()
@@ -44,12 +44,12 @@ func TestInvalidEditKeepsTheRecord(t *testing.T) {
 	})
 }
 
-// clouds F3: a record with a character in its name that Signpost can't write was deleted although an object asks for it.
-// It stays, as with a bad target.
+// clouds F3: a record with a character in its name that Signpost can't write was deleted although an object
+// asks for it. It stays, as with a bad target.
 func TestNameThatCannotBeWrittenKeepsTheRecord(t *testing.T) {
 	for _, c := range dns.EscapedCharacters + " \x01" {
 		synctest.Test(t, func(t *testing.T) {
-			w := newWorld(t)
+			w := newFixture(t)
 			name := "x" + string(c) + "y.shop.test"
 			text := `"heritage=external-dns,external-dns/owner=me,external-dns/resource=service/default/a"`
 			w.byHand(

@@ -12,7 +12,7 @@ import (
 // the other stay.
 func TestTwoKinds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		route := source.Key{Kind: "IngressRoute.traefik.io", Namespace: "default", Name: "web"}
 		tcp := source.Key{Kind: "IngressRouteTCP.traefik.io", Namespace: "default", Name: "web"}
 		w.objects.setKey(route, record(t, "web", "a.shop.test", "A", "192.0.2.1"))

@@ -11,8 +11,9 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 )
 
-// late is an atomic provider whose server carries out, just before the first changes, what a process with the same owner
-// had sent before it ended: the same record sets and markers, with other targets. So it refuses these changes.
+// late is an atomic provider whose server carries out, just before the first changes, what a process with the
+// same owner had sent before it ended: the same record sets and ownership records, with other targets. So it
+// refuses these changes.
 type late struct {
 	provider.Provider
 	carriedOut bool
@@ -46,11 +47,11 @@ func (l *late) Apply(ctx context.Context, zone dns.Zone, changes []dns.Change) e
 	return l.Provider.Apply(ctx, zone, changes)
 }
 
-// A record of ours that appears late stays ours, and becomes what objects ask for. The lab found that its marker was removed,
-// so that nobody owned it any more (make lab SEED=5).
+// A record of ours that appears late stays ours, and becomes what objects ask for. The lab found that its
+// ownership record was removed, so that nobody owned it any more (make lab SEED=5).
 func TestLateUpdateOfAnEarlierProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		w.provider = &late{Provider: w.provider}
 		w.objects.set("web", record(t, "web", "www."+zoneName, "A", "192.0.2.1"))
 		w.start()

@@ -81,7 +81,7 @@ func (c *called) times(o inmemory.Operation) []time.Time {
 // as it was, when the provider wants it.
 func TestThrottled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		var c called
 		w.zones.SetHooks(c.hooks(0))
 		w.start()
@@ -128,7 +128,7 @@ func TestThrottled(t *testing.T) {
 // the provider doesn't say how long.
 func TestThrottledInPart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		var c called
 		w.zones.SetHooks(c.hooks(0))
 		begun := time.Now()
@@ -174,7 +174,7 @@ func TestThrottledInPart(t *testing.T) {
 // D18: all zones were listed in the same moment, at each interval.
 func TestManyZones(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		for i := range 300 {
 			if err := w.zones.CreateZone(fmt.Sprintf("z%d.test", i)); err != nil {
 				t.Fatal(err)
@@ -213,7 +213,7 @@ func TestManyZones(t *testing.T) {
 // D16: --batch-change-size, --batch-change-interval and --zones-cache-duration had no effect.
 func TestLimitsOfTheUser(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		w.change = func(c *Config) {
 			c.Limits = Limits{BatchSize: 20, BatchInterval: 3 * time.Second, ZonesCache: 5 * time.Minute}
 		}
@@ -226,7 +226,7 @@ func TestLimitsOfTheUser(t *testing.T) {
 		w.start()
 		defer w.stop()
 		time.Sleep(11 * time.Minute)
-		// They are those of records and of their markers.
+		// They are those of records and of their ownership records.
 		if sizes := c.batches(); !slices.Equal(sizes, []int{20, 20, 20}) {
 			t.Errorf("batches of %v changes", sizes)
 		}
@@ -254,7 +254,7 @@ func (l limited) Capabilities() provider.Capabilities { return l.can }
 // how long a batch may take.
 func TestLimitsOfTheProvider(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		w.provider = limited{w.zones, provider.Capabilities{BatchSize: 5, BatchInterval: time.Second, BatchTime: time.Hour, Calls: 1}}
 		w.change = func(c *Config) { c.Limits = Limits{BatchSize: 20, BatchInterval: 3 * time.Second} }
 		p := w.make()
@@ -295,7 +295,7 @@ func (c *called) perSecond() map[int64]int {
 // zones there are. A record isn't published later for that.
 func TestCallsPerSecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		for i := range 999 {
 			if err := w.zones.CreateZone(fmt.Sprintf("z%d.test", i)); err != nil {
 				t.Fatal(err)
@@ -307,7 +307,7 @@ func TestCallsPerSecond(t *testing.T) {
 		w.zones.SetHooks(c.hooks(10 * time.Millisecond))
 		w.start()
 		defer w.stop()
-		time.Sleep(10 * time.Minute)
+		time.Sleep(5 * time.Minute)
 		for i := range 20 {
 			name := fmt.Sprint("o", i)
 			w.objects.set(name, record(t, name, name+"."+zoneName, "A", "192.0.2.1"))
@@ -353,7 +353,7 @@ func idleHour(b *testing.B, zones int, limit float64) (total, most int) {
 	// A bubble needs a test.
 	ok := testing.RunTests(func(string, string) (bool, error) { return true, nil }, []testing.InternalTest{{Name: "hour", F: func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			w := newWorld(t)
+			w := newFixture(t)
 			for i := range zones - 1 {
 				if err := w.zones.CreateZone(fmt.Sprintf("z%d.test", i)); err != nil {
 					t.Fatal(err)

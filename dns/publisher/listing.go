@@ -341,7 +341,7 @@ func (p *Publisher) concerns(z *zone, name string) bool {
 		return false
 	}
 	n := z.mirror.node(name)
-	return n.owned > 0 || len(n.ownership) > 0 || z.names.all[name] != nil || len(p.Desired.Asks(name)) > 0
+	return n.owned > 0 || len(n.ownership) > 0 || z.names.all[name] != nil || len(p.Desired.OriginsOf(name)) > 0
 }
 
 // current returns the record sets of a zone under a name, without ownership records, with the

@@ -47,7 +47,7 @@ func TestListingTime(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t)
+				w := newFixture(t)
 				m := &metered{Provider: w.zones}
 				w.change = func(c *Config) { c.Provider, c.Interval, c.Limits.ListingTime = m, time.Minute, tt.set }
 				var c called

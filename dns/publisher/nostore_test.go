@@ -106,7 +106,7 @@ func TestStoreComesBack(t *testing.T) {
 // Day2 B13: a zone that the server doesn't have, and a domain filter that leaves all names out, are
 // problems of the publisher.
 func TestTroubles(t *testing.T) {
-	wanted := func(t *testing.T, w *world, field, text string) {
+	wanted := func(t *testing.T, w *fixture, field, text string) {
 		t.Helper()
 		troubles := w.publisher.Troubles()
 		if len(troubles) != 1 || troubles[0].Field != field || !strings.Contains(troubles[0].Reason, text) || troubles[0].Since.IsZero() {
@@ -115,7 +115,7 @@ func TestTroubles(t *testing.T) {
 	}
 	t.Run("zone", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			w := newWorld(t)
+			w := newFixture(t)
 			var mended atomic.Bool
 			w.zones.SetHooks(inmemory.Hooks{Before: func(_ context.Context, c inmemory.Call) error {
 				if !mended.Load() && c.Zone.Name != "" {
@@ -137,7 +137,7 @@ func TestTroubles(t *testing.T) {
 	})
 	t.Run("filter", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			w := newWorld(t)
+			w := newFixture(t)
 			w.change = func(c *Config) { c.Domains = dns.NewDomainFilter([]string{"shop.tset"}, nil) }
 			w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"))
 			w.start()

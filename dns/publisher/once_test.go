@@ -27,7 +27,7 @@ func TestOnceWithASilentProvider(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t)
+				w := newFixture(t)
 				w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"))
 				w.zones.SetHooks(inmemory.Hooks{Before: func(ctx context.Context, c inmemory.Call) error {
 					if c.Operation == test.silent {
@@ -58,7 +58,7 @@ func TestOnceWithASilentProvider(t *testing.T) {
 // notice that no further source would be read.
 func TestOnceEndsWhenSourcesAreSettled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"))
 		settled := make(chan struct{})
 		begun := time.Now()
@@ -77,7 +77,7 @@ func TestOnceEndsWhenSourcesAreSettled(t *testing.T) {
 // A run that is interrupted has the error of its context, and no zone that is done.
 func TestOnceInterrupted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		w.zones.SetHooks(inmemory.Hooks{Before: func(ctx context.Context, _ inmemory.Call) error {
 			cancel()

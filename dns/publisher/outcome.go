@@ -167,7 +167,7 @@ func (o outcomes) Follow(ctx context.Context, changed func([]source.Key)) error 
 		}
 		var keys []source.Key
 		reset := false
-		if err := p.visit(ctx, func() { keys, reset = f.takeAskers(o.source) }); err != nil {
+		if err := p.visit(ctx, func() { keys, reset = f.takeOrigins(o.source) }); err != nil {
 			return err
 		}
 		switch {
@@ -179,14 +179,14 @@ func (o outcomes) Follow(ctx context.Context, changed func([]source.Key)) error 
 	}
 }
 
-// takeAskers returns the objects of a source that ask for the changed names. It is called in the
+// takeOrigins returns the objects of a source that ask for the changed names. It is called in the
 // loop.
-func (f *Follower) takeAskers(sourceName string) (keys []source.Key, reset bool) {
+func (f *Follower) takeOrigins(sourceName string) (keys []source.Key, reset bool) {
 	names, reset := f.names, f.reset
 	f.names, f.reset = map[nameInZone]before{}, false
 	seen := map[source.Key]bool{}
 	for at := range names {
-		for _, o := range f.publisher.Desired.Asks(at.name) {
+		for _, o := range f.publisher.Desired.OriginsOf(at.name) {
 			key := source.Key{Kind: o.Kind, Namespace: o.Namespace, Name: o.Name}
 			if o.Source == sourceName && !seen[key] {
 				seen[key] = true

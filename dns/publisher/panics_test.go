@@ -16,11 +16,11 @@ import (
 	"github.com/signpostd/signpost/dns/source"
 )
 
-// A source that panics about one object keeps the records of that object, and all others go on. When the object is
-// mended, so are its records.
+// A source that panics about one object keeps the records of that object, and all others go on. When the
+// object is mended, so are its records.
 func TestSourcePanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		w.panics = true
 		bad := false
 		evaluate := func(key source.Key) source.Result {
@@ -52,8 +52,8 @@ func TestSourcePanics(t *testing.T) {
 	})
 }
 
-// panicking is a provider of which the calls panic that have their name in at, until it is mended, and calls of Apply with
-// a name of poison in any case.
+// panicking is a provider of which the calls panic that have their name in at, until it is mended, and calls
+// of Apply with a name of poison in any case.
 type panicking struct {
 	provider.Provider
 	at, poison string
@@ -94,7 +94,7 @@ func TestProviderPanics(t *testing.T) {
 	for _, call := range []string{"Zones", "Records", "Adjust", "Apply"} {
 		t.Run(call, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t)
+				w := newFixture(t)
 				w.panics = true
 				p := &panicking{Provider: w.zones, at: call}
 				w.provider = p
@@ -117,7 +117,7 @@ func TestProviderPanics(t *testing.T) {
 // One name about which the provider panics is tried again by itself, and the others are published.
 func TestProviderPanicsAboutOneName(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		w.panics = true
 		w.provider = &panicking{Provider: w.zones, poison: "b.shop.test"}
 		for _, name := range []string{"a", "b", "c", "d"} {

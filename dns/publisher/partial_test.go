@@ -31,11 +31,12 @@ func (p *partial) Unlisted() error {
 	return p.unlisted
 }
 
-// clouds F4: with two --aws-profile, a run ended with 0 although one of the accounts couldn't be listed, and people were told to
-// create a zone that exists. Now the run fails, the zones that are known are published, and nobody is sent to create one.
+// clouds F4: with two --aws-profile, a run ended with 0 although one of the accounts couldn't be listed, and
+// people were told to create a zone that exists. Now the run fails, the zones that are known are published,
+// and nobody is sent to create one.
 func TestOnceFailsIfAnAccountIsNotListed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		w.provider = &partial{Provider: w.zones, unlisted: errors.New("list the zones of the profile b: AccessDenied")}
 		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"), record(t, "a", "x.b.test", "A", "192.0.2.2"))
 		_, err := w.make().Once(t.Context(), closedChannel(), onceLimit)
@@ -53,7 +54,7 @@ func TestOnceFailsIfAnAccountIsNotListed(t *testing.T) {
 // clouds F4: when the account can be listed again, the advice is the usual one.
 func TestAccountThatIsListedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		p := &partial{Provider: w.zones, unlisted: errors.New("AccessDenied")}
 		w.provider = p
 		w.objects.set("a", record(t, "a", "x.b.test", "A", "192.0.2.2"))
@@ -76,11 +77,12 @@ func (unselecting) DomainFilter(context.Context) dns.Filter {
 	return dns.NewDomainFilter(nil, []string{"sub.shop.test"})
 }
 
-// clouds F7: nothing was said of names below a zone that isn't selected. Now the log has one line, and explain says so.
+// clouds F7: nothing was said of names below a zone that isn't selected. Now the log has one line, and
+// explain says so.
 func TestNamesOfAZoneThatIsNotSelected(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
-		w := newWorld(t)
+		w := newFixture(t)
 		w.provider = unselecting{w.zones}
 		w.change = func(c *Config) {
 			c.Log = slog.New(slog.NewTextHandler(&log, nil))

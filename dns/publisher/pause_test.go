@@ -11,7 +11,7 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 )
 
-// halfway is a provider without transactions, which makes the markers of its first call and is
+// halfway is a provider without transactions, which makes the ownership records of its first call and is
 // told to come back later before it makes the records.
 type halfway struct {
 	provider.Provider
@@ -26,7 +26,7 @@ func (h *halfway) Apply(ctx context.Context, zone dns.Zone, changes []dns.Change
 	errs := make([]error, len(changes))
 	var markers []dns.Change
 	for i, c := range changes {
-		if isMarker(c) {
+		if changesOwnership(c) {
 			markers = append(markers, c)
 		} else {
 			errs[i] = &provider.ThrottledError{After: 100 * time.Second}
@@ -38,11 +38,11 @@ func (h *halfway) Apply(ctx context.Context, zone dns.Zone, changes []dns.Change
 	return &provider.ApplyError{Errs: errs}
 }
 
-// A marker that was made before the provider asked for a pause doesn't claim what a person makes
+// An ownership record that was made before the provider asked for a pause doesn't claim what a person makes
 // during the pause.
 func TestPauseAfterMarker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		w.provider = &halfway{Provider: w.provider}
 		w.objects.set("web", record(t, "web", "www."+zoneName, "A", "192.0.2.1"))
 		w.start()

@@ -187,7 +187,7 @@ func (p *Publisher) setReason(z *zone, n *nameState, gate, conflict string) {
 // ownershipNamer is implemented by registries that know the name of an ownership record in advance.
 type ownershipNamer interface {
 	// MarkerName returns the name of the ownership record of a record set, or "" if it has none.
-	MarkerName(name, recordType string) string
+	OwnershipRecordName(name, recordType string) string
 }
 
 // unownable returns an error if a record set is to be created whose ownership record the provider
@@ -201,7 +201,7 @@ func (p *Publisher) unownable(z *zone, changes []dns.Change) error {
 		if c.Old != nil {
 			continue
 		}
-		if marker := o.MarkerName(c.New.Name, c.New.Type); marker != "" && !canOwn(p.zones, z, dns.Canonical(marker)) {
+		if marker := o.OwnershipRecordName(c.New.Name, c.New.Type); marker != "" && !canOwn(p.zones, z, dns.Canonical(marker)) {
 			return outside(marker)
 		}
 	}
@@ -222,7 +222,7 @@ func (p *Publisher) withoutVoid(z *zone, current []plan.Current, changes []dns.C
 		if !owner.LabelsOnly(c) {
 			return false
 		}
-		marker := o.MarkerName(c.New.Name, c.New.Type)
+		marker := o.OwnershipRecordName(c.New.Name, c.New.Type)
 		return marker == "" || !canOwn(p.zones, z, dns.Canonical(marker)) || p.namesTwin(z, current, c)
 	}
 	if !slices.ContainsFunc(changes, void) {

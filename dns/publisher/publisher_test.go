@@ -25,7 +25,7 @@ import (
 // Case 187: one pass with a create, an update and a delete of A and AAAA does just those.
 func TestPublish(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		w.start()
 		defer w.stop()
 		w.objects.set("old", record(t, "old", "old.shop.test", "A", "192.0.2.1"), record(t, "old", "old.shop.test", "AAAA", "2001:db8::1"))
@@ -55,7 +55,7 @@ func TestPublish(t *testing.T) {
 // A single change doesn't wait, and many changes are one batch or two.
 func TestLatency(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		var applies atomic.Int32
 		w.zones.SetHooks(inmemory.Hooks{Before: func(_ context.Context, c inmemory.Call) error {
 			if c.Operation == inmemory.Apply {
@@ -89,7 +89,7 @@ func TestLatency(t *testing.T) {
 // verifications.
 func TestIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"))
 		w.start()
 		defer w.stop()
@@ -113,7 +113,7 @@ func TestIdle(t *testing.T) {
 // Changes by hand are undone at the next verification. Records of others stay as they are.
 func TestDrift(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		foreign := &dns.RecordSet{Name: "foreign.shop.test", Type: "A", TTL: 300, Targets: []string{"192.0.2.9"}}
 		w.byHand(dns.Change{New: foreign})
 		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"))
@@ -140,7 +140,7 @@ func TestDrift(t *testing.T) {
 // A record that the provider rejects doesn't keep others from being published.
 func TestBisect(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		var bad atomic.Bool
 		bad.Store(true)
 		w.zones.SetHooks(inmemory.Hooks{Before: func(_ context.Context, c inmemory.Call) error {
@@ -184,19 +184,19 @@ func (batches) Capabilities() provider.Capabilities {
 // More deletions than the budget allows wait until they are approved, or until the records are
 // asked for again.
 func TestBudget(t *testing.T) {
-	fill := func(w *world) {
+	fill := func(w *fixture) {
 		for i := range 100 {
 			w.objects.set(fmt.Sprint("o", i), record(t, "o", fmt.Sprintf("n%d.shop.test", i), "A", "192.0.2.1"))
 		}
 	}
-	empty := func(w *world, n int) {
+	empty := func(w *fixture, n int) {
 		for i := range n {
 			w.objects.set(fmt.Sprint("o", i))
 		}
 	}
 	hash := ""
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		fill(w)
 		w.start()
 		rest()
@@ -257,7 +257,7 @@ func TestBudget(t *testing.T) {
 // evaluated.
 func TestNothingIsDeletedForWhatIsNotKnown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"))
 		w.objects.set("b", record(t, "b", "b.shop.test", "A", "192.0.2.1"))
 		w.objects.set("gone", record(t, "gone", "gone.shop.test", "A", "192.0.2.1"))
@@ -300,7 +300,7 @@ func TestNothingIsDeletedForWhatIsNotKnown(t *testing.T) {
 // ignored.
 func TestDomains(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		w.change = func(c *Config) {
 			c.Domains = dns.NewDomainFilter([]string{"in.shop.test"}, []string{"ex.in.shop.test"})
 		}
@@ -318,7 +318,7 @@ func TestDomains(t *testing.T) {
 // Case 29, 30 in the loop: a policy without deletions leaves what nobody asks for.
 func TestUpsertOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		w.change = func(c *Config) { c.Rules.Policy = plan.UpsertOnly }
 		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"))
 		w.start()
@@ -335,7 +335,7 @@ func TestOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		settled := make(chan struct{})
 		close(settled)
-		w := newWorld(t)
+		w := newFixture(t)
 		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"))
 		w.change = func(c *Config) { c.DryRun = true }
 		plans, err := w.make().Once(t.Context(), settled, onceLimit)
@@ -364,7 +364,7 @@ func TestOnce(t *testing.T) {
 // tries again.
 func TestCredentials(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		var refuse atomic.Bool
 		refuse.Store(true)
 		w.zones.SetHooks(inmemory.Hooks{Before: func(_ context.Context, c inmemory.Call) error {
@@ -390,7 +390,7 @@ func TestCredentials(t *testing.T) {
 // Metrics are correct even when there is nothing to do.
 func TestMetrics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		registry := prometheus.NewRegistry()
 		w.change = func(c *Config) { c.Metrics = NewMetrics(registry) }
 		var away atomic.Bool

@@ -8,7 +8,7 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// listing returns record sets as a zone of others has them: every second one with a marker.
+// listing returns record sets as a zone of others has them: every second one with an ownership record.
 func listing(names int) []*dns.RecordSet {
 	var list []*dns.RecordSet
 	for i := range names {
@@ -25,7 +25,7 @@ func listing(names int) []*dns.RecordSet {
 
 // listed returns a publisher that has read a zone.
 func listed(t testing.TB, list []*dns.RecordSet) (*Publisher, *zone) {
-	w := newWorld(t)
+	w := newFixture(t)
 	p := w.make()
 	p.setZones([]dns.Zone{{ID: zoneName, Name: zoneName}}, nil)
 	z := p.zones.byKey[zoneKey{zoneName, zoneName}]

@@ -29,7 +29,7 @@ func (p *Publisher) remark(z *zone, current []plan.Current, changes []dns.Change
 	}
 	// The registry may have nothing to write, or can't write it under the required name.
 	send, _, err := p.Owner.Before(context.Background(), p.zones.lookup(z), first)
-	if err != nil || !slices.ContainsFunc(send, isMarker) {
+	if err != nil || !slices.ContainsFunc(send, changesOwnership) {
 		return nil
 	}
 	for _, c := range send {

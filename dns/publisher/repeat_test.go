@@ -124,7 +124,7 @@ var liars = map[string]func(*liar){
 		}
 	},
 	"ignores writes":            func(l *liar) { l.lose = func(int, dns.Change) bool { return true } },
-	"ignores ownership records": func(l *liar) { l.lose = func(_ int, c dns.Change) bool { return isMarker(c) } },
+	"ignores ownership records": func(l *liar) { l.lose = func(_ int, c dns.Change) bool { return changesOwnership(c) } },
 	"ignores every other write": func(l *liar) { l.lose = func(call int, _ dns.Change) bool { return call%2 == 0 } },
 	"says that everything is out of date": func(l *liar) {
 		l.err = func(int) error { return provider.ErrStale }
@@ -134,8 +134,8 @@ var liars = map[string]func(*liar){
 	},
 }
 
-// Whatever a provider does with what it is told, an hour costs a bounded number of requests, and people hear of
-// it once (peers P2: 340 requests a second, and as many lines of the log). Other names are published.
+// Whatever a provider does with what it is told, an hour costs a bounded number of requests, and people hear
+// of it once (peers P2: 340 requests a second, and as many lines of the log). Other names are published.
 func TestLiars(t *testing.T) {
 	for name, lie := range liars {
 		t.Run(name, func(t *testing.T) {
@@ -155,7 +155,7 @@ func unowned(c *Config) { c.Owner, c.Rules.Owner = owner.None{}, "" }
 
 // lieFor runs a publisher for an hour, and returns how many Events there were about failures.
 func lieFor(t *testing.T, lie func(*liar), change func(*Config)) (failed int) {
-	w := newWorld(t)
+	w := newFixture(t)
 	l := &liar{Provider: w.zones}
 	lie(l)
 	w.provider = l
@@ -165,8 +165,8 @@ func lieFor(t *testing.T, lie func(*liar), change func(*Config)) (failed int) {
 	defer w.stop()
 	time.Sleep(time.Hour)
 	reads, applies := l.calls()
-	// There is a listing a minute, after which a provider that is right now and then may be tried three times. Each write
-	// reads once itself, and once more if it is out of date.
+	// There is a listing a minute, after which a provider that is right now and then may be tried three times.
+	// Each write reads once itself, and once more if it is out of date.
 	if applies > 150 || reads > 500 {
 		t.Errorf("%d writes and %d listings in an hour", applies, reads)
 	}
@@ -220,7 +220,7 @@ func TestOnceWithALiar(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t)
+				w := newFixture(t)
 				l := &liar{Provider: w.zones}
 				lie(l)
 				w.provider, w.change = l, unowned
@@ -241,11 +241,11 @@ func TestOnceWithALiar(t *testing.T) {
 	}
 }
 
-// peers P2: of two record sets with one key in a listing, the later one counts (spec/dns.md §3.2), for the plan and for
-// the provider that compares before it writes, so that the change gets through.
+// peers P2: of two record sets with one key in a listing, the later one counts (spec/dns.md §3.2), for the
+// plan and for the provider that compares before it writes, so that the change gets through.
 func TestListedTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		l := &liar{Provider: w.zones}
 		l.list = func(_ int, records []*dns.RecordSet) []*dns.RecordSet {
 			var parts []*dns.RecordSet
@@ -274,14 +274,14 @@ func TestListedTwice(t *testing.T) {
 	})
 }
 
-// clouds F1: the record at the apex of a zone has an ownership record in the format without a type, which stands beside
-// it. The one in the present format would be outside of the zone. So nothing is written, again and again, and
-// the record stays ours.
+// clouds F1: the record at the apex of a zone has an ownership record in the format without a type, which
+// stands beside it. The one in the present format would be outside of the zone. So nothing is written, again
+// and again, and the record stays ours.
 func TestApexWithOldOwnershipRecord(t *testing.T) {
 	for _, who := range []string{"me", "before"} {
 		t.Run(who, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t)
+				w := newFixture(t)
 				l := &liar{Provider: w.zones}
 				w.provider = l
 				w.change = unprefixed(t, "before")
@@ -317,11 +317,11 @@ func (b blind) Capabilities() provider.Capabilities {
 	return c
 }
 
-// dns F20: what can't be listed is written again, which repairs what others have changed. People hear of it when it
-// is new, and not every minute.
+// dns F20: what can't be listed is written again, which repairs what others have changed. People hear of it
+// when it is new, and not every minute.
 func TestBlindWritesAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		l := &liar{Provider: w.zones}
 		blindly := func(int, []*dns.RecordSet) []*dns.RecordSet { return nil }
 		l.list = blindly
@@ -351,7 +351,7 @@ func TestBlindWritesAgain(t *testing.T) {
 // A name that comes to nothing is counted until a listing shows that it is as objects ask for.
 func TestRepeatedIsCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		l := &liar{Provider: w.zones}
 		var mu sync.Mutex
 		loses := true
@@ -392,7 +392,7 @@ func TestRepeatedIsCounted(t *testing.T) {
 // tenants S5: a provider can't say whose its records are. What it lists with our owner isn't ours.
 func TestProviderLabelsDontCount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		l := &liar{Provider: w.zones}
 		l.list = func(_ int, records []*dns.RecordSet) []*dns.RecordSet {
 			var labelled []*dns.RecordSet

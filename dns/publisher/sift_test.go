@@ -25,9 +25,9 @@ func TestSiftSettled(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		problem, seed := "", rapid.Uint64().Draw(rt, "seed")
 		synctest.Test(t, func(t *testing.T) {
-			s := &sifting{random: rand.New(rand.NewPCG(seed, 1)), world: newWorld(t)}
+			s := &sifting{random: rand.New(rand.NewPCG(seed, 1)), fixture: newFixture(t)}
 			s.begin()
-			defer func() { s.world.stop() }()
+			defer func() { s.fixture.stop() }()
 			for range 1 + s.random.IntN(10) {
 				s.step()
 				time.Sleep(pick(s, []time.Duration{0, quiet, 2 * time.Minute}))
@@ -44,8 +44,8 @@ func TestSiftSettled(t *testing.T) {
 }
 
 type sifting struct {
-	random *rand.Rand
-	world  *world
+	random  *rand.Rand
+	fixture *fixture
 }
 
 func pick[T any](s *sifting, from []T) T { return from[s.random.IntN(len(from))] }
@@ -60,8 +60,8 @@ func (s *sifting) begin() {
 	without := pick(s, []string{"", "", "b.shop.test"})
 	owned := s.random.IntN(5) > 0
 	failing := s.random.IntN(5) == 0
-	s.world.zones.SetHooks(inmemory.Hooks{})
-	s.world.change = func(c *Config) {
+	s.fixture.zones.SetHooks(inmemory.Hooks{})
+	s.fixture.change = func(c *Config) {
 		c.Rules.Policy, c.Rules.Managed = policy, managed
 		if without != "" {
 			c.Domains = leftOut(without)
@@ -71,14 +71,14 @@ func (s *sifting) begin() {
 		}
 	}
 	if failing {
-		s.world.zones.SetHooks(inmemory.Hooks{Before: func(_ context.Context, call inmemory.Call) error {
+		s.fixture.zones.SetHooks(inmemory.Hooks{Before: func(_ context.Context, call inmemory.Call) error {
 			if call.Operation == inmemory.Apply {
 				return errors.New("out of order")
 			}
 			return nil
 		}})
 	}
-	s.world.start()
+	s.fixture.start()
 }
 
 type leftOut string
@@ -90,7 +90,7 @@ func (l leftOut) Match(name string) bool { return name != string(l) }
 func (s *sifting) step() {
 	switch s.random.IntN(8) {
 	case 0:
-		s.world.stop()
+		s.fixture.stop()
 		s.begin()
 	case 1, 2, 3:
 		s.byHand()
@@ -111,15 +111,15 @@ func (s *sifting) recordSet() *dns.RecordSet {
 func (s *sifting) byHand() {
 	r := s.recordSet()
 	if s.random.IntN(2) == 0 {
-		s.world.zones.Delete(r.Key())
-	} else if err := s.world.zones.Put(r); err != nil {
+		s.fixture.zones.Delete(r.Key())
+	} else if err := s.fixture.zones.Put(r); err != nil {
 		return // such as a CNAME beside others
 	}
 	who := pick(s, []string{"", "me", "other"})
 	if who == "" {
 		return
 	}
-	_ = s.world.zones.Put(&dns.RecordSet{
+	_ = s.fixture.zones.Put(&dns.RecordSet{
 		Name: "own-" + strings.ToLower(r.Type) + "-" + r.Name, Type: "TXT", TTL: 300, SetIdentifier: r.SetIdentifier,
 		Targets: []string{`"heritage=external-dns,external-dns/owner=` + who + `,external-dns/resource=service/default/one"`},
 	})
@@ -135,18 +135,18 @@ func (s *sifting) objects() {
 		r.Objects = []dns.Object{{APIVersion: "v1", Kind: "Service", Namespace: "default", Name: name, Source: "service"}}
 		asked = append(asked, r)
 	}
-	s.world.objects.setKey(source.Key{Namespace: "default", Name: name}, dns.Merge(asked)...)
+	s.fixture.objects.setKey(source.Key{Namespace: "default", Name: name}, dns.Merge(asked)...)
 }
 
 // problem compares both ways, as the publisher is and as it is before it has read everything, and returns
 // how they differ.
 func (s *sifting) problem() string {
-	p, filter := s.world.publisher, RowFilter{
+	p, filter := s.fixture.publisher, RowFilter{
 		Search: pick(s, []string{"", "192.0.2.2", "service/default/one", "b."}),
 		States: pick(s, [][]RowState{nil, {RowPublished}, {RowNotOwned}, {RowPending, RowUnwanted, RowConflict}}),
 	}
 	problem := ""
-	err := p.visit(s.world.t.Context(), func() {
+	err := p.visit(s.fixture.t.Context(), func() {
 		for places := range p.places() {
 			for _, at := range places {
 				problem += p.siftsOtherwise(at, filter)

@@ -67,8 +67,8 @@ func (t *table) setNamespace(namespace string, state kube.State, reason kube.Rea
 	t.status.State = state
 }
 
-// readingNamespaces makes a world read its objects of some namespaces from a table.
-func readingNamespaces(w *world, t *table, namespaces ...string) {
+// readingNamespaces makes a fixture read its objects of some namespaces from a table.
+func readingNamespaces(w *fixture, t *table, namespaces ...string) {
 	reading(w, t)
 	sources := w.change
 	w.change = func(c *Config) {
@@ -77,8 +77,8 @@ func readingNamespaces(w *world, t *table, namespaces ...string) {
 	}
 }
 
-// reading makes a world read its objects from a table.
-func reading(w *world, t *table) {
+// reading makes a fixture read its objects from a table.
+func reading(w *fixture, t *table) {
 	t.status.Kind = "thing"
 	w.change = func(c *Config) {
 		c.Sources = []NamedSource{{Name: "service", Source: source.Source{Tables: []kube.AnyTable{t}, Evaluate: w.objects.evaluate}}}
@@ -89,7 +89,7 @@ func reading(w *world, t *table) {
 // can be read again, they change.
 func TestUnreadableSource(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		things := &table{status: kube.TableStatus{Required: true}}
 		reading(w, things)
 		things.set(kube.Synced, "")
@@ -122,7 +122,7 @@ func TestUnreadableSource(t *testing.T) {
 // remove records. A single deleted object takes its records with it.
 func TestLostKind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		things := &table{}
 		reading(w, things)
 		things.set(kube.Synced, "")
@@ -150,7 +150,8 @@ func TestLostKind(t *testing.T) {
 	})
 }
 
-// day2 B11: the removal of a kind hangs, so it can still be read, and its objects are gone. This must not remove records.
+// day2 B11: the removal of a kind hangs, so it can still be read, and its objects are gone. This must not
+// remove records.
 func TestTerminatingKind(t *testing.T) {
 	for name, start := range map[string]func(*table){
 		"begins while Signpost runs": func(*table) {},
@@ -158,7 +159,7 @@ func TestTerminatingKind(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t)
+				w := newFixture(t)
 				things := &table{}
 				reading(w, things)
 				things.set(kube.Synced, "")
@@ -185,7 +186,7 @@ func TestTerminatingKind(t *testing.T) {
 // deleted; what another one asks for is published. Namespaces of other publishers don't matter.
 func TestUnreadNamespace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		things := &table{status: kube.TableStatus{Required: true}}
 		readingNamespaces(w, things, "default", "pay")
 		things.setNamespace("default", kube.Synced, "")
@@ -224,7 +225,7 @@ func TestUnreadNamespace(t *testing.T) {
 func TestUnreadNamespaceOfADependency(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gateways := schema.GroupVersionResource{Group: "gateway.networking.k8s.io", Version: "v1", Resource: "gateways"}
-		w := newWorld(t)
+		w := newFixture(t)
 		things, edge := &table{}, &table{resource: gateways, status: kube.TableStatus{Kind: "gateway"}}
 		readingNamespaces(w, things, "default")
 		read := w.change
@@ -257,7 +258,7 @@ func TestUnreadNamespaceOfADependency(t *testing.T) {
 // records with them, although another namespace can't be read any more.
 func TestLostNamespace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		things := &table{}
 		readingNamespaces(w, things, "default", "pay", "team")
 		for _, namespace := range []string{"default", "pay", "team"} {
@@ -288,7 +289,7 @@ func TestLostNamespace(t *testing.T) {
 // A run that is to end says which namespace it could not read.
 func TestOnceWithoutANamespace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		things := &table{status: kube.TableStatus{Required: true}}
 		readingNamespaces(w, things, "default", "pay")
 		things.setNamespace("default", kube.Synced, "")

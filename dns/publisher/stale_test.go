@@ -16,7 +16,7 @@ import (
 // once, as a conflict and not as a failure. Other names of the batch go on.
 func TestStaleIsPlannedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		w.start()
 		defer w.stop()
 		rest()
@@ -43,7 +43,7 @@ func TestStaleIsPlannedAgain(t *testing.T) {
 // What a person has changed of ours is brought up to date at once, with what she made as Old.
 func TestStaleUpdate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		w.objects.set("web", record(t, "web", "www."+zoneName, "A", "192.0.2.1"))
 		w.start()
 		defer w.stop()
@@ -79,7 +79,7 @@ func (w wholly) Apply(ctx context.Context, zone dns.Zone, changes []dns.Change) 
 // A batch that is stale as a whole is planned again, too, and the zone isn't paused for it.
 func TestStaleBatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		w.provider = wholly{w.zones}
 		w.start()
 		defer w.stop()

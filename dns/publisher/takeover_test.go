@@ -45,7 +45,7 @@ func TestHolderKeepsTheName(t *testing.T) {
 }
 
 func playTakeover(t *testing.T, victim, evil *dns.RecordSet, want string, adjusts bool) {
-	w := newWorld(t)
+	w := newFixture(t)
 	// All objects are known before anything is planned, as in a process with tables.
 	w.standby = true
 	if adjusts {

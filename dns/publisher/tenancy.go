@@ -192,7 +192,7 @@ func (p *Publisher) touchDependents(name string) {
 	again(p.twin(name))
 	if o, ok := p.Owner.(ownershipNamer); ok {
 		for _, recordType := range p.Rules.Managed {
-			again(dns.Canonical(o.MarkerName(name, recordType)))
+			again(dns.Canonical(o.OwnershipRecordName(name, recordType)))
 		}
 	}
 }
@@ -235,7 +235,7 @@ func (p *Publisher) namespaceOf(z *zone, name string) string {
 	if h := z.mirror.node(name).holder; h != nobody {
 		return h.Value()
 	}
-	if asking := p.Desired.Asks(name); len(asking) > 0 {
+	if asking := p.Desired.OriginsOf(name); len(asking) > 0 {
 		return asking[0].Namespace
 	}
 	return ""

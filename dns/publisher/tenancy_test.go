@@ -18,8 +18,8 @@ import (
 	"github.com/signpostd/signpost/dns/tenancy"
 )
 
-// namespaced makes a world give each name to one namespace.
-func namespaced(w *world) {
+// namespaced makes a fixture give each name to one namespace.
+func namespaced(w *fixture) {
 	w.change = func(c *Config) {
 		c.NamePolicy, c.DeletionDelay = tenancy.Namespaced, 5*time.Second
 		c.Desired = desiredOf(w.t, desired.Options{Sources: []string{"service"}, Labelled: true})
@@ -36,7 +36,7 @@ func desiredOf(t testing.TB, o desired.Options) *desired.Set {
 }
 
 // asks has an object of a namespace ask for a name; without targets the object is deleted.
-func (w *world) asks(namespace, object, name, recordType string, targets ...string) {
+func (w *fixture) asks(namespace, object, name, recordType string, targets ...string) {
 	w.t.Helper()
 	key := source.Key{Kind: "Service", Namespace: namespace, Name: object}
 	if len(targets) == 0 {
@@ -50,7 +50,7 @@ func (w *world) asks(namespace, object, name, recordType string, targets ...stri
 }
 
 // saidOf returns the notices with a reason: the namespace and name of each object.
-func (w *world) saidOf(reason string) (objects []string) {
+func (w *fixture) saidOf(reason string) (objects []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, n := range w.notices {
@@ -62,7 +62,8 @@ func (w *world) saidOf(reason string) (objects []string) {
 	return objects
 }
 
-// tenants S1 and S2: an object of another namespace changes nothing of a name that a namespace has, and is told so.
+// tenants S1 and S2: an object of another namespace changes nothing of a name that a namespace has, and is
+// told so.
 func TestANamespaceKeepsItsName(t *testing.T) {
 	for name, intruder := range map[string]struct {
 		recordType, target string
@@ -74,7 +75,7 @@ func TestANamespaceKeepsItsName(t *testing.T) {
 		for _, namespace := range []string{"aaa", "zzz"} {
 			t.Run(name+" from "+namespace, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					w := newWorld(t)
+					w := newFixture(t)
 					namespaced(w)
 					w.start()
 					defer func() { w.stop() }()
@@ -101,11 +102,12 @@ func TestANamespaceKeepsItsName(t *testing.T) {
 	}
 }
 
-// A holder whose object is replaced keeps the name; one whose object is deleted loses the name after the deletion delay. The
-// namespace that then has the name keeps it, also if the targets are the same and the first one comes back.
+// A holder whose object is replaced keeps the name; one whose object is deleted loses the name after the
+// deletion delay. The namespace that then has the name keeps it, also if the targets are the same and the
+// first one comes back.
 func TestANameGoesToAnotherNamespace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		namespaced(w)
 		w.start()
 		defer func() { w.stop() }()
@@ -133,10 +135,11 @@ func TestANameGoesToAnotherNamespace(t *testing.T) {
 	})
 }
 
-// The name of the ACME challenge of a name, and the name of its ownership record, belong to the namespace that has the name.
+// The name of the ACME challenge of a name, and the name of its ownership record, belong to the namespace
+// that has the name.
 func TestNamesThatStandForAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		namespaced(w)
 		w.start()
 		defer w.stop()
@@ -157,7 +160,8 @@ func TestNamesThatStandForAnother(t *testing.T) {
 	})
 }
 
-// With a replacement for wildcards, two names have one ownership record, so that one namespace has both of them.
+// With a replacement for wildcards, two names have one ownership record, so that one namespace has both of
+// them.
 func TestNamesWithOneOwnershipRecord(t *testing.T) {
 	const wildcard, replacement = "*.foo.shop.test", "any.foo.shop.test"
 	for name, test := range map[string]struct{ first, other, has string }{
@@ -167,7 +171,7 @@ func TestNamesWithOneOwnershipRecord(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t)
+				w := newFixture(t)
 				namespaced(w)
 				base := w.change
 				w.change = func(c *Config) {
@@ -210,7 +214,7 @@ func TestNamesWithOneOwnershipRecord(t *testing.T) {
 // While something isn't known of the namespace that has a name, another one doesn't get the name.
 func TestANameIsKeptWhileItsHolderIsUnknown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		namespaced(w)
 		w.start()
 		defer func() { w.stop() }()
@@ -229,12 +233,12 @@ func TestANameIsKeptWhileItsHolderIsUnknown(t *testing.T) {
 	})
 }
 
-// Over random worlds: a name is published as the objects of one namespace ask for it, and goes to another one only after
-// the first one has asked for it no more. A restart changes nothing.
+// Over random worlds: a name is published as the objects of one namespace ask for it, and goes to another one
+// only after the first one has asked for it no more. A restart changes nothing.
 func TestNamesBelongToNamespaces(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		synctest.Test(t, func(t *testing.T) {
-			w := newWorld(t)
+			w := newFixture(t)
 			namespaced(w)
 			w.start()
 			defer func() { w.stop() }()
@@ -259,7 +263,7 @@ func TestNamesBelongToNamespaces(t *testing.T) {
 
 // namesakes is what objects ask for in [TestNamesBelongToNamespaces]: by name and object, a target.
 type namesakes struct {
-	w      *world
+	w      *fixture
 	asked  map[string]map[string]string
 	holder map[string]string
 }
@@ -325,19 +329,20 @@ func (m *namesakes) problem() string {
 	return ""
 }
 
-// limitedTo makes a world where a namespace may have a number of names.
-func limitedTo(w *world, most int) {
+// limitedTo makes a fixture where a namespace may have a number of names.
+func limitedTo(w *fixture, most int) {
 	w.change = func(c *Config) {
 		c.MaxNames = most
 		c.Log = slog.New(slog.DiscardHandler)
 	}
 }
 
-// tenants S3: a namespace has as many names as it may have. The names that are published stay, also after a restart; one
-// Event says so. Other namespaces aren't affected, and a name that goes makes room for another one.
+// tenants S3: a namespace has as many names as it may have. The names that are published stay, also after a
+// restart; one Event says so. Other namespaces aren't affected, and a name that goes makes room for another
+// one.
 func TestTooManyNames(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		limitedTo(w, 10)
 		w.start()
 		defer func() { w.stop() }()
@@ -376,7 +381,7 @@ func TestTooManyNames(t *testing.T) {
 }
 
 // expectSets checks how many record sets the zone has.
-func (w *world) expectSets(t *testing.T, want int) {
+func (w *fixture) expectSets(t *testing.T, want int) {
 	t.Helper()
 	if got := w.zone(); len(got) != want {
 		t.Errorf("the zone has %d record sets, want %d: %q", len(got), want, got)

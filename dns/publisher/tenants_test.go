@@ -16,17 +16,18 @@ import (
 	"github.com/signpostd/signpost/dns/plan"
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/tenancy"
+	"github.com/signpostd/signpost/testkit/longtest"
 	"github.com/signpostd/signpost/testkit/racetest"
 )
 
 // The worlds of this file play tenants against each other: objects of three namespaces, read by
-// several sources, ask for the same few names, of one provider and with one registry. A world takes
+// several sources, ask for the same few names, of one provider and with one registry. A fixture takes
 // random steps; after each one it publishes until nothing changes, through the functions that the
 // loop calls: want, Adjust, adjusted, plan.Name, the ownership records, the mirror. Then a rule checks
 // the zone. To add a dimension, add a field to drawn, draw it in drawTenancy, use it in publish, and
 // write a rule for it beside keepsHolders and keepsOutside.
 
-// drawn is what stays the same in a world, except for the order of the sources.
+// drawn is what stays the same in a fixture, except for the order of the sources.
 type drawn struct {
 	// adjuster is what the provider makes of record sets; nil if it adjusts nothing.
 	adjuster *tenantAdjuster
@@ -87,7 +88,7 @@ type rival struct {
 
 func (t *rival) resource() string { return t.Source + "/" + t.Namespace + "/" + t.Name }
 
-// tenants is a world.
+// tenants is a fixture.
 type tenants struct {
 	drawn
 	t       testing.TB
@@ -436,11 +437,11 @@ func (w *tenants) keepsPresent() {
 // tenants S1 and S2: no object of one namespace takes a record that an object of another one has, and
 // under the policy namespace no name, in 10,000 random worlds.
 func TestNobodyTakesAHeldRecord(t *testing.T) {
-	worlds := uint64(10_000)
-	if testing.Short() || racetest.Enabled {
+	worlds := 10_000
+	if racetest.Enabled {
 		worlds = 1000
 	}
-	for seed := range worlds {
+	for seed := range uint64(longtest.Rounds(worlds)) {
 		w := newTenants(t, seed)
 		for range 12 {
 			w.step()

@@ -34,7 +34,7 @@ func (g *growing) Records(ctx context.Context, zone dns.Zone) ([]*dns.RecordSet,
 // it is read again less and less often, and the other zones are published as before (tenants S9).
 func TestZoneTooLarge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		if err := w.zones.CreateZone("other.test"); err != nil {
 			t.Fatal(err)
 		}

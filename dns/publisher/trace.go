@@ -70,7 +70,7 @@ func (p *Publisher) Trace(ctx context.Context, name string) (Trace, error) {
 }
 
 func (p *Publisher) followName(t *Trace) {
-	t.Asks, t.Unresolved = p.Desired.Asks(t.Name), p.Desired.Unresolved(t.Name)
+	t.Asks, t.Unresolved = p.Desired.OriginsOf(t.Name), p.Desired.Unresolved(t.Name)
 	w := p.want(nil, t.Name)
 	t.Wanted, t.Refused = w.sets(), w.refused
 	t.Excluded = !p.Domains.Match(t.Name)

@@ -50,7 +50,7 @@ func TestUnresolvedAfterARestart(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t)
+				w := newFixture(t)
 				if test.ptr {
 					withPTR(t, w)
 				}
@@ -74,7 +74,7 @@ func TestUnresolvedAfterARestart(t *testing.T) {
 }
 
 // withPTR has the publisher derive PTR records, in a zone of their own.
-func withPTR(t *testing.T, w *world) {
+func withPTR(t *testing.T, w *fixture) {
 	if err := w.zones.CreateZone("2.0.192.in-addr.arpa"); err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func withPTR(t *testing.T, w *world) {
 // explained by objects, or has written itself, changes as they do.
 func TestUnresolvedHoldsUpNobodyElse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1", "192.0.2.2"))
 		w.objects.set("gone", record(t, "gone", "gone.shop.test", "A", "192.0.2.9"))
 		w.start()

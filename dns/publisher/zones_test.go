@@ -16,7 +16,7 @@ import (
 	"github.com/signpostd/signpost/dns/provider/inmemory"
 )
 
-// ownedBy gives a world another owner.
+// ownedBy gives a fixture another owner.
 func ownedBy(t *testing.T, o owner.TXTOptions) func(*Config) {
 	return func(c *Config) {
 		txt, err := owner.NewTXT(o)
@@ -27,11 +27,11 @@ func ownedBy(t *testing.T, o owner.TXTOptions) func(*Config) {
 	}
 }
 
-// A record whose marker would be outside of all zones isn't created, because it would have no
+// A record whose ownership record would be outside of all zones isn't created, because it would have no
 // owner.
 func TestMarkerOutside(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		w.change = ownedBy(t, owner.TXTOptions{OwnerID: "me"})
 		w.objects.set("apex", record(t, "apex", zoneName, "A", "192.0.2.1"))
 		w.objects.set("web", record(t, "web", "web."+zoneName, "A", "192.0.2.1"))
@@ -53,10 +53,10 @@ func TestMarkerOutside(t *testing.T) {
 	})
 }
 
-// Names go into the most specific zone; the marker of an apex may be in the zone above.
+// Names go into the most specific zone; the ownership record of an apex may be in the zone above.
 func TestZones(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		if err := w.zones.CreateZone("eu.shop.test"); err != nil {
 			t.Fatal(err)
 		}
@@ -117,7 +117,7 @@ func (h *hanging) Records(ctx context.Context, zone dns.Zone) ([]*dns.RecordSet,
 // A zone that can't be read or written doesn't affect the others.
 func TestZonesAreApart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		if err := w.zones.CreateZone("other.test"); err != nil {
 			t.Fatal(err)
 		}
@@ -161,7 +161,7 @@ func (r *rounding) Adjust(ctx context.Context, _ dns.Zone, wanted []*dns.RecordS
 // an object during the call of Adjust isn't lost.
 func TestAdjust(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		adjusts := &rounding{Provider: w.zones}
 		w.provider = adjusts
 		var applies atomic.Int32
@@ -193,7 +193,7 @@ func TestAdjust(t *testing.T) {
 // nothing.
 func TestTerms(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		p := w.make()
 		ctx, cancel := context.WithCancel(t.Context())
 		var running sync.WaitGroup
@@ -230,7 +230,7 @@ func TestTerms(t *testing.T) {
 // When writes are not allowed any more, there are none.
 func TestFence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		var lost atomic.Bool
 		lost.Store(true)
 		w.change = func(c *Config) {

@@ -10,6 +10,7 @@ import (
 	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/kube/kinds"
 	"github.com/signpostd/signpost/testkit/kubetest"
+	"github.com/signpostd/signpost/testkit/longtest"
 )
 
 // K1: a valid Secret is a cluster with its domains; when it goes, so does the cluster.
@@ -172,7 +173,7 @@ func TestLinksLeaveNothing(t *testing.T) {
 }
 
 func linksLeaveNothing(t *testing.T, mayKeep uint64) {
-	const rounds = 100
+	rounds := longtest.Rounds(100)
 	api := kubetest.Start(t)
 	f := start(t, api)
 	east := linkTo("east", api, t)

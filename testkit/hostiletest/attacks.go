@@ -40,17 +40,17 @@ func write(w io.Writer, begin, again string, bytes int, end string) {
 
 var text = strings.Repeat("x", large)
 
-// page is the format of a page in a provider's API: its entries, and the marker of the next page.
+// page is the format of a page in a provider's API: its entries, and the ownership record of the next page.
 type page struct {
 	provider string
 	zones    bool
-	// form has the entries and the marker. entry is an entry with a number and a text.
+	// form has the entries and the ownership record. entry is an entry with a number and a text.
 	form, entry, between string
 	// empty is an entry without content.
 	empty string
 }
 
-// Markers of the page after the nth one. Where markers must be numbers, these are.
+// Ownership records of the page after the nth one. Where ownership records must be numbers, these are.
 func endless(n int) string { return fmt.Sprint(n + 1) }
 
 func alternating(n int) string { return fmt.Sprint(2 - n%2) }

@@ -41,7 +41,7 @@ func Run(t *testing.T, o Options) {
 		for _, c := range list {
 			names[c.name] = true
 			if o.Without[c.name] == "" {
-				t.Run(c.name, func(t *testing.T) { c.play(newScene(t, o.Open(t))) })
+				t.Run(c.name, func(t *testing.T) { c.play(newSharedZone(t, o.Open(t))) })
 			}
 		}
 	}

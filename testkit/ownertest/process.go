@@ -21,7 +21,7 @@ type sharedZone struct {
 	zone    *inmemory.Provider
 }
 
-func newScene(t *testing.T, f Fixture) *sharedZone {
+func newSharedZone(t *testing.T, f Fixture) *sharedZone {
 	return &sharedZone{t: t, fixture: f, zone: inmemory.New(zoneName)}
 }
 

@@ -11,9 +11,9 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 )
 
-// CheckPolicies checks the policies upsert-only and create-only, in the zone shop.test. So many requests create two
-// records, update one, and create another.
-func (w *World) CheckPolicies(create, update, another int) {
+// CheckPolicies checks the policies upsert-only and create-only, in the zone shop.test. So many requests
+// create two records, update one, and create another.
+func (w *Fixture) CheckPolicies(create, update, another int) {
 	w.T.Helper()
 	w.Settle(create, Set("a.shop.test", "A", "192.0.2.1"), Set("b.shop.test", "A", "192.0.2.1"))
 	w.Policy = plan.UpsertOnly
@@ -23,9 +23,9 @@ func (w *World) CheckPolicies(create, update, another int) {
 	w.Expect("a A 192.0.2.2", "b A 192.0.2.1", "c A 192.0.2.1")
 }
 
-// CheckOneRefused checks, with a server that refuses bad.shop.test, that the name is reported and that 13 other names are
-// published, in so many requests at most.
-func (w *World) CheckOneRefused(most int) {
+// CheckOneRefused checks, with a server that refuses bad.shop.test, that the name is reported and that 13
+// other names are published, in so many requests at most.
+func (w *Fixture) CheckOneRefused(most int) {
 	w.T.Helper()
 	wanted := []*dns.RecordSet{Set("bad.shop.test", "A", "192.0.2.7")}
 	var want []string
@@ -38,14 +38,14 @@ func (w *World) CheckOneRefused(most int) {
 		w.T.Errorf("%v, error %v", requests, err)
 	}
 	w.Expect(want...)
-	if w.Markers() != len(want) {
-		w.T.Errorf("%d ownership records, want %d", w.Markers(), len(want))
+	if w.OwnershipRecords() != len(want) {
+		w.T.Errorf("%d ownership records, want %d", w.OwnershipRecords(), len(want))
 	}
 }
 
-// CheckListingsBehind checks, with listings that are three seconds behind, that no request is refused and that each
-// change of a name in the zone shop.test is made once.
-func (w *World) CheckListingsBehind() {
+// CheckListingsBehind checks, with listings that are three seconds behind, that no request is refused and
+// that each change of a name in the zone shop.test is made once.
+func (w *Fixture) CheckListingsBehind() {
 	w.T.Helper()
 	w.Server.SetLag(3 * time.Second)
 	w.Provider = w.Open()
@@ -62,7 +62,7 @@ func (w *World) CheckListingsBehind() {
 }
 
 // CheckDryRun checks that a dry run changes nothing for a record set, not even if Apply is called.
-func (w *World) CheckDryRun(r *dns.RecordSet) {
+func (w *Fixture) CheckDryRun(r *dns.RecordSet) {
 	w.T.Helper()
 	w.DryRun = true
 	w.Settle(0, r)
@@ -79,9 +79,10 @@ func (w *World) CheckDryRun(r *dns.RecordSet) {
 	}
 }
 
-// CheckZoneDeleted checks that a zone that is deleted while it is used is missed by Apply and by Records alike: the call
-// fails with ErrStale, names of the zone still pass the filter, and the next call lists the zones.
-func (w *World) CheckZoneDeleted(r *dns.RecordSet, remove func()) {
+// CheckZoneDeleted checks that a zone that is deleted while it is used is missed by Apply and by Records
+// alike: the call fails with ErrStale, names of the zone still pass the filter, and the next call lists the
+// zones.
+func (w *Fixture) CheckZoneDeleted(r *dns.RecordSet, remove func()) {
 	w.T.Helper()
 	providers := []provider.Provider{w.Open(), w.Open()}
 	var zone dns.Zone

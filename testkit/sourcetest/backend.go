@@ -22,22 +22,22 @@ import (
 	"github.com/signpostd/signpost/testkit/kubetest"
 )
 
-// backend is the storage of a scene's objects.
+// backend is the storage of a fixture's objects.
 type backend interface {
 	config() *rest.Config
 	apply(manifests string) error
 	delete(kind string, key source.Key) error
 	// settle waits until the tables have seen everything, if the backend can know that.
-	settle(*Scene)
+	settle(*Fixture)
 	// still reports whether, after settle, only the test itself makes changes.
 	still() bool
 	// own returns the keys of all objects of the source's own kinds, if the backend can know them.
 	own() []source.Key
 	// all returns all objects, if the backend can know them.
 	all() []objectserver.Object
-	// has reports whether an object belongs to the scene.
+	// has reports whether an object belongs to the fixture.
 	has(source.Key) bool
-	// written replaces names of the backend in a text with those of the scene.
+	// written replaces names of the backend in a text with those of the fixture.
 	written(text string) string
 }
 
@@ -115,7 +115,7 @@ func (m *memoryBackend) delete(kind string, key source.Key) error {
 
 // settle sends bookmarks and waits until every table has reached them. Then the handlers of the tables were
 // called for everything before.
-func (m *memoryBackend) settle(s *Scene) {
+func (m *memoryBackend) settle(s *Fixture) {
 	s.t.Helper()
 	if len(s.versions) == 0 {
 		return
@@ -225,7 +225,7 @@ func (r *realBackend) resource(kind schema.GroupKind) (schema.GroupVersionResour
 	return schema.GroupVersionResource{}, fmt.Errorf("the API server has no %s", kind)
 }
 
-func (r *realBackend) settle(*Scene)              {}
+func (r *realBackend) settle(*Fixture)            {}
 func (r *realBackend) still() bool                { return false }
 func (r *realBackend) own() []source.Key          { return nil }
 func (r *realBackend) all() []objectserver.Object { return nil }

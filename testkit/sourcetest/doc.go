@@ -8,14 +8,14 @@
 //	-- apply --            objects to create or replace; without a namespace they go to "default"
 //	-- delete --           objects to delete: "Kind namespace/name", or "Kind name"
 //	-- changed --          the keys that Changed was called with since the last such section
-//	-- records --          what all objects ask for, and why others don't, as [Scene.Results] writes it
+//	-- records --          what all objects ask for, and why others don't, as [Fixture.Results] writes it
 //	-- error --            the error of Open; then only flags may be another section
 //
 // The name of a section may be followed by a space and any text. With -update the sections "changed",
 // "records" and "error" are rewritten: check them before you commit them.
 //
 // The source reads real tables of package kube from the in-memory API server of internal/objectserver.
-// [RunReal] runs a scenario against a real API server. For table tests in Go, [Open] returns a [Scene], and
+// [RunReal] runs a scenario against a real API server. For table tests in Go, [Open] returns a [Fixture], and
 // [WantSkip] and [WantProblem] check a result. Run checks for every source that:
 //
 //   - an unknown object has no records;
@@ -27,5 +27,5 @@
 //
 // # Concurrency
 //
-// A Scene belongs to the goroutine of its test; tests with scenes may be parallel.
+// A Fixture belongs to the goroutine of its test; tests with fixtures may be parallel.
 package sourcetest

@@ -62,8 +62,8 @@ func runScenario(t *testing.T, plugin source.Plugin, path string) {
 			t.Fatal(err)
 		}
 	}
-	if run.scene != nil && run.scene.source.Poll == nil {
-		run.scene.End()
+	if run.fixture != nil && run.fixture.source.Poll == nil {
+		run.fixture.End()
 	}
 }
 
@@ -94,8 +94,8 @@ type scenario struct {
 	archive *txtar.Archive
 	real    bool
 
-	flags []string
-	scene *Scene
+	flags   []string
+	fixture *Fixture
 }
 
 func (s *scenario) play() {
@@ -116,7 +116,7 @@ func (s *scenario) do(file *txtar.File) error {
 	case word == "flags":
 		s.flags = lines(file.Data)
 		return nil
-	case word == "apply" && s.scene == nil:
+	case word == "apply" && s.fixture == nil:
 		// These objects exist before the source is opened.
 		return s.backend.apply(string(file.Data))
 	case word == "error":
@@ -132,11 +132,11 @@ func (s *scenario) do(file *txtar.File) error {
 	}
 	switch word {
 	case "apply":
-		s.scene.Apply(string(file.Data))
+		s.fixture.Apply(string(file.Data))
 	case "delete":
 		return s.delete(file)
 	case "changed":
-		if changed := s.scene.Changed(); !s.real {
+		if changed := s.fixture.Changed(); !s.real {
 			s.compare(file, changed)
 		}
 	case "records":
@@ -150,8 +150,8 @@ func (s *scenario) do(file *txtar.File) error {
 // begin opens the source unless it is open.
 func (s *scenario) begin() (err error) {
 	s.t.Helper()
-	if s.scene == nil {
-		s.scene, err = open(s.t, s.plugin, s.backend, s.flags)
+	if s.fixture == nil {
+		s.fixture, err = open(s.t, s.plugin, s.backend, s.flags)
 	}
 	return err
 }
@@ -167,7 +167,7 @@ func (s *scenario) delete(file *txtar.File) error {
 		if namespace, name, ok := strings.Cut(name, "/"); ok {
 			key = source.Key{Namespace: namespace, Name: name}
 		}
-		s.scene.Delete(kind, key)
+		s.fixture.Delete(kind, key)
 	}
 	return nil
 }
@@ -176,14 +176,14 @@ func (s *scenario) records(file *txtar.File) {
 	s.t.Helper()
 	if s.real {
 		kubetest.Eventually(s.t, patience, func() error {
-			if diff := cmp.Diff(string(file.Data), s.scene.Results()); diff != "" {
+			if diff := cmp.Diff(string(file.Data), s.fixture.Results()); diff != "" {
 				return fmt.Errorf("%s (-want +got):\n%s", file.Name, diff)
 			}
 			return nil
 		})
 		return
 	}
-	s.compare(file, s.scene.Results())
+	s.compare(file, s.fixture.Results())
 }
 
 // compare compares a section with the result. With -update it replaces the section instead.

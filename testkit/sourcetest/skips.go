@@ -15,7 +15,7 @@ const (
 )
 
 // checkSkips checks that an existing object without records says why, in a readable form.
-func (s *Scene) checkSkips(key source.Key, r source.Result) {
+func (s *Fixture) checkSkips(key source.Key, r source.Result) {
 	s.t.Helper()
 	if s.late != "" {
 		return // The source may not know the object yet.
@@ -39,7 +39,7 @@ func (s *Scene) checkSkips(key source.Key, r source.Result) {
 }
 
 // checkKeys checks that Keys has exactly the existing objects of the source's own kinds.
-func (s *Scene) checkKeys() {
+func (s *Fixture) checkKeys() {
 	s.t.Helper()
 	if s.source.Keys == nil {
 		s.t.Errorf("the source has tables and no Keys, so that nobody can ask about all its objects: set it to source.Keys(table)")

@@ -38,7 +38,7 @@ func (x *Explainer) endpointSteps(a netip.AddrPort, h *catalog.AddressHolders) [
 	if a.Port() == 0 {
 		return x.holderSteps(a.Addr(), h)
 	}
-	told := x.Server.ToldProfile(catalog.ProfileQuery{IP: a.Addr(), Port: a.Port()})
+	told := x.Server.FirstProfile(catalog.ProfileQuery{IP: a.Addr(), Port: a.Port()})
 	if told.Refusal != nil {
 		steps := []inspect.Step{step("Address", inspect.StepWrong, fmt.Sprintf("profiles of %s are %v: one of the workloads is out of date, delete it", a, refusalError(told.Refusal)), nil)}
 		return append(steps, listed(a.Addr(), h.Workloads)...)
@@ -62,12 +62,12 @@ func (x *Explainer) endpointSteps(a netip.AddrPort, h *catalog.AddressHolders) [
 }
 
 // targetStep says which workload GetProfile finds behind an address.
-func targetStep(a netip.AddrPort, t *catalog.Target, told *destination.ToldProfile) inspect.Step {
+func targetStep(a netip.AddrPort, t *catalog.Target, told *destination.FirstProfile) inspect.Step {
 	s := holderStep(a.Addr(), t.Workload)
 	if !slices.Contains(t.IPs, a.Addr()) {
 		s.Text = fmt.Sprintf("%s is a host port of the %s %s/%s on the node %s", a, t.Key.Kind, t.Key.Namespace, t.Key.Name, short(t.Node))
 	}
-	for _, r := range told.Snapshot.Rivals {
+	for _, r := range told.Snapshot.Conflicts {
 		s.More = append(s.More, fmt.Sprintf("the %s %s/%s has the address, too, and is not used: it is not ready, or older", short(r.Other.Qualifier), r.Other.Namespace, r.Other.Name))
 	}
 	for _, p := range told.LeftOut {
@@ -104,7 +104,7 @@ func (x *Explainer) conflicts(ip netip.Addr, holders []*catalog.Workload) []insp
 		if len(w.Ports) > 0 {
 			port = w.Ports[0].Port
 		}
-		if err := x.Server.ToldProfile(catalog.ProfileQuery{IP: ip, Port: port}).Refusal; err != nil {
+		if err := x.Server.FirstProfile(catalog.ProfileQuery{IP: ip, Port: port}).Refusal; err != nil {
 			return []inspect.Step{step("Address", inspect.StepWrong, fmt.Sprintf("profiles of %s are %v: one of the workloads is out of date, delete it", ip, refusalError(err)), nil)}
 		}
 	}
@@ -201,21 +201,21 @@ func (x *Explainer) holdingStep(a netip.AddrPort, key catalog.ServiceKey) inspec
 	}
 	var lines []string
 	served, left := 0, 0
-	for _, w := range x.walks(key, service, &inspect.ServiceQuery{Namespace: key.Namespace, Name: key.Name}) {
+	for _, w := range x.ports(key, service, &inspect.ServiceQuery{Namespace: key.Namespace, Name: key.Name}) {
 		isIt := func(e netip.AddrPort) bool {
 			return e.Addr() == a.Addr() && (a.Port() == 0 || e.Port() == 0 || e.Port() == a.Port())
 		}
-		if tells(&w.told, func(e *destination.ToldEndpoint) bool { return isIt(e.Addr) }) {
+		if tells(&w.response, func(e *destination.ResponseEndpoint) bool { return isIt(e.Addr) }) {
 			served++
 			lines = addSome(lines, fmt.Sprintf("port %d is served by it", w.port.Port))
 			continue
 		}
-		for _, reason := range leftOut(&w.told) {
+		for _, reason := range leftOut(&w.response) {
 			if strings.HasPrefix(reason, "address "+a.Addr().String()+" ") {
 				lines = addSome(lines, fmt.Sprintf("for port %d it is left out: %s", w.port.Port, reason))
 			}
 		}
-		for _, m := range w.walk.Members {
+		for _, m := range w.explanation.Members {
 			for _, s := range m.Slices {
 				for _, e := range s.Endpoints {
 					if isIt(e.Addr) {

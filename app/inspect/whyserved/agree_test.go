@@ -28,6 +28,7 @@ import (
 	"github.com/signpostd/signpost/app/inspect"
 	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/destination"
+	"github.com/signpostd/signpost/testkit/longtest"
 )
 
 var (
@@ -38,7 +39,7 @@ var (
 // TestExplainAgreesWithCalls explains all Services and addresses of random worlds, and compares the
 // verdicts with what real calls of Get and GetProfile are told (mesh, findings 3 and 8 to 10).
 func TestExplainAgreesWithCalls(t *testing.T) {
-	for i := range uint64(*agreeWorlds) {
+	for i := range uint64(longtest.Rounds(*agreeWorlds)) {
 		seed := *agreeSeed + i
 		synctest.Test(t, func(t *testing.T) {
 			defer func() {
@@ -57,10 +58,10 @@ func TestExplainAgreesWithCalls(t *testing.T) {
 	}
 }
 
-// random is a world that is drawn.
+// random is a randomCluster that is drawn.
 type random struct {
 	*rand.Rand
-	world
+	randomCluster
 	services map[catalog.ServiceKey]*catalog.Service
 	broken   map[string]bool // Services whose ServiceProfile can't be used
 	slices   []*catalog.EndpointSlice
@@ -79,7 +80,7 @@ func one[T any](r *random, from ...T) T { return from[r.IntN(len(from))] }
 
 func (r *random) chance(percent int) bool { return r.IntN(100) < percent }
 
-// draw returns a random world.
+// draw returns a random randomCluster.
 func draw(seed uint64) *random {
 	r := &random{Rand: rand.New(rand.NewPCG(seed, 0)), services: map[catalog.ServiceKey]*catalog.Service{}, broken: map[string]bool{}}
 	r.ipv6 = r.chance(30)
@@ -231,7 +232,7 @@ func (r *random) local(s *catalog.Service) bool {
 	})
 }
 
-// calls are real calls to a server of the world, and its explainer.
+// calls are real calls to a server of the randomCluster, and its explainer.
 type calls struct {
 	*random
 	t         *testing.T
@@ -239,7 +240,7 @@ type calls struct {
 	explainer *Explainer
 }
 
-// compareAll compares all explanations of a world with calls.
+// compareAll compares all explanations of a randomCluster with calls.
 func compareAll(t *testing.T, seed uint64) {
 	r := draw(seed)
 	ctx, stop := context.WithCancel(t.Context())
@@ -262,7 +263,7 @@ func compareAll(t *testing.T, seed uint64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The other constructor reads all schemas, for each world.
+	// The other constructor reads all schemas, for each randomCluster.
 	clientset := fake.NewSimpleClientset(r.objects...)
 	c := &calls{random: r, t: t, client: pb.NewDestinationClient(conn), explainer: &Explainer{Catalog: known, Server: server, Client: clientset, IPv6: r.ipv6}}
 	clientset.PrependReactor("list", "*", r.react)
@@ -278,7 +279,8 @@ func compareAll(t *testing.T, seed uint64) {
 	c.compareAddresses()
 }
 
-// firstUpdates returns the addresses that Get tells a client on a node first, and the error that it ends with.
+// firstUpdates returns the addresses that Get tells a client on a node first, and the error that it ends
+// with.
 func (c *calls) firstUpdates(path, node string) (addresses []string, refused error) {
 	ctx, cancel := context.WithTimeout(c.t.Context(), time.Second)
 	defer cancel()
@@ -360,7 +362,8 @@ func (c *calls) isWell(s *catalog.Service, hostname string, port uint16) bool {
 	return (hostname != "" || !c.broken[s.Key.Name]) && c.isServed(s, hostname, path, port)
 }
 
-// isServed reports whether calls for a port are told of endpoints, whatever is wrong with the routes of its profile.
+// isServed reports whether calls for a port are told of endpoints, whatever is wrong with the routes of its
+// profile.
 func (c *calls) isServed(s *catalog.Service, hostname, path string, port uint16) bool {
 	profile, err := c.firstProfile(path)
 	if err != nil {

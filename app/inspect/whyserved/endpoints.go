@@ -89,8 +89,8 @@ func endpointSteps(f *facts) []inspect.Step {
 		return []inspect.Step{step("Endpoints", inspect.StepNote, "the Service declares no port, so it has endpoints for nothing but ports that a client chooses", f.ref())}
 	}
 	var steps []inspect.Step
-	for i := range f.walks {
-		steps = append(steps, endpointStep(f, &f.walks[i]))
+	for i := range f.ports {
+		steps = append(steps, endpointStep(f, &f.ports[i]))
 	}
 	return steps
 }
@@ -103,13 +103,13 @@ type unservedEndpoints struct {
 	ports     []string
 }
 
-func fatesOf(w *portWalk) unservedEndpoints {
+func unservedOf(w *portExplanation) unservedEndpoints {
 	f := unservedEndpoints{counts: map[catalog.Outcome]int{}, lines: map[catalog.Outcome][]string{}}
 	told := map[netip.AddrPort]bool{}
-	for _, e := range endpointsOf(&w.told) {
+	for _, e := range endpointsOf(&w.response) {
 		told[e.Addr] = true
 	}
-	for _, m := range w.walk.Members {
+	for _, m := range w.explanation.Members {
 		for _, s := range m.Slices {
 			for _, subset := range s.Slice.Subsets {
 				for _, p := range subset.Ports {
@@ -141,7 +141,7 @@ func addSome(set []string, text string) []string {
 	return set
 }
 
-func endpointText(e catalog.WalkedEndpoint) string {
+func endpointText(e catalog.ExplainedEndpoint) string {
 	text := e.Addr.String()
 	if e.Addr.Port() == 0 {
 		text = e.Addr.Addr().String()
@@ -154,34 +154,34 @@ func endpointText(e catalog.WalkedEndpoint) string {
 
 // outcomeTexts describe endpoints that are left out.
 var outcomeTexts = map[catalog.Outcome]string{
-	// The walk doesn't include the zone and node of the client, and the encoding.
-	catalog.Served:           "that can't be described to clients, or that no client is near enough to",
-	catalog.NotReadyOutcome:  "not ready",
-	catalog.WorkloadUnknown:  "of a workload that isn't known (yet, or no longer)",
-	catalog.WorkloadReplaced: "of a workload that was replaced by one of the same name",
-	catalog.PortLacking:      "in slices without this port",
-	catalog.OtherHostname:    "with another hostname",
-	catalog.FamilyOff:        "IPv6, which is off",
-	catalog.FamilyOther:      "IPv4 of a workload that has an IPv6 address",
-	catalog.AddressTaken:     "with an address that another endpoint has",
-	catalog.OfExternalName:   "of a Service of type ExternalName",
+	// The explanation does not include the zone and node of the client, and the encoding.
+	catalog.Served:              "that can't be described to clients, or that no client is near enough to",
+	catalog.EndpointNotReady:    "not ready",
+	catalog.WorkloadUnknown:     "of a workload that isn't known (yet, or no longer)",
+	catalog.WorkloadReplaced:    "of a workload that was replaced by one of the same name",
+	catalog.PortMissing:         "in slices without this port",
+	catalog.OtherHostname:       "with another hostname",
+	catalog.IPv6Disabled:        "IPv6, which is off",
+	catalog.IPv6Preferred:       "IPv4 of a workload that has an IPv6 address",
+	catalog.DuplicateAddress:    "with an address that another endpoint has",
+	catalog.ExternalNameService: "of a Service of type ExternalName",
 }
 
 // endpointStep says what Get returns for a port. The verdict is the server's.
-func endpointStep(f *facts, w *portWalk) inspect.Step {
-	left := fatesOf(w)
+func endpointStep(f *facts, w *portExplanation) inspect.Step {
+	left := unservedOf(w)
 	port := fmt.Sprintf("port %d", w.port.Port)
 	if f.query.Hostname != "" {
 		port += " of the hostname " + f.query.Hostname
 	}
-	served := endpointsOf(&w.told)
+	served := endpointsOf(&w.response)
 	s := step("Endpoints", inspect.StepWell, fmt.Sprintf("%s is served by %s", port, numbered(len(served), "endpoint")), f.ref())
-	if n := w.told.MorePlaces; n > 0 {
+	if n := w.response.MorePlaces; n > 0 {
 		s.Text = fmt.Sprintf("%s is served by at least %s; clients of %d other places were not looked at", port, numbered(len(served), "endpoint"), n)
 	}
 	switch err := w.unserved(); {
 	case err == nil:
-	case w.told.Refusal != nil:
+	case w.response.Refusal != nil:
 		s.State, s.Text = inspect.StepWrong, fmt.Sprintf("calls for %s are %v", port, err)
 	case len(served) > 0:
 		s.State, s.Text = inspect.StepWrong, fmt.Sprintf("%s, and %v: compare the hints of the slices with their endpoints", s.Text, err)
@@ -198,17 +198,17 @@ func endpointStep(f *facts, w *portWalk) inspect.Step {
 	if n := len(served) - len(s.More); n > 0 {
 		s.More = append(s.More, fmt.Sprintf("and %d more", n))
 	}
-	for _, fate := range slices.Sorted(maps.Keys(left.counts)) {
-		s.More = append(s.More, fmt.Sprintf("left out are %d %s, such as %s", left.counts[fate], outcomeTexts[fate], left.lines[fate][0]))
+	for _, outcome := range slices.Sorted(maps.Keys(left.counts)) {
+		s.More = append(s.More, fmt.Sprintf("left out are %d %s, such as %s", left.counts[outcome], outcomeTexts[outcome], left.lines[outcome][0]))
 	}
-	for _, reason := range leftOut(&w.told) {
+	for _, reason := range leftOut(&w.response) {
 		s.More = append(s.More, "left out is the "+reason)
 	}
 	return s
 }
 
 // servedText is an endpoint as it is sent to clients.
-func servedText(e *destination.ToldEndpoint) string {
+func servedText(e *destination.ResponseEndpoint) string {
 	text := e.Addr.String()
 	if e.Target != nil {
 		text += fmt.Sprintf(" (%s %s)", e.Target.Key.Kind, e.Target.Key.Name)
@@ -217,15 +217,15 @@ func servedText(e *destination.ToldEndpoint) string {
 }
 
 // cause says why no endpoint is served, and what to do.
-func (x unservedEndpoints) cause(f *facts, w *portWalk) string {
-	if reasons := leftOut(&w.told); len(reasons) > 0 {
+func (x unservedEndpoints) cause(f *facts, w *portExplanation) string {
+	if reasons := leftOut(&w.response); len(reasons) > 0 {
 		return "left out is the " + reasons[0]
 	}
 	most, all := catalog.Served, 0
-	for fate, n := range x.counts {
+	for outcome, n := range x.counts {
 		all += n
-		if n > x.counts[most] || n == x.counts[most] && fate < most {
-			most = fate
+		if n > x.counts[most] || n == x.counts[most] && outcome < most {
+			most = outcome
 		}
 	}
 	switch {
@@ -233,15 +233,15 @@ func (x unservedEndpoints) cause(f *facts, w *portWalk) string {
 		return x.otherHostname(f)
 	case all == 0:
 		return "the slices have none: see the earlier steps, or check the controller that writes the slices"
-	case most == catalog.NotReadyOutcome:
+	case most == catalog.EndpointNotReady:
 		return fmt.Sprintf("%s not ready: look at the readiness of the pods", withVerb(x.counts[most], "endpoint", "endpoints"))
-	case most == catalog.PortLacking && len(x.ports) == 0:
+	case most == catalog.PortMissing && len(x.ports) == 0:
 		return "the slices have no ports: compare the targetPort of the Service with the ports of the containers"
-	case most == catalog.PortLacking:
+	case most == catalog.PortMissing:
 		return fmt.Sprintf("the slices have the ports [%s], and none is named %q: compare the targetPort of the Service with the ports of the containers", strings.Join(x.ports, " "), w.port.Name)
 	case most == catalog.WorkloadUnknown, most == catalog.WorkloadReplaced:
 		return "the slices name pods that are deleted or not known yet: check the controller that writes the slices, and whether this process reads pods"
-	case most == catalog.FamilyOff:
+	case most == catalog.IPv6Disabled:
 		return "all endpoints are IPv6, and IPv6 is off: set --enable-ipv6"
 	default:
 		return "all endpoints are " + outcomeTexts[most]

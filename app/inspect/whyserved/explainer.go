@@ -39,8 +39,8 @@ type Explainer struct {
 // it. All verdicts come from it, and the other facts are causes.
 type Server interface {
 	StreamsOfService(key catalog.ServiceKey, limit int) (some []destination.OpenStream, all int)
-	Told(key catalog.ServiceKey, hostname string, port uint16) destination.Told
-	ToldProfile(q catalog.ProfileQuery) destination.ToldProfile
+	FirstResponse(key catalog.ServiceKey, hostname string, port uint16) destination.FirstResponse
+	FirstProfile(q catalog.ProfileQuery) destination.FirstProfile
 	Overrides(p *pb.DestinationProfile) []destination.Override
 	ServiceOfProfile(name string) (catalog.ServiceKey, bool)
 }
@@ -82,7 +82,7 @@ type facts struct {
 	// names are the Services of the namespace, to suggest one for a missing name.
 	names []string
 	known *catalog.Service
-	walks []portWalk
+	ports []portExplanation
 
 	// matched are the pods that the selector selects. nearby are pods of the namespace, read if it
 	// selects none.
@@ -99,18 +99,18 @@ type facts struct {
 	allStreams int
 }
 
-// portWalk is the messages for calls of a port, and their causes.
-type portWalk struct {
+// portExplanation has the responses to calls for a port, and their causes.
+type portExplanation struct {
 	port catalog.ServicePort
-	// told is the message of Get, and profile that of GetProfile by the name of the Service.
-	told    destination.Told
-	profile destination.ToldProfile
+	// response is that of Get, and profile that of GetProfile by the name of the Service.
+	response destination.FirstResponse
+	profile  destination.FirstProfile
 	// conflicts are the errors of GetProfile by a cluster IP.
 	conflicts []error
 	// overrides are the destinations that the profile sends the traffic to.
 	overrides []override
-	// walk has the outcome of each endpoint of the slices.
-	walk catalog.Walk
+	// explanation has the outcome of each endpoint of the slices.
+	explanation catalog.Explanation
 }
 
 func (x *Explainer) service(ctx context.Context, q *inspect.ServiceQuery) []inspect.Step {
@@ -127,7 +127,7 @@ func (x *Explainer) gather(ctx context.Context, q *inspect.ServiceQuery) *facts 
 		f.names = x.Catalog.ServiceNames(q.Namespace)
 		return f
 	}
-	f.walks = x.walks(key, f.known, q)
+	f.ports = x.ports(key, f.known, q)
 	f.streams, f.allStreams = x.Server.StreamsOfService(key, maxShown)
 	if f.service == nil || f.service.Spec.Type == corev1.ServiceTypeExternalName {
 		return f
@@ -145,38 +145,38 @@ func (x *Explainer) gather(ctx context.Context, q *inspect.ServiceQuery) *facts 
 	return f
 }
 
-// walks returns the walk of the requested port, or of those that the Service declares.
-func (x *Explainer) walks(key catalog.ServiceKey, s *catalog.Service, q *inspect.ServiceQuery) []portWalk {
+// ports explains the requested port, or the ports that the Service declares.
+func (x *Explainer) ports(key catalog.ServiceKey, s *catalog.Service, q *inspect.ServiceQuery) []portExplanation {
 	if s == nil {
 		return nil
 	}
-	var all []portWalk
+	var all []portExplanation
 	for _, p := range s.Ports {
 		if (q.Port == 0 || p.Port == q.Port) && p.Protocol != catalog.UDP && len(all) < maxPorts {
-			all = append(all, x.walkPort(key, s, q.Hostname, p))
+			all = append(all, x.explainPort(key, s, q.Hostname, p))
 		}
 	}
 	return all
 }
 
-func (x *Explainer) walkPort(key catalog.ServiceKey, s *catalog.Service, hostname string, p catalog.ServicePort) portWalk {
+func (x *Explainer) explainPort(key catalog.ServiceKey, s *catalog.Service, hostname string, p catalog.ServicePort) portExplanation {
 	w := x.tell(key, s, hostname, p)
-	w.walk = x.Catalog.Walk(key, catalog.Query{Port: p.Port, Hostname: hostname, IPv6: x.IPv6})
+	w.explanation = x.Catalog.Explain(key, catalog.Query{Port: p.Port, Hostname: hostname, IPv6: x.IPv6})
 	return w
 }
 
-// tell returns the messages for calls of a port, without their causes.
-func (x *Explainer) tell(key catalog.ServiceKey, s *catalog.Service, hostname string, p catalog.ServicePort) portWalk {
-	w := portWalk{port: p, told: x.Server.Told(key, hostname, p.Port)}
+// tell returns the responses to calls for a port, without their causes.
+func (x *Explainer) tell(key catalog.ServiceKey, s *catalog.Service, hostname string, p catalog.ServicePort) portExplanation {
+	w := portExplanation{port: p, response: x.Server.FirstResponse(key, hostname, p.Port)}
 	if key.Cluster != catalog.LocalCluster {
 		return w // proxies don't ask for it
 	}
-	w.profile = x.Server.ToldProfile(catalog.ProfileQuery{Service: key, Hostname: hostname, Port: p.Port})
+	w.profile = x.Server.FirstProfile(catalog.ProfileQuery{Service: key, Hostname: hostname, Port: p.Port})
 	if hostname != "" {
 		return w
 	}
 	for _, ip := range s.ClusterIPs {
-		if err := x.Server.ToldProfile(catalog.ProfileQuery{IP: ip, Port: p.Port}).Refusal; err != nil {
+		if err := x.Server.FirstProfile(catalog.ProfileQuery{IP: ip, Port: p.Port}).Refusal; err != nil {
 			w.conflicts = append(w.conflicts, err)
 		}
 	}

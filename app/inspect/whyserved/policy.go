@@ -39,8 +39,8 @@ func policySteps(f *facts) []inspect.Step {
 func closedSteps(f *facts) []inspect.Step {
 	for i := range f.matched.pods {
 		pod := &f.matched.pods[i]
-		for _, w := range f.walks {
-			for _, e := range endpointsOf(&w.told) {
+		for _, w := range f.ports {
+			for _, e := range endpointsOf(&w.response) {
 				inbound := int32(e.Wire.GetProtocolHint().GetOpaqueTransport().GetInboundPort())
 				if inbound == 0 || e.Target == nil || e.Target.Key.Name != pod.Name || e.Target.Key.Namespace != pod.Namespace {
 					continue
@@ -54,7 +54,7 @@ func closedSteps(f *facts) []inspect.Step {
 	return nil
 }
 
-func closedStep(f *facts, pod *corev1.Pod, e *destination.ToldEndpoint, inbound int32) inspect.Step {
+func closedStep(f *facts, pod *corev1.Pod, e *destination.ResponseEndpoint, inbound int32) inspect.Step {
 	return step("Network policy", inspect.StepWrong, fmt.Sprintf(
 		"meshed clients connect to the port %d of the proxy of the pod %s, and NetworkPolicies allow its port %d and not that one: allow TCP port %[1]d, too", inbound, pod.Name, e.Addr.Port(),
 	), f.ref())

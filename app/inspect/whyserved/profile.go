@@ -13,11 +13,11 @@ import (
 // override is a destination that a ServiceProfile sends traffic to, and its response of Get.
 type override struct {
 	destination.Override
-	told destination.Told
+	response destination.FirstResponse
 }
 
 // overrides returns the destinations of a profile. Those without a weight get no traffic.
-func (x *Explainer) overrides(p destination.ToldProfile) []override {
+func (x *Explainer) overrides(p destination.FirstProfile) []override {
 	var all []override
 	for _, o := range x.Server.Overrides(p.Wire) {
 		if o.Weight == 0 || len(all) == maxOverrides {
@@ -25,7 +25,7 @@ func (x *Explainer) overrides(p destination.ToldProfile) []override {
 		}
 		followed := override{Override: o}
 		if o.Err == nil && o.Service.Name != "" {
-			followed.told = x.Server.Told(o.Service, o.Hostname, o.Port)
+			followed.response = x.Server.FirstResponse(o.Service, o.Hostname, o.Port)
 		}
 		all = append(all, followed)
 	}
@@ -33,7 +33,7 @@ func (x *Explainer) overrides(p destination.ToldProfile) []override {
 }
 
 // overridden reports whether a profile sends the traffic of a port elsewhere.
-func (w *portWalk) overridden() bool { return len(w.overrides) > 0 }
+func (w *portExplanation) overridden() bool { return len(w.overrides) > 0 }
 
 // problem says why clients of the override get no endpoint; empty if they get some.
 func (o *override) problem() string {
@@ -43,7 +43,7 @@ func (o *override) problem() string {
 	case o.Service.Name == "":
 		return "it is an IP address, and overrides are looked up by name"
 	default:
-		if err := unserved(&o.told); err != nil {
+		if err := unserved(&o.response); err != nil {
 			return err.Error()
 		}
 		return ""
@@ -53,8 +53,8 @@ func (o *override) problem() string {
 // profileSteps say what GetProfile returns for the ports of a Service.
 func profileSteps(f *facts) []inspect.Step {
 	var steps []inspect.Step
-	for i := range f.walks {
-		w := &f.walks[i]
+	for i := range f.ports {
+		w := &f.ports[i]
 		if w.profile.Snapshot == nil {
 			continue
 		}
@@ -66,14 +66,14 @@ func profileSteps(f *facts) []inspect.Step {
 		}
 		steps = append(steps, overrideSteps(w)...)
 	}
-	if len(f.walks) > 0 && f.walks[0].profile.Snapshot != nil {
-		steps = append(steps, profileStep(&f.walks[0].profile)...)
+	if len(f.ports) > 0 && f.ports[0].profile.Snapshot != nil {
+		steps = append(steps, profileStep(&f.ports[0].profile)...)
 	}
 	return append(steps, opaqueSteps(f)...)
 }
 
 // profileStep says which ServiceProfile is used, and its invalid parts.
-func profileStep(told *destination.ToldProfile) []inspect.Step {
+func profileStep(told *destination.FirstProfile) []inspect.Step {
 	sp := told.Snapshot.Profile
 	if sp == nil {
 		return nil
@@ -101,7 +101,7 @@ func profileStep(told *destination.ToldProfile) []inspect.Step {
 }
 
 // overrideSteps say where a ServiceProfile sends traffic, and which destinations are missing.
-func overrideSteps(w *portWalk) []inspect.Step {
+func overrideSteps(w *portExplanation) []inspect.Step {
 	if !w.overridden() {
 		return nil
 	}
@@ -128,17 +128,17 @@ func overrideSteps(w *portWalk) []inspect.Step {
 // opaqueSteps say that the Service and its endpoints disagree about whether a port is opaque.
 func opaqueSteps(f *facts) []inspect.Step {
 	var steps []inspect.Step
-	for i := range f.walks {
-		w := &f.walks[i]
+	for i := range f.ports {
+		w := &f.ports[i]
 		if w.profile.Wire == nil || w.overridden() || f.query.Hostname != "" {
 			continue
 		}
 		opaque := w.profile.Wire.GetOpaqueProtocol()
-		differs := func(e *destination.ToldEndpoint) bool {
+		differs := func(e *destination.ResponseEndpoint) bool {
 			hint := e.Wire.GetProtocolHint()
 			return hint != nil && (hint.GetOpaque() != nil) != opaque
 		}
-		if !tells(&w.told, differs) {
+		if !tells(&w.response, differs) {
 			continue
 		}
 		text := fmt.Sprintf("port %d is opaque for the Service, and not for all of its pods: annotate both with config.linkerd.io/opaque-ports, the Service with its port, the pods with theirs", w.port.Port)
@@ -165,7 +165,7 @@ func (x *Explainer) serviceProfile(o *inspect.ObjectRef) []inspect.Step {
 	if known && len(service.Ports) > 0 {
 		port = service.Ports[0].Port
 	}
-	told := x.Server.ToldProfile(catalog.ProfileQuery{Service: key, Port: port, ClientNamespace: o.Namespace})
+	told := x.Server.FirstProfile(catalog.ProfileQuery{Service: key, Port: port, ClientNamespace: o.Namespace})
 	sp := told.Snapshot.Profile
 	switch {
 	case sp == nil || sp.Namespace != o.Namespace:
@@ -183,7 +183,7 @@ func (x *Explainer) serviceProfile(o *inspect.ObjectRef) []inspect.Step {
 		return append(steps, step("Profile", inspect.StepWrong, fmt.Sprintf("profiles of the Service %s/%s are %v", key.Namespace, key.Name, refusalError(err)), f.ref()))
 	}
 	for _, p := range service.Ports[:min(len(service.Ports), maxPorts)] {
-		w := portWalk{port: p, profile: x.Server.ToldProfile(catalog.ProfileQuery{Service: key, Port: p.Port, ClientNamespace: o.Namespace})}
+		w := portExplanation{port: p, profile: x.Server.FirstProfile(catalog.ProfileQuery{Service: key, Port: p.Port, ClientNamespace: o.Namespace})}
 		w.overrides = x.overrides(w.profile)
 		if added := overrideSteps(&w); !slices.ContainsFunc(steps, func(s inspect.Step) bool { return len(added) > 0 && s.Text == added[0].Text }) {
 			steps = append(steps, added...)

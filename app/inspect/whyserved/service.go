@@ -24,7 +24,7 @@ func serviceSteps(f *facts) []inspect.Step {
 	} else {
 		causes = append(selectorSteps(f), sliceSteps(f)...)
 	}
-	if allServed(f.walks) {
+	if allServed(f.ports) {
 		// The causes have no effect, so they are notes.
 		causes = lowered(causes)
 	}
@@ -101,7 +101,7 @@ func portSteps(f *facts) []inspect.Step {
 			"the Service doesn't declare port %d (it has %s): ask for one that it has, or add the port to spec.ports", port, portList(f.known),
 		), f.ref())}
 	}
-	if p := f.known.Ports[declared]; len(f.walks) == 0 {
+	if p := f.known.Ports[declared]; len(f.ports) == 0 {
 		return []inspect.Step{step("Port", inspect.StepWrong, fmt.Sprintf(
 			"the Service has port %d for %s only, and meshed clients speak TCP", port, p.Protocol,
 		), f.ref())}
@@ -111,11 +111,11 @@ func portSteps(f *facts) []inspect.Step {
 
 // memberSteps are the steps of a remote or federated Service.
 func memberSteps(f *facts) []inspect.Step {
-	if len(f.walks) == 0 {
+	if len(f.ports) == 0 {
 		return nil
 	}
 	var steps []inspect.Step
-	for _, m := range f.walks[0].walk.Members {
+	for _, m := range f.ports[0].explanation.Members {
 		name := fmt.Sprintf("%s/%s", m.Key.Namespace, m.Key.Name)
 		ref := &inspect.ObjectRef{Kind: "Service", Namespace: m.Key.Namespace, Name: m.Key.Name}
 		where := "in our own cluster"
@@ -151,8 +151,8 @@ func locationSteps(f *facts) []inspect.Step {
 	if f.known.LocalTraffic {
 		return []inspect.Step{step("Place", inspect.StepNote, "internalTrafficPolicy is Local: a client only gets endpoints on its own node", f.ref())}
 	}
-	hinted := func(e *destination.ToldEndpoint) bool { return len(e.HintZones) > 0 }
-	if slices.ContainsFunc(f.walks, func(w portWalk) bool { return tells(&w.told, hinted) }) {
+	hinted := func(e *destination.ResponseEndpoint) bool { return len(e.HintZones) > 0 }
+	if slices.ContainsFunc(f.ports, func(w portExplanation) bool { return tells(&w.response, hinted) }) {
 		return []inspect.Step{step("Place", inspect.StepNote, "the slices have hints for zones: a client may only get the endpoints for its own zone", f.ref())}
 	}
 	return nil

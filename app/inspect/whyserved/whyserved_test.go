@@ -32,8 +32,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// world is what the API server, the catalog and the streams of a test have.
-type world struct {
+// randomCluster is what the API server, the catalog and the streams of a test have.
+type randomCluster struct {
 	objects []runtime.Object
 	known   []catalog.Object
 	streams []destination.OpenStream
@@ -42,7 +42,7 @@ type world struct {
 }
 
 // StreamsOfService is as in [Server].
-func (w *world) StreamsOfService(_ catalog.ServiceKey, limit int) ([]destination.OpenStream, int) {
+func (w *randomCluster) StreamsOfService(_ catalog.ServiceKey, limit int) ([]destination.OpenStream, int) {
 	return w.streams[:min(limit, len(w.streams))], len(w.streams)
 }
 
@@ -59,7 +59,7 @@ func key(name string) catalog.ServiceKey {
 }
 
 // service adds a Service with the port http:80, and edits what the API server has.
-func (w *world) service(name string, selector map[string]string, edits ...func(*corev1.Service)) *world {
+func (w *randomCluster) service(name string, selector map[string]string, edits ...func(*corev1.Service)) *randomCluster {
 	s := &corev1.Service{ObjectMeta: meta(name), Spec: corev1.ServiceSpec{
 		Selector: selector, ClusterIP: "10.96.0.10",
 		Ports: []corev1.ServicePort{{Name: "http", Port: 80, TargetPort: intstr.FromInt32(8080)}},
@@ -80,7 +80,7 @@ func (w *world) service(name string, selector map[string]string, edits ...func(*
 }
 
 // pod adds a ready pod, and edits it.
-func (w *world) pod(name, app string, edits ...func(*corev1.Pod)) *world {
+func (w *randomCluster) pod(name, app string, edits ...func(*corev1.Pod)) *randomCluster {
 	p := &corev1.Pod{
 		ObjectMeta: meta(name, "app", app),
 		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "web", Ports: []corev1.ContainerPort{{Name: "http", ContainerPort: 8080}}}}},
@@ -99,7 +99,7 @@ func podKey(name string) catalog.WorkloadKey {
 }
 
 // slice adds a slice of a Service with one endpoint, to both.
-func (w *world) slice(service, port, pod string, edits ...func(*catalog.SliceEndpoint)) *world {
+func (w *randomCluster) slice(service, port, pod string, edits ...func(*catalog.SliceEndpoint)) *randomCluster {
 	e := catalog.SliceEndpoint{Addresses: []netip.Addr{netip.MustParseAddr("10.0.0.7")}, Target: podKey(pod)}
 	for _, edit := range edits {
 		edit(&e)
@@ -122,13 +122,13 @@ func (w *world) slice(service, port, pod string, edits ...func(*catalog.SliceEnd
 	return w
 }
 
-func (w *world) policy(name string, selects map[string]string) *world {
+func (w *randomCluster) policy(name string, selects map[string]string) *randomCluster {
 	w.objects = append(w.objects, &networkingv1.NetworkPolicy{ObjectMeta: meta(name), Spec: networkingv1.NetworkPolicySpec{PodSelector: metav1.LabelSelector{MatchLabels: selects}}})
 	return w
 }
 
 // react refuses lists, and selects by name, which the fake API server doesn't.
-func (w *world) react(a clienttesting.Action) (bool, runtime.Object, error) {
+func (w *randomCluster) react(a clienttesting.Action) (bool, runtime.Object, error) {
 	if a.GetResource().Resource == w.forbids {
 		return true, nil, apierrors.NewForbidden(schema.GroupResource{Resource: w.forbids}, "", errors.New("no role"))
 	}
@@ -139,8 +139,8 @@ func (w *world) react(a clienttesting.Action) (bool, runtime.Object, error) {
 	return false, nil, nil
 }
 
-// explain answers a query about the world.
-func (w *world) explain(t *testing.T, q inspect.Query) inspect.Explanation {
+// explain answers a query about the randomCluster.
+func (w *randomCluster) explain(t *testing.T, q inspect.Query) inspect.Explanation {
 	t.Helper()
 	client := fake.NewClientset(w.objects...)
 	client.PrependReactor("list", "*", w.react)
@@ -158,18 +158,18 @@ func (w *world) explain(t *testing.T, q inspect.Query) inspect.Explanation {
 	return inspect.Conclude(q.String(), (&Explainer{Catalog: known, Server: answers{server, w}, Client: client, IPv6: w.ipv6}).Explain(ctx, q))
 }
 
-// answers is a real server whose streams are those of the world.
+// answers is a real server whose streams are those of the randomCluster.
 type answers struct {
 	*destination.Server
-	world *world
+	randomCluster *randomCluster
 }
 
 // StreamsOfService implements Server.
 func (a answers) StreamsOfService(key catalog.ServiceKey, limit int) ([]destination.OpenStream, int) {
-	return a.world.StreamsOfService(key, limit)
+	return a.randomCluster.StreamsOfService(key, limit)
 }
 
-func (w *world) config() destination.Config {
+func (w *randomCluster) config() destination.Config {
 	return destination.Config{
 		ControllerNamespace: "linkerd", TrustDomain: "cluster.local", ClusterDomain: "cluster.local", EnableH2Upgrade: true,
 		ForceOpaqueTransport: true, EnableIPv6: w.ipv6,
@@ -218,163 +218,163 @@ func TestCauses(t *testing.T) {
 		s.Spec.InternalTrafficPolicy = &policy
 	}
 	for name, test := range map[string]struct {
-		world   *world
-		query   inspect.Query
-		verdict inspect.Verdict
-		summary string
+		randomCluster *randomCluster
+		query         inspect.Query
+		verdict       inspect.Verdict
+		summary       string
 		// also is part of some other step, in its text or below it.
 		also string
 	}{
 		"well": {
-			world: new(world).service("web", app("web")).pod("web-1", "web").slice("web", "http", "web-1"), query: web(80),
+			randomCluster: new(randomCluster).service("web", app("web")).pod("web-1", "web").slice("web", "http", "web-1"), query: web(80),
 			verdict: inspect.VerdictWell, summary: "port 80 is served by 1 endpoint", also: "managed by endpointslice-controller.k8s.io according to the label",
 		},
 		"all ports": {
-			world: new(world).service("web", app("web")).pod("web-1", "web").slice("web", "http", "web-1"), query: web(0),
+			randomCluster: new(randomCluster).service("web", app("web")).pod("web-1", "web").slice("web", "http", "web-1"), query: web(0),
 			verdict: inspect.VerdictWell, summary: "port 80 is served by 1 endpoint", also: "10.0.0.7:8080 (Pod web-1)",
 		},
-		"no such Service": {world: new(world).service("web", nil), query: inspect.Query{Service: &inspect.ServiceQuery{Namespace: "shop", Name: "wbe"}}, verdict: inspect.VerdictWrong, summary: "there is no Service shop/wbe: did you mean web?"},
+		"no such Service": {randomCluster: new(randomCluster).service("web", nil), query: inspect.Query{Service: &inspect.ServiceQuery{Namespace: "shop", Name: "wbe"}}, verdict: inspect.VerdictWrong, summary: "there is no Service shop/wbe: did you mean web?"},
 		"port not declared": {
-			world: new(world).service("web", app("web")).pod("web-1", "web").slice("web", "http", "web-1"), query: web(8080),
+			randomCluster: new(randomCluster).service("web", app("web")).pod("web-1", "web").slice("web", "http", "web-1"), query: web(8080),
 			verdict: inspect.VerdictWrong, summary: "the Service doesn't declare port 8080 (it has [http:80])",
 		},
 		"wrong selector": {
-			world: new(world).service("web", app("wbe")).pod("web-1", "web").pod("web-2", "web").pod("web-3", "web").pod("db-1", "db"), query: web(80),
+			randomCluster: new(randomCluster).service("web", app("wbe")).pod("web-1", "web").pod("web-2", "web").pod("web-3", "web").pod("db-1", "db"), query: web(80),
 			verdict: inspect.VerdictWrong, summary: "the selector app=wbe matches no pod; 3 pods of the namespace have app=web: did you mean that?",
 		},
 		"wrong key": {
-			world: new(world).service("web", map[string]string{"ap": "web"}).pod("web-1", "web"), query: web(80),
+			randomCluster: new(randomCluster).service("web", map[string]string{"ap": "web"}).pod("web-1", "web"), query: web(80),
 			verdict: inspect.VerdictWrong, summary: "the selector ap=web matches no pod; 1 pod of the namespace has app=web: did you mean that?",
 		},
 		"nothing like it": {
-			world: new(world).service("web", app("web")).pod("db-1", "postgres"), query: web(80),
+			randomCluster: new(randomCluster).service("web", app("web")).pod("db-1", "postgres"), query: web(80),
 			verdict: inspect.VerdictWrong, summary: "no pod of the namespace has even a similar label",
 		},
-		"no pods at all": {world: new(world).service("web", app("web")), query: web(80), verdict: inspect.VerdictWrong, summary: "the namespace shop has no pods"},
+		"no pods at all": {randomCluster: new(randomCluster).service("web", app("web")), query: web(80), verdict: inspect.VerdictWrong, summary: "the namespace shop has no pods"},
 		"wrong targetPort": {
-			world: new(world).service("web", app("web"), target("htpp")).pod("web-1", "web"), query: web(80),
+			randomCluster: new(randomCluster).service("web", app("web"), target("htpp")).pod("web-1", "web"), query: web(80),
 			verdict: inspect.VerdictWrong, summary: `the port http:80 has the targetPort "htpp", and no container of the only pod has a port of that name (they have http): did you mean http?`,
 		},
 		"not ready": {
-			world: new(world).service("web", app("web")).pod("web-1", "web", unready("CrashLoopBackOff")).slice("web", "http", "web-1", notReadyEndpoint), query: web(80),
+			randomCluster: new(randomCluster).service("web", app("web")).pod("web-1", "web", unready("CrashLoopBackOff")).slice("web", "http", "web-1", notReadyEndpoint), query: web(80),
 			verdict: inspect.VerdictWrong, summary: "the only pod, web-1, is not ready (the container web waits: CrashLoopBackOff)", also: "left out are 1 not ready",
 		},
 		"none of two is ready": {
-			world: new(world).service("web", app("web")).pod("web-1", "web", unready("ImagePullBackOff")).pod("web-2", "web", unready("x")), query: web(80),
+			randomCluster: new(randomCluster).service("web", app("web")).pod("web-1", "web", unready("ImagePullBackOff")).pod("web-2", "web", unready("x")), query: web(80),
 			verdict: inspect.VerdictWrong, summary: "none of the 2 pods is ready (the container web waits: ImagePullBackOff)", also: "web-2: the container web waits: x",
 		},
 		"one of two is ready": {
-			world: new(world).service("web", app("web")).pod("web-1", "web").pod("web-2", "web", unready("x")).slice("web", "http", "web-1"), query: web(80),
+			randomCluster: new(randomCluster).service("web", app("web")).pod("web-1", "web").pod("web-2", "web", unready("x")).slice("web", "http", "web-1"), query: web(80),
 			verdict: inspect.VerdictWell, summary: "served by 1 endpoint", also: "1 of 2 pods are ready",
 		},
 		"nobody makes slices": {
-			world: new(world).service("web", app("web")).pod("web-1", "web"), query: web(80),
+			randomCluster: new(randomCluster).service("web", app("web")).pod("web-1", "web"), query: web(80),
 			verdict: inspect.VerdictWrong, summary: "no EndpointSlice belongs to the Service, although its selector matches",
 		},
 		"the slice lacks the port": {
-			world: new(world).service("web", app("web")).pod("web-1", "web").slice("web", "metrics", "web-1"), query: web(80),
+			randomCluster: new(randomCluster).service("web", app("web")).pod("web-1", "web").slice("web", "metrics", "web-1"), query: web(80),
 			verdict: inspect.VerdictWrong, summary: `the slices have the ports [metrics:8080], and none is named "http"`,
 		},
 		"the slice names a pod that is gone": {
-			world: new(world).service("web", app("web")).pod("web-1", "web").slice("web", "http", "web-0"), query: web(80),
+			randomCluster: new(randomCluster).service("web", app("web")).pod("web-1", "web").slice("web", "http", "web-0"), query: web(80),
 			verdict: inspect.VerdictWrong, summary: "the slices name pods that are deleted or not known yet",
 		},
-		"no selector, no slices": {world: new(world).service("web", nil), query: web(80), verdict: inspect.VerdictWrong, summary: "the Service has neither a selector nor EndpointSlices"},
+		"no selector, no slices": {randomCluster: new(randomCluster).service("web", nil), query: web(80), verdict: inspect.VerdictWrong, summary: "the Service has neither a selector nor EndpointSlices"},
 		"no selector, slices": {
-			world: new(world).service("web", nil).pod("web-1", "web").slice("web", "http", "web-1"), query: web(80),
+			randomCluster: new(randomCluster).service("web", nil).pod("web-1", "web").slice("web", "http", "web-1"), query: web(80),
 			verdict: inspect.VerdictWell, summary: "served by 1 endpoint", also: "its slices are written by another program",
 		},
 		"headless without hostnames": {
-			world:   new(world).service("web", app("web")).pod("web-1", "web").slice("web", "http", "web-1"),
-			query:   inspect.Query{Service: &inspect.ServiceQuery{Namespace: "shop", Name: "web", Port: 80, Hostname: "web-1"}},
-			verdict: inspect.VerdictWrong, summary: "no pod has a hostname: set spec.hostname and spec.subdomain: web in the pods, or serviceName: web",
+			randomCluster: new(randomCluster).service("web", app("web")).pod("web-1", "web").slice("web", "http", "web-1"),
+			query:         inspect.Query{Service: &inspect.ServiceQuery{Namespace: "shop", Name: "web", Port: 80, Hostname: "web-1"}},
+			verdict:       inspect.VerdictWrong, summary: "no pod has a hostname: set spec.hostname and spec.subdomain: web in the pods, or serviceName: web",
 		},
 		"no endpoint at the address of the hostname": {
-			world:   new(world).service("web", app("web")).pod("web-1", "web").slice("web", "http", "web-1"),
-			query:   inspect.Query{Service: &inspect.ServiceQuery{Namespace: "shop", Name: "web", Port: 80, Hostname: "10-9-9-9"}},
-			verdict: inspect.VerdictWrong, summary: "an endpoint without a hostname at the address 10.9.9.9, and the Service has none there",
+			randomCluster: new(randomCluster).service("web", app("web")).pod("web-1", "web").slice("web", "http", "web-1"),
+			query:         inspect.Query{Service: &inspect.ServiceQuery{Namespace: "shop", Name: "web", Port: 80, Hostname: "10-9-9-9"}},
+			verdict:       inspect.VerdictWrong, summary: "an endpoint without a hostname at the address 10.9.9.9, and the Service has none there",
 		},
 		"another hostname": {
-			world:   new(world).service("web", app("web")).pod("web-1", "web").slice("web", "http", "web-1", func(e *catalog.SliceEndpoint) { e.Hostname = "web-1" }),
-			query:   inspect.Query{Service: &inspect.ServiceQuery{Namespace: "shop", Name: "web", Port: 80, Hostname: "web-2"}},
-			verdict: inspect.VerdictWrong, summary: "the pods have the hostnames [web-1]: did you mean web-1?",
+			randomCluster: new(randomCluster).service("web", app("web")).pod("web-1", "web").slice("web", "http", "web-1", func(e *catalog.SliceEndpoint) { e.Hostname = "web-1" }),
+			query:         inspect.Query{Service: &inspect.ServiceQuery{Namespace: "shop", Name: "web", Port: 80, Hostname: "web-2"}},
+			verdict:       inspect.VerdictWrong, summary: "the pods have the hostnames [web-1]: did you mean web-1?",
 		},
 		"IPv6 is off": {
-			world: new(world).service("web", app("web")).pod("web-1", "web").slice("web", "http", "web-1", func(e *catalog.SliceEndpoint) { e.Addresses = []netip.Addr{netip.MustParseAddr("fd00::7")} }),
-			query: web(80), verdict: inspect.VerdictWrong, summary: "all endpoints are IPv6, and IPv6 is off: set --enable-ipv6",
+			randomCluster: new(randomCluster).service("web", app("web")).pod("web-1", "web").slice("web", "http", "web-1", func(e *catalog.SliceEndpoint) { e.Addresses = []netip.Addr{netip.MustParseAddr("fd00::7")} }),
+			query:         web(80), verdict: inspect.VerdictWrong, summary: "all endpoints are IPv6, and IPv6 is off: set --enable-ipv6",
 		},
 		"a network policy is a red herring": {
-			world: new(world).service("web", app("wbe")).pod("web-1", "web").policy("deny", nil), query: web(80),
+			randomCluster: new(randomCluster).service("web", app("wbe")).pod("web-1", "web").policy("deny", nil), query: web(80),
 			verdict: inspect.VerdictWrong, summary: "the selector app=wbe matches no pod",
 		},
 		"a network policy is a note": {
-			world: new(world).service("web", app("web")).pod("web-1", "web").slice("web", "http", "web-1").policy("deny", nil).policy("db", app("db")), query: web(80),
+			randomCluster: new(randomCluster).service("web", app("web")).pod("web-1", "web").slice("web", "http", "web-1").policy("deny", nil).policy("db", app("db")), query: web(80),
 			verdict: inspect.VerdictWell, summary: "served by 1 endpoint", also: "not the endpoints that clients get",
 		},
 		"ExternalName": {
-			world: new(world).service("web", nil, func(s *corev1.Service) {
+			randomCluster: new(randomCluster).service("web", nil, func(s *corev1.Service) {
 				s.Spec.Type, s.Spec.ExternalName = corev1.ServiceTypeExternalName, "www.example.org"
 			}),
 			query: web(80), verdict: inspect.VerdictWell, summary: "stands for the DNS name www.example.org",
 		},
 		"local traffic": {
-			world: new(world).service("web", app("web"), local).pod("web-1", "web").slice("web", "http", "web-1"), query: web(80),
+			randomCluster: new(randomCluster).service("web", app("web"), local).pod("web-1", "web").slice("web", "http", "web-1"), query: web(80),
 			verdict: inspect.VerdictWell, summary: "served by 1 endpoint", also: "internalTrafficPolicy is Local",
 		},
 		"may not list Services": {
-			world: (&world{forbids: "services"}).service("web", nil).pod("web-1", "web").slice("web", "http", "web-1"), query: web(80),
+			randomCluster: (&randomCluster{forbids: "services"}).service("web", nil).pod("web-1", "web").slice("web", "http", "web-1"), query: web(80),
 			verdict: inspect.VerdictUnknown, summary: "this process may not list services in the namespace shop: give its role that right", also: "served by 1 endpoint",
 		},
 		"may not list pods": {
-			world: (&world{forbids: "pods"}).service("web", app("web")).pod("web-1", "web").slice("web", "http", "web-1"), query: web(80),
+			randomCluster: (&randomCluster{forbids: "pods"}).service("web", app("web")).pod("web-1", "web").slice("web", "http", "web-1"), query: web(80),
 			verdict: inspect.VerdictUnknown, summary: "may not list pods in the namespace shop",
 		},
 		"may not list network policies": {
-			world: (&world{forbids: "networkpolicies"}).service("web", app("web")).pod("web-1", "web").slice("web", "http", "web-1"), query: web(80),
+			randomCluster: (&randomCluster{forbids: "networkpolicies"}).service("web", app("web")).pod("web-1", "web").slice("web", "http", "web-1"), query: web(80),
 			verdict: inspect.VerdictWell, summary: "served by 1 endpoint", also: "may not list networkpolicies.networking.k8s.io",
 		},
-		"not read": {world: &world{objects: new(world).service("web", nil).objects}, query: web(80), verdict: inspect.VerdictWrong, summary: "this process has not read it"},
+		"not read": {randomCluster: &randomCluster{objects: new(randomCluster).service("web", nil).objects}, query: web(80), verdict: inspect.VerdictWrong, summary: "this process has not read it"},
 		"streams": {
-			world: (&world{streams: slices.Repeat([]destination.OpenStream{{Namespace: "shop", Pod: "cart-1", Target: "web.shop:80", Sent: 3, Current: 3, Endpoints: 1}}, 20)}).
+			randomCluster: (&randomCluster{streams: slices.Repeat([]destination.OpenStream{{Namespace: "shop", Pod: "cart-1", Target: "web.shop:80", Sent: 3, Current: 3, Endpoints: 1}}, 20)}).
 				service("web", app("web")).pod("web-1", "web").slice("web", "http", "web-1"),
 			query: web(80), verdict: inspect.VerdictWell, summary: "20 streams ask this process for the Service, and all were sent the current state", also: "shop/cart-1",
 		},
 		"a slow stream": {
-			world: (&world{streams: []destination.OpenStream{{Sent: 2, Current: 3, Lag: time.Second}}}).
+			randomCluster: (&randomCluster{streams: []destination.OpenStream{{Sent: 2, Current: 3, Lag: time.Second}}}).
 				service("web", app("web")).pod("web-1", "web").slice("web", "http", "web-1"),
 			query: web(80), verdict: inspect.VerdictWell, summary: "served by 1 endpoint", also: "1 of them is behind",
 		},
 		"an address of a pod": {
-			world:   (&world{streams: make([]destination.OpenStream, 3)}).service("web", app("web")).pod("web-1", "web").slice("web", "http", "web-1"),
-			query:   inspect.Query{Address: netip.MustParseAddrPort("10.0.0.7:8080")},
-			verdict: inspect.VerdictWell, summary: "10.0.0.7 is an endpoint of the Service shop/web, and 3 streams ask for it", also: "the Pod shop/web-1 on the node n1",
+			randomCluster: (&randomCluster{streams: make([]destination.OpenStream, 3)}).service("web", app("web")).pod("web-1", "web").slice("web", "http", "web-1"),
+			query:         inspect.Query{Address: netip.MustParseAddrPort("10.0.0.7:8080")},
+			verdict:       inspect.VerdictWell, summary: "10.0.0.7 is an endpoint of the Service shop/web, and 3 streams ask for it", also: "the Pod shop/web-1 on the node n1",
 		},
 		"another port of an address": {
-			world:   new(world).service("web", app("web")).pod("web-1", "web").slice("web", "http", "web-1"),
-			query:   inspect.Query{Address: netip.MustParseAddrPort("10.0.0.7:9090")},
-			verdict: inspect.VerdictWell, summary: "the Pod shop/web-1", also: "in slices of the Service shop/web, with other ports",
+			randomCluster: new(randomCluster).service("web", app("web")).pod("web-1", "web").slice("web", "http", "web-1"),
+			query:         inspect.Query{Address: netip.MustParseAddrPort("10.0.0.7:9090")},
+			verdict:       inspect.VerdictWell, summary: "the Pod shop/web-1", also: "in slices of the Service shop/web, with other ports",
 		},
 		"a cluster IP": {
-			world:   new(world).service("web", app("wbe")).pod("web-1", "web"),
-			query:   inspect.Query{Address: netip.MustParseAddrPort("10.96.0.10:80")},
-			verdict: inspect.VerdictWrong, summary: "the selector app=wbe matches no pod", also: "is a cluster IP of the Service shop/web",
+			randomCluster: new(randomCluster).service("web", app("wbe")).pod("web-1", "web"),
+			query:         inspect.Query{Address: netip.MustParseAddrPort("10.96.0.10:80")},
+			verdict:       inspect.VerdictWrong, summary: "the selector app=wbe matches no pod", also: "is a cluster IP of the Service shop/web",
 		},
-		"nobody's address": {world: &world{}, query: inspect.Query{Address: netip.MustParseAddrPort("192.0.2.1:80")}, verdict: inspect.VerdictWrong, summary: "no Service, pod, ExternalWorkload or slice has the address 192.0.2.1 now"},
+		"nobody's address": {randomCluster: &randomCluster{}, query: inspect.Query{Address: netip.MustParseAddrPort("192.0.2.1:80")}, verdict: inspect.VerdictWrong, summary: "no Service, pod, ExternalWorkload or slice has the address 192.0.2.1 now"},
 		"a pod": {
-			world:   new(world).service("web", app("web")).pod("web-1", "web").slice("web", "http", "web-1"),
-			query:   inspect.Query{Object: &inspect.ObjectRef{Kind: "Pod", Namespace: "shop", Name: "web-1"}},
-			verdict: inspect.VerdictWell, summary: "an endpoint of the Service shop/web",
+			randomCluster: new(randomCluster).service("web", app("web")).pod("web-1", "web").slice("web", "http", "web-1"),
+			query:         inspect.Query{Object: &inspect.ObjectRef{Kind: "Pod", Namespace: "shop", Name: "web-1"}},
+			verdict:       inspect.VerdictWell, summary: "an endpoint of the Service shop/web",
 		},
 		"a pod that nobody selects": {
-			world:   new(world).service("web", app("wbe")).pod("web-1", "web"),
-			query:   inspect.Query{Object: &inspect.ObjectRef{Kind: "Pod", Namespace: "shop", Name: "web-1"}},
-			verdict: inspect.VerdictWell, summary: "the Pod shop/web-1 is ready", also: "no Service of the namespace selects it; the selector of web is app=wbe: is it meant?",
+			randomCluster: new(randomCluster).service("web", app("wbe")).pod("web-1", "web"),
+			query:         inspect.Query{Object: &inspect.ObjectRef{Kind: "Pod", Namespace: "shop", Name: "web-1"}},
+			verdict:       inspect.VerdictWell, summary: "the Pod shop/web-1 is ready", also: "no Service of the namespace selects it; the selector of web is app=wbe: is it meant?",
 		},
-		"a pod that is gone": {world: &world{}, query: inspect.Query{Object: &inspect.ObjectRef{Kind: "Pod", Namespace: "shop", Name: "web-1"}}, verdict: inspect.VerdictWrong, summary: "there is no Pod shop/web-1"},
-		"a DNS name":         {world: &world{}, query: inspect.Query{Name: "www.example.org"}, verdict: inspect.VerdictUnknown, summary: "nothing is known about www.example.org here"},
+		"a pod that is gone": {randomCluster: &randomCluster{}, query: inspect.Query{Object: &inspect.ObjectRef{Kind: "Pod", Namespace: "shop", Name: "web-1"}}, verdict: inspect.VerdictWrong, summary: "there is no Pod shop/web-1"},
+		"a DNS name":         {randomCluster: &randomCluster{}, query: inspect.Query{Name: "www.example.org"}, verdict: inspect.VerdictUnknown, summary: "nothing is known about www.example.org here"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := test.world.explain(t, test.query)
+			e := test.randomCluster.explain(t, test.query)
 			if e.Verdict != test.verdict || !strings.Contains(e.Summary, test.summary) {
 				t.Errorf("%s: %s\nwant %s: %s", e.Verdict, e.Summary, test.verdict, test.summary)
 			}
@@ -404,7 +404,7 @@ func TestMembers(t *testing.T) {
 		"nameless":   {[]catalog.Object{nameless}, "names no member"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := new(world).service("web", nil)
+			w := new(randomCluster).service("web", nil)
 			w.known = test.known
 			if e := w.explain(t, web(80)); e.Verdict != inspect.VerdictWrong || !strings.Contains(e.Summary, test.summary) {
 				t.Errorf("%s: %s", e.Verdict, e.Summary)
@@ -416,7 +416,7 @@ func TestMembers(t *testing.T) {
 // Whatever tenants write is shown on one line, and not at any length.
 func TestHostileText(t *testing.T) {
 	long := strings.Repeat("x\n\x1b", 10000)
-	w := new(world).service("web", map[string]string{"app": "web"}).pod("web-1", "web", func(p *corev1.Pod) {
+	w := new(randomCluster).service("web", map[string]string{"app": "web"}).pod("web-1", "web", func(p *corev1.Pod) {
 		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: long, Message: long}}
 	})
 	e := w.explain(t, web(80))

@@ -27,15 +27,15 @@ import (
 	"github.com/signpostd/signpost/dev/lab/model"
 )
 
-// world is random objects around one Service.
-type world struct {
+// generator is random objects around one Service.
+type generator struct {
 	random  *rand.Rand
 	service *corev1.Service
 	pods    []*corev1.Pod
 }
 
-func newWorld(seed uint64) *world {
-	w := &world{random: rand.New(rand.NewPCG(seed, 11))}
+func newGenerator(seed uint64) *generator {
+	w := &generator{random: rand.New(rand.NewPCG(seed, 11))}
 	w.service = &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "lab", Name: "web", UID: "service"},
 		Spec: corev1.ServiceSpec{
@@ -57,11 +57,11 @@ func newWorld(seed uint64) *world {
 	return w
 }
 
-func pick[T any](w *world, all ...T) T { return all[w.random.IntN(len(all))] }
+func pick[T any](w *generator, all ...T) T { return all[w.random.IntN(len(all))] }
 
-func (w *world) chance(percent int) bool { return w.random.IntN(100) < percent }
+func (w *generator) chance(percent int) bool { return w.random.IntN(100) < percent }
 
-func (w *world) pod(name string, n int) *corev1.Pod {
+func (w *generator) pod(name string, n int) *corev1.Pod {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "lab", Name: name, UID: types.UID("uid-" + name), Labels: map[string]string{"app": pick(w, "web", "web", "web", "other")}},
 		Spec:       corev1.PodSpec{NodeName: fmt.Sprint("node-", w.random.IntN(4)), Hostname: pick(w, "", name), Subdomain: pick(w, "", "web", "other")},
@@ -102,7 +102,7 @@ func TestSlicesOfTheLibrary(t *testing.T) {
 		}
 	}
 	for seed := range uint64(60) {
-		w := newWorld(seed)
+		w := newGenerator(seed)
 		client := fake.NewClientset()
 		created := 0
 		client.PrependReactor("create", "endpointslices", func(action clienttesting.Action) (bool, runtime.Object, error) {
@@ -135,7 +135,7 @@ func TestSlicesOfTheLibrary(t *testing.T) {
 }
 
 // state returns the objects as a history has them.
-func (w *world) state(t *testing.T) *model.State {
+func (w *generator) state(t *testing.T) *model.State {
 	var s model.State
 	add := func(resource, namespace, name string, o any) {
 		content, err := json.Marshal(o)

@@ -12,7 +12,7 @@ import (
 
 // Edit is a change of one source file, as it is compiled; the file itself stays as it is.
 type Edit struct {
-	// File is a path in the repository, with slashes: destination/view.go. After "$GOROOT/" it is one of Go's own
+	// File is a path in the repository, with slashes: destination/topic.go. After "$GOROOT/" it is one of Go's own
 	// files: $GOROOT/src/time/sleep.go.
 	File string
 	// Old is the text to be replaced. The file must contain it exactly once. If it is empty, there must be no such

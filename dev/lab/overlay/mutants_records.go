@@ -10,8 +10,8 @@ var recordMutants = []Mutant{
 		Test:      "dns/owner TestBefore",
 		Edits: []Edit{{
 			File: "dns/owner/before.go",
-			Old:  "	name := b.MarkerName(c.New.Name, c.New.Type)\n	if name == \"\" {\n",
-			New:  "	name := b.MarkerName(c.New.Name, c.New.Type)\n	if c.Old == nil {\n		return nil\n	}\n	if name == \"\" {\n",
+			Old:  "	name := b.OwnershipRecordName(c.New.Name, c.New.Type)\n	if name == \"\" {\n",
+			New:  "	name := b.OwnershipRecordName(c.New.Name, c.New.Type)\n	if c.Old == nil {\n		return nil\n	}\n	if name == \"\" {\n",
 		}},
 	},
 	{

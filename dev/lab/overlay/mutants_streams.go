@@ -9,7 +9,7 @@ var streamMutants = []Mutant{
 		Profile:   "mixed",
 		Test:      "destination TestRing -rapid.nofailfile",
 		Edits: []Edit{{
-			File: "destination/view.go",
+			File: "destination/topic.go",
 			Old: `	v.entries = next.entries
 	frames := changes(old.entries, next.entries)
 `,
@@ -46,7 +46,7 @@ var streamMutants = []Mutant{
 		Profile:   "mixed",
 		Test:      "destination TestGetAddAndRemove",
 		Edits: []Edit{{
-			File: "destination/answer.go",
+			File: "destination/response.go",
 			Old:  "	return append(addFrames(added), removeFrames(removed)...)\n",
 			New: `	if len(added) > 0 {
 		return addFrames(added)

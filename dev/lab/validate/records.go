@@ -112,8 +112,8 @@ func deltaOf(z history.Zone) (zoneDelta, error) {
 	return d, nil
 }
 
-// readWhole begins with all of a zone. When that happens again, nobody has seen the serials between, so only what is
-// certain is judged: records of others are gone, and no update of the person is about their names.
+// readWhole begins with all of a zone. When that happens again, nobody has seen the serials between, so only
+// what is certain is judged: records of others are gone, and no update of the person is about their names.
 func (c *recordCheck) readWhole(at time.Duration, serial uint32, d zoneDelta) {
 	next := zoneState{}
 	next.apply(d)
@@ -165,13 +165,13 @@ func (c *recordCheck) begin(z zoneState) {
 	}
 }
 
-// marks reports whether r is a marker of Signpost.
+// marks reports whether r is an ownership record of Signpost.
 func (c *recordCheck) marks(r zoneRecord) bool {
 	owner, ok := r.owner()
 	return ok && owner == c.owner
 }
 
-// byPerson notes what the person did. Who removes a marker of Signpost has taken its records.
+// byPerson notes what the person did. Who removes an ownership record of Signpost has taken its records.
 func (c *recordCheck) byPerson(d zoneDelta) {
 	taken := map[recordSet]bool{}
 	for _, r := range d.removed {
@@ -223,7 +223,7 @@ func (c *recordCheck) byReplica(at time.Duration, who string, d zoneDelta) {
 	}
 }
 
-// others returns the sets of those records that aren't markers of Signpost, each once.
+// others returns the sets of those records that aren't ownership records of Signpost, each once.
 func (c *recordCheck) others(records []zoneRecord) []recordSet {
 	var out []recordSet
 	for _, r := range records {
@@ -234,7 +234,7 @@ func (c *recordCheck) others(records []zoneRecord) []recordSet {
 	return out
 }
 
-// describedBy returns the sets that those of the records describe that are markers.
+// describedBy returns the sets that those of the records describe that are ownership records.
 func (c *recordCheck) describedBy(records []zoneRecord) []recordSet {
 	var out []recordSet
 	for _, r := range records {
@@ -245,8 +245,8 @@ func (c *recordCheck) describedBy(records []zoneRecord) []recordSet {
 	return out
 }
 
-// foreign returns the records of a set that Signpost must not touch; nil if it may, because it has made them, or
-// because it has marked them before somebody edited them.
+// foreign returns the records of a set that Signpost must not touch; nil if it may, because it has made them,
+// or because it has marked them before somebody edited them.
 func (c *recordCheck) foreign(s recordSet) []zoneRecord {
 	if c.state.marked(s, c.owner) {
 		return nil
@@ -260,7 +260,7 @@ func (c *recordCheck) foreign(s recordSet) []zoneRecord {
 	return out
 }
 
-// needsMarker objects if a set has records of Signpost and no marker.
+// needsMarker objects if a set has records of Signpost and no ownership record.
 func (c *recordCheck) needsMarker(at time.Duration, who string, s recordSet) {
 	if c.state.marked(s, c.owner) {
 		return
@@ -273,7 +273,7 @@ func (c *recordCheck) needsMarker(at time.Duration, who string, s recordSet) {
 	}
 }
 
-// claims judges a marker that a replica adds, before it is added.
+// claims judges an ownership record that a replica adds, before it is added.
 func (c *recordCheck) claims(at time.Duration, who string, marker zoneRecord) {
 	name := marker.set.name
 	if s, ok := markedBy(name); ok {
@@ -295,12 +295,12 @@ func (c *recordCheck) claims(at time.Duration, who string, marker zoneRecord) {
 	}
 }
 
-// stillOwned reports whether a name has a marker of this owner.
+// stillOwned reports whether a name has an ownership record of this owner.
 func (c *recordCheck) stillOwned(name, owner string) bool {
 	return slices.ContainsFunc(markerTypes, func(kind uint16) bool { return c.state.marked(recordSet{name, kind}, owner) })
 }
 
-// afterCalm objects to markers without records.
+// afterCalm objects to ownership records without records.
 func (c *recordCheck) afterCalm(at time.Duration) {
 	for s, records := range c.state {
 		for _, r := range records {

@@ -25,10 +25,10 @@ type zoneRecord struct {
 	text string // of a TXT record: its strings in one
 }
 
-// heritage begins every marker: a TXT record that says whose a record is (spec/dns.md §4.2.1).
+// heritage begins every ownership record: a TXT record that says whose a record is (spec/dns.md §4.2.1).
 const heritage = "heritage=external-dns"
 
-// owner returns whose record it marks; false if r isn't a marker.
+// owner returns whose record it marks; false if r isn't an ownership record.
 func (r zoneRecord) owner() (string, bool) {
 	if r.set.kind != dns.TypeTXT || !strings.HasPrefix(r.text, heritage) {
 		return "", false
@@ -85,7 +85,7 @@ func (z zoneState) remove(r zoneRecord) {
 	}
 }
 
-// marked reports whether a set has a marker of the owner.
+// marked reports whether a set has an ownership record of the owner.
 func (z zoneState) marked(s recordSet, owner string) bool {
 	for _, name := range markerNames(s) {
 		for _, r := range z[recordSet{name, dns.TypeTXT}] {
@@ -97,9 +97,9 @@ func (z zoneState) marked(s recordSet, owner string) bool {
 	return false
 }
 
-// markerNames returns the names at which the marker of a set may be: the one with the type, and that of versions
-// before 0.12 without it (spec/dns.md §4.2.3 and §4.2.6). Those versions had no AAAA and no TXT records. The lab has no
-// prefix and no suffix.
+// markerNames returns the names at which the ownership record of a set may be: the one with the type, and
+// that of versions before 0.12 without it (spec/dns.md §4.2.3 and §4.2.6). Those versions had no AAAA and no
+// TXT records. The lab has no prefix and no suffix.
 func markerNames(s recordSet) []string {
 	typed := strings.ToLower(dns.TypeToString[s.kind]) + "-" + s.name
 	if s.kind == dns.TypeAAAA || s.kind == dns.TypeTXT {
@@ -108,11 +108,11 @@ func markerNames(s recordSet) []string {
 	return []string{typed, s.name}
 }
 
-// markerTypes are the types that the name of a marker may begin with.
+// markerTypes are the types that the name of an ownership record may begin with.
 var markerTypes = []uint16{dns.TypeA, dns.TypeAAAA, dns.TypeCNAME, dns.TypeNS, dns.TypeMX, dns.TypePTR, dns.TypeSRV, dns.TypeNAPTR, dns.TypeTXT, dns.TypeDNAME}
 
-// markedBy returns the set that a marker at this name says something of. It is false if the name has no type; then it
-// may be a marker without one.
+// markedBy returns the set that an ownership record at this name says something of. It is false if the name
+// has no type; then it may be an ownership record without one.
 func markedBy(name string) (recordSet, bool) {
 	for _, kind := range markerTypes {
 		if rest, ok := strings.CutPrefix(name, strings.ToLower(dns.TypeToString[kind])+"-"); ok {
@@ -122,7 +122,7 @@ func markedBy(name string) (recordSet, bool) {
 	return recordSet{}, false
 }
 
-// describes returns the sets of z that a marker at this name belongs to.
+// describes returns the sets of z that an ownership record at this name belongs to.
 func (z zoneState) describes(name string) []recordSet {
 	var out []recordSet
 	if s, ok := markedBy(name); ok && len(z[s]) > 0 {

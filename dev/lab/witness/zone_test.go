@@ -17,15 +17,15 @@ import (
 
 const secret = "c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0"
 
-// world is a name server, and a witness of its zone.
-type world struct {
+// fixture is a name server, and a witness of its zone.
+type fixture struct {
 	*testing.T
 	server   *bindtest.Server
 	recorder *history.Recorder
 	config   ZoneConfig
 }
 
-func newWorld(t *testing.T, options, records string) *world {
+func newFixture(t *testing.T, options, records string) *fixture {
 	t.Helper()
 	server, err := bindtest.Start(t.Context(), bindtest.Config{
 		Zones:   []bindtest.Zone{{Name: "lab.example", Key: "lab", Records: records}},
@@ -40,13 +40,13 @@ func newWorld(t *testing.T, options, records string) *world {
 			t.Error(err)
 		}
 	})
-	return &world{T: t, server: server, recorder: newRecorder(t), config: ZoneConfig{
+	return &fixture{T: t, server: server, recorder: newRecorder(t), config: ZoneConfig{
 		Server: server.Addr.String(), Name: "Lab.Example", Key: &Key{"lab", "hmac-sha256", secret},
 	}}
 }
 
 // watch starts a witness and waits until it knows the zone as it is at a serial.
-func (w *world) watch(serial uint32) *Zone {
+func (w *fixture) watch(serial uint32) *Zone {
 	w.Helper()
 	z := NewZone(w.config, w.recorder)
 	background(w.T, z.Run)
@@ -57,7 +57,7 @@ func (w *world) watch(serial uint32) *Zone {
 }
 
 // update sends one message that removes and adds records.
-func (w *world) update(remove, add []string) {
+func (w *fixture) update(remove, add []string) {
 	w.Helper()
 	m := new(mdns.Msg)
 	m.SetUpdate("lab.example.")
@@ -71,7 +71,7 @@ func (w *world) update(remove, add []string) {
 	}
 }
 
-func (w *world) records(texts []string) (records []mdns.RR) {
+func (w *fixture) records(texts []string) (records []mdns.RR) {
 	w.Helper()
 	for _, text := range texts {
 		r, err := mdns.NewRR(text)
@@ -84,14 +84,14 @@ func (w *world) records(texts []string) (records []mdns.RR) {
 }
 
 // seen returns what was recorded.
-func (w *world) seen() (all []history.Zone) {
+func (w *fixture) seen() (all []history.Zone) {
 	for _, e := range w.recorder.History().Entries {
 		all = append(all, *e.Zone)
 	}
 	return all
 }
 
-func (w *world) want(want ...history.Zone) {
+func (w *fixture) want(want ...history.Zone) {
 	w.Helper()
 	if diff := cmp.Diff(want, w.seen()); diff != "" {
 		w.Errorf("recorded (-want +got):\n%s", diff)
@@ -103,10 +103,11 @@ const (
 	old  = "old.lab.example. 300 IN A 192.0.2.1"
 )
 
-// Each message of RFC 2136 is a serial, and each serial is an entry, however fast they come. Names are in lower case.
+// Each message of RFC 2136 is a serial, and each serial is an entry, however fast they come. Names are in
+// lower case.
 func TestZone(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, BINDOptions, "Old A 192.0.2.1\ntext TXT \"a  b\\009c\" \"D\"\nalias CNAME Target.Example.")
+	w := newFixture(t, BINDOptions, "Old A 192.0.2.1\ntext TXT \"a  b\\009c\" \"D\"\nalias CNAME Target.Example.")
 	z := w.watch(bindtest.Serial)
 	want := []history.Zone{{Name: "lab.example.", Serial: bindtest.Serial, Whole: true, Added: []string{
 		"alias.lab.example. 300 IN CNAME target.example.", apex, old, `text.lab.example. 300 IN TXT "a  b\009c" "D"`,
@@ -131,7 +132,7 @@ func TestZone(t *testing.T) {
 // What happens while the witness doesn't run or the server is away is caught up with, serial for serial.
 func TestZoneCatchesUp(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, BINDOptions, "old A 192.0.2.1")
+	w := newFixture(t, BINDOptions, "old A 192.0.2.1")
 	z := w.watch(bindtest.Serial)
 	if err := w.server.Pause(soon(t)); err != nil {
 		t.Fatal(err)
@@ -173,7 +174,7 @@ func TestZoneCatchesUp(t *testing.T) {
 // A server that doesn't tell the changes costs serials, and the history says so.
 func TestZoneWithoutIXFR(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, "provide-ixfr no;", "old A 192.0.2.1")
+	w := newFixture(t, "provide-ixfr no;", "old A 192.0.2.1")
 	z := w.watch(bindtest.Serial)
 	w.update([]string{old}, nil)
 	if err := z.WaitFor(soon(t), bindtest.Serial+1); err != nil {
@@ -188,7 +189,7 @@ func TestZoneWithoutIXFR(t *testing.T) {
 // A refusal is said to those who wait.
 func TestZoneRefused(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, BINDOptions, "")
+	w := newFixture(t, BINDOptions, "")
 	for name, config := range map[string]ZoneConfig{
 		"bad authentication":     {Server: w.config.Server, Name: "lab.example", Key: &Key{"nobody", "hmac-sha256", secret}},
 		"REFUSED without an SOA": {Server: w.config.Server, Name: "other.example"},
@@ -252,7 +253,7 @@ func TestChanges(t *testing.T) {
 		"half a change": {serial{true, 10}, []string{soa(12), soa(10), a}, nil, "don't lead from serial 10 to 12"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			entries, err := changes("z.", tt.have, (&world{T: t}).records(tt.answer))
+			entries, err := changes("z.", tt.have, (&fixture{T: t}).records(tt.answer))
 			var got []history.Zone
 			for _, e := range entries {
 				got = append(got, *e.Zone)

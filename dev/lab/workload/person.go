@@ -12,13 +12,15 @@ const (
 	zoneTTL   = 300
 	othersLB  = "lb-6" // has a record of another owner from the beginning
 	personsLB = "lb-7" // has a record of the person from the beginning, who gives it up in the run
-	// OtherOwner is the owner id in the markers of records that belong to neither Signpost nor the person.
+	// OtherOwner is the owner id in the ownership records of records that belong to neither Signpost nor the
+	// person.
 	OtherOwner = "somebody-else"
 )
 
-// ZoneRecords returns the zone at the beginning, as lines of a zone file with names relative to the zone: 20 records
-// without a marker and 10 that a marker gives to OtherOwner. They suit bindtest.Zone.Records. Two are at names that objects
-// want: lb-6 belongs to the other owner, and lb-7 to the person, who gives it up in the run.
+// ZoneRecords returns the zone at the beginning, as lines of a zone file with names relative to the zone: 20
+// records without an ownership record and 10 that an ownership record gives to OtherOwner. They suit
+// bindtest.Zone.Records. Two are at names that objects want: lb-6 belongs to the other owner, and lb-7 to the
+// person, who gives it up in the run.
 func (p Plan) ZoneRecords() string {
 	lines := []string{personsLB + " A " + personsAddress}
 	for i := range 9 {

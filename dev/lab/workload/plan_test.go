@@ -93,8 +93,8 @@ func TestRate(t *testing.T) {
 	}
 }
 
-// Each edit can be made after those before it: it makes what isn't there, changes what is there, and sets what its
-// object has.
+// Each edit can be made after those before it: it makes what isn't there, changes what is there, and sets
+// what its object has.
 func TestEditsFit(t *testing.T) {
 	for seed := range uint64(12) {
 		p := mustNew(t, Settings{Seed: seed, Headless: WithNames})
@@ -238,7 +238,7 @@ func TestMeddling(t *testing.T) {
 	}
 }
 
-// The zone begins with 20 records without a marker and 10 with one, all of which can be read.
+// The zone begins with 20 records without an ownership record and 10 with one, all of which can be read.
 func TestZoneRecords(t *testing.T) {
 	text := mustNew(t, Settings{}).ZoneRecords()
 	plain, markers := 0, 0

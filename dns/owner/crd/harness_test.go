@@ -26,8 +26,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(kubetest.Wrap(m, kubetest.WithCRDs("../../../deploy/crds")))
 }
 
-// scene is an owner in a namespace of its own.
-type scene struct {
+// fixture is an owner in a namespace of its own.
+type fixture struct {
 	*claims.Owner
 	t         *testing.T
 	client    client
@@ -36,17 +36,17 @@ type scene struct {
 	faults    *faults
 }
 
-func newScene(t *testing.T) *scene {
+func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	t.Parallel()
 	cluster := kubetest.Start(t)
-	s := &scene{t: t, cluster: cluster, namespace: cluster.Namespace(t), faults: &faults{}}
+	s := &fixture{t: t, cluster: cluster, namespace: cluster.Namespace(t), faults: &faults{}}
 	s.Owner = s.restart("me", "")
 	return s
 }
 
 // restart returns an owner as a new process has it.
-func (s *scene) restart(id, old string) *claims.Owner {
+func (s *fixture) restart(id, old string) *claims.Owner {
 	s.t.Helper()
 	config := rest.CopyConfig(s.cluster.Config)
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { s.faults.next = next; return s.faults })
@@ -59,7 +59,7 @@ func (s *scene) restart(id, old string) *claims.Owner {
 	return o
 }
 
-func (s *scene) load(o *claims.Owner) {
+func (s *fixture) load(o *claims.Owner) {
 	s.t.Helper()
 	if err := o.Load(s.t.Context()); err != nil {
 		s.t.Fatal(err)
@@ -108,7 +108,7 @@ func record(name, target string, labels ...string) *dns.RecordSet {
 }
 
 // before calls Before with one change and expects it to be applied.
-func (s *scene) before(o *claims.Owner, c dns.Change) {
+func (s *fixture) before(o *claims.Owner, c dns.Change) {
 	s.t.Helper()
 	apply, refused, err := o.Before(s.t.Context(), nil, []dns.Change{c})
 	if err != nil || len(apply) != 1 || len(refused) != 0 {
@@ -116,7 +116,7 @@ func (s *scene) before(o *claims.Owner, c dns.Change) {
 	}
 }
 
-func (s *scene) after(o *claims.Owner, c dns.Change) {
+func (s *fixture) after(o *claims.Owner, c dns.Change) {
 	s.t.Helper()
 	if err := o.After(s.t.Context(), []dns.Change{c}); err != nil {
 		s.t.Fatal(err)
@@ -124,14 +124,14 @@ func (s *scene) after(o *claims.Owner, c dns.Change) {
 }
 
 // make has an owner make a change.
-func (s *scene) make(o *claims.Owner, c dns.Change) {
+func (s *fixture) make(o *claims.Owner, c dns.Change) {
 	s.t.Helper()
 	s.before(o, c)
 	s.after(o, c)
 }
 
 // object returns the object of a record set, nil if there is none.
-func (s *scene) object(r *dns.RecordSet) *externaldns.DNSRecord {
+func (s *fixture) object(r *dns.RecordSet) *externaldns.DNSRecord {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
@@ -149,7 +149,7 @@ func (s *scene) object(r *dns.RecordSet) *externaldns.DNSRecord {
 
 // expect checks the owner of the object of a record set, its target, and the status and
 // reason of its condition Ready.
-func (s *scene) expect(r *dns.RecordSet, want string) {
+func (s *fixture) expect(r *dns.RecordSet, want string) {
 	s.t.Helper()
 	got := "none"
 	if object := s.object(r); object != nil {
@@ -164,7 +164,7 @@ func (s *scene) expect(r *dns.RecordSet, want string) {
 }
 
 // list has an owner see a listing of the zone.
-func (s *scene) list(o *claims.Owner, records ...*dns.RecordSet) {
+func (s *fixture) list(o *claims.Owner, records ...*dns.RecordSet) {
 	s.t.Helper()
 	s.load(o)
 	zoneOf := func(string) string { return "example.com" }
@@ -172,7 +172,7 @@ func (s *scene) list(o *claims.Owner, records ...*dns.RecordSet) {
 }
 
 // owned checks whom Labels says a listed record belongs to; "" is for nobody.
-func (s *scene) owned(o *claims.Owner, r *dns.RecordSet, want string) {
+func (s *fixture) owned(o *claims.Owner, r *dns.RecordSet, want string) {
 	s.t.Helper()
 	listed := r.Clone()
 	listed.Labels = nil

@@ -23,7 +23,7 @@ import (
 // case 93: a record set that is created has an object with a label. Its reason is Accepted
 // before, and Programmed afterwards.
 func TestCreate(t *testing.T) {
-	s := newScene(t)
+	s := newFixture(t)
 	r := record("a.example.com", "192.0.2.1", dns.LabelResource, "service/default/a", dns.LabelOwner, "me")
 	r.TTL, r.Properties = 60, []dns.Property{{Name: "alias", Value: "false"}}
 	create := dns.Change{New: r}
@@ -61,7 +61,7 @@ func TestFailed(t *testing.T) {
 		{"nobody knows", errLost, "me"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := newScene(t)
+			s := newFixture(t)
 			first, second := record("a.example.com", "192.0.2.1"), record("a.example.com", "192.0.2.2")
 			s.before(s.Owner, dns.Change{New: first})
 			s.Failed(t.Context(), []dns.Change{{New: first}}, c.cause)
@@ -82,7 +82,7 @@ func TestFailed(t *testing.T) {
 
 // Of a batch, only the changes that failed are noted as such, and what was ours stays so.
 func TestFailedInPart(t *testing.T) {
-	s := newScene(t)
+	s := newFixture(t)
 	a, b, b2, c := record("a.example.com", "192.0.2.1"), record("b.example.com", "192.0.2.1"), record("b.example.com", "192.0.2.2"), record("c.example.com", "192.0.2.1")
 	s.make(s.Owner, dns.Change{New: b})
 	s.make(s.Owner, dns.Change{New: c})
@@ -104,7 +104,7 @@ func TestFailedInPart(t *testing.T) {
 
 // case 93: an update or a deletion doesn't fail if the object is gone.
 func TestObjectsGone(t *testing.T) {
-	s := newScene(t)
+	s := newFixture(t)
 	a, b, b2 := record("a.example.com", "192.0.2.1"), record("b.example.com", "192.0.2.1"), record("b.example.com", "192.0.2.2")
 	for _, r := range []*dns.RecordSet{a, b} {
 		s.make(s.Owner, dns.Change{New: r})
@@ -127,7 +127,7 @@ func TestObjectsGone(t *testing.T) {
 }
 
 func TestUpdateAndDelete(t *testing.T) {
-	s := newScene(t)
+	s := newFixture(t)
 	a, a2 := record("a.example.com", "192.0.2.1"), record("a.example.com", "192.0.2.2")
 	s.make(s.Owner, dns.Change{New: a})
 	s.before(s.Owner, dns.Change{Old: a, New: a2})
@@ -154,7 +154,7 @@ func TestUpdateAndDelete(t *testing.T) {
 
 // case 93: a status that can't be written is no failure of the change.
 func TestStatusFails(t *testing.T) {
-	s := newScene(t)
+	s := newFixture(t)
 	a := record("a.example.com", "192.0.2.1")
 	s.faults.set(statusWrites)
 	s.make(s.Owner, dns.Change{New: a})
@@ -175,7 +175,7 @@ func TestStatusFails(t *testing.T) {
 
 // If an object can't be written, the change isn't made.
 func TestWriteFails(t *testing.T) {
-	s := newScene(t)
+	s := newFixture(t)
 	s.faults.set(func(r *http.Request) bool { return r.Method == http.MethodPost })
 	_, _, err := s.Before(t.Context(), nil, []dns.Change{{New: record("a.example.com", "192.0.2.1")}})
 	if err == nil || !strings.Contains(err.Error(), "write DNSRecord "+s.namespace+"/a-example-com-") {
@@ -185,7 +185,7 @@ func TestWriteFails(t *testing.T) {
 
 // What a crash left open is found out from the zone, and corrected.
 func TestCrashWhileCreating(t *testing.T) {
-	s := newScene(t)
+	s := newFixture(t)
 	a := record("a.example.com", "192.0.2.1", dns.LabelResource, "service/default/a")
 	s.before(s.Owner, dns.Change{New: a})
 	next := s.restart("me", "")
@@ -205,7 +205,7 @@ func TestCrashWhileCreating(t *testing.T) {
 
 // Objects of somebody else are left alone, and their records too.
 func TestRefused(t *testing.T) {
-	s := newScene(t)
+	s := newFixture(t)
 	them := s.restart("them", "")
 	a, mine := record("a.example.com", "192.0.2.1"), record("a.example.com", "192.0.2.2")
 	s.make(them, dns.Change{New: a})
@@ -218,7 +218,7 @@ func TestRefused(t *testing.T) {
 }
 
 func TestMigration(t *testing.T) {
-	s := newScene(t)
+	s := newFixture(t)
 	a, b, b2 := record("a.example.com", "192.0.2.1"), record("b.example.com", "192.0.2.1"), record("b.example.com", "192.0.2.2")
 	s.make(s.Owner, dns.Change{New: a})
 	s.make(s.Owner, dns.Change{New: b})
@@ -243,7 +243,7 @@ func TestMigration(t *testing.T) {
 // If the object of a deleted record can't be deleted, it claims nothing. It is deleted after the
 // next listing, unless the record is created again.
 func TestDeletionFails(t *testing.T) {
-	s := newScene(t)
+	s := newFixture(t)
 	a, b := record("a.example.com", "192.0.2.1"), record("b.example.com", "192.0.2.1")
 	s.make(s.Owner, dns.Change{New: a})
 	s.make(s.Owner, dns.Change{New: b})
@@ -264,7 +264,7 @@ func TestDeletionFails(t *testing.T) {
 
 // What others do to objects is known after Load.
 func TestLoadNoticesOthers(t *testing.T) {
-	s := newScene(t)
+	s := newFixture(t)
 	a, b := record("a.example.com", "192.0.2.1"), record("b.example.com", "192.0.2.1")
 	s.make(s.Owner, dns.Change{New: a})
 	s.load(s.Owner)
@@ -287,10 +287,7 @@ func TestLoadNoticesOthers(t *testing.T) {
 
 // More objects than fit on a page, in one batch.
 func TestMany(t *testing.T) {
-	if testing.Short() {
-		t.Skip("some thousand requests")
-	}
-	s := newScene(t)
+	s := newFixture(t)
 	var changes []dns.Change
 	for i := range pageSize + 20 {
 		changes = append(changes, dns.Change{New: record(fmt.Sprintf("host-%d.example.com", i), "192.0.2.1")})

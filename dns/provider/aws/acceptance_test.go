@@ -18,17 +18,17 @@ const (
 	network = "web-2.elb.eu-west-1.amazonaws.com"
 )
 
-// AW1, AW2, AW3 of spec/clouds.md: records and their markers are created, changed and removed in
+// AW1, AW2, AW3 of spec/clouds.md: records and their ownership records are created, changed and removed in
 // one request each, and a second run changes nothing.
 func TestPlainRecords(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withFixture(t, func(w *fixture) {
 		first := []*dns.RecordSet{
 			set("a.shop.test", "A", "192.0.2.1"), set("a.shop.test", "AAAA", "2001:db8::1", "ttl=60"), set("c.shop.test", "CNAME", "lb.example.net", "ttl=120"),
 		}
 		w.Settle(1, first...)
 		w.Expect("a A 192.0.2.1", "a AAAA 2001:db8::1", "c CNAME lb.example.net.")
-		if w.Markers() != 3 {
-			t.Errorf("%d markers, want 3", w.Markers())
+		if w.OwnershipRecords() != 3 {
+			t.Errorf("%d markers, want 3", w.OwnershipRecords())
 		}
 		if ttl := *w.server.Get("Z1", "a.shop.test", "A").TTL; ttl != 300 {
 			t.Errorf("the TTL is %d, want 300", ttl)
@@ -44,7 +44,7 @@ func TestPlainRecords(t *testing.T) {
 // AW4 of spec/clouds.md: names of AWS become aliases of both families, and CNAMEs with
 // --aws-prefer-cname.
 func TestNamesOfAWS(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withFixture(t, func(w *fixture) {
 		wanted := []*dns.RecordSet{
 			set("a.shop.test", "CNAME", classic), set("b.shop.test", "CNAME", network, "aws/evaluate-target-health=false"),
 			set("c.shop.test", "CNAME", "d1.cloudfront.net"), set("x.shop.test", "CNAME", "db.eu-west-1.rds.amazonaws.com"),
@@ -75,7 +75,7 @@ func TestNamesOfAWS(t *testing.T) {
 
 // AW4 of spec/clouds.md: --aws-evaluate-target-health=false is for those that don't say.
 func TestHealthOfTargets(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withFixture(t, func(w *fixture) {
 		w.arguments = []string{"--aws-evaluate-target-health=false"}
 		w.Settle(1, set("a.shop.test", "CNAME", classic, "alias=A"), set("b.shop.test", "CNAME", classic, "alias=A", "aws/evaluate-target-health=true"))
 		w.Expect("a A alias "+classic+". Z32O12XQLNTSW2 false", "b A alias "+classic+". Z32O12XQLNTSW2 true")
@@ -84,7 +84,7 @@ func TestHealthOfTargets(t *testing.T) {
 
 // AW5, AW6 of spec/clouds.md: aliases of one family, and to a name of the own zone.
 func TestAliases(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withFixture(t, func(w *fixture) {
 		wanted := []*dns.RecordSet{
 			set("a.shop.test", "CNAME", classic, "alias=A"), set("b.shop.test", "CNAME", classic, "alias=AAAA"), set("c.shop.test", "A", classic, "alias=true"),
 			set("d.shop.test", "CNAME", "a.shop.test", "alias=A"), set("e.shop.test", "CNAME", classic, "alias=false"),
@@ -113,7 +113,7 @@ func TestAliasInEachZone(t *testing.T) {
 			t.Errorf("zone %s: %v, %v", id, stored, err)
 		}
 	}
-	inWorld(t, func(w *world) {
+	withFixture(t, func(w *fixture) {
 		w.server.AddZone(route53test.Zone{ID: "Z2", Name: zoneName, Private: true})
 		w.Settle(2, set("a.shop.test", "A", "192.0.2.1"), alias)
 		for _, id := range []string{"Z1", "Z2"} {
@@ -126,7 +126,7 @@ func TestAliasInEachZone(t *testing.T) {
 
 // AW7 of spec/clouds.md: the zone of an alias's target can be given, is compared, and removed.
 func TestTargetZone(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withFixture(t, func(w *fixture) {
 		w.Settle(1, set("a.shop.test", "CNAME", "x.eu-west-1.elasticbeanstalk.amazonaws.com", "alias=A", "aws/target-hosted-zone=Z2NYPWQ7DFZAZH"),
 			set("b.shop.test", "CNAME", classic, "alias=A", "aws/target-hosted-zone=/hostedzone/Z32O12XQLNTSW2"))
 		w.Expect("a A alias x.eu-west-1.elasticbeanstalk.amazonaws.com. Z2NYPWQ7DFZAZH true", "b A alias "+classic+". Z32O12XQLNTSW2 true")
@@ -139,7 +139,7 @@ func TestTargetZone(t *testing.T) {
 
 // AW8 of spec/clouds.md: a name can ask for a zone by its ID. It gets no other.
 func TestZoneByID(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withFixture(t, func(w *fixture) {
 		w.Settle(1, set("a.shop.test", "A", "192.0.2.1", "aws/hosted-zone-id=Z1"), set("b.shop.test", "A", "192.0.2.1", "aws/hosted-zone-id=/hostedzone/Z1"))
 		w.Expect("a A 192.0.2.1", "b A 192.0.2.1")
 		_, err := w.Run(set("a.shop.test", "A", "192.0.2.1"), set("b.shop.test", "A", "192.0.2.1"), set("c.shop.test", "A", "192.0.2.1", "aws/hosted-zone-id=Z2"))
@@ -155,7 +155,7 @@ func TestZoneByID(t *testing.T) {
 // it can be another one later. AW17 of spec/clouds.md: a name that is in one of them only is
 // completed in the other.
 func TestTwinZones(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withFixture(t, func(w *fixture) {
 		w.server.AddZone(route53test.Zone{ID: "Z2", Name: zoneName, Private: true})
 		both, one := set("a.shop.test", "A", "192.0.2.1"), func(id string) *dns.RecordSet {
 			return set("b.shop.test", "A", "192.0.2.1", "aws/hosted-zone-id="+id)
@@ -179,7 +179,7 @@ func TestTwinZones(t *testing.T) {
 
 // A zone that is deleted while it is used is looked for again, also if only changes are made.
 func TestZoneDeleted(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withFixture(t, func(w *fixture) {
 		w.arguments = append(w.arguments, "--aws-zones-cache-duration=1h")
 		w.CheckZoneDeleted(set("a.shop.test", "A", "192.0.2.1"), func() { w.server.DeleteZone("Z1") })
 	})
@@ -187,7 +187,7 @@ func TestZoneDeleted(t *testing.T) {
 
 // A name in a private zone is in a shorter private zone, too: each has its own readers.
 func TestNestedPrivateZones(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withFixture(t, func(w *fixture) {
 		w.server.DeleteZone("Z1")
 		w.server.AddZone(route53test.Zone{ID: "Z2", Name: zoneName, Private: true})
 		w.server.AddZone(route53test.Zone{ID: "Z3", Name: "eu." + zoneName, Private: true})
@@ -216,7 +216,7 @@ func TestRoutingFamilies(t *testing.T) {
 	}
 	for name, policy := range policies {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, func(w *world) {
+			withFixture(t, func(w *fixture) {
 				with := func(id, target string, properties []string) *dns.RecordSet {
 					return set("a.shop.test", "A", target, append(properties, "id="+id)...)
 				}
@@ -224,8 +224,8 @@ func TestRoutingFamilies(t *testing.T) {
 				w.Expect("a A[one] 192.0.2.1", "a A[two] 192.0.2.2")
 				w.Settle(1, with("one", "192.0.2.3", policy[0]), with("two", "192.0.2.2", policy[1]))
 				w.Expect("a A[one] 192.0.2.3", "a A[two] 192.0.2.2")
-				if w.Markers() != 2 {
-					t.Errorf("%d markers, want 2", w.Markers())
+				if w.OwnershipRecords() != 2 {
+					t.Errorf("%d markers, want 2", w.OwnershipRecords())
 				}
 				w.Settle(1, with("two", "192.0.2.2", policy[0]))
 				w.Expect("a A[two] 192.0.2.2")
@@ -265,7 +265,7 @@ func TestContradictions(t *testing.T) {
 			t.Errorf("%v: %v, %v, want an error with %q", test.properties, sets, err, test.want)
 		}
 	}
-	inWorld(t, func(w *world) {
+	withFixture(t, func(w *fixture) {
 		w.Settle(1, set("a.shop.test", "A", "192.0.2.1"))
 		if _, err := w.Run(set("a.shop.test", "A", "192.0.2.2", "aws/weight=1"), set("b.shop.test", "A", "192.0.2.1")); err == nil {
 			t.Error("a weight without a set identifier is no error")
@@ -276,7 +276,7 @@ func TestContradictions(t *testing.T) {
 
 // AW10 of spec/clouds.md: a health check is added, changed and removed.
 func TestHealthCheck(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withFixture(t, func(w *fixture) {
 		for _, id := range []string{"", "11111111-1111", "22222222-2222", ""} {
 			r := set("a.shop.test", "A", "192.0.2.1")
 			if id != "" {
@@ -292,7 +292,7 @@ func TestHealthCheck(t *testing.T) {
 
 // AW11 of spec/clouds.md: names that have to be escaped, or are spelled with capital letters.
 func TestNames(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withFixture(t, func(w *fixture) {
 		w.Prefix = "%{record_type}-."
 		w.Settle(1, set("*.shop.test", "A", "192.0.2.1"), set("shop.test", "A", "192.0.2.2"), set("_x._tcp.shop.test", "CNAME", "lb.example.net"),
 			set("CamelCase.shop.test", "A", "192.0.2.3"), set("a-*.shop.test", "A", "192.0.2.4"), set("x.*.y.shop.test", "A", "192.0.2.5"))
@@ -300,7 +300,7 @@ func TestNames(t *testing.T) {
 		w.Gone(1)
 	})
 	// clouds F3: names with characters that other providers can't have.
-	inWorld(t, func(w *world) {
+	withFixture(t, func(w *fixture) {
 		names := []string{"a@b", "x(1)", `"q"`, "$v", "a;b", "a,b", `back\slash`, `\9x`}
 		var wanted []*dns.RecordSet
 		for _, name := range names {
@@ -309,8 +309,8 @@ func TestNames(t *testing.T) {
 		w.Settle(1, wanted...)
 		w.Expect(`a\100b A 192.0.2.1`, `x\0501\051 A 192.0.2.1`, `\042q\042 A 192.0.2.1`, `\044v A 192.0.2.1`, `a\073b A 192.0.2.1`, `a\054b A 192.0.2.1`,
 			`back\134slash A 192.0.2.1`, `\1349x A 192.0.2.1`)
-		if w.Markers() != len(names) {
-			t.Errorf("%d ownership records, want %d", w.Markers(), len(names))
+		if w.OwnershipRecords() != len(names) {
+			t.Errorf("%d ownership records, want %d", w.OwnershipRecords(), len(names))
 		}
 		w.Gone(1)
 		if _, err := w.Run(set(`\100x.shop.test`, "A", "192.0.2.1")); err == nil {
@@ -330,7 +330,7 @@ func TestNames(t *testing.T) {
 
 // AW12 of spec/clouds.md: the other types, with and without dots at the ends of names.
 func TestOtherTypes(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withFixture(t, func(w *fixture) {
 		w.Managed = handled
 		for _, dot := range []string{"", "."} {
 			w.Settle(1-len(dot),
@@ -346,7 +346,7 @@ func TestOtherTypes(t *testing.T) {
 // AW13 of spec/clouds.md: a name that changes its type is there all the time, because deletion
 // and creation are in one request, also with small batches.
 func TestTypeChanges(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withFixture(t, func(w *fixture) {
 		w.arguments = []string{"--aws-batch-change-size=4"}
 		for _, next := range []*dns.RecordSet{
 			set("a.shop.test", "A", "192.0.2.1"), set("a.shop.test", "CNAME", "lb.example.net"), set("a.shop.test", "CNAME", classic, "alias=A"),
@@ -360,7 +360,7 @@ func TestTypeChanges(t *testing.T) {
 
 // AW13 of spec/clouds.md: what doesn't fit into one batch is refused, and never split.
 func TestUnitLargerThanABatch(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withFixture(t, func(w *fixture) {
 		w.arguments = []string{"--aws-batch-change-size=3"}
 		_, err := w.Run(set("a.shop.test", "CNAME", classic), set("b.shop.test", "A", "192.0.2.1"))
 		if err == nil || !strings.Contains(err.Error(), "too many for one batch") {
@@ -373,7 +373,7 @@ func TestUnitLargerThanABatch(t *testing.T) {
 // AW14 of spec/clouds.md: what others have made stays as it is, and their names get no other
 // type. Record sets with policies that Signpost can't have are seen, and left alone.
 func TestForeignRecords(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withFixture(t, func(w *fixture) {
 		w.Managed = handled
 		ttl := int64(60)
 		foreign := []route53test.RecordSet{
@@ -396,10 +396,10 @@ func TestForeignRecords(t *testing.T) {
 	})
 }
 
-// AW15 of spec/clouds.md: a marker that ExternalDNS has made with a TTL of 60 s, and values in a
+// AW15 of spec/clouds.md: an ownership record that ExternalDNS has made with a TTL of 60 s, and values in a
 // form that Signpost wouldn't write, are removed as they are.
 func TestExactDeletion(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withFixture(t, func(w *fixture) {
 		ttl, odd := int64(60), int64(1234)
 		w.server.Put("Z1", route53test.RecordSet{Name: "a.shop.test", Type: "CNAME", TTL: &odd, ResourceRecords: []route53test.Value{{Value: "LB.example.net"}}})
 		w.server.Put("Z1", route53test.RecordSet{Name: "cname-a.shop.test", Type: "TXT", TTL: &ttl, ResourceRecords: []route53test.Value{{Value: `"heritage=external-dns,external-dns/owner=me"`}}})
@@ -465,7 +465,7 @@ func TestZoneFilters(t *testing.T) {
 
 // AW18 of spec/clouds.md: many names take few requests.
 func TestManyNames(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withFixture(t, func(w *fixture) {
 		wanted := func(n byte) []*dns.RecordSet {
 			var sets []*dns.RecordSet
 			for i := range 1200 {
@@ -495,7 +495,7 @@ func TestOneRefused(t *testing.T) {
 		"unnamed": "[Invalid Resource Record: 'FATAL problem: Nonsense encountered with '192.0.2.7'']",
 	} {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, func(w *world) {
+			withFixture(t, func(w *fixture) {
 				w.server.SetHooks(route53test.Hooks{Before: func(c route53test.Call) *route53test.Fault {
 					for _, change := range c.Changes {
 						if change.Set.Name == "bad.shop.test." {
@@ -510,10 +510,10 @@ func TestOneRefused(t *testing.T) {
 	}
 }
 
-// clouds F12: an answer with the status 400 and a code that isn't known, such as for a zone that is full, is about what was
-// asked for, and not about Route 53. What it takes is made, and nothing is tried in a hurry.
+// clouds F12: an answer with the status 400 and a code that isn't known, such as for a zone that is full, is
+// about what was asked for, and not about Route 53. What it takes is made, and nothing is tried in a hurry.
 func TestUnknownRefusal(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withFixture(t, func(w *fixture) {
 		w.server.SetHooks(route53test.Hooks{Before: func(c route53test.Call) *route53test.Fault {
 			for _, change := range c.Changes {
 				if strings.HasPrefix(change.Set.Name, "new") {
@@ -534,7 +534,7 @@ func TestUnknownRefusal(t *testing.T) {
 // AW20 of spec/clouds.md: a change that is throttled twice is made in the same run.
 func TestThrottledTwice(t *testing.T) {
 	for _, fault := range []*route53test.Fault{route53test.Throttled, route53test.Prior} {
-		inWorld(t, func(w *world) {
+		withFixture(t, func(w *fixture) {
 			n := 0
 			w.server.SetHooks(route53test.Hooks{Before: func(c route53test.Call) *route53test.Fault {
 				if n++; c.Operation == writes && n <= 4 {
@@ -552,7 +552,7 @@ func TestThrottledTwice(t *testing.T) {
 
 // AW21 of spec/clouds.md: a listing that is throttled for good.
 func TestListingThrottled(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withFixture(t, func(w *fixture) {
 		w.server.SetHooks(route53test.Hooks{Before: func(c route53test.Call) *route53test.Fault {
 			if c.Operation == readings {
 				return route53test.Throttled
@@ -572,7 +572,7 @@ func TestLostAnswer(t *testing.T) {
 	for _, fault := range []*route53test.Fault{route53test.Failed, route53test.Lost} {
 		for _, made := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s, made %t", fault.Code, made), func(t *testing.T) {
-				inWorld(t, func(w *world) {
+				withFixture(t, func(w *fixture) {
 					fail := w.server.FailOnce
 					if made {
 						fail = w.server.LoseOnce
@@ -593,7 +593,7 @@ func TestLostAnswer(t *testing.T) {
 // from being published, and the error names the right and the zone.
 func TestZoneWithoutRights(t *testing.T) {
 	for _, operation := range []string{writes, readings} {
-		inWorld(t, func(w *world) {
+		withFixture(t, func(w *fixture) {
 			w.server.AddZone(route53test.Zone{ID: "Z2", Name: "locked.test"})
 			w.server.Deny(operation, "Z2")
 			_, err := w.Run(set("a.locked.test", "A", "192.0.2.1"), set("a.shop.test", "A", "192.0.2.1"))
@@ -639,12 +639,12 @@ func TestWrongKey(t *testing.T) {
 // AW25 of spec/clouds.md: listings that are three seconds behind lead to no request that is
 // refused, and each change is made once.
 func TestListingsBehind(t *testing.T) {
-	inWorld(t, func(w *world) { w.CheckListingsBehind() })
+	withFixture(t, func(w *fixture) { w.CheckListingsBehind() })
 }
 
 // AW26 of spec/clouds.md: a dry run changes nothing, not even if Apply is called.
 func TestDryRun(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withFixture(t, func(w *fixture) {
 		w.arguments = []string{"--aws-zone-tags=env"}
 		w.server.AddZone(route53test.Zone{ID: "Z2", Name: "tagged.test", Tags: map[string]string{"env": "x"}})
 		w.CheckDryRun(set("a.tagged.test", "A", "192.0.2.1"))
@@ -653,5 +653,5 @@ func TestDryRun(t *testing.T) {
 
 // AW27 of spec/clouds.md: the policies upsert-only and create-only.
 func TestPolicies(t *testing.T) {
-	inWorld(t, func(w *world) { w.CheckPolicies(1, 1, 1) })
+	withFixture(t, func(w *fixture) { w.CheckPolicies(1, 1, 1) })
 }

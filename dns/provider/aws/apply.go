@@ -12,8 +12,9 @@ import (
 	"github.com/signpostd/signpost/dns/provider/batch"
 )
 
-// Apply implements [provider.Provider]. The changes of a name, with those of its ownership records, are in one batch.
-// Route 53 mostly names the record sets that it refuses, and the others are sent again. Otherwise the batch is halved.
+// Apply implements [provider.Provider]. The changes of a name, with those of its ownership records, are in
+// one batch. Route 53 mostly names the record sets that it refuses, and the others are sent again. Otherwise
+// the batch is halved.
 func (p *route53Provider) Apply(ctx context.Context, zone dns.Zone, changes []dns.Change) error {
 	if len(changes) == 0 {
 		return nil
@@ -49,9 +50,9 @@ func (a *applied) Change(ctx context.Context, units []*unit) error {
 	return a.change(ctx, list)
 }
 
-// Look implements [batch.Zone].
-func (a *applied) Look(ctx context.Context, units []*unit) (batch.State, error) {
-	return batch.Look(ctx, units, func(ctx context.Context, key dns.Key) (*rawSet, error) { return a.account.one(ctx, a.ID, key) }, sameRaw)
+// Verify implements [batch.Zone].
+func (a *applied) Verify(ctx context.Context, units []*unit) (batch.State, error) {
+	return batch.Verify(ctx, units, func(ctx context.Context, key dns.Key) (*rawSet, error) { return a.account.one(ctx, a.ID, key) }, sameRaw)
 }
 
 // Refused implements [batch.Zone].

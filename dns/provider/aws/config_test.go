@@ -149,7 +149,7 @@ func TestClasses(t *testing.T) {
 		"InvalidClientTokenId": provider.ErrCredentials, "SignatureDoesNotMatch": provider.ErrCredentials, "ExpiredToken": provider.ErrCredentials, "InvalidInput": provider.ErrRejected,
 		"NoSuchHostedZone": provider.ErrStale, "InternalFailure": nil,
 	} {
-		inWorld(t, func(w *world) {
+		withFixture(t, func(w *fixture) {
 			p := w.open()
 			zones, err := p.Zones(w.T.Context())
 			if err != nil {

@@ -86,7 +86,7 @@ func FuzzMapping(f *testing.F) {
 // What a batch has no room for comes in the next one; aliases come after their targets, and go
 // before them.
 func TestOrderOfBatches(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withFixture(t, func(w *fixture) {
 		w.arguments = []string{"--aws-batch-change-size=2"}
 		w.Publish(3, set("a.shop.test", "CNAME", "z.shop.test", "alias=A"), set("z.shop.test", "A", "192.0.2.1"), set("m.shop.test", "A", "192.0.2.1"))
 		w.Expect("a A alias z.shop.test. Z1 true", "z A 192.0.2.1", "m A 192.0.2.1")
@@ -99,7 +99,7 @@ func TestOrderOfBatches(t *testing.T) {
 
 // A batch has at most 1000 values and 32,000 bytes, also of long texts and many addresses.
 func TestLimitsOfBatches(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withFixture(t, func(w *fixture) {
 		w.Managed = handled
 		var wanted []*dns.RecordSet
 		for i := range 40 {
@@ -134,20 +134,20 @@ func manyMore(n int) (list []string) {
 func TestZonesOfExternalDNS(t *testing.T) {
 	for name, test := range map[string]struct {
 		prefix, suffix, wildcard string
-		// markers are the names of those of shop A, shop AAAA, docs CNAME and *.any A.
-		markers []string
+		// records are the names of the ownership records of shop A, shop AAAA, docs CNAME and *.any A.
+		records []string
 		writes  int
 	}{
-		"now":                {markers: []string{"a-shop", "aaaa-shop", "cname-docs", "a-*.any"}},
-		"0.12 to 0.15":       {markers: []string{"a-shop", "aaaa-shop", "cname-docs", "a-*.any", "shop", "*.any"}},
-		"prefix":             {prefix: "txt.", markers: []string{"txt.a-shop", "txt.aaaa-shop", "txt.cname-docs", "txt.a-*.any"}},
-		"prefix, both forms": {prefix: "own-", markers: []string{"own-a-shop", "own-aaaa-shop", "own-cname-docs", "own-a-*.any", "own-shop", "own-docs", "own-*.any"}},
-		"suffix":             {suffix: "-txt", wildcard: "wild", markers: []string{"a-shop-txt", "aaaa-shop-txt", "cname-docs-txt", "a-wild-txt.any"}},
-		"template":           {prefix: "%{record_type}-own.", markers: []string{"a-own.shop", "aaaa-own.shop", "cname-own.docs", "a-own.*.any"}},
-		"before 0.12":        {prefix: "own-", markers: []string{"own-shop", "own-docs", "own-*.any"}, writes: 1},
+		"now":                {records: []string{"a-shop", "aaaa-shop", "cname-docs", "a-*.any"}},
+		"0.12 to 0.15":       {records: []string{"a-shop", "aaaa-shop", "cname-docs", "a-*.any", "shop", "*.any"}},
+		"prefix":             {prefix: "txt.", records: []string{"txt.a-shop", "txt.aaaa-shop", "txt.cname-docs", "txt.a-*.any"}},
+		"prefix, both forms": {prefix: "own-", records: []string{"own-a-shop", "own-aaaa-shop", "own-cname-docs", "own-a-*.any", "own-shop", "own-docs", "own-*.any"}},
+		"suffix":             {suffix: "-txt", wildcard: "wild", records: []string{"a-shop-txt", "aaaa-shop-txt", "cname-docs-txt", "a-wild-txt.any"}},
+		"template":           {prefix: "%{record_type}-own.", records: []string{"a-own.shop", "aaaa-own.shop", "cname-own.docs", "a-own.*.any"}},
+		"before 0.12":        {prefix: "own-", records: []string{"own-shop", "own-docs", "own-*.any"}, writes: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, func(w *world) {
+			withFixture(t, func(w *fixture) {
 				w.Prefix, w.Suffix, w.Wildcard = test.prefix, test.suffix, test.wildcard
 				for _, r := range []route53test.RecordSet{
 					record("shop.shop.test", "A", 300, "192.0.2.2", "192.0.2.1"),
@@ -158,7 +158,7 @@ func TestZonesOfExternalDNS(t *testing.T) {
 				} {
 					w.server.Put("Z1", r)
 				}
-				for _, m := range test.markers {
+				for _, m := range test.records {
 					w.server.Put("Z1", record(m+".shop.test", "TXT", 300, `"heritage=external-dns,external-dns/owner=me,external-dns/resource=service/default/web"`))
 				}
 				w.Settle(test.writes, set("shop.shop.test", "A", "192.0.2.1,192.0.2.2"), set("shop.shop.test", "AAAA", "2001:db8:0::1", "ttl=60"), set("docs.shop.test", "CNAME", "pages.example.net"), set("*.any.shop.test", "A", "192.0.2.3"))

@@ -20,7 +20,7 @@ import (
 // SD1 of spec/clouds.md: addresses make a service with the policy MULTIVALUE, an instance for each,
 // and the ownership text as its description.
 func TestAddresses(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withFixture(t, func(w *fixture) {
 		requests := w.settle(set("a", "A", "192.0.2.1,192.0.2.2"))
 		w.expect("a MULTIVALUE A=300 [192.0.2.1 IPV4=192.0.2.1] [192.0.2.2 IPV4=192.0.2.2] MINE")
 		if requests["CreateService"] != 1 || requests["RegisterInstance"] != 2 || writes(requests) != 3 {
@@ -44,7 +44,7 @@ const balancer = "web-1234.eu-north-1.elb.amazonaws.com"
 // SD2 of spec/clouds.md: a CNAME, and one to a load balancer, which is an alias. The ID of an
 // instance is its target, or a hash of it.
 func TestNames(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withFixture(t, func(w *fixture) {
 		long := strings.Repeat("long.", 14) + "example.net"
 		w.settle(set("c", "CNAME", "lb.example.net"), set("e", "CNAME", balancer), set("l", "CNAME", long))
 		w.expect("c WEIGHTED CNAME=300 [lb.example.net CNAME=lb.example.net] MINE", "e WEIGHTED A=300 ["+balancer+" ALIAS_DNS_NAME="+balancer+"] MINE",
@@ -79,7 +79,7 @@ func TestNames(t *testing.T) {
 // instances; otherwise it is back at once.
 func TestNameChanges(t *testing.T) {
 	for _, one := range []bool{false, true} {
-		inWorld(t, func(w *world) {
+		withFixture(t, func(w *fixture) {
 			if one {
 				w.server.OneCNAME()
 			}
@@ -101,7 +101,7 @@ func TestNameChanges(t *testing.T) {
 // SD3 of spec/clouds.md: the A and AAAA records of a name are in one service, each of whose
 // instances has an address of each kind.
 func TestBothKinds(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withFixture(t, func(w *fixture) {
 		requests := w.settle(set("a", "A", "192.0.2.1,192.0.2.2"), lasting(60, set("a", "AAAA", "2001:db8::1")))
 		w.expect("a MULTIVALUE A=300 AAAA=60 [192.0.2.1 IPV4=192.0.2.1 IPV6=2001:db8::1] [192.0.2.2 IPV4=192.0.2.2 IPV6=2001:db8::1] MINE")
 		if requests["CreateService"] != 1 {
@@ -117,7 +117,7 @@ func TestBothKinds(t *testing.T) {
 // Of one name with several types, only what has to go goes (in place of the check of the kit that
 // has a wildcard).
 func TestExactDeletions(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withFixture(t, func(w *fixture) {
 		w.arguments = []string{"--aws-sd-service-cleanup"}
 		w.settle(set("x", "A", "192.0.2.1"), set("x", "AAAA", "2001:db8::1"), set("xx", "A", "192.0.2.2"), set("below.x", "A", "192.0.2.3"))
 		w.settle(set("x", "AAAA", "2001:db8::1"), set("xx", "A", "192.0.2.2"), set("below.x", "A", "192.0.2.3"))
@@ -129,7 +129,7 @@ func TestExactDeletions(t *testing.T) {
 
 // SD4 of spec/clouds.md: 150 targets are listed completely.
 func TestManyTargets(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withFixture(t, func(w *fixture) {
 		var targets []string
 		for i := range 150 {
 			targets = append(targets, fmt.Sprintf("192.0.2.%d", i))
@@ -147,7 +147,7 @@ func TestManyTargets(t *testing.T) {
 
 // SD5 of spec/clouds.md: a type change deletes the service and makes it anew.
 func TestTypeChanges(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withFixture(t, func(w *fixture) {
 		w.settle(set("a", "A", "192.0.2.1"))
 		requests := w.settle(set("a", "CNAME", "lb.example.net"))
 		w.expect("a WEIGHTED CNAME=300 [lb.example.net CNAME=lb.example.net] MINE")
@@ -167,7 +167,7 @@ func TestTypeChanges(t *testing.T) {
 // SD6 of spec/clouds.md: a changed TTL updates the service, and so does another object that asks
 // for the name, also if nothing else changes. What the service has otherwise stays.
 func TestUpdates(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withFixture(t, func(w *fixture) {
 		w.settle(set("a", "A", "192.0.2.1"), set("a", "AAAA", "2001:db8::1"))
 		requests := w.settle(lasting(60, set("a", "A", "192.0.2.1")), set("a", "AAAA", "2001:db8::1"))
 		w.expect("a MULTIVALUE A=60 AAAA=300 [192.0.2.1 IPV4=192.0.2.1 IPV6=2001:db8::1] MINE")
@@ -198,7 +198,7 @@ func TestUpdates(t *testing.T) {
 			t.Errorf("requests %v", requests)
 		}
 	})
-	inWorld(t, func(w *world) {
+	withFixture(t, func(w *fixture) {
 		w.server.Put(cloudmaptest.Service{
 			Namespace: "ns-1", Name: "h", Description: mine, Config: addresses(), Health: &cloudmaptest.HealthCheckConfig{Type: "TCP"}, Instances: address("192.0.2.1"),
 		})
@@ -211,7 +211,7 @@ func TestUpdates(t *testing.T) {
 
 // SD6 of spec/clouds.md: a service that is taken over from another owner gets our text.
 func TestTakeOver(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withFixture(t, func(w *fixture) {
 		w.owner.OwnerID = "old"
 		w.settle(set("a", "A", "192.0.2.1"), set("a", "AAAA", "2001:db8::1"), set("b", "A", "192.0.2.1"))
 		w.owner.OwnerID, w.owner.OldOwnerID = "me", "old"
@@ -229,7 +229,7 @@ func TestTakeOver(t *testing.T) {
 // not.
 func TestForeignServices(t *testing.T) {
 	for _, id := range []string{"me", ""} {
-		inWorld(t, func(w *world) {
+		withFixture(t, func(w *fixture) {
 			w.owner.OwnerID = id
 			other := strings.Replace(mine, "owner=me", "owner=me2", 1)
 			foreign := map[string]string{"bare": "", "bare-empty": ""}
@@ -279,7 +279,7 @@ func TestForeignServices(t *testing.T) {
 
 // Somebody takes a service over, or changes it, after it was listed.
 func TestTakenAfterListing(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withFixture(t, func(w *fixture) {
 		w.settle(set("a", "A", "192.0.2.1"))
 		p := w.open()
 		zones, err := p.Zones(w.T.Context())
@@ -304,7 +304,7 @@ func TestTakenAfterListing(t *testing.T) {
 
 // SD8 of spec/clouds.md: cleanup deletes services without instances, if they are ours.
 func TestCleanup(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withFixture(t, func(w *fixture) {
 		for name, description := range map[string]string{
 			"mine": mine, "bare": "", "theirs": strings.Replace(mine, "owner=me", "owner=me2", 1), "nobodys": plain, "prefix": "heritage=external-dns,external-dns/owner=me2",
 		} {
@@ -330,7 +330,7 @@ func TestCleanup(t *testing.T) {
 // SD9 of spec/clouds.md: an operation that fails is reported, with nothing left of a new service,
 // and tried again.
 func TestFailedOperation(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withFixture(t, func(w *fixture) {
 		w.server.SetOperation(func(kind, instance string) string {
 			if kind == "REGISTER_INSTANCE" && instance == "192.0.2.2" {
 				return "INVALID_CHANGE_BATCH"
@@ -364,7 +364,7 @@ func TestThrottling(t *testing.T) {
 	for _, fault := range []*cloudmaptest.Fault{cloudmaptest.Throttled, cloudmaptest.LimitExceeded} {
 		for _, action := range []string{"CreateService", "RegisterInstance", "GetOperation", "ListServices", "ListInstances", "DiscoverInstancesRevision", "UpdateService"} {
 			t.Run(fault.Code+" "+action, func(t *testing.T) {
-				inWorld(t, func(w *world) {
+				withFixture(t, func(w *fixture) {
 					n := 0
 					w.server.SetHooks(cloudmaptest.Hooks{Before: func(c cloudmaptest.Call) *cloudmaptest.Fault {
 						if c.Operation == action {
@@ -389,7 +389,7 @@ func TestThrottling(t *testing.T) {
 // SD11 of spec/clouds.md: a name is in the longest public namespace, and in every private one that
 // contains it. Namespaces of the type HTTP are never used.
 func TestNamespaces(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withFixture(t, func(w *fixture) {
 		for _, n := range []cloudmaptest.Namespace{
 			{ID: "ns-2", Name: "sub.shop.test", Type: cloudmaptest.Public},
 			{ID: "ns-3", Name: zoneName, Type: cloudmaptest.Private},
@@ -419,7 +419,7 @@ func TestNamespaces(t *testing.T) {
 
 // What ExternalDNS has made is ours as it is: nothing is written.
 func TestMadeByExternalDNS(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withFixture(t, func(w *fixture) {
 		for _, s := range []cloudmaptest.Service{
 			{Name: "a", Config: addresses(), Instances: map[string]map[string]string{"192.0.2.1": {attributeIPv4: "192.0.2.1"}, "192.0.2.2": {attributeIPv4: "192.0.2.2"}}},
 			{Name: "c", Config: &cloudmaptest.DNSConfig{RoutingPolicy: "WEIGHTED", DNSRecords: []cloudmaptest.Record{{Type: "CNAME", TTL: 60}}}, Instances: map[string]map[string]string{"lb.example.net": {attributeCNAME: "lb.example.net"}}},
@@ -445,7 +445,7 @@ func TestLostAnswers(t *testing.T) {
 		for _, fault := range []*cloudmaptest.Fault{cloudmaptest.Failed, cloudmaptest.Lost} {
 			for _, made := range []bool{true, false} {
 				t.Run(fmt.Sprintf("%s %s made %t", action, fault.Code, made), func(t *testing.T) {
-					inWorld(t, func(w *world) {
+					withFixture(t, func(w *fixture) {
 						w.arguments = []string{"--aws-sd-service-cleanup"}
 						fail := w.server.FailOnce
 						if made {
@@ -471,7 +471,7 @@ func TestLostAnswers(t *testing.T) {
 // A process that lists again after its own changes sees them, however late Cloud Map shows them,
 // and makes each once.
 func TestListingsBehind(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withFixture(t, func(w *fixture) {
 		w.server.SetLag(5 * time.Second)
 		w.server.SetRevisionLag(5 * time.Second)
 		w.arguments = []string{"--aws-sd-service-cleanup"}
@@ -486,7 +486,7 @@ func TestListingsBehind(t *testing.T) {
 
 // A listing asks only for the instances of services that have changed.
 func TestRevisions(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withFixture(t, func(w *fixture) {
 		w.Provider = w.open()
 		var wanted []*dns.RecordSet
 		for i := range 120 {
@@ -515,7 +515,7 @@ func TestRevisions(t *testing.T) {
 // A right that is missing is named, and a wrong key is one request.
 func TestRights(t *testing.T) {
 	for _, action := range []string{"ListServices", "CreateService", "RegisterInstance"} {
-		inWorld(t, func(w *world) {
+		withFixture(t, func(w *fixture) {
 			w.server.Deny(action, "")
 			if _, err := w.Run(set("a", "A", "192.0.2.1")); err == nil || !strings.Contains(err.Error(), "allow the action servicediscovery:"+action) {
 				t.Errorf("%s: %v", action, err)
@@ -525,14 +525,14 @@ func TestRights(t *testing.T) {
 		})
 	}
 	// What became of an operation also shows in the service.
-	inWorld(t, func(w *world) {
+	withFixture(t, func(w *fixture) {
 		w.server.Deny("GetOperation", "")
 		w.settle(set("a", "A", "192.0.2.1"))
 		w.expect("a MULTIVALUE A=300 [192.0.2.1 IPV4=192.0.2.1] MINE")
 	})
 	t.Setenv("AWS_ACCESS_KEY_ID", "AKIAOTHER")
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		p := w.open()
 		if _, err := p.Zones(w.T.Context()); !errors.Is(err, provider.ErrCredentials) || strings.Contains(err.Error(), "secret") || len(w.server.Calls()) > 0 {
 			t.Errorf("%v", err)
@@ -542,7 +542,7 @@ func TestRights(t *testing.T) {
 
 // In a dry run, the transport refuses what Apply would change.
 func TestDryRun(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withFixture(t, func(w *fixture) {
 		w.DryRun = true
 		p := w.open()
 		zones, err := p.Zones(w.T.Context())
@@ -559,7 +559,7 @@ func TestDryRun(t *testing.T) {
 
 // A dry run changes nothing; and the other policies.
 func TestPolicies(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withFixture(t, func(w *fixture) {
 		w.DryRun = true
 		w.settle(set("a", "A", "192.0.2.1"))
 		w.expect()
@@ -575,7 +575,7 @@ func TestPolicies(t *testing.T) {
 
 // One name that is refused keeps no other waiting, and a namespace that is full says so.
 func TestQuota(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withFixture(t, func(w *fixture) {
 		w.settle(set("a", "A", "192.0.2.1"), set("b", "A", "192.0.2.3"))
 		w.server.SetQuota(4)
 		_, err := w.Run(set("a", "A", "192.0.2.1"), set("b", "A", "192.0.2.3"), set("c", "A", "192.0.2.4,192.0.2.5,192.0.2.6,192.0.2.7"))
@@ -592,7 +592,7 @@ func TestQuota(t *testing.T) {
 
 // Without an owner, what has a description may be changed, and services get one.
 func TestNoop(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withFixture(t, func(w *fixture) {
 		w.owner.OwnerID = ""
 		w.server.Put(cloudmaptest.Service{Namespace: "ns-1", Name: "b", Description: "anything", Config: addresses(), Instances: address("203.0.113.1")})
 		w.settle(set("a", "A", "192.0.2.1"), set("b", "A", "192.0.2.1"))
@@ -605,7 +605,7 @@ func TestNoop(t *testing.T) {
 
 // Services get the tags of the flag when they are created.
 func TestTags(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withFixture(t, func(w *fixture) {
 		w.arguments = []string{"--aws-sd-create-tag=team=web", "--aws-sd-create-tag=env="}
 		w.settle(set("a", "A", "192.0.2.1"))
 		if tags := w.server.Services("ns-1")["a"].Tags; len(tags) != 2 || tags["team"] != "web" {
@@ -616,7 +616,7 @@ func TestTags(t *testing.T) {
 
 // A namespace that is deleted while it is used is missed at once.
 func TestNamespaceDeleted(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withFixture(t, func(w *fixture) {
 		w.CheckZoneDeleted(set("a", "A", "192.0.2.1"), func() { w.server.DeleteNamespace("ns-1") })
 	})
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/testkit/cloudmaptest"
+	"github.com/signpostd/signpost/testkit/longtest"
 )
 
 var (
@@ -27,7 +28,7 @@ var (
 func TestFaults(t *testing.T) {
 	start(t)
 	t.Setenv("AWS_ENDPOINT_URL_SERVICEDISCOVERY", "")
-	for seed := *firstSeed; seed < *firstSeed+uint64(*schedules); seed++ {
+	for seed := *firstSeed; seed < *firstSeed+uint64(longtest.Rounds(*schedules)); seed++ {
 		t.Run(fmt.Sprint("seed", seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { newSchedule(t, seed).play() })
 		})
@@ -55,14 +56,14 @@ type schedule struct {
 
 // publishing is an owner in a schedule.
 type publishing struct {
-	*world
+	*fixture
 	id     string
 	wanted map[string][]*dns.RecordSet
 }
 
 func newSchedule(t *testing.T, seed uint64) *schedule {
 	random := rand.New(rand.NewPCG(seed, 7))
-	base := newWorld(t)
+	base := newFixture(t)
 	s := &schedule{t: t, random: random, operations: rand.New(rand.NewPCG(seed, 8)), server: base.server, cleanup: random.IntN(2) == 0, persons: map[string]string{}}
 	s.server.SetRate(0)
 	s.server.SetTime(time.Duration(random.IntN(4000)) * time.Millisecond)
@@ -73,7 +74,7 @@ func newSchedule(t *testing.T, seed uint64) *schedule {
 		if s.cleanup {
 			w.arguments = []string{"--aws-sd-service-cleanup"}
 		}
-		s.owners = append(s.owners, &publishing{world: w, id: id, wanted: map[string][]*dns.RecordSet{}})
+		s.owners = append(s.owners, &publishing{fixture: w, id: id, wanted: map[string][]*dns.RecordSet{}})
 	}
 	s.server.SetHooks(cloudmaptest.Hooks{Before: s.before, After: s.after})
 	s.server.SetOperation(s.operation)

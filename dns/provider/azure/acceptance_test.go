@@ -12,15 +12,15 @@ import (
 	"github.com/signpostd/signpost/testkit/azuretest"
 )
 
-// AZ1, AZ2, AZ3, AZ4 of spec/clouds.md: records and their markers are created, changed and
+// AZ1, AZ2, AZ3, AZ4 of spec/clouds.md: records and their ownership records are created, changed and
 // removed, also at the apex and for a wildcard; a second run changes nothing.
 func TestPlainRecords(t *testing.T) {
-	inBoth(t, func(w *world) {
+	inBoth(t, func(w *fixture) {
 		w.Prefix, w.Wildcard = "%{record_type}-.", "any"
 		w.Settle(10, set("shop.test", "A", "192.0.2.1"), set("*.shop.test", "A", "192.0.2.2"), set("a.shop.test", "A", "192.0.2.1"),
 			set("a.shop.test", "AAAA", "2001:db8::1", "ttl=60"), set("c.shop.test", "CNAME", "lb.example.net", "ttl=120"))
 		w.Expect("@ A 192.0.2.1", "* A 192.0.2.2", "a A 192.0.2.1", "a AAAA 2001:db8::1", "c CNAME lb.example.net")
-		if w.Markers() != 5 || w.server.Get(zoneName, "a-.any", "TXT") == nil || w.server.Get(zoneName, "a-", "TXT") == nil {
+		if w.OwnershipRecords() != 5 || w.server.Get(zoneName, "a-.any", "TXT") == nil || w.server.Get(zoneName, "a-", "TXT") == nil {
 			t.Errorf("markers: %v", w.server.Sets(zoneName))
 		}
 		if ttl := *w.server.Get(zoneName, "a", "A").TTL; ttl != 300 {
@@ -35,7 +35,7 @@ func TestPlainRecords(t *testing.T) {
 
 // AZ5 of spec/clouds.md: all other types, and texts of several values and of several strings.
 func TestOtherTypes(t *testing.T) {
-	inBoth(t, func(w *world) {
+	inBoth(t, func(w *fixture) {
 		w.Managed = []string{"MX", "SRV", "PTR", "TXT", "NS"}
 		w.addZone("2.0.192.in-addr.arpa", azuretest.Group)
 		long := strings.Repeat("x", 280)
@@ -64,27 +64,27 @@ func TestOtherTypes(t *testing.T) {
 	})
 }
 
-// AZ6 of spec/clouds.md: an NS record in a private zone is refused, and its marker isn't made. The
+// AZ6 of spec/clouds.md: an NS record in a private zone is refused, and its ownership record isn't made. The
 // others are.
 func TestNSInPrivateZone(t *testing.T) {
-	inKind(t, true, func(w *world) {
+	inKind(t, true, func(w *fixture) {
 		w.Managed = []string{"A", "NS"}
 		_, err := w.Run(set("n.shop.test", "NS", "ns1.example.net"), set("a.shop.test", "A", "192.0.2.1"))
 		if err == nil || !strings.Contains(err.Error(), "no records of the type NS") {
 			t.Errorf("error %v", err)
 		}
 		w.Expect("a A 192.0.2.1")
-		if w.Markers() != 1 {
-			t.Errorf("%d markers, want 1", w.Markers())
+		if w.OwnershipRecords() != 1 {
+			t.Errorf("%d markers, want 1", w.OwnershipRecords())
 		}
 	})
 }
 
-// AZ7 of spec/clouds.md: tags become metadata of records and markers, with any name of the
+// AZ7 of spec/clouds.md: tags become metadata of records and ownership records, with any name of the
 // provider, and further runs change nothing.
 func TestTags(t *testing.T) {
 	for _, name := range []string{"azure", "azure-dns", "azure-private-dns"} {
-		inKind(t, name == "azure-private-dns", func(w *world) {
+		inKind(t, name == "azure-private-dns", func(w *fixture) {
 			w.name = name
 			tagged := func(tags string) *dns.RecordSet { return set("a.shop.test", "A", "192.0.2.1", "azure/tags="+tags) }
 			w.Publish(2, tagged("e=5,team=web, b=2,c=3,d=4"))
@@ -112,7 +112,7 @@ func TestWrongTags(t *testing.T) {
 		"team": "key=value", "=x": "key=value", "keys=x": "can't be called", "a=" + strings.Repeat("x", 257): "may have 256", strings.Repeat("k", 513) + "=1": "may have 512",
 		"a=1,b=1,c=1,d=1,e=1,f=1,g=1,h=1,i=1,j=1,k=1": "10 or fewer",
 	} {
-		inWorld(t, func(w *world) {
+		withFixture(t, func(w *fixture) {
 			if _, err := w.Run(set("a.shop.test", "A", "192.0.2.1", "azure/tags="+tags), set("b.shop.test", "A", "192.0.2.1")); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%s: error %v", tags, err)
 			}
@@ -124,7 +124,7 @@ func TestWrongTags(t *testing.T) {
 // AZ8 of spec/clouds.md: a name whose type changes is never without records. Only a CNAME can't be
 // beside others.
 func TestTypeChange(t *testing.T) {
-	inBoth(t, func(w *world) {
+	inBoth(t, func(w *fixture) {
 		w.Settle(2, set("a.shop.test", "A", "192.0.2.1"))
 		w.server.SetHooks(azuretest.Hooks{After: func(azuretest.Call) *azuretest.Fault {
 			if len(w.has(zoneName)) == 0 {
@@ -139,8 +139,8 @@ func TestTypeChange(t *testing.T) {
 		w.Expect("a CNAME lb.example.net")
 		w.Settle(6, set("a.shop.test", "A", "192.0.2.1"), set("a.shop.test", "AAAA", "2001:db8::1"))
 		w.Expect("a A 192.0.2.1", "a AAAA 2001:db8::1")
-		if w.Markers() != 2 {
-			t.Errorf("%d markers, want 2", w.Markers())
+		if w.OwnershipRecords() != 2 {
+			t.Errorf("%d markers, want 2", w.OwnershipRecords())
 		}
 		w.Gone(4)
 	})
@@ -148,7 +148,7 @@ func TestTypeChange(t *testing.T) {
 
 // spec/clouds.md §4.6: if a CNAME is refused, what it was to replace is there again.
 func TestRefusedTypeChange(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withFixture(t, func(w *fixture) {
 		w.Settle(2, set("a.shop.test", "A", "192.0.2.1"))
 		w.before(func(c azuretest.Call) *azuretest.Fault {
 			if c.Operation == azuretest.Put && c.Type == "CNAME" {
@@ -160,7 +160,7 @@ func TestRefusedTypeChange(t *testing.T) {
 			t.Error("no error")
 		}
 		w.Expect("a A 192.0.2.1")
-		if w.Markers() != 1 {
+		if w.OwnershipRecords() != 1 {
 			t.Errorf("markers: %v", w.server.Sets(zoneName))
 		}
 		w.heal()
@@ -168,11 +168,11 @@ func TestRefusedTypeChange(t *testing.T) {
 	})
 }
 
-// AZ9 of spec/clouds.md: without its marker there is no record. Others are made.
+// AZ9 of spec/clouds.md: without its ownership record there is no record. Others are made.
 func TestMarkerFails(t *testing.T) {
 	for name, fault := range map[string]*azuretest.Fault{"refused": azuretest.Refused, "failed": azuretest.Failed, "lost": azuretest.Lost} {
 		t.Run(name, func(t *testing.T) {
-			inBoth(t, func(w *world) {
+			inBoth(t, func(w *fixture) {
 				w.before(func(c azuretest.Call) *azuretest.Fault {
 					if c.Operation == azuretest.Put && c.Type == "TXT" && c.Name == "a-bad" {
 						return fault
@@ -184,8 +184,8 @@ func TestMarkerFails(t *testing.T) {
 					t.Errorf("error %v", err)
 				}
 				w.Expect("a A 192.0.2.1", "b A 192.0.2.1")
-				if w.Markers() != 2 {
-					t.Errorf("%d markers, want 2", w.Markers())
+				if w.OwnershipRecords() != 2 {
+					t.Errorf("%d markers, want 2", w.OwnershipRecords())
 				}
 				w.heal()
 				w.Settle(2, wanted...)
@@ -195,11 +195,11 @@ func TestMarkerFails(t *testing.T) {
 	}
 }
 
-// AZ10 of spec/clouds.md: the marker of a record that can't be deleted stays.
+// AZ10 of spec/clouds.md: the ownership record of a record that can't be deleted stays.
 func TestDeletionFails(t *testing.T) {
 	for name, fault := range map[string]*azuretest.Fault{"refused": azuretest.Refused, "failed": azuretest.Failed, "lost": azuretest.Lost} {
 		t.Run(name, func(t *testing.T) {
-			inBoth(t, func(w *world) {
+			inBoth(t, func(w *fixture) {
 				w.Settle(2, set("a.shop.test", "A", "192.0.2.1"))
 				w.before(func(c azuretest.Call) *azuretest.Fault {
 					if c.Operation == azuretest.Delete && c.Type == "A" {
@@ -211,8 +211,8 @@ func TestDeletionFails(t *testing.T) {
 					t.Error("no error")
 				}
 				w.Expect("a A 192.0.2.1")
-				if w.Markers() != 1 {
-					t.Errorf("%d markers, want 1", w.Markers())
+				if w.OwnershipRecords() != 1 {
+					t.Errorf("%d markers, want 1", w.OwnershipRecords())
 				}
 				w.heal()
 				w.Gone(2)
@@ -223,7 +223,7 @@ func TestDeletionFails(t *testing.T) {
 
 // AZ11 of spec/clouds.md: more records than a set can have are refused, before anything is sent.
 func TestTooManyAddresses(t *testing.T) {
-	inBoth(t, func(w *world) {
+	inBoth(t, func(w *fixture) {
 		var many []string
 		for i := range 21 {
 			many = append(many, fmt.Sprintf("192.0.2.%d", i))
@@ -232,7 +232,7 @@ func TestTooManyAddresses(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "21 targets") || writes(requests) != 2 {
 			t.Errorf("%v, %v", requests, err)
 		}
-		if w.server.Get(zoneName, "b", "A") == nil || w.Markers() != 1 {
+		if w.server.Get(zoneName, "b", "A") == nil || w.OwnershipRecords() != 1 {
 			t.Errorf("the zone has %v", w.server.Sets(zoneName))
 		}
 	})
@@ -247,13 +247,13 @@ func TestThrottled(t *testing.T) {
 				continue // Without any zone, a run that isn't repeated has nothing to wait for.
 			}
 			t.Run(fmt.Sprint(operation, seconds), func(t *testing.T) {
-				inBoth(t, func(w *world) { throttle(w, operation, seconds) })
+				inBoth(t, func(w *fixture) { throttle(w, operation, seconds) })
 			})
 		}
 	}
 }
 
-func throttle(w *world, operation string, seconds int) {
+func throttle(w *fixture, operation string, seconds int) {
 	var until time.Time
 	throttled, times := 0, 2
 	if seconds > 60 {
@@ -284,7 +284,7 @@ func throttle(w *world, operation string, seconds int) {
 
 // AZ13 of spec/clouds.md: a listing of zones that is denied once is an error of one cycle.
 func TestZonesDenied(t *testing.T) {
-	inBoth(t, func(w *world) {
+	inBoth(t, func(w *fixture) {
 		w.server.Deny(azuretest.ListZones, "")
 		p := w.open()
 		if _, err := p.Zones(w.T.Context()); !errors.Is(err, provider.ErrCredentials) || !strings.Contains(err.Error(), "/read") {
@@ -301,9 +301,9 @@ func TestZonesDenied(t *testing.T) {
 }
 
 // AZ14 of spec/clouds.md: what somebody else has made since the listing isn't written over, and no
-// marker says that it is ours.
+// ownership record says that it is ours.
 func TestMadeBySomebodyElse(t *testing.T) {
-	inBoth(t, func(w *world) {
+	inBoth(t, func(w *fixture) {
 		ttl := int64(60)
 		theirs := azuretest.RecordSet{Name: "a", Type: "A", Properties: azuretest.Properties{TTL: &ttl, A: []azuretest.A{{Address: "203.0.113.1"}}}}
 		made := false
@@ -318,17 +318,17 @@ func TestMadeBySomebodyElse(t *testing.T) {
 			t.Log(err)
 		}
 		w.Expect("a A 203.0.113.1")
-		if w.Markers() != 0 || !made {
-			t.Errorf("%d markers", w.Markers())
+		if w.OwnershipRecords() != 0 || !made {
+			t.Errorf("%d markers", w.OwnershipRecords())
 		}
 		w.Publish(0, w.Asked()...)
 	})
 }
 
-// AZ15 of spec/clouds.md: a wildcard whose marker can't be is refused. Without the marker it would
-// be nobody's.
+// AZ15 of spec/clouds.md: a wildcard whose ownership record can't be is refused. Without the ownership record
+// it would be nobody's.
 func TestWildcard(t *testing.T) {
-	inBoth(t, func(w *world) {
+	inBoth(t, func(w *fixture) {
 		requests, err := w.Run(set("*.shop.test", "A", "192.0.2.1"), set("a.shop.test", "A", "192.0.2.1"))
 		if err == nil || !strings.Contains(err.Error(), "--txt-wildcard-replacement") || writes(requests) != 2 {
 			t.Errorf("%v, %v", requests, err)
@@ -360,7 +360,7 @@ func TestZoneFilters(t *testing.T) {
 		"a group in different capitals": {nil, nil, nil, "RG-DNS", "[a.test b.a.test shop.test]"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBoth(t, func(w *world) {
+			inBoth(t, func(w *fixture) {
 				w.addZone("a.test", azuretest.Group)
 				w.addZone("b.a.test", azuretest.Group)
 				w.addZone("c.test", "other")
@@ -387,7 +387,7 @@ func TestZoneFilters(t *testing.T) {
 // AZ16 of spec/clouds.md: with a filter for zones by their names, the one by domain is for the
 // records.
 func TestNamesInZonesAbove(t *testing.T) {
-	inBoth(t, func(w *world) {
+	inBoth(t, func(w *fixture) {
 		w.Domains, w.names = dns.NewDomainFilter([]string{"x.shop.test"}, nil), []string{zoneName}
 		w.Settle(2, set("a.x.shop.test", "A", "192.0.2.1"), set("a.shop.test", "A", "192.0.2.1"))
 		w.Expect("a.x A 192.0.2.1")
@@ -400,7 +400,7 @@ func TestNamesInZonesAbove(t *testing.T) {
 
 // AZ17 of spec/clouds.md: a zone of several pages.
 func TestPages(t *testing.T) {
-	inBoth(t, func(w *world) {
+	inBoth(t, func(w *fixture) {
 		w.server.SetPage(100)
 		var wanted []*dns.RecordSet
 		for i := range 230 {
@@ -420,10 +420,10 @@ func TestPages(t *testing.T) {
 	})
 }
 
-// AZ18 of spec/clouds.md: what a virtual network has registered is left alone, also if a marker says
-// that it is ours.
+// AZ18 of spec/clouds.md: what a virtual network has registered is left alone, also if an ownership record
+// says that it is ours.
 func TestRegisteredSets(t *testing.T) {
-	inKind(t, true, func(w *world) {
+	inKind(t, true, func(w *fixture) {
 		ttl := int64(10)
 		registered := azuretest.RecordSet{Name: "vm1", Type: "A", Properties: azuretest.Properties{TTL: &ttl, Registered: true, A: []azuretest.A{{Address: "10.0.0.4"}}}}
 		w.server.Set(zoneName, registered)
@@ -439,10 +439,10 @@ func TestRegisteredSets(t *testing.T) {
 	})
 }
 
-// spec/clouds.md §4.3: an alias of a resource of Azure is foreign, unless a marker says that it is
+// spec/clouds.md §4.3: an alias of a resource of Azure is foreign, unless an ownership record says that it is
 // ours.
 func TestAliasOfResource(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withFixture(t, func(w *fixture) {
 		ttl := int64(60)
 		alias := azuretest.Properties{TTL: &ttl, TargetResource: &azuretest.Resource{ID: "/subscriptions/x/ip"}}
 		w.server.Set(zoneName, azuretest.RecordSet{Name: "a", Type: "A", Properties: alias})
@@ -461,7 +461,7 @@ func TestLostAnswer(t *testing.T) {
 	for name, fault := range map[string]*azuretest.Fault{"failed": azuretest.Failed, "lost": azuretest.Lost} {
 		for _, made := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s, made %t", name, made), func(t *testing.T) {
-				inBoth(t, func(w *world) {
+				inBoth(t, func(w *fixture) {
 					for _, wanted := range [][]*dns.RecordSet{{set("a.shop.test", "A", "192.0.2.1")}, {set("a.shop.test", "A", "192.0.2.2")}, nil} {
 						fail := w.server.FailOnce
 						if made {
@@ -484,7 +484,7 @@ func TestLostAnswer(t *testing.T) {
 // and the error names the right.
 func TestZoneWithoutRights(t *testing.T) {
 	for operation, right := range map[string]string{azuretest.Put: "/write", azuretest.ListSets: "/read"} {
-		inBoth(t, func(w *world) {
+		inBoth(t, func(w *fixture) {
 			w.addZone("locked.test", azuretest.Group)
 			w.server.Deny(operation, "locked.test")
 			_, err := w.Run(set("a.locked.test", "A", "192.0.2.1"), set("a.shop.test", "A", "192.0.2.1"))
@@ -501,7 +501,7 @@ func TestZoneWithoutRights(t *testing.T) {
 
 // Listings that are three seconds behind lead to nothing wrong.
 func TestListingsBehind(t *testing.T) {
-	inBoth(t, func(w *world) {
+	inBoth(t, func(w *fixture) {
 		w.server.SetLag(3 * time.Second)
 		w.Provider = w.open()
 		for _, step := range []*dns.RecordSet{
@@ -523,17 +523,17 @@ func TestListingsBehind(t *testing.T) {
 
 // A dry run changes nothing, not even if Apply is called.
 func TestDryRun(t *testing.T) {
-	inBoth(t, func(w *world) { w.CheckDryRun(set("a.shop.test", "A", "192.0.2.1")) })
+	inBoth(t, func(w *fixture) { w.CheckDryRun(set("a.shop.test", "A", "192.0.2.1")) })
 }
 
 // The policies upsert-only and create-only.
 func TestPolicies(t *testing.T) {
-	inBoth(t, func(w *world) { w.CheckPolicies(4, 1, 2) })
+	inBoth(t, func(w *fixture) { w.CheckPolicies(4, 1, 2) })
 }
 
 // A zone that is deleted while it is used is missed at once.
 func TestZoneDeleted(t *testing.T) {
-	inBoth(t, func(w *world) {
+	inBoth(t, func(w *fixture) {
 		w.CheckZoneDeleted(set("a.shop.test", "A", "192.0.2.1"), func() { w.server.DeleteZone(zoneName) })
 	})
 }

@@ -9,10 +9,10 @@ import (
 	"github.com/signpostd/signpost/testkit/azuretest"
 )
 
-// clouds F11: the listing is behind and lacks what an earlier process has written. Azure refuses to create it again, and
-// each set, read singly, is as wanted: the run succeeds and changes nothing.
+// clouds F11: the listing is behind and lacks what an earlier process has written. Azure refuses to create it
+// again, and each set, read singly, is as wanted: the run succeeds and changes nothing.
 func TestListingBehind(t *testing.T) {
-	inBoth(t, func(w *world) {
+	inBoth(t, func(w *fixture) {
 		wanted := []*dns.RecordSet{set("a.shop.test", "A", "192.0.2.1"), set("c.shop.test", "CNAME", "lb.example.net")}
 		w.server.SetLag(time.Minute)
 		if _, err := w.Run(wanted...); err != nil {
@@ -33,10 +33,10 @@ func TestListingBehind(t *testing.T) {
 	})
 }
 
-// clouds F11: what somebody else has made meanwhile isn't taken over, although it is what is wanted: it gets no ownership
-// record.
+// clouds F11: what somebody else has made meanwhile isn't taken over, although it is what is wanted: it gets
+// no ownership record.
 func TestListingBehindAPerson(t *testing.T) {
-	inBoth(t, func(w *world) {
+	inBoth(t, func(w *fixture) {
 		w.before(func(c azuretest.Call) *azuretest.Fault {
 			if c.Operation == azuretest.Put && c.Name == "a-a" {
 				w.server.Set(zoneName, address("a", "192.0.2.1"))
@@ -48,7 +48,7 @@ func TestListingBehindAPerson(t *testing.T) {
 			t.Errorf("the person wasn't in the way: %v, error %v", requests, err)
 		}
 		w.Expect("a A 192.0.2.1")
-		if n := w.Markers(); n > 0 {
+		if n := w.OwnershipRecords(); n > 0 {
 			t.Errorf("there are %d ownership records: %v", n, w.server.Sets(zoneName))
 		}
 	})

@@ -208,7 +208,7 @@ func TestWrongSecret(t *testing.T) {
 
 // A token that ends is replaced, and one that can't be had has a class.
 func TestTokens(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withFixture(t, func(w *fixture) {
 		w.Provider = w.open()
 		w.Settle(2, set("a.shop.test", "A", "192.0.2.1"))
 		time.Sleep(2 * time.Hour)
@@ -223,7 +223,7 @@ func TestTokens(t *testing.T) {
 		want  error
 	}{"throttled": {azuretest.Throttled(600), provider.ErrThrottled}, "failed": {azuretest.Failed, provider.ErrCredentials}, "lost": {azuretest.Lost, provider.ErrCredentials}} {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, func(w *world) {
+			withFixture(t, func(w *fixture) {
 				w.before(func(c azuretest.Call) *azuretest.Fault {
 					if c.Operation == "Token" {
 						return test.fault
@@ -236,7 +236,7 @@ func TestTokens(t *testing.T) {
 			})
 		})
 	}
-	inWorld(t, func(w *world) {
+	withFixture(t, func(w *fixture) {
 		ctx, cancel := context.WithCancel(w.T.Context())
 		cancel()
 		if _, err := w.open().Zones(ctx); !errors.Is(err, context.Canceled) {
@@ -251,7 +251,7 @@ func TestClasses(t *testing.T) {
 		400: provider.ErrRejected, 401: provider.ErrCredentials, 403: provider.ErrCredentials, 404: provider.ErrStale, 409: provider.ErrStale, 412: provider.ErrStale, 429: provider.ErrThrottled, 500: nil, 503: nil,
 	} {
 		for _, bare := range []bool{true, false} {
-			inWorld(t, func(w *world) {
+			withFixture(t, func(w *fixture) {
 				p := w.open()
 				zones, err := p.Zones(w.T.Context())
 				if err != nil {
@@ -274,7 +274,7 @@ func TestClasses(t *testing.T) {
 
 // A zone that is gone has the zones listed again, also if the list is cached.
 func TestZoneGone(t *testing.T) {
-	inBoth(t, func(w *world) {
+	inBoth(t, func(w *fixture) {
 		w.arguments = append(w.arguments, "--azure-zones-cache-duration=1h")
 		w.addZone("other.test", azuretest.Group)
 		p := w.open()
@@ -346,7 +346,7 @@ func TestHostileServer(t *testing.T) {
 
 // Answers to changes that say nothing don't confuse what is known.
 func TestEmptyAnswers(t *testing.T) {
-	inBoth(t, func(w *world) {
+	inBoth(t, func(w *fixture) {
 		in := input()
 		in.Wrap = func(http.RoundTripper) http.RoundTripper {
 			return roundTripper(func(r *http.Request) (*http.Response, error) {
@@ -396,16 +396,18 @@ func TestAdopt(t *testing.T) {
 	}
 	for name, prefix := range map[string]string{"default": "", "prefix": "own-", "template": "%{record_type}-own."} {
 		for format, names := range map[string]func(name, recordType string) []string{
-			"today's": func(name, recordType string) []string { return []string{markerName(prefix, name, recordType, true)} },
+			"today's": func(name, recordType string) []string {
+				return []string{ownershipRecordName(prefix, name, recordType, true)}
+			},
 			"both": func(name, recordType string) []string {
-				return []string{markerName(prefix, name, recordType, true), markerName(prefix, name, recordType, false)}
+				return []string{ownershipRecordName(prefix, name, recordType, true), ownershipRecordName(prefix, name, recordType, false)}
 			},
 		} {
 			if prefix == "" && format == "both" {
 				continue // The old format would be beside a CNAME.
 			}
 			t.Run(name+" "+format, func(t *testing.T) {
-				inBoth(t, func(w *world) {
+				inBoth(t, func(w *fixture) {
 					w.Prefix, w.Managed = prefix, []string{"A", "AAAA", "CNAME", "MX", "TXT"}
 					ttl := int64(300)
 					for key, p := range records {
@@ -426,7 +428,7 @@ func TestAdopt(t *testing.T) {
 
 // markerName returns the name of an ownership record as ExternalDNS makes it, with or without the
 // type.
-func markerName(prefix, name, recordType string, typed bool) string {
+func ownershipRecordName(prefix, name, recordType string, typed bool) string {
 	t := strings.ToLower(recordType)
 	switch {
 	case strings.Contains(prefix, "%{record_type}") && typed:
@@ -442,7 +444,7 @@ func markerName(prefix, name, recordType string, typed bool) string {
 // The log of a failure says what failed, and has no secret.
 func TestLogHasNoSecret(t *testing.T) {
 	var log bytes.Buffer
-	inWorld(t, func(w *world) {
+	withFixture(t, func(w *fixture) {
 		in := input()
 		in.Log, in.Wrap = slog.New(slog.NewTextHandler(&log, nil)), transportOf(w.server)
 		w.server.Deny(azuretest.ListZones, "")

@@ -20,7 +20,7 @@ var (
 // 1,000 record sets of a zone that is read.
 func TestCosts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, false)
+		w := newFixture(t, false)
 		w.Log = slog.New(slog.DiscardHandler)
 		var wanted []*dns.RecordSet
 		for i := range *costZones {

@@ -17,6 +17,7 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/publisher"
 	"github.com/signpostd/signpost/testkit/azuretest"
+	"github.com/signpostd/signpost/testkit/longtest"
 )
 
 var (
@@ -26,10 +27,10 @@ var (
 
 // A publisher, which ends and begins anew, has faults of a schedule: too many requests, failures
 // before and after a change was made, lost connections, refusals, missing rights, listings that are
-// behind, and a person. At no moment is a record without its marker, nobody changes what the person
+// behind, and a person. At no moment is a record without its ownership record, nobody changes what the person
 // has made, and two cycles after the last fault everything is as it should be.
 func TestFaults(t *testing.T) {
-	for seed := *firstSeed; seed < *firstSeed+uint64(*schedules); seed++ {
+	for seed := *firstSeed; seed < *firstSeed+uint64(longtest.Rounds(*schedules)); seed++ {
 		t.Run(fmt.Sprint("seed", seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { playFaults(t, seed) })
 		})
@@ -38,7 +39,7 @@ func TestFaults(t *testing.T) {
 
 // schedule is the state of a test of faults.
 type schedule struct {
-	*world
+	*fixture
 
 	mu     sync.Mutex
 	random *rand.Rand
@@ -49,8 +50,9 @@ type schedule struct {
 	wanted map[string]*dns.RecordSet
 	// stop ends the publisher.
 	stop func()
-	// gaps has, by name and type, when the name lost its answer with a record of that type last. A new process knows of none. asks has how often objects
-	// have asked for a name, polled how often the process has seen that, and polledAtGap how often it had at the last gap.
+	// gaps has, by name and type, when the name lost its answer with a record of that type last. A new process
+	// knows of none. asks has how often objects have asked for a name, polled how often the process has seen
+	// that, and polledAtGap how often it had at the last gap.
 	gaps                      map[string]time.Time
 	asks, polled, polledAtGap map[string]int
 	// without has the names that had no answer after the last request about them.
@@ -59,7 +61,7 @@ type schedule struct {
 
 func playFaults(t *testing.T, seed uint64) {
 	random := rand.New(rand.NewPCG(seed, 7))
-	s := &schedule{world: newWorld(t, random.IntN(2) == 0), random: random, theirs: map[string]string{}, wanted: map[string]*dns.RecordSet{}, gaps: map[string]time.Time{}, asks: map[string]int{}, polled: map[string]int{}, polledAtGap: map[string]int{}, without: map[string]bool{}}
+	s := &schedule{fixture: newFixture(t, random.IntN(2) == 0), random: random, theirs: map[string]string{}, wanted: map[string]*dns.RecordSet{}, gaps: map[string]time.Time{}, asks: map[string]int{}, polled: map[string]int{}, polledAtGap: map[string]int{}, without: map[string]bool{}}
 	if s.Poll = s.asked; !testing.Verbose() {
 		s.Log = slog.New(slog.DiscardHandler)
 	}
@@ -100,16 +102,16 @@ func (s *schedule) disturb(broken int, lag time.Duration) {
 	s.server.SetLag(lag)
 }
 
-// mayEnd reports whether the process may end now: not while there is a marker for what the person
+// mayEnd reports whether the process may end now: not while there is an ownership record for what the person
 // has made. The next process couldn't know that it isn't its own (docs/decisions/0011).
 func (s *schedule) mayEnd() bool {
 	sets := s.server.Sets(zoneName)
 	return !slices.ContainsFunc(sets, func(r azuretest.RecordSet) bool {
-		return s.isTheirs(r) && slices.ContainsFunc(sets, func(m azuretest.RecordSet) bool { return m.Name == markerOf(r) && isMarker(m) })
+		return s.isTheirs(r) && slices.ContainsFunc(sets, func(m azuretest.RecordSet) bool { return m.Name == ownershipRecordOf(r) && isOwnershipRecord(m) })
 	})
 }
 
-func markerOf(r azuretest.RecordSet) string { return strings.ToLower(r.Type) + "-" + r.Name }
+func ownershipRecordOf(r azuretest.RecordSet) string { return strings.ToLower(r.Type) + "-" + r.Name }
 
 // cycle changes what is wanted, lets the person do something, and waits.
 func (s *schedule) cycle() {
@@ -170,7 +172,7 @@ func (s *schedule) meddle() {
 		return
 	}
 	for _, r := range s.server.Sets(zoneName) {
-		if r.Name == name || isMarker(r) && strings.HasSuffix(r.Name, "-"+name) {
+		if r.Name == name || isOwnershipRecord(r) && strings.HasSuffix(r.Name, "-"+name) {
 			return
 		}
 	}
@@ -212,18 +214,19 @@ func (s *schedule) after(c azuretest.Call) *azuretest.Fault {
 	return []*azuretest.Fault{azuretest.Failed, azuretest.Lost, {Status: 504, Code: "GatewayTimeout"}}[s.random.IntN(3)]
 }
 
-// covered checks that each record has its marker.
+// covered checks that each record has its ownership record.
 func (s *schedule) covered(c azuretest.Call) {
 	sets := s.server.Sets(zoneName)
 	for _, r := range sets {
-		if s.isTheirs(r) || isMarker(r) || slices.ContainsFunc(sets, func(m azuretest.RecordSet) bool { return m.Name == markerOf(r) && isMarker(m) }) {
+		if s.isTheirs(r) || isOwnershipRecord(r) || slices.ContainsFunc(sets, func(m azuretest.RecordSet) bool { return m.Name == ownershipRecordOf(r) && isOwnershipRecord(m) }) {
 			continue
 		}
 		s.T.Errorf("after %v there is %s without its marker", c, line(r))
 	}
 }
 
-// whole checks that a name loses its answer only for a type change, and not again within a minute (clouds F2: nine times in two).
+// whole checks that a name loses its answer only for a type change, and not again within a minute (clouds F2:
+// nine times in two).
 func (s *schedule) whole(c azuretest.Call) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -232,13 +235,13 @@ func (s *schedule) whole(c azuretest.Call) {
 		return
 	}
 	before := s.without[c.Name]
-	s.without[c.Name] = !slices.ContainsFunc(s.server.Sets(zoneName), func(r azuretest.RecordSet) bool { return r.Name == c.Name && !isMarker(r) })
+	s.without[c.Name] = !slices.ContainsFunc(s.server.Sets(zoneName), func(r azuretest.RecordSet) bool { return r.Name == c.Name && !isOwnershipRecord(r) })
 	if before || !s.without[c.Name] || s.wanted[full] == nil && s.wanted[full+" AAAA"] == nil {
 		return
 	}
 	now := time.Now()
-	// A batch that had to wait may make the type change of an older wish first. So only a record of the same type counts
-	// that is deleted, comes back and is deleted again.
+	// A batch that had to wait may make the type change of an older wish first. So only a record of the same
+	// type counts that is deleted, comes back and is deleted again.
 	gap := c.Name + " " + c.Type
 	if last, again := s.gaps[gap]; again && now.Sub(last) < provider.FirstSwapPause && s.polled[c.Name] == s.polledAtGap[c.Name] {
 		s.T.Errorf("after %v the name has no answer, as %v before", c, now.Sub(last))

@@ -65,9 +65,9 @@ func TestTexts(t *testing.T) {
 	}
 }
 
-// A text of somebody else in a marker of ours stays as it is stored, with or without quotes.
+// A text of somebody else in an ownership record of ours stays as it is stored, with or without quotes.
 func TestForeignTextInMarker(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withFixture(t, func(w *fixture) {
 		w.Settle(2, set("a.shop.test", "A", "192.0.2.1"))
 		marker := *w.server.Get(zoneName, "a-a", "TXT")
 		for _, text := range []string{"theirs", `"theirs too"`} {

@@ -89,8 +89,8 @@ func (s *step) failed(err error) error {
 	return fmt.Errorf("%s %s: %w", r.Name, r.Type, err)
 }
 
-// swap replaces a record set. If the answer is lost, it reads the record set, and sends the change once more if it wasn't
-// made.
+// swap replaces a record set. If the answer is lost, it reads the record set, and sends the change once more
+// if it wasn't made.
 func (s *step) swap(ctx context.Context, before, after *stored) (now *stored, err error) {
 	for range sendings {
 		now, err = s.send(ctx, before, after)
@@ -101,12 +101,12 @@ func (s *step) swap(ctx context.Context, before, after *stored) (now *stored, er
 		if provider.NothingMade(err) {
 			return nil, err
 		}
-		there, lookErr := s.zone.account.get(ctx, s.zone.name, s.key)
+		there, verifyErr := s.zone.account.get(ctx, s.zone.name, s.key)
 		switch {
-		case lookErr != nil:
+		case verifyErr != nil:
 			s.zone.doubt(s.key)
 			// The class of the second error isn't that of the change.
-			return nil, fmt.Errorf("%w: %v, and then %v", errDoubt, err, lookErr)
+			return nil, fmt.Errorf("%w: %v, and then %v", errDoubt, err, verifyErr)
 		case sameETag(there, before):
 			// It wasn't made.
 		case there == nil && after == nil, there != nil && after != nil && s.zone.sameContent(there, after):

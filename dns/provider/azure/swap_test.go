@@ -45,10 +45,11 @@ func deletionsOf(calls []azuretest.Call, name, recordType string) int {
 	return n
 }
 
-// clouds F2: a CNAME replaces an A record that has an ownership text of the format without a type beside it. The text
-// is ours, so it is deleted before the A record is. At every moment the A record has an ownership record.
+// clouds F2: a CNAME replaces an A record that has an ownership text of the format without a type beside it.
+// The text is ours, so it is deleted before the A record is. At every moment the A record has an ownership
+// record.
 func TestCNAMEReplacesOldFormat(t *testing.T) {
-	inBoth(t, func(w *world) {
+	inBoth(t, func(w *fixture) {
 		w.server.Set(zoneName, address("old", "192.0.2.1"))
 		w.server.Set(zoneName, text("old", oldText))
 		w.server.SetHooks(azuretest.Hooks{After: func(c azuretest.Call) *azuretest.Fault {
@@ -71,7 +72,7 @@ func TestCNAMEReplacesOldFormat(t *testing.T) {
 			t.Errorf("%d requests were refused: %v", w.server.Refused(), calls)
 		}
 		w.Expect("old CNAME lb.example.net")
-		if w.Markers() != 1 {
+		if w.OwnershipRecords() != 1 {
 			t.Errorf("the zone has %v", w.server.Sets(zoneName))
 		}
 		w.Gone(2)
@@ -85,7 +86,7 @@ func TestCNAMEBesideUnowned(t *testing.T) {
 		"text": text("a", "v=spf1 -all"), "text of two owners": text("a", oldText, strings.Replace(oldText, "=me", "=they", 1)), "CAA": caa("a"),
 	} {
 		t.Run(name, func(t *testing.T) {
-			inKind(t, false, func(w *world) {
+			inKind(t, false, func(w *fixture) {
 				w.Settle(2, set("a.shop.test", "A", "192.0.2.1"))
 				w.server.Set(zoneName, obstacle)
 				before := w.server.Sets(zoneName)
@@ -111,7 +112,7 @@ func TestRefusedSwapBacksOff(t *testing.T) {
 		"conflict": {Status: 409, Code: "Conflict", Message: "another record is there", Bare: true}, "refused": azuretest.Refused,
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBoth(t, func(w *world) {
+			inBoth(t, func(w *fixture) {
 				w.Log = slog.New(slog.DiscardHandler)
 				w.Settle(2, set("a.shop.test", "A", "192.0.2.1"))
 				w.before(func(c azuretest.Call) *azuretest.Fault {

@@ -10,8 +10,8 @@ import (
 	"github.com/signpostd/signpost/internal/pause"
 )
 
-// maxRefusals is the most batches that may be refused in one call of Apply. The remaining groups fail, and the
-// publisher tries them again.
+// maxRefusals is the most batches that may be refused in one call of Apply. The remaining groups fail, and
+// the publisher tries them again.
 const maxRefusals = 40
 
 // State is what a look at the server says of a batch whose answer was lost.
@@ -28,13 +28,13 @@ const (
 type Zone[G Grouped] interface {
 	// Change makes the changes of a batch, all or none.
 	Change(ctx context.Context, batch []G) error
-	// Look finds out whether a batch was made whose answer was lost.
-	Look(ctx context.Context, batch []G) (State, error)
+	// Verify finds out whether a batch was made whose answer was lost.
+	Verify(ctx context.Context, batch []G) (State, error)
 	// Refused sets the error of the groups that a refusal names, and returns the others. Alone is the error of a
 	// group that is refused as the only one of its batch. It is nil if err is no refusal.
 	Refused(batch []G, err error) (rest []G, alone error)
-	// Note is called after the changes of a batch were made, and Forget when somebody else has changed the record
-	// sets of a group.
+	// Note is called after the changes of a batch were made, and Forget when somebody else has changed the
+	// record sets of a group.
 	Note(batch []G, now time.Time)
 	Forget(G)
 	// Outdate has the zones listed again, because this one has changed or is gone.
@@ -52,8 +52,8 @@ type Applying[G Grouped] struct {
 	refusals int
 }
 
-// Apply sends batches one after the other, and returns the error of [provider.Provider.Apply] for n changes. All are
-// the groups of the batches, and those that have failed before.
+// Apply sends batches one after the other, and returns the error of [provider.Provider.Apply] for n changes.
+// All are the groups of the batches, and those that have failed before.
 func (a *Applying[G]) Apply(ctx context.Context, all []G, batches [][]G, n int) error {
 	for i, batch := range batches {
 		if i > 0 {
@@ -71,8 +71,8 @@ func (a *Applying[G]) Apply(ctx context.Context, all []G, batches [][]G, n int) 
 	return Outcome(Errors(all, n))
 }
 
-// Stop ends a call of Apply after an error of Send. If the error says that nothing was made, all groups that are still
-// pending fail with it. Otherwise Stop returns it.
+// Stop ends a call of Apply after an error of Send. If the error says that nothing was made, all groups that
+// are still pending fail with it. Otherwise Stop returns it.
 func (a *Applying[G]) Stop(all []G, err error) error {
 	err = fmt.Errorf("change zone %s: %w", a.Name, err)
 	if errors.Is(err, provider.ErrStale) {
@@ -85,8 +85,8 @@ func (a *Applying[G]) Stop(all []G, err error) error {
 	return nil
 }
 
-// Send makes the changes of a batch. Groups that the server refuses get an error. Send returns an error if no further
-// batch can succeed.
+// Send makes the changes of a batch. Groups that the server refuses get an error. Send returns an error if no
+// further batch can succeed.
 func (a *Applying[G]) Send(ctx context.Context, batch []G) error {
 	for len(batch) > 0 {
 		err := a.change(ctx, batch)
@@ -116,17 +116,17 @@ func (a *Applying[G]) Send(ctx context.Context, batch []G) error {
 	return nil
 }
 
-// change makes the changes of a batch, all or none. If the answer is lost, it looks whether they were made, and sends
-// them once more if not.
+// change makes the changes of a batch, all or none. If the answer is lost, it looks whether they were made,
+// and sends them once more if not.
 func (a *Applying[G]) change(ctx context.Context, batch []G) error {
 	err := a.Zone.Change(ctx, batch)
 	if err == nil || provider.NothingMade(err) || ctx.Err() != nil {
 		return err
 	}
-	switch state, lookErr := a.Zone.Look(ctx, batch); {
-	case lookErr != nil:
+	switch state, verifyErr := a.Zone.Verify(ctx, batch); {
+	case verifyErr != nil:
 		// The class of the second error says nothing about the changes.
-		return fmt.Errorf("%w; it isn't known whether the changes were made: %v", err, lookErr)
+		return fmt.Errorf("%w; it isn't known whether the changes were made: %v", err, verifyErr)
 	case state == Done:
 		return nil
 	case state == Undone:
@@ -135,8 +135,8 @@ func (a *Applying[G]) change(ctx context.Context, batch []G) error {
 	return err
 }
 
-// refused sets the errors of the groups that a refusal is about, and returns the others. It reports false if err is no
-// refusal.
+// refused sets the errors of the groups that a refusal is about, and returns the others. It reports false if
+// err is no refusal.
 func (a *Applying[G]) refused(batch []G, err error) ([]G, bool) {
 	rest, alone := a.Zone.Refused(batch, err)
 	if alone == nil {

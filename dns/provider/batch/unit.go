@@ -6,8 +6,8 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// Swap is a change of one record set at the server: Gone is replaced by New. Either may be nil. R is the type of the
-// server's record sets.
+// Swap is a change of one record set at the server: Gone is replaced by New. Either may be nil. R is the type
+// of the server's record sets.
 type Swap[R any] struct {
 	Key       dns.Key
 	Gone, New *R
@@ -19,8 +19,8 @@ type Unit[R any] struct {
 	Swaps []Swap[R]
 }
 
-// Units groups changes by subject. The function swap returns the record sets of a change at the server, or why the
-// change is impossible.
+// Units groups changes by subject. The function swap returns the record sets of a change at the server, or
+// why the change is impossible.
 func Units[R any](changes []dns.Change, swap func(dns.Change) (Swap[R], error)) []*Unit[R] {
 	var list []*Unit[R]
 	for _, g := range BySubject(changes) {
@@ -38,9 +38,9 @@ func Units[R any](changes []dns.Change, swap func(dns.Change) (Swap[R], error)) 
 	return list
 }
 
-// Look reads record sets of a batch, whose answer was lost, until one of them shows whether the batch was made. All
-// changes of a batch are made or none, so one record set is enough.
-func Look[R any](ctx context.Context, batch []*Unit[R], read func(context.Context, dns.Key) (*R, error), same func(a, b *R) bool) (State, error) {
+// Verify reads record sets of a batch, whose answer was lost, until one of them shows whether the batch was
+// made. All changes of a batch are made or none, so one record set is enough.
+func Verify[R any](ctx context.Context, batch []*Unit[R], read func(context.Context, dns.Key) (*R, error), same func(a, b *R) bool) (State, error) {
 	for _, u := range batch {
 		for _, s := range u.Swaps {
 			if same(s.Gone, s.New) {
@@ -67,8 +67,8 @@ type Size[S any] interface {
 	Within(limit S) bool
 }
 
-// Divide divides units without an error into batches within a limit. A unit that exceeds the limit alone fails with
-// the error of tooLarge.
+// Divide divides units without an error into batches within a limit. A unit that exceeds the limit alone
+// fails with the error of tooLarge.
 func Divide[R any, S Size[S]](all []*Unit[R], limit S, size func(*Unit[R]) S, tooLarge func(*Unit[R], S) error) [][]*Unit[R] {
 	var list [][]*Unit[R]
 	var sum S

@@ -22,14 +22,14 @@ const (
 	freeBatch  = 200
 )
 
-// CF1, CF2, CF3, CF4 of spec/clouds.md: records and their markers are created, changed and removed in one
-// batch each, and a second run changes nothing.
+// CF1, CF2, CF3, CF4 of spec/clouds.md: records and their ownership records are created, changed and removed
+// in one batch each, and a second run changes nothing.
 func TestPlainRecords(t *testing.T) {
-	inWorld(t, free, func(w *world) {
+	withFixture(t, free, func(w *fixture) {
 		w.Settle(1, want("a.shop.test", "A", "192.0.2.1"), want("a.shop.test", "AAAA", "2001:db8::1", "ttl=60"), want("c.shop.test", "CNAME", "lb.example.net", "ttl=120"))
 		w.Expect("a A 192.0.2.1", "a AAAA 2001:db8::1 ttl=60", "c CNAME lb.example.net ttl=120")
-		if w.Markers() != 3 {
-			t.Errorf("%d markers, want 3", w.Markers())
+		if w.OwnershipRecords() != 3 {
+			t.Errorf("%d markers, want 3", w.OwnershipRecords())
 		}
 		id := w.server.Get(w.zone, "a.shop.test", "A").ID
 		w.Settle(1, want("a.shop.test", "A", "192.0.2.2,192.0.2.3"), want("a.shop.test", "AAAA", "2001:db8::1", "ttl=90"), want("c.shop.test", "CNAME", "lb2.example.net", "ttl=120"))
@@ -45,7 +45,7 @@ func TestPlainRecords(t *testing.T) {
 
 // CF4 of spec/clouds.md: wildcards, the apex, names with underscores or capital letters.
 func TestNames(t *testing.T) {
-	inWorld(t, free, func(w *world) {
+	withFixture(t, free, func(w *fixture) {
 		w.Prefix = "%{record_type}-."
 		w.Settle(1, want("*.shop.test", "A", "192.0.2.1"), want("shop.test", "A", "192.0.2.2"), want("_x._tcp.shop.test", "CNAME", "lb.example.net"), want("CamelCase.shop.test", "A", "192.0.2.3"))
 		w.Expect("* A 192.0.2.1", "shop.test A 192.0.2.2", "_x._tcp CNAME lb.example.net", "camelcase A 192.0.2.3")
@@ -55,7 +55,7 @@ func TestNames(t *testing.T) {
 
 // CF5 of spec/clouds.md: proxied by annotation and by flag. The TTL doesn't matter then.
 func TestProxied(t *testing.T) {
-	inWorld(t, free, func(w *world) {
+	withFixture(t, free, func(w *fixture) {
 		w.Settle(1, want("a.shop.test", "A", "192.0.2.1", "proxied=true", "ttl=300"), want("b.shop.test", "A", "192.0.2.1", "proxied=true"), want("c.shop.test", "A", "192.0.2.1", "proxied=perhaps"))
 		w.Expect("a A 192.0.2.1 proxied", "b A 192.0.2.1 proxied", "c A 192.0.2.1")
 		w.arguments = []string{"--cloudflare-proxied"}
@@ -80,7 +80,7 @@ func TestDrift(t *testing.T) {
 	}
 	for name, drift := range drifts {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, paid, func(w *world) {
+			withFixture(t, paid, func(w *fixture) {
 				three := want("a.shop.test", "A", "192.0.2.1,192.0.2.2,192.0.2.3", "ttl=300")
 				w.Settle(1, three)
 				for i := range 3 {
@@ -100,7 +100,7 @@ func TestDrift(t *testing.T) {
 
 // CF6 of spec/clouds.md: the other types, with and without dots at the ends of names.
 func TestOtherTypes(t *testing.T) {
-	inWorld(t, free, func(w *world) {
+	withFixture(t, free, func(w *fixture) {
 		w.Managed = handled
 		for _, dot := range []string{"", "."} {
 			w.Settle(1-len(dot),
@@ -120,7 +120,7 @@ func TestOtherTypes(t *testing.T) {
 // CF7 of spec/clouds.md: comments by flag and annotation, which are cut to what the plan allows.
 func TestComments(t *testing.T) {
 	long := strings.Repeat("ä", 54) + "x"
-	inWorld(t, free, func(w *world) {
+	withFixture(t, free, func(w *fixture) {
 		w.arguments = []string{"--cloudflare-record-comment=by default"}
 		w.Settle(1, want("a.shop.test", "A", "192.0.2.1"), want("b.shop.test", "A", "192.0.2.1", "record-comment=mine\n"), want("c.shop.test", "A", "192.0.2.1", "record-comment="+long))
 		w.Expect("a A 192.0.2.1 (by default)", "b A 192.0.2.1 (mine)", "c A 192.0.2.1 ("+strings.Repeat("ä", 50)+")")
@@ -133,16 +133,16 @@ func TestComments(t *testing.T) {
 		w.Settle(1, want("a.shop.test", "A", "192.0.2.1", "record-comment="), want("b.shop.test", "A", "192.0.2.1", "record-comment=ours"), want("c.shop.test", "A", "192.0.2.1", "record-comment=c"))
 		w.Expect("a A 192.0.2.1", "b A 192.0.2.1 (ours)", "c A 192.0.2.1 (c)")
 	})
-	inWorld(t, paid, func(w *world) {
+	withFixture(t, paid, func(w *fixture) {
 		w.Settle(1, want("c.shop.test", "A", "192.0.2.1", "record-comment="+long))
 		w.Expect("c A 192.0.2.1 (" + long + ")")
 	})
 }
 
-// CF8 of spec/clouds.md: tags on a paid zone; a free one publishes without. A difference of a marker alone
-// is no reason for a change.
+// CF8 of spec/clouds.md: tags on a paid zone; a free one publishes without. A difference of an ownership
+// record alone is no reason for a change.
 func TestTags(t *testing.T) {
-	inWorld(t, paid, func(w *world) {
+	withFixture(t, paid, func(w *fixture) {
 		w.Settle(1, want("a.shop.test", "A", "192.0.2.1", "tags= team:web , Env:Live,"))
 		w.Expect("a A 192.0.2.1 env:Live|team:web")
 		marker := w.server.Get(w.zone, "a-a.shop.test", "TXT")
@@ -153,7 +153,7 @@ func TestTags(t *testing.T) {
 		w.Expect("a A 192.0.2.1")
 		w.Gone(1)
 	})
-	inWorld(t, free, func(w *world) {
+	withFixture(t, free, func(w *fixture) {
 		w.Settle(1, want("a.shop.test", "A", "192.0.2.1", "tags=team:web"))
 		w.Expect("a A 192.0.2.1")
 		if n := strings.Count(w.log.String(), "has no tags"); n != 2 {
@@ -165,7 +165,7 @@ func TestTags(t *testing.T) {
 // CF9 of spec/clouds.md: a TTL that is too low or too high becomes the lowest or highest one.
 func TestTTL(t *testing.T) {
 	for zonePlan, lowest := range map[string]string{free: "60", paid: "60", enterprise: "30"} {
-		inWorld(t, zonePlan, func(w *world) {
+		withFixture(t, zonePlan, func(w *fixture) {
 			w.Settle(1, want("a.shop.test", "A", "192.0.2.1", "ttl=30"), want("b.shop.test", "A", "192.0.2.1", "ttl=1"), want("c.shop.test", "A", "192.0.2.1", "ttl=604800"))
 			w.Expect("a A 192.0.2.1 ttl="+lowest, "b A 192.0.2.1", "c A 192.0.2.1 ttl=86400")
 		})
@@ -175,7 +175,7 @@ func TestTTL(t *testing.T) {
 // CF10 of spec/clouds.md: a name that changes its type is there all the time, because deletion
 // and creation are in one batch.
 func TestTypeChanges(t *testing.T) {
-	inWorld(t, free, func(w *world) {
+	withFixture(t, free, func(w *fixture) {
 		for _, next := range []*dns.RecordSet{
 			want("a.shop.test", "A", "192.0.2.1,192.0.2.2"), want("a.shop.test", "CNAME", "lb.example.net"), want("a.shop.test", "AAAA", "2001:db8::1"), want("a.shop.test", "A", "192.0.2.1"),
 		} {
@@ -185,10 +185,10 @@ func TestTypeChanges(t *testing.T) {
 	})
 }
 
-// CF11 of spec/clouds.md: one record that Cloudflare refuses, among 41 names, doesn't keep the others from being
-// published, and nothing of it stays. The error says what Cloudflare says.
+// CF11 of spec/clouds.md: one record that Cloudflare refuses, among 41 names, doesn't keep the others from
+// being published, and nothing of it stays. The error says what Cloudflare says.
 func TestOneRefused(t *testing.T) {
-	inWorld(t, free, func(w *world) {
+	withFixture(t, free, func(w *fixture) {
 		w.server.SetHooks(cloudflaretest.Hooks{Before: func(c cloudflaretest.Call) *cloudflaretest.Fault {
 			for _, p := range c.Changes.Posts {
 				if p.Name != nil && *p.Name == "n17.shop.test" {
@@ -213,16 +213,16 @@ func TestOneRefused(t *testing.T) {
 			t.Errorf("the error is %v", err)
 		}
 		w.Expect(expected...)
-		if w.Markers() != 40 {
-			t.Errorf("%d markers, want 40", w.Markers())
+		if w.OwnershipRecords() != 40 {
+			t.Errorf("%d markers, want 40", w.OwnershipRecords())
 		}
 	})
 }
 
-// CF12 of spec/clouds.md: what others have made stays as it is, and their names get no other type. So do records
-// that another product of Cloudflare keeps, even if their name was ours.
+// CF12 of spec/clouds.md: what others have made stays as it is, and their names get no other type. So do
+// records that another product of Cloudflare keeps, even if their name was ours.
 func TestForeignRecords(t *testing.T) {
-	inWorld(t, free, func(w *world) {
+	withFixture(t, free, func(w *fixture) {
 		w.Managed = handled
 		w.Settle(1, want("d.shop.test", "A", "192.0.2.1"))
 		for _, r := range []cloudflaretest.Record{
@@ -252,7 +252,7 @@ func TestForeignRecords(t *testing.T) {
 // CF13 of spec/clouds.md: many names take few batches, none larger than the plan allows, and no name is gone
 // for a moment while its value changes.
 func TestManyNames(t *testing.T) {
-	inWorld(t, free, func(w *world) {
+	withFixture(t, free, func(w *fixture) {
 		wanted := func(n byte) []*dns.RecordSet {
 			var sets []*dns.RecordSet
 			for i := range 450 {
@@ -286,11 +286,12 @@ func TestManyNames(t *testing.T) {
 	})
 }
 
-// CF14 of spec/clouds.md: if the second batch fails, no record is without its marker, and the next run completes.
+// CF14 of spec/clouds.md: if the second batch fails, no record is without its ownership record, and the next
+// run completes.
 func TestSecondBatchFails(t *testing.T) {
 	for name, fault := range map[string]*cloudflaretest.Fault{"failed": cloudflaretest.Failed, "lost": cloudflaretest.Lost} {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, free, func(w *world) {
+			withFixture(t, free, func(w *fixture) {
 				var wanted []*dns.RecordSet
 				for i := range 150 {
 					wanted = append(wanted, want(fmt.Sprintf("n%d.shop.test", i), "A", "192.0.2.1"))
@@ -308,8 +309,8 @@ func TestSecondBatchFails(t *testing.T) {
 				if _, err := w.Run(wanted...); err == nil {
 					t.Error("no error")
 				}
-				if n := len(w.has()); n != 100 || w.Markers() != 100 {
-					t.Errorf("%d records and %d markers, want 100 of each", n, w.Markers())
+				if n := len(w.has()); n != 100 || w.OwnershipRecords() != 100 {
+					t.Errorf("%d records and %d markers, want 100 of each", n, w.OwnershipRecords())
 				}
 				broken = false
 				w.Settle(1, wanted...)
@@ -318,10 +319,11 @@ func TestSecondBatchFails(t *testing.T) {
 	}
 }
 
-// CF15 of spec/clouds.md: after a 429 with Retry-After, nothing is sent before that time, and the run succeeds.
+// CF15 of spec/clouds.md: after a 429 with Retry-After, nothing is sent before that time, and the run
+// succeeds.
 func TestThrottled(t *testing.T) {
 	for _, operation := range []string{cloudflaretest.Batch, cloudflaretest.ListRecords, cloudflaretest.ListZones} {
-		inWorld(t, free, func(w *world) {
+		withFixture(t, free, func(w *fixture) {
 			var until time.Time
 			failures := 0
 			w.server.SetHooks(cloudflaretest.Hooks{Before: func(c cloudflaretest.Call) *cloudflaretest.Fault {
@@ -355,7 +357,7 @@ func TestLostAnswer(t *testing.T) {
 	for _, fault := range []*cloudflaretest.Fault{cloudflaretest.Failed, cloudflaretest.Lost} {
 		for _, made := range []bool{true, false} {
 			t.Run(fmt.Sprintf("code %d, made %t", fault.Code, made), func(t *testing.T) {
-				inWorld(t, free, func(w *world) {
+				withFixture(t, free, func(w *fixture) {
 					for _, step := range steps() {
 						fail := w.server.FailOnce
 						if made {
@@ -426,11 +428,11 @@ func TestZones(t *testing.T) {
 	}
 }
 
-// CF17 of spec/clouds.md: a zone that may not be changed, or not be listed, doesn't keep the others from being
-// published, and the error names the permission and the zone.
+// CF17 of spec/clouds.md: a zone that may not be changed, or not be listed, doesn't keep the others from
+// being published, and the error names the permission and the zone.
 func TestZoneWithoutPermission(t *testing.T) {
 	for _, operation := range []string{cloudflaretest.Batch, cloudflaretest.ListRecords} {
-		inWorld(t, free, func(w *world) {
+		withFixture(t, free, func(w *fixture) {
 			locked := w.server.AddZone(cloudflaretest.Zone{Name: "locked.test"})
 			w.server.Deny(operation, locked)
 			_, err := w.Run(want("a.locked.test", "A", "192.0.2.1"), want("a.shop.test", "A", "192.0.2.1"))
@@ -445,8 +447,8 @@ func TestZoneWithoutPermission(t *testing.T) {
 	}
 }
 
-// CF17 of spec/clouds.md: with a wrong token there is one request. The error says so, and has no secret in it. A key
-// and an e-mail address are as good as a token.
+// CF17 of spec/clouds.md: with a wrong token there is one request. The error says so, and has no secret in
+// it. A key and an e-mail address are as good as a token.
 func TestCredentials(t *testing.T) {
 	for name, test := range map[string]struct {
 		token, key, email string
@@ -478,7 +480,7 @@ func TestCredentials(t *testing.T) {
 // CF18 of spec/clouds.md: custom hostnames are created after their record, changed and removed before it.
 // Those of others stay.
 func TestCustomHostnames(t *testing.T) {
-	inWorld(t, paid, func(w *world) {
+	withFixture(t, paid, func(w *fixture) {
 		w.arguments = []string{"--cloudflare-custom-hostnames", "--cloudflare-custom-hostnames-min-tls-version=1.2", "--cloudflare-custom-hostnames-certificate-authority=google"}
 		w.server.PutHostname(w.zone, cloudflaretest.Hostname{Hostname: "hers.customer.io", Origin: "x.shop.test"})
 		hostnames := func(want ...string) {
@@ -512,7 +514,7 @@ func TestCustomHostnames(t *testing.T) {
 // CF18 of spec/clouds.md: a custom hostname that Cloudflare refuses is said to whom it belongs. The record is
 // published, and the others are.
 func TestCustomHostnameRefused(t *testing.T) {
-	inWorld(t, paid, func(w *world) {
+	withFixture(t, paid, func(w *fixture) {
 		w.arguments = []string{"--cloudflare-custom-hostnames"}
 		w.server.PutHostname(w.zone, cloudflaretest.Hostname{Hostname: "hers.customer.io", Origin: "x.shop.test"})
 		for name, code := range map[string]string{"shop.example.com": "1411", "hers.customer.io": "1406"} {
@@ -539,7 +541,7 @@ func TestCustomHostnameRefused(t *testing.T) {
 // CF18 of spec/clouds.md: the answers of requests about hostnames and regions get lost.
 func TestLostSides(t *testing.T) {
 	for _, operation := range []string{cloudflaretest.CreateHostname, cloudflaretest.DeleteHostname, cloudflaretest.CreateRegion, cloudflaretest.DeleteRegion} {
-		inWorld(t, paid, func(w *world) {
+		withFixture(t, paid, func(w *fixture) {
 			w.arguments = []string{"--cloudflare-custom-hostnames", "--cloudflare-regional-services"}
 			lost := 0
 			w.server.SetHooks(cloudflaretest.Hooks{After: func(c cloudflaretest.Call) *cloudflaretest.Fault {
@@ -566,7 +568,7 @@ func TestLostSides(t *testing.T) {
 // CF18 of spec/clouds.md: regions by annotation and flag are created, changed and removed. Those of names
 // that aren't ours stay.
 func TestRegions(t *testing.T) {
-	inWorld(t, enterprise, func(w *world) {
+	withFixture(t, enterprise, func(w *fixture) {
 		w.arguments = []string{"--cloudflare-region-key=us"}
 		w.server.PutRegion(w.zone, "hers.shop.test", "ca")
 		w.server.PutRegion(w.zone, "b.shop.test", "ca")
@@ -597,7 +599,7 @@ func TestRegions(t *testing.T) {
 
 // A dry run changes nothing, not even if Apply is called (spec/clouds.md §6.5).
 func TestDryRun(t *testing.T) {
-	inWorld(t, free, func(w *world) {
+	withFixture(t, free, func(w *fixture) {
 		w.arguments = []string{"--cloudflare-custom-hostnames"}
 		w.CheckDryRun(want("a.shop.test", "A", "192.0.2.1", "custom-hostname=a.customer.io"))
 	})
@@ -605,23 +607,23 @@ func TestDryRun(t *testing.T) {
 
 // The policies upsert-only and create-only.
 func TestPolicies(t *testing.T) {
-	inWorld(t, free, func(w *world) { w.CheckPolicies(1, 1, 1) })
+	withFixture(t, free, func(w *fixture) { w.CheckPolicies(1, 1, 1) })
 }
 
 // Listings that are three seconds behind lead to no request that is refused, and each change is made once
 // (spec/clouds.md §6.5).
 func TestListingsBehind(t *testing.T) {
-	inWorld(t, free, func(w *world) { w.CheckListingsBehind() })
+	withFixture(t, free, func(w *fixture) { w.CheckListingsBehind() })
 }
 
-// If the answer of a batch is lost, and then nothing can be read, nobody knows what was made. The error doesn't say
-// that nothing was (spec/clouds.md §0.3).
+// If the answer of a batch is lost, and then nothing can be read, nobody knows what was made. The error
+// doesn't say that nothing was (spec/clouds.md §0.3).
 func TestUnknownOutcome(t *testing.T) {
 	for name, fault := range map[string]*cloudflaretest.Fault{
 		"throttled": cloudflaretest.Throttled(time.Hour), "denied": {Status: 403, Code: 10000, Message: "Authentication error"}, "failed": cloudflaretest.Failed,
 	} {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, free, func(w *world) {
+			withFixture(t, free, func(w *fixture) {
 				p := w.open()
 				zones, err := p.Zones(w.T.Context())
 				if err != nil {
@@ -651,10 +653,11 @@ func TestUnknownOutcome(t *testing.T) {
 	}
 }
 
-// What somebody else makes under a name in the moment in which the publisher makes its own is neither written over nor
-// deleted, although the ownership record says that the name is the publisher's (docs/decisions/0032).
+// What somebody else makes under a name in the moment in which the publisher makes its own is neither written
+// over nor deleted, although the ownership record says that the name is the publisher's
+// (docs/decisions/0032).
 func TestSameMoment(t *testing.T) {
-	inWorld(t, free, func(w *world) {
+	withFixture(t, free, func(w *fixture) {
 		w.Provider = w.open()
 		once := true
 		w.server.SetHooks(cloudflaretest.Hooks{Before: func(c cloudflaretest.Call) *cloudflaretest.Fault {
@@ -674,16 +677,16 @@ func TestSameMoment(t *testing.T) {
 		}
 		w.Publish(1)
 		w.Expect("a A 203.0.113.1")
-		if w.Markers() != 0 {
-			t.Errorf("%d markers", w.Markers())
+		if w.OwnershipRecords() != 0 {
+			t.Errorf("%d markers", w.OwnershipRecords())
 		}
 	})
 }
 
-// clouds F8: a region takes the place of the one that was listed, with one request. One that Cloudflare doesn't know is refused
-// once. Before, there was a refused request more each time.
+// clouds F8: a region takes the place of the one that was listed, with one request. One that Cloudflare
+// doesn't know is refused once. Before, there was a refused request more each time.
 func TestRegionChangesWithOneRequest(t *testing.T) {
-	inWorld(t, paid, func(w *world) {
+	withFixture(t, paid, func(w *fixture) {
 		w.arguments = []string{"--cloudflare-regional-services"}
 		asked := func(key string) *dns.RecordSet { return want("a.shop.test", "A", "192.0.2.1", "region-key="+key) }
 		w.Settle(1, asked("eu"))
@@ -730,7 +733,7 @@ func TestAdvice(t *testing.T) {
 		"region":   {&cloudflaretest.Fault{Status: 403, Code: 10000, Message: "Authentication error"}, cloudflaretest.CreateRegion, "has Regional Services", "SSL"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, paid, func(w *world) {
+			withFixture(t, paid, func(w *fixture) {
 				w.arguments = []string{"--cloudflare-regional-services", "--cloudflare-custom-hostnames"}
 				w.server.SetHooks(cloudflaretest.Hooks{Before: func(c cloudflaretest.Call) *cloudflaretest.Fault {
 					if c.Operation == test.operation {
@@ -748,11 +751,12 @@ func TestAdvice(t *testing.T) {
 	}
 }
 
-// clouds F10: a token without the right to custom hostnames or regions doesn't keep the records of the zone from being
-// published. The names that ask for them wait for that alone, and get it when the token has the right.
+// clouds F10: a token without the right to custom hostnames or regions doesn't keep the records of the zone
+// from being published. The names that ask for them wait for that alone, and get it when the token has the
+// right.
 func TestSidesWithoutPermission(t *testing.T) {
 	for _, operation := range []string{cloudflaretest.ListHostnames, cloudflaretest.ListRegions} {
-		inWorld(t, paid, func(w *world) {
+		withFixture(t, paid, func(w *fixture) {
 			w.arguments = []string{"--cloudflare-regional-services", "--cloudflare-custom-hostnames"}
 			w.server.Deny(operation, w.zone)
 			asked := []*dns.RecordSet{want("a.shop.test", "A", "192.0.2.1", "region-key=eu", "custom-hostname=a.customer.io"), want("b.shop.test", "A", "192.0.2.2")}
@@ -774,7 +778,7 @@ func TestSidesWithoutPermission(t *testing.T) {
 
 // A zone that is deleted while it is used is missed at once.
 func TestZoneDeleted(t *testing.T) {
-	inWorld(t, free, func(w *world) {
+	withFixture(t, free, func(w *fixture) {
 		w.CheckZoneDeleted(want("a.shop.test", "A", "192.0.2.1"), func() { w.server.DeleteZone(w.zone) })
 	})
 }

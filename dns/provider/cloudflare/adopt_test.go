@@ -9,8 +9,8 @@ import (
 	"github.com/signpostd/signpost/testkit/cloudflaretest"
 )
 
-// A zone that ExternalDNS has made, with its default settings and with ownership records in each of its formats, is left as
-// it is (spec/dns.md §4.2.3, §8.5).
+// A zone that ExternalDNS has made, with its default settings and with ownership records in each of its
+// formats, is left as it is (spec/dns.md §4.2.3, §8.5).
 func TestZoneOfExternalDNS(t *testing.T) {
 	comment := "by external-dns"
 	for _, test := range []struct {
@@ -29,7 +29,7 @@ func TestZoneOfExternalDNS(t *testing.T) {
 		{name: "type in the suffix", suffix: "-%{record_type}", texts: []string{"%[2]s-%[1]s"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			inWorld(t, free, func(w *world) {
+			withFixture(t, free, func(w *fixture) {
 				w.Prefix, w.Suffix, w.Owner = test.prefix, test.suffix, "default"
 				w.Managed = []string{dns.TypeA, dns.TypeAAAA, dns.TypeCNAME, dns.TypeMX, dns.TypeSRV, dns.TypeNS, dns.TypeTXT}
 				for _, r := range made(comment) {

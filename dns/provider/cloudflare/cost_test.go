@@ -23,7 +23,7 @@ func TestCosts(t *testing.T) {
 		{zones: 50, names: 10_000, plan: free, publish: 201, repeat: 51},
 	} {
 		t.Run(fmt.Sprintf("%d names in %d zones", test.names, test.zones), func(t *testing.T) {
-			inWorld(t, test.plan, func(w *world) {
+			withFixture(t, test.plan, func(w *fixture) {
 				w.server.DeleteZone(w.zone)
 				for i := range test.zones {
 					w.server.AddZone(cloudflaretest.Zone{Name: fmt.Sprintf("z%d.test", i), Plan: test.plan})
@@ -46,9 +46,10 @@ func TestCosts(t *testing.T) {
 	}
 }
 
-// A single change takes two requests: its names are read, and changed. A marker needs no third one.
+// A single change takes two requests: its names are read, and changed. An ownership record needs no third
+// one.
 func TestCostOfSingleChanges(t *testing.T) {
-	inWorld(t, free, func(w *world) {
+	withFixture(t, free, func(w *fixture) {
 		p := w.open()
 		zones, err := p.Zones(w.T.Context())
 		if err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/testkit/cloudflaretest"
+	"github.com/signpostd/signpost/testkit/longtest"
 )
 
 var (
@@ -20,13 +21,13 @@ var (
 	scheduleSeed = flag.Uint64("cloudflare.seed", 0, "the first seed")
 )
 
-// A publisher runs over a server that throttles, fails before and after a request had its effect, cuts connections
-// and shows out-of-date listings, while a person makes and changes records of her own, and the process
-// restarts. Nothing of hers is touched, no record is ever without its marker, and two cycles after the last
-// fault everything is as it should be (spec/clouds.md §0.3, CF12, CF14, CF16).
+// A publisher runs over a server that throttles, fails before and after a request had its effect, cuts
+// connections and shows out-of-date listings, while a person makes and changes records of her own, and the
+// process restarts. Nothing of hers is touched, no record is ever without its ownership record, and two
+// cycles after the last fault everything is as it should be (spec/clouds.md §0.3, CF12, CF14, CF16).
 func TestFaults(t *testing.T) {
 	environment(t, "https://api.test/client/v4")
-	for seed := *scheduleSeed; seed < *scheduleSeed+uint64(*schedules); seed++ {
+	for seed := *scheduleSeed; seed < *scheduleSeed+uint64(longtest.Rounds(*schedules)); seed++ {
 		t.Run(fmt.Sprint("seed", seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { play(t, seed) })
 		})
@@ -38,7 +39,7 @@ const longestLag = 3 * time.Second
 
 // schedule is the state of a test of faults.
 type schedule struct {
-	*world
+	*fixture
 	random *rand.Rand
 	// hooks guards what the hooks read: all that follows.
 	hooks  sync.Mutex
@@ -54,8 +55,8 @@ type schedule struct {
 func play(t *testing.T, seed uint64) {
 	random := rand.New(rand.NewPCG(seed, 1))
 	s := &schedule{
-		world:  newWorld(t, []string{free, paid, enterprise}[random.IntN(3)]),
-		random: random, faults: rand.New(rand.NewPCG(seed, 2)), persons: map[string]cloudflaretest.Record{}, objects: map[string][]*dns.RecordSet{},
+		fixture: newFixture(t, []string{free, paid, enterprise}[random.IntN(3)]),
+		random:  random, faults: rand.New(rand.NewPCG(seed, 2)), persons: map[string]cloudflaretest.Record{}, objects: map[string][]*dns.RecordSet{},
 	}
 	s.Managed = handled
 	s.server.SetRate(0)
@@ -107,7 +108,8 @@ func (s *schedule) after(c cloudflaretest.Call) *cloudflaretest.Fault {
 	return s.fault(cloudflaretest.Failed, cloudflaretest.Lost, nil, nil)
 }
 
-// covered checks that each record has its marker, and that those of the person are as she made them.
+// covered checks that each record has its ownership record, and that those of the person are as she made
+// them.
 func (s *schedule) covered() {
 	rows := s.server.Records(s.zone)
 	texts, left := map[string]int{}, map[string]bool{}
@@ -139,8 +141,8 @@ func (s *schedule) covered() {
 func (s *schedule) restart() {
 	if s.stop != nil {
 		s.stop()
-		// It takes a moment until the next one looks at the zone. One that saw what was there before the last
-		// batch of this one would take the ownership records of that batch for its own failure (docs/decisions/0011).
+		// It takes a moment until the next one looks at the zone. One that saw what was there before the last batch
+		// of this one would take the ownership records of that batch for its own failure (docs/decisions/0011).
 		time.Sleep(longestLag)
 	}
 	s.Provider = s.open()

@@ -10,7 +10,8 @@ import (
 	"github.com/signpostd/signpost/dns/provider/batch"
 )
 
-// send makes the changes of units, with what belongs to their names. It returns an error if no other unit can succeed.
+// send makes the changes of units, with what belongs to their names. It returns an error if no other unit can
+// succeed.
 func (a *applying) send(ctx context.Context, units []*unit) error {
 	for _, u := range units {
 		err := a.p.takeAway(ctx, a.zone, u.side)
@@ -34,8 +35,8 @@ func (a *applying) send(ctx context.Context, units []*unit) error {
 	return nil
 }
 
-// Change implements [batch.Zone]. If an answer is lost and both requests arrive, the second one is refused, because the
-// first one has made the same records.
+// Change implements [batch.Zone]. If an answer is lost and both requests arrive, the second one is refused,
+// because the first one has made the same records.
 func (a *applying) Change(ctx context.Context, units []*unit) (err error) {
 	var all operations[outgoing]
 	for _, u := range units {
@@ -55,8 +56,8 @@ func (b operations[T]) plus(o operations[T]) operations[T] {
 
 func (b operations[T]) size() int { return len(b.Deletes) + len(b.Patches) + len(b.Posts) }
 
-// Look implements [batch.Zone]. It looks at one unit, because all changes of a batch are made or none.
-func (a *applying) Look(ctx context.Context, units []*unit) (batch.State, error) {
+// Verify implements [batch.Zone]. It looks at one unit, because all changes of a batch are made or none.
+func (a *applying) Verify(ctx context.Context, units []*unit) (batch.State, error) {
 	for _, u := range units {
 		if u.operations.size() == 0 {
 			continue

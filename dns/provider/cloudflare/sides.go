@@ -19,8 +19,8 @@ type side struct {
 	name string
 	// gone are the custom hostnames that go, and come those that come.
 	gone, come []string
-	// region is the region that the name gets; regionGone is true if it loses the one that it has, and regionChanges if it
-	// gets another one.
+	// region is the region that the name gets; regionGone is true if it loses the one that it has, and
+	// regionChanges if it gets another one.
 	region                    string
 	regionGone, regionChanges bool
 }
@@ -132,7 +132,8 @@ func (p *cloudflareProvider) give(ctx context.Context, z *managedZone, s side) e
 	return nil
 }
 
-// giveRegion gives a name its region: in the place of the one that was listed, or of one that it has got since.
+// giveRegion gives a name its region: in the place of the one that was listed, or of one that it has got
+// since.
 func (p *cloudflareProvider) giveRegion(ctx context.Context, z *managedZone, s side) error {
 	wanted := region{Hostname: s.name, Key: s.region}
 	if s.regionChanges {
@@ -145,8 +146,8 @@ func (p *cloudflareProvider) giveRegion(ctx context.Context, z *managedZone, s s
 	if err == nil || !refused(err) {
 		return err
 	}
-	there, lookErr := p.api.regions(ctx, z.Zone)
-	if lookErr != nil || !slices.ContainsFunc(there, func(r region) bool { return dns.Canonical(r.Hostname) == s.name }) {
+	there, verifyErr := p.api.regions(ctx, z.Zone)
+	if verifyErr != nil || !slices.ContainsFunc(there, func(r region) bool { return dns.Canonical(r.Hostname) == s.name }) {
 		return err
 	}
 	return p.api.editRegion(ctx, z.ID, wanted)
@@ -164,8 +165,8 @@ func (p *cloudflareProvider) giveHostname(ctx context.Context, z *managedZone, o
 		return err
 	}
 	// If it is there after all, the answer was lost, or somebody else was faster.
-	there, lookErr := p.api.customHostnames(ctx, z.Zone, origin)
-	if lookErr == nil && slices.ContainsFunc(there, func(t hostname) bool {
+	there, verifyErr := p.api.customHostnames(ctx, z.Zone, origin)
+	if verifyErr == nil && slices.ContainsFunc(there, func(t hostname) bool {
 		return dns.Canonical(t.Hostname) == name && dns.Canonical(t.Origin) == origin
 	}) {
 		return nil
@@ -211,11 +212,13 @@ func (p *cloudflareProvider) sides(ctx context.Context, z *managedZone) (sides, 
 	return s, nil
 }
 
-// denied says why what belongs to names can't be listed, because the credentials lack the right; nil if it can.
+// denied says why what belongs to names can't be listed, because the credentials lack the right; nil if it
+// can.
 type denied struct{ hostnames, regions error }
 
-// deny notes the outcome of a listing. That the right is missing is no failure of the zone, whose records were listed with the same
-// credentials: its records are published, and the names that ask for what can't be listed wait for that alone.
+// deny notes the outcome of a listing. That the right is missing is no failure of the zone, whose records
+// were listed with the same credentials: its records are published, and the names that ask for what can't be
+// listed wait for that alone.
 func (p *cloudflareProvider) deny(z *managedZone, listed *error, err error) error {
 	if err != nil && !errors.Is(err, provider.ErrCredentials) {
 		return err

@@ -12,8 +12,8 @@ import (
 // unit is a group with what is sent for it.
 type unit struct {
 	*batch.Group
-	// operations are what is sent for the records, before has the records that they replace or delete, and side is what
-	// changes that belongs to the name.
+	// operations are what is sent for the records, before has the records that they replace or delete, and side
+	// is what changes that belongs to the name.
 	operations operations[outgoing]
 	before     []record
 	side       side
@@ -56,7 +56,7 @@ func (u *unit) prepare(m mapping, z *managedZone, now groups) {
 				return
 			}
 		}
-		u.swap(there, wanted, isMarker(c.New))
+		u.swap(there, wanted, isOwnershipRecord(c.New))
 	}
 	var err error
 	if u.side, err = sideOf(m.wishes, u.Subject, u.Changes, now); err != nil {
@@ -65,7 +65,9 @@ func (u *unit) prepare(m mapping, z *managedZone, now groups) {
 }
 
 // isMarker reports whether a record set is an ownership record.
-func isMarker(r *dns.RecordSet) bool { return r != nil && r.Labels[dns.LabelOwnedRecord] != "" }
+func isOwnershipRecord(r *dns.RecordSet) bool {
+	return r != nil && r.Labels[dns.LabelOwnedRecord] != ""
+}
 
 // swap adds the operations that make the wanted records of a set out of those that there are. One
 // whose value is wanted keeps its ID, and gets the wanted attributes; in a set of ownership records, which

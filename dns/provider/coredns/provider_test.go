@@ -40,8 +40,8 @@ func set(name, recordType string, targets ...string) *dns.RecordSet {
 	return &dns.RecordSet{Name: name, Type: recordType, Targets: targets, TTL: 60}
 }
 
-// marker is an ownership record of a name.
-func marker(name, text string) *dns.RecordSet {
+// ownershipRecord returns an ownership record of a name.
+func ownershipRecord(name, text string) *dns.RecordSet {
 	return &dns.RecordSet{
 		Name: "a-" + name, Type: dns.TypeTXT, Targets: []string{text},
 		Labels: map[string]string{dns.LabelOwnedRecord: name, dns.LabelOwner: "me"},
@@ -81,7 +81,7 @@ func TestBytes(t *testing.T) {
 		t, p,
 		create(set("www.example.test", dns.TypeA, "192.0.2.1", "192.0.2.2")),
 		create(set("www.example.test", dns.TypeAAAA, "2001:db8::1")),
-		create(marker("www.example.test", `"heritage=external-dns,external-dns/owner=me"`)),
+		create(ownershipRecord("www.example.test", `"heritage=external-dns,external-dns/owner=me"`)),
 		create(set("*.apps.example.test", dns.TypeCNAME, "LB.example.net.")),
 		create(set("1.2.0.192.in-addr.arpa", dns.TypePTR, "www.example.test")),
 		create(grouped), create(noTTL),
@@ -106,13 +106,13 @@ func TestBytes(t *testing.T) {
 func TestOwnershipTextsAndAllEntriesGo(t *testing.T) {
 	e := newEtcd(t)
 	p := e.open(input("me"))
-	www, text := set("www.example.test", dns.TypeA, "192.0.2.1", "192.0.2.2"), marker("www.example.test", `"owner=me"`)
+	www, text := set("www.example.test", dns.TypeA, "192.0.2.1", "192.0.2.2"), ownershipRecord("www.example.test", `"owner=me"`)
 	apply(t, p, create(www), create(text))
 	before := e.all()
 	if len(before) != 3 {
 		t.Fatalf("in etcd: %v", before)
 	}
-	changed, changedText := set("www.example.test", dns.TypeA, "192.0.2.2", "192.0.2.3"), marker("www.example.test", `"owner=me,more"`)
+	changed, changedText := set("www.example.test", dns.TypeA, "192.0.2.2", "192.0.2.3"), ownershipRecord("www.example.test", `"owner=me,more"`)
 	apply(t, p, update(www, changed), update(text, changedText))
 	after := e.all()
 	if len(after) != 3 {
@@ -183,7 +183,7 @@ func TestEntriesOfExternalDNS(t *testing.T) {
 	before := e.all()
 
 	// The text beside a host gets an entry of its own, with what it had.
-	apply(t, p, update(want[2], set("www.example.test", dns.TypeA, "192.0.2.1")), update(want[0], marker("www.example.test", `"owner=me"`)), remove(want[4]))
+	apply(t, p, update(want[2], set("www.example.test", dns.TypeA, "192.0.2.1")), update(want[0], ownershipRecord("www.example.test", `"owner=me"`)), remove(want[4]))
 	all := e.all()
 	for _, key := range untouched {
 		if all[key] != before[key] {
@@ -287,7 +287,7 @@ func TestRejected(t *testing.T) {
 	}
 	for _, r := range bad {
 		good := set("good.example.test", dns.TypeA, "192.0.2.1")
-		err := p.Apply(t.Context(), dns.Zone{}, []dns.Change{create(r), create(marker(r.Name, "x")), create(good)})
+		err := p.Apply(t.Context(), dns.Zone{}, []dns.Change{create(r), create(ownershipRecord(r.Name, "x")), create(good)})
 		var each *provider.ApplyError
 		if !errors.As(err, &each) {
 			t.Fatalf("%v: %v", r, err)

@@ -18,18 +18,18 @@ import (
 	"github.com/signpostd/signpost/testkit/publishertest"
 )
 
-// GO1, GO2, GO3, GO4 of spec/clouds.md: records and their markers are created, changed and
+// GO1, GO2, GO3, GO4 of spec/clouds.md: records and their ownership records are created, changed and
 // removed in one request each, also at the apex and with a wildcard, and a second run changes
 // nothing.
 func TestPlainRecords(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withFixture(t, func(w *fixture) {
 		w.Prefix = "%{record_type}-."
 		w.Settle(1,
 			set("a.shop.test", "A", "192.0.2.1"), set("a.shop.test", "AAAA", "2001:db8::1", "ttl=60"), set("c.shop.test", "CNAME", "lb.example.net", "ttl=120"),
 			set("shop.test", "A", "192.0.2.9"), set("*.shop.test", "A", "192.0.2.8"), set("CamelCase.shop.test", "A", "192.0.2.7"), set("_x._tcp.shop.test", "CNAME", "LB.example.net."))
 		w.Expect("a A 192.0.2.1", "a AAAA 2001:db8::1", "c CNAME lb.example.net.", "shop.test A 192.0.2.9", "* A 192.0.2.8", "camelcase A 192.0.2.7", "_x._tcp CNAME lb.example.net.")
-		if w.Markers() != 7 {
-			t.Errorf("%d markers, want 7", w.Markers())
+		if w.OwnershipRecords() != 7 {
+			t.Errorf("%d markers, want 7", w.OwnershipRecords())
 		}
 		if ttl := w.server.Get(shop, "a.shop.test", "A").TTL; ttl != 300 {
 			t.Errorf("the TTL is %d, want 300", ttl)
@@ -47,7 +47,7 @@ func TestPlainRecords(t *testing.T) {
 
 // GO5 of spec/clouds.md: the other types, with and without dots at the ends of names.
 func TestOtherTypes(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withFixture(t, func(w *fixture) {
 		w.Managed = handled
 		w.server.AddZone(clouddnstest.Zone{Name: "reverse", DNSName: "2.0.192.in-addr.arpa"})
 		for _, dot := range []string{"", "."} {
@@ -61,7 +61,7 @@ func TestOtherTypes(t *testing.T) {
 			t.Errorf("the reverse zone has %q", got)
 		}
 	})
-	inWorld(t, func(w *world) {
+	withFixture(t, func(w *fixture) {
 		w.Managed = handled
 		long := strings.Repeat("x", 280)
 		w.Settle(1, set("t.shop.test", "TXT", long), set("u.shop.test", "TXT", `a "quoted" part`))
@@ -73,7 +73,7 @@ func TestOtherTypes(t *testing.T) {
 // GO6 of spec/clouds.md: a name that changes its type is there all the time, because deletion and
 // addition are in one request, also with small batches.
 func TestTypeChanges(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withFixture(t, func(w *fixture) {
 		w.arguments = []string{"--google-batch-change-size=4"}
 		for _, next := range []*dns.RecordSet{
 			set("a.shop.test", "A", "192.0.2.1"), set("a.shop.test", "CNAME", "lb.example.net"), set("a.shop.test", "AAAA", "2001:db8::1"), set("a.shop.test", "CNAME", "lb.example.net"),
@@ -166,13 +166,13 @@ func TestManyZones(t *testing.T) {
 // GO8 of spec/clouds.md: a public and a private zone of one name both get the records, each all of
 // them, and what is missing in one is added there. With the visibility, one of them does.
 func TestZonesOfOneName(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withFixture(t, func(w *fixture) {
 		w.server.AddZone(clouddnstest.Zone{Name: "inside", DNSName: zoneName, Private: true})
 		wanted := []*dns.RecordSet{set("a.shop.test", "A", "192.0.2.1"), set("b.shop.test", "A", "192.0.2.1")}
 		w.Settle(2, wanted...)
 		w.Expect("a A 192.0.2.1", "b A 192.0.2.1")
-		if got := w.server.Sets("inside"); len(got) != 4 || w.Markers() != 2 {
-			t.Errorf("the private zone has %v, and there are %d markers", got, w.Markers())
+		if got := w.server.Sets("inside"); len(got) != 4 || w.OwnershipRecords() != 2 {
+			t.Errorf("the private zone has %v, and there are %d markers", got, w.OwnershipRecords())
 		}
 		w.server.Remove("inside", "b.shop.test", "A")
 		w.Settle(1, wanted...)
@@ -196,7 +196,7 @@ func TestOneRefused(t *testing.T) {
 		"no place": "Invalid value for 'entity.change.additions[7000].name': 'x'",
 	} {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, func(w *world) {
+			withFixture(t, func(w *fixture) {
 				w.refuseIf(&clouddnstest.Fault{Status: 400, Reason: "invalid", Message: message}, func(c clouddnstest.Call) bool {
 					return slices.ContainsFunc(c.Change.Additions, func(r clouddnstest.RecordSet) bool { return r.Name == "bad.shop.test." })
 				})
@@ -208,7 +208,7 @@ func TestOneRefused(t *testing.T) {
 
 // GO9 of spec/clouds.md: what Cloud DNS would refuse for a reason that is known isn't even sent.
 func TestNotSent(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withFixture(t, func(w *fixture) {
 		many := make([]string, 101)
 		for i := range many {
 			many[i] = fmt.Sprintf("192.0.2.%d", i)
@@ -229,7 +229,7 @@ func TestNotSent(t *testing.T) {
 }
 
 // GO10 of spec/clouds.md: a record set with a routing policy is seen, and left alone, also if it
-// is ours by its marker, and also if its object is gone. It stops nothing.
+// is ours by its ownership record, and also if its object is gone. It stops nothing.
 func TestRoutingPolicies(t *testing.T) {
 	for name, policy := range map[string]string{
 		"wrr":           `{"wrr":{"items":[{"weight":1,"rrdatas":["203.0.113.1"]},{"weight":2,"rrdatas":["203.0.113.2"]}]}}`,
@@ -238,7 +238,7 @@ func TestRoutingPolicies(t *testing.T) {
 		"load balancer": `{"geo":{"items":[{"location":"us-east1","healthCheckedTargets":{"internalLoadBalancers":[{"ipAddress":"10.0.0.1"}]}}]}}`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, func(w *world) {
+			withFixture(t, func(w *fixture) {
 				w.Settle(1, set("ours.shop.test", "A", "203.0.113.1"))
 				w.server.Put(shop, clouddnstest.RecordSet{Name: "ours.shop.test", Type: "A", TTL: 300, Policy: json.RawMessage(policy)})
 				w.server.Put(shop, clouddnstest.RecordSet{Name: "hers.shop.test", Type: "A", TTL: 300, Policy: json.RawMessage(policy)})
@@ -262,7 +262,7 @@ func TestRoutingPolicies(t *testing.T) {
 
 // GO11 of spec/clouds.md: many names take few requests, with large pages.
 func TestManyNames(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withFixture(t, func(w *fixture) {
 		wanted := func(n byte) []*dns.RecordSet {
 			var sets []*dns.RecordSet
 			for i := range 700 {
@@ -306,7 +306,7 @@ func TestThrottled(t *testing.T) {
 	} {
 		for _, operation := range []string{clouddnstest.CreateChange, clouddnstest.ListSets, clouddnstest.ListZones} {
 			t.Run(name+" "+operation, func(t *testing.T) {
-				inWorld(t, func(w *world) {
+				withFixture(t, func(w *fixture) {
 					w.server.AddZone(clouddnstest.Zone{Name: "second", DNSName: "second.test"})
 					var from, until time.Time
 					times, most := 0, 4
@@ -341,7 +341,7 @@ func TestThrottled(t *testing.T) {
 
 // GO12 of spec/clouds.md: a long pause is left to the publisher, and other calls aren't sent either.
 func TestLongPause(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withFixture(t, func(w *fixture) {
 		p := w.open()
 		fault := *clouddnstest.Exhausted
 		fault.RetryAfter = "40"
@@ -363,7 +363,7 @@ func TestLostAnswer(t *testing.T) {
 	for _, fault := range []*clouddnstest.Fault{clouddnstest.Failed, clouddnstest.Lost} {
 		for _, made := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s, made %t", fault.Reason, made), func(t *testing.T) {
-				inWorld(t, func(w *world) {
+				withFixture(t, func(w *fixture) {
 					fail := w.server.FailOnce
 					if made {
 						fail = w.server.LoseOnce
@@ -382,7 +382,7 @@ func TestLostAnswer(t *testing.T) {
 
 // GO14 of spec/clouds.md: if nobody can say what became of a change, its error doesn't either.
 func TestLostForGood(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withFixture(t, func(w *fixture) {
 		p := w.open()
 		zones, err := p.Zones(w.T.Context())
 		if err != nil {
@@ -409,7 +409,7 @@ func TestLostForGood(t *testing.T) {
 // others from being published, and the error names the right and the zone.
 func TestZoneWithoutRights(t *testing.T) {
 	for _, operation := range []string{clouddnstest.CreateChange, clouddnstest.ListSets} {
-		inWorld(t, func(w *world) {
+		withFixture(t, func(w *fixture) {
 			w.server.AddZone(clouddnstest.Zone{Name: "locked", DNSName: "locked.test"})
 			w.server.Deny(operation, "locked")
 			_, err := w.Run(set("a.locked.test", "A", "192.0.2.1"), set("a.shop.test", "A", "192.0.2.1"))
@@ -455,12 +455,12 @@ func TestMetadataServer(t *testing.T) {
 // GO17 of spec/clouds.md: listings that are three seconds behind lead to no request that is
 // refused, and each change is made once.
 func TestListingsBehind(t *testing.T) {
-	inWorld(t, func(w *world) { w.CheckListingsBehind() })
+	withFixture(t, func(w *fixture) { w.CheckListingsBehind() })
 }
 
 // What others have made stays as it is, and their names get no other type (spec/clouds.md §0.2).
 func TestForeignRecords(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withFixture(t, func(w *fixture) {
 		w.Managed = handled
 		for _, r := range []clouddnstest.RecordSet{
 			{Name: "a.shop.test", Type: "A", TTL: 60, Datas: []string{"203.0.113.1"}},
@@ -481,7 +481,7 @@ func TestForeignRecords(t *testing.T) {
 // What ExternalDNS or a person has made with another TTL, order or spelling is deleted exactly as
 // it is stored (spec/clouds.md §3.6).
 func TestExactDeletion(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withFixture(t, func(w *fixture) {
 		w.Managed = handled
 		for _, r := range []clouddnstest.RecordSet{
 			{Name: "a.shop.test", Type: "CNAME", TTL: 0, Datas: []string{"LB.example.net."}},
@@ -497,7 +497,7 @@ func TestExactDeletion(t *testing.T) {
 
 // A dry run changes nothing, not even if Apply is called; tokens are fetched nevertheless.
 func TestDryRun(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withFixture(t, func(w *fixture) {
 		w.CheckDryRun(set("a.shop.test", "A", "192.0.2.1"))
 		w.Expect()
 	})
@@ -505,13 +505,13 @@ func TestDryRun(t *testing.T) {
 
 // The policies upsert-only and create-only.
 func TestPolicies(t *testing.T) {
-	inWorld(t, func(w *world) { w.CheckPolicies(1, 1, 1) })
+	withFixture(t, func(w *fixture) { w.CheckPolicies(1, 1, 1) })
 }
 
 // A zone that is deleted while it is used is looked for again. Its records are never taken for
 // deleted ones of another zone.
 func TestZoneDeleted(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withFixture(t, func(w *fixture) {
 		w.CheckZoneDeleted(set("a.shop.test", "A", "192.0.2.1"), func() { w.server.DeleteZone(shop) })
 	})
 }

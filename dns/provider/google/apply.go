@@ -10,8 +10,9 @@ import (
 	"github.com/signpostd/signpost/dns/provider/batch"
 )
 
-// Apply implements [provider.Provider]. The changes of a name, with those of its ownership records, are in one request.
-// Cloud DNS mostly names the record sets that it refuses, and the others are sent again. Otherwise the batch is halved.
+// Apply implements [provider.Provider]. The changes of a name, with those of its ownership records, are in
+// one request. Cloud DNS mostly names the record sets that it refuses, and the others are sent again.
+// Otherwise the batch is halved.
 func (p *cloudDNS) Apply(ctx context.Context, zone dns.Zone, changes []dns.Change) error {
 	if len(changes) == 0 {
 		return nil
@@ -43,9 +44,9 @@ func (a *applied) Change(ctx context.Context, units []*unit) error {
 	return a.provider.api.change(ctx, a.ID, change(units))
 }
 
-// Look implements [batch.Zone].
-func (a *applied) Look(ctx context.Context, units []*unit) (batch.State, error) {
-	return batch.Look(ctx, units, func(ctx context.Context, key dns.Key) (*rawSet, error) { return a.provider.api.one(ctx, a.ID, key) }, sameRaw)
+// Verify implements [batch.Zone].
+func (a *applied) Verify(ctx context.Context, units []*unit) (batch.State, error) {
+	return batch.Verify(ctx, units, func(ctx context.Context, key dns.Key) (*rawSet, error) { return a.provider.api.one(ctx, a.ID, key) }, sameRaw)
 }
 
 // Refused implements [batch.Zone].

@@ -136,7 +136,7 @@ func TestHostileServer(t *testing.T) {
 
 // The class of each answer (spec/clouds.md §3.8), and that what Google says is bounded and quoted.
 func TestClasses(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withFixture(t, func(w *fixture) {
 		p := w.open()
 		zones, err := p.Zones(w.T.Context())
 		if err != nil {

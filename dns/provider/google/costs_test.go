@@ -16,7 +16,7 @@ var names = flag.Int("google.names", 1000, "how many names are published to find
 // What 10,000 names in 50 zones cost, in requests (docs/dns/google.md): to publish them, to look at them
 // when nothing has changed, and to change one at a time. Fewer of them cost the same.
 func TestCosts(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withFixture(t, func(w *fixture) {
 		const zones = 50
 		each := *names / zones
 		var wanted []*dns.RecordSet

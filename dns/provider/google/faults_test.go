@@ -16,6 +16,7 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/publisher"
 	"github.com/signpostd/signpost/testkit/clouddnstest"
+	"github.com/signpostd/signpost/testkit/longtest"
 	"github.com/signpostd/signpost/testkit/publishertest"
 )
 
@@ -25,11 +26,11 @@ var (
 )
 
 // A publisher and a person change two zones, while the server fails in all the ways it has. No
-// record of the person is ever touched, and no record is ever there without its marker. Two
+// record of the person is ever touched, and no record is ever there without its ownership record. Two
 // cycles after the last fault, everything is as it should be.
 func TestFaults(t *testing.T) {
 	prepare(t)
-	for seed := *firstSeed; seed < *firstSeed+uint64(*schedules); seed++ {
+	for seed := *firstSeed; seed < *firstSeed+uint64(longtest.Rounds(*schedules)); seed++ {
 		t.Run(fmt.Sprint("seed", seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { play(t, seed) })
 		})
@@ -226,7 +227,7 @@ func (s *schedule) failing() int {
 	return s.tenths
 }
 
-// check finds records of the person that were touched, and records without their marker.
+// check finds records of the person that were touched, and records without their ownership record.
 func (s *schedule) check() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -238,7 +239,7 @@ func (s *schedule) check() {
 	for zone := range places {
 		for _, r := range s.server.Sets(zone) {
 			name := strings.TrimSuffix(r.Name, ".")
-			if marker(r) || r.Type == "A" && s.persons[name] != nil {
+			if isOwnershipRecord(r) || r.Type == "A" && s.persons[name] != nil {
 				continue
 			}
 			if s.server.Get(zone, strings.ToLower(r.Type)+"-"+name, "TXT") == nil {
@@ -262,7 +263,7 @@ func (s *schedule) checkDone() {
 		for _, r := range s.server.Sets(zone) {
 			name := strings.TrimSuffix(r.Name, ".")
 			recordType := r.Type
-			if marker(r) {
+			if isOwnershipRecord(r) {
 				prefix, rest, _ := strings.Cut(name, "-")
 				name, recordType = rest, strings.ToUpper(prefix)
 			} else if s.persons[name] != nil {
@@ -278,7 +279,7 @@ func (s *schedule) checkDone() {
 // start starts a publisher, as a new process does.
 func (s *schedule) start() {
 	s.t.Helper()
-	w := publishertest.NewWorld(s.t)
+	w := publishertest.NewFixture(s.t)
 	if w.Poll = s.poll; !testing.Verbose() {
 		w.Log = slog.New(slog.DiscardHandler)
 	}

@@ -96,7 +96,7 @@ func TestBlame(t *testing.T) {
 
 // A request has at most 1000 additions and 100,000 bytes (spec/clouds.md §3.7).
 func TestLimitsOfRequests(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withFixture(t, func(w *fixture) {
 		w.Managed = handled
 		var wanted []*dns.RecordSet
 		for i := range 60 {
@@ -117,20 +117,20 @@ func TestLimitsOfRequests(t *testing.T) {
 func TestZonesOfExternalDNS(t *testing.T) {
 	for name, test := range map[string]struct {
 		prefix, suffix, wildcard string
-		// markers are the names of those of shop A, shop AAAA, docs CNAME and *.any A.
-		markers []string
+		// records are the names of the ownership records of shop A, shop AAAA, docs CNAME and *.any A.
+		records []string
 		writes  int
 	}{
-		"now":                {markers: []string{"a-shop", "aaaa-shop", "cname-docs", "a-*.any"}},
-		"0.12 to 0.15":       {markers: []string{"a-shop", "aaaa-shop", "cname-docs", "a-*.any", "shop", "*.any"}},
-		"prefix":             {prefix: "txt.", markers: []string{"txt.a-shop", "txt.aaaa-shop", "txt.cname-docs", "txt.a-*.any"}},
-		"prefix, both forms": {prefix: "own-", markers: []string{"own-a-shop", "own-aaaa-shop", "own-cname-docs", "own-a-*.any", "own-shop", "own-docs", "own-*.any"}},
-		"suffix":             {suffix: "-txt", wildcard: "wild", markers: []string{"a-shop-txt", "aaaa-shop-txt", "cname-docs-txt", "a-wild-txt.any"}},
-		"template":           {prefix: "%{record_type}-own.", markers: []string{"a-own.shop", "aaaa-own.shop", "cname-own.docs", "a-own.*.any"}},
-		"before 0.12":        {prefix: "own-", markers: []string{"own-shop", "own-docs", "own-*.any"}, writes: 1},
+		"now":                {records: []string{"a-shop", "aaaa-shop", "cname-docs", "a-*.any"}},
+		"0.12 to 0.15":       {records: []string{"a-shop", "aaaa-shop", "cname-docs", "a-*.any", "shop", "*.any"}},
+		"prefix":             {prefix: "txt.", records: []string{"txt.a-shop", "txt.aaaa-shop", "txt.cname-docs", "txt.a-*.any"}},
+		"prefix, both forms": {prefix: "own-", records: []string{"own-a-shop", "own-aaaa-shop", "own-cname-docs", "own-a-*.any", "own-shop", "own-docs", "own-*.any"}},
+		"suffix":             {suffix: "-txt", wildcard: "wild", records: []string{"a-shop-txt", "aaaa-shop-txt", "cname-docs-txt", "a-wild-txt.any"}},
+		"template":           {prefix: "%{record_type}-own.", records: []string{"a-own.shop", "aaaa-own.shop", "cname-own.docs", "a-own.*.any"}},
+		"before 0.12":        {prefix: "own-", records: []string{"own-shop", "own-docs", "own-*.any"}, writes: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, func(w *world) {
+			withFixture(t, func(w *fixture) {
 				w.Prefix, w.Suffix, w.Wildcard = test.prefix, test.suffix, test.wildcard
 				for _, r := range []clouddnstest.RecordSet{
 					{Name: "shop.shop.test", Type: "A", TTL: 300, Datas: []string{"192.0.2.2", "192.0.2.1"}},
@@ -141,7 +141,7 @@ func TestZonesOfExternalDNS(t *testing.T) {
 				} {
 					w.server.Put(shop, r)
 				}
-				for _, m := range test.markers {
+				for _, m := range test.records {
 					w.server.Put(shop, clouddnstest.RecordSet{Name: m + ".shop.test", Type: "TXT", TTL: 300, Datas: []string{`"heritage=external-dns,external-dns/owner=me,external-dns/resource=service/default/web"`}})
 				}
 				w.Settle(test.writes, set("shop.shop.test", "A", "192.0.2.1,192.0.2.2"), set("shop.shop.test", "AAAA", "2001:db8:0::1", "ttl=60"), set("docs.shop.test", "CNAME", "pages.example.net"), set("*.any.shop.test", "A", "192.0.2.3"))

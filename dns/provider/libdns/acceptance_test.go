@@ -81,7 +81,7 @@ func TestLD1ZonesMustBeNamed(t *testing.T) {
 func TestLD2OwnershipRecordFirst(t *testing.T) {
 	each(t, func(t *testing.T, s *libdnstest.Service, m module.Module) {
 		p := open(t, input(), m)
-		www, note := set("www", dns.TypeA, 300, "192.0.2.1"), marker("www", ours)
+		www, note := set("www", dns.TypeA, 300, "192.0.2.1"), ownershipRecord("www", ours)
 		s.Fail = failing(errors.New("boom"), 1, func(_ string, rr lib.RR) bool { return rr.Type == dns.TypeA })
 		err := p.Apply(t.Context(), zone, []dns.Change{{New: www}, {New: note}})
 		if err == nil || errors.Is(err, provider.ErrRejected) {
@@ -103,7 +103,7 @@ func TestLD2OwnershipRecordFirst(t *testing.T) {
 func TestLD2RecordGoesFirst(t *testing.T) {
 	each(t, func(t *testing.T, s *libdnstest.Service, m module.Module) {
 		p := open(t, input(), m)
-		www, note := set("www", dns.TypeA, 300, "192.0.2.1"), marker("www", ours)
+		www, note := set("www", dns.TypeA, 300, "192.0.2.1"), ownershipRecord("www", ours)
 		if err := p.Apply(t.Context(), zone, []dns.Change{{New: www}, {New: note}}); err != nil {
 			t.Fatal(err)
 		}
@@ -161,7 +161,7 @@ func TestLD4PartialAppend(t *testing.T) {
 		each(t, func(t *testing.T, s *libdnstest.Service, m module.Module) {
 			s.Faults.Atomic = atomic
 			p := open(t, input(), m)
-			www, note := set("www", dns.TypeA, 300, "192.0.2.1", "192.0.2.2", "192.0.2.3"), marker("www", ours)
+			www, note := set("www", dns.TypeA, 300, "192.0.2.1", "192.0.2.2", "192.0.2.3"), ownershipRecord("www", ours)
 			s.Fail = failing(errors.New("boom"), 1, func(_ string, rr lib.RR) bool { return rr.Data == "192.0.2.2" })
 			if err := p.Apply(t.Context(), zone, []dns.Change{{New: note}, {New: www}}); err != nil {
 				t.Fatal(err)
@@ -176,7 +176,7 @@ func TestLD4PartialAppend(t *testing.T) {
 func TestLD4PartialAppendIsTakenBack(t *testing.T) {
 	each(t, func(t *testing.T, s *libdnstest.Service, m module.Module) {
 		p := open(t, input(), m)
-		www, note := set("www", dns.TypeA, 300, "192.0.2.1", "192.0.2.2"), marker("www", ours)
+		www, note := set("www", dns.TypeA, 300, "192.0.2.1", "192.0.2.2"), ownershipRecord("www", ours)
 		s.Fail = failing(errors.New("boom"), always, func(method string, rr lib.RR) bool { return rr.Data == "192.0.2.2" && method != "DeleteRecords" })
 		if err := p.Apply(t.Context(), zone, []dns.Change{{New: note}, {New: www}}); err == nil {
 			t.Fatal("Apply: no error")
@@ -200,13 +200,13 @@ func TestLD6CNAMEBesideOthers(t *testing.T) {
 		p := open(t, input(), m)
 		changes := []dns.Change{
 			{New: set("text", dns.TypeCNAME, 300, "lb.example.net")},
-			{New: marker("text", ours)},
+			{New: ownershipRecord("text", ours)},
 			{New: set("caa", dns.TypeCNAME, 300, "lb.example.net")},
-			{New: marker("caa", ours)},
+			{New: ownershipRecord("caa", ours)},
 			{New: set("alias", dns.TypeA, 300, "192.0.2.1")},
-			{New: marker("alias", ours)},
+			{New: ownershipRecord("alias", ours)},
 			{New: set("www", dns.TypeA, 300, "192.0.2.1")},
-			{New: marker("www", ours)},
+			{New: ownershipRecord("www", ours)},
 		}
 		err := p.Apply(t.Context(), zone, changes)
 		var each *provider.ApplyError
@@ -255,7 +255,7 @@ func testThrottledTexts(t *testing.T) {
 		s := libdnstest.NewService(zoneName)
 		p := open(t, input(), s.Module(module.SetsAtOnce))
 		s.Fail = failing(errors.New(text), always, func(method string, _ lib.RR) bool { return method != "GetRecords" })
-		err := p.Apply(t.Context(), zone, []dns.Change{{New: set("www", dns.TypeA, 300, "192.0.2.1")}, {New: marker("www", ours)}})
+		err := p.Apply(t.Context(), zone, []dns.Change{{New: set("www", dns.TypeA, 300, "192.0.2.1")}, {New: ownershipRecord("www", ours)}})
 		throttled, ok := errors.AsType[*provider.ThrottledError](err)
 		if ok != (after > 0) || ok && throttled.After != after {
 			t.Errorf("%q: %v, want a pause of %v", text, err, after)
@@ -269,14 +269,14 @@ func TestAlteredValues(t *testing.T) {
 	each(t, func(t *testing.T, s *libdnstest.Service, m module.Module) {
 		p := open(t, input(), m)
 		s.Faults = libdnstest.Faults{LowerCase: true}
-		loud := marker("www", ours+",external-dns/resource=Service")
+		loud := ownershipRecord("www", ours+",external-dns/resource=Service")
 		err := p.Apply(t.Context(), zone, []dns.Change{{New: set("www", dns.TypeA, 300, "192.0.2.1")}, {New: loud}})
 		if !errors.Is(err, provider.ErrRejected) {
 			t.Fatalf("texts in lower case: %v, want ErrRejected", err)
 		}
 		expect(t, s)
 		s.Faults = libdnstest.Faults{Merges: true}
-		err = p.Apply(t.Context(), zone, []dns.Change{{New: set("text", dns.TypeTXT, 300, `"one"`, `"two"`)}, {New: marker("text", ours)}})
+		err = p.Apply(t.Context(), zone, []dns.Change{{New: set("text", dns.TypeTXT, 300, `"one"`, `"two"`)}, {New: ownershipRecord("text", ours)}})
 		if !errors.Is(err, provider.ErrRejected) {
 			t.Fatalf("merged values: %v, want ErrRejected", err)
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/libdns/module"
 	"github.com/signpostd/signpost/testkit/libdnstest"
+	"github.com/signpostd/signpost/testkit/longtest"
 )
 
 var (
@@ -29,7 +30,7 @@ var (
 // and restarts. Records of the person don't change, no record is made before its ownership record
 // nor stays after it, and two cycles after the last fault everything is as it should be.
 func TestFaults(t *testing.T) {
-	for seed := *firstSeed; seed < *firstSeed+uint64(*schedules); seed++ {
+	for seed := *firstSeed; seed < *firstSeed+uint64(longtest.Rounds(*schedules)); seed++ {
 		t.Run(fmt.Sprint("seed", seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { play(t, seed) })
 		})

@@ -55,8 +55,8 @@ func set(name, recordType string, ttl int64, targets ...string) *dns.RecordSet {
 	return &dns.RecordSet{Name: name + "." + zoneName, Type: recordType, TTL: ttl, Targets: targets, Labels: map[string]string{}}
 }
 
-// marker returns an ownership record of a name.
-func marker(name, text string) *dns.RecordSet {
+// ownershipRecord returns an ownership record of a name.
+func ownershipRecord(name, text string) *dns.RecordSet {
 	r := set("a-"+name, dns.TypeTXT, 300, `"`+text+`"`)
 	r.Labels[dns.LabelOwnedRecord] = name + "." + zoneName
 	return r

@@ -39,30 +39,30 @@ type phase int
 // An ownership record is there before its record set, and goes after it, unless it is in the way of
 // a CNAME. What is deleted goes before what is created, so that a name can change its type.
 const (
-	markersCome phase = iota
+	ownershipRecordsCome phase = iota
 	obstaclesGo
 	recordsGo
-	lateMarkersCome
+	lateOwnershipRecordsCome
 	recordsChange
 	recordsCome
-	markersGo
+	ownershipRecordsGo
 	phases
 )
 
 // isMarker reports whether a change is that of an ownership record.
-func isMarker(c dns.Change) bool { return c.RecordSet().Labels[dns.LabelOwnedRecord] != "" }
+func isOwnershipRecord(c dns.Change) bool { return c.RecordSet().Labels[dns.LabelOwnedRecord] != "" }
 
 // phaseOf returns when a change of the unit is made.
 func (u *unit) phaseOf(c dns.Change) phase {
 	switch {
-	case isMarker(c) && c.New == nil && u.obstructs(c):
+	case isOwnershipRecord(c) && c.New == nil && u.obstructs(c):
 		return obstaclesGo
-	case isMarker(c) && c.New == nil:
-		return markersGo
-	case isMarker(c) && u.blocked(c):
-		return lateMarkersCome
-	case isMarker(c):
-		return markersCome
+	case isOwnershipRecord(c) && c.New == nil:
+		return ownershipRecordsGo
+	case isOwnershipRecord(c) && u.blocked(c):
+		return lateOwnershipRecordsCome
+	case isOwnershipRecord(c):
+		return ownershipRecordsCome
 	case c.New == nil:
 		return recordsGo
 	case c.Old != nil:
@@ -72,16 +72,16 @@ func (u *unit) phaseOf(c dns.Change) phase {
 	}
 }
 
-// obstructs reports whether an ownership record has the name of a CNAME that the unit creates, which can't have anything
-// beside it.
+// obstructs reports whether an ownership record has the name of a CNAME that the unit creates, which can't
+// have anything beside it.
 func (u *unit) obstructs(marker dns.Change) bool {
 	return slices.ContainsFunc(u.Changes, func(c dns.Change) bool {
 		return c.Old == nil && c.New.Type == dns.TypeCNAME && c.New.Key().Name == marker.Old.Key().Name
 	})
 }
 
-// swap returns the name whose answers the unit deletes before it creates others, because a CNAME can't be beside them; "" if
-// there is none.
+// swap returns the name whose answers the unit deletes before it creates others, because a CNAME can't be
+// beside them; "" if there is none.
 func (u *unit) swap() string {
 	var gone, come, cname bool
 	for _, c := range u.Changes {
@@ -95,7 +95,8 @@ func (u *unit) swap() string {
 	return ""
 }
 
-// lost returns the deletions of answers that a type change has made although the name has no other answer now.
+// lost returns the deletions of answers that a type change has made although the name has no other answer
+// now.
 func (u *unit) lost(now *reading) (deletions []dns.Change) {
 	name := u.swap()
 	if name == "" || slices.ContainsFunc(now.types[name], provider.Answers) {

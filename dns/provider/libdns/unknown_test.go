@@ -29,7 +29,7 @@ func TestUnknownOutcome(t *testing.T) {
 				}
 				return nil
 			}
-			err := p.Apply(t.Context(), zone, []dns.Change{{New: set("www", dns.TypeA, 300, "192.0.2.1", "192.0.2.2")}, {New: marker("www", ours)}})
+			err := p.Apply(t.Context(), zone, []dns.Change{{New: set("www", dns.TypeA, 300, "192.0.2.1", "192.0.2.2")}, {New: ownershipRecord("www", ours)}})
 			for _, class := range []error{provider.ErrRejected, provider.ErrStale, provider.ErrCredentials, provider.ErrThrottled} {
 				if err == nil || errors.Is(err, class) != (class == want) {
 					t.Errorf("%s: error %v is %v: %v", failure, err, class, class != want)

@@ -27,7 +27,7 @@ type steps struct {
 func (w *work) try(ctx context.Context, units []*unit) error {
 	deleted := false
 	for p := range phases {
-		if p == markersGo && deleted {
+		if p == ownershipRecordsGo && deleted {
 			if err := w.confirm(ctx, units); err != nil {
 				return err
 			}
@@ -210,7 +210,7 @@ func (w *work) undo(ctx context.Context, u *unit, key dns.Key, value string) err
 		var s steps
 		for _, c := range u.Changes {
 			k := c.RecordSet().Key()
-			if there := w.now.by[k]; c.Old != nil || isMarker(c) != markers || there == nil || !equalFold(there, normal(c.New)) {
+			if there := w.now.by[k]; c.Old != nil || isOwnershipRecord(c) != markers || there == nil || !equalFold(there, normal(c.New)) {
 				continue
 			}
 			gone, err := w.stored(k, w.now.by[k].Targets)

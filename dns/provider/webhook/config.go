@@ -48,11 +48,11 @@ type Limits struct {
 // Plugin returns the provider of --provider=webhook.
 func Plugin() provider.Plugin {
 	return provider.Plugin{
-		Names:      []string{"webhook"},
-		Summary:    "Another program that serves the webhook protocol of ExternalDNS over HTTP",
-		Properties: properties.Webhook(),
-		AdjustAsks: true,
-		New:        func() provider.Config { return &Config{URL: DefaultURL, Limits: DefaultLimits()} },
+		Names:             []string{"webhook"},
+		Summary:           "Another program that serves the webhook protocol of ExternalDNS over HTTP",
+		Properties:        properties.Webhook(),
+		AdjustCallsServer: true,
+		New:               func() provider.Config { return &Config{URL: DefaultURL, Limits: DefaultLimits()} },
 	}
 }
 

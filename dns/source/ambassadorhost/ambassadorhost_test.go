@@ -106,19 +106,19 @@ func TestHostile(t *testing.T) {
 
 // A Host isn't reported at the start, when its Service has not been read yet.
 func TestWaits(t *testing.T) {
-	scene := sourcetest.OpenWithout(t, ambassadorhost.Plugin(), "services", host(annotated, "x.example.org")+service("emissary", "{ip: 192.0.2.1}"))
-	if got := scene.Records(); !strings.Contains(got, "error wait for the first list of the kind service") {
+	fixture := sourcetest.OpenWithout(t, ambassadorhost.Plugin(), "services", host(annotated, "x.example.org")+service("emissary", "{ip: 192.0.2.1}"))
+	if got := fixture.Records(); !strings.Contains(got, "error wait for the first list of the kind service") {
 		t.Errorf("before Services are read: got\n%s", got)
 	}
-	scene.Changed()
-	scene.FillRest()
+	fixture.Changed()
+	fixture.FillRest()
 	kubetest.Eventually(t, 10*time.Second, func() error {
-		if changed := scene.Changed(); changed != "default/shop\n" {
+		if changed := fixture.Changed(); changed != "default/shop\n" {
 			return fmt.Errorf("these are evaluated again: %q", changed)
 		}
 		return nil
 	})
-	if got := scene.Records(); !strings.Contains(got, "x.example.org A 192.0.2.1") {
+	if got := fixture.Records(); !strings.Contains(got, "x.example.org A 192.0.2.1") {
 		t.Errorf("after they are read: got\n%s", got)
 	}
 }

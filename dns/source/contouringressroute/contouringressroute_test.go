@@ -20,25 +20,25 @@ func TestScenarios(t *testing.T) { sourcetest.Run(t, contouringressroute.Plugin(
 // W12: an IngressRoute was reported at the start, when Contour's Service had not been read yet,
 // as if there were no such Service.
 func TestWaitsForServices(t *testing.T) {
-	scene := sourcetest.OpenWithout(t, contouringressroute.Plugin(), "services", `
+	fixture := sourcetest.OpenWithout(t, contouringressroute.Plugin(), "services", `
 apiVersion: contour.heptio.com/v1beta1
 kind: IngressRoute
 metadata: {name: shop}
 spec: {virtualhost: {fqdn: www.example.org}}
 status: {currentStatus: valid}
 `)
-	if got, want := scene.Records(), "default/shop\n  error wait for the first list of the kind service\n"; got != want {
+	if got, want := fixture.Records(), "default/shop\n  error wait for the first list of the kind service\n"; got != want {
 		t.Errorf("before Services are read: got\n%swant\n%s", got, want)
 	}
-	scene.Changed()
-	scene.FillRest()
+	fixture.Changed()
+	fixture.FillRest()
 	kubetest.Eventually(t, 10*time.Second, func() error {
-		if changed := scene.Changed(); changed != "default/shop\n" {
+		if changed := fixture.Changed(); changed != "default/shop\n" {
 			return fmt.Errorf("these are evaluated again: %q", changed)
 		}
 		return nil
 	})
-	if got := scene.Records(); !strings.Contains(got, "there is no such Service") {
+	if got := fixture.Records(); !strings.Contains(got, "there is no such Service") {
 		t.Errorf("after Services are read: got\n%s", got)
 	}
 }

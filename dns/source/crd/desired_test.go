@@ -46,8 +46,8 @@ func TestUnsuitableTargets(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			scene := sourcetest.MustOpen(t, crd.Plugin(), unsuitable)
-			result := scene.Evaluate(source.Key{Namespace: "default", Name: "a"})
+			fixture := sourcetest.MustOpen(t, crd.Plugin(), unsuitable)
+			result := fixture.Evaluate(source.Key{Namespace: "default", Name: "a"})
 			s, err := desired.New(test.options)
 			if err != nil {
 				t.Fatal(err)

@@ -35,8 +35,8 @@ spec:
 // and a label that an ownership text can't have is a problem of the object. The record set is published.
 func TestLabels(t *testing.T) {
 	t.Parallel()
-	scene := sourcetest.MustOpen(t, crd.Plugin(), labelled)
-	result := scene.Evaluate(source.Key{Namespace: "default", Name: "a"})
+	fixture := sourcetest.MustOpen(t, crd.Plugin(), labelled)
+	result := fixture.Evaluate(source.Key{Namespace: "default", Name: "a"})
 	if len(result.Records) != 1 {
 		t.Fatalf("got %d record sets", len(result.Records))
 	}

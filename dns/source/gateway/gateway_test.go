@@ -231,16 +231,16 @@ func TestOrderOfReading(t *testing.T) {
 	for _, late := range []string{"gateways", "namespaces", "httproutes"} {
 		t.Run(late, func(t *testing.T) {
 			t.Parallel()
-			scene := sourcetest.OpenWithout(t, gateway.HTTPRoute(), late, manifests)
-			if got := scene.Records(); got != "" {
+			fixture := sourcetest.OpenWithout(t, gateway.HTTPRoute(), late, manifests)
+			if got := fixture.Records(); got != "" {
 				t.Errorf("before %s are read: got\n%s", late, got)
 			}
-			scene.Changed()
-			scene.FillRest()
-			if changed := scene.Changed(); changed != "default/shop\n" {
+			fixture.Changed()
+			fixture.FillRest()
+			if changed := fixture.Changed(); changed != "default/shop\n" {
 				t.Errorf("these are evaluated again: %q", changed)
 			}
-			if diff := cmp.Diff("default/shop\n"+record("shop.example.org", "192.0.2.1"), scene.Records()); diff != "" {
+			if diff := cmp.Diff("default/shop\n"+record("shop.example.org", "192.0.2.1"), fixture.Records()); diff != "" {
 				t.Errorf("records (-want +got):\n%s", diff)
 			}
 		})

@@ -94,7 +94,7 @@ func TestRandomChanges(t *testing.T) {
 }
 
 // remove deletes a Gateway after it was made sure that there is one.
-func remove(s *sourcetest.Scene, d drawn) {
+func remove(s *sourcetest.Fixture, d drawn) {
 	of := d.namespace()
 	s.Apply(gw("namespace: "+of+", name: edge", "192.0.2.1", in(open, "from: All")))
 	s.Delete("Gateway.gateway.networking.k8s.io", source.Key{Namespace: of, Name: "edge"})

@@ -99,11 +99,11 @@ func TestHostile(t *testing.T) {
 	for i := range 64 {
 		objects += object("Gateway", fmt.Sprint("g-", i), "")
 	}
-	scene := sourcetest.MustOpen(t, glooproxy.Plugin(), objects)
-	scene.Apply(object("Proxy", "edge", listeners(from("Gateway", many(100, "g-%d")...),
+	fixture := sourcetest.MustOpen(t, glooproxy.Plugin(), objects)
+	fixture.Apply(object("Proxy", "edge", listeners(from("Gateway", many(100, "g-%d")...),
 		host(from("VirtualService", "shop"), append(many(17000, "d-%d.example.org"), strings.Repeat("a", 300)+".example.org")...))))
 	start := time.Now()
-	got := scene.Evaluate(edge)
+	got := fixture.Evaluate(edge)
 	if took := time.Since(start); took > time.Minute { // mostly the comparison of both, under the race detector
 		t.Errorf("two evaluations took %s", took)
 	}
@@ -116,9 +116,9 @@ func TestHostile(t *testing.T) {
 			t.Errorf("problems %.2000s, want one that says %q", all, want)
 		}
 	}
-	scene.Apply(object("Proxy", "edge", listeners("name: l", host(from("VirtualService", "shop"), append(many(17000, "d-%d.example.org"), strings.Repeat("a", 300)+".example.org")...))))
+	fixture.Apply(object("Proxy", "edge", listeners("name: l", host(from("VirtualService", "shop"), append(many(17000, "d-%d.example.org"), strings.Repeat("a", 300)+".example.org")...))))
 	want := []string{"domains: too long for a name of DNS; shorten it", "spec.listeners: 17000 items: the first 16384 are used; shorten the list", "external-dns.kubernetes.io/ttl of VirtualService gloo-system/shop: "}
-	got = scene.Evaluate(edge)
+	got = fixture.Evaluate(edge)
 	for i, text := range want {
 		if len(got.Problems) != len(want) || !strings.HasPrefix(got.Problems[i].Subject+": "+got.Problems[i].Reason, text) {
 			t.Fatalf("problems %+v, want %q", got.Problems, want)
@@ -130,19 +130,19 @@ func TestHostile(t *testing.T) {
 func TestWaits(t *testing.T) {
 	objects := object("Proxy", "edge", listeners("name: l", host(from("VirtualService", "shop"), "x.example.org"))) +
 		object("VirtualService", "shop", "") + service(balanced, "{ip: 192.0.2.1}")
-	scene := sourcetest.OpenWithout(t, glooproxy.Plugin(), "virtualservices", objects)
-	if got, want := scene.Records(), "gloo-system/edge\n  error wait for the first list of the kind gloovirtualservice\n"; got != want {
+	fixture := sourcetest.OpenWithout(t, glooproxy.Plugin(), "virtualservices", objects)
+	if got, want := fixture.Records(), "gloo-system/edge\n  error wait for the first list of the kind gloovirtualservice\n"; got != want {
 		t.Errorf("before VirtualServices are read: got\n%swant\n%s", got, want)
 	}
-	scene.Changed()
-	scene.FillRest()
+	fixture.Changed()
+	fixture.FillRest()
 	kubetest.Eventually(t, 10*time.Second, func() error {
-		if changed := scene.Changed(); changed != "gloo-system/edge\n" {
+		if changed := fixture.Changed(); changed != "gloo-system/edge\n" {
 			return fmt.Errorf("these are evaluated again: %q", changed)
 		}
 		return nil
 	})
-	if got := scene.Records(); !strings.Contains(got, "x.example.org A 192.0.2.1") {
+	if got := fixture.Records(); !strings.Contains(got, "x.example.org A 192.0.2.1") {
 		t.Errorf("after they are read: got\n%s", got)
 	}
 }

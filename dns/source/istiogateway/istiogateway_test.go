@@ -30,24 +30,24 @@ func TestRealAPIServer(t *testing.T) {
 // W12: a Gateway was reported at the start, when its Ingress had not been read yet, as if
 // there were no such Ingress.
 func TestWaitsForIngresses(t *testing.T) {
-	scene := sourcetest.OpenWithout(t, istiogateway.Plugin(), "ingresses", `
+	fixture := sourcetest.OpenWithout(t, istiogateway.Plugin(), "ingresses", `
 apiVersion: networking.istio.io/v1
 kind: Gateway
 metadata: {name: shop, annotations: {external-dns.kubernetes.io/ingress: edge}}
 spec: {servers: [{hosts: [shop.example.org]}]}
 `)
-	if got, want := scene.Records(), "default/shop\n  error wait for the first list of the kind ingress\n"; got != want {
+	if got, want := fixture.Records(), "default/shop\n  error wait for the first list of the kind ingress\n"; got != want {
 		t.Errorf("before Ingresses are read: got\n%swant\n%s", got, want)
 	}
-	scene.Changed()
-	scene.FillRest()
+	fixture.Changed()
+	fixture.FillRest()
 	kubetest.Eventually(t, 10*time.Second, func() error {
-		if changed := scene.Changed(); changed != "default/shop\n" {
+		if changed := fixture.Changed(); changed != "default/shop\n" {
 			return fmt.Errorf("these are evaluated again: %q", changed)
 		}
 		return nil
 	})
-	if got := scene.Records(); !strings.Contains(got, "there is no Ingress default/edge") {
+	if got := fixture.Records(); !strings.Contains(got, "there is no Ingress default/edge") {
 		t.Errorf("after Ingresses are read: got\n%s", got)
 	}
 }

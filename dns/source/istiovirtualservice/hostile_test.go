@@ -33,15 +33,15 @@ func TestHostile(t *testing.T) {
 	for i := range 300 {
 		objects.WriteString(service(fmt.Sprint("s-", i), "istio: edge", fmt.Sprintf("192.0.%d.%d", i/200, 1+i%200)))
 	}
-	scene := sourcetest.MustOpen(t, istiovirtualservice.Plugin(), objects.String())
+	fixture := sourcetest.MustOpen(t, istiovirtualservice.Plugin(), objects.String())
 	labels := strings.Repeat("a.", 110)
-	scene.Apply(virtualService("shop", "hosts: ["+list(5000, labels+"%d.example.org")+"], gateways: ["+list(5000, "edge-%d")+"], exportTo: ["+list(5000, "x-%d")+", default]"))
-	if got := scene.Evaluate(shop); len(got.Records) != 0 || len(got.Skipped) != 9 || len(got.Problems) != 3 {
+	fixture.Apply(virtualService("shop", "hosts: ["+list(5000, labels+"%d.example.org")+"], gateways: ["+list(5000, "edge-%d")+"], exportTo: ["+list(5000, "x-%d")+", default]"))
+	if got := fixture.Evaluate(shop); len(got.Records) != 0 || len(got.Skipped) != 9 || len(got.Problems) != 3 {
 		t.Errorf("with default as the 5001st of exportTo: %d records, %d problems, skipped %+v", len(got.Records), len(got.Problems), got.Skipped)
 	}
-	scene.Apply(virtualService("shop", "hosts: ["+list(5000, labels+"%d.example.org")+", "+strings.Repeat("a", 300)+".example.org], gateways: ["+list(5000, "edge-%d")+"]"))
+	fixture.Apply(virtualService("shop", "hosts: ["+list(5000, labels+"%d.example.org")+", "+strings.Repeat("a", 300)+".example.org], gateways: ["+list(5000, "edge-%d")+"]"))
 	start := time.Now()
-	got := scene.Evaluate(shop)
+	got := fixture.Evaluate(shop)
 	if took := time.Since(start); took > time.Minute { // mostly the comparison of both, under the race detector
 		t.Errorf("two evaluations took %s", took)
 	}
@@ -57,8 +57,8 @@ func TestHostile(t *testing.T) {
 			t.Errorf("problem %d is %q, want one of %q", i, text, want)
 		}
 	}
-	scene.Apply(virtualService("shop", "hosts: ["+strings.Repeat("a", 300)+".example.org, 4999.example.org], gateways: [large, "+strings.Repeat("g", 600)+"]"))
-	got = scene.Evaluate(shop)
+	fixture.Apply(virtualService("shop", "hosts: ["+strings.Repeat("a", 300)+".example.org, 4999.example.org], gateways: [large, "+strings.Repeat("g", 600)+"]"))
+	got = fixture.Evaluate(shop)
 	if len(got.Records) != 0 || len(got.Problems) != 2 || len(got.Problems[0].Value) > 80 || len(got.Problems[1].Value) > 80 {
 		t.Errorf("with long names: %+v", got)
 	}
@@ -88,8 +88,8 @@ func TestWhyNot(t *testing.T) {
 			if strings.Contains(test.metadata, "hidden") {
 				key.Namespace = "hidden"
 			}
-			scene := sourcetest.MustOpen(t, istiovirtualservice.Plugin(), objects+object("VirtualService", strings.Trim("name: shop, "+test.metadata, ", "), test.spec), "--namespace=default,other")
-			got := scene.Evaluate(key)
+			fixture := sourcetest.MustOpen(t, istiovirtualservice.Plugin(), objects+object("VirtualService", strings.Trim("name: shop, "+test.metadata, ", "), test.spec), "--namespace=default,other")
+			got := fixture.Evaluate(key)
 			if len(got.Records) != 0 || got.Err != nil || len(got.Skipped) != 1 || got.Skipped[0].Reason != test.reason || got.Skipped[0].Subject != test.subject {
 				t.Errorf("%+v, want one skip %s of %s", got, test.reason, test.subject)
 			}

@@ -48,19 +48,19 @@ func TestWaits(t *testing.T) {
 		"gateways": "error wait for the first list of the kind istiogateway", "ingresses": "wait for the first list of the kind ingress",
 	} {
 		t.Run(resource, func(t *testing.T) {
-			scene := sourcetest.OpenWithout(t, istiovirtualservice.Plugin(), resource, objects)
-			if got := scene.Records(); !strings.Contains(got, want) {
+			fixture := sourcetest.OpenWithout(t, istiovirtualservice.Plugin(), resource, objects)
+			if got := fixture.Records(); !strings.Contains(got, want) {
 				t.Errorf("before they are read: got\n%swant\n%s", got, want)
 			}
-			scene.Changed()
-			scene.FillRest()
+			fixture.Changed()
+			fixture.FillRest()
 			kubetest.Eventually(t, 10*time.Second, func() error {
-				if changed := scene.Changed(); changed != "default/shop\n" {
+				if changed := fixture.Changed(); changed != "default/shop\n" {
 					return fmt.Errorf("these are evaluated again: %q", changed)
 				}
 				return nil
 			})
-			if got := scene.Records(); !strings.Contains(got, "there is no Ingress default/front") {
+			if got := fixture.Records(); !strings.Contains(got, "there is no Ingress default/front") {
 				t.Errorf("after they are read: got\n%s", got)
 			}
 		})
@@ -80,8 +80,8 @@ func TestCostOfEvents(t *testing.T) {
 			}
 			objects.WriteString(virtualService("a", "hosts: [a.example.org], gateways: [edge]"))
 			objects.WriteString(virtualService("b", "hosts: [b.example.org], gateways: [other-0, edge]"))
-			scene := sourcetest.MustOpen(t, istiovirtualservice.Plugin(), objects.String())
-			scene.Changed()
+			fixture := sourcetest.MustOpen(t, istiovirtualservice.Plugin(), objects.String())
+			fixture.Changed()
 			for _, event := range []struct{ name, objects string }{
 				{"a Gateway", gateway("edge", `selector: {istio: edge}, servers: [{hosts: ["*"]}]`)},
 				{"a Service", service("edge", "istio: edge", "192.0.2.1")},
@@ -89,13 +89,13 @@ func TestCostOfEvents(t *testing.T) {
 				{"a Gateway that names an Ingress", object("Gateway", "name: edge, annotations: {external-dns.kubernetes.io/ingress: front}", `servers: [{hosts: ["*"]}]`)},
 				{"an Ingress", "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {name: front}\nstatus: {loadBalancer: {ingress: [{ip: 192.0.2.3}]}}\n"},
 			} {
-				scene.Apply(event.objects)
-				if got := scene.Changed(); got != "default/a\ndefault/b\n" {
+				fixture.Apply(event.objects)
+				if got := fixture.Changed(); got != "default/a\ndefault/b\n" {
 					t.Errorf("%s has these evaluated again: %q", event.name, got)
 				}
 			}
-			scene.Apply(service("edge", "istio: edge", "192.0.2.4"))
-			if got := scene.Changed(); got != "" {
+			fixture.Apply(service("edge", "istio: edge", "192.0.2.4"))
+			if got := fixture.Changed(); got != "" {
 				t.Errorf("a Service that no Gateway needs any more has these evaluated again: %q", got)
 			}
 		})

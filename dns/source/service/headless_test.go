@@ -54,7 +54,7 @@ func TestHeadless(t *testing.T) {
 	two := sliceOf("s", "IPv4", at("10.1.0.1", "foo-0"), at("10.1.0.2", "foo-1"))
 	oneReady := sliceOf("s", "IPv4", at("10.1.0.1", "foo-0"), notReadyAt("10.1.0.2", "foo-1"))
 	both := fooKey + "  foo-0.foo.example.org A 10.1.0.1" + foo + "  foo-1.foo.example.org A 10.1.0.2" + foo + "  foo.example.org A 10.1.0.1 10.1.0.2" + foo
-	runCases(t, []sceneCase{
+	runCases(t, []fixtureCase{
 		{name: "case 159: pods with hostnames", objects: headlessOf("", "") + named + two, want: both},
 		{
 			name:    "case 159: IPv6",
@@ -105,7 +105,7 @@ func TestHeadlessNodes(t *testing.T) {
 	two := sliceOf("s", "IPv4", at("10.1.0.1", "foo-0"), at("10.1.0.2", "foo-1"))
 	pods := member("foo-0", "", ", hostname: foo-0") + strings.Replace(member("foo-1", "", ""), "node1", "node2", 1)
 	external := fooKey + "  foo-0.foo.example.org A 54.10.11.1" + foo + "  foo.example.org A 54.10.11.1 54.10.11.2" + foo
-	runCases(t, []sceneCase{
+	runCases(t, []fixtureCase{
 		{name: "case 164: NodeExternalIP", objects: headlessOf(", P/endpoints-type: NodeExternalIP", "") + pods + two + twoNodes, want: external},
 		{
 			name: "case 164: NodeExternalIP with internal IPv6", objects: headlessOf(", P/endpoints-type: NodeExternalIP", "") + pods + two + twoNodes,
@@ -142,7 +142,7 @@ func TestHeadlessLeavesOut(t *testing.T) {
 	known := at("10.1.0.1", "foo-0")
 	one := "  foo.example.org A 10.1.0.1" + foo
 	noRef := "  problem an endpoint of EndpointSlice s \"10.1.0.7\": it doesn't refer to a Pod of the namespace, so it is left out; set its targetRef\n"
-	runCases(t, []sceneCase{
+	runCases(t, []fixtureCase{
 		{name: "case 166: a slice of names", objects: headlessOf("", "") + pod + sliceOf("s", "FQDN", at("a.example.com", "foo-0"))},
 		{
 			name: "case 166: a slice of names does when it isn't the address that counts", objects: headlessOf(", P/endpoints-type: HostIP", "") + pod + sliceOf("s", "FQDN", at("a.example.com", "foo-0")),
@@ -206,7 +206,7 @@ func TestSharedNames(t *testing.T) {
 	service, members := headlessOf(", P/endpoints-type: HostIP", ""), member("foo-0", "", "")
 	slice := sliceOf("s", "IPv4", at("10.1.0.1", "foo-0"))
 	balancer := loadBalancer("P/hostname: foo.example.org", "{ip: 1.2.3.4}, {hostname: lb.example.com}")
-	runCases(t, []sceneCase{
+	runCases(t, []fixtureCase{
 		{
 			name: "case 169: two headless Services on a node", objects: service + another(service) + members + slice + another(slice),
 			want: "testing/bar\n  foo.example.org A 10.0.1.1 resource=service/testing/bar\n" + fooKey + "  foo.example.org A 10.0.1.1" + foo,
@@ -232,31 +232,31 @@ spec: {clusterIP: 10.0.0.9, selector: {app: foo}}
 	objects := headlessOf("", "") + virtual + member("foo-0", "", "") + twoNodes
 	slice := func(endpoints ...string) string { return sliceOf("s", "IPv4", endpoints...) }
 	for _, flags := range [][]string{nil, {"--listen-endpoint-events"}} {
-		scene := sourcetest.MustOpen(t, Plugin(), withPrefix(objects)+slice(at("10.1.0.1", "foo-0")), flags...)
+		fixture := sourcetest.MustOpen(t, Plugin(), withPrefix(objects)+slice(at("10.1.0.1", "foo-0")), flags...)
 		step := func(what, want string, do func()) {
 			t.Helper()
-			scene.Changed()
+			fixture.Changed()
 			do()
-			if got := scene.Changed(); got != want {
+			if got := fixture.Changed(); got != want {
 				t.Errorf("case 172: with the flags %v, %s has these evaluated:\n%swant\n%s", flags, what, got, want)
 			}
 		}
-		step("a slice that changes", fooKey, func() { scene.Apply(slice(notReadyAt("10.1.0.1", "foo-0"))) })
-		step("a slice that changes in a port", "", func() { scene.Apply(slice(notReadyAt("10.1.0.1", "foo-0")) + "ports: [{port: 80}]\n") })
+		step("a slice that changes", fooKey, func() { fixture.Apply(slice(notReadyAt("10.1.0.1", "foo-0"))) })
+		step("a slice that changes in a port", "", func() { fixture.Apply(slice(notReadyAt("10.1.0.1", "foo-0")) + "ports: [{port: 80}]\n") })
 		step("a slice of a Service with an address", "", func() {
-			scene.Apply(strings.NewReplacer("service-name: foo", "service-name: bar", "name: s,", "name: b,").Replace(slice(at("10.1.0.1", "foo-0"))))
+			fixture.Apply(strings.NewReplacer("service-name: foo", "service-name: bar", "name: s,", "name: b,").Replace(slice(at("10.1.0.1", "foo-0"))))
 		})
 		step("a slice that changes hands", fooKey, func() {
-			scene.Apply(strings.Replace(slice(), "service-name: foo", "service-name: bar", 1))
+			fixture.Apply(strings.Replace(slice(), "service-name: foo", "service-name: bar", 1))
 		})
-		step("a pod that gets a hostname", fooKey, func() { scene.Apply(member("foo-0", "", ", hostname: foo-0")) })
+		step("a pod that gets a hostname", fooKey, func() { fixture.Apply(member("foo-0", "", ", hostname: foo-0")) })
 		step("a pod whose readiness changes", "", func() {
-			scene.Apply(strings.Replace(member("foo-0", "", ", hostname: foo-0"), "'True'", "'False'", 1))
+			fixture.Apply(strings.Replace(member("foo-0", "", ", hostname: foo-0"), "'True'", "'False'", 1))
 		})
 		step("a pod that changes its labels", fooKey, func() {
-			scene.Apply(strings.Replace(member("foo-0", "", ", hostname: foo-0"), "app: foo", "app: other", 1))
+			fixture.Apply(strings.Replace(member("foo-0", "", ", hostname: foo-0"), "app: foo", "app: other", 1))
 		})
-		step("a node that goes", "", func() { scene.Delete("Node", source.Key{Name: "node1"}) })
+		step("a node that goes", "", func() { fixture.Delete("Node", source.Key{Name: "node1"}) })
 	}
 }
 
@@ -277,21 +277,21 @@ func TestNodesAreFollowed(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			objects := test.service + twoNodes + member("foo-0", "", "") + sliceOf("s", "IPv4", at("10.1.0.1", "foo-0"))
-			scene := sourcetest.MustOpen(t, Plugin(), objects, "--compatibility=kops-dns-controller")
-			if got := scene.Records(); got != fooKey+test.before {
+			fixture := sourcetest.MustOpen(t, Plugin(), objects, "--compatibility=kops-dns-controller")
+			if got := fixture.Records(); got != fooKey+test.before {
 				t.Errorf("got\n%swant\n%s", got, fooKey+test.before)
 			}
-			scene.Changed()
-			scene.Apply(`
+			fixture.Changed()
+			fixture.Apply(`
 apiVersion: v1
 kind: Node
 metadata: {name: node1, labels: {node-role.kubernetes.io/node: ""}}
 status: {addresses: [{type: ExternalIP, address: 54.10.11.77}]}
 `)
-			if changed := scene.Changed(); changed != fooKey {
+			if changed := fixture.Changed(); changed != fooKey {
 				t.Errorf("a node that changed has these evaluated: %q, want %q", changed, fooKey)
 			}
-			if got := scene.Records(); got != fooKey+test.after {
+			if got := fixture.Records(); got != fooKey+test.after {
 				t.Errorf("then got\n%swant\n%s", got, fooKey+test.after)
 			}
 		})
@@ -302,29 +302,29 @@ status: {addresses: [{type: ExternalIP, address: 54.10.11.77}]}
 // yet, as if its EndpointSlice were wrong. Now that is only said when they have been.
 func TestHeadlessWaitsForPods(t *testing.T) {
 	objects := withPrefix(headlessOf("", "") + member("foo-0", "", "") + sliceOf("s", "IPv4", at("10.1.0.1", "foo-0"), at("10.1.0.7", "gone")))
-	scene := sourcetest.OpenWithout(t, Plugin(), "pods", objects)
-	if got, want := scene.Records(), fooKey+"  error wait for the first list of the kind pod\n"; got != want {
+	fixture := sourcetest.OpenWithout(t, Plugin(), "pods", objects)
+	if got, want := fixture.Records(), fooKey+"  error wait for the first list of the kind pod\n"; got != want {
 		t.Errorf("before pods are read: got\n%swant\n%s", got, want)
 	}
-	scene.Changed()
-	scene.FillRest()
+	fixture.Changed()
+	fixture.FillRest()
 	kubetest.Eventually(t, 10*time.Second, func() error {
-		if changed := scene.Changed(); changed != fooKey {
+		if changed := fixture.Changed(); changed != fooKey {
 			return fmt.Errorf("these are evaluated again: %q", changed)
 		}
 		return nil
 	})
 	want := fooKey + "  foo.example.org A 10.1.0.1" + foo +
 		"  problem an endpoint of EndpointSlice s \"gone\": the Service selects no pod of this name, so it is left out; check its targetRef\n"
-	if got := scene.Records(); got != want {
+	if got := fixture.Records(); got != want {
 		t.Errorf("after pods are read: got\n%swant\n%s", got, want)
 	}
 }
 
 // A Service that needs no pods doesn't wait for them.
 func TestOthersDontWait(t *testing.T) {
-	scene := sourcetest.OpenWithout(t, Plugin(), "pods", loadBalancer("P/hostname: foo.example.org", "{ip: 1.2.3.4}"))
-	if got, want := scene.Records(), fooKey+"  foo.example.org A 1.2.3.4"+foo; got != want {
+	fixture := sourcetest.OpenWithout(t, Plugin(), "pods", loadBalancer("P/hostname: foo.example.org", "{ip: 1.2.3.4}"))
+	if got, want := fixture.Records(), fooKey+"  foo.example.org A 1.2.3.4"+foo; got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
 	}
 }

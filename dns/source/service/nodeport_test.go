@@ -47,7 +47,7 @@ const srv = `  _foo._tcp.foo.example.org SRV "0 50 30192 foo.example.org."` + fo
 func TestNodePort(t *testing.T) {
 	public := fooKey + srv + "  foo.example.org A 54.10.11.1 54.10.11.2" + foo
 	internal := fooKey + srv + "  foo.example.org A 10.0.1.1 10.0.1.2" + foo
-	runCases(t, []sceneCase{
+	runCases(t, []fixtureCase{
 		{name: "case 153: external addresses and SRV", objects: nodePortOf("", "") + twoNodes, want: public},
 		{
 			name: "case 153: the TTL is that of SRV too", objects: nodePortOf(`, P/ttl: "10"`, "") + internalNodes,
@@ -144,7 +144,7 @@ status: {` + isReady + `}
 func TestLocalTraffic(t *testing.T) {
 	local := nodePortOf("", ", externalTrafficPolicy: Local") + twoNodes
 	on := func(address string) string { return fooKey + srv + "  foo.example.org A " + address + foo }
-	runCases(t, []sceneCase{
+	runCases(t, []fixtureCase{
 		{name: "case 156: the node that has a pod", objects: local + podOf("a", "node2", isReady), want: on("54.10.11.2")},
 		{name: "case 156: two pods on a node", objects: local + podOf("a", "node1", isReady) + podOf("b", "node1", isReady), want: on("54.10.11.1")},
 		{name: "case 156: a ready pod beats one that isn't", objects: local + podOf("a", "node1", isNotReady) + podOf("b", "node2", isReady), want: on("54.10.11.2")},
@@ -172,7 +172,7 @@ func TestLocalTraffic(t *testing.T) {
 func TestKopsOnNodes(t *testing.T) {
 	flags := []string{"--compatibility=kops-dns-controller"}
 	external, internal := "dns.alpha.kubernetes.io/external: out.example.org", "dns.alpha.kubernetes.io/internal: in.example.org"
-	runCases(t, []sceneCase{
+	runCases(t, []fixtureCase{
 		{
 			name: "case 158: external", objects: specified(external, "type: NodePort") + twoNodes, flags: flags,
 			want: fooKey + "  out.example.org A 54.10.11.2" + foo,
@@ -210,27 +210,28 @@ kind: Service
 metadata: {namespace: testing, name: plain}
 spec: {type: NodePort, selector: {app: foo}}
 `
-	scene := sourcetest.MustOpen(t, Plugin(), both+twoNodes+podOf("a", "node1", isReady))
+	fixture := sourcetest.MustOpen(t, Plugin(), both+twoNodes+podOf("a", "node1", isReady))
 	step := func(what, want string, do func()) {
 		t.Helper()
-		scene.Changed()
+		fixture.Changed()
 		do()
-		if got := scene.Changed(); got != want {
+		if got := fixture.Changed(); got != want {
 			t.Errorf("%s has these evaluated:\n%swant\n%s", what, got, want)
 		}
 	}
 	labelled := "\n---\napiVersion: v1\nkind: Node\nmetadata: {name: node1, labels: {zone: a}}\nstatus: {addresses: [{type: ExternalIP, address: 54.10.11.1}, {type: InternalIP, address: 10.0.1.1}]}\n"
-	step("an annotation of a node", "", func() { scene.Apply(labelled) })
-	step("another node", "testing/all\ntesting/foo\n", func() { scene.Apply(cordoned) })
-	step("a pod that becomes unready", "testing/foo\n", func() { scene.Apply(podOf("a", "node1", isNotReady)) })
-	step("an address of a pod", "", func() { scene.Apply(podOf("a", "node1", isNotReady+", podIP: 10.1.0.1, hostIP: 10.0.1.1")) })
-	step("a pod that waits for a node", "", func() { scene.Apply(podOf("b", `""`, "phase: Pending")) })
-	step("a pod that has finished", "testing/foo\n", func() { scene.Apply(podOf("a", "node1", "phase: Failed")) })
-	step("the end of that", "", func() { scene.Delete("Pod", source.Key{Namespace: "testing", Name: "a"}) })
-	step("a Service without a name", "", func() { scene.Delete("Service", source.Key{Namespace: "testing", Name: "plain"}) })
+	step("an annotation of a node", "", func() { fixture.Apply(labelled) })
+	step("another node", "testing/all\ntesting/foo\n", func() { fixture.Apply(cordoned) })
+	step("a pod that becomes unready", "testing/foo\n", func() { fixture.Apply(podOf("a", "node1", isNotReady)) })
+	step("an address of a pod", "", func() { fixture.Apply(podOf("a", "node1", isNotReady+", podIP: 10.1.0.1, hostIP: 10.0.1.1")) })
+	step("a pod that waits for a node", "", func() { fixture.Apply(podOf("b", `""`, "phase: Pending")) })
+	step("a pod that has finished", "testing/foo\n", func() { fixture.Apply(podOf("a", "node1", "phase: Failed")) })
+	step("the end of that", "", func() { fixture.Delete("Pod", source.Key{Namespace: "testing", Name: "a"}) })
+	step("a Service without a name", "", func() { fixture.Delete("Service", source.Key{Namespace: "testing", Name: "plain"}) })
 }
 
-// dns F12: without the right to read nodes, the Services that need them waited for them, and so did all others.
+// dns F12: without the right to read nodes, the Services that need them waited for them, and so did all
+// others.
 func TestOnlySomeWaitForNodes(t *testing.T) {
 	const unread = fooKey + "  error wait for the first list of the kind node\n"
 	pods := member("foo-0", "", "") + sliceOf("s", "IPv4", at("10.1.0.1", "foo-0"))
@@ -243,8 +244,8 @@ func TestOnlySomeWaitForNodes(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			scene := sourcetest.OpenWithout(t, Plugin(), "nodes", withPrefix(test.objects)+internalNodes)
-			if got := scene.Records(); got != test.want {
+			fixture := sourcetest.OpenWithout(t, Plugin(), "nodes", withPrefix(test.objects)+internalNodes)
+			if got := fixture.Records(); got != test.want {
 				t.Errorf("got\n%swant\n%s", got, test.want)
 			}
 		})

@@ -77,7 +77,7 @@ func TestChangedIsEnough(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		h := draw{rt}.history()
 		var failed string
-		// The scene ends with a test, so each history is one.
+		// The fixture ends with a test, so each history is one.
 		t.Run("history", func(t *testing.T) { failed = h.play(t) })
 		if failed != "" {
 			rt.Fatal(failed)
@@ -150,25 +150,25 @@ func (d draw) history() history {
 
 // play returns what is wrong.
 func (h history) play(t *testing.T) string {
-	scene := sourcetest.MustOpen(t, Plugin(), h.begin, "--compatibility=kops-dns-controller")
+	fixture := sourcetest.MustOpen(t, Plugin(), h.begin, "--compatibility=kops-dns-controller")
 	known := map[source.Key]string{{Namespace: "testing", Name: "foo"}: text(source.Result{}), {Namespace: "testing", Name: "bar"}: text(source.Result{})}
 	for i := 0; ; i++ {
-		for line := range strings.Lines(scene.Changed()) {
+		for line := range strings.Lines(fixture.Changed()) {
 			namespace, name, _ := strings.Cut(strings.TrimSpace(line), "/")
 			key := source.Key{Namespace: namespace, Name: name}
-			known[key] = text(scene.Evaluate(key))
+			known[key] = text(fixture.Evaluate(key))
 		}
 		for key, changed := range known {
-			if diff := cmp.Diff(text(scene.Evaluate(key)), changed); diff != "" {
+			if diff := cmp.Diff(text(fixture.Evaluate(key)), changed); diff != "" {
 				return fmt.Sprintf("after %d steps of %+v, %s is known as something else than it is (-is +known):\n%s", i, h, key, diff)
 			}
 		}
 		if i == len(h.steps) {
 			return ""
 		}
-		scene.Apply(h.steps[i].apply)
+		fixture.Apply(h.steps[i].apply)
 		if h.steps[i].kind != "" {
-			scene.Delete(h.steps[i].kind, h.steps[i].delete)
+			fixture.Delete(h.steps[i].kind, h.steps[i].delete)
 		}
 	}
 }

@@ -292,17 +292,17 @@ func TestResolveLoadBalancers(t *testing.T) {
 	z.open = make(chan struct{})
 	z.set("known.example.com", nil, "2001:db8::1", "192.0.2.1")
 	z.set("broken.example.com", errors.New("server misbehaving"))
-	scene := sourcetest.MustOpen(t, resolving(z), named("foo", "known.example.com")+named("gone", "gone.example.com")+named("broken", "broken.example.com")+
+	fixture := sourcetest.MustOpen(t, resolving(z), named("foo", "known.example.com")+named("gone", "gone.example.com")+named("broken", "broken.example.com")+
 		strings.ReplaceAll(loadBalancer("P/hostname: t.example.org, P/target: 8.8.8.8", "{hostname: unasked.example.com}"), "foo", "targeted"), flag)
-	before := scene.Records()
+	before := fixture.Records()
 	if want := fooKey + "  error look up known.example.com: not done yet\n"; !strings.Contains(before, want) {
 		t.Errorf("case 133: before the lookup:\n%swant among it\n%s", before, want)
 	}
-	scene.Changed()
+	fixture.Changed()
 	told := map[string]bool{}
 	close(z.open)
 	kubetest.Eventually(t, 30*time.Second, func() error {
-		for key := range strings.Lines(scene.Changed()) {
+		for key := range strings.Lines(fixture.Changed()) {
 			told[key] = true
 		}
 		if len(told) != 3 {
@@ -315,7 +315,7 @@ func TestResolveLoadBalancers(t *testing.T) {
 		"testing/gone\n  gone.example.org A 1.2.3.4 resource=service/testing/gone\n" +
 		"  problem status.loadBalancer.ingress.hostname \"gone.example.com\": look up the load balancer: lookup gone.example.com: no such host; check the name and the resolver\n" +
 		"testing/targeted\n  t.example.org A 8.8.8.8 resource=service/testing/targeted\n"
-	if diff := cmp.Diff(want, scene.Records()); diff != "" {
+	if diff := cmp.Diff(want, fixture.Records()); diff != "" {
 		t.Errorf("case 133: records (-want +got):\n%s", diff)
 	}
 	if z.times("unasked.example.com") != 0 {

@@ -35,23 +35,23 @@ func unlessGiven(name, value string) {
 	}
 }
 
-// sceneCase is objects and what comes of them.
-type sceneCase struct {
+// fixtureCase is objects and what comes of them.
+type fixtureCase struct {
 	name  string
 	flags []string
 	// objects are YAML; P stands for the usual prefix of annotations.
 	objects string
-	// want is what [sourcetest.Scene.Records] returns.
+	// want is what [sourcetest.Fixture.Records] returns.
 	want string
 }
 
-func runCases(t *testing.T, cases []sceneCase) {
+func runCases(t *testing.T, cases []fixtureCase) {
 	t.Helper()
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			scene := sourcetest.MustOpen(t, Plugin(), withPrefix(c.objects), c.flags...)
-			if diff := cmp.Diff(c.want, scene.Records()); diff != "" {
+			fixture := sourcetest.MustOpen(t, Plugin(), withPrefix(c.objects), c.flags...)
+			if diff := cmp.Diff(c.want, fixture.Records()); diff != "" {
 				t.Errorf("records (-want +got):\n%s", diff)
 			}
 		})
@@ -90,7 +90,7 @@ const (
 
 func TestHostnames(t *testing.T) {
 	ip := `{ip: 1.2.3.4}`
-	runCases(t, []sceneCase{
+	runCases(t, []fixtureCase{
 		{name: "case 128: no annotation", objects: loadBalancer("", ip)},
 		{
 			name: "case 129: a hostname and the address of a load balancer", objects: loadBalancer("P/hostname: foo.example.org.", ip),
@@ -163,7 +163,7 @@ func TestHostnames(t *testing.T) {
 
 func TestLoadBalancer(t *testing.T) {
 	hostname := "P/hostname: foo.example.org"
-	runCases(t, []sceneCase{
+	runCases(t, []fixtureCase{
 		{name: "case 140: no status", objects: loadBalancer(hostname, "")},
 		{
 			name: "case 141: external IPs beat the status", want: fooKey + "  foo.example.org A 10.2.3.4 11.2.3.4" + foo,
@@ -213,9 +213,9 @@ func TestLoadBalancer(t *testing.T) {
 // case 147: a TTL that is none is reported and not used.
 func TestUnusableTTL(t *testing.T) {
 	for _, ttl := range []string{"foo", "-10"} {
-		scene := sourcetest.MustOpen(t, Plugin(), loadBalancer(`P/hostname: foo.example.org, P/ttl: "`+ttl+`"`, `{ip: 1.2.3.4}`))
+		fixture := sourcetest.MustOpen(t, Plugin(), loadBalancer(`P/hostname: foo.example.org, P/ttl: "`+ttl+`"`, `{ip: 1.2.3.4}`))
 		want := fooKey + "  foo.example.org A 1.2.3.4" + foo + `  problem external-dns.kubernetes.io/ttl "` + ttl + `": `
-		if got := scene.Records(); !strings.HasPrefix(got, want) {
+		if got := fixture.Records(); !strings.HasPrefix(got, want) {
 			t.Errorf("case 147: ttl %s: got\n%swant it to begin with\n%s", ttl, got, want)
 		}
 	}
@@ -232,7 +232,7 @@ func TestUnknownType(t *testing.T) {
 func TestOtherTypes(t *testing.T) {
 	hostname := "P/hostname: foo.example.org"
 	clusterIP := `type: ClusterIP, clusterIP: 10.0.0.10`
-	runCases(t, []sceneCase{
+	runCases(t, []fixtureCase{
 		{name: "case 135: a cluster IP isn't published", objects: specified(hostname, clusterIP)},
 		{
 			name: "a Service that nobody gave a type", objects: specified(hostname, "clusterIP: 10.0.0.10"), flags: []string{"--publish-internal-services"},
@@ -282,7 +282,7 @@ func TestOtherTypes(t *testing.T) {
 func TestTemplates(t *testing.T) {
 	ip, named := `{ip: 1.2.3.4}`, "--fqdn-template={{.Name}}.fqdn.org,{{.Name}}.fqdn.com"
 	hostname := "P/hostname: foo.example.org"
-	runCases(t, []sceneCase{
+	runCases(t, []fixtureCase{
 		{
 			name: "cases 144, 146: two names of a template", objects: loadBalancer("", ip), flags: []string{named},
 			want: fooKey + "  foo.fqdn.com A 1.2.3.4" + foo + "  foo.fqdn.org A 1.2.3.4" + foo,
@@ -318,8 +318,8 @@ func TestTemplates(t *testing.T) {
 
 // case 145: an unknown field of a template.
 func TestTemplateFails(t *testing.T) {
-	scene := sourcetest.MustOpen(t, Plugin(), loadBalancer("", `{ip: 1.2.3.4}`), "--fqdn-template={{.Calibre}}.example.org")
-	if got := scene.Records(); !strings.Contains(got, "error execute --fqdn-template for Service testing/foo") {
+	fixture := sourcetest.MustOpen(t, Plugin(), loadBalancer("", `{ip: 1.2.3.4}`), "--fqdn-template={{.Calibre}}.example.org")
+	if got := fixture.Records(); !strings.Contains(got, "error execute --fqdn-template for Service testing/foo") {
 		t.Errorf("case 145: got\n%swant an error of the Service", got)
 	}
 }
@@ -334,7 +334,7 @@ func TestCompatibility(t *testing.T) {
 	mate := loadBalancer("zalando.org/dnsname: mate.example.org.", entries)
 	molecule := strings.Replace(loadBalancer(`domainName: "m1.example.org, m2.example.org"`, entries), "name: foo", "name: foo, labels: {dns: route53}", 1)
 	kops := loadBalancer("dns.alpha.kubernetes.io/external: out.example.org, dns.alpha.kubernetes.io/internal: in.example.org", entries)
-	runCases(t, []sceneCase{
+	runCases(t, []fixtureCase{
 		{name: "case 143: mate", objects: mate, flags: []string{"--compatibility=mate"}, want: fooKey + all("mate.example.org")},
 		{name: "case 143: mate without the mode", objects: mate},
 		{name: "case 143: molecule", objects: molecule, flags: []string{"--compatibility=molecule"}, want: fooKey + all("m1.example.org") + all("m2.example.org")},

@@ -1,0 +1,147 @@
+package whyserved
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"google.golang.org/grpc/status"
+
+	"github.com/signpostd/signpost/app/inspect"
+	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/destination"
+)
+
+// isServed reports whether the clients of a port get an endpoint.
+func (w *portExplanation) isServed() bool {
+	if w.profile.Refusal != nil || len(w.conflicts) > 0 {
+		return false
+	}
+	if !w.overridden() {
+		return w.unserved() == nil
+	}
+	return !slices.ContainsFunc(w.overrides, func(o override) bool { return o.problem() != "" })
+}
+
+// unserved says why Get returns no endpoints; nil if it does.
+func (w *portExplanation) unserved() error { return unserved(&w.response) }
+
+// unserved says why a response of Get has no endpoints; nil if it has. With internalTrafficPolicy
+// Local, clients on nodes without an endpoint are meant to get none.
+func unserved(t *destination.FirstResponse) error {
+	if t.Refusal != nil {
+		return refusalError(t.Refusal)
+	}
+	empty := func(p destination.PlaceResponse) bool { return len(p.Endpoints) == 0 }
+	switch at := slices.IndexFunc(t.Places, empty); {
+	case !slices.ContainsFunc(t.Places, func(p destination.PlaceResponse) bool { return !empty(p) }):
+		return errors.New("no client gets an endpoint")
+	case at >= 0 && t.Kind != catalog.FilterNode:
+		return fmt.Errorf("clients %s get no endpoint", short(locationOf(t.Places[at].Filter)))
+	default:
+		return nil
+	}
+}
+
+// locationOf describes the clients of a response by zone and node.
+func locationOf(f catalog.Filter) string {
+	switch {
+	case f.Node != "":
+		return "on the node " + f.Node
+	case f.Zone != "":
+		return "in the zone " + f.Zone
+	default:
+		return "whose zone and node are unknown"
+	}
+}
+
+// refusalError returns the status of a call as a sentence.
+func refusalError(err error) error {
+	s := status.Convert(err)
+	return fmt.Errorf("refused with %s, %s", s.Code(), short(s.Message()))
+}
+
+// tells reports whether some client gets an endpoint.
+func tells(t *destination.FirstResponse, found func(*destination.ResponseEndpoint) bool) bool {
+	for i := range t.Places {
+		for k := range t.Places[i].Endpoints {
+			if found(&t.Places[i].Endpoints[k]) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// endpointsOf returns the endpoints of clients in all zones and nodes, sorted.
+func endpointsOf(t *destination.FirstResponse) []destination.ResponseEndpoint {
+	var all []destination.ResponseEndpoint
+	seen := map[string]bool{}
+	for i := range t.Places {
+		for _, e := range t.Places[i].Endpoints {
+			if id := e.Addr.String(); !seen[id] {
+				seen[id] = true
+				all = append(all, e)
+			}
+		}
+	}
+	return all
+}
+
+// leftOut returns the reasons for which the encoding leaves endpoints out.
+func leftOut(t *destination.FirstResponse) []string {
+	var reasons []string
+	for _, place := range t.Places {
+		for _, p := range place.LeftOut {
+			reasons = addSome(reasons, fmt.Sprintf("%s of the %s %s: %s", p.Field, p.Kind, short(p.Name), short(p.Reason)))
+		}
+	}
+	return reasons
+}
+
+// lowered turns problems into notes, because no client is affected.
+func lowered(steps []inspect.Step) []inspect.Step {
+	for i := range steps {
+		if steps[i].State == inspect.StepWrong {
+			steps[i].State = inspect.StepNote
+		}
+	}
+	return steps
+}
+
+// StateOf returns the state of a Service with this many ready endpoints, by the same verdict as its
+// explanation.
+func (x *Explainer) StateOf(s *catalog.Service, ready int) inspect.ServiceState {
+	if s.ExternalName {
+		return inspect.ServiceExternal
+	}
+	asked, served, some := 0, 0, false
+	for _, p := range s.Ports {
+		if p.Protocol == catalog.UDP || asked == maxPorts {
+			continue
+		}
+		asked++
+		w := x.tell(s.Key, s, "", p)
+		if w.isServed() {
+			served++
+		}
+		some = some || w.isServed() || len(endpointsOf(&w.response)) > 0
+	}
+	switch {
+	case asked == 0:
+		return inspect.ServicePortless
+	case served == asked:
+		return inspect.ServiceServed
+	case some:
+		return inspect.ServicePartly
+	case ready == 0:
+		return inspect.ServiceEmpty
+	default:
+		return inspect.ServiceUnserved
+	}
+}
+
+// allServed reports whether there are ports, and clients of each are served.
+func allServed(walks []portExplanation) bool {
+	return len(walks) > 0 && !slices.ContainsFunc(walks, func(w portExplanation) bool { return !w.isServed() })
+}

@@ -1,0 +1,147 @@
+package destination
+
+import (
+	"strings"
+
+	pb "github.com/linkerd/linkerd2-proxy-api/go/destination"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/internal/objectmeta"
+)
+
+// maxPlaces bounds the nodes and zones of clients for which [Server.FirstResponse] computes responses.
+const maxPlaces = 200
+
+// FirstResponse is the first response of a Get call. It is computed by the code that serves calls, so that an
+// explanation agrees with the calls.
+type FirstResponse struct {
+	// Refusal is the status error of the call; nil if the call gets a response. With an error, no other field is
+	// set.
+	Refusal error
+	// Kind is the property of the client that the response depends on.
+	Kind catalog.FilterKind
+	// Places are the responses by node and zone of the client. The first one is for a client whose node and zone
+	// are unknown. With [catalog.FilterNone] there is no other.
+	Places []PlaceResponse
+	// MorePlaces is the number of nodes and zones above the limit, which have no response here.
+	MorePlaces int
+}
+
+// PlaceResponse is the response to clients of one node or zone.
+type PlaceResponse struct {
+	Filter catalog.Filter
+	// Endpoints are sorted by address.
+	Endpoints []ResponseEndpoint
+	// LeftOut has the problems that keep endpoints out of the response.
+	LeftOut []objectmeta.Problem
+}
+
+// ResponseEndpoint is an endpoint and its encoding.
+type ResponseEndpoint struct {
+	catalog.Endpoint
+	// Wire is the message that clients get.
+	Wire *pb.WeightedAddr
+}
+
+// FirstResponse returns the first response of a Get call for a port of a Service. The hostname may be empty.
+func (s *Server) FirstResponse(key catalog.ServiceKey, hostname string, port uint16) FirstResponse {
+	q := query{service: key, hostname: hostname, port: port}
+	if _, err := s.servable(key, s.config.targetOf(q)); err != nil {
+		return FirstResponse{Refusal: err}
+	}
+	snapshot := s.catalog.Service(key)
+	defer snapshot.Release()
+	t := FirstResponse{Kind: snapshot.FilterKind()}
+	places := s.catalog.Places(key, t.Kind)
+	if t.MorePlaces = max(0, len(places)-maxPlaces); t.MorePlaces > 0 {
+		places = places[:maxPlaces]
+	}
+	for _, place := range places {
+		t.Places = append(t.Places, s.responseAt(snapshot, q, t.Kind.For(place)))
+	}
+	return t
+}
+
+// responseAt returns the response for one filter, with its left-out endpoints.
+func (s *Server) responseAt(snapshot *catalog.Snapshot, q query, f catalog.Filter) PlaceResponse {
+	r := PlaceResponse{Filter: f}
+	t := &topic{query: q, config: s.config.reporting(&r.LeftOut), snapshot: snapshot}
+	for _, e := range t.resolve(&view{filter: f}).entries {
+		wire := &pb.WeightedAddr{}
+		if proto.Unmarshal(e.wire, wire) == nil {
+			r.Endpoints = append(r.Endpoints, ResponseEndpoint{e.endpoint, wire})
+		}
+	}
+	return r
+}
+
+// reporting returns a copy of the config that collects problems, without conflicts.
+func (c *Config) reporting(problems *[]objectmeta.Problem) *Config {
+	collecting := *c
+	collecting.conflict = nil
+	collecting.Report = func(p objectmeta.Problem) { *problems = append(*problems, p) }
+	return &collecting
+}
+
+// FirstProfile is the first response of a GetProfile call.
+type FirstProfile struct {
+	// Refusal is the status error of the call; nil if the call gets a response.
+	Refusal error
+	// Snapshot is the source of the response. It is already released, so it may be out of date.
+	Snapshot *catalog.ProfileSnapshot
+	// Wire is the message that the client gets; nil with a Refusal.
+	Wire *pb.DestinationProfile
+	// LeftOut has the problems of objects that can't be encoded.
+	LeftOut []objectmeta.Problem
+}
+
+// FirstProfile returns the first response of a GetProfile call. It sets the cluster and the cluster domain of
+// the query.
+func (s *Server) FirstProfile(q catalog.ProfileQuery) FirstProfile {
+	q.Cluster, q.ClusterDomain = catalog.LocalCluster, s.config.ClusterDomain
+	var first FirstProfile
+	view := &profileView{query: q, catalog: s.catalog, config: s.config.reporting(&first.LeftOut)}
+	a := view.latest()
+	a.snapshot.Release()
+	first.Snapshot, first.Refusal = a.snapshot, a.refusal(q)
+	if first.Refusal != nil {
+		return first
+	}
+	first.Wire = &pb.DestinationProfile{}
+	if err := proto.Unmarshal(a.wire, first.Wire); err != nil {
+		first.Wire = &pb.DestinationProfile{} // what is encoded here can always be decoded
+	}
+	return first
+}
+
+// Override is a destination that a ServiceProfile sends traffic to.
+type Override struct {
+	// Authority is that of the response, with a port. A destination with weight 0 gets no traffic.
+	Authority string
+	Weight    uint32
+	// Service, Hostname and Port are parsed from the authority.
+	Service  catalog.ServiceKey
+	Hostname string
+	Port     uint16
+	// Err says why proxies can't look up the authority.
+	Err error
+}
+
+// Overrides returns the destinations to which a profile sends traffic instead of its Service.
+func (s *Server) Overrides(p *pb.DestinationProfile) []Override {
+	var all []Override
+	for _, d := range p.GetDstOverrides() {
+		o := Override{Authority: d.GetAuthority(), Weight: d.GetWeight()}
+		a, err := parseAuthority(strings.TrimSuffix(o.Authority, "."), s.config.ClusterDomain)
+		o.Service, o.Hostname, o.Port, o.Err = a.serviceKey(), a.hostname, a.port, err
+		all = append(all, o)
+	}
+	return all
+}
+
+// ServiceOfProfile returns the Service of a ServiceProfile of this name; ok is false for none.
+func (s *Server) ServiceOfProfile(name string) (key catalog.ServiceKey, ok bool) {
+	a, ok := parseServiceName(name, s.config.ClusterDomain)
+	return a.serviceKey(), ok && a.hostname == ""
+}

@@ -1,0 +1,210 @@
+package destination
+
+import (
+	"net/netip"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/internal/channel"
+	"github.com/signpostd/signpost/internal/objectmeta"
+)
+
+// formsOf returns what a client knows after it was sent a set.
+func formsOf(t testing.TB, entries []*entry) truth {
+	known := truth{}
+	for _, e := range entries {
+		u := add(t, []*entry{e}, e.labels.wire)
+		known[e.endpoint.Addr] = wireOf(u.GetAdd().GetAddrs()[0], u.GetAdd().GetMetricLabels())
+	}
+	return known
+}
+
+// play applies frames to what a client knows, and checks what §2.6 asks of them:
+// adds come before removes, nothing is said twice, nothing is removed that isn't
+// there or that stays.
+func play(t *rapid.T, tb testing.TB, known, to truth, frames []*frame) {
+	removing := false
+	named := map[netip.AddrPort]bool{}
+	once := func(at netip.AddrPort) {
+		if named[at] {
+			t.Errorf("%s is named twice", at)
+		}
+		named[at] = true
+	}
+	for _, f := range frames {
+		u := decode(tb, f)
+		if u.GetAdd() != nil && removing {
+			t.Error("an add after a remove")
+		}
+		for _, a := range u.GetAdd().GetAddrs() {
+			at, form := addrPortOf(a.GetAddr()), wireOf(a, u.GetAdd().GetMetricLabels())
+			once(at)
+			if known[at] == form {
+				t.Errorf("%s is added and hasn't changed", at)
+			}
+			known[at] = form
+		}
+		for _, a := range u.GetRemove().GetAddrs() {
+			at := addrPortOf(a)
+			once(at)
+			if known[at] == "" {
+				t.Errorf("%s is removed and wasn't there", at)
+			}
+			if to[at] != "" {
+				t.Errorf("%s is removed and stays", at)
+			}
+			delete(known, at)
+			removing = true
+		}
+		if u.GetNoEndpoints() != nil {
+			t.Error("no_endpoints in a difference")
+		}
+	}
+}
+
+// Applying the difference of two answers to the first one gives the second (§2.6;
+// Q14, Q36).
+func TestChanges(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		from, to := drawEntries().Draw(rt, "from"), drawEntries().Draw(rt, "to")
+		known, want := formsOf(t, from), formsOf(t, to)
+		play(rt, t, known, want, changes(from, to))
+		if diff := cmp.Diff(want, known, cmp.Comparer(func(a, b netip.AddrPort) bool { return a == b })); diff != "" {
+			rt.Errorf("after the difference (-want +got):\n%s", diff)
+		}
+		if n := len(changes(to, to)); n != 0 {
+			rt.Errorf("%d messages where nothing changed", n)
+		}
+	})
+}
+
+// A stream that is behind gets the steps that it missed, which lead exactly to the current
+// answer. If the ring doesn't have them all, it gets one difference.
+func TestRing(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		next := func() *response {
+			return &response{
+				entries: drawEntries().Draw(rt, "entries"), stale: make(chan struct{}),
+				kind: rapid.SampledFrom([]catalog.FilterKind{catalog.FilterNone, catalog.FilterNone, catalog.FilterNone, catalog.FilterZone}).Draw(rt, "kind"),
+			}
+		}
+		v := &view{}
+		v.current.Store(next())
+		history := []*response{v.current.Load()}
+		for range rapid.IntRange(0, 2*ringSize).Draw(rt, "steps") {
+			before, a := v.current.Load(), next()
+			_, published := v.publish(a)
+			if !slices.Equal(v.entries, a.entries) {
+				rt.Fatal("the newest entries are not kept for the next answer")
+			}
+			if published != (v.current.Load() == a) || published != channel.IsClosed(before.stale) {
+				rt.Fatalf("published %v, but the streams were told otherwise", published)
+			}
+			if published {
+				history = append(history, a)
+			} else if diff := cmp.Diff(formsOf(t, before.entries), formsOf(t, a.entries)); diff != "" {
+				rt.Fatalf("not published, and says something else (-before +after):\n%s", diff)
+			}
+		}
+		expectSince(rt, t, history)
+	})
+}
+
+func expectSince(rt *rapid.T, t *testing.T, history []*response) {
+	last := len(history) - 1
+	current := history[last]
+	if len(current.steps) > ringSize {
+		rt.Errorf("%d steps are kept", len(current.steps))
+	}
+	reach := 0 // how far back the kind of filter is the same, within the ring
+	for reach < min(last, ringSize) && history[last-reach-1].kind == history[last-reach].kind {
+		reach++
+	}
+	for i, a := range history {
+		if a.version != uint64(i) {
+			rt.Fatalf("answer %d has version %d", i, a.version)
+		}
+		steps, ok := current.since(a.version)
+		if ok != (last-i <= reach) {
+			rt.Errorf("%d behind: steps known %v, but the ring reaches %d back", last-i, ok, reach)
+		}
+		if !ok {
+			continue
+		}
+		known := formsOf(t, a.entries)
+		for j, step := range steps {
+			play(rt, t, known, formsOf(t, history[i+j+1].entries), step)
+		}
+		if diff := cmp.Diff(formsOf(t, current.entries), known); diff != "" {
+			rt.Errorf("%d behind, after %d steps (-want +got):\n%s", last-i, len(steps), diff)
+		}
+	}
+}
+
+// An entry stays the same while its address does, and keeps its bytes while they
+// would be the same.
+func TestEntriesAreReused(t *testing.T) {
+	config := testConfig()
+	x := encoder{&config, addressQuery{port: 80}, &labelSet{}}
+	endpoints := resolve(t, catalog.Query{Port: 80}, service("web"), pod("a"), pod("b"), pod("c"), slice("s", at("10.0.0.1", podKey("a")), at("10.0.0.2", podKey("b")), at("10.0.0.3", podKey("c"))))
+	first := x.entries(endpoints, nil)
+	if len(first) != 3 {
+		t.Fatalf("%d entries, want 3", len(first))
+	}
+	for i, e := range x.entries(endpoints[1:], first) {
+		if e != first[i+1] {
+			t.Errorf("entry %d is another one although its address is the same", i)
+		}
+	}
+	// The same in other values, as after a touch of the pod that shows nowhere.
+	again := resolve(t, catalog.Query{Port: 80}, service("web"), pod("a"), slice("s", at("10.0.0.1", podKey("a"))))
+	second := x.entries(again, first)
+	if second[0] == first[0] || &second[0].wire[0] != &first[0].wire[0] {
+		t.Error("an entry with the same bytes doesn't share them")
+	}
+	if second[0].endpoint.Address != again[0].Address {
+		t.Error("an entry has the address of an older snapshot")
+	}
+}
+
+// An endpoint that can't be encoded is left out and reported.
+func TestUnencodableEndpoint(t *testing.T) {
+	config := testConfig()
+	var reported []objectmeta.Problem
+	config.Report = func(p objectmeta.Problem) { reported = append(reported, p) }
+	bare := pod("b", func(w *catalog.Workload) { w.Proxy = nil })
+	endpoints := resolve(t, catalog.Query{Port: 80}, service("web"), pod("a"), bare, slice("s", at("10.0.0.1", podKey("a")), at("10.0.0.2", podKey("b"))))
+	list := encoder{&config, addressQuery{port: 80}, &labelSet{}}.entries(endpoints, nil)
+	if len(list) != 1 || list[0].endpoint.Addr != addrPort("10.0.0.1:8080") {
+		t.Errorf("%d entries, want that of the good pod", len(list))
+	}
+	want := []objectmeta.Problem{{
+		Kind: "Pod", Namespace: "ns", Name: "b", Field: "address 10.0.0.2",
+		Reason: "the pod is labelled as meshed but has no container named linkerd-proxy; inject the proxy or remove the label linkerd.io/control-plane-ns",
+	}}
+	if diff := cmp.Diff(want, reported); diff != "" {
+		t.Errorf("reported (-want +got):\n%s", diff)
+	}
+}
+
+// The labels of a whole set (§2.4): E10.
+func TestSetLabels(t *testing.T) {
+	for name, tc := range map[string]struct {
+		mirror catalog.Mirror
+		want   map[string]string
+	}{
+		"E10":               {want: map[string]string{"service": "web", "namespace": "ns"}},
+		"a mirror":          {mirror: catalog.Mirror{Cluster: "west", Namespace: "prod", Name: "shop"}, want: map[string]string{"service": "web", "namespace": "ns", "target_cluster": "west", "target_service": "shop", "target_service_namespace": "prod"}},
+		"an unnamed mirror": {mirror: catalog.Mirror{Cluster: "west"}, want: map[string]string{"service": "web", "namespace": "ns", "target_cluster": "west"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, setLabels(serviceKey("web"), tc.mirror)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}

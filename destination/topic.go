@@ -1,0 +1,300 @@
+package destination
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/internal/channel"
+	"github.com/signpostd/signpost/internal/clientlimits"
+)
+
+// query is the query of a Get call: a port of a Service, or of one of its hostnames.
+type query struct {
+	service  catalog.ServiceKey
+	port     uint16
+	hostname string
+}
+
+// subscriber is the client of a query, and whether the Service does not declare the port.
+type subscriber struct {
+	client     clientlimits.ClientID
+	undeclared bool
+}
+
+// view has the responses of a topic for the clients of one filter. The streams of these clients share it.
+type view struct {
+	filter  catalog.Filter
+	current atomic.Pointer[response] // never nil
+
+	// topic.mu guards these. entries are the newest entries. The current response may have older ones that
+	// are equal on the wire.
+	entries   []*entry
+	conflicts []catalog.AddressConflict
+	streams   int
+}
+
+// topic has the views of one query. All of them use the same snapshot, so that a stream that joins another
+// view never goes back in time. The goroutine of the topic renews the views when the snapshot is stale.
+type topic struct {
+	query           query
+	firstSubscriber subscriber // the query counts against its limits
+	catalog         *catalog.Catalog
+	config          *Config
+	stop            context.CancelFunc
+	updates         atomic.Uint64 // counts snapshots that changed a response
+	// overflows counts how often a stream was too far behind for steps.
+	overflows atomic.Uint64
+	users     int // guarded by topics.mu
+
+	mu       sync.Mutex
+	snapshot *catalog.Snapshot // nil until first needed
+	labels   labelSet
+	views    map[catalog.Filter]*view
+	ended    bool
+}
+
+// run renews the views until the context ends.
+func (s *topic) run(ctx context.Context) {
+	defer s.releaseSnapshot()
+	for {
+		snapshot := s.renew()
+		if snapshot == nil {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-snapshot.Stale():
+		}
+	}
+}
+
+func (s *topic) releaseSnapshot() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.snapshot != nil {
+		s.snapshot.Release()
+		s.snapshot = nil
+	}
+}
+
+// renew refreshes the views and returns their snapshot, nil if the topic ended before it had one.
+func (s *topic) renew() *catalog.Snapshot {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refresh()
+	return s.snapshot
+}
+
+// refresh updates all views if the snapshot is stale. The caller holds the lock.
+func (s *topic) refresh() {
+	if s.ended || s.snapshot != nil && !channel.IsClosed(s.snapshot.Stale()) {
+		return
+	}
+	if s.snapshot != nil {
+		s.snapshot.Release()
+	}
+	s.snapshot = s.catalog.Service(s.query.service)
+	s.labels.renew()
+	changed := false
+	var told toldChanges
+	for _, v := range s.views {
+		next := s.resolve(v)
+		d, published := v.publish(next)
+		if published {
+			changed = true
+			if s.config.History != nil {
+				told.add(v, next, d)
+			}
+		}
+	}
+	if changed {
+		s.updates.Add(1)
+		s.remember(told)
+	}
+}
+
+// join returns the view for the node and zone of a client. It is kept current until leave. Its response is
+// never older than that of another view of the topic, nor older than the known zone of the client.
+func (s *topic) join(c catalog.Client) *view {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended {
+		v := &view{streams: 1}
+		v.current.Store(&response{ended: true})
+		return v
+	}
+	s.refresh()
+	f := s.snapshot.FilterKind().For(c)
+	v := s.views[f]
+	if v == nil {
+		v = &view{filter: f}
+		first := s.resolve(v)
+		v.entries = first.entries
+		v.current.Store(first)
+		s.views[f] = v
+	}
+	v.streams++
+	return v
+}
+
+// end ends all streams of the topic, and those that join later.
+func (s *topic) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ended = true
+	for _, v := range s.views {
+		old := v.current.Load()
+		v.current.Store(&response{ended: true})
+		close(old.stale)
+	}
+	// After this, nothing is published.
+	s.stop()
+}
+
+func (s *topic) leave(v *view) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	v.streams--
+	if v.streams == 0 {
+		delete(s.views, v.filter)
+	}
+}
+
+// resolve returns the response of a view for the current snapshot, without steps.
+func (s *topic) resolve(v *view) *response {
+	q := s.query
+	set := catalog.Resolve(s.snapshot, catalog.Query{Port: q.port, Hostname: q.hostname, Filter: v.filter, IPv6: s.config.EnableIPv6})
+	if !slices.Equal(set.Conflicts, v.conflicts) {
+		s.config.reportConflicts(set.Conflicts)
+		v.conflicts = set.Conflicts
+	}
+	x := encoder{s.config, addressQuery{port: q.port, zone: v.filter.Zone}, &s.labels}
+	return &response{
+		entries: x.entries(set.Endpoints, v.entries),
+		exists:  set.Exists,
+		pending: set.Pending,
+		kind:    s.snapshot.FilterKind(),
+		at:      time.Now(),
+		stale:   make(chan struct{}),
+	}
+}
+
+// publish makes next the current response and wakes the streams, unless next equals the current response. It
+// reports which of both it was, with the difference.
+//
+// If the kind of filter changes, the steps are dropped, because earlier responses may have been for other
+// clients than those of this view.
+func (v *view) publish(next *response) (difference, bool) {
+	old := v.current.Load()
+	v.entries = next.entries
+	d := compare(old.entries, next.entries)
+	frames := d.frames()
+	if len(frames) == 0 && old.kind == next.kind && old.exists == next.exists && old.pending == next.pending {
+		return d, false
+	}
+	next.version = old.version + 1
+	if next.kind == old.kind {
+		kept := old.steps[max(0, len(old.steps)-ringSize+1):]
+		next.steps = append(slices.Clip(kept), frames)
+	}
+	v.current.Store(next)
+	close(old.stale)
+	return d, true
+}
+
+// topics has the topics of all open streams.
+type topics struct {
+	catalog *catalog.Catalog
+	config  *Config
+	clients *clientlimits.Clients
+	// refused counts refusals.
+	refused func(clientlimits.Refusal)
+
+	running sync.WaitGroup
+	mu      sync.Mutex
+	m       map[query]*topic
+	// undeclared counts the topics of each Service for ports that it does not declare.
+	undeclared map[catalog.ServiceKey]int
+	ended      bool
+}
+
+// acquire returns the topic of a query. Each acquire without an error is followed by one release. The error
+// is the status of a query above a limit.
+func (ss *topics) acquire(q query, by subscriber) (*topic, error) {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	s := ss.m[q]
+	if s == nil {
+		if err := ss.begin(q, by); err != nil {
+			return nil, err
+		}
+		s = ss.add(q, by)
+	}
+	s.users++
+	return s, nil
+}
+
+// add adds a topic after begin. The caller holds the lock.
+func (ss *topics) add(q query, by subscriber) *topic {
+	ctx, stop := context.WithCancel(context.Background())
+	s := &topic{query: q, firstSubscriber: by, catalog: ss.catalog, config: ss.config, stop: stop, views: map[catalog.Filter]*view{}}
+	s.ended = ss.ended
+	ss.m[q] = s
+	if !ss.ended {
+		ss.running.Go(func() { s.run(ctx) })
+	}
+	return s
+}
+
+// begin counts a new query against the limits. The caller holds the lock.
+func (ss *topics) begin(q query, by subscriber) error {
+	if by.undeclared && ss.undeclared[q.service] >= ss.config.Limits.MaxUndeclaredPorts {
+		ss.refused(refusedUndeclaredPort)
+		return status.Errorf(codes.ResourceExhausted, "service %s.%s doesn't declare port %d, and clients ask for %d such ports already; declare it",
+			q.service.Name, q.service.Namespace, q.port, ss.undeclared[q.service])
+	}
+	if err := ss.clients.BeginQuestion(by.client); err != nil {
+		return err
+	}
+	if by.undeclared {
+		ss.undeclared[q.service]++
+	}
+	return nil
+}
+
+// release ends the topic after its last user.
+func (ss *topics) release(s *topic) {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	s.users--
+	if s.users > 0 {
+		return
+	}
+	delete(ss.m, s.query)
+	s.stop()
+	ss.clients.EndQuestion(s.firstSubscriber.client)
+	if !s.firstSubscriber.undeclared {
+		return
+	}
+	if ss.undeclared[s.query.service]--; ss.undeclared[s.query.service] == 0 {
+		delete(ss.undeclared, s.query.service)
+	}
+}
+
+// end ends all streams, and those that are opened later.
+func (ss *topics) end() {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	ss.ended = true
+	for _, s := range ss.m {
+		s.end()
+	}
+}

@@ -1,0 +1,307 @@
+package page_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/signpostd/signpost/app/inspect"
+	"github.com/signpostd/signpost/app/webui"
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/budget"
+)
+
+// fixture is what the roles of a test offer. Its fields are changed with do.
+type fixture struct {
+	mu       sync.Mutex
+	streams  []inspect.Stream
+	services []inspect.Service
+	records  []inspect.Record
+	problems []inspect.Problem
+	steps    []inspect.Step
+	plans    []budget.Plan
+	asked    []inspect.Query
+	approved []approval
+	posts    []string
+	mark     uint64
+	changed  []inspect.Record
+	status   inspect.Status
+}
+
+// approval is a request for approval that has come.
+type approval struct {
+	hash   string
+	except []string
+}
+
+func (w *fixture) do(change func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	change()
+}
+
+// change changes a record and lets listeners know.
+func (w *fixture) change(r inspect.Record) {
+	w.do(func() {
+		if i := slices.IndexFunc(w.records, func(old inspect.Record) bool { return old.ID == r.ID }); i >= 0 {
+			w.records[i] = r
+		} else {
+			w.records = append(w.records, r)
+		}
+		w.mark++
+		w.changed = append(w.changed, r)
+	})
+}
+
+func locked[T any](w *fixture, read func() T) T {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return read()
+}
+
+func (w *fixture) Streams() []inspect.Stream {
+	return locked(w, func() []inspect.Stream { return slices.Clone(w.streams) })
+}
+
+func (w *fixture) CountStreams() (open, behind int) {
+	for _, s := range w.Streams() {
+		open++
+		if s.State == inspect.StreamBehind {
+			behind++
+		}
+	}
+	return open, behind
+}
+
+func (w *fixture) CountServices() int {
+	return locked(w, func() int { return len(w.services) })
+}
+
+func (w *fixture) HasService(namespace, name string) bool {
+	return locked(w, func() bool {
+		return slices.ContainsFunc(w.services, func(s inspect.Service) bool { return s.Namespace == namespace && s.Name == name })
+	})
+}
+
+func (w *fixture) Services(f inspect.ServiceFilter) inspect.ServiceList {
+	all := locked(w, func() []inspect.Service { return slices.Clone(w.services) })
+	all = slices.DeleteFunc(all, func(s inspect.Service) bool {
+		return !strings.Contains(s.Namespace+"/"+s.Name, f.Search) || len(f.States) > 0 && !slices.Contains(f.States, s.State)
+	})
+	part, page := inspect.Window(all, f.Offset, f.Limit)
+	return inspect.ServiceList{Services: part, Page: page}
+}
+
+func (w *fixture) Records(_ context.Context, f inspect.RecordFilter) (inspect.RecordList, error) {
+	all := locked(w, func() []inspect.Record { return slices.Clone(w.records) })
+	all = slices.DeleteFunc(all, func(r inspect.Record) bool { return !f.Match(&r) })
+	part, page := inspect.Window(all, f.Offset, f.Limit)
+	return inspect.RecordList{Records: part, Page: page}, nil
+}
+
+// RecordChanges has the last changes of all.
+func (w *fixture) RecordChanges(_ context.Context, since uint64, _ int) (inspect.Delta[inspect.Record], uint64, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var d inspect.Delta[inspect.Record]
+	if since > 0 {
+		d.Changed = slices.Clone(w.changed[since-1:])
+	}
+	return d, uint64(len(w.changed)) + 1, nil
+}
+
+func (w *fixture) Zones(context.Context) ([]inspect.Zone, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var zones []inspect.Zone
+	for _, r := range w.records {
+		i := slices.IndexFunc(zones, func(z inspect.Zone) bool { return z.Name == r.Zone })
+		if i < 0 {
+			zones, i = append(zones, inspect.Zone{Name: r.Zone, Records: map[inspect.RecordState]int{}}), len(zones)
+		}
+		zones[i].Records[r.State]++
+	}
+	return zones, nil
+}
+
+func (w *fixture) Explain(_ context.Context, q inspect.Query) []inspect.Step {
+	return locked(w, func() []inspect.Step {
+		w.asked = append(w.asked, q)
+		return w.steps
+	})
+}
+
+func (w *fixture) Plans() []budget.Plan {
+	return locked(w, func() []budget.Plan { return slices.Clone(w.plans) })
+}
+
+func (w *fixture) Unplanned() (time.Time, bool) { return time.Time{}, false }
+
+// Approve takes a plan away.
+func (w *fixture) Approve(_ context.Context, hash string, except []string) (budget.Approval, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	i := slices.IndexFunc(w.plans, func(p budget.Plan) bool { return p.Hash == hash })
+	if i < 0 {
+		return budget.Approval{}, budget.ErrUnknownPlan
+	}
+	deletions, updates := w.plans[i].Count()
+	a := budget.Approval{Zone: w.plans[i].Zone, Deletions: deletions - len(except), Updates: updates, Excepted: len(except), Until: time.Now().Add(time.Hour)}
+	w.approved = append(w.approved, approval{hash, except})
+	w.plans = slices.Delete(w.plans, i, i+1)
+	return a, nil
+}
+
+// approver allows a token to approve, and nothing else.
+type approver struct{}
+
+func (approver) Allow(_ context.Context, a inspect.Attempt) error {
+	if a.Token == "may-approve" && a.Verb == "post" {
+		return nil
+	}
+	return &inspect.Refused{Reason: "the token may not do that"}
+}
+
+// serve serves the page of a fixture as an admin server does. With no roles it has all.
+func (w *fixture) serve(t testing.TB, roles ...string) string {
+	t.Helper()
+	offers := []inspect.Offer{{Role: "destination", Streams: w, Services: w, Explains: w}, {
+		Role: "dns", Records: w, Zones: w, Publishers: []inspect.Publisher{{Desk: w}},
+		Leadership: func() (bool, string) { return true, "" },
+	}}
+	if len(roles) > 0 {
+		offers = slices.DeleteFunc(offers, func(o inspect.Offer) bool { return !slices.Contains(roles, o.Role) })
+	}
+	if len(roles) > 0 {
+		w.status.Roles = roles
+	}
+	server := inspect.New(inspect.Config{
+		Offers: offers, Access: approver{},
+		Status: func() inspect.Status { return locked(w, func() inspect.Status { return w.status }) },
+		Problems: func() []inspect.Problem {
+			return locked(w, func() []inspect.Problem { return slices.Clone(w.problems) })
+		},
+	})
+	// It is there until the pages that it has are closed.
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	done := make(chan error, 1)
+	go func() { done <- server.Run(ctx) }()
+	pages, err := webui.Handlers(server.Guard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mux := http.NewServeMux()
+	for _, handlers := range []map[string]http.Handler{server.Handlers(), pages} {
+		for path, h := range handlers {
+			mux.Handle(path, h)
+		}
+	}
+	s := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			w.do(func() { w.posts = append(w.posts, r.URL.Path) })
+		}
+		mux.ServeHTTP(rw, r)
+	}))
+	t.Cleanup(func() {
+		cancel()
+		<-done
+		s.CloseClientConnections()
+		s.Close()
+	})
+	return s.URL
+}
+
+// shop is a fixture with some of everything.
+func shop() *fixture {
+	now := time.Now()
+	w := &fixture{status: inspect.Status{
+		Version: "v0.0.0-test", Process: "signpost-7c9d-x2x", Roles: []string{"destination", "dns"}, Started: now.Add(-50 * time.Hour), Ready: true,
+		Leading:  []inspect.Leading{{Role: "dns", Lease: "signpost/dns", Leads: true}},
+		Clusters: []inspect.Cluster{{Name: "east", State: "synced", Since: now.Add(-time.Hour), Objects: 812, Secret: "signpost/east", Server: "https://east.example:6443", TrustDomain: "cluster.local"}},
+		Tables: []inspect.Table{
+			{Kind: "Service", State: "synced", Required: true, Objects: 40},
+			{Kind: "Ingress", Group: "networking.k8s.io", State: "synced", Objects: 12},
+			{Kind: "Server", Group: "policy.linkerd.io", State: "waiting", Reason: "forbidden", Detail: "may not list servers: grant it with signpost rbac", StaleSeconds: 12},
+		},
+	}}
+	for i := range 40 {
+		w.services = append(w.services, inspect.Service{Namespace: "shop", Name: fmt.Sprintf("web-%02d", i), Ports: []string{"http:80", "metrics:9090"}, Ready: 3 + i%5, NotReady: i % 2, Streams: i})
+	}
+	for i := range 30 {
+		s := inspect.Stream{
+			ID: fmt.Sprint("s", i), Method: "Get", Target: fmt.Sprintf("web-%02d.shop.svc.cluster.local:80", i), Service: fmt.Sprintf("shop/web-%02d", i),
+			Peer: fmt.Sprintf("10.0.0.%d:40112", i), Pod: fmt.Sprintf("cart-%d", i), Namespace: "shop", Node: fmt.Sprintf("node-%d", i%4), View: "zone-a", State: inspect.StreamSynced,
+			Endpoints: 3 + i%5, Sent: 1204, Current: 1204, Opened: now.Add(-time.Duration(i) * time.Hour),
+		}
+		if i == 17 {
+			s.State, s.Current, s.LagSeconds = inspect.StreamBehind, 1300, 14
+		}
+		w.streams = append(w.streams, s)
+	}
+	states := []inspect.RecordState{inspect.RecordPublished, inspect.RecordPublished, inspect.RecordPublished, inspect.RecordPublished, inspect.RecordPending, inspect.RecordHeld, inspect.RecordConflict, inspect.RecordNoZone, inspect.RecordFailing, inspect.RecordForeign}
+	messages := map[inspect.RecordState]string{
+		inspect.RecordConflict: "The zone has an A record of this name that belongs to the owner \"old\". Delete it, or set --txt-owner-id.",
+		inspect.RecordHeld:     "The deletion waits for approval: 40 of 60 records would go.",
+		inspect.RecordNoZone:   "No zone of the provider holds this name. Add the zone, or correct the annotation.",
+		inspect.RecordFailing:  "The server answered REFUSED. Allow updates of this zone by the key k.",
+	}
+	for i := range 60 {
+		zone := []string{"example.org", "example.com", "internal.example.net"}[i%3]
+		state := states[i%len(states)]
+		if state == inspect.RecordNoZone {
+			zone = ""
+		}
+		r := inspect.Record{
+			ID: fmt.Sprint("r", i), Zone: zone, Name: fmt.Sprintf("www-%02d.%s", i, zone), Type: "A", State: state, TTL: 300, Owner: "default",
+			Wanted: []string{fmt.Sprintf("192.0.2.%d", i)}, Targets: []string{fmt.Sprintf("192.0.2.%d", i)}, Message: messages[state],
+			Objects: []inspect.ObjectRef{{Kind: "Ingress", Group: "networking.k8s.io", Namespace: "shop", Name: fmt.Sprintf("web-%02d", i)}},
+		}
+		if state == inspect.RecordConflict {
+			r.Targets = []string{"198.51.100.7"}
+		}
+		w.records = append(w.records, r)
+	}
+	slices.SortFunc(w.records, func(a, b inspect.Record) int { return strings.Compare(a.Zone+a.Name, b.Zone+b.Name) })
+	w.plans = []budget.Plan{planOf("0123456789abcdef", "example.org", 12)}
+	w.problems = []inspect.Problem{
+		{ID: "p1", Object: inspect.ObjectRef{Kind: "Service", Namespace: "shop", Name: "cart"}, Field: "metadata.annotations[…/ttl]", Value: "5 minuts", Reason: "is no duration: write 5m", Since: now.Add(-time.Minute)},
+		{ID: "p2", Object: inspect.ObjectRef{Kind: "ExternalWorkload", Namespace: "vms", Name: "db-1"}, Field: "spec.meshTLS.identity", Value: "a b", Reason: "is neither a DNS name nor a URI", Since: now.Add(-time.Hour)},
+	}
+	w.steps = []inspect.Step{
+		{What: "Service", State: inspect.StepWell, Text: "Service shop/web-01 has the port 80.", Object: &inspect.ObjectRef{Kind: "Service", Namespace: "shop", Name: "web-01"}},
+		{What: "Selector", State: inspect.StepWell, Text: "The selector app=web chooses 4 pods."},
+		{What: "Readiness", State: inspect.StepNote, Text: "One of them is not ready.", More: []string{"10.0.1.7 web-01-abc: readiness probe failed"}},
+		{What: "Ports", State: inspect.StepWrong, Text: "The targetPort http names no port of the pods: name a container port http, or write its number.", More: []string{"web-01-abc has the ports 8080, 9090"}},
+		{What: "Streams", State: inspect.StepUnknown, Text: "No client has a stream for it here."},
+	}
+	return w
+}
+
+func planOf(hash, zone string, n int) budget.Plan {
+	p := budget.Plan{Hash: hash, Zone: dns.Zone{Name: zone}, At: time.Now().Add(-7 * time.Minute), Owned: 60}
+	for i := range n {
+		old := &dns.RecordSet{Name: fmt.Sprintf("old-%02d.%s", i, zone), Type: "A", Targets: []string{fmt.Sprintf("192.0.2.%d", i)}}
+		p.Changes = append(p.Changes, dns.Change{Old: old})
+	}
+	return p
+}
+
+// listenAt serves a handler at an address of this host until the test ends.
+func listenAt(t testing.TB, h http.Handler) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &http.Server{Handler: h, ReadHeaderTimeout: time.Minute}
+	go func() { _ = s.Serve(l) }()
+	t.Cleanup(func() { _ = s.Close() })
+	return "http://" + l.Addr().String()
+}

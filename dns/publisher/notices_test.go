@@ -1,0 +1,162 @@
+package publisher
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/desired"
+	"github.com/signpostd/signpost/dns/provider"
+)
+
+// B1: standbys sent Events, too. Now a process that doesn't lead keeps them, and when it takes over it sends
+// those that are still true.
+func TestStandbySendsNoNotices(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newFixture(t)
+		w.standby = true
+		w.objects.set("bad", invalid(t, "bad", "a.shop.test", "192.0.2.300"))
+		w.objects.set("mended", invalid(t, "mended", "b.shop.test", "192.0.2.300"))
+		w.objects.fail("broken", errors.New("no address"))
+		w.start()
+		defer w.stop()
+		rest()
+		w.objects.set("mended", record(t, "mended", "b.shop.test", "A", "192.0.2.1"))
+		rest()
+		if said := w.said(); len(said) > 0 {
+			t.Errorf("a standby says\n%s", strings.Join(said, "\n"))
+		}
+		w.lead()
+		rest()
+		var invalid []string
+		for _, line := range w.said() {
+			if strings.HasPrefix(line, ReasonInvalid) {
+				invalid = append(invalid, line)
+			}
+		}
+		want := []string{
+			`RecordInvalid FailedSync  target of the A record set a.shop.test is "192.0.2.300": not an IPv4 address, as an A record has`,
+			`RecordInvalid FailedSync  no address; its records stay as they are`,
+		}
+		if diff := cmp.Diff(want, invalid); diff != "" {
+			t.Errorf("the new leader says (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// What a standby keeps has a limit, and is forgotten object by object.
+func TestUntoldIsBounded(t *testing.T) {
+	var u pendingNotices
+	of := func(i int) desired.Origin { return desired.Origin{Source: "service", Name: fmt.Sprintf("%05d", i)} }
+	for i := range 2 * maxPendingNotices {
+		u.keep(of(i), Notice{Message: fmt.Sprint(i)})
+	}
+	if u.n != maxPendingNotices {
+		t.Errorf("%d notices are kept", u.n)
+	}
+	for i := 1; i < 2*maxPendingNotices; i++ {
+		u.drop(of(i))
+	}
+	u.keep(of(1), Notice{Message: "again"})
+	var said []string
+	u.tell(func(n Notice) { said = append(said, n.Message) })
+	if diff := cmp.Diff([]string{"0", "again"}, said); diff != "" || u.n != 0 {
+		t.Errorf("%d left, (-want +got):\n%s", u.n, diff)
+	}
+}
+
+// lockedLog is a log that a test reads while it is written.
+type lockedLog struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (l *lockedLog) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+// take returns the lines since the last call, without times and durations.
+func (l *lockedLog) take() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	text := regexp.MustCompile(`(?m)^time=\S+ | took=\S+`).ReplaceAllString(l.text.String(), "")
+	l.text.Reset()
+	return strings.Split(strings.TrimSpace(text), "\n")
+}
+
+// refusing is a provider that rejects changes of some names.
+type refusing struct {
+	provider.Provider
+	names []string
+}
+
+// Apply implements provider.Provider.
+func (r refusing) Apply(ctx context.Context, z dns.Zone, changes []dns.Change) error {
+	errs := make([]error, len(changes))
+	var made []dns.Change
+	for i, c := range changes {
+		if slices.Contains(r.names, c.RecordSet().Name) {
+			errs[i] = errors.New("not today")
+		} else {
+			made = append(made, c)
+		}
+	}
+	if err := r.Provider.Apply(ctx, z, made); err != nil {
+		return err
+	}
+	if len(made) < len(changes) {
+		return &provider.ApplyError{Errs: errs}
+	}
+	return nil
+}
+
+// S4: at debug, the log has each listing, plan and batch with its numbers.
+func TestDebugLog(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := &lockedLog{}
+		w := newFixture(t)
+		w.provider = refusing{w.zones, []string{"c.shop.test"}}
+		w.change = func(c *Config) {
+			c.Log = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+		}
+		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"), record(t, "a", "b.shop.test", "A", "192.0.2.2"))
+		w.start()
+		defer w.stop()
+		rest()
+		wantLines(t, log, `Zone is listed" zone=shop.test records=0`,
+			`Names are planned" zone=shop.test names=2 toChange=2 held=0 waiting=0 done=0 toAsk=0`,
+			`Batch is applied" zone=shop.test created=4 updated=0 deleted=0`)
+		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.3"), record(t, "a", "c.shop.test", "A", "192.0.2.4"))
+		rest()
+		wantLines(t, log, `Names are planned" zone=shop.test names=3 toChange=3 held=0 waiting=0 done=0 toAsk=0`,
+			`Batch is applied" zone=shop.test created=2 updated=1 deleted=2 failed=1 err=`)
+	})
+}
+
+// wantLines checks that the log has lines with these beginnings, in this order.
+func wantLines(t *testing.T, log *lockedLog, want ...string) {
+	t.Helper()
+	lines := log.take()
+	at := 0
+	for _, w := range want {
+		i := slices.IndexFunc(lines[at:], func(l string) bool { return strings.HasPrefix(l, `level=DEBUG msg="`+w) })
+		if i < 0 {
+			t.Fatalf("no line begins with %s in\n%s", w, strings.Join(lines[at:], "\n"))
+		}
+		at += i + 1
+	}
+}

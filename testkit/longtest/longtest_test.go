@@ -1,0 +1,27 @@
+package longtest
+
+import (
+	"flag"
+	"testing"
+)
+
+func TestRounds(t *testing.T) {
+	set := func(short string) {
+		if err := flag.Set("test.short", short); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := flag.Lookup("test.short").Value.String()
+	defer set(before)
+	for short, want := range map[string]map[int]int{
+		"false": {0: 0, 1: 1, 10: 10, 1000: 1000},
+		"true":  {0: 0, 1: 1, 3: 2, 10: 2, 1000: 200},
+	} {
+		set(short)
+		for n, rounds := range want {
+			if got := Rounds(n); got != rounds {
+				t.Errorf("-short=%s: %d of %d rounds, want %d", short, got, n, rounds)
+			}
+		}
+	}
+}
