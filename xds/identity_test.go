@@ -86,7 +86,7 @@ func TestVisibility(t *testing.T) {
 				t.Errorf("the endpoints are %q, want %q", got, want)
 			}
 		}
-		if o := other.inspected(t); o.Endpoints != 0 || len(o.Unknown) != 2 {
+		if o := f.openOf(t, "other"); o.Endpoints != 0 || len(o.Unknown) != 2 {
 			t.Errorf("the stream that sees nothing is shown with %d endpoints, unknown %s", o.Endpoints, o.Unknown)
 		}
 
@@ -106,15 +106,15 @@ func TestVisibility(t *testing.T) {
 	})
 }
 
-// inspected returns what is shown of the stream.
-func (a *ads) inspected(t *testing.T) OpenStream {
+// openOf returns what is shown of the stream of a client in a namespace.
+func (f *fixture) openOf(t *testing.T, namespace string) OpenStream {
 	t.Helper()
-	for _, o := range a.f.server.OpenStreams() {
-		if o.ID == 2 {
+	for _, o := range f.server.OpenStreams() {
+		if o.Namespace == namespace {
 			return o
 		}
 	}
-	t.Fatal("the stream isn't open")
+	t.Fatalf("no stream of a client in namespace %s is open", namespace)
 	return OpenStream{}
 }
 

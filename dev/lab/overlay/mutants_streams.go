@@ -4,20 +4,20 @@ package overlay
 var streamMutants = []Mutant{
 	{
 		Name:      "lost-step",
-		Fault:     "A view drops an answer that comes within 50 ms after another, and counts it as given.",
+		Fault:     "A view drops a response that comes within 50 ms after another, and counts it as sent.",
 		Validator: "V1",
 		Profile:   "mixed",
 		Test:      "destination TestRing -rapid.nofailfile",
 		Edits: []Edit{{
 			File: "destination/topic.go",
 			Old: `	v.entries = next.entries
-	frames := changes(old.entries, next.entries)
+	d := compare(old.entries, next.entries)
 `,
 			New: `	before := v.entries
 	v.entries = next.entries
-	frames := changes(before, next.entries)
+	d := compare(before, next.entries)
 	if next.at.Sub(old.at) < 50*time.Millisecond {
-		return false
+		return d, false
 	}
 `,
 		}},
@@ -47,11 +47,11 @@ var streamMutants = []Mutant{
 		Test:      "destination TestGetAddAndRemove",
 		Edits: []Edit{{
 			File: "destination/response.go",
-			Old:  "	return append(addFrames(added), removeFrames(removed)...)\n",
-			New: `	if len(added) > 0 {
-		return addFrames(added)
+			Old:  "	return append(addFrames(d.added), removeFrames(d.removed)...)\n",
+			New: `	if len(d.added) > 0 {
+		return addFrames(d.added)
 	}
-	return removeFrames(removed)
+	return removeFrames(d.removed)
 `,
 		}},
 	},
