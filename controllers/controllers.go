@@ -306,10 +306,16 @@ func (s *Set) makeControllers(c Config) {
 	if slices.Contains(c.Controllers, ExternalWorkloads) {
 		s.externalWorkloadController = externalworkloads.New(externalworkloads.Options{
 			Client: writeclient.Slices(c.Client.DiscoveryV1()), Workloads: s.externalWorkloadIndex, Slices: s.slices,
-			Known:   func() bool { return s.workloads.Filled() || s.workloads.Status().Absent() },
+			Known:   func() bool { return workloadsKnown(s.workloads.Status()) },
 			Workers: c.ExternalWorkloads.Workers, RepairFirst: c.RepairFirst,
 			Recorder: s.events.For(externalworkloads.Component), Tracer: c.Tracer, Metrics: c.Metrics, History: c.History, Logger: c.Logger,
 		})
 		s.run = append(s.run, s.externalWorkloadController)
 	}
+}
+
+// workloadsKnown reports whether a new leader may write slices for ExternalWorkloads. Former leaders may have known newer
+// ones than a table that can't be read now, which kube.CatchUp doesn't wait for, because the kind is optional.
+func workloadsKnown(s kube.TableStatus) bool {
+	return s.State == kube.Synced || s.State == kube.Waiting && s.Reason == kube.NotFound
 }

@@ -39,8 +39,8 @@ const retryFirst, retryLimit = 5 * time.Millisecond, 1000 * time.Second
 type Options struct {
 	Client    discoveryclient.EndpointSlicesGetter
 	Workloads *membership.Index[*Workload]
-	// Known reports whether Workloads has all ExternalWorkloads, because they were read or the cluster lacks
-	// the kind; nil means always.
+	// Known reports whether Workloads has all ExternalWorkloads, because they can be read or the cluster lacks
+	// the kind; nil means always. It is called when a term begins.
 	Known func() bool
 	// Slices has the index watched.ByService.
 	Slices  *kube.Table[watched.Slice]
