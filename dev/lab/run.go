@@ -321,12 +321,7 @@ func (s *stage) waitForCalm(ctx context.Context) (time.Duration, error) {
 func (s *stage) converged() bool {
 	h := s.recorder.History()
 	h.Entries = append(slices.Clone(h.Entries), history.Entry{At: s.recorder.Now(), Calm: &history.Calm{}})
-	for _, v := range validate.All() {
-		if v.Name == "V1" && len(v.Check(h)) > 0 {
-			return false
-		}
-	}
-	return true
+	return validate.Settled(h)
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.SortedFunc(maps.Keys(m), cmp.Compare) }

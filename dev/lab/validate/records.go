@@ -302,13 +302,31 @@ func (c *recordCheck) stillOwned(name, owner string) bool {
 
 // afterCalm objects to ownership records without records.
 func (c *recordCheck) afterCalm(at time.Duration) {
+	for _, s := range c.withoutRecords() {
+		c.object(at, s.String(), "this marker of owner %q has no record any more, although everything is calm.", c.owner)
+	}
+}
+
+// withoutRecords returns the ownership records whose records are gone.
+func (c *recordCheck) withoutRecords() (sets []recordSet) {
 	for s, records := range c.state {
-		for _, r := range records {
-			if c.marks(r) && len(c.state.describes(s.name)) == 0 {
-				c.object(at, s.String(), "this marker of owner %q has no record any more, although everything is calm.", c.owner)
-			}
+		if slices.ContainsFunc(slices.Collect(maps.Values(records)), c.marks) && len(c.state.describes(s.name)) == 0 {
+			sets = append(sets, s)
 		}
 	}
+	return sets
+}
+
+// eachMarkerHasRecord reports whether each ownership record in the zones has its record.
+func eachMarkerHasRecord(h history.History) bool {
+	for _, zone := range h.Setup.Zones {
+		c := newRecordCheck(h, zone)
+		c.run(h)
+		if len(c.withoutRecords()) > 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // quotedRecords quotes records for a message.

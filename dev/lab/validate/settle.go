@@ -28,6 +28,17 @@ func (j *judge) settle() {
 	j.settleClients(state, end)
 }
 
+// Settled reports whether everything is as it has to be at the end of the calm: what V1 demands, and that no ownership
+// record is left without its record, which Signpost deletes after two of its intervals.
+func Settled(h history.History) bool {
+	for _, v := range All() {
+		if v.Name == "V1" && len(v.Check(h)) > 0 {
+			return false
+		}
+	}
+	return eachMarkerHasRecord(h)
+}
+
 // calmEnd returns when everything had to be as the model says.
 func calmEnd(h history.History) (end time.Duration, ok bool) {
 	for _, e := range h.Entries {
