@@ -82,8 +82,13 @@ func historyFailure(err error) error {
 
 func historyAnswer(h inspect.History, since time.Duration, processes int) output.Answer {
 	a := output.Answer{Value: h, Items: output.Items(h.Changes), Table: output.TableData{Columns: []output.Column{
-		{Name: "TIME"}, {Name: "SUBJECT"}, {Name: "WHAT"}, {Name: "CHANGE", Whole: true}, {Name: "WHY", Whole: true},
-		{Name: "SOURCE", Only: output.WideOnly}, {Name: "PROCESS", Only: output.WideOnly},
+		{Name: "TIME"},
+		{Name: "SUBJECT"},
+		{Name: "WHAT"},
+		{Name: "CHANGE", Whole: true},
+		{Name: "WHY", Whole: true},
+		{Name: "SOURCE", Only: output.WideOnly},
+		{Name: "PROCESS", Only: output.WideOnly},
 	}}}
 	for i := range h.Changes {
 		change := &h.Changes[i]

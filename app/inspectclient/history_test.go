@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -14,8 +15,11 @@ import (
 
 // keeping is a process with a history. The request is stored in asked.
 func keeping(t *testing.T, asked *url.Values, h inspect.History) *looktest.Process {
+	var mu sync.Mutex
 	return &looktest.Process{Paths: map[string]http.Handler{inspect.HistoryPath: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
 		*asked = r.URL.Query()
+		mu.Unlock()
 		if err := json.NewEncoder(w).Encode(h); err != nil {
 			t.Error(err)
 		}

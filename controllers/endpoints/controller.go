@@ -377,7 +377,9 @@ func readyByAddress(ep *corev1.Endpoints) map[string]bool {
 			addresses[a.IP] = true
 		}
 		for _, a := range ep.Subsets[i].NotReadyAddresses {
-			addresses[a.IP] = addresses[a.IP] // ready at another port
+			if _, ready := addresses[a.IP]; !ready { // or it is ready at another port
+				addresses[a.IP] = false
+			}
 		}
 	}
 	return addresses

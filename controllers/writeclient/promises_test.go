@@ -143,7 +143,8 @@ func TestPromisesOfClientGo(t *testing.T) {
 		"user agent":    {rest.Config{UserAgent: "signpost/1"}, "User-Agent", []string{"signpost/1", "signpost/1"}},
 		"wrapper":       {rest.Config{WrapTransport: mutating}, "X-Trace", []string{"1", "2"}},
 		"content type": {
-			rest.Config{ContentConfig: rest.ContentConfig{ContentType: runtime.ContentTypeProtobuf}}, "Content-Type",
+			rest.Config{ContentConfig: rest.ContentConfig{ContentType: runtime.ContentTypeProtobuf}},
+			"Content-Type",
 			[]string{runtime.ContentTypeProtobuf, runtime.ContentTypeProtobuf},
 		},
 	} {

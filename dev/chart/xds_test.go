@@ -21,7 +21,8 @@ func TestXDSBootstrap(t *testing.T) {
 		"with TLS":     {"tls", map[string]any{"ca": "/xds/ca.crt"}, bootstrap.Files{CA: "/xds/ca.crt"}},
 		"with a token": {"tls", map[string]any{"ca": "/xds/ca.crt", "token": "/xds/token"}, bootstrap.Files{CA: "/xds/ca.crt", Token: "/xds/token"}},
 		"with all of it": {
-			"tls", map[string]any{"ca": "/ca", "cert": "/cert", "key": "/key", "token": "/token"},
+			"tls",
+			map[string]any{"ca": "/ca", "cert": "/cert", "key": "/key", "token": "/token"},
 			bootstrap.Files{CA: "/ca", Cert: "/cert", Key: "/key", Token: "/token"},
 		},
 	} {
