@@ -204,7 +204,7 @@ func parseSource(t *testing.T) sources {
 	t.Helper()
 	all := sources{constants: map[string]string{}, types: map[string]string{}, order: map[string][]string{}}
 	set := token.NewFileSet()
-	for _, name := range []string{"status.go", "streams.go", "records.go", "explanation.go", "message.go", "historyanswer.go"} {
+	for _, name := range sourceFiles() {
 		file, err := parser.ParseFile(set, name, nil, parser.ParseComments)
 		if err != nil {
 			t.Fatal(err)
@@ -230,6 +230,14 @@ func parseSource(t *testing.T) sources {
 		}
 	}
 	return all
+}
+
+// sourceFiles returns the files that the pages are made of.
+func sourceFiles() (names []string) {
+	for _, p := range referencePages {
+		names = append(names, p.sources...)
+	}
+	return names
 }
 
 // markdown turns a comment into a paragraph: links to declarations become code.
