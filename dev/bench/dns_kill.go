@@ -163,11 +163,12 @@ func (k *killing) startOn(ctx context.Context) error {
 		return err
 	}
 	// With a namespace the budget is stored. Without, each start would hold deletions, because what was deleted
-	// before is unknown.
+	// before is unknown. Half of the objects may change between a kill and the next start, so updates have no limit.
 	stored := []string{"POD_NAMESPACE=" + dnsNamespace}
 	k.process, err = startWith(ctx, k.cluster.dir, stored, signpostBinary, append([]string{
 		"dns", "--kubeconfig", k.cluster.kubeconfig, "--metrics-address", metrics, "--interval", killInterval.String(),
 		"--source=service", "--policy=sync", "--txt-prefix=" + killTXTPrefix, "--max-deletions=1000000",
+		"--max-updates-percent=100",
 	}, k.target.flags...)...)
 	return err
 }
