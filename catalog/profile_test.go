@@ -11,7 +11,7 @@ import (
 // profileOptions are those of all tests about profiles.
 var profileOptions = Options{DefaultOpaquePorts: PortSet{{3306, 3306}}}
 
-// profileScene is a question and what the answer to it becomes with each step.
+// profileCase is a question and what the answer to it becomes with each step.
 type profileCase struct {
 	ask   ProfileQuery
 	steps []profileStep
@@ -78,7 +78,7 @@ func profileOf(service, namespace string) *ServiceProfile {
 	return &ServiceProfile{Cluster: LocalCluster, Namespace: namespace, Name: service + "." + testNamespace + ".svc.cluster.local"}
 }
 
-// tellProfile returns a snapshot as text:
+// describeProfile returns a snapshot as text:
 //
 //	subject [Service] [address workload owner] [profile namespace] [opaque]
 func describeProfile(s *ProfileSnapshot) string {
@@ -107,7 +107,7 @@ func describeProfile(s *ProfileSnapshot) string {
 	return strings.Join(said, " ")
 }
 
-// playProfile plays a scene as a view would: it asks again only when the answer
+// runProfile plays a scene as a view would: it asks again only when the answer
 // is stale. In the end nothing of the scene may be left.
 func runProfile(t *testing.T, tc profileCase) {
 	t.Helper()

@@ -96,7 +96,7 @@ func drawProfileObject(t *rapid.T) Object {
 	}
 }
 
-// allAsks are the questions that the pools allow.
+// allQueries are the questions that the pools allow.
 func allQueries() []ProfileQuery {
 	var all []ProfileQuery
 	for _, port := range []uint16{80, 3306, 9999} {
@@ -110,7 +110,7 @@ func allQueries() []ProfileQuery {
 	return all
 }
 
-// tellAll returns all that a snapshot says. Objects are compared by identity.
+// describeAll returns all that a snapshot says. Objects are compared by identity.
 func describeAll(s *ProfileSnapshot) string {
 	text := fmt.Sprintf("%s %s %p %+v", describeProfile(s), s.ConflictReason, s.Profile, s.Conflicts)
 	if t := s.Target; t != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// profileTown is a set of objects that share as little as they can.
+// profileObjects is a set of objects that share as little as they can.
 func profileObjects() []Object {
 	return []Object{
 		service("web", clusterIPs("10.96.0.1")), service("db", clusterIPs("10.96.0.2")),
@@ -22,7 +22,7 @@ func profileObjects() []Object {
 	}
 }
 
-// profileTownAsks are questions about the town, by name.
+// profileQueries are questions about the town, by name.
 func profileQueries() map[string]ProfileQuery {
 	return map[string]ProfileQuery{
 		"web": askService("web", 80), "web for client": askService("web", 80, from("client")), "web's IP": askIP("10.96.0.1", 80),

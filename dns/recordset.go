@@ -77,6 +77,16 @@ type RecordSet struct {
 	Invalid bool `json:"-"`
 }
 
+// IsOwnershipRecord reports whether the record set has [LabelOwnedRecord], as registries mark the ownership records
+// that they write. It is false for nil.
+func (r *RecordSet) IsOwnershipRecord() bool {
+	if r == nil {
+		return false
+	}
+	_, is := r.Labels[LabelOwnedRecord]
+	return is
+}
+
 // Property is a setting of a record set for its provider.
 type Property struct {
 	Name  string `json:"name,omitempty"`

@@ -97,7 +97,7 @@ func (t *TXT) Load(context.Context) error { return nil }
 // After implements [Owner]. The ownership records were among the changes.
 func (t *TXT) After(context.Context, []dns.Change) error { return nil }
 
-// MarkerName returns the name of the ownership record of a record set in the current format. It is
+// OwnershipRecordName returns the name of the ownership record of a record set in the current format. It is
 // empty if a label would exceed 63 bytes: such a record set can't be owned. An ownership record may
 // be outside of the zone of its record set; for an apex it is, unless the prefix ends with a dot.
 // Before doesn't know the zones, so its caller has to check that.

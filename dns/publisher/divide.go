@@ -72,10 +72,7 @@ func groupOf(c dns.Change, before string) string {
 	return c.Subject()
 }
 
-func changesOwnership(c dns.Change) bool {
-	_, marker := c.RecordSet().Labels[dns.LabelOwnedRecord]
-	return marker
-}
+func changesOwnership(c dns.Change) bool { return c.RecordSet().IsOwnershipRecord() }
 
 // ownershipFirst moves new ownership records before the record sets that they describe.
 func ownershipFirst(changes []dns.Change) []dns.Change {

@@ -193,10 +193,7 @@ func (p *process) conclude(changes []dns.Change, err error) {
 
 // ownershipFirst moves creations of ownership records before those of the record sets that they describe.
 func ownershipFirst(changes []dns.Change) []dns.Change {
-	first := func(c dns.Change) bool {
-		_, marker := c.RecordSet().Labels[dns.LabelOwnedRecord]
-		return marker && c.Old == nil
-	}
+	first := func(c dns.Change) bool { return c.RecordSet().IsOwnershipRecord() && c.Old == nil }
 	var ordered []dns.Change
 	for _, c := range changes {
 		if first(c) {

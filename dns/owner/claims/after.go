@@ -21,7 +21,7 @@ func (o *Owner) After(ctx context.Context, applied []dns.Change) error {
 	for _, c := range applied {
 		key := c.RecordSet().Key()
 		_, known := o.entries[key]
-		if isOwnershipRecord(c) || c.New == nil && !known {
+		if c.RecordSet().IsOwnershipRecord() || c.New == nil && !known {
 			continue
 		}
 		delete(o.before, key)
@@ -33,12 +33,6 @@ func (o *Owner) After(ctx context.Context, applied []dns.Change) error {
 		}
 	}
 	return wrap(o.write(ctx, next, keys), keys)
-}
-
-// isOwnershipRecord reports whether a change is that of an ownership record, which has no claim.
-func isOwnershipRecord(c dns.Change) bool {
-	_, marker := c.RecordSet().Labels[dns.LabelOwnedRecord]
-	return marker
 }
 
 func wrap(errs []error, keys []dns.Key) error {
@@ -63,7 +57,7 @@ func (o *Owner) Failed(ctx context.Context, changes []dns.Change, cause error) {
 	for i, c := range changes {
 		made, err := verdict(cause, i, len(changes))
 		key := c.RecordSet().Key()
-		if e, there := o.entries[key]; err != nil && there && e.claim != nil && !isOwnershipRecord(c) {
+		if e, there := o.entries[key]; err != nil && there && e.claim != nil && !c.RecordSet().IsOwnershipRecord() {
 			next, keys = append(next, o.failed(e.claim, c, err, made)), append(keys, key)
 		}
 	}

@@ -426,7 +426,7 @@ func TestAdopt(t *testing.T) {
 	}
 }
 
-// markerName returns the name of an ownership record as ExternalDNS makes it, with or without the
+// ownershipRecordName returns the name of an ownership record as ExternalDNS makes it, with or without the
 // type.
 func ownershipRecordName(prefix, name, recordType string, typed bool) string {
 	t := strings.ToLower(recordType)

@@ -31,8 +31,7 @@ type step struct {
 
 // newStep returns the step for a change. The error says why it is impossible.
 func newStep(z *azureZone, c dns.Change) (*step, error) {
-	_, marker := c.RecordSet().Labels[dns.LabelOwnedRecord]
-	s := &step{zone: z, change: c, marker: marker && c.RecordSet().Type == dns.TypeTXT, key: z.keyOf(c.RecordSet())}
+	s := &step{zone: z, change: c, marker: c.RecordSet().IsOwnershipRecord() && c.RecordSet().Type == dns.TypeTXT, key: z.keyOf(c.RecordSet())}
 	if c.New == nil {
 		return s, nil
 	}

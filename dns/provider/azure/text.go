@@ -38,8 +38,7 @@ func wireText(r *dns.RecordSet, target string) (record, error) {
 }
 
 func keepsQuotes(r *dns.RecordSet, target string) bool {
-	_, marker := r.Labels[dns.LabelOwnedRecord]
-	return strings.HasPrefix(target, ownership) || marker && verbatim(target)
+	return strings.HasPrefix(target, ownership) || r.IsOwnershipRecord() && verbatim(target)
 }
 
 // verbatim reports whether a text looks like a quoted string itself.

@@ -56,17 +56,12 @@ func (u *unit) prepare(m mapping, z *managedZone, now groups) {
 				return
 			}
 		}
-		u.swap(there, wanted, isOwnershipRecord(c.New))
+		u.swap(there, wanted, c.New.IsOwnershipRecord())
 	}
 	var err error
 	if u.side, err = sideOf(m.wishes, u.Subject, u.Changes, now); err != nil {
 		u.Fail(err)
 	}
-}
-
-// isMarker reports whether a record set is an ownership record.
-func isOwnershipRecord(r *dns.RecordSet) bool {
-	return r != nil && r.Labels[dns.LabelOwnedRecord] != ""
 }
 
 // swap adds the operations that make the wanted records of a set out of those that there are. One

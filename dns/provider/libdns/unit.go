@@ -49,19 +49,17 @@ const (
 	phases
 )
 
-// isMarker reports whether a change is that of an ownership record.
-func isOwnershipRecord(c dns.Change) bool { return c.RecordSet().Labels[dns.LabelOwnedRecord] != "" }
-
 // phaseOf returns when a change of the unit is made.
 func (u *unit) phaseOf(c dns.Change) phase {
+	isOwnershipRecord := c.RecordSet().IsOwnershipRecord()
 	switch {
-	case isOwnershipRecord(c) && c.New == nil && u.obstructs(c):
+	case isOwnershipRecord && c.New == nil && u.obstructs(c):
 		return obstaclesGo
-	case isOwnershipRecord(c) && c.New == nil:
+	case isOwnershipRecord && c.New == nil:
 		return ownershipRecordsGo
-	case isOwnershipRecord(c) && u.blocked(c):
+	case isOwnershipRecord && u.blocked(c):
 		return lateOwnershipRecordsCome
-	case isOwnershipRecord(c):
+	case isOwnershipRecord:
 		return ownershipRecordsCome
 	case c.New == nil:
 		return recordsGo

@@ -210,7 +210,7 @@ func (w *work) undo(ctx context.Context, u *unit, key dns.Key, value string) err
 		var s steps
 		for _, c := range u.Changes {
 			k := c.RecordSet().Key()
-			if there := w.now.by[k]; c.Old != nil || isOwnershipRecord(c) != markers || there == nil || !equalFold(there, normal(c.New)) {
+			if there := w.now.by[k]; c.Old != nil || c.RecordSet().IsOwnershipRecord() != markers || there == nil || !equalFold(there, normal(c.New)) {
 				continue
 			}
 			gone, err := w.stored(k, w.now.by[k].Targets)

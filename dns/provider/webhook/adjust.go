@@ -30,7 +30,7 @@ func (p *remote) Adjust(ctx context.Context, _ dns.Zone, wanted []*dns.RecordSet
 	var asked []*dns.RecordSet
 	var places []int
 	for i, r := range wanted {
-		if _, marker := r.Labels[dns.LabelOwnedRecord]; marker {
+		if r.IsOwnershipRecord() {
 			answers[i].Sets = []*dns.RecordSet{r}
 			continue
 		}
