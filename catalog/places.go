@@ -7,10 +7,13 @@ import (
 	"strings"
 )
 
-// Places returns the places that answers about a Service may distinguish: first an unknown one. They
-// are those of all endpoints in slices, because endpoints that an answer lacks at one place can be in that
-// of another place.
-func (c *Catalog) Places(key ServiceKey, kind FilterKind) []Client {
+// maxPlaces limits the places of [Catalog.Places].
+const maxPlaces = 200
+
+// Places returns the nodes and zones that responses about a Service may distinguish, the unknown one first, and how
+// many more there are above a limit. They come from all endpoints in slices, because an endpoint that one response
+// lacks can be in another one.
+func (c *Catalog) Places(key ServiceKey, kind FilterKind) (list []Client, more int) {
 	places := map[Client]struct{}{}
 	for _, m := range c.Explain(key, Query{}).Members {
 		for _, slice := range m.Slices {
@@ -36,7 +39,9 @@ func (c *Catalog) Places(key ServiceKey, kind FilterKind) []Client {
 	sorted := slices.SortedFunc(maps.Keys(places), func(a, b Client) int {
 		return cmp.Or(strings.Compare(a.Node, b.Node), strings.Compare(a.Zone, b.Zone))
 	})
-	return append([]Client{unknown}, sorted...)
+	list = append([]Client{unknown}, sorted...)
+	n := min(len(list), maxPlaces)
+	return list[:n], len(list) - n
 }
 
 func addZones(places map[Client]struct{}, zones []string) {

@@ -4,6 +4,7 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/signpostd/signpost/internal/history"
 	"github.com/signpostd/signpost/internal/objectmeta"
 )
 
@@ -43,6 +44,14 @@ type Object interface {
 // ServiceKey names a Service of a cluster.
 type ServiceKey struct {
 	Cluster, Namespace, Name string
+}
+
+// HistoryKey returns the key of the Service in a [history.Log].
+func (k ServiceKey) HistoryKey() history.Key {
+	if k.Cluster == LocalCluster {
+		k.Cluster = ""
+	}
+	return history.Key{Cluster: k.Cluster, Namespace: k.Namespace, Name: k.Name}
 }
 
 // WorkloadKind is the Kubernetes kind of a workload.

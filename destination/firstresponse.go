@@ -10,9 +10,6 @@ import (
 	"github.com/signpostd/signpost/internal/objectmeta"
 )
 
-// maxPlaces bounds the nodes and zones of clients for which [Server.FirstResponse] computes responses.
-const maxPlaces = 200
-
 // FirstResponse is the first response of a Get call. It is computed by the code that serves calls, so that an
 // explanation agrees with the calls.
 type FirstResponse struct {
@@ -53,10 +50,8 @@ func (s *Server) FirstResponse(key catalog.ServiceKey, hostname string, port uin
 	snapshot := s.catalog.Service(key)
 	defer snapshot.Release()
 	t := FirstResponse{Kind: snapshot.FilterKind()}
-	places := s.catalog.Places(key, t.Kind)
-	if t.MorePlaces = max(0, len(places)-maxPlaces); t.MorePlaces > 0 {
-		places = places[:maxPlaces]
-	}
+	places, more := s.catalog.Places(key, t.Kind)
+	t.MorePlaces = more
 	for _, place := range places {
 		t.Places = append(t.Places, s.responseAt(snapshot, q, t.Kind.For(place)))
 	}

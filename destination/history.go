@@ -69,10 +69,7 @@ func (d difference) fresh() []*entry {
 
 // remember adds changes to the history. The caller holds the lock.
 func (s *topic) remember(all toldChanges) {
-	key := history.Key{Cluster: s.query.service.Cluster, Namespace: s.query.service.Namespace, Name: s.query.service.Name}
-	if s.query.service.Cluster == catalog.LocalCluster {
-		key.Cluster = ""
-	}
+	key := s.query.service.HistoryKey()
 	for i := range all {
 		c := &all[i]
 		e := history.Entry{

@@ -9,11 +9,8 @@ import (
 	"github.com/signpostd/signpost/xds/resource"
 )
 
-// maxPlaces bounds the places of clients for which [Server.Explain] makes answers.
-const maxPlaces = 200
-
-// Told is what clients of a port of a Service are sent.
-type Told struct {
+// FirstResponse is what clients of a port of a Service are sent.
+type FirstResponse struct {
 	// Refusal is the reason that clients are told instead; nil if the port is served.
 	Refusal error
 	// Cluster is the name of the Cluster, and Problems what of the ServiceProfile its routes lack.
@@ -25,12 +22,12 @@ type Told struct {
 	Pending bool
 	// Places are the endpoints by the place of the client, the first one for a client whose place is unknown. MorePlaces
 	// is how many have no answer here.
-	Places     []PlaceTold
+	Places     []PlaceResponse
 	MorePlaces int
 }
 
-// PlaceTold is the endpoints of clients at one place.
-type PlaceTold struct {
+// PlaceResponse is the endpoints of clients at one place.
+type PlaceResponse struct {
 	Filter catalog.Filter
 	// Usable are the numbers of endpoints for new requests, by priority, and Draining that of the others.
 	Usable   []int
@@ -38,38 +35,36 @@ type PlaceTold struct {
 }
 
 // Explain returns what clients of a port are sent: the answers are made as those of streams.
-func (s *Server) Explain(key catalog.ServiceKey, hostname string, port uint16) Told {
+func (s *Server) Explain(key catalog.ServiceKey, hostname string, port uint16) FirstResponse {
 	host := key.Name + "." + key.Namespace + ".svc." + s.config.ClusterDomain
 	if hostname != "" {
 		host = hostname + "." + host
 	}
 	a := s.config.parse(newQuestion(listeners, fmt.Sprintf("%s:%d", host, port), ""))
 	if a.unusable != nil {
-		return Told{Refusal: a.unusable}
+		return FirstResponse{Refusal: a.unusable}
 	}
 	f := a.look(s.catalog)
 	defer f.release()
 	subject, err := a.subject(&view{}, f)
 	if err != nil {
-		return Told{Refusal: err}
+		return FirstResponse{Refusal: err}
 	}
-	t := Told{Cluster: s.config.namer().ClusterName(subject.Name, subject.Port), VisibleTo: a.visibleTo(f)}
+	t := FirstResponse{Cluster: s.config.namer().ClusterName(subject.Name, subject.Port), VisibleTo: a.visibleTo(f)}
 	_, t.Problems = s.config.namer().Listener(a.question.name, subject, resource.GRPC)
-	places := s.catalog.Places(key, f.kind())
-	if t.MorePlaces = max(0, len(places)-maxPlaces); t.MorePlaces > 0 {
-		places = places[:maxPlaces]
-	}
+	places, more := s.catalog.Places(key, f.kind())
+	t.MorePlaces = more
 	for _, place := range places {
 		filter := f.kind().For(place)
 		set := catalog.ResolveAll(f.snapshot, a.query(subject, filter))
 		t.Pending = set.Pending
-		t.Places = append(t.Places, placeTold(filter, set))
+		t.Places = append(t.Places, placeResponse(filter, set))
 	}
 	return t
 }
 
-func placeTold(filter catalog.Filter, set catalog.PlacedSet) PlaceTold {
-	told := PlaceTold{Filter: filter}
+func placeResponse(filter catalog.Filter, set catalog.PlacedSet) PlaceResponse {
+	told := PlaceResponse{Filter: filter}
 	for i := range set.Endpoints {
 		e := &set.Endpoints[i]
 		if e.Draining {

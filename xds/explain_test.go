@@ -30,7 +30,7 @@ func TestExplain(t *testing.T) {
 		f := start(t, Config{}, web, s, profile)
 		got := f.server.Explain(web.Key, "", 80)
 		zone := func(z string) catalog.Filter { return catalog.Filter{Kind: catalog.FilterZone, Zone: z} }
-		want := []PlaceTold{
+		want := []PlaceResponse{
 			{Usable: []int{3}, Draining: 1}, {Filter: zone("a"), Usable: []int{2, 1}, Draining: 1}, {Filter: zone("b"), Usable: []int{1, 2}, Draining: 1},
 		}
 		if diff := cmp.Diff(want, got.Places); diff != "" || got.Cluster != httpCluster || got.Refusal != nil {
@@ -39,7 +39,7 @@ func TestExplain(t *testing.T) {
 		if len(got.Problems) != 1 || !strings.Contains(got.Problems[0], "odd") {
 			t.Errorf("problems %q", got.Problems)
 		}
-		for at, place := range map[string]PlaceTold{"": want[0], "b": want[2]} {
+		for at, place := range map[string]PlaceResponse{"": want[0], "b": want[2]} {
 			a := f.ads()
 			a.request(&discovery.DiscoveryRequest{
 				Node: &corepb.Node{UserAgentName: pythonAgent, Locality: &corepb.Locality{Zone: at}}, TypeUrl: endpoints.url(), ResourceNames: []string{httpCluster},

@@ -3,7 +3,6 @@ package xds
 import (
 	"net/netip"
 
-	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/internal/history"
 )
 
@@ -13,7 +12,6 @@ func (t *topic) remember(v *view, before, after *frame) {
 	if t.config.History == nil || before == nil || len(v.subscribers) == 0 {
 		return
 	}
-	service := t.name.Service
 	e := history.Entry{
 		Kind: history.Told, Action: history.Updated, Source: "xds", Type: v.typ.String(), Object: t.question.name, Hostname: t.name.Hostname,
 		Streams: len(v.subscribers), Places: 1, ClientZone: v.filter.Zone, ClientNode: v.filter.Node, Endpoints: len(after.usable),
@@ -25,10 +23,7 @@ func (t *topic) remember(v *view, before, after *frame) {
 	if after.existence == missing {
 		e.Action = history.Deleted
 	}
-	key := history.Key{Cluster: service.Cluster, Namespace: service.Namespace, Name: service.Name}
-	if service.Cluster == catalog.LocalCluster {
-		key.Cluster = ""
-	}
+	key := t.name.Service.HistoryKey()
 	t.config.History.Add(key, key.Namespace, &e)
 }
 

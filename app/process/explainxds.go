@@ -42,7 +42,7 @@ func (x *explainedXDS) Explain(_ context.Context, q inspect.Query) []inspect.Ste
 
 // xdsPortStep says what clients of a port get, at each place. A reason that no client is told, because none asks, is a
 // note.
-func xdsPortStep(port uint16, t xds.Told, isAsked bool) inspect.Step {
+func xdsPortStep(port uint16, t xds.FirstResponse, isAsked bool) inspect.Step {
 	s := inspect.Step{What: "xDS", State: inspect.StepWell}
 	if t.Refusal != nil {
 		s.State, s.Text = inspect.StepNote, fmt.Sprintf("xDS clients of port %d are told: %v", port, t.Refusal)
@@ -77,7 +77,7 @@ func xdsPortStep(port uint16, t xds.Told, isAsked bool) inspect.Step {
 }
 
 // xdsPlaceLine says what clients at one place get, such as "clients in the zone a: 3 endpoints, then 2".
-func xdsPlaceLine(p xds.PlaceTold) string {
+func xdsPlaceLine(p xds.PlaceResponse) string {
 	who := "clients whose zone and node are unknown"
 	switch {
 	case p.Filter.Node != "":
