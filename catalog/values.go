@@ -4,7 +4,6 @@ import (
 	"net/netip"
 	"time"
 
-	"github.com/signpostd/signpost/internal/history"
 	"github.com/signpostd/signpost/internal/objectmeta"
 )
 
@@ -46,12 +45,12 @@ type ServiceKey struct {
 	Cluster, Namespace, Name string
 }
 
-// HistoryKey returns the key of the Service in a [history.Log].
-func (k ServiceKey) HistoryKey() history.Key {
+// LinkedCluster returns the name of the linked cluster of the Service; empty for our own cluster.
+func (k ServiceKey) LinkedCluster() string {
 	if k.Cluster == LocalCluster {
-		k.Cluster = ""
+		return ""
 	}
-	return history.Key{Cluster: k.Cluster, Namespace: k.Namespace, Name: k.Name}
+	return k.Cluster
 }
 
 // WorkloadKind is the Kubernetes kind of a workload.

@@ -69,7 +69,8 @@ func (d difference) fresh() []*entry {
 
 // remember adds changes to the history. The caller holds the lock.
 func (s *topic) remember(all toldChanges) {
-	key := s.query.service.HistoryKey()
+	service := s.query.service
+	key := history.Key{Cluster: service.LinkedCluster(), Namespace: service.Namespace, Name: service.Name}
 	for i := range all {
 		c := &all[i]
 		e := history.Entry{

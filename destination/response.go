@@ -200,11 +200,8 @@ func endpointProblem(e catalog.Endpoint, err error) objectmeta.Problem {
 
 // sourceProblem is a problem of the Service that endpoints come from.
 func sourceProblem(s *catalog.Source, field string, err error) objectmeta.Problem {
-	p := objectmeta.Problem{Kind: "Service", Namespace: s.Service.Namespace, Name: s.Service.Name, Field: field, Reason: err.Error()}
-	if s.Service.Cluster != catalog.LocalCluster {
-		p.Cluster = s.Service.Cluster
-	}
-	return p
+	of := s.Service
+	return objectmeta.Problem{Cluster: of.LinkedCluster(), Kind: "Service", Namespace: of.Namespace, Name: of.Name, Field: field, Reason: err.Error()}
 }
 
 // labelSet has the labels of each source of the endpoints of a topic. Equal sources have the same labels,

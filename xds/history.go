@@ -23,7 +23,8 @@ func (t *topic) remember(v *view, before, after *frame) {
 	if after.existence == missing {
 		e.Action = history.Deleted
 	}
-	key := t.name.Service.HistoryKey()
+	service := t.name.Service
+	key := history.Key{Cluster: service.LinkedCluster(), Namespace: service.Namespace, Name: service.Name}
 	t.config.History.Add(key, key.Namespace, &e)
 }
 

@@ -13,18 +13,15 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/signpostd/signpost/app/portforward"
 	"github.com/signpostd/signpost/app/settings"
 	"github.com/signpostd/signpost/dns/configure"
 	"github.com/signpostd/signpost/internal/leader"
 	"github.com/signpostd/signpost/internal/sanitize"
 )
 
-const (
-	// podLabel is the label of Signpost's pods.
-	podLabel = "app.kubernetes.io/name=signpost"
-	// maxPods limits the pods that are read, far above any installation.
-	maxPods = 100
-)
+// maxPods limits the pods that are read, far above any installation.
+const maxPods = 100
 
 // installed checks the pods of Signpost and leader election.
 func (a asked) installed(ctx context.Context) []Result {
@@ -38,7 +35,7 @@ func (a asked) installed(ctx context.Context) []Result {
 // pods returns the pods of Signpost, and results about them.
 func (a asked) pods(ctx context.Context) ([]corev1.Pod, []Result) {
 	where := "all namespaces"
-	options := metav1.ListOptions{LabelSelector: podLabel, Limit: maxPods}
+	options := metav1.ListOptions{LabelSelector: portforward.DefaultSelector, Limit: maxPods}
 	list, err := a.own.CoreV1().Pods("").List(ctx, options)
 	if apierrors.IsForbidden(err) {
 		where = "the namespace " + a.Account.Namespace
@@ -50,7 +47,7 @@ func (a asked) pods(ctx context.Context) ([]corev1.Pod, []Result) {
 	case err != nil:
 		return nil, []Result{{State: Unknown, Text: "which pods of Signpost run: " + reason(err)}}
 	case len(list.Items) == 0:
-		return nil, []Result{{State: Note, Text: fmt.Sprintf("no pod of Signpost runs yet: none in %s has the label %s", where, podLabel)}}
+		return nil, []Result{{State: Note, Text: fmt.Sprintf("no pod of Signpost runs yet: none in %s has the label %s", where, portforward.DefaultSelector)}}
 	}
 	var results []Result
 	ready := 0

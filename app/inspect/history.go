@@ -129,16 +129,16 @@ func (f *historyFilter) find(log *history.Log) History {
 		found.Total++
 		found.Changes = append(found.Changes, pastChange(key, &e, previous))
 		if len(found.Changes) >= 4*f.limit {
-			found.newest(f.limit)
+			found.KeepNewest(f.limit)
 		}
 	})
-	found.newest(f.limit)
+	found.KeepNewest(f.limit)
 	found.Bytes, found.Limit = log.Size()
 	return found
 }
 
-// newest sorts the changes and keeps the newest ones.
-func (h *History) newest(limit int) {
+// KeepNewest sorts the changes by time and keeps the newest ones.
+func (h *History) KeepNewest(limit int) {
 	slices.SortStableFunc(h.Changes, func(a, b PastChange) int {
 		return cmp.Or(a.At.Compare(b.At), strings.Compare(a.Subject, b.Subject))
 	})

@@ -81,7 +81,7 @@ func (c *PastChange) toldText() string {
 	case *c.Endpoints == 0:
 		parts = append(parts, "no endpoints left")
 	default:
-		parts = append(parts, plural(*c.Endpoints, "endpoint"))
+		parts = append(parts, Plural(*c.Endpoints, "endpoint"))
 	}
 	return of + ": " + strings.Join(parts, ", ")
 }
@@ -123,7 +123,8 @@ func listText(list []string, more int) string {
 	return text
 }
 
-func plural(n int, what string) string {
+// Plural returns a number with its noun, such as "2 streams".
+func Plural(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
 	}

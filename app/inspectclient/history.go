@@ -8,7 +8,6 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -65,10 +64,7 @@ func (c *Client) History(ctx context.Context, q HistoryQuery) (output.Answer, er
 	for _, err := range failed {
 		c.note("%v", err)
 	}
-	slices.SortStableFunc(all.Changes, func(a, b inspect.PastChange) int {
-		return cmp.Or(a.At.Compare(b.At), strings.Compare(a.Subject, b.Subject))
-	})
-	all.Changes = all.Changes[max(0, len(all.Changes)-q.Limit):]
+	all.KeepNewest(q.Limit)
 	return historyAnswer(all, q.Since, answered), nil
 }
 
@@ -110,7 +106,7 @@ func historyAnswer(h inspect.History, since time.Duration, processes int) output
 func changeWhat(c *inspect.PastChange) string {
 	switch c.Kind {
 	case inspect.ChangeTold:
-		return "told " + count(c.Streams, "stream")
+		return "told " + inspect.Plural(c.Streams, "stream")
 	case inspect.ChangeRecord:
 		return cmp.Or(c.Zone, "record")
 	default:

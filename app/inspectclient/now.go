@@ -96,7 +96,7 @@ func nowSubject(f inspect.Finding) string {
 
 // nowSummary says how much is wrong, and what explains more.
 func nowSummary(now inspect.Now) string {
-	text := fmt.Sprintf("Wrong: %s, %s.", count(now.Total, "subject"), count(len(now.Findings)+now.Omitted, "cause"))
+	text := fmt.Sprintf("Wrong: %s, %s.", inspect.Plural(now.Total, "subject"), inspect.Plural(len(now.Findings)+now.Omitted, "cause"))
 	if now.Omitted > 0 {
 		text += fmt.Sprintf(" %d were left out.", now.Omitted)
 	}

@@ -220,7 +220,7 @@ func recordAnswer(records []inspect.Record, now time.Time) output.Answer {
 			parts = append(parts, fmt.Sprintf("%s %d", s, counts[s]))
 		}
 	}
-	a.Text = fmt.Sprintf("\n%s: %s.\n", count(len(records), "record"), strings.Join(parts, ", "))
+	a.Text = fmt.Sprintf("\n%s: %s.\n", inspect.Plural(len(records), "record"), strings.Join(parts, ", "))
 	return a
 }
 

@@ -110,7 +110,7 @@ func streamAnswer(all inspect.StreamList, now time.Time) output.Answer {
 	if len(all.Streams) == 0 {
 		a.Text = "No stream is open, or none that the filters let through.\n"
 	} else {
-		a.Text = fmt.Sprintf("\n%s, %d of them not synced.\n", count(len(all.Streams), "stream"), behind)
+		a.Text = fmt.Sprintf("\n%s, %d of them not synced.\n", inspect.Plural(len(all.Streams), "stream"), behind)
 	}
 	return a
 }
@@ -129,11 +129,4 @@ func age(then, now time.Time) string {
 		return ""
 	}
 	return duration.HumanDuration(now.Sub(then))
-}
-
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

@@ -17,12 +17,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/signpostd/signpost/app/portforward"
 	"github.com/signpostd/signpost/internal/sanitize"
 )
 
 const (
-	// Label is the label of Signpost's Deployments and pods.
-	Label = "app.kubernetes.io/name=signpost"
 	// configFlag is the argument of the container that names the config file.
 	configFlag = "--config="
 	// maxDeployments limits the Deployments that are read, far above any cluster.
@@ -85,7 +84,7 @@ func FromManifests(objects []*unstructured.Unstructured) (Installation, error) {
 // Find returns the installation in a namespace, or the only one of the cluster if the namespace is
 // empty.
 func Find(ctx context.Context, client kubernetes.Interface, namespace string) (Installation, error) {
-	list, err := client.AppsV1().Deployments(namespace).List(ctx, metav1.ListOptions{LabelSelector: Label, Limit: maxDeployments})
+	list, err := client.AppsV1().Deployments(namespace).List(ctx, metav1.ListOptions{LabelSelector: portforward.DefaultSelector, Limit: maxDeployments})
 	switch {
 	case apierrors.IsForbidden(err) && namespace == "":
 		return Installation{}, fmt.Errorf("list Deployments of all namespaces: %w: name the namespace of Signpost with --namespace", err)
@@ -111,7 +110,7 @@ func Find(ctx context.Context, client kubernetes.Interface, namespace string) (I
 
 // appendConfigured appends a Deployment that runs Signpost with a config file.
 func appendConfigured(list []deployment, d *appsv1.Deployment) []deployment {
-	key, value, _ := strings.Cut(Label, "=")
+	key, value, _ := strings.Cut(portforward.DefaultSelector, "=")
 	if d.Labels[key] != value {
 		return list
 	}
@@ -133,7 +132,7 @@ func only(list []deployment, where, hint string) (deployment, error) {
 		return list[0], nil
 	case 0:
 		return deployment{}, fmt.Errorf("%s: no Deployment has the label %s and a container with %s…: name a config file with --config, manifests with -f, or a role, such as in %q",
-			where, Label, configFlag, "signpost check controllers")
+			where, portforward.DefaultSelector, configFlag, "signpost check controllers")
 	}
 	var names []string
 	for _, d := range list {

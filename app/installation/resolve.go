@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,17 +16,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/signpostd/signpost/app/settings"
 	"github.com/signpostd/signpost/dns/configure"
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/internal/sanitize"
 )
 
-const (
-	// fileSuffix is the suffix of a field that names a file with a secret.
-	fileSuffix = "-file"
-	// placeholder stands for a secret that can't be read. It is valid base64, as TSIG keys are.
-	placeholder = "c2lnbnBvc3Q="
-)
+// placeholder stands for a secret that can't be read. It is valid base64, as TSIG keys are.
+const placeholder = "c2lnbnBvc3Q="
 
 // Lookup returns the value of ${NAME} or of a file with a secret. known is false if the process can
 // read it itself. The error says why it can't be read.
@@ -35,11 +31,11 @@ type Lookup func(reference string) (value string, known bool, err error)
 
 // Local is the [Lookup] of this machine: only a variable or a file that is missing here is unknown.
 func Local(reference string) (string, bool, error) {
-	if name, ok := strings.CutPrefix(reference, "${"); ok {
-		if _, set := os.LookupEnv(strings.TrimSuffix(name, "}")); set {
+	if name, ok := settings.Variable(reference); ok {
+		if _, set := os.LookupEnv(name); set {
 			return "", false, nil
 		}
-		return "", true, fmt.Errorf("the environment variable %s is not set here", sanitize.Name(strings.TrimSuffix(name, "}")))
+		return "", true, fmt.Errorf("the environment variable %s is not set here", sanitize.Name(name))
 	}
 	if _, err := os.Stat(reference); err == nil || !os.IsNotExist(err) {
 		return "", false, nil
@@ -75,9 +71,6 @@ func (i Installation) Secrets(ctx context.Context, client kubernetes.Interface) 
 		return strings.TrimRight(string(value), "\r\n"), true, nil
 	}
 }
-
-// variable matches a reference to an environment variable.
-var variable = regexp.MustCompile(`^\$\{[A-Za-z_][A-Za-z0-9_]*\}$`)
 
 // edit replaces a part of a line.
 type edit struct {
@@ -118,7 +111,8 @@ func Resolve(text []byte, lookup Lookup) (resolved []byte, missing map[int]error
 // placeholder: another field without its variable is a fault of the file.
 func resolveField(key, value *yaml.Node, lookup Lookup) ([]edit, error) {
 	secret, isFile := secretOfFile(key.Value)
-	if value.Kind != yaml.ScalarNode || !isFile && (!variable.MatchString(value.Value) || !isSecret(key.Value)) {
+	_, isVariable := settings.Variable(value.Value)
+	if value.Kind != yaml.ScalarNode || !isFile && (!isVariable || !isSecret(key.Value)) {
 		return nil, nil
 	}
 	content, known, err := lookup(value.Value)
@@ -149,7 +143,7 @@ func isSecret(field string) bool {
 
 // secretOfFile returns the field whose value is in the file that another field names.
 func secretOfFile(field string) (secret string, ok bool) {
-	secret, ok = strings.CutSuffix(field, fileSuffix)
+	secret, ok = configure.SecretOfFile(field)
 	return secret, ok && isSecret(secret)
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/signpostd/signpost/app/settings"
 )
 
-// DefaultSelector selects the pods of our manifests.
+// DefaultSelector selects the pods of our manifests, and their Deployments.
 const DefaultSelector = "app.kubernetes.io/name=signpost"
 
 // maxProcesses limits the queried pods.

@@ -160,14 +160,23 @@ func (d *configDecoder) parse(text []byte) (*yaml.Node, error) {
 // variable matches a reference to an environment variable.
 var variable = regexp.MustCompile(`^\$\{([A-Za-z_][A-Za-z0-9_]*)\}$`)
 
+// Variable returns the name of the environment variable that a value of a config file stands for, as in ${NAME}.
+func Variable(value string) (name string, ok bool) {
+	m := variable.FindStringSubmatch(value)
+	if m == nil {
+		return "", false
+	}
+	return m[1], true
+}
+
 // deepest limits the depth at which variables are replaced, more than any setting has.
 const deepest = 16
 
 // variables replaces values such as ${NAME} below a node by environment variables, so that a file
 // needs no secrets in it.
 func (d *configDecoder) variables(n *yaml.Node, level int) {
-	if m := variable.FindStringSubmatch(n.Value); m != nil && n.Kind == yaml.ScalarNode {
-		value, ok := os.LookupEnv(m[1])
+	if name, is := Variable(n.Value); is && n.Kind == yaml.ScalarNode {
+		value, ok := os.LookupEnv(name)
 		if !ok {
 			d.fail(n, n.Value, "there is no such environment variable: set it, or write the value here")
 			d.unset[n.Line] = true

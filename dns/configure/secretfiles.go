@@ -38,28 +38,35 @@ func addSecretFiles(flags *pflag.FlagSet) {
 // final line break. The error says which flag is wrong, and never contains any of the content.
 func ReadSecretFiles(flags *pflag.FlagSet) error {
 	var errs []error
-	flags.VisitAll(func(f *pflag.Flag) {
-		file := flags.Lookup(f.Name + secretFileSuffix)
-		if !provider.IsSecret(f) || file == nil || file.Value.String() == "" {
-			return
-		}
-		if err := readSecretFile(flags, f, file.Value.String()); err != nil {
+	eachSecretFile(flags, func(secret, file *pflag.Flag) {
+		if err := readSecretFile(flags, secret, file.Value.String()); err != nil {
 			errs = append(errs, fmt.Errorf("--%s: %w", file.Name, err))
 		}
 	})
 	return errors.Join(errs...)
 }
 
+// eachSecretFile calls f for each secret flag whose value is to be read from a file.
+func eachSecretFile(flags *pflag.FlagSet, f func(secret, file *pflag.Flag)) {
+	flags.VisitAll(func(secret *pflag.Flag) {
+		file := flags.Lookup(secret.Name + secretFileSuffix)
+		if provider.IsSecret(secret) && file != nil && file.Value.String() != "" {
+			f(secret, file)
+		}
+	})
+}
+
+// SecretOfFile returns the name of the flag whose value is in the file that a flag with the suffix -file names.
+func SecretOfFile(flag string) (secret string, ok bool) {
+	return strings.CutSuffix(flag, secretFileSuffix)
+}
+
 // ChangedSecrets returns the flags of files whose secret is no longer the one that was read. A file
 // that can't be read now hasn't changed.
 func (o *Options) ChangedSecrets() []string {
 	var changed []string
-	o.own.VisitAll(func(f *pflag.Flag) {
-		file := o.own.Lookup(f.Name + secretFileSuffix)
-		if !provider.IsSecret(f) || file == nil || file.Value.String() == "" {
-			return
-		}
-		if value, err := secretIn(file.Value.String()); err == nil && value != f.Value.String() {
+	eachSecretFile(o.own, func(secret, file *pflag.Flag) {
+		if value, err := secretIn(file.Value.String()); err == nil && value != secret.Value.String() {
 			changed = append(changed, "--"+file.Name)
 		}
 	})

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/plan"
 	"github.com/signpostd/signpost/internal/history"
 )
 
@@ -17,7 +18,7 @@ func (p *Publisher) rememberApplied(z *zone, c dns.Change, before []*dns.RecordS
 		return
 	}
 	if i := slices.IndexFunc(before, func(r *dns.RecordSet) bool { return r.Key() == c.RecordSet().Key() }); i >= 0 {
-		if c.New != nil && sameContent(before[i], c.New) {
+		if c.New != nil && plan.Satisfies(before[i], c.New) {
 			return
 		}
 		if c.Old == nil {
@@ -25,10 +26,6 @@ func (p *Publisher) rememberApplied(z *zone, c dns.Change, before []*dns.RecordS
 		}
 	}
 	p.remember(z, c, "")
-}
-
-func sameContent(a, b *dns.RecordSet) bool {
-	return a.TTL == b.TTL && slices.Equal(slices.Sorted(slices.Values(a.Targets)), slices.Sorted(slices.Values(b.Targets))) && slices.Equal(a.Properties, b.Properties)
 }
 
 // rememberFailed adds a change that failed to the history.

@@ -97,7 +97,7 @@ type server struct {
 
 	mu      sync.Mutex
 	current *tls.Config
-	// stamp is the version of the files that was read last, usable or not, and checked when it was compared.
+	// stamp is the version of the files that current has, and checked when it was compared.
 	stamp   version
 	checked time.Time
 	// failing is true while the newest files can't be used.
@@ -113,10 +113,7 @@ func (s *server) config(now time.Time) *tls.Config {
 	}
 	s.checked = now
 	stamp, err := s.files.stamp()
-	if err == nil && stamp == s.stamp && !s.failing {
-		return s.current
-	}
-	if err == nil {
+	if err == nil && stamp != s.stamp {
 		var read *tls.Config
 		if read, err = s.files.read(); err == nil {
 			s.current, s.stamp = read, stamp

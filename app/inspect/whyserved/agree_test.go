@@ -476,7 +476,7 @@ func (c *calls) compareService(name, hostname string, port uint16) {
 		if hostname != "" {
 			of = " of the hostname " + hostname
 		}
-		if want := fmt.Sprintf("port %d%s is served by %s", port, of, numbered(len(g.union), "endpoint")); !strings.Contains(text, want+"\n") {
+		if want := fmt.Sprintf("port %d%s is served by %s", port, of, inspect.Plural(len(g.union), "endpoint")); !strings.Contains(text, want+"\n") {
 			c.t.Fatalf("Get tells of %v\n%s", g.union, text)
 		}
 	}

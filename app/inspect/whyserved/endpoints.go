@@ -50,20 +50,13 @@ func sliceSteps(f *facts) []inspect.Step {
 			lines = append(lines, fmt.Sprintf("%s: %s, %d ready and %d not, ports %s", s.Name, s.AddressType, own, len(s.Endpoints)-own, slicePorts(s)))
 		}
 	}
-	text := fmt.Sprintf("%s, managed by %s according to the label, with %s", numbered(len(f.slices), "EndpointSlice"), strings.Join(slices.Sorted(maps.Keys(makers)), " and "), numbered(ready, "ready endpoint"))
+	text := fmt.Sprintf("%s, managed by %s according to the label, with %s", inspect.Plural(len(f.slices), "EndpointSlice"), strings.Join(slices.Sorted(maps.Keys(makers)), " and "), inspect.Plural(ready, "ready endpoint"))
 	if notReady > 0 {
 		text += fmt.Sprintf(" and %d that are not", notReady)
 	}
 	s := step("Slices", inspect.StepWell, text, nil)
 	s.More = lines
 	return []inspect.Step{s}
-}
-
-func numbered(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
 }
 
 func slicePorts(s *discoveryv1.EndpointSlice) string {
@@ -175,9 +168,9 @@ func endpointStep(f *facts, w *portExplanation) inspect.Step {
 		port += " of the hostname " + f.query.Hostname
 	}
 	served := endpointsOf(&w.response)
-	s := step("Endpoints", inspect.StepWell, fmt.Sprintf("%s is served by %s", port, numbered(len(served), "endpoint")), f.ref())
+	s := step("Endpoints", inspect.StepWell, fmt.Sprintf("%s is served by %s", port, inspect.Plural(len(served), "endpoint")), f.ref())
 	if n := w.response.MorePlaces; n > 0 {
-		s.Text = fmt.Sprintf("%s is served by at least %s; clients of %d other places were not looked at", port, numbered(len(served), "endpoint"), n)
+		s.Text = fmt.Sprintf("%s is served by at least %s; clients of %d other places were not looked at", port, inspect.Plural(len(served), "endpoint"), n)
 	}
 	switch err := w.unserved(); {
 	case err == nil:

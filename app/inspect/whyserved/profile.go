@@ -89,7 +89,7 @@ func profileStep(told *destination.FirstProfile) []inspect.Step {
 		p := told.LeftOut[0]
 		steps = append(steps, step("Profile", inspect.StepWrong, fmt.Sprintf("the ServiceProfile %s can't be used: %s: %s", name, p.Field, short(p.Reason)), ref))
 	default:
-		steps = append(steps, step("Profile", inspect.StepWell, fmt.Sprintf("the ServiceProfile %s is in force, with %s", name, numbered(len(sp.Routes), "route")), ref))
+		steps = append(steps, step("Profile", inspect.StepWell, fmt.Sprintf("the ServiceProfile %s is in force, with %s", name, inspect.Plural(len(sp.Routes), "route")), ref))
 	}
 	for i := range sp.Routes {
 		for _, broken := range sp.Routes[i].Condition.BrokenRegexps() {
