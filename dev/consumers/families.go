@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/signpostd/signpost/dev/clienttest"
 	"github.com/signpostd/signpost/dev/consumers/tally"
 )
 
@@ -39,7 +40,7 @@ func (r *replacement) oneFamilyAndBack(ctx context.Context, result *tally.Result
 	if err := r.setFamilies(ctx, corev1.IPv4Protocol); err != nil {
 		return err
 	}
-	if err := pause(ctx, 3*time.Second); err != nil {
+	if err := clienttest.Pause(ctx, 3*time.Second); err != nil {
 		return err
 	}
 	if err := r.setFamilies(ctx, corev1.IPv4Protocol, corev1.IPv6Protocol); err != nil {

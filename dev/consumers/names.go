@@ -11,6 +11,7 @@ import (
 	"github.com/miekg/dns"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/signpostd/signpost/dev/clienttest"
 	"github.com/signpostd/signpost/dev/consumers/tally"
 )
 
@@ -103,7 +104,7 @@ func (st *stage) restart(ctx context.Context, m *members, old, fresh pod, result
 	if err != nil {
 		return err
 	}
-	if err := pause(ctx, drain); err != nil {
+	if err := clienttest.Pause(ctx, drain); err != nil {
 		return err
 	}
 	if err := st.end(ctx, old); err != nil {
@@ -119,13 +120,13 @@ func (st *stage) restart(ctx context.Context, m *members, old, fresh pod, result
 	if err != nil {
 		return err
 	}
-	return pause(ctx, time.Second)
+	return clienttest.Pause(ctx, time.Second)
 }
 
 // awaitName waits until the name of a pod has its addresses and no others, or doesn't exist.
 func (st *stage) awaitName(ctx context.Context, p pod, exists bool) error {
 	what := fmt.Sprintf("CoreDNS says that the name of pod %s exists: %t", p.name, exists)
-	return await(ctx, 20*time.Second, what, func() bool {
+	return clienttest.Await(ctx, 20*time.Second, what, func() bool {
 		for i, kind := range []uint16{dns.TypeA, dns.TypeAAAA} {
 			addresses, failure := st.lookup(p.name+".web."+st.namespace, kind)
 			if exists && (failure != "" || !slices.Equal(addresses, p.addresses[i:i+1])) {

@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/signpostd/signpost/dev/clienttest"
 	"github.com/signpostd/signpost/dev/consumers/tally"
 )
 
@@ -35,7 +36,7 @@ func nodeLost(ctx context.Context, s *side, index int) (result tally.Result, err
 	load := st.connections(corev1.IPv4Protocol, perSecond)
 	marked, err := st.lose(ctx, "lost", there)
 	if err == nil {
-		err = pause(ctx, 4*time.Second)
+		err = clienttest.Pause(ctx, 4*time.Second)
 	}
 	outcomes := load.Stop().Since(marked)
 	result.Count(outcomes)
@@ -52,13 +53,13 @@ func nodeLost(ctx context.Context, s *side, index int) (result tally.Result, err
 
 // lose lets a node fall silent, and returns when its pods were marked as not ready.
 func (st *stage) lose(ctx context.Context, node string, pods []pod) (marked time.Time, err error) {
-	if err := pause(ctx, time.Second); err != nil {
+	if err := clienttest.Pause(ctx, time.Second); err != nil {
 		return time.Now(), err
 	}
 	if err := st.host.Lose(addressesOf(pods)...); err != nil {
 		return time.Now(), err
 	}
-	if err := pause(ctx, 2*time.Second); err != nil {
+	if err := clienttest.Pause(ctx, 2*time.Second); err != nil {
 		return time.Now(), err
 	}
 	if err := st.setNode(ctx, node, corev1.ConditionUnknown); err != nil {
@@ -125,18 +126,18 @@ func nodeRecreated(ctx context.Context, s *side, index int) (result tally.Result
 
 // recreateNode returns when it deleted the node. It waits until what follows is over.
 func (s *side) recreateNode(ctx context.Context, name string) (deleted time.Time, err error) {
-	if err := pause(ctx, 2*time.Second); err != nil {
+	if err := clienttest.Pause(ctx, 2*time.Second); err != nil {
 		return time.Now(), err
 	}
 	if err := s.deleteNode(ctx, name); err != nil {
 		return time.Now(), err
 	}
 	deleted = time.Now()
-	if err := pause(ctx, 3*time.Second); err != nil {
+	if err := clienttest.Pause(ctx, 3*time.Second); err != nil {
 		return deleted, err
 	}
 	if err := s.createNode(ctx, name); err != nil {
 		return deleted, err
 	}
-	return deleted, pause(ctx, 5*time.Second)
+	return deleted, clienttest.Pause(ctx, 5*time.Second)
 }

@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/signpostd/signpost/dev/clienttest"
 	"github.com/signpostd/signpost/dev/consumers/tally"
 )
 
@@ -35,7 +36,7 @@ func rollout(ctx context.Context, s *side, index int) (result tally.Result, err 
 	r := replacement{stage: st, pods: old, drain: drain}
 	err = r.replace(ctx, 8, func(int) error { return nil })
 	if err == nil {
-		err = pause(ctx, 2*time.Second)
+		err = clienttest.Pause(ctx, 2*time.Second)
 	}
 	outcomes := load.Stop()
 	result.Count(outcomes)
@@ -72,7 +73,7 @@ func (r *replacement) replace(ctx context.Context, count int, between func(round
 		if err := r.terminate(ctx, r.pods[0]); err != nil {
 			return err
 		}
-		if err := pause(ctx, r.drain); err != nil {
+		if err := clienttest.Pause(ctx, r.drain); err != nil {
 			return err
 		}
 		if err := r.end(ctx, r.pods[0]); err != nil {

@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/signpostd/signpost/dev/clienttest"
 	"github.com/signpostd/signpost/dev/consumers/network"
 	"github.com/signpostd/signpost/internal/childprocess"
 )
@@ -141,7 +142,7 @@ func (s *side) alive() error {
 func (s *side) await(ctx context.Context, what string, holds func() bool) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	return await(ctx, startWithin, what, func() bool {
+	return clienttest.Await(ctx, startWithin, what, func() bool {
 		if err := s.alive(); err != nil {
 			cancel(err)
 		}

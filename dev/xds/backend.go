@@ -16,6 +16,7 @@ import (
 	"google.golang.org/protobuf/types/known/emptypb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
+	"github.com/signpostd/signpost/dev/clienttest"
 	"github.com/signpostd/signpost/dev/xds/caller"
 )
 
@@ -111,7 +112,7 @@ func (b *backend) handler(check func(context.Context) error) grpc.MethodHandler 
 	}
 }
 
-func slow(ctx context.Context) error { return pause(ctx, slowness) }
+func slow(ctx context.Context) error { return clienttest.Pause(ctx, slowness) }
 
 // flaky fails unless the call is a retry.
 func flaky(ctx context.Context) error {

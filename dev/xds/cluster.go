@@ -21,6 +21,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/signpostd/signpost/dev/clienttest"
 	"github.com/signpostd/signpost/internal/childprocess"
 )
 
@@ -263,7 +264,7 @@ func (p *program) died() error {
 func (c *cluster) await(ctx context.Context, what string, holds func() bool) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	return await(ctx, startWithin, what, func() bool {
+	return clienttest.Await(ctx, startWithin, what, func() bool {
 		if err := c.alive(); err != nil {
 			cancel(err)
 		}

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"text/template"
 
+	"github.com/signpostd/signpost/dev/clienttest"
 	"github.com/signpostd/signpost/dev/xds/caller"
 )
 
@@ -80,7 +81,7 @@ func (c *cluster) startEnvoy(ctx context.Context, scenes []scene) (list []*clien
 	if err != nil {
 		return nil, err
 	}
-	err = await(ctx, startWithin, "Envoy is ready", func() bool {
+	err = clienttest.Await(ctx, startWithin, "Envoy is ready", func() bool {
 		status, err := get(ctx, "http://"+envoyAdmin+"/ready")
 		return err == nil && status == http.StatusOK
 	})

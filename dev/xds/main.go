@@ -110,27 +110,3 @@ func run(ctx context.Context, o options) error {
 	}
 	return nil
 }
-
-// pause waits, unless the context ends first.
-func pause(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-t.C:
-		return nil
-	}
-}
-
-// await asks until holds is true, for at most within.
-func await(ctx context.Context, within time.Duration, what string, holds func() bool) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, within, fmt.Errorf("%s: not within %s", what, within))
-	defer cancel()
-	for !holds() {
-		if err := pause(ctx, 20*time.Millisecond); err != nil {
-			return err
-		}
-	}
-	return nil
-}

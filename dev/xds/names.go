@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/signpostd/signpost/dev/clienttest"
 	"github.com/signpostd/signpost/dev/xds/caller"
 )
 
@@ -43,7 +44,7 @@ func resolve(ctx context.Context, st *stage) error {
 func inTurns(ctx context.Context, c *client, s *shop) error {
 	const rounds = 10
 	var r caller.Reply
-	err := await(ctx, deadline, "calls reach all pods in turns", func() bool {
+	err := clienttest.Await(ctx, deadline, "calls reach all pods in turns", func() bool {
 		var err error
 		r, err = c.call(ctx, s.host(), rounds*len(s.pods))
 		if err != nil || r.Failed > 0 {
@@ -175,7 +176,7 @@ func stopAll(ctx context.Context, pods []*backend) error {
 
 // failsWithin calls until a call fails with UNAVAILABLE, and says how long that took.
 func failsWithin(ctx context.Context, c *client, s *shop, since time.Time) (out result, err error) {
-	err = await(ctx, deadline, "a call of "+c.name+" fails", func() bool {
+	err = clienttest.Await(ctx, deadline, "a call of "+c.name+" fails", func() bool {
 		r, err := c.call(ctx, s.host(), 1)
 		if err != nil || r.Failed == 0 {
 			return false

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/signpostd/signpost/dev/clienttest"
 	"github.com/signpostd/signpost/dev/xds/caller"
 )
 
@@ -72,7 +73,7 @@ func zones(ctx context.Context, st *stage) error {
 // reaches calls until each pod has answered.
 func reaches(ctx context.Context, c *client, s *shop) error {
 	seen := map[string]bool{}
-	return await(ctx, deadline, "calls of "+c.name+" reach all pods", func() bool {
+	return clienttest.Await(ctx, deadline, "calls of "+c.name+" reach all pods", func() bool {
 		r, err := c.call(ctx, s.host(), len(s.pods))
 		for pod := range r.By {
 			seen[pod] = true
@@ -136,7 +137,7 @@ func outliers(ctx context.Context, st *stage) error {
 	bad.broken.Store(true)
 	st.ofGRPC(ctx, s, func(c *client) (result, error) {
 		var r caller.Reply
-		err := await(ctx, deadline, c.name+" ejects the pod whose calls fail", func() bool {
+		err := clienttest.Await(ctx, deadline, c.name+" ejects the pod whose calls fail", func() bool {
 			var err error
 			r, err = c.call(ctx, s.host(), 30)
 			return err == nil && r.Failed == 0
@@ -184,7 +185,7 @@ func timeout(ctx context.Context, st *stage) error {
 	const calls = 10
 	st.ofGRPC(ctx, s, func(c *client) (out result, err error) {
 		var r caller.Reply
-		err = await(ctx, deadline, "the timeout of "+c.name+" is in force", func() bool {
+		err = clienttest.Await(ctx, deadline, "the timeout of "+c.name+" is in force", func() bool {
 			r, err = c.ask(ctx, s.host(), caller.Request{Do: caller.Call, Count: calls, Method: caller.Slow})
 			return err == nil && r.Failed == calls
 		})
@@ -217,7 +218,7 @@ func retry(ctx context.Context, st *stage) error {
 	}
 	st.ofGRPC(ctx, s, func(c *client) (out result, err error) {
 		var r caller.Reply
-		err = await(ctx, deadline, "the retries of "+c.name+" are in force", func() bool {
+		err = clienttest.Await(ctx, deadline, "the retries of "+c.name+" are in force", func() bool {
 			r, err = c.ask(ctx, s.host(), caller.Request{Do: caller.Call, Count: 20, Method: caller.Flaky})
 			return err == nil && r.Failed == 0
 		})
@@ -252,7 +253,7 @@ func split(ctx context.Context, st *stage) error {
 			return n
 		}
 		var r caller.Reply
-		err = await(ctx, deadline, "the split of "+c.name+" is in force", func() bool {
+		err = clienttest.Await(ctx, deadline, "the split of "+c.name+" is in force", func() bool {
 			r, err = c.call(ctx, main.host(), 20)
 			return err == nil && toOther(r) > 0
 		})

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"syscall"
 	"time"
+
+	"github.com/signpostd/signpost/dev/clienttest"
 )
 
 // rollout replaces all four pods (cases 15 and 16).
@@ -32,7 +34,7 @@ func restart(ctx context.Context, st *stage, s *shop) error {
 			return err
 		}
 	}
-	if err := pause(ctx, 3*time.Second); err != nil {
+	if err := clienttest.Pause(ctx, 3*time.Second); err != nil {
 		return err
 	}
 	if err := st.startReplicas(ctx); err != nil {
@@ -40,7 +42,7 @@ func restart(ctx context.Context, st *stage, s *shop) error {
 	}
 	begun := time.Now()
 	var now float64
-	err = await(ctx, backWithin, fmt.Sprintf("all %g streams are back", before), func() bool {
+	err = clienttest.Await(ctx, backWithin, fmt.Sprintf("all %g streams are back", before), func() bool {
 		now, err = st.metric(ctx, "xds_streams")
 		return err == nil && now >= before
 	})
@@ -76,7 +78,7 @@ func apiServerAway(ctx context.Context, st *stage, s *shop) error {
 		return err
 	}
 	begun := time.Now()
-	if err := pause(ctx, time.Second); err != nil {
+	if err := clienttest.Pause(ctx, time.Second); err != nil {
 		return err
 	}
 	if st.serves(ctx) {

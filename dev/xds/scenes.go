@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/signpostd/signpost/dev/clienttest"
 	"github.com/signpostd/signpost/dev/xds/caller"
 )
 
@@ -155,7 +156,7 @@ func underLoad(happen func(context.Context, *stage, *shop) error) func(context.C
 		}
 		err := happen(ctx, st, shop)
 		if err == nil {
-			err = pause(ctx, time.Second)
+			err = clienttest.Pause(ctx, time.Second)
 		}
 		st.each(func(c *client) (result, error) {
 			r, err := c.ask(ctx, shop.host(), caller.Request{Do: caller.Stop})
@@ -196,7 +197,7 @@ func (st *stage) judge(s *shop, r caller.Reply) result {
 
 // succeeds calls until a call succeeds.
 func succeeds(ctx context.Context, c *client, s *shop) error {
-	return await(ctx, deadline, "a call of "+c.name+" to "+s.host()+" succeeds", func() bool {
+	return clienttest.Await(ctx, deadline, "a call of "+c.name+" to "+s.host()+" succeeds", func() bool {
 		r, err := c.call(ctx, s.host(), 1)
 		return err == nil && r.Failed == 0
 	})

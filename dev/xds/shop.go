@@ -12,6 +12,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/signpostd/signpost/dev/clienttest"
 )
 
 // preStop is how long a pod serves after its deletion.
@@ -129,7 +131,7 @@ func (s *shop) replace(ctx context.Context) error {
 	if err := s.write(ctx); err != nil {
 		return err
 	}
-	if err := pause(ctx, preStop); err != nil {
+	if err := clienttest.Pause(ctx, preStop); err != nil {
 		return err
 	}
 	if err := old.stop(ctx); err != nil {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/signpostd/signpost/dev/clienttest"
 	"github.com/signpostd/signpost/dev/xds/caller"
 )
 
@@ -60,7 +61,7 @@ func (t *table) print(w io.Writer) {
 		}
 		rows = append(rows, row)
 	}
-	printRows(w, rows)
+	clienttest.PrintTable(w, rows)
 	for _, c := range t.clients {
 		if c.skipped != "" {
 			fmt.Fprintf(w, "\nskipped: %s: %s\n", c.name, c.skipped)
@@ -71,31 +72,9 @@ func (t *table) print(w io.Writer) {
 	}
 }
 
-// printRows writes rows with columns of equal width; the first row is the head.
-func printRows(w io.Writer, rows [][]string) {
-	width := make([]int, len(rows[0]))
-	for _, row := range rows {
-		for i, cell := range row {
-			width[i] = max(width[i], len([]rune(cell)))
-		}
-	}
-	for n, row := range rows {
-		for i, cell := range row {
-			fmt.Fprintf(w, "| %-*s ", width[i], cell)
-		}
-		fmt.Fprintln(w, "|")
-		if n == 0 {
-			for i := range row {
-				fmt.Fprintf(w, "| %s ", strings.Repeat("-", width[i]))
-			}
-			fmt.Fprintln(w, "|")
-		}
-	}
-}
-
 // failures is a cell such as "0 of 5,612 (longest 0.02 s)".
 func failures(r caller.Reply) string {
-	return fmt.Sprintf("%d of %s (longest %.2f s)", r.Failed, thousands(r.Calls), r.LongestMS/1000)
+	return fmt.Sprintf("%d of %s (longest %.2f s)", r.Failed, clienttest.Thousands(r.Calls), r.LongestMS/1000)
 }
 
 // errorsOf gives the errors of a reply as lines, sorted.
@@ -104,12 +83,4 @@ func errorsOf(r caller.Reply) (list []string) {
 		list = append(list, fmt.Sprintf("%d × %s", r.Errors[text], text))
 	}
 	return list
-}
-
-func thousands(n int) string {
-	digits := fmt.Sprint(n)
-	for i := len(digits) - 3; i > 0; i -= 3 {
-		digits = digits[:i] + "," + digits[i:]
-	}
-	return digits
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/signpostd/signpost/dev/clienttest"
 )
 
 // Result is what one side did in a scene.
@@ -76,18 +78,18 @@ func (s Scene) Passed() bool { return len(s.Errors) == 0 && !s.Worse() }
 
 // Print writes the scenes as a table in Markdown, and what didn't pass below it.
 func Print(w io.Writer, scenes []Scene) {
-	rows := [][4]string{{"Scene", "Measured", "Signpost", "Kubernetes"}}
+	rows := [][]string{{"Scene", "Measured", "Signpost", "Kubernetes"}}
 	for _, s := range scenes {
-		rows = append(rows, [4]string{s.Title, s.Counts, s.Signpost.failures(), s.Kubernetes.failures()})
+		rows = append(rows, []string{s.Title, s.Counts, s.Signpost.failures(), s.Kubernetes.failures()})
 		for i, t := range s.Signpost.Times {
 			other := Time{}
 			if i < len(s.Kubernetes.Times) {
 				other = s.Kubernetes.Times[i]
 			}
-			rows = append(rows, [4]string{"", t.What, t.String(), other.String()})
+			rows = append(rows, []string{"", t.What, t.String(), other.String()})
 		}
 	}
-	printRows(w, rows)
+	clienttest.PrintTable(w, rows)
 	for _, s := range scenes {
 		for _, err := range s.Errors {
 			fmt.Fprintf(w, "\n%s: not finished: %v\n", s.Title, err)
@@ -99,31 +101,9 @@ func Print(w io.Writer, scenes []Scene) {
 	}
 }
 
-// printRows writes rows with columns of equal width; the first row is the head.
-func printRows(w io.Writer, rows [][4]string) {
-	var width [4]int
-	for _, row := range rows {
-		for i, cell := range row {
-			width[i] = max(width[i], len([]rune(cell)))
-		}
-	}
-	for n, row := range rows {
-		for i, cell := range row {
-			fmt.Fprintf(w, "| %-*s ", width[i], cell)
-		}
-		fmt.Fprintln(w, "|")
-		if n == 0 {
-			for i := range row {
-				fmt.Fprintf(w, "| %s ", strings.Repeat("-", width[i]))
-			}
-			fmt.Fprintln(w, "|")
-		}
-	}
-}
-
 // failures is a cell such as "3 of 1,200 (refused 2, timeout 1)".
 func (r Result) failures() string {
-	cell := fmt.Sprintf("%s of %s", thousands(r.Failed), thousands(r.Tried))
+	cell := fmt.Sprintf("%s of %s", clienttest.Thousands(r.Failed), clienttest.Thousands(r.Tried))
 	if r.Failed == 0 {
 		return cell
 	}
@@ -131,17 +111,9 @@ func (r Result) failures() string {
 		return cmp.Or(r.Kinds[b]-r.Kinds[a], strings.Compare(a, b))
 	})
 	for i, kind := range kinds {
-		kinds[i] = fmt.Sprintf("%s %s", kind, thousands(r.Kinds[kind]))
+		kinds[i] = fmt.Sprintf("%s %s", kind, clienttest.Thousands(r.Kinds[kind]))
 	}
 	return cell + " (" + strings.Join(kinds, ", ") + ")"
-}
-
-func thousands(n int) string {
-	digits := fmt.Sprint(n)
-	for i := len(digits) - 3; i > 0; i -= 3 {
-		digits = digits[:i] + "," + digits[i:]
-	}
-	return digits
 }
 
 // String is a cell such as "0.31 s, longest 1.10 s".
