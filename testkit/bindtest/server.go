@@ -16,6 +16,8 @@ import (
 	mdns "github.com/miekg/dns"
 
 	"github.com/signpostd/signpost/internal/childprocess"
+
+	"github.com/signpostd/signpost/testkit/certtest"
 )
 
 // attempts is how often the start is tried, because another process may take the chosen port first.
@@ -109,7 +111,7 @@ func (s *Server) prepare(c Config) error {
 	if c.TLS {
 		s.TLSAddr = netip.AddrPortFrom(loopback, s.tlsPort)
 		s.CertFile = filepath.Join(s.dir, "cert.pem")
-		if err := writeCertificate(loopback, s.CertFile, s.keyFile()); err != nil {
+		if err := certtest.WriteSelfSigned(s.CertFile, s.keyFile(), "bindtest", loopback); err != nil {
 			return err
 		}
 	}
