@@ -10,7 +10,7 @@
 //
 // server.go and config.go come first, with service.go for the gRPC services. stream.go has the life of a stream,
 // sotw.go and delta.go the two variants of the protocol, send.go the order of what is sent. topic.go and view.go make
-// the resources with package resource, pace.go delays those that would cost too much. node.go says where a client is,
+// the resources with package resource, wildcard.go lists the Clusters of namespaces, pace.go delays what would cost too much. node.go says where a client is,
 // limits.go what it may ask for. frame.go puts responses together, metrics.go and inspect.go show the streams.
 //
 // # Concurrency
