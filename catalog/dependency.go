@@ -5,9 +5,9 @@ import (
 	"sync"
 )
 
-// dependency names something that a watch can depend on: an object, an IP address of a cluster, or the slices of a
-// Service. Exactly one field is set. An object of kind Service without a name stands for the list of the Services of a
-// namespace, and without a namespace for that of all.
+// dependency names something that a watch can depend on: an object, an IP address of a cluster, or the slices
+// of a Service. Exactly one field is set. An object of kind Service without a name stands for the list of the
+// Services of a namespace, and without a namespace for that of all.
 type dependency struct {
 	object   ID
 	address  addressKey

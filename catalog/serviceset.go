@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// ServiceSet is the Services of our own cluster in some namespaces at one moment. It becomes stale when one of them is
-// created or deleted, or changes its type, its ports or the namespaces that may see it. The caller calls Release unless
-// it is stale.
+// ServiceSet is the Services of our own cluster in some namespaces at one moment. It becomes stale when one
+// of them is created or deleted, or changes its type, its ports or the namespaces that may see it. The caller
+// calls Release unless it is stale.
 type ServiceSet struct {
 	// Services are sorted by namespace and name. What else they have may be out of date.
 	Services []*Service

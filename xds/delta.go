@@ -50,8 +50,8 @@ func (in *interest) countNew(names []string) (n int) {
 	return n
 }
 
-// subscribeDelta subscribes to a name. A client may have versions from an earlier stream. A name that is subscribed to
-// already is sent again.
+// subscribeDelta subscribes to a name. A client may have versions from an earlier stream. A name that is
+// subscribed to already is sent again.
 func (s *stream) subscribeDelta(typ resourceType, name string, has map[string]string) error {
 	in := &s.types[typ]
 	in.named = true

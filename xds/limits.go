@@ -49,8 +49,8 @@ func refusals() []clientlimits.Refusal {
 		refusedClusters, refusedNamespaces)
 }
 
-// checkNames returns the status error of a request whose new names are too many, or too long. It is called before any of
-// them costs more than its bytes.
+// checkNames returns the status error of a request whose new names are too many, or too long. It is called
+// before any of them costs more than its bytes.
 func (s *stream) checkNames(names []string, added int) error {
 	for _, name := range names {
 		if len(name) > maxNameLength {

@@ -9,8 +9,8 @@ const (
 	maxUrgentDelay = 500 * time.Millisecond
 )
 
-// settle publishes the newest version of a view, unless it has to wait. Then it returns until when. The caller holds the
-// lock.
+// settle publishes the newest version of a view, unless it has to wait. Then it returns until when. The
+// caller holds the lock.
 func (t *topic) settle(v *view, now time.Time) (due time.Time) {
 	current := v.current.Load()
 	if v.latest == current {

@@ -12,8 +12,8 @@ import (
 // maxDeltaResponse bounds the resources of a delta response, in bytes.
 const maxDeltaResponse = 1 << 20
 
-// flush sends what the client lacks, in the order in which it loses no traffic: Clusters, endpoints, Listeners, routes, and
-// then which Clusters have ended (§6.6).
+// flush sends what the client lacks, in the order in which it loses no traffic: Clusters, endpoints,
+// Listeners, routes, and then which Clusters have ended (§6.6).
 func (s *stream) flush() error {
 	held := s.isHeld()
 	var ended []*subscription
@@ -37,8 +37,9 @@ func (s *stream) flush() error {
 	return s.flushEnded(ended)
 }
 
-// refreshAhead makes Clusters and endpoints as new as the Listeners, routes and Clusters that have changed: each topic
-// learns of a change by itself, and the order holds within one flush only. If Clusters end, routes have to be as new.
+// refreshAhead makes Clusters and endpoints as new as the Listeners, routes and Clusters that have changed:
+// each topic learns of a change by itself, and the order holds within one flush only. If Clusters end, routes
+// have to be as new.
 func (s *stream) refreshAhead(ended bool) {
 	s.mu.Lock()
 	ahead := s.ahead
@@ -57,8 +58,8 @@ func (s *stream) refreshAhead(ended bool) {
 	}
 }
 
-// takeDirty returns the subscriptions of each type whose views have changed, sorted by name. While the stream is held,
-// it leaves all but those for endpoints.
+// takeDirty returns the subscriptions of each type whose views have changed, sorted by name. While the stream
+// is held, it leaves all but those for endpoints.
 func (s *stream) takeDirty(held bool) *[resourceTypes][]*subscription {
 	var dirty [resourceTypes][]*subscription
 	s.mu.Lock()
@@ -116,8 +117,8 @@ func (s *stream) flushType(typ resourceType, dirty *[resourceTypes][]*subscripti
 	}
 }
 
-// withWarmed adds the endpoints of the Clusters that have changed, and of those that a wildcard covers again: a client uses
-// such a Cluster only after another response with its endpoints (§6.6).
+// withWarmed adds the endpoints of the Clusters that have changed, and of those that a wildcard covers again:
+// a client uses such a Cluster only after another response with its endpoints (§6.6).
 func (s *stream) withWarmed(changed, more []*subscription) []*subscription {
 	for _, sub := range changed {
 		if sub.sent == "" && !sub.listed || sub.due() == nil {
@@ -158,8 +159,8 @@ func (sub *subscription) offered() *frame {
 // rejects reports whether the client has rejected a version.
 func (sub *subscription) rejects(f *frame) bool { return slices.Contains(sub.rejected[:], f.version) }
 
-// follow returns the newest version of the view that is right for the client's place, and joins it first if the stream
-// follows another one.
+// follow returns the newest version of the view that is right for the client's place, and joins it first if
+// the stream follows another one.
 func (sub *subscription) follow() *frame {
 	s := sub.stream
 	for {
@@ -350,7 +351,8 @@ func (s *stream) reject(typ resourceType, nonce, why string) {
 // maxReason is how much of the reason of a rejection is searched for names.
 const maxReason = 4 << 10
 
-// namedIn returns the subscriptions whose name a text has. A port in the text may have more digits than that of a name.
+// namedIn returns the subscriptions whose name a text has. A port in the text may have more digits than that
+// of a name.
 func namedIn(text string, list []*subscription) (named []*subscription) {
 	text = text[:min(len(text), maxReason)]
 	for _, sub := range list {

@@ -61,8 +61,9 @@ func (s *stream) handleSotW(typ resourceType, r *discovery.DiscoveryRequest) err
 	return nil
 }
 
-// want subscribes to all resources of the type, of which the client has versions from an earlier stream: one of all, or
-// one of each. Only Clusters have a wildcard; for other types it has no resources. The error is a status.
+// want subscribes to all resources of the type, of which the client has versions from an earlier stream: one
+// of all, or one of each. Only Clusters have a wildcard; for other types it has no resources. The error is a
+// status.
 func (s *stream) want(typ resourceType, has string, each map[string]string) error {
 	in := &s.types[typ]
 	if in.wildcard {

@@ -15,7 +15,8 @@ import (
 	"github.com/signpostd/signpost/internal/sanitize"
 )
 
-// coverage is what a wildcard subscription for Clusters covers (§8.3). Streams with the same coverage share a listing.
+// coverage is what a wildcard subscription for Clusters covers (§8.3). Streams with the same coverage share a
+// listing.
 type coverage struct {
 	// namespaces are sorted and separated by commas; empty for none, "*" for all.
 	namespaces string
@@ -129,8 +130,9 @@ type listed struct {
 	port    uint16
 }
 
-// fairShare returns the ports, which are sorted by namespace, in the order in which they are listed if there are too many:
-// the first one of each namespace, then the second one of each. So a namespace with many Services leaves no other one out.
+// fairShare returns the ports, which are sorted by namespace, in the order in which they are listed if there
+// are too many: the first one of each namespace, then the second one of each. So a namespace with many
+// Services leaves no other one out.
 func fairShare(all []listed) []listed {
 	if len(all) <= maxWildcard {
 		return all
@@ -154,8 +156,8 @@ func fairShare(all []listed) []listed {
 	return all
 }
 
-// tell logs that Clusters were left out, and adds to the history which Clusters the clients get or lose. The caller holds
-// the lock.
+// tell logs that Clusters were left out, and adds to the history which Clusters the clients get or lose. The
+// caller holds the lock.
 func (ls *listings) tell(shared *sharedListing, before *listing) {
 	after := shared.current
 	if after.leftOut > 0 {
@@ -184,8 +186,8 @@ func (ls *listings) tell(shared *sharedListing, before *listing) {
 	}
 }
 
-// cover subscribes to all Clusters of the client's namespaces. Of a delta client, has are the versions that it has from an
-// earlier stream. gRPC clients have no wildcards. The error is a status.
+// cover subscribes to all Clusters of the client's namespaces. Of a delta client, has are the versions that
+// it has from an earlier stream. gRPC clients have no wildcards. The error is a status.
 func (s *stream) cover(has map[string]string) error {
 	if s.client.grpc || s.covered != nil {
 		return nil
@@ -224,8 +226,8 @@ func (s *stream) leaveListing() {
 	s.listing.Store(nil)
 }
 
-// list makes the subscriptions of a wildcard those of its newest listing. It returns those that have to end. The error is
-// a status.
+// list makes the subscriptions of a wildcard those of its newest listing. It returns those that have to end.
+// The error is a status.
 func (s *stream) list(has map[string]string) (ended []*subscription, err error) {
 	if s.covered == nil {
 		return nil, nil

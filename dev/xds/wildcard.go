@@ -51,8 +51,9 @@ func wildEnvoys() []*wildEnvoy {
 	}
 }
 
-// wild lets Envoy get all Clusters of a namespace by a wildcard, SotW and delta. Under load, a Cluster is changed, which
-// Envoy must not wait for (case 46), and a Service is created and another one deleted (case 47).
+// wild lets Envoy get all Clusters of a namespace by a wildcard, SotW and delta. Under load, a Cluster is
+// changed, which Envoy must not wait for (case 46), and a Service is created and another one deleted (case
+// 47).
 func wild(ctx context.Context, st *stage) error {
 	if skipped := notInstalled("envoy"); skipped != "" {
 		st.say("Envoy: %s", skipped)
