@@ -171,12 +171,12 @@ func (c *Catalog) step() {
 		close(n.stale)
 	}
 	c.state.moved = nil
-	stale, profiles := c.dropStale(), c.state.dependencies.takeStale()
+	stale, watches := c.dropStale(), c.state.dependencies.takeStale()
 	for _, s := range stale {
 		close(s.stale)
 	}
-	for _, s := range profiles {
-		close(s.stale)
+	for _, w := range watches {
+		close(w.stale)
 	}
 	more := len(c.state.forgotten) > 0
 	c.mu.Unlock()
@@ -188,7 +188,7 @@ func (c *Catalog) step() {
 	}
 	if ctx := context.Background(); c.options.Log.Enabled(ctx, slog.LevelDebug) {
 		c.options.Log.LogAttrs(ctx, slog.LevelDebug, "Objects are applied", slog.Int("changes", len(batch.changes)), slog.Int("services", services),
-			slog.Int("staleServices", len(stale)), slog.Int("staleProfiles", len(profiles)), slog.Duration("took", time.Since(begun)))
+			slog.Int("staleServices", len(stale)), slog.Int("staleWatches", len(watches)), slog.Duration("took", time.Since(begun)))
 	}
 }
 

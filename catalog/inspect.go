@@ -18,19 +18,9 @@ type ServedService struct {
 // filter is called under a lock, so it must be fast.
 func (c *Catalog) ServiceList(wanted func(ServiceKey) bool) []*Service {
 	c.mu.RLock()
-	var list []*Service
-	for key, s := range c.state.services {
-		if key.Cluster == LocalCluster && wanted(key) {
-			list = append(list, s)
-		}
-	}
+	list := c.state.localServices(wanted)
 	c.mu.RUnlock()
-	slices.SortFunc(list, func(a, b *Service) int {
-		if order := strings.Compare(a.Key.Namespace, b.Key.Namespace); order != 0 {
-			return order
-		}
-		return strings.Compare(a.Key.Name, b.Key.Name)
-	})
+	sortServices(list)
 	return list
 }
 

@@ -13,9 +13,9 @@ import (
 func TestStepsAreLogged(t *testing.T) {
 	for level, want := range map[slog.Level]string{
 		slog.LevelInfo: "",
-		slog.LevelDebug: `level=DEBUG msg="Objects are applied" changes=2 services=2 staleServices=0 staleProfiles=0
-level=DEBUG msg="Objects are applied" changes=1 services=1 staleServices=1 staleProfiles=0
-level=DEBUG msg="Objects are applied" changes=0 services=0 staleServices=0 staleProfiles=0
+		slog.LevelDebug: `level=DEBUG msg="Objects are applied" changes=2 services=2 staleServices=0 staleWatches=0
+level=DEBUG msg="Objects are applied" changes=1 services=1 staleServices=1 staleWatches=0
+level=DEBUG msg="Objects are applied" changes=0 services=0 staleServices=0 staleWatches=0
 `,
 	} {
 		var out bytes.Buffer

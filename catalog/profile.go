@@ -65,16 +65,8 @@ type ProfileSnapshot struct {
 	ConflictReason string
 	Conflicts      []AddressConflict
 
-	dependsOn    []dependency
-	stale        chan struct{}
-	dependencies *dependencies
+	watch
 }
-
-// Stale returns a channel that closes when the snapshot is out of date.
-func (s *ProfileSnapshot) Stale() <-chan struct{} { return s.stale }
-
-// Release ends the use of the snapshot. The channel of Stale may never close after that.
-func (s *ProfileSnapshot) Release() { s.dependencies.forget(s) }
 
 // Profile returns the result of a query for the current state. It uses only indexes.
 func (c *Catalog) Profile(q ProfileQuery) *ProfileSnapshot {
@@ -82,7 +74,7 @@ func (c *Catalog) Profile(q ProfileQuery) *ProfileSnapshot {
 	defer c.mu.RUnlock()
 	// The client may send an IPv4-mapped IPv6 address.
 	q.IP = q.IP.Unmap()
-	s := &ProfileSnapshot{stale: make(chan struct{}), dependencies: &c.state.dependencies}
+	s := &ProfileSnapshot{watch: c.state.dependencies.newWatch()}
 	p := profileResolver{c.state, &c.options, q, s}
 	switch {
 	case q.IP.IsValid():
@@ -92,7 +84,7 @@ func (c *Catalog) Profile(q ProfileQuery) *ProfileSnapshot {
 	default:
 		p.byService(q.Service)
 	}
-	c.state.dependencies.watch(s)
+	c.state.dependencies.add(&s.watch)
 	return s
 }
 

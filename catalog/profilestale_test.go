@@ -115,7 +115,7 @@ func TestProfileStale(t *testing.T) {
 
 func watched(c *Catalog, s *ProfileSnapshot) bool {
 	for _, watchers := range c.state.dependencies.watchers {
-		if _, ok := watchers[s]; ok {
+		if _, ok := watchers[&s.watch]; ok {
 			return true
 		}
 	}

@@ -117,6 +117,7 @@ func (s *state) apply(id ID, value Object) {
 func (s *state) setService(key ServiceKey, v *Service) {
 	s.unindexService(s.services[key])
 	s.imports.remove(s.services[key])
+	s.serviceListChanged(s.services[key], v)
 	s.imports.add(v)
 	if v == nil {
 		delete(s.services, key)

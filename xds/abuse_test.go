@@ -66,6 +66,31 @@ var attacks = map[string]attack{
 			}
 		}
 	},
+	"wildcards in a loop": func(s adsStream) {
+		for err := error(nil); err == nil; {
+			for _, list := range [][]string{{wildcard, "x.shop:80"}, {"x.shop:80"}, {wildcard}} {
+				if err == nil {
+					err = s.Send(&discovery.DiscoveryRequest{Node: envoyIn("*"), TypeUrl: clusters.url(), ResourceNames: list})
+				}
+			}
+		}
+	},
+	"wildcards with many namespaces": func(s adsStream) {
+		if s.Send(&discovery.DiscoveryRequest{Node: envoyIn(strings.Repeat("n,", 10_000)), TypeUrl: clusters.url()}) == nil {
+			_, _ = s.Recv()
+		}
+	},
+	"rejected wildcards": func(s adsStream) {
+		if s.Send(&discovery.DiscoveryRequest{Node: envoyIn("*"), TypeUrl: clusters.url()}) != nil {
+			return
+		}
+		r, err := s.Recv()
+		for err == nil {
+			err = s.Send(&discovery.DiscoveryRequest{
+				TypeUrl: clusters.url(), ResponseNonce: r.GetNonce(), ErrorDetail: &rpcstatus.Status{Code: 3, Message: strings.Repeat("bad ", 100_000)},
+			})
+		}
+	},
 	"a stream that doesn't read": func(s adsStream) {
 		for i := 0; s.Send(&discovery.DiscoveryRequest{TypeUrl: endpoints.url(), ResourceNames: []string{httpCluster, fmt.Sprintf("s%d.shop:80", i)}}) == nil; i++ {
 		}

@@ -157,8 +157,8 @@ func (a *asked) cluster(v *view, f facts) *frame {
 	case err != nil:
 		return frameOf(clusters, a.config.namer().MissingCluster(a.question.name, a.name))
 	}
-	made := usedFrame(clusters, a.config.namer().Cluster(a.question.name, s))
-	if plain := a.config.namer().PlainCluster(a.question.name, s); plain.Version != made.version {
+	made := usedFrame(clusters, a.config.namer().Cluster(a.question.name, s, v.client))
+	if plain := a.config.namer().PlainCluster(a.question.name, s, v.client); plain.Version != made.version {
 		made.plain = frameOf(clusters, plain)
 	}
 	return made

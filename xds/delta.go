@@ -18,45 +18,88 @@ func (s *stream) handleDelta(typ resourceType, r *discovery.DeltaDiscoveryReques
 		s.server.refused(refusedInitialVersions)
 		return status.Errorf(codes.ResourceExhausted, "a request has %d initial_resource_versions, and may have %d", n, maxInitialVersions)
 	}
-	if len(r.GetResourceNamesSubscribe()) == 0 && !in.named && in.nonce == 0 {
-		in.want()
+	has := r.GetInitialResourceVersions()
+	names := r.GetResourceNamesSubscribe()
+	if err := s.checkNames(names, in.countNew(names)); err != nil {
+		return err
 	}
 	s.asked[typ].Store(new([]string))
-	for _, name := range r.GetResourceNamesSubscribe() {
-		if err := s.subscribeDelta(typ, name, r.GetInitialResourceVersions()[name]); err != nil {
+	if len(names) == 0 && !in.named && in.nonce == 0 {
+		if err := s.want(typ, "", has); err != nil {
+			return err
+		}
+	}
+	for _, name := range names {
+		if err := s.subscribeDelta(typ, name, has); err != nil {
 			return err
 		}
 	}
 	for _, name := range r.GetResourceNamesUnsubscribe() {
-		if name == wildcard {
-			in.wildcard = false
-		} else if sub := in.subscriptions[name]; sub != nil {
-			s.unsubscribe(sub)
-		}
+		s.unsubscribeDelta(typ, name)
 	}
 	return nil
 }
 
-// subscribeDelta subscribes to a name, of which the client has a version from an earlier stream or "". A name that is
+// countNew returns how many names are not yet among those that the client has named.
+func (in *interest) countNew(names []string) (n int) {
+	for _, name := range names {
+		if sub := in.subscriptions[name]; name != wildcard && (sub == nil || !sub.named) {
+			n++
+		}
+	}
+	return n
+}
+
+// subscribeDelta subscribes to a name. A client may have versions from an earlier stream. A name that is
 // subscribed to already is sent again.
-func (s *stream) subscribeDelta(typ resourceType, name, has string) error {
+func (s *stream) subscribeDelta(typ resourceType, name string, has map[string]string) error {
 	in := &s.types[typ]
 	in.named = true
 	if name == wildcard {
-		in.want()
-		return nil
+		return s.want(typ, "", has)
 	}
-	if sub := in.subscriptions[name]; sub != nil {
-		sub.resend, sub.removed, sub.again = true, false, true
-		if s.resender == nil {
-			s.resender = s.server.resenders.join(s.client.id)
+	known := in.subscriptions[name]
+	sub, err := s.name(typ, name)
+	switch {
+	case err != nil:
+		return err
+	case known != nil:
+		s.sendAgain(sub)
+	default:
+		sub.sent = versionFrom(has, name)
+	}
+	return nil
+}
+
+// sendAgain makes the next flush send a resource, whatever the client has.
+func (s *stream) sendAgain(sub *subscription) {
+	sub.resend, sub.removed, sub.again = true, false, true
+	s.joinResender()
+	s.mark(sub)
+}
+
+// unsubscribeDelta unsubscribes from a name. A client that still has a wildcard is told whether that covers it.
+func (s *stream) unsubscribeDelta(typ resourceType, name string) {
+	in := &s.types[typ]
+	sub := in.subscriptions[name]
+	switch {
+	case name == wildcard:
+		s.unwant(typ)
+	case sub == nil || !sub.named:
+	default:
+		s.unname(sub)
+		if sub.listed {
+			s.sendAgain(sub)
+		} else if in.wildcard && !s.client.grpc {
+			in.lost = append(in.lost, sub.name)
 		}
-		s.mark(sub)
-		return nil
 	}
-	sub, err := s.subscribe(typ, name)
-	if err == nil && len(has) <= maxNodeText {
-		sub.sent = strings.Clone(has)
+}
+
+// versionFrom returns the version that a client has of a resource from an earlier stream; "" for none.
+func versionFrom(has map[string]string, name string) string {
+	if v := has[name]; len(v) <= maxNodeText {
+		return strings.Clone(v)
 	}
-	return err
+	return ""
 }

@@ -150,3 +150,12 @@ func nonceText(nonce uint64) string {
 	}
 	return strconv.FormatUint(nonce, 36)
 }
+
+// nonceFrom returns the nonce that a text is; 0 for none of ours.
+func nonceFrom(text string) uint64 {
+	n, err := strconv.ParseUint(text, 36, 64)
+	if err != nil || nonceText(n) != text {
+		return 0
+	}
+	return n
+}

@@ -18,10 +18,12 @@ type OpenStream struct {
 	Client                     string
 	Peer                       netip.AddrPort
 	Pod, Namespace, Node, Zone string
-	// Names are what it is subscribed to, sorted: of all types together, each once. Service is that of the first of
-	// them that is the name of one.
+	// Names are what it is subscribed to, sorted: of all types together, each once. "*" is among them for a wildcard for
+	// Clusters, and its Clusters are, too. Service is that of the first of them that is the name of one.
 	Names   []string
 	Service catalog.ServiceKey
+	// LeftOut is how many Clusters the wildcard lacks, because there are too many.
+	LeftOut int
 	// Unknown are those of the names that no Service has
 	Unknown []string
 	// Rejected are those whose last version the client has rejected.
@@ -79,6 +81,9 @@ func (s *stream) inspect(now time.Time) OpenStream {
 		if sub.refused.Load() {
 			o.Rejected = append(o.Rejected, sub.name)
 		}
+	}
+	if l := s.listing.Load(); l != nil {
+		o.Names, o.LeftOut = append(o.Names, wildcard), l.leftOut
 	}
 	slices.Sort(o.Names)
 	o.Names = slices.Compact(o.Names)

@@ -17,7 +17,9 @@ const (
 	// maxNames bounds the resources that a stream is subscribed to, and maxNamesOfEnvoy those of a client other than
 	// gRPC, which has one stream for all of its targets.
 	maxNames, maxNamesOfEnvoy = 1_000, 20_000
-	maxInitialVersions        = 50_000
+	// maxWildcard bounds the Clusters that a wildcard adds to them, and maxNamespaces the namespaces that it is for.
+	maxWildcard, maxNamespaces = 10_000, 64
+	maxInitialVersions         = 50_000
 	// requestRate is how many requests a second of one stream are handled, after a burst: a client acknowledges each
 	// of its first responses with one.
 	requestRate, requestBurst = 100, 2_000
@@ -25,6 +27,8 @@ const (
 	resendRate, resendBurst = 8 << 20, 1 << 20
 	// What is used of a node: the bytes of a text, and the entries of its metadata.
 	maxNodeText, maxNodeMetadata = 253, 64
+	// maxNamespace is the length of the name of a namespace, in bytes.
+	maxNamespace = 63
 )
 
 // The reasons for which this package refuses something, beside those of package clientlimits.
@@ -35,33 +39,34 @@ const (
 	refusedInitialVersions clientlimits.Refusal = "initial_versions"
 	refusedNode            clientlimits.Refusal = "node"
 	refusedIdentity        clientlimits.Refusal = "identity"
+	refusedClusters        clientlimits.Refusal = "clusters"
+	refusedNamespaces      clientlimits.Refusal = "namespaces"
 )
 
 // refusals returns all reasons.
 func refusals() []clientlimits.Refusal {
-	return append(clientlimits.Refusals(), refusedUnsynced, refusedName, refusedNames, refusedInitialVersions, refusedNode, refusedIdentity)
+	return append(clientlimits.Refusals(), refusedUnsynced, refusedName, refusedNames, refusedInitialVersions, refusedNode, refusedIdentity,
+		refusedClusters, refusedNamespaces)
 }
 
-// checkName returns the status error of a name that is too long.
-func (s *stream) checkName(name string) error {
-	if len(name) <= maxNameLength {
-		return nil
+// checkNames returns the status error of a request whose new names are too many, or too long. It is called
+// before any of them costs more than its bytes.
+func (s *stream) checkNames(names []string, added int) error {
+	for _, name := range names {
+		if len(name) > maxNameLength {
+			s.server.refused(refusedName)
+			return status.Errorf(codes.InvalidArgument, "a resource name has %d bytes, and may have %d", len(name), maxNameLength)
+		}
 	}
-	s.server.refused(refusedName)
-	return status.Errorf(codes.InvalidArgument, "a resource name has %d bytes, and may have %d", len(name), maxNameLength)
-}
-
-// checkNames returns the status error of a subscription that is one too many.
-func (s *stream) checkNames() error {
 	limit := maxNamesOfEnvoy
 	if s.client.grpc {
 		limit = maxNames
 	}
-	if s.names < limit {
+	if s.names+added <= limit {
 		return nil
 	}
 	s.server.refused(refusedNames)
-	return status.Errorf(codes.ResourceExhausted, "the stream is subscribed to %d resources, which is the limit", s.names)
+	return status.Errorf(codes.ResourceExhausted, "the stream would be subscribed to %d resources by name, and may be to %d", s.names+added, limit)
 }
 
 // resenders slow down clients that unsubscribe and subscribe again: each time a resource is sent again (§6.2).

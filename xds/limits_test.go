@@ -215,3 +215,58 @@ func TestPacing(t *testing.T) {
 		expect("half a second later", 15)
 	})
 }
+
+// Case 59: what one request may name is decided before any of its names has a topic. A client that may keep two questions
+// is refused for its names, and not for the third question.
+func TestLimitBeforeCost(t *testing.T) {
+	tooMany := names(maxNamesOfEnvoy + 1)
+	long := append(names(5), strings.Repeat("x", maxNameLength+1))
+	for why, list := range map[string][]string{"names": tooMany, "name_length": long} {
+		for _, variant := range []string{variantSotW, variantDelta} {
+			t.Run(why+" "+variant, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					f := start(t, Config{Limits: clientlimits.Limits{MaxQuestionsPerClient: 2}})
+					if variant == variantSotW {
+						f.ads().request(&discovery.DiscoveryRequest{TypeUrl: clusters.url(), ResourceNames: list})
+					} else {
+						f.delta().send(&discovery.DeltaDiscoveryRequest{TypeUrl: clusters.url(), ResourceNamesSubscribe: list})
+					}
+					if n := f.metric(fmt.Sprintf("xds_refused_total{reason=%q}", why)); n != 1 {
+						t.Errorf("refused as %s %v times, want 1", why, n)
+					}
+					if n := f.metric(`xds_refused_total{reason="questions_per_client"}`); n != 0 {
+						t.Errorf("%v questions were refused: names got topics before the limit", n)
+					}
+				})
+			})
+		}
+	}
+}
+
+// §10.4: names count for a stream across its types and requests, and a name that is repeated or replaced doesn't add up.
+func TestNamesOfAStream(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, Config{})
+		a := f.ads()
+		a.send(clusters, names(maxNames)...)
+		a.ack(clusters, names(maxNames)[1:]...)
+		a.ack(clusters, names(maxNames)[:maxNames/2]...)
+		a.send(endpoints, names(maxNames/2)...)
+		if got := a.ended(); got != "open" {
+			t.Fatalf("%s (%v) at the limit", got, a.err)
+		}
+		a.send(listeners, "web.shop:80")
+		if got := a.ended(); got != "ResourceExhausted" {
+			t.Errorf("%s above the limit", got)
+		}
+		d := f.delta()
+		subscribe := func(list ...string) {
+			d.send(&discovery.DeltaDiscoveryRequest{Node: node(pythonAgent, nil), TypeUrl: clusters.url(), ResourceNamesSubscribe: list})
+		}
+		subscribe(names(maxNames)...)
+		subscribe(names(maxNames)...)
+		if got := f.only().names; got != maxNames {
+			t.Errorf("%d names, want %d", got, maxNames)
+		}
+	})
+}

@@ -3,10 +3,14 @@ package xds
 import (
 	"context"
 	"net/netip"
+	"slices"
 	"strings"
 
 	corepb "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/internal/clientlimits"
@@ -27,8 +31,8 @@ const (
 	clientOther clientKind = "other"
 )
 
-// clientKinds are the kinds by how the user agents of their clients begin, in lower case. C-core is behind Python, PHP,
-// Ruby and C++.
+// clientKinds are the kinds by how the user agents of their clients begin, in lower case. C-core is behind
+// Python, PHP, Ruby and C++.
 var clientKinds = []struct {
 	prefix string
 	kind   clientKind
@@ -45,8 +49,19 @@ type client struct {
 	grpc                          bool
 	nodeID, userAgent             string
 	pod, namespace, node, zoneSet string
+	// namespaces are those whose Clusters a wildcard is for, sorted and separated by commas.
+	namespaces string
 	// identity is who the client has proved to be; zero without authentication.
 	identity auth.Identity
+}
+
+// coverage returns what a wildcard of the client covers.
+func (c *client) coverage(config *Config) coverage {
+	of := coverage{namespaces: c.namespaces}
+	if config.Authenticate != nil {
+		of.viewer = c.identity.Namespace
+	}
+	return of
 }
 
 // variant returns the kind of client for which resources differ.
@@ -61,8 +76,9 @@ func (c *client) variant() resource.Client {
 	}
 }
 
-// identify reads the node of a first request. What is too long is as if it were missing.
-func (s *stream) identify(n *corepb.Node) {
+// identify reads the node of a first request. What is too long is as if it were missing, except for the
+// namespaces of a wildcard: without them, the client would lack Clusters. The error is a status.
+func (s *stream) identify(n *corepb.Node) error {
 	c := &s.client
 	agent := n.GetUserAgentName()
 	c.kind, c.grpc = kindOf(agent)
@@ -78,6 +94,46 @@ func (s *stream) identify(n *corepb.Node) {
 	c.pod = s.nodeText(fields["POD_NAME"].GetStringValue())
 	s.trust()
 	s.locatePeer()
+	if c.grpc {
+		return nil
+	}
+	return s.nameNamespaces(fields[namespacesKey])
+}
+
+// namespacesKey is the entry of metadata with the namespaces of a wildcard (§8.3).
+const namespacesKey = "signpost.dev/namespaces"
+
+// nameNamespaces notes the namespaces of a wildcard: a list of values, or a text with commas. Without any, it
+// is that of the client.
+func (s *stream) nameNamespaces(v *structpb.Value) error {
+	texts := []string{v.GetStringValue()}
+	for _, each := range v.GetListValue().GetValues() {
+		texts = append(texts, each.GetStringValue())
+	}
+	var list []string
+	for _, text := range texts {
+		for name := range strings.SplitSeq(text, ",") {
+			if name = strings.TrimSpace(name); name == "" {
+				continue
+			}
+			if len(list) == maxNamespaces || len(name) > maxNamespace {
+				s.server.refused(refusedNamespaces)
+				return status.Errorf(codes.InvalidArgument, "%s in the metadata of the node has more than %d namespaces, or a name of more than %d bytes: name fewer, or * for all",
+					namespacesKey, maxNamespaces, maxNamespace)
+			}
+			list = append(list, name)
+		}
+	}
+	slices.Sort(list)
+	switch {
+	case slices.Contains(list, wildcard):
+		s.client.namespaces = wildcard
+	case list == nil:
+		s.client.namespaces = s.client.namespace
+	default:
+		s.client.namespaces = strings.Join(slices.Compact(list), ",")
+	}
+	return nil
 }
 
 // trust replaces what the client says by what it has proved (§7.2).

@@ -9,8 +9,8 @@ const (
 	maxUrgentDelay = 500 * time.Millisecond
 )
 
-// settle publishes the newest version of a view, unless it has to wait. Then it returns until when. The caller holds the
-// lock.
+// settle publishes the newest version of a view, unless it has to wait. Then it returns until when. The
+// caller holds the lock.
 func (t *topic) settle(v *view, now time.Time) (due time.Time) {
 	current := v.current.Load()
 	if v.latest == current {
@@ -34,9 +34,28 @@ func (t *topic) settle(v *view, now time.Time) (due time.Time) {
 	return time.Time{}
 }
 
+// minHold is the shortest delay of a stream. Most responses are too small for any.
+const minHold = 10 * time.Millisecond
+
+// hold makes all but endpoints wait after a response, for as long as it takes to send it to all streams with the same
+// Clusters within the budget. A SotW response has all Clusters of a wildcard, whichever has changed.
+func (s *stream) hold(typ resourceType, size int) {
+	if typ.single() {
+		return
+	}
+	if d := budgeted(size, max(1, s.users), s.server.config.EgressBudget); d >= minHold {
+		s.held = time.Now().Add(d)
+	}
+}
+
 // delay returns how long it takes to send a version to all of its clients within the budget: endpoints have no
 // differences, so each change is sent as a whole.
 func (t *topic) delay(f *frame, clients int) time.Duration {
-	seconds := float64(len(f.wire)) * float64(clients) / float64(t.budget)
+	return budgeted(len(f.wire), clients, t.budget)
+}
+
+// budgeted returns how long bytes for each of some clients take within a budget of bytes a second.
+func budgeted(size, clients, budget int) time.Duration {
+	seconds := float64(size) * float64(clients) / float64(budget)
 	return min(maxDelay, time.Duration(seconds*float64(time.Second)))
 }

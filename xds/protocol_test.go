@@ -213,7 +213,7 @@ func TestRejectionOfPlainCluster(t *testing.T) {
 	})
 }
 
-// Case 45: the four examples of the protocol. So far a wildcard has no resources; Envoy is told so once.
+// Case 45: the four examples of the protocol, for a client whose wildcard covers no namespace.
 func TestWildcards(t *testing.T) {
 	for name, requests := range map[string][][]string{
 		"no names, then A":      {nil, {httpCluster}},

@@ -3,6 +3,7 @@ package xds
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/signpostd/signpost/internal/channel"
@@ -11,53 +12,87 @@ import (
 // maxDeltaResponse bounds the resources of a delta response, in bytes.
 const maxDeltaResponse = 1 << 20
 
-// flush sends what the client lacks, in the order in which it loses no traffic: Clusters, endpoints, Listeners, routes
-// (§6.6).
+// flush sends what the client lacks, in the order in which it loses no traffic: Clusters, endpoints,
+// Listeners, routes, and then which Clusters have ended (§6.6).
 func (s *stream) flush() error {
-	s.refreshAhead()
-	dirty := s.takeDirty()
+	held := s.isHeld()
+	var ended []*subscription
+	if !held {
+		var err error
+		if ended, err = s.list(nil); err != nil {
+			return err
+		}
+		s.refreshAhead(len(ended) > 0)
+	}
+	dirty := s.takeDirty(held)
 	defer s.finish()
 	for typ := range resourceTypes {
+		if held && typ != endpoints {
+			continue
+		}
 		if err := s.flushType(typ, dirty); err != nil {
 			return err
 		}
 	}
-	return nil
+	return s.flushEnded(ended)
 }
 
-// refreshAhead makes Clusters and endpoints as new as the Listeners, routes and Clusters that have changed: each topic
-// learns of a change by itself, and the order holds within one flush only.
-func (s *stream) refreshAhead() {
+// refreshAhead makes Clusters and endpoints as new as the Listeners, routes and Clusters that have changed:
+// each topic learns of a change by itself, and the order holds within one flush only. If Clusters end, routes
+// have to be as new.
+func (s *stream) refreshAhead(ended bool) {
 	s.mu.Lock()
 	ahead := s.ahead
 	s.mu.Unlock()
-	if !ahead {
+	types := []resourceType{clusters, endpoints}
+	switch {
+	case ended:
+		types = append(types, listeners, routes)
+	case !ahead:
 		return
 	}
-	for _, typ := range []resourceType{clusters, endpoints} {
+	for _, typ := range types {
 		for _, sub := range s.types[typ].subscriptions {
 			sub.topic.renew()
 		}
 	}
 }
 
-// takeDirty returns the subscriptions of each type whose views have changed, sorted by name.
-func (s *stream) takeDirty() *[resourceTypes][]*subscription {
+// takeDirty returns the subscriptions of each type whose views have changed, sorted by name. While the stream
+// is held, it leaves all but those for endpoints.
+func (s *stream) takeDirty(held bool) *[resourceTypes][]*subscription {
 	var dirty [resourceTypes][]*subscription
 	s.mu.Lock()
+	kept := s.dirty[:0]
 	for _, sub := range s.dirty {
-		sub.dirty = false
-		if s.types[sub.typ].subscriptions[sub.name] == sub { // else it was ended when it changed
+		switch {
+		case held && sub.typ != endpoints:
+			kept = append(kept, sub)
+			continue
+		case s.types[sub.typ].subscriptions[sub.name] == sub: // else it was ended when it changed
 			dirty[sub.typ] = append(dirty[sub.typ], sub)
 		}
+		sub.dirty = false
 	}
-	clear(s.dirty)
-	s.dirty, s.ahead = s.dirty[:0], false
+	clear(s.dirty[len(kept):])
+	s.dirty, s.ahead = kept, len(kept) > 0
 	s.mu.Unlock()
 	for _, list := range dirty {
 		sortByName(list)
 	}
 	return &dirty
+}
+
+// isHeld reports whether all but endpoints have to wait, and makes the stream wake up when that is over.
+func (s *stream) isHeld() bool {
+	wait := time.Until(s.held)
+	if wait <= 0 {
+		return false
+	}
+	if s.later == nil {
+		s.later = time.After(wait)
+	}
+	return true
 }
 
 func sortByName(list []*subscription) {
@@ -66,7 +101,7 @@ func sortByName(list []*subscription) {
 
 func (s *stream) flushType(typ resourceType, dirty *[resourceTypes][]*subscription) error {
 	list := dirty[typ]
-	if len(list) == 0 && !s.types[typ].owed {
+	if in := &s.types[typ]; len(list) == 0 && !in.owed && len(in.lost) == 0 {
 		return nil
 	}
 	if typ == clusters {
@@ -82,21 +117,20 @@ func (s *stream) flushType(typ resourceType, dirty *[resourceTypes][]*subscripti
 	}
 }
 
-// withWarmed adds the endpoints of the Clusters that have changed: a client uses a changed Cluster only after another
-// response with its endpoints (§6.6).
+// withWarmed adds the endpoints of the Clusters that have changed, and of those that a wildcard covers again:
+// a client uses such a Cluster only after another response with its endpoints (§6.6).
 func (s *stream) withWarmed(changed, more []*subscription) []*subscription {
 	for _, sub := range changed {
-		if sub.sent == "" || sub.due() == nil {
+		if sub.sent == "" && !sub.listed || sub.due() == nil {
 			continue
 		}
 		if of := s.types[endpoints].subscriptions[endpointsOf(sub.name)]; of != nil && of.sent != "" {
 			of.resend = true
-			if !slices.Contains(more, of) {
-				more = append(more, of)
-			}
+			more = append(more, of)
 		}
 	}
-	return more
+	sortByName(more)
+	return slices.Compact(more)
 }
 
 // due returns the version that the client lacks, nil if it lacks none.
@@ -125,8 +159,8 @@ func (sub *subscription) offered() *frame {
 // rejects reports whether the client has rejected a version.
 func (sub *subscription) rejects(f *frame) bool { return slices.Contains(sub.rejected[:], f.version) }
 
-// follow returns the newest version of the view that is right for the client's place, and joins it first if the stream
-// follows another one.
+// follow returns the newest version of the view that is right for the client's place, and joins it first if
+// the stream follows another one.
 func (sub *subscription) follow() *frame {
 	s := sub.stream
 	for {
@@ -157,7 +191,7 @@ func (s *stream) flushEach(typ resourceType, list []*subscription) error {
 // flushWhole sends all resources of a type in one response, if the client lacks one of them.
 func (s *stream) flushWhole(typ resourceType, list []*subscription) error {
 	in := &s.types[typ]
-	lacks := in.owed && !s.client.grpc && len(in.subscriptions) == 0
+	lacks := in.owed && !s.client.grpc
 	in.owed = false
 	if !lacks && !slices.ContainsFunc(list, func(sub *subscription) bool { return sub.due() != nil }) {
 		return nil
@@ -174,7 +208,32 @@ func (s *stream) flushWhole(typ resourceType, list []*subscription) error {
 			frames, sent = append(frames, f), append(sent, sub)
 		}
 	}
-	return s.send(typ, sent, frames, wholeResponse(typ, frames, versionOf(frames), s.nonce+1))
+	version, has := versionOf(frames), in.has
+	if in.has = ""; version == has {
+		for i, sub := range sent {
+			sub.sent = frames[i].version
+		}
+		return nil
+	}
+	return s.send(typ, sent, frames, wholeResponse(typ, frames, version, s.nonce+1))
+}
+
+// flushEnded tells the client which Clusters have ended that a wildcard covered.
+func (s *stream) flushEnded(ended []*subscription) error {
+	if len(ended) == 0 {
+		return nil
+	}
+	for _, sub := range ended {
+		s.drop(sub)
+		if sub.sent != "" {
+			s.types[clusters].lost = append(s.types[clusters].lost, sub.name)
+		}
+	}
+	if s.variant == variantDelta {
+		return s.flushDelta(clusters, nil)
+	}
+	s.types[clusters].lost, s.types[clusters].owed = nil, true
+	return s.flushWhole(clusters, nil)
 }
 
 // flushDelta sends the resources that have changed, and the names of those that are missing.
@@ -182,7 +241,8 @@ func (s *stream) flushDelta(typ resourceType, list []*subscription) error {
 	in := &s.types[typ]
 	owed := in.owed && !s.client.grpc
 	in.owed = false
-	var removed []string
+	removed := slices.DeleteFunc(in.lost, func(name string) bool { return in.subscriptions[name] != nil })
+	in.lost = nil
 	for _, sub := range list {
 		if sub.follow().existence == missing && !sub.removed {
 			removed = append(removed, sub.name)
@@ -223,7 +283,9 @@ func (s *stream) send(typ resourceType, subs []*subscription, frames []*frame, r
 	if err := s.out.SendMsg(r); err != nil {
 		return err
 	}
-	s.server.metrics.sent(typ, s.variant, r.size())
+	size := r.size()
+	s.server.metrics.sent(typ, s.variant, size)
+	s.hold(typ, size)
 	s.nonce++
 	s.types[typ].nonce = s.nonce
 	s.responses.Add(1)
@@ -256,20 +318,47 @@ func (s *stream) beginSending(subs []*subscription, frames []*frame) {
 	s.begin(oldest)
 }
 
-// reject notes that a client has rejected a response. Nothing else is a rejection (§6.4).
+// reject notes that a client has rejected a response. Nothing else is a rejection (§6.4). Of a response with several
+// resources, those count that the reason names, or all if it names none: clients accept the others.
 func (s *stream) reject(typ resourceType, nonce, why string) {
 	in := &s.types[typ]
+	n := nonceFrom(nonce)
+	if n == 0 || n == in.rejected {
+		return
+	}
+	var answered []*subscription
 	for _, sub := range in.subscriptions {
-		if sub.nonce == 0 || nonceText(sub.nonce) != nonce || sub.rejected[0] == sub.sent {
-			continue
+		if sub.nonce == n && sub.rejected[0] != sub.sent {
+			answered = append(answered, sub)
 		}
+	}
+	if len(answered) == 0 {
+		return
+	}
+	in.rejected = n
+	s.server.metrics.rejected(typ, s.client.kind)
+	if named := namedIn(why, answered); len(named) > 0 {
+		answered = named
+	}
+	for _, sub := range answered {
 		sub.rejected = [2]string{sub.sent, sub.rejected[0]}
 		sub.refused.Store(true)
-		if in.rejected != sub.nonce {
-			in.rejected = sub.nonce
-			s.server.metrics.rejected(typ, s.client.kind)
-		}
 		s.server.rejections.tell(rejection{typ, sub.name, sub.sent, s.client.kind}, sub.topic.name.Service, why)
 		s.mark(sub) // there may be a plain variant
 	}
+}
+
+// maxReason is how much of the reason of a rejection is searched for names.
+const maxReason = 4 << 10
+
+// namedIn returns the subscriptions whose name a text has. A port in the text may have more digits than that
+// of a name.
+func namedIn(text string, list []*subscription) (named []*subscription) {
+	text = text[:min(len(text), maxReason)]
+	for _, sub := range list {
+		if at := strings.Index(text, sub.name); at >= 0 && !strings.ContainsAny(text[at+len(sub.name):][:min(1, len(text)-at-len(sub.name))], "0123456789") {
+			named = append(named, sub)
+		}
+	}
+	return named
 }

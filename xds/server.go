@@ -28,6 +28,7 @@ type Server struct {
 	config      *Config
 	log         *slog.Logger
 	topics      *topics
+	listings    *listings
 	clients     *clientlimits.Clients
 	resenders   resenders
 	metrics     *metrics
@@ -64,6 +65,7 @@ func NewServer(c *catalog.Catalog, config Config, r prometheus.Registerer, log *
 	}
 	s.clients = clientlimits.NewClients(&config.Limits, s.refused)
 	s.metrics = newMetrics(s, r)
+	s.listings = newListings(s)
 	s.topics = &topics{catalog: c, config: s.config, clients: s.clients, paced: s.metrics.paced.Observe, m: map[question]*topic{}}
 	return s
 }

@@ -1,6 +1,8 @@
 package xds
 
 import (
+	"strings"
+
 	corepb "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	discovery "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 )
@@ -27,42 +29,60 @@ func (s *stream) handleSotW(typ resourceType, r *discovery.DiscoveryRequest) err
 	}
 	names := r.GetResourceNames()
 	if len(names) == 0 && !in.named {
-		in.want()
-		return nil
+		s.asked[typ].Store(new([]string))
+		return s.want(typ, r.GetVersionInfo(), nil)
+	}
+	// Names that are there twice count twice, because asked keeps them.
+	if err := s.checkNames(names, len(names)-in.names); err != nil {
+		return err
 	}
 	in.named = true
+	s.asked[typ].Store(&names)
 	wanted := make(map[string]struct{}, len(names))
 	for _, name := range names {
 		wanted[name] = struct{}{}
 	}
-	s.asked[typ].Store(nil)
-	if len(names) == len(wanted) { // else they could take more memory than the subscriptions
-		s.asked[typ].Store(&names)
-	}
-	if _, all := wanted[wildcard]; all {
-		in.want()
-	} else {
-		in.wildcard = false
+	if _, all := wanted[wildcard]; !all {
+		s.unwant(typ)
+	} else if err := s.want(typ, r.GetVersionInfo(), nil); err != nil {
+		return err
 	}
 	delete(wanted, wildcard)
 	for name, sub := range in.subscriptions {
-		if _, still := wanted[name]; !still {
-			s.unsubscribe(sub)
+		if _, still := wanted[name]; !still && sub.named {
+			s.unname(sub)
 		}
 	}
 	for name := range wanted {
-		if in.subscriptions[name] != nil {
-			continue
-		}
-		if _, err := s.subscribe(typ, name); err != nil {
+		if _, err := s.name(typ, name); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// want subscribes to all resources of the type.
-func (in *interest) want() {
-	in.owed = in.owed || !in.wildcard
-	in.wildcard = true
+// want subscribes to all resources of the type, of which the client has versions from an earlier stream: one
+// of all, or one of each. Only Clusters have a wildcard; for other types it has no resources. The error is a
+// status.
+func (s *stream) want(typ resourceType, has string, each map[string]string) error {
+	in := &s.types[typ]
+	if in.wildcard {
+		return nil
+	}
+	in.wildcard, in.owed = true, true
+	if typ != clusters {
+		return nil
+	}
+	if in.nonce == 0 && len(has) <= maxNodeText {
+		in.has = strings.Clone(has)
+	}
+	return s.cover(each)
+}
+
+// unwant ends the subscription to all resources of the type.
+func (s *stream) unwant(typ resourceType) {
+	s.types[typ].wildcard = false
+	if typ == clusters {
+		s.uncover()
+	}
 }

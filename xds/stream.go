@@ -35,9 +35,19 @@ type stream struct {
 	place      catalog.Client
 	moved      <-chan struct{} // nil until the first request
 	types      [resourceTypes]interest
-	names      int // subscriptions of all types
+	names      int // subscriptions of all types by name
 	nonce      uint64
 	resender   *resender // nil until the stream unsubscribes from something
+
+	// covered has the Clusters of a wildcard, nil without one. listing is those that the stream is subscribed to, which
+	// anybody may read; stale closes when they change, and users is how many streams share them.
+	covered *sharedListing
+	listing atomic.Pointer[listing]
+	stale   <-chan struct{}
+	users   int
+	// held is until when all but endpoints wait (§6.10), and later fires then; nil while nothing waits.
+	held  time.Time
+	later <-chan time.Time
 
 	received chan request
 	failed   error // why receiving ended; set before received is closed
@@ -69,8 +79,14 @@ type interest struct {
 	subscriptions map[string]*subscription
 	// named is true once a resource was named: an empty list of names is a wildcard only before.
 	named, wildcard bool
-	// owed is true when a wildcard has to be answered, which so far has no resources (§12).
+	// owed is true when a wildcard has to be answered, also if it has no resources.
 	owed bool
+	// has is the version of all resources that a client has from an earlier stream, and lost are the names of those that
+	// a delta client has and that don't exist.
+	has  string
+	lost []string
+	// names counts the subscriptions by name.
+	names int
 	// nonce is that of the last response, and rejected the last one that was rejected.
 	nonce, rejected uint64
 	// again is true once a resource was unsubscribed from, so that new subscriptions may be old ones.
@@ -83,6 +99,8 @@ type subscription struct {
 	typ    resourceType
 	name   string
 	topic  *topic
+	// named is true if the client has named the resource, and listed if a wildcard covers it.
+	named, listed bool
 	// dirty is true while the stream's list of that name has the subscription. Its mu guards this.
 	dirty bool
 	view  *view
@@ -127,6 +145,10 @@ func (s *stream) run() error {
 				return err
 			}
 		case <-s.wake:
+		case <-s.stale:
+			s.stale = nil // until the next listing
+		case <-s.later:
+			s.later = nil
 		case <-s.moved:
 			s.move()
 		case <-s.server.stopping:
@@ -163,8 +185,11 @@ func (s *stream) first() error {
 	if err != nil || r == (request{}) {
 		return err
 	}
-	s.identify(r.node())
+	err = s.identify(r.node())
 	s.identified.Store(true)
+	if err != nil {
+		return err
+	}
 	s.locate()
 	return s.handle(r)
 }
@@ -265,14 +290,35 @@ func (s *stream) typeOf(url string) (typ resourceType, ok bool, err error) {
 	return typ, ok, nil
 }
 
+// name subscribes to a resource by its name, which was checked. The error is a status.
+func (s *stream) name(typ resourceType, name string) (sub *subscription, err error) {
+	if sub = s.types[typ].subscriptions[name]; sub == nil {
+		if sub, err = s.subscribe(typ, name); err != nil {
+			return nil, err
+		}
+	}
+	if !sub.named {
+		sub.named = true
+		s.types[typ].names++
+		s.names++
+	}
+	return sub, nil
+}
+
+// unname ends what name began. A wildcard may still cover the resource.
+func (s *stream) unname(sub *subscription) {
+	if sub.named {
+		sub.named = false
+		s.types[sub.typ].names--
+		s.names--
+	}
+	if !sub.listed {
+		s.unsubscribe(sub)
+	}
+}
+
 // subscribe subscribes to a resource that the stream is not subscribed to. The error is a status.
 func (s *stream) subscribe(typ resourceType, name string) (*subscription, error) {
-	if err := s.checkName(name); err != nil {
-		return nil, err
-	}
-	if err := s.checkNames(); err != nil {
-		return nil, err
-	}
 	t, err := s.server.topics.acquire(newQuestion(typ, name, s.client.namespace), s.client.id)
 	if err != nil {
 		return nil, err
@@ -280,7 +326,6 @@ func (s *stream) subscribe(typ resourceType, name string) (*subscription, error)
 	in := &s.types[typ]
 	sub := &subscription{stream: s, typ: typ, name: name, topic: t, again: in.again}
 	t.join(sub, s.place)
-	s.names++
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if in.subscriptions == nil {
@@ -291,18 +336,26 @@ func (s *stream) subscribe(typ resourceType, name string) (*subscription, error)
 	return sub, nil
 }
 
-// unsubscribe ends a subscription.
+// unsubscribe ends a subscription because the client wants that: what it subscribes to next may be sent again.
 func (s *stream) unsubscribe(sub *subscription) {
-	s.mu.Lock()
-	delete(s.types[sub.typ].subscriptions, sub.name)
-	s.mu.Unlock()
-	s.names--
-	sub.topic.leave(sub)
-	s.server.topics.release(sub.topic)
+	s.drop(sub)
 	s.types[sub.typ].again = true
+	s.joinResender()
+}
+
+func (s *stream) joinResender() {
 	if s.resender == nil {
 		s.resender = s.server.resenders.join(s.client.id)
 	}
+}
+
+// drop ends a subscription.
+func (s *stream) drop(sub *subscription) {
+	s.mu.Lock()
+	delete(s.types[sub.typ].subscriptions, sub.name)
+	s.mu.Unlock()
+	sub.topic.leave(sub)
+	s.server.topics.release(sub.topic)
 }
 
 // mark makes the next flush consider a subscription. It may be called from any goroutine.
@@ -337,9 +390,10 @@ func (s *stream) move() {
 func (s *stream) close() {
 	for typ := range s.types {
 		for _, sub := range s.types[typ].subscriptions {
-			s.unsubscribe(sub)
+			s.drop(sub)
 		}
 	}
+	s.leaveListing()
 	if s.resender != nil {
 		s.server.resenders.leave(s.client.id)
 	}

@@ -59,8 +59,9 @@ type topic struct {
 	ended bool
 }
 
-// viewKey says who can share a view. Endpoints differ by the place of the client, and Listeners and routes by the kind
-// of client. What is missing differs by the variant: only delta clients can be told so (strict).
+// viewKey says who can share a view. Endpoints differ by the place of the client, Listeners and routes by the
+// kind of client, and Clusters by whether it is Envoy. What is missing differs by the variant: only delta
+// clients can be told so (strict).
 //
 // Clients that may not see the Service share a view as if there were none (hidden).
 type viewKey struct {
@@ -119,8 +120,8 @@ func (f facts) current() bool {
 	return f.snapshot != nil && !channel.IsClosed(f.snapshot.Stale()) && (f.profile == nil || !channel.IsClosed(f.profile.Stale()))
 }
 
-// renew refreshes the views, and publishes those whose delay is over. It returns what they are made from, and when the
-// next delay ends; zero for none.
+// renew refreshes the views, and publishes those whose delay is over. It returns what they are made from, and
+// when the next delay ends; zero for none.
 func (t *topic) renew() (from facts, due time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -180,6 +181,9 @@ func (t *topic) join(sub *subscription, place catalog.Client) {
 		key.client, key.strict = sub.stream.client.variant(), sub.stream.variant == variantDelta
 	default:
 		key.strict = sub.stream.variant == variantDelta
+		if !sub.stream.client.grpc {
+			key.client = resource.Envoy
+		}
 	}
 	v := t.views[key]
 	if v == nil {

@@ -56,6 +56,9 @@ func xdsNamesOf(o *xds.OpenStream) string {
 	if more := len(o.Names) - len(shown); more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
+	if o.LeftOut > 0 {
+		text += fmt.Sprintf(" (%d Clusters left out: too many)", o.LeftOut)
+	}
 	if len(o.Unknown) > 0 {
 		text += " (unknown: " + strings.Join(o.Unknown[:min(len(o.Unknown), mostNames)], " ") + ")"
 	}

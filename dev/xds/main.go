@@ -15,7 +15,7 @@
 //
 // In reading order: main.go; scenes.go has the list of scenes, and rollout.go, names.go and policies.go play them.
 // cluster.go starts the servers, shop.go writes objects and backend.go is a pod; clients.go starts the clients, envoy.go
-// configures Envoy, network.go makes the namespace and table.go prints. Package caller is the client in Go, and has the
+// configures Envoy, wildcard.go plays its wildcards, network.go makes the namespace and table.go prints. Package caller is the client in Go, and has the
 // protocol that all clients speak. install.sh installs the others.
 package main
 

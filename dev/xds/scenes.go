@@ -46,6 +46,7 @@ func scenes() []scene {
 		{"restart", nil, underLoad(restart)},
 		{"killed", nil, underLoad(killed)},
 		{"apiserver", nil, underLoad(apiServerAway)},
+		{"wildcard", []string{"wild", "wild-old"}, wild},
 	}, policies()...)
 }
 

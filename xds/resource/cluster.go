@@ -1,6 +1,8 @@
 package resource
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/signpostd/signpost/catalog"
@@ -18,9 +20,9 @@ const (
 	apiVersionV3 = 2
 )
 
-// Cluster returns the Cluster with this name (§3.3).
-func (n Namer) Cluster(asked string, s Subject) Resource {
-	m := n.plain(asked, s)
+// Cluster returns the Cluster with this name for a client (§3.3, §8.3).
+func (n Namer) Cluster(asked string, s Subject, c Client) Resource {
+	m := n.plain(asked, s, c)
 	policy := s.policy()
 	if policy.MaxRequests > 0 {
 		m = m.nested(10, func(m message) message {
@@ -37,16 +39,38 @@ func (n Namer) Cluster(asked string, s Subject) Resource {
 }
 
 // PlainCluster returns the Cluster without what annotations ask for, for clients that have rejected that (§6.4).
-func (n Namer) PlainCluster(asked string, s Subject) Resource {
-	return newResource(Cluster, asked, n.plain(asked, s))
+func (n Namer) PlainCluster(asked string, s Subject, c Client) Resource {
+	return newResource(Cluster, asked, n.plain(asked, s, c))
 }
 
-// plain returns a Cluster that every client understands, with labels for metrics.
-func (n Namer) plain(asked string, s Subject) message {
-	return plainCluster(asked, n.assignmentName(asked, s)).nested(25, func(m message) message {
+// plain returns a Cluster that every client understands, with labels for metrics. gRPC clients always speak HTTP/2, and
+// Envoy has to be told.
+func (n Namer) plain(asked string, s Subject, c Client) message {
+	m := plainCluster(asked, n.assignmentName(asked, s)).nested(25, func(m message) message {
 		return m.entry(1, telemetryLabels, func(m message) message {
 			return m.structField("service_name", s.Name.Service.Name).structField("service_namespace", s.Name.Service.Namespace)
 		})
+	})
+	if c != Envoy || !s.speaksHTTP2() {
+		return m
+	}
+	return m.nested(36, func(m message) message {
+		return m.text(1, httpOptions).any(2, httpOptions, func(m message) message {
+			return m.nested(3, func(m message) message { return m.empty(2) })
+		})
+	})
+}
+
+// httpOptions is the key of the options of HTTP in a Cluster, and their type.
+const httpOptions = "envoy.extensions.upstreams.http.v3.HttpProtocolOptions"
+
+// speaksHTTP2 reports whether the port says that its endpoints speak HTTP/2 without being asked (§8.3).
+func (s Subject) speaksHTTP2() bool {
+	if s.Service == nil {
+		return false
+	}
+	return s.Service.GRPCProtocol.Has(s.Port) || slices.ContainsFunc(s.Service.Ports, func(p catalog.ServicePort) bool {
+		return p.Port == s.Port && p.Protocol == catalog.TCP && (strings.HasPrefix(p.Name, "grpc") || strings.HasPrefix(p.Name, "http2"))
 	})
 }
 

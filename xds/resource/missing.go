@@ -40,7 +40,7 @@ func (n Namer) MissingCluster(asked string, name Name) Resource {
 	if name.Service.Name == "" {
 		return ReasonCluster(asked)
 	}
-	return n.PlainCluster(asked, Subject{Name: name, Port: name.PortNumber()})
+	return n.PlainCluster(asked, Subject{Name: name, Port: name.PortNumber()}, GRPC)
 }
 
 // ReasonCluster returns the Cluster of a name that is a reason.

@@ -213,6 +213,11 @@ func (n Namer) ClusterName(name Name, port uint16) string {
 	return "xdstp://" + name.authority + "/" + clusterType + "/" + plain
 }
 
+// ServiceCluster returns the canonical name of the Cluster of a port of a Service of our own cluster.
+func (n Namer) ServiceCluster(service catalog.ServiceKey, port uint16) string {
+	return n.ClusterName(Name{Service: service}, port)
+}
+
 // host returns the DNS name that a name means.
 func (n Namer) host(name Name) string {
 	host := name.Service.Name + "." + name.Service.Namespace + ".svc." + n.ClusterDomain

@@ -107,7 +107,7 @@ func TestPortWithoutOne(t *testing.T) { // case 3
 }
 
 func TestPlainCluster(t *testing.T) { // case 31
-	r := namer.Cluster(webCluster, web())
+	r := namer.Cluster(webCluster, web(), GRPC)
 	c := decode(t, r.Body, &cluster.Cluster{})
 	if len(r.Body) > 200 || c.LoadBalancingPolicy != nil || c.LbPolicy != cluster.Cluster_ROUND_ROBIN || c.Name != webCluster {
 		t.Errorf("%d bytes: %v", len(r.Body), c)
@@ -121,7 +121,7 @@ func TestPoliciesAreValid(t *testing.T) {
 			Balancer: catalog.Balancer{Kind: kind, Size: 3, Header: "x"}, MaxRequests: 5,
 			Outliers: &catalog.OutlierDetection{Interval: time.Second, SuccessRate: 1900},
 		}
-		c := decode(t, namer.Cluster("x", s).Body, &cluster.Cluster{})
+		c := decode(t, namer.Cluster("x", s, GRPC).Body, &cluster.Cluster{})
 		if (c.LoadBalancingPolicy == nil) != (kind == catalog.RoundRobin) || c.OutlierDetection == nil {
 			t.Errorf("balancer %d: %v", kind, c)
 		}
