@@ -4,6 +4,7 @@ import { Failed, get, listen } from "./api.js";
 import { byId, clock, count, keep, longestOpen, make, number, put, say, show, since, state } from "./dom.js";
 import { explain } from "./explain.js";
 import { feed, note } from "./feed.js";
+import { Figures } from "./figures.js";
 import { counted, fixed, lists, pageSize, readPage, Rows } from "./lists.js";
 import { Now } from "./now.js";
 import { Plans } from "./plans.js";
@@ -17,6 +18,7 @@ const titles = { now: "Now", services: "Services", streams: "Streams", records: 
 let place = { tab: "", q: "", search: "", states: [], zone: "", offset: 0 };
 let view = null;
 const planList = new Plans(panel, () => readPlans());
+const figures = new Figures(byId("figures"));
 
 // ---- where we are
 
@@ -74,8 +76,8 @@ function header() {
   document.title = (status.ready ? "" : "not ready · ") + "Signpost · " + show(status.process, 80);
 }
 
-// leaderName is the pod in the identity of a leader, which ends in an underscore and random digits.
-const leaderName = (identity) => identity.replace(/_[0-9a-f-]{8,}$/, "");
+// leaderName is the pod in the identity of a leader, which ends in an underscore and random text.
+const leaderName = (identity) => identity.split("_")[0];
 
 // remarks are the lines of /ready that aren't shown elsewhere: the header has the leaders, and the list of what is wrong
 // now has what a process that isn't ready waits for.
@@ -152,7 +154,7 @@ byId("tabs").addEventListener("keydown", (e) => {
 
 function open(tab) {
   view?.close?.();
-  view = tab === "now" ? new Now(panel, ask, (name) => go({ tab: name, search: "", states: [], zone: "", offset: 0 })) : tab === "plans" ? planView() : fixed[tab] ? fixedView(tab) : lists[tab] ? listView(tab) : { tab };
+  view = tab === "now" ? new Now(panel, ask, () => status, (name) => go({ tab: name, search: "", states: [], zone: "", offset: 0 })) : tab === "plans" ? planView() : fixed[tab] ? fixedView(tab) : lists[tab] ? listView(tab) : { tab };
   tabs();
 }
 
@@ -318,6 +320,7 @@ function connection(up) {
   }
   // A process that has no place for one more that listens can be read all the same.
   readAll().catch(() => { if (up) live.restart(); });
+  if (up) figures.refresh();
 }
 
 let planTimer = 0, zoneTimer = 0;
