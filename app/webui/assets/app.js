@@ -295,15 +295,25 @@ function took(s) {
 async function readAll() {
   lacking.clear();
   took(await get("/status"));
-  if (has("plans")) await Promise.all([readPlans(), readZones()]);
   tabs();
+  // The list doesn't wait for the plans and zones beside it.
   if (!view || view.tab !== shownTab()) open(shownTab());
   else view.refresh?.();
+  if (has("plans")) await Promise.all([readPlans(), readZones()]);
+  tabs();
+  if (view.tab !== shownTab()) open(shownTab());
+}
+
+// readAgain reads what may have changed since readAll. The connection brings the status.
+async function readAgain() {
+  view?.later?.();
+  if (has("plans")) await Promise.all([readPlans(), readZones()]);
 }
 
 // ---- live
 
-let down = 0, heard = 0, checking = false;
+// first is what is read while the connection begins; null after that.
+let down = 0, heard = 0, checking = false, first = null;
 
 function connection(up) {
   const flag = byId("live");
@@ -318,9 +328,14 @@ function connection(up) {
     document.body.classList.add("disconnected");
     put(flag, state("disconnected"), ` since ${clock(down)}`);
   }
+  if (up && first) {
+    // Rows that are on their way come first. They are read again, because they may have changed before the connection.
+    first.then(readAgain, () => readAll()).catch(() => live.restart());
+    first = null;
+    return;
+  }
   // A process that has no place for one more that listens can be read all the same.
   readAll().catch(() => { if (up) live.restart(); });
-  if (up) figures.refresh();
 }
 
 let planTimer = 0, zoneTimer = 0;
@@ -380,6 +395,9 @@ const start = placeOf(location.hash);
 place = { ...start, q: "" };
 if (start.q) arrive(start);
 say(byId("live"), "connecting…");
+first = readAll();
+first.catch(() => {}); // the connection reads it again
+figures.refresh();
 const live = listen(change, connection);
 setInterval(() => {
   view?.tick?.();
