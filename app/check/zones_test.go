@@ -63,7 +63,8 @@ func rfc2136(addr string, more ...string) []string {
 	return append([]string{"--provider=rfc2136", "--rfc2136-host=" + host, "--rfc2136-port=" + port, "--rfc2136-tsig-secret-alg=hmac-sha256"}, more...)
 }
 
-// Each case has one thing wrong, and check names that one.
+// Each case has one thing wrong, and check names that one. What the settings have wrong is failed, as what the server refuses
+// is, and not unknown: a secret that isn't base64 will never work (findings M9).
 func TestZonesOfBIND(t *testing.T) {
 	t.Parallel()
 	server := startBIND(t)
@@ -91,6 +92,7 @@ func TestZonesOfBIND(t *testing.T) {
 			want: []string{"ok the zone example.org can be read: 6 record sets"},
 		},
 		"wrong secret":                     {args: []string{zone, key, "--rfc2136-tsig-secret=" + otherSecret, axfr}, want: []string{"failed the zone example.org: list zone example.org.: ADDR: transfer: credentials not accepted: the signature is wrong (BADSIG)"}, code: 1},
+		"secret that isn't base64":         {args: []string{zone, key, "--rfc2136-tsig-secret=not base64!", axfr}, want: []string{"failed rfc2136: "}, code: 1},
 		"unknown key":                      {args: []string{zone, "--rfc2136-tsig-keyname=other", secret, axfr}, want: []string{"failed the zone example.org: list zone example.org.: ADDR: transfer: credentials not accepted: the server doesn't know the key (BADKEY)"}, code: 1},
 		"wrong secret, without a transfer": {args: []string{zone, key, "--rfc2136-tsig-secret=" + otherSecret}, want: []string{"failed the zone example.org: ask for the SOA of example.org.: ADDR: credentials not accepted: the signature is wrong (BADSIG)"}, code: 1},
 		"no such zone":                     {args: []string{"--rfc2136-zone=example.net", key, secret, axfr}, want: []string{"failed the zone example.net: list zone example.net.: ADDR: transfer: credentials not accepted: the server is not authoritative for the zone"}, code: 1},

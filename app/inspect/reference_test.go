@@ -33,8 +33,8 @@ type page struct {
 }
 
 var referencePages = []page{
-	{file: "status.md", title: "status, problems and settings", sources: []string{"status.go", "now.go"}, paths: []documented{
-		{StatusPath, "StatusPath", ""}, {NowPath, "NowPath", ""}, {ProblemsPath, "ProblemsPath", ""}, {ConfigPath, "ConfigPath", ""},
+	{file: "status.md", title: "status, problems and settings", sources: []string{"status.go", "now.go", "figures.go"}, paths: []documented{
+		{StatusPath, "StatusPath", ""}, {NowPath, "NowPath", ""}, {FiguresPath, "FiguresPath", ""}, {ProblemsPath, "ProblemsPath", ""}, {ConfigPath, "ConfigPath", ""},
 	}},
 	{file: "streams.md", title: "streams and Services", sources: []string{"streams.go"}, paths: []documented{
 		{StreamsPath, "StreamsPath", "?service=shop/web&limit=1"}, {ServicesPath, "ServicesPath", "?namespace=shop"},
@@ -108,6 +108,10 @@ func (d documented) example(t *testing.T) string {
 		Area: AreaService, Severity: SeverityError, Subject: "Service shop/web", Explain: "Service/shop/web",
 		Cause: "the selector app=wbe matches no pod; 3 pods of the namespace have app=web: did you mean that?",
 	})
+	// So were the figures.
+	for i := range 3 {
+		s.recorder.record(t.Context(), time.Date(2026, 11, 23, 9, 30, 5*i, 0, time.UTC))
+	}
 	var b strings.Builder
 	i := slices.IndexFunc(s.endpoints, func(e endpoint) bool { return e.path == d.path })
 	if names := s.endpoints[i].parameters; len(names) > 0 {
@@ -163,6 +167,10 @@ func exampleConfig() Config {
 		},
 		Problems: func() []Problem {
 			return []Problem{{ID: "3", Object: web, Field: "metadata.annotations[config.linkerd.io/opaque-ports]", Reason: `"http" is neither a port nor a range`, Since: at}}
+		},
+		Replicas: func() []Replica {
+			yes := true
+			return []Replica{{Process: "signpost-7c9d-k4q2x", Ready: &yes, Revision: "7c9d", Node: "n2", Started: &at}, {Process: "signpost-7c9d-abcde", Ready: &yes, Revision: "7c9d", Node: "n1"}}
 		},
 		Settings: json.RawMessage(`{"apiVersion":"signpost/v1alpha1","kind":"Config","log":{"level":"info"}}`),
 	}

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/signpostd/signpost/internal/history"
@@ -27,6 +28,9 @@ type Config struct {
 	ClusterDomain string
 	// Access authorises requests with a token; nil refuses them.
 	Access Access
+	// Replicas returns the pods of this installation, at most [MaxReplicas] of them, as the roles know them; nil if no
+	// role reads pods. It is cheap.
+	Replicas func() []Replica
 	// History has the changes of the last hour; nil if none are kept.
 	History *history.Log
 	// Loopback says whether requests from this host need a token.
@@ -41,6 +45,7 @@ type Server struct {
 	explaining chan struct{}
 	hub        *hub
 	finder     finder
+	recorder   recorder
 }
 
 // endpoint handles GET for a path.
@@ -65,6 +70,7 @@ func New(c Config) *Server {
 	}
 	s := &Server{config: c, explaining: make(chan struct{}, explainsAtATime)}
 	s.finder.server = s
+	s.recorder.server = s
 	s.hub = newHub(s.topics())
 	s.endpoints = []endpoint{
 		{StatusPath, nil, s.status},
@@ -76,6 +82,7 @@ func New(c Config) *Server {
 		{ProblemsPath, append([]string{"search"}, paged...), s.problems},
 		{ExplainPath, subjects, s.explain},
 		{HistoryPath, append([]string{"since", "limit"}, subjects...), s.history},
+		{FiguresPath, nil, s.figures},
 		{ConfigPath, nil, s.settings},
 	}
 	return s
@@ -97,8 +104,13 @@ func (s *Server) Handlers() map[string]http.Handler {
 	return map[string]http.Handler{Root + "/": lists, Root: lists, ChangesPath: s.listenerGuard(http.HandlerFunc(s.changes))}
 }
 
-// Run sends changes to listeners until the context ends.
-func (s *Server) Run(ctx context.Context) error { return s.hub.run(ctx) }
+// Run sends changes to listeners and records the figures, until the context ends.
+func (s *Server) Run(ctx context.Context) error {
+	var recording sync.WaitGroup
+	recording.Go(func() { s.recorder.run(ctx) })
+	defer recording.Wait()
+	return s.hub.run(ctx)
+}
 
 // notFound responds with the existing paths.
 func notFound(w http.ResponseWriter, r *http.Request, paths []string) {
@@ -311,6 +323,7 @@ func (s *Server) Status(ctx context.Context) Status {
 		status = s.config.Status()
 	}
 	status.Counts = s.counts(ctx)
+	status.Replicas = s.replicas(&status)
 	return status
 }
 

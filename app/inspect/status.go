@@ -35,6 +35,8 @@ const (
 	// HistoryPath has a [History]: what changed in the last hour. It has one of the parameters of ExplainPath, or none
 	// for all changes, and since (a duration, 1h at most) and limit.
 	HistoryPath = Root + "/history"
+	// FiguresPath has [Figures]: a few numbers of the last 15 minutes, as the page draws them.
+	FiguresPath = Root + "/figures"
 	// ConfigPath has the settings of the process as a config file in JSON, with defaults, without
 	// secrets.
 	ConfigPath = Root + "/config"
@@ -55,6 +57,8 @@ type Status struct {
 	Details []string `json:"details,omitempty"`
 	// Leading is the leader election of each role that needs a Lease.
 	Leading []Leading `json:"leading,omitempty"`
+	// Replicas are this process and the others of its installation, as far as this process knows them.
+	Replicas []Replica `json:"replicas,omitempty"`
 	// Tables are the informer caches.
 	Tables []Table `json:"tables,omitempty"`
 	// Clusters are the linked clusters.
@@ -76,6 +80,33 @@ type Leading struct {
 	// Unled are publishers of this process that the leader doesn't have, or has with other settings:
 	// nothing is published for them.
 	Unled []string `json:"unled,omitempty"`
+}
+
+// Replica is a process of an installation. Other processes are known from the Leases that they hold and, in the roles
+// destination and xds, from the EndpointSlices that they share with this process.
+type Replica struct {
+	// Process is the name of the pod.
+	Process string `json:"process"`
+	// Here is true for the process that answers.
+	Here bool `json:"here,omitempty"`
+	// Ready is the condition Ready of the pod; nil if unknown.
+	Ready *bool `json:"ready,omitempty"`
+	// Version is that of the program; empty if unknown. A pod of the same pod template has the same version.
+	Version string `json:"version,omitempty"`
+	// Revision is the label pod-template-hash: two of them mean a rollout that isn't complete. Node is where the pod runs.
+	Revision string `json:"revision,omitempty"`
+	Node     string `json:"node,omitempty"`
+	// Started is when the process was started or, for another one, when its pod was created; nil if unknown.
+	Started *time.Time `json:"started,omitempty"`
+	// Leads are the roles whose Lease the process holds.
+	Leads []ReplicaLease `json:"leads,omitempty"`
+}
+
+// ReplicaLease is a Lease that a replica holds.
+type ReplicaLease struct {
+	Role  string     `json:"role"`
+	Lease string     `json:"lease,omitempty"`
+	Since *time.Time `json:"since,omitempty"`
 }
 
 // Table is the informer cache of a kind.

@@ -116,7 +116,7 @@ func checkName(obj *unstructured.Unstructured) error {
 // standard input.
 func readManifests(path string, stdin io.Reader) ([]*unstructured.Unstructured, error) {
 	if path == "-" {
-		return manifests.Decode(stdin)
+		return manifests.DecodeAtMost(stdin, maxManifest)
 	}
 	info, err := os.Stat(path)
 	if err != nil {
@@ -146,13 +146,16 @@ func readManifests(path string, stdin io.Reader) ([]*unstructured.Unstructured, 
 	return objects, nil
 }
 
+// maxManifest limits a file of manifests in bytes, above the objects of a large cluster in one file.
+const maxManifest = 256 << 20
+
 func readManifest(path string) ([]*unstructured.Unstructured, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	return manifests.Decode(f)
+	return manifests.DecodeAtMost(f, maxManifest)
 }
 
 // zoneFiles is a provider whose zones come from files. It adjusts records as the provider does

@@ -74,6 +74,7 @@ func newDestinationRole(in roleInput, o settings.Destination) (role, *discovery,
 			Explains: explainer,
 		},
 
+		Replicas:  found.replicas,
 		UseTables: inspected.useTables,
 	}, found, nil
 }

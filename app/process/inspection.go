@@ -29,6 +29,9 @@ func (p *process) inspected(roles []role, cluster *kube.Cluster) {
 		if r.UseTables != nil && cluster != nil {
 			r.UseTables(cluster.Status)
 		}
+		if r.Replicas != nil {
+			p.Inspection.Replicas = r.Replicas
+		}
 		offer := r.Offer
 		offer.Role = r.Name
 		if r.Name == settings.ControllersSection {

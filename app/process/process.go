@@ -87,6 +87,8 @@ type role struct {
 	Clusters func() []inspect.Cluster
 	// Problems returns the problems of the role as a whole; it may be nil.
 	Problems func() []inspect.Problem
+	// Replicas returns the pods of this installation; nil if the role reads no pods.
+	Replicas func() []inspect.Replica
 	// Tell sends Events about the process; nil if the role has no right to.
 	Tell tell
 	// UseTables receives the condition of the cluster; it may be nil.

@@ -62,6 +62,7 @@ func newXDSRole(in roleInput, o settings.XDS, shared *discovery) (role, error) {
 	if shared != nil {
 		return r, nil
 	}
+	r.Replicas = found.replicas
 	r.Tables = found.tables
 	r.Actors = func(settled <-chan struct{}) []run.Actor { return append(found.actors(settled), serve...) }
 	r.Details = func() []string { return missing(found.links.set.Secrets()) }

@@ -124,6 +124,23 @@ func TestOthers(t *testing.T) {
 	}
 }
 
+// Each module is fetched with the page and not when the one that imports it has come, so that rows come earlier.
+func TestModulesArePreloaded(t *testing.T) {
+	index, err := os.ReadFile("assets/index.html")
+	if err != nil {
+		t.Fatal(err)
+	}
+	modules, err := filepath.Glob("assets/*.js")
+	if err != nil || len(modules) < 5 {
+		t.Fatalf("%v, %v", modules, err)
+	}
+	for _, module := range modules {
+		if name := filepath.Base(module); name != "app.js" && !strings.Contains(string(index), `<link rel="modulepreload" href="/assets/`+name+`">`) {
+			t.Errorf("index.html doesn't preload %s", name)
+		}
+	}
+}
+
 // Text of others could become markup, a script or an address in these ways only.
 var markup = regexp.MustCompile(`innerHTML|outerHTML|insertAdjacent|document\.write|createContextualFragment|DOMParser|parseFromString|setHTML|srcdoc|\beval\b|new Function|` +
 	`\.src\b|\.href\b|setTimeout\(["'` + "`" + `]|import\(|https?://|\.style\b|setAttribute\("(on|src|href|style)`)

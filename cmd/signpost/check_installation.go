@@ -57,7 +57,7 @@ func (c *checkCommand) readManifests() (installation.Installation, error) {
 		defer file.Close()
 		in = file
 	}
-	objects, err := manifest.Decode(io.LimitReader(in, maxManifests))
+	objects, err := manifest.DecodeAtMost(in, maxManifests)
 	if err != nil {
 		return installation.Installation{}, settings.Usagef("-f %s: %w", c.manifests, err)
 	}

@@ -69,13 +69,89 @@ func usage(cmd *cobra.Command) error {
 	writeCommands(&text, cmd)
 	if cmd.Flags().HasAvailableFlags() {
 		cmd.InitDefaultHelpFlag()
-		text.WriteString("\n" + flaggroup.Usages(flaggroup.Groups(cmd.Flags(), flagHeadings...), width(cmd.OutOrStdout())))
+		text.WriteString(flagUsages(cmd))
 	}
 	if cmd.HasAvailableSubCommands() {
 		fmt.Fprintf(&text, "\nUse \"%s [command] --help\" for more information about a command.\n", cmd.CommandPath())
 	}
 	_, err := io.WriteString(cmd.OutOrStdout(), text.String())
 	return err
+}
+
+// helpAll is the flag that shows all flags of a command with more than manyFlags. The --help of such a command shows the
+// main ones. The flag is hidden, because --help names it where it helps.
+const (
+	helpAll   = "help-all"
+	manyFlags = 80
+)
+
+// addHelpAll adds the flag to a command with many flags, and to those of its subcommands.
+func addHelpAll(cmd *cobra.Command) {
+	for _, c := range cmd.Commands() {
+		addHelpAll(c)
+	}
+	if cmd.RunE == nil || !hasManyFlags(cmd) {
+		return
+	}
+	var asked bool
+	cmd.Flags().BoolVar(&asked, helpAll, false, "show all flags")
+	cmd.Flags().Lookup(helpAll).Hidden = true
+	run := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if asked {
+			return cmd.Help()
+		}
+		return run(cmd, args)
+	}
+}
+
+func hasManyFlags(cmd *cobra.Command) bool {
+	n := 0
+	for _, g := range flaggroup.Groups(cmd.Flags(), flagHeadings...) {
+		if n += g.Len(); n > manyFlags {
+			return true
+		}
+	}
+	return false
+}
+
+// flagUsages returns the flags of a command: of one with many, the main ones and those without a heading, and how many
+// there are under the other headings.
+func flagUsages(cmd *cobra.Command) string {
+	groups := flaggroup.Groups(cmd.Flags(), flagHeadings...)
+	lines := width(cmd.OutOrStdout())
+	flag := cmd.Flags().Lookup(helpAll)
+	if flag == nil || flag.Changed {
+		return "\n" + flaggroup.Usages(groups, lines)
+	}
+	var shown []flaggroup.Group
+	var others []string
+	for _, g := range groups {
+		if g.Heading == flagHeadings[0] || g.Heading == "" {
+			shown = append(shown, g)
+		} else {
+			others = append(others, fmt.Sprintf("%s (%d)", g.Heading, g.Len()))
+		}
+	}
+	return fmt.Sprintf("\n%s\nMore flags, which --%s shows:\n%s", flaggroup.Usages(shown, lines), helpAll, indent(others, lines))
+}
+
+// indent joins words with commas, in lines of a width with two spaces before each.
+func indent(words []string, width int) string {
+	var text strings.Builder
+	line := " "
+	for i, w := range words {
+		if i < len(words)-1 {
+			w += ","
+		}
+		if len(line)+1+len(w) > width && line != " " {
+			text.WriteString(line + "\n")
+			line = " "
+		}
+		line += " " + w
+	}
+	text.WriteString(line + "\n")
+	return text.String()
 }
 
 // writeCommands writes the subcommands of a command by group.

@@ -136,6 +136,24 @@ func TestHelpGolden(t *testing.T) {
 	}
 }
 
+// The help of a command with many flags fits on two screens: it has the main flags, and counts the others (findings L14).
+// --help-all has all of them, also without the flags that the command requires.
+func TestHelpAll(t *testing.T) {
+	for _, command := range []string{"dns", "plan", "check dns", "rbac"} {
+		_, short, _ := runCommand(t.Context(), append(strings.Fields(command), "--help")...)
+		if n := strings.Count(short, "\n"); n > 140 || !strings.Contains(short, "More flags, which --help-all shows:\n  Source (") || strings.Contains(short, "--aws-zone-type") {
+			t.Errorf("%s --help: %d lines:\n%s", command, n, short)
+		}
+		code, all, errText := runCommand(t.Context(), append(strings.Fields(command), "--help-all")...)
+		if code != 0 || errText != "" || strings.Contains(all, "More flags") || !strings.Contains(all, "--aws-zone-type") || !strings.Contains(all, "--domain-filter") {
+			t.Errorf("%s --help-all: exit code %d, %q:\n%s", command, code, errText, all)
+		}
+	}
+	if _, help, _ := runCommand(t.Context(), "destination", "--help"); strings.Contains(help, "help-all") {
+		t.Errorf("destination --help:\n%s", help)
+	}
+}
+
 func TestSeveralErrorsArePrefixed(t *testing.T) {
 	_, _, errText := runCommand(t.Context(), "destination", "-log-level=loud", "-stream-queue-capacity=0")
 	if n := strings.Count(errText, "signpost: --"); n != 2 || strings.Count(errText, "\n") != 2 {

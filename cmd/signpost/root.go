@@ -82,6 +82,7 @@ func newRootCommand(s streams) *cobra.Command {
 			}
 			flaggroup.Set(c.Flags(), "Process", "version")
 			alias(c.Flags(), "metrics-addr", "metrics-address")
+			addHelpAll(c)
 			completeFlags(c)
 			root.AddCommand(c)
 		}

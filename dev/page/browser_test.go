@@ -161,7 +161,13 @@ func (b *tab) open(url string) {
 // true for a moment only isn't missed as easily.
 func (b *tab) await(expression string) {
 	b.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	b.awaitFor(patience, expression)
+}
+
+// awaitFor is await with another patience.
+func (b *tab) awaitFor(limit time.Duration, expression string) {
+	b.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, limit)
 	defer cancel()
 	look := fmt.Sprintf("new Promise((done) => { const look = () => (%s) ? done() : setTimeout(look, 30); look(); })", expression)
 	if err := chromedp.Do(ctx, chromedp.Evaluate[chromedp.Void](look, chromedp.EvalAwaitPromise)); err != nil {

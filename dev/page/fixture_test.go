@@ -2,6 +2,7 @@ package page_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net"
 	"net/http"
@@ -33,6 +34,8 @@ type fixture struct {
 	mark     uint64
 	changed  []inspect.Record
 	status   inspect.Status
+	replicas []inspect.Replica
+	figures  *inspect.Figures // nil for those that the server records
 }
 
 // approval is a request for approval that has come.
@@ -188,6 +191,7 @@ func (w *fixture) serve(t testing.TB, roles ...string) string {
 		Problems: func() []inspect.Problem {
 			return locked(w, func() []inspect.Problem { return slices.Clone(w.problems) })
 		},
+		Replicas: func() []inspect.Replica { return locked(w, func() []inspect.Replica { return w.replicas }) },
 	})
 	// It is there until the pages that it has are closed.
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
@@ -207,6 +211,11 @@ func (w *fixture) serve(t testing.TB, roles ...string) string {
 		if r.Method == http.MethodPost {
 			w.do(func() { w.posts = append(w.posts, r.URL.Path) })
 		}
+		if figures := locked(w, func() *inspect.Figures { return w.figures }); figures != nil && r.URL.Path == inspect.FiguresPath {
+			rw.Header().Set("Content-Type", "application/json")
+			_ = json.NewEncoder(rw).Encode(figures)
+			return
+		}
 		mux.ServeHTTP(rw, r)
 	}))
 	t.Cleanup(func() {
@@ -218,12 +227,40 @@ func (w *fixture) serve(t testing.TB, roles ...string) string {
 	return s.URL
 }
 
+// ago is a time before another.
+func ago(now time.Time, d time.Duration) *time.Time {
+	at := now.Add(-d)
+	return &at
+}
+
+// figuresUntil are 15 minutes of figures, in which a stream was behind and the records were unknown for a while.
+func figuresUntil(now time.Time) *inspect.Figures {
+	f := &inspect.Figures{Newest: now, IntervalSeconds: 5}
+	for name, value := range map[inspect.FigureName]func(i int) int{
+		inspect.FigureStreams:     func(i int) int { return 20 + i/18 },
+		inspect.FigureBehind:      func(i int) int { return i / 170 },
+		inspect.FigureChanges:     func(i int) int { return (i*i*7)%37 + 40*((i%60)/57) },
+		inspect.FigureUnpublished: func(i int) int { return 3 + i%50/40 },
+	} {
+		values := make([]*int, 180)
+		for i := range values {
+			if v := value(i); name != inspect.FigureUnpublished || i < 40 || i > 60 {
+				values[i] = &v
+			}
+		}
+		f.Figures = append(f.Figures, inspect.Figure{Name: name, Values: values})
+	}
+	order := []inspect.FigureName{inspect.FigureStreams, inspect.FigureBehind, inspect.FigureChanges, inspect.FigureUnpublished}
+	slices.SortFunc(f.Figures, func(a, b inspect.Figure) int { return slices.Index(order, a.Name) - slices.Index(order, b.Name) })
+	return f
+}
+
 // shop is a fixture with some of everything.
 func shop() *fixture {
 	now := time.Now()
 	w := &fixture{status: inspect.Status{
 		Version: "v0.0.0-test", Process: "signpost-7c9d-x2x", Roles: []string{"destination", "dns"}, Started: now.Add(-50 * time.Hour), Ready: true,
-		Leading:  []inspect.Leading{{Role: "dns", Lease: "signpost/dns", Leads: true}},
+		Leading:  []inspect.Leading{{Role: "dns", Lease: "signpost/dns", Leads: true, Leader: "signpost-7c9d-x2x_A", Since: ago(now, 3*time.Hour)}},
 		Clusters: []inspect.Cluster{{Name: "east", State: "synced", Since: now.Add(-time.Hour), Objects: 812, Secret: "signpost/east", Server: "https://east.example:6443", TrustDomain: "cluster.local"}},
 		Tables: []inspect.Table{
 			{Kind: "Service", State: "synced", Required: true, Objects: 40},
@@ -231,8 +268,16 @@ func shop() *fixture {
 			{Kind: "Server", Group: "policy.linkerd.io", State: "waiting", Reason: "forbidden", Detail: "may not list servers: grant it with signpost rbac", StaleSeconds: 12},
 		},
 	}}
+	yes, no := true, false
+	w.replicas = []inspect.Replica{
+		{Process: "signpost-7c9d-x2x", Ready: &yes, Revision: "7c9d", Node: "node-1"},
+		{Process: "signpost-7c9d-k4q", Ready: &yes, Revision: "7c9d", Node: "node-2", Started: ago(now, 50*time.Hour)},
+		{Process: "signpost-5f01-b8r", Ready: &no, Revision: "5f01", Node: "node-3", Started: ago(now, time.Minute)},
+	}
+	w.figures = figuresUntil(now)
+	states := []inspect.ServiceState{inspect.ServiceServed, inspect.ServiceServed, inspect.ServiceServed, inspect.ServicePartly, inspect.ServiceUnserved}
 	for i := range 40 {
-		w.services = append(w.services, inspect.Service{Namespace: "shop", Name: fmt.Sprintf("web-%02d", i), Ports: []string{"http:80", "metrics:9090"}, Ready: 3 + i%5, NotReady: i % 2, Streams: i})
+		w.services = append(w.services, inspect.Service{Namespace: "shop", Name: fmt.Sprintf("web-%02d", i), State: states[i%len(states)], Ports: []string{"http:80", "metrics:9090"}, Ready: 3 + i%5, NotReady: i % 2, Streams: i})
 	}
 	for i := range 30 {
 		s := inspect.Stream{
@@ -245,7 +290,7 @@ func shop() *fixture {
 		}
 		w.streams = append(w.streams, s)
 	}
-	states := []inspect.RecordState{inspect.RecordPublished, inspect.RecordPublished, inspect.RecordPublished, inspect.RecordPublished, inspect.RecordPending, inspect.RecordHeld, inspect.RecordConflict, inspect.RecordNoZone, inspect.RecordFailing, inspect.RecordForeign}
+	recordStates := []inspect.RecordState{inspect.RecordPublished, inspect.RecordPublished, inspect.RecordPublished, inspect.RecordPublished, inspect.RecordPending, inspect.RecordHeld, inspect.RecordConflict, inspect.RecordNoZone, inspect.RecordFailing, inspect.RecordForeign}
 	messages := map[inspect.RecordState]string{
 		inspect.RecordConflict: "The zone has an A record of this name that belongs to the owner \"old\". Delete it, or set --txt-owner-id.",
 		inspect.RecordHeld:     "The deletion waits for approval: 40 of 60 records would go.",
@@ -254,7 +299,7 @@ func shop() *fixture {
 	}
 	for i := range 60 {
 		zone := []string{"example.org", "example.com", "internal.example.net"}[i%3]
-		state := states[i%len(states)]
+		state := recordStates[i%len(recordStates)]
 		if state == inspect.RecordNoZone {
 			zone = ""
 		}

@@ -54,9 +54,15 @@ func startSignpost(t *testing.T, kubeconfig, ns string) (url string) {
 	if output, err := exec.Command("go", "build", "-C", "../..", "-trimpath", "-o", binary, "./cmd/signpost").CombinedOutput(); err != nil {
 		t.Fatalf("build signpost: %v\n%s", err, output)
 	}
-	cmd := exec.Command(binary, "dns", "--source=service", "--namespace="+ns, "--publish-internal-services", "--provider=inmemory", "--inmemory-zone=example.test",
+	return startBinary(t, binary, "dns", "--source=service", "--namespace="+ns, "--publish-internal-services", "--provider=inmemory", "--inmemory-zone=example.test",
 		"--domain-filter=", "--policy=sync", "--registry=noop", "--metrics-address=127.0.0.1:0", "--kubeconfig="+kubeconfig, "--interval=1s", "--events")
-	cmd.Env = append(os.Environ(), "GOMEMLIMIT=1GiB")
+}
+
+// startBinary runs a program until the test ends, and returns where its admin server is.
+func startBinary(t *testing.T, binary string, args ...string) (url string) {
+	t.Helper()
+	cmd := exec.Command(binary, args...)
+	cmd.Env = append(os.Environ(), "GOMEMLIMIT=3GiB")
 	pipe, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -62,6 +62,13 @@ type Group struct {
 	Flags   *pflag.FlagSet
 }
 
+// Len returns the number of flags.
+func (g Group) Len() int {
+	n := 0
+	g.Flags.VisitAll(func(*pflag.Flag) { n++ })
+	return n
+}
+
 // Groups returns the flags that --help shows, by heading: first the headings in order, then the others
 // alphabetically, then flags without a heading.
 func Groups(flags *pflag.FlagSet, order ...string) []Group {

@@ -58,6 +58,8 @@ type Log struct {
 	all list
 	// scratch is where an entry is encoded first.
 	scratch []byte
+	// added counts the entries that were added since the start.
+	added uint64
 }
 
 // New returns a log with a limit in bytes, at least [MinBytes]. With 0 bytes it returns nil, which keeps
@@ -101,6 +103,7 @@ func (l *Log) Add(key Key, namespace string, e *Entry) {
 	for s.bytes > l.limit/keyShare && s.first != s.last {
 		l.remove(s.first)
 	}
+	l.added++
 	l.makeRoom(at)
 }
 
@@ -222,6 +225,16 @@ func (l *Log) remove(c *chunk) {
 
 // Now returns the time of the clock of the log.
 func (l *Log) Now() time.Time { return l.now() }
+
+// Added returns how many entries were added since the start, also those that were removed meanwhile.
+func (l *Log) Added() uint64 {
+	if l == nil {
+		return 0
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.added
+}
 
 // Size returns how many bytes the log has, and its limit.
 func (l *Log) Size() (bytes, limit int) {

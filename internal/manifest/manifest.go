@@ -108,6 +108,35 @@ func (c *Client) resource(object *unstructured.Unstructured, namespace string) (
 	return resource.Namespace(object.GetNamespace()), nil
 }
 
+// DecodeAtMost is [Decode] of at most limit bytes. More are an error, and never manifests that are cut.
+func DecodeAtMost(manifests io.Reader, limit int) ([]*unstructured.Unstructured, error) {
+	bounded := &boundedReader{from: manifests, left: limit}
+	objects, err := Decode(bounded)
+	if bounded.left < 0 {
+		// The decoder would say that a document isn't complete.
+		return nil, fmt.Errorf("read manifests: there are more than %d MiB of them: leave out those that aren't needed, or name several files", limit>>20)
+	}
+	return objects, err
+}
+
+// boundedReader fails when more than left bytes were read; left is negative then.
+type boundedReader struct {
+	from io.Reader
+	left int
+}
+
+// Read implements io.Reader.
+func (b *boundedReader) Read(p []byte) (int, error) {
+	if b.left < 0 {
+		return 0, io.ErrUnexpectedEOF
+	}
+	n, err := b.from.Read(p)
+	if b.left -= n; b.left < 0 {
+		return 0, io.ErrUnexpectedEOF
+	}
+	return n, err
+}
+
 // Decode reads YAML documents. The items of a List are returned one by one.
 func Decode(manifests io.Reader) ([]*unstructured.Unstructured, error) {
 	documents := yaml.NewYAMLOrJSONDecoder(manifests, 4096)

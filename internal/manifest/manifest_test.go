@@ -1,9 +1,33 @@
 package manifest
 
 import (
+	"io"
 	"strings"
 	"testing"
 )
+
+// Manifests of as many bytes as the limit are read, and those with one more are an error and not the documents before it:
+// also a stream without an end.
+func TestDecodeAtMost(t *testing.T) {
+	const object = "apiVersion: v1\nkind: Service\nmetadata: {name: x}\n"
+	text := strings.Repeat(object+"---\n", 3)
+	if objects, err := DecodeAtMost(strings.NewReader(text), len(text)); err != nil || len(objects) != 3 {
+		t.Errorf("at the limit: %d objects, %v", len(objects), err)
+	}
+	for name, manifests := range map[string]io.Reader{
+		"one byte more": strings.NewReader(text), "no end": endless(text), "one long line": endless("x"), "comments": endless("# none\n"),
+	} {
+		objects, err := DecodeAtMost(manifests, len(text)-1)
+		if err == nil || objects != nil || !strings.Contains(err.Error(), "there are more than") {
+			t.Errorf("%s: %d objects, %v", name, len(objects), err)
+		}
+	}
+}
+
+// endless is a text again and again.
+type endless string
+
+func (e endless) Read(p []byte) (int, error) { return copy(p, e), nil }
 
 func TestDecodeRejects(t *testing.T) {
 	for name, manifests := range map[string]string{

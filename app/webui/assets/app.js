@@ -4,6 +4,7 @@ import { Failed, get, listen } from "./api.js";
 import { byId, clock, count, keep, longestOpen, make, number, put, say, show, since, state } from "./dom.js";
 import { explain } from "./explain.js";
 import { feed, note } from "./feed.js";
+import { Figures } from "./figures.js";
 import { counted, fixed, lists, pageSize, readPage, Rows } from "./lists.js";
 import { Now } from "./now.js";
 import { Plans } from "./plans.js";
@@ -17,6 +18,7 @@ const titles = { now: "Now", services: "Services", streams: "Streams", records: 
 let place = { tab: "", q: "", search: "", states: [], zone: "", offset: 0 };
 let view = null;
 const planList = new Plans(panel, () => readPlans());
+const figures = new Figures(byId("figures"));
 
 // ---- where we are
 
@@ -74,8 +76,8 @@ function header() {
   document.title = (status.ready ? "" : "not ready · ") + "Signpost · " + show(status.process, 80);
 }
 
-// leaderName is the pod in the identity of a leader, which ends in an underscore and random digits.
-const leaderName = (identity) => identity.replace(/_[0-9a-f-]{8,}$/, "");
+// leaderName is the pod in the identity of a leader, which ends in an underscore and random text.
+const leaderName = (identity) => identity.split("_")[0];
 
 // remarks are the lines of /ready that aren't shown elsewhere: the header has the leaders, and the list of what is wrong
 // now has what a process that isn't ready waits for.
@@ -152,7 +154,7 @@ byId("tabs").addEventListener("keydown", (e) => {
 
 function open(tab) {
   view?.close?.();
-  view = tab === "now" ? new Now(panel, ask, (name) => go({ tab: name, search: "", states: [], zone: "", offset: 0 })) : tab === "plans" ? planView() : fixed[tab] ? fixedView(tab) : lists[tab] ? listView(tab) : { tab };
+  view = tab === "now" ? new Now(panel, ask, () => status, (name) => go({ tab: name, search: "", states: [], zone: "", offset: 0 })) : tab === "plans" ? planView() : fixed[tab] ? fixedView(tab) : lists[tab] ? listView(tab) : { tab };
   tabs();
 }
 
@@ -293,15 +295,25 @@ function took(s) {
 async function readAll() {
   lacking.clear();
   took(await get("/status"));
-  if (has("plans")) await Promise.all([readPlans(), readZones()]);
   tabs();
+  // The list doesn't wait for the plans and zones beside it.
   if (!view || view.tab !== shownTab()) open(shownTab());
   else view.refresh?.();
+  if (has("plans")) await Promise.all([readPlans(), readZones()]);
+  tabs();
+  if (view.tab !== shownTab()) open(shownTab());
+}
+
+// readAgain reads what may have changed since readAll. The connection brings the status.
+async function readAgain() {
+  view?.later?.();
+  if (has("plans")) await Promise.all([readPlans(), readZones()]);
 }
 
 // ---- live
 
-let down = 0, heard = 0, checking = false;
+// first is what is read while the connection begins; null after that.
+let down = 0, heard = 0, checking = false, first = null;
 
 function connection(up) {
   const flag = byId("live");
@@ -315,6 +327,12 @@ function connection(up) {
     down = Date.now();
     document.body.classList.add("disconnected");
     put(flag, state("disconnected"), ` since ${clock(down)}`);
+  }
+  if (up && first) {
+    // Rows that are on their way come first. They are read again, because they may have changed before the connection.
+    first.then(readAgain, () => readAll()).catch(() => live.restart());
+    first = null;
+    return;
   }
   // A process that has no place for one more that listens can be read all the same.
   readAll().catch(() => { if (up) live.restart(); });
@@ -377,6 +395,9 @@ const start = placeOf(location.hash);
 place = { ...start, q: "" };
 if (start.q) arrive(start);
 say(byId("live"), "connecting…");
+first = readAll();
+first.catch(() => {}); // the connection reads it again
+figures.refresh();
 const live = listen(change, connection);
 setInterval(() => {
   view?.tick?.();

@@ -30,10 +30,11 @@ const portText = (p) => {
 };
 
 // lists say for each list where it is read, which topic tells its changes, and its columns: a title, what a cell has,
-// and its class. A record without an id is named by key. order are states that are listed one after the other.
+// and its class. A record without an id is named by key. order are states that are listed one after the other. line are
+// the columns that a row has on a phone until it is opened.
 export const lists = {
   services: {
-    title: "Services", path: "/services", items: "services", topic: "status", search: "Namespace or name",
+    line: ["State", "Service", "Ready"], title: "Services", path: "/services", items: "services", topic: "status", search: "Namespace or name",
     key: (s) => s.namespace + "/" + s.name, states: ["unserved", "no-endpoints", "partly-served", "served", "no-ports", "external-name"],
     columns: [
       ["State", (s) => [state(s.state)], "short"],
@@ -46,7 +47,7 @@ export const lists = {
     ],
   },
   streams: {
-    title: "Streams", path: "/streams", items: "streams", topic: "streams", search: "Service, client, node or address",
+    line: ["State", "Target", "Lag"], title: "Streams", path: "/streams", items: "streams", topic: "streams", search: "Service, client, node or address",
     key: (s) => s.id, order: ["behind", "stale", "synced"],
     columns: [
       ["State", (s) => [state(s.state)], "short"],
@@ -61,7 +62,7 @@ export const lists = {
     note: (page) => `Those that lack something come first.${page.total ? "" : " Nobody has a stream open now."}`,
   },
   records: {
-    title: "Records", path: "/records", items: "records", topic: "records", search: "Name, target or object",
+    line: ["State", "Name", "Type"], title: "Records", path: "/records", items: "records", topic: "records", search: "Name, target or object",
     key: (r) => r.id, states: ["published", "pending", "held", "conflict", "no-zone", "failing", "foreign"],
     columns: [
       ["State", (r) => [state(r.state)], "short"],
@@ -73,7 +74,7 @@ export const lists = {
     ],
   },
   problems: {
-    title: "Problems", path: "/problems", items: "problems", topic: "problems", search: "Object, field or reason",
+    line: ["Object", "For"], title: "Problems", path: "/problems", items: "problems", topic: "problems", search: "Object, field or reason",
     key: (p) => p.id || [objectText(p.object), p.field, p.reason].join("|"),
     columns: [
       ["Object", (p, ask) => [asked(objectText(p.object), objectText(p.object), ask), p.object.cluster ? faint("cluster ", p.object.cluster) : null]],
@@ -88,7 +89,7 @@ export const lists = {
 // fixed are lists that are part of the status.
 export const fixed = {
   clusters: {
-    title: "Clusters", of: (s) => s.clusters ?? [], key: (c) => c.secret + "/" + c.name,
+    line: ["State", "Cluster", "Objects"], title: "Clusters", of: (s) => s.clusters ?? [], key: (c) => c.secret + "/" + c.name,
     columns: [
       ["State", (c) => [state(c.state)], "short"],
       ["Cluster", (c) => [c.name, c.trustDomain ? faint("trust domain ", c.trustDomain) : null]],
@@ -99,7 +100,7 @@ export const fixed = {
     ],
   },
   tables: {
-    title: "Tables", of: (s) => s.tables ?? [], key: (t) => t.group + "/" + t.kind,
+    line: ["State", "Kind", "Objects"], title: "Tables", of: (s) => s.tables ?? [], key: (t) => t.group + "/" + t.kind,
     columns: [
       ["State", (t) => [state(t.state)], "short"],
       ["Kind", (t) => [t.kind, t.group ? faint(t.group) : null]],
@@ -114,6 +115,21 @@ export const fixed = {
 const read = new WeakMap();
 const lagNow = (s) => s.lagSeconds + (s.state === "behind" && read.has(s) ? (Date.now() - read.get(s)) / 1000 : 0);
 
+// units are what numbers count, where a phone has no title beside them.
+const units = { Ready: "ready", Objects: "objects" };
+
+// opener opens a row of a phone, which then has all columns, and closes it. It isn't seen on a wider window.
+function opener(line, name) {
+  const b = make("button", { class: "quiet", type: "button", label: `Details of ${show(name)}`, click: () => set(!line.classList.contains("open")) });
+  const set = (open) => {
+    line.classList.toggle("open", open);
+    b.setAttribute("aria-expanded", String(open));
+    b.textContent = open ? "▴" : "▾";
+  };
+  set(line.classList.contains("open"));
+  return b;
+}
+
 // Rows keeps the rows of a table in step with items.
 export class Rows {
   constructor(spec, ask) {
@@ -126,6 +142,7 @@ export class Rows {
       th.scope = "col";
       return th;
     });
+    heads.push(make("th", { role: "columnheader", class: "opener" }, "Details"));
     this.table = make("table", { role: "table", label: spec.title, class: "list" }, make("thead", { role: "rowgroup" }, make("tr", { role: "row" }, ...heads)), this.body);
   }
 
@@ -160,16 +177,19 @@ export class Rows {
     const text = JSON.stringify(item);
     read.set(item, Date.now());
     if (row.text === text) return;
-    const focused = row.line.contains(document.activeElement);
+    const buttons = () => [...row.line.querySelectorAll("button")];
+    const focused = buttons().indexOf(document.activeElement);
     const changed = row.text !== "";
     row.text = text;
     row.item = item;
     put(row.line, ...this.spec.columns.map(([title, cell, kind]) => {
-      const td = make("td", { role: "cell", class: kind ?? "" }, ...cell(item, this.ask));
+      const inLine = this.spec.line.includes(title);
+      const td = make("td", { role: "cell", class: (kind ?? "") + (inLine ? " line" : "") }, ...cell(item, this.ask));
       td.dataset.title = title;
+      if (inLine && kind === "number" && Object.hasOwn(units, title)) td.dataset.unit = units[title];
       return td;
-    }));
-    if (focused) row.line.querySelector("button")?.focus();
+    }), make("td", { role: "cell", class: "opener" }, opener(row.line, this.spec.key(item))));
+    if (focused >= 0) buttons()[Math.min(focused, buttons().length - 1)]?.focus();
     if (changed) {
       row.line.classList.remove("changed");
       void row.line.offsetWidth; // so that the animation begins again

@@ -2,6 +2,7 @@
 
 import { clock, count, longestOpen, make, number, show, since, state } from "./dom.js";
 import { get } from "./api.js";
+import { Replicas } from "./replicas.js";
 
 // words say what an area is called.
 const words = { process: "Process", leader: "Leader", kind: "Kinds of objects", cluster: "Clusters", zone: "Zones", write: "Writes", service: "Services", stream: "Streams", record: "Records", plan: "Held", problem: "Problems" };
@@ -34,8 +35,9 @@ function item(f, ask, open) {
 
 // Now keeps the list of what is wrong up to date.
 export class Now {
-  constructor(panel, ask, open) {
+  constructor(panel, ask, status, open) {
     this.ask = ask;
+    this.statusNow = status;
     this.open = open;
     this.tab = "now";
     this.verdict = make("div", { class: "now", role: "status" });
@@ -44,7 +46,9 @@ export class Now {
     this.timer = 0;
     this.closed = false;
     this.shown = "";
-    panel.replaceChildren(this.verdict, this.list, this.note);
+    this.replicas = new Replicas();
+    panel.replaceChildren(this.verdict, this.list, this.note, this.replicas.element);
+    this.status();
     this.refresh();
   }
 
@@ -71,6 +75,10 @@ export class Now {
   }
 
   delta() { this.later(); }
+
+  // status shows the replicas of a status. tick does, too, because their times grow.
+  status() { this.replicas.show(this.statusNow()); }
+  tick() { this.status(); }
 
   show(now) {
     const all = now.findings ?? [];

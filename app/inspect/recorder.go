@@ -1,0 +1,136 @@
+package inspect
+
+import (
+	"context"
+	"math"
+	"net/http"
+	"sync"
+	"time"
+)
+
+const (
+	// FigureInterval is the time between two values of a figure.
+	FigureInterval = 5 * time.Second
+	// maxValues is how many values a figure has: 15 minutes.
+	maxValues = int(15 * time.Minute / FigureInterval)
+	// unknownValue is a value that wasn't known. No figure is negative.
+	unknownValue = -1
+)
+
+// recorder keeps the figures. Its memory doesn't grow: each figure has a ring of maxValues numbers.
+type recorder struct {
+	server *Server
+
+	mu sync.Mutex
+	// newest is when the last values were read; zero before the first.
+	newest time.Time
+	rings  [4]ring
+	// changes is the count of changes when it was last read.
+	changes uint64
+}
+
+// ring has the last values of a figure.
+type ring struct {
+	name   FigureName
+	values [maxValues]int32
+	// next is where the next value belongs, and n how many there are.
+	next, n int
+}
+
+func (r *ring) add(value int) {
+	r.values[r.next] = int32(min(value, math.MaxInt32))
+	r.next = (r.next + 1) % maxValues
+	r.n = min(r.n+1, maxValues)
+}
+
+// figure returns the values, the oldest first; false if none of them was known.
+func (r *ring) figure() (f Figure, known bool) {
+	f = Figure{Name: r.name, Values: make([]*int, r.n)}
+	for i := range f.Values {
+		if v := int(r.values[(r.next-r.n+i+maxValues)%maxValues]); v != unknownValue {
+			f.Values[i], known = &v, true
+		}
+	}
+	return f, known
+}
+
+// run reads the values until the context ends.
+func (r *recorder) run(ctx context.Context) {
+	tick := time.NewTicker(FigureInterval)
+	defer tick.Stop()
+	r.begin()
+	for {
+		r.record(ctx, time.Now())
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// begin sets what changes are counted from.
+func (r *recorder) begin() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.changes = r.server.config.History.Added()
+}
+
+// record adds a value to each figure.
+func (r *recorder) record(ctx context.Context, now time.Time) {
+	ctx, cancel := context.WithTimeout(ctx, compareTimeout)
+	defer cancel()
+	open, behind, unpublished := unknownValue, unknownValue, unknownValue
+	if source, ok := r.server.openStreams(); ok {
+		open, behind = source.CountStreams()
+	}
+	if source, ok := first(r.server, zonesOf); ok {
+		unpublished = notPublished(countRecords(ctx, source))
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	changes := unknownValue
+	if log := r.server.config.History; log != nil {
+		added := log.Added()
+		changes, r.changes = int(added-r.changes), added
+	}
+	for i, v := range []struct {
+		name  FigureName
+		value int
+	}{{FigureStreams, open}, {FigureBehind, behind}, {FigureChanges, changes}, {FigureUnpublished, unpublished}} {
+		r.rings[i].name = v.name
+		r.rings[i].add(v.value)
+	}
+	r.newest = now
+}
+
+// notPublished returns the number of records that are neither published nor of another owner.
+func notPublished(records map[RecordState]int) int {
+	if records == nil {
+		return unknownValue
+	}
+	sum := 0
+	for state, n := range records {
+		if state != RecordPublished && state != RecordForeign {
+			sum += n
+		}
+	}
+	return sum
+}
+
+// figures serves [FiguresPath].
+func (s *Server) figures(context.Context, parameters) (any, error) {
+	r := &s.recorder
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.newest.IsZero() {
+		return nil, &refusal{http.StatusServiceUnavailable, Failure{Error: "no figure was read yet: try again in a few seconds"}}
+	}
+	all := Figures{Newest: r.newest, IntervalSeconds: int(FigureInterval / time.Second), Figures: []Figure{}}
+	for i := range r.rings {
+		if f, known := r.rings[i].figure(); known {
+			all.Figures = append(all.Figures, f)
+		}
+	}
+	return all, nil
+}

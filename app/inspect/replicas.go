@@ -1,0 +1,71 @@
+package inspect
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// MaxReplicas limits the replicas of a status.
+const MaxReplicas = 50
+
+// replicas returns this process first, then the others by name: the pods that the roles know, and the holders of Leases
+// that are none of these.
+func (s *Server) replicas(status *Status) []Replica {
+	if status.Process == "" {
+		return nil
+	}
+	all := []Replica{{Process: status.Process}}
+	if s.config.Replicas != nil {
+		for _, r := range s.config.Replicas() {
+			if r.Process == status.Process {
+				all[0] = r
+			} else {
+				all = append(all, r)
+			}
+		}
+	}
+	completeOwn(&all[0], status)
+	for i := range all[1:] {
+		if r := &all[i+1]; r.Revision != "" && r.Revision == all[0].Revision {
+			r.Version = status.Version
+		}
+	}
+	for i := range status.Leading {
+		all = addLease(all, &status.Leading[i])
+	}
+	slices.SortFunc(all[1:], func(a, b Replica) int { return cmp.Compare(a.Process, b.Process) })
+	return all[:min(len(all), MaxReplicas)]
+}
+
+// completeOwn adds what a process knows of itself.
+func completeOwn(own *Replica, status *Status) {
+	ready, started := status.Ready, status.Started
+	own.Here, own.Ready, own.Version, own.Started = true, &ready, status.Version, &started
+}
+
+// addLease adds a Lease to the replica that holds it, which is added if it is none of those that are known.
+func addLease(all []Replica, l *Leading) []Replica {
+	holder := l.Leader
+	i := 0
+	if !l.Leads {
+		if holder == "" {
+			return all
+		}
+		i = slices.IndexFunc(all, func(r Replica) bool { return isOf(holder, r.Process) })
+	}
+	if i < 0 {
+		all, i = append(all, Replica{Process: podOf(holder)}), len(all)
+	}
+	all[i].Leads = append(all[i].Leads, ReplicaLease{Role: l.Role, Lease: l.Lease, Since: l.Since})
+	return all
+}
+
+// isOf reports whether the identity in a Lease is that of a pod: its name, or its name and random text.
+func isOf(identity, pod string) bool { return podOf(identity) == pod || identity == pod }
+
+// podOf returns the name of the pod in the identity in a Lease. The name of a pod has no underscore.
+func podOf(identity string) string {
+	pod, _, _ := strings.Cut(identity, "_")
+	return pod
+}
