@@ -33,7 +33,7 @@ func TestMutantsAreDescribed(t *testing.T) {
 		if !slices.Contains(validators, m.Validator) {
 			t.Errorf("%s: there is no validator %q", m.Name, m.Validator)
 		}
-		if !slices.Contains([]string{"mixed", "split-brain", "outage", "compaction", "calm", "skew", "herd", "restore", "rights", "versions"}, m.Profile) {
+		if !slices.Contains([]string{"mixed", "split-brain", "outage", "compaction", "calm", "skew", "herd", "restore", "rights", "versions", "half-open"}, m.Profile) {
 			t.Errorf("%s: there is no profile %q", m.Name, m.Profile)
 		}
 	}

@@ -6,7 +6,7 @@ var xdsMutants = []Mutant{
 		Name:      "kept-assignment",
 		Fault:     "An open stream isn't sent a ClusterLoadAssignment that has lost some of its endpoints.",
 		Validator: "V8",
-		Profile:   "mixed",
+		Profile:   "calm",
 		Test:      "xds TestPacing",
 		Edits: []Edit{{
 			File: "xds/view.go",
@@ -23,7 +23,7 @@ var xdsMutants = []Mutant{
 		Name:      "stale-reconnect",
 		Fault:     "A delta client that reconnects with any version of a ClusterLoadAssignment is taken for one with the newest.",
 		Validator: "V8",
-		Profile:   "mixed",
+		Profile:   "half-open",
 		Test:      "xds TestDeltaReconnects",
 		Edits: []Edit{{
 			File: "xds/delta.go",
@@ -38,7 +38,7 @@ var xdsMutants = []Mutant{
 		Name:      "unsent-assignment",
 		Fault:     "An open stream isn't sent a ClusterLoadAssignment that has one endpoint more; a new stream is.",
 		Validator: "V9",
-		Profile:   "mixed",
+		Profile:   "calm",
 		Test:      "xds TestPacing",
 		Edits: []Edit{{
 			File: "xds/view.go",
@@ -55,7 +55,7 @@ var xdsMutants = []Mutant{
 		Name:      "version-of-process",
 		Fault:     "The version of a resource is where it is in memory, so that it means something else in each replica.",
 		Validator: "V10",
-		Profile:   "mixed",
+		Profile:   "calm",
 		Test:      "xds TestOneResponsePerChange",
 		Edits: []Edit{
 			{

@@ -27,7 +27,10 @@ func (s *Streams) subscribe(ctx context.Context, c *client, replica int) (answer
 		return false
 	}
 	at := c.Replicas[replica].Name
-	s.recordAll(c, at, history.Stream{Event: history.StreamOpened}, func() int { return int(s.last.Add(1)) })
+	for _, name := range c.Names {
+		c.assignment(name).stream = int(s.last.Add(1))
+		s.recordAssignment(c, at, name, history.Stream{Event: history.StreamOpened})
+	}
 	for {
 		r, err := read(ctx, &c.gate, stream.receive)
 		if err == nil {
@@ -40,7 +43,9 @@ func (s *Streams) subscribe(ctx context.Context, c *client, replica int) (answer
 		}
 		if err != nil {
 			c.is(false, err)
-			s.recordAll(c, at, history.Stream{Event: history.StreamClosed, Problem: reason(err)}, nil)
+			for _, name := range c.Names {
+				s.recordAssignment(c, at, name, history.Stream{Event: history.StreamClosed, Problem: reason(err)})
+			}
 			return answered
 		}
 	}
@@ -57,19 +62,14 @@ func (c *client) versions() map[string]string {
 	return all
 }
 
-// recordAll records an event of a stream for each of its names. A stream that opens gets an ID for each.
-func (s *Streams) recordAll(c *client, replica string, e history.Stream, newID func() int) {
-	for _, name := range c.Names {
-		a := c.assigned[name]
-		if a == nil {
-			a = &assignment{}
-			c.assigned[name] = a
-		}
-		if newID != nil {
-			a.stream = newID()
-		}
-		s.recordAssignment(c, replica, name, e)
+// assignment returns what a client has of a name, at first nothing.
+func (c *client) assignment(name string) *assignment {
+	a := c.assigned[name]
+	if a == nil {
+		a = &assignment{}
+		c.assigned[name] = a
 	}
+	return a
 }
 
 // recordAssignment records an event of one name, with what the client has.
