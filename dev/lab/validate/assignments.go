@@ -160,7 +160,7 @@ func (f *assignmentFollower) judge(at time.Duration, has map[string]string) {
 	}
 	for _, address := range f.servedAt(q.since) {
 		if !usable[address] && f.alwaysReady(address, q) {
-			problems["V9 "+address.String()] = fmt.Sprintf("it lacks %s as a usable endpoint, which has been ready in each state since %s", address, max(0, q.since))
+			problems["V9 "+address.String()] = fmt.Sprintf("it lacks %s as a usable endpoint, which has been ready in each state since %s", address, max(0, q.since).Round(time.Millisecond))
 		}
 	}
 	f.tell(at, problems)
@@ -176,9 +176,9 @@ func (f *assignmentFollower) judgeAddress(q question, text, said string) (addres
 	case f.everReady(address, q):
 		return address, ""
 	case !f.everDraining(address, q):
-		return address, fmt.Sprintf("it has %s, which no state since %s serves", text, max(0, q.since))
+		return address, fmt.Sprintf("it has %s, which no state since %s serves", text, max(0, q.since).Round(time.Millisecond))
 	case !e.Draining && f.otherAlwaysReady(q):
-		return address, fmt.Sprintf("it has %s as usable, which has only completed its requests since %s while others were ready", text, max(0, q.since))
+		return address, fmt.Sprintf("it has %s as usable, which has only completed its requests since %s while others were ready", text, max(0, q.since).Round(time.Millisecond))
 	}
 	return address, ""
 }
