@@ -35,8 +35,8 @@ func clientsOf() []lookupClient {
 	return all
 }
 
-// xdsClients returns clients of xDS that ask for the endpoints of everything, in both variants of the protocol: of each replica,
-// and going from one to the other.
+// xdsClients returns clients of xDS that ask for the endpoints of everything, in both variants of the
+// protocol: of each replica, and going from one to the other.
 func xdsClients() []lookupClient {
 	var names []string
 	for i, service := range services() {
@@ -59,8 +59,8 @@ func xdsClients() []lookupClient {
 	return all
 }
 
-// proxies returns who asks what of the Destination API: each replica is asked for the endpoints of everything, some clients go from one
-// replica to the other, and some ask for profiles.
+// proxies returns who asks what of the Destination API: each replica is asked for the endpoints of
+// everything, some clients go from one replica to the other, and some ask for profiles.
 func proxies() []lookupClient {
 	var all []lookupClient
 	ask := func(call, path, token string, replicas ...string) {

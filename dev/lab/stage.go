@@ -69,7 +69,8 @@ type stage struct {
 	paths    map[string]*network.APIPath // by the name of the link
 	dns      map[string]*network.DNS     // by the name of the link
 	links    map[string]*network.Link    // all others, by name
-	// xdsLinks are those of clients of xDS. A fault of the link of the same name in links is one of these, too.
+	// xdsLinks are those of clients of xDS. A fault of the link of the same name in links is one of these,
+	// too.
 	xdsLinks map[string]*network.Link
 
 	player  *workload.Player

@@ -19,7 +19,8 @@ type AssignedEndpoint struct {
 	First string `json:"first,omitempty"`
 }
 
-// Text returns the endpoint as the values of [Stream.Addresses] are written. Equal endpoints have equal texts.
+// Text returns the endpoint as the values of [Stream.Addresses] are written. Equal endpoints have equal
+// texts.
 func (e AssignedEndpoint) Text() string {
 	text, err := json.Marshal(e)
 	if err != nil { // only of a type that JSON has no word for

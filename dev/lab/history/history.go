@@ -68,8 +68,8 @@ const (
 	StreamClosed  StreamEvent = "closed"  // nothing more comes, for the reason in Problem
 )
 
-// Stream is what a client of the Destination API saw, or a client of xDS of one of its names: an ADS stream with twenty names
-// is twenty of these.
+// Stream is what a client of the Destination API saw, or a client of xDS of one of its names: an ADS stream
+// with twenty names is twenty of these.
 type Stream struct {
 	ID      int         `json:"id"`     // of one call: a client that asks again has another
 	Client  int         `json:"client"` // whose streams follow each other
@@ -80,9 +80,9 @@ type Stream struct {
 	Event   StreamEvent `json:"event"`
 	// Exists is false after NoEndpoints with exists: false. It means nothing for GetProfile.
 	Exists bool `json:"exists,omitempty"`
-	// Addresses is everything that Get has said so far, as the client understands it after this update: ip:port, and
-	// the rest of the WeightedAddr as canonical text. For xDS it is the ClusterLoadAssignment: ip:port, and an AssignedEndpoint as
-	// text.
+	// Addresses is everything that Get has said so far, as the client understands it after this update:
+	// ip:port, and the rest of the WeightedAddr as canonical text. For xDS it is the ClusterLoadAssignment:
+	// ip:port, and an AssignedEndpoint as text.
 	Addresses map[string]string `json:"addresses,omitempty"`
 	// Added and Removed are what this update said.
 	Added   []string `json:"added,omitempty"`

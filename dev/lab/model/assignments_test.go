@@ -12,8 +12,8 @@ import (
 	"github.com/signpostd/signpost/dev/lab/model"
 )
 
-// The endpoints of a ClusterLoadAssignment: those of table 4.1 of spec xds with draining ones, of TCP ports that the Service
-// declares (spec xds cases 14, 17 and 26).
+// The endpoints of a ClusterLoadAssignment: ready and draining ones, of TCP ports that the Service declares
+// (spec/xds.md cases 14, 17 and 26).
 func TestAnswerAssignment(t *testing.T) {
 	const path = "web.lab.svc.cluster.local:80"
 	drainingSlice := func(conditions ...string) string {

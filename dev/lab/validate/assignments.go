@@ -11,12 +11,12 @@ import (
 	"github.com/signpostd/signpost/dev/lab/model"
 )
 
-// freshAssignment is how long a client of xDS may have an endpoint that is gone, or lack one that is ready, while nothing is
-// broken (docs/spec/xds.md §11, case 64).
+// freshAssignment is how long a client of xDS may have an endpoint that is gone, or lack one that is ready,
+// while nothing is broken (docs/spec/xds.md §11, case 64).
 const freshAssignment = 2 * time.Second
 
-// XDS returns the validators of what clients of xDS have. V1 is the one of [Destination]. After faults, the times of a replica
-// are those that it has for the Destination API.
+// XDS returns the validators of what clients of xDS have. V1 is the one of [Destination]. After faults, the
+// times of a replica are those that it has for the Destination API.
 func XDS() []Validator {
 	part := func(name string) func(history.History) []Finding {
 		return func(h history.History) []Finding {
@@ -122,8 +122,8 @@ func (f *assignmentFollower) follow() {
 	}
 }
 
-// times returns when something may begin to be wrong that the client has had all the while: at once, when a change must have
-// arrived, and when a replica has recovered.
+// times returns when something may begin to be wrong that the client has had all the while: at once, when a
+// change must have arrived, and when a replica has recovered.
 func (f *assignmentFollower) times(from, until time.Duration) []time.Duration {
 	if from >= until {
 		return nil

@@ -22,8 +22,8 @@ func (m *made) openADS(replica string) *xdsClient {
 	return &xdsClient{client: m.openTo(replica, "DeltaEDS", webPath)}
 }
 
-// assigns says which endpoints there are: 10.0.0.1:8080, or 10.0.0.1:8080! for one that is draining. Its version is that of
-// these endpoints.
+// assigns says which endpoints there are: 10.0.0.1:8080, or 10.0.0.1:8080! for one that is draining. Its
+// version is that of these endpoints.
 func (c *xdsClient) assigns(endpoints ...string) {
 	c.assignsAs(strings.Join(endpoints, " ")+"v", endpoints...)
 }
@@ -58,8 +58,9 @@ func (m *made) drain(b string) {
 		{"addresses":["10.0.0.2"],"conditions":{"ready":`+fmt.Sprint(b == "ready")+`},"targetRef":{"kind":"Pod","namespace":"lab","name":"b"}}]}`)
 }
 
-// What the validators of xDS let pass, and what they object to (spec xds case 64; §4.1 for draining endpoints, §6.5 for
-// versions). Each case begins with a client that has had the endpoints a and b of web for a minute, and ends with a calm.
+// What the validators of xDS let pass, and what they object to (spec/xds.md case 64; spec/xds.md §4.1 for
+// draining endpoints, spec/xds.md §6.5 for versions). Each case begins with a client that has had the
+// endpoints a and b of web for a minute, and ends with a calm.
 func TestAssignments(t *testing.T) {
 	tests := []struct {
 		name string
@@ -139,10 +140,10 @@ func TestAssignments(t *testing.T) {
 			m.pass(10 * time.Second)
 			c.assigns(b1)
 		}, []string{"V1", "V8"}},
-		{"V8: an address that nobody has", func(_ *made, c *xdsClient) {
+		{"an address that nobody has is replaced at once", func(_ *made, c *xdsClient) {
 			c.assigns(a1, b1, "10.9.9.9:8080")
 			c.assigns(a1, b1)
-		}, nil}, // gone at once: nobody has it for any time
+		}, nil},
 		{"V8: an address that nobody has, for a moment", func(m *made, c *xdsClient) {
 			c.assigns(a1, b1, "10.9.9.9:8080")
 			m.pass(time.Millisecond)
@@ -213,7 +214,8 @@ func TestAssignments(t *testing.T) {
 	}
 }
 
-// A ClusterLoadAssignment is judged by the port that the Service declares: one that it doesn't has no endpoints (spec xds §2.1).
+// A ClusterLoadAssignment is judged by the port that the Service declares: one that it doesn't has no
+// endpoints (spec/xds.md §2.1).
 func TestAssignmentOfUndeclaredPort(t *testing.T) {
 	m := newMade()
 	m.service("web")

@@ -8,8 +8,9 @@ import (
 	"github.com/signpostd/signpost/dev/lab/model"
 )
 
-// served has the states that a ClusterLoadAssignment of one name may come from, and looks up whether an address was in them.
-// As for Get, each kind of object is read by a watch of its own: a state is a step of each chain within the times of a question.
+// served has the states that a ClusterLoadAssignment of one name may come from, and looks up whether an
+// address was in them. As for Get, each kind of object is read by a watch of its own: a state is a step of
+// each chain within the times of a question.
 type served struct {
 	*table
 	changes []time.Duration // when any part of the states changed

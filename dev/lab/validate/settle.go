@@ -112,7 +112,8 @@ func (j *judge) problemsOfGet(state *model.State, target model.Target, known map
 	return differences(extra, lacks, wrong)
 }
 
-// differences says how what a client knows differs from what is served: extra and missing addresses, and other problems.
+// differences says how what a client knows differs from what is served: extra and missing addresses, and
+// other problems.
 func differences(extra, lacks, wrong []string) []string {
 	var problems []string
 	for _, p := range []struct {
@@ -160,8 +161,8 @@ func (j *judge) problemsOfProfile(state *model.State, target model.Target, said 
 	return nil
 }
 
-// demanded reports whether a state has an answer for a target, so that a call doesn't fail. A ClusterLoadAssignment is empty
-// if there is no such Service (docs/spec/xds.md §5.2).
+// demanded reports whether a state has an answer for a target, so that a call doesn't fail. A
+// ClusterLoadAssignment is empty if there is no such Service (docs/spec/xds.md §5.2).
 func demanded(state *model.State, call string, target model.Target) bool {
 	if ofXDS(call) {
 		return !target.IP.IsValid()

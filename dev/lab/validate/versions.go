@@ -10,8 +10,8 @@ import (
 // firstSaid is where something was seen first.
 type firstSaid struct{ replica, other string }
 
-// checkVersions is V10. A delta client that moves to another replica says which versions it has, and is sent only what differs;
-// so versions must mean the same everywhere (docs/spec/xds.md §6.5).
+// checkVersions is V10. A delta client that moves to another replica says which versions it has, and is sent
+// only what differs; so versions must mean the same everywhere (docs/spec/xds.md §6.5).
 func checkVersions(h history.History) []Finding {
 	var findings []Finding
 	versions, contents := map[[2]string]firstSaid{}, map[[2]string]firstSaid{}

@@ -12,7 +12,8 @@ import (
 // assignmentType is the type URL of a ClusterLoadAssignment.
 const assignmentType = "type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment"
 
-// ads is an open ADS stream that is subscribed to ClusterLoadAssignments, in one of the two variants of the protocol.
+// ads is an open ADS stream that is subscribed to ClusterLoadAssignments, in one of the two variants of the
+// protocol.
 type ads interface {
 	// receive returns the next response.
 	receive() (adsResponse, error)
@@ -20,8 +21,8 @@ type ads interface {
 	acknowledge(r adsResponse) error
 }
 
-// adsResponse is a response of both variants. Names in removed_resources are ignored, as clients with the server feature
-// ignore_resource_deletion do.
+// adsResponse is a response of both variants. Names in removed_resources are ignored, as clients with the
+// server feature ignore_resource_deletion do.
 type adsResponse struct {
 	version, nonce string // the version is empty in delta responses
 	resources      []adsResource
@@ -37,7 +38,8 @@ func labNode() *corepb.Node {
 	return &corepb.Node{Id: "lab", UserAgentName: "signpost-lab"}
 }
 
-// openADS opens a stream of a call and subscribes to names. The client has these versions, by name, from earlier streams.
+// openADS opens a stream of a call and subscribes to names. The client has these versions, by name, from
+// earlier streams.
 func openADS(ctx context.Context, conn *grpc.ClientConn, call string, names []string, versions map[string]string) (ads, error) {
 	api := discovery.NewAggregatedDiscoveryServiceClient(conn)
 	if call == CallDeltaEDS {

@@ -18,8 +18,8 @@ type assignment struct {
 	stream    int               // ID in the history of the open stream, for this name
 }
 
-// subscribe reads one ADS stream to its end, and returns whether it has had an answer. It accepts each response. What the
-// client has stays until a later response replaces it, on this stream or the next one.
+// subscribe reads one ADS stream to its end, and returns whether it has had an answer. It accepts each
+// response. What the client has stays until a later response replaces it, on this stream or the next one.
 func (s *Streams) subscribe(ctx context.Context, c *client, replica int) (answered bool) {
 	stream, err := openADS(ctx, c.conns[replica], c.Call, c.Names, c.versions())
 	if err != nil {
@@ -104,7 +104,8 @@ func (s *Streams) take(c *client, replica string, r adsResponse) error {
 	return nil
 }
 
-// assignedAddresses returns what a ClusterLoadAssignment says of each address. The error is what clients would reject.
+// assignedAddresses returns what a ClusterLoadAssignment says of each address. The error is what clients
+// would reject.
 func assignedAddresses(said *endpointpb.ClusterLoadAssignment) (all map[string]string, err error) {
 	all = map[string]string{}
 	for _, locality := range said.GetEndpoints() {

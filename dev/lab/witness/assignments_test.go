@@ -62,8 +62,9 @@ func (h heard) awaitLastOf(client int, name string, so func(history.Stream) bool
 	return last
 }
 
-// Clients of both variants have what the replica says of each of their names, accept it, and keep it when their stream ends. A delta
-// client that reconnects, to another replica too, is told only what differs (spec xds cases 48 and 64).
+// Clients of both variants have what the replica says of each of their names, accept it, and keep it when
+// their stream ends. A delta client that reconnects, to another replica too, is told only what differs
+// (spec/xds.md cases 48 and 64).
 func TestAssignments(t *testing.T) {
 	t.Parallel()
 	h := heard{t, newRecorder(t)}
@@ -121,7 +122,8 @@ func (h heard) said(client int, want ...string) {
 	}
 }
 
-// What clients would reject is a problem, and all addresses of an endpoint count (spec xds §4.2, §4.4).
+// What clients would reject is a problem, and all addresses of an endpoint count (spec/xds.md §4.2,
+// spec/xds.md §4.4).
 func TestAssignedAddresses(t *testing.T) {
 	at := func(ip string, port uint32) *corepb.Address {
 		return &corepb.Address{Address: &corepb.Address_SocketAddress{SocketAddress: &corepb.SocketAddress{

@@ -44,7 +44,8 @@ type Replica struct {
 	Address string // HOST:PORT
 }
 
-// Client is one that asks for one target, or for several ClusterLoadAssignments, and asks again when its stream has ended.
+// Client is one that asks for one target, or for several ClusterLoadAssignments, and asks again when its
+// stream has ended.
 type Client struct {
 	// Replicas are asked in turn, the next one for each call. With one there is no other.
 	Replicas []Replica
