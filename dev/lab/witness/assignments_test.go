@@ -2,6 +2,7 @@ package witness
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
@@ -55,7 +56,7 @@ func (h heard) awaitLastOf(client int, name string, so func(history.Stream) bool
 			}
 		}
 		if !so(last) {
-			return "what is awaited of " + name + ", the last is " + string(last.Event)
+			return fmt.Sprintf("what is awaited of %s by client %d, the last is %+v", name, client, last)
 		}
 		return ""
 	})
@@ -77,6 +78,7 @@ func TestAssignments(t *testing.T) {
 	h.start(
 		Client{Replicas: []Replica{a.as()}, Call: CallEDS, Names: []string{target, missingTarget}},
 		Client{Replicas: []Replica{a.as(), b.as()}, Call: CallDeltaEDS, Names: []string{target, missingTarget}},
+		Client{Replicas: []Replica{b.as()}, Call: CallEDS, Names: []string{target}}, // shows how far b is
 	)
 	first := h.awaitAssignment(0, "10.64.0.1:8080", "10.64.0.2:8080")
 	if want := (history.AssignedEndpoint{LocalityWeight: 2}).Text(); first.Addresses["10.64.0.1:8080"] != want || first.Version == "" || first.Call != CallEDS || first.Replica != "a" {
@@ -95,6 +97,7 @@ func TestAssignments(t *testing.T) {
 	both("10.64.0.2", "10.64.0.3")
 	moved := h.awaitAssignment(1, "10.64.0.2:8080", "10.64.0.3:8080")
 	h.awaitAssignment(0, "10.64.0.2:8080", "10.64.0.3:8080")
+	h.awaitAssignment(2, "10.64.0.2:8080", "10.64.0.3:8080")
 	a.die()
 	reopened := h.awaitLastOf(1, target, func(s history.Stream) bool { return s.Event == history.StreamOpened && s.Replica == "b" })
 	if diff := cmp.Diff(moved.Addresses, reopened.Addresses); diff != "" || reopened.Version != moved.Version || reopened.ID == moved.ID {
@@ -102,19 +105,19 @@ func TestAssignments(t *testing.T) {
 	}
 	b.endpoints("10.64.0.3")
 	h.awaitAssignment(1, "10.64.0.3:8080")
-	h.said(1, "opened a", "updated a", "updated a", "closed a", "opened b", "updated b")
+	h.said(1, "b", history.StreamOpened, history.StreamUpdated)
 	a.endpoints("10.64.0.3")
 	a.serve()
 	h.awaitAssignment(0, "10.64.0.3:8080")
 }
 
-// said demands what a client has heard of web.
-func (h heard) said(client int, want ...string) {
+// said demands what happened between a client and a replica that is about web.
+func (h heard) said(client int, replica string, want ...history.StreamEvent) {
 	h.Helper()
-	var got []string
+	var got []history.StreamEvent
 	for _, s := range h.by(client) {
-		if s.Target == target {
-			got = append(got, string(s.Event)+" "+s.Replica)
+		if s.Target == target && s.Replica == replica {
+			got = append(got, s.Event)
 		}
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
