@@ -151,15 +151,23 @@ func (s *stage) Link(_ context.Context, f schedule.Fault) (schedule.End, error) 
 	if !ok {
 		return nil, fmt.Errorf("there is no link %s", f.Target)
 	}
+	all := []func(){breakLink(link, f)}
+	if other, ok := s.xdsLinks[f.Target]; ok {
+		all = append(all, breakLink(other, f))
+	}
+	return ends(all...), nil
+}
+
+func breakLink(link *network.Link, f schedule.Fault) (end func()) {
 	switch f.Kind {
 	case schedule.Delay:
-		return ends(link.Delay(f.Delay, f.Delay/2)), nil
+		return link.Delay(f.Delay, f.Delay/2)
 	case schedule.Slow:
-		return ends(link.Slow(f.Rate)), nil
+		return link.Slow(f.Rate)
 	case schedule.Cut:
-		return ends(link.Cut()), nil
+		return link.Cut()
 	default:
-		return ends(link.HalfOpen(network.Both)), nil
+		return link.HalfOpen(network.Both)
 	}
 }
 

@@ -21,6 +21,7 @@ type replica struct {
 	program   string
 	env       []string
 	grpc      string // where it serves the Destination API
+	xds       string // where it serves xDS
 	admin     string // where it serves metrics
 	config    string // path
 
@@ -34,7 +35,7 @@ type replica struct {
 
 // places is what the config file of a replica names.
 type places struct {
-	Kubeconfig, Admin, GRPC, Host, Port, KeyName, Secret, Owner, Zone string
+	Kubeconfig, Admin, GRPC, XDS, Host, Port, KeyName, Secret, Owner, Zone string
 }
 
 var configFile = template.Must(template.New("config").Parse(`apiVersion: signpost.dev/v1alpha1
@@ -46,6 +47,7 @@ shutdownGrace: 3s
 destination:
   addr: "{{.GRPC}}"
   leaderElection: &election {leaseDuration: 6s, renewDeadline: 4s, retryPeriod: 1s}
+xds: {addr: "{{.XDS}}"}
 controllers:
   leaderElection: *election
 dns:
@@ -76,13 +78,13 @@ dns:
 // newReplica prepares a replica, with a kubeconfig that is there already.
 func newReplica(dir, name string, p places) (*replica, error) {
 	r := &replica{name: name, dir: dir, config: filepath.Join(dir, name+".yaml")}
-	for _, address := range []*string{&r.grpc, &r.admin} {
+	for _, address := range []*string{&r.grpc, &r.xds, &r.admin} {
 		var err error
 		if *address, err = childprocess.Address(); err != nil {
 			return nil, err
 		}
 	}
-	p.GRPC, p.Admin = r.grpc, r.admin
+	p.GRPC, p.XDS, p.Admin = r.grpc, r.xds, r.admin
 	var text strings.Builder
 	if err := configFile.Execute(&text, p); err != nil {
 		return nil, fmt.Errorf("write the config of %s: %w", name, err)

@@ -69,6 +69,9 @@ type stage struct {
 	paths    map[string]*network.APIPath // by the name of the link
 	dns      map[string]*network.DNS     // by the name of the link
 	links    map[string]*network.Link    // all others, by name
+	// xdsLinks are those of clients of xDS. A fault of the link of the same name in links is one of these,
+	// too.
+	xdsLinks map[string]*network.Link
 
 	player  *workload.Player
 	cluster *witness.Cluster
@@ -189,8 +192,13 @@ func (s *stage) connectReplica(name string) error {
 		return err
 	}
 	s.later(toReplica.Close)
+	toXDS, err := network.NewLink(r.xds)
+	if err != nil {
+		return err
+	}
+	s.later(toXDS.Close)
 	s.replicas[name], s.paths[name+"→kube-apiserver"], s.dns[name+"→bind"] = r, path, dns
-	s.links["client→"+name] = toReplica
+	s.links["client→"+name], s.xdsLinks["client→"+name] = toReplica, toXDS
 	s.links[name+"→kube-apiserver"], s.links[name+"→kube-apiserver, behind"] = path.Front, path.Back
 	return nil
 }
@@ -255,6 +263,6 @@ func newStage(o options, setup history.Setup, dir string) (*stage, error) {
 	}
 	return &stage{
 		options: o, dir: dir, recorder: recorder,
-		replicas: map[string]*replica{}, paths: map[string]*network.APIPath{}, dns: map[string]*network.DNS{}, links: map[string]*network.Link{}, clients: map[string]int{},
+		replicas: map[string]*replica{}, paths: map[string]*network.APIPath{}, dns: map[string]*network.DNS{}, links: map[string]*network.Link{}, xdsLinks: map[string]*network.Link{}, clients: map[string]int{},
 	}, nil
 }

@@ -63,30 +63,34 @@ type StreamEvent string
 
 // What happens to streams.
 const (
-	StreamOpened  StreamEvent = "opened"  // the request was sent
+	StreamOpened  StreamEvent = "opened"  // the request was sent; a client of xDS then knows what it knew before
 	StreamUpdated StreamEvent = "updated" // an answer was received
 	StreamClosed  StreamEvent = "closed"  // nothing more comes, for the reason in Problem
 )
 
-// Stream is what a client of the Destination API saw.
+// Stream is what a client of the Destination API saw, or a client of xDS of one of its names: an ADS stream
+// with twenty names is twenty of these.
 type Stream struct {
 	ID      int         `json:"id"`     // of one call: a client that asks again has another
 	Client  int         `json:"client"` // whose streams follow each other
 	Replica string      `json:"replica"`
-	Call    string      `json:"call"`            // Get or GetProfile
-	Target  string      `json:"target"`          // the path of the request: web.lab.svc.cluster.local:80
+	Call    string      `json:"call"`            // Get, GetProfile, EDS or DeltaEDS
+	Target  string      `json:"target"`          // the path of the request, or the name of the resource: web.lab.svc.cluster.local:80
 	Token   string      `json:"token,omitempty"` // the context token of the request: {"ns":"lab","nodeName":"node-1"}
 	Event   StreamEvent `json:"event"`
 	// Exists is false after NoEndpoints with exists: false. It means nothing for GetProfile.
 	Exists bool `json:"exists,omitempty"`
-	// Addresses is everything that Get has said so far, as the client understands it after this update: ip:port, and
-	// the rest of the WeightedAddr as canonical text.
+	// Addresses is everything that Get has said so far, as the client understands it after this update:
+	// ip:port, and the rest of the WeightedAddr as canonical text. For xDS it is the ClusterLoadAssignment:
+	// ip:port, and an AssignedEndpoint as text.
 	Addresses map[string]string `json:"addresses,omitempty"`
 	// Added and Removed are what this update said.
 	Added   []string `json:"added,omitempty"`
 	Removed []string `json:"removed,omitempty"`
 	// Profile is the whole answer of GetProfile, as canonical JSON.
 	Profile json.RawMessage `json:"profile,omitempty"`
+	// Version is that of the ClusterLoadAssignment which a client of xDS has; empty if it has none.
+	Version string `json:"version,omitempty"`
 	// Problem is why the stream ended, or what in an update contradicts those before: an address removed that wasn't there.
 	Problem string `json:"problem,omitempty"`
 }

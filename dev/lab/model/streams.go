@@ -51,11 +51,16 @@ func ServiceOf(s *discoveryv1.EndpointSlice) string { return s.Labels[discoveryv
 
 // ReadyEndpoints returns the endpoints of a slice that may be served (docs/spec/destination.md §2.4): those that are not
 // said to be unready. Of an endpoint with a workload, the last address counts.
-func ReadyEndpoints(s *discoveryv1.EndpointSlice) []Endpoint {
+func ReadyEndpoints(s *discoveryv1.EndpointSlice) []Endpoint { return endpointsOf(s, isReady) }
+
+func isReady(c discoveryv1.EndpointConditions) bool { return c.Ready == nil || *c.Ready }
+
+// endpointsOf returns the endpoints of a slice whose conditions are as wanted.
+func endpointsOf(s *discoveryv1.EndpointSlice, wanted func(discoveryv1.EndpointConditions) bool) []Endpoint {
 	var out []Endpoint
 	for i := range s.Endpoints {
 		e := &s.Endpoints[i]
-		if e.Conditions.Ready != nil && !*e.Conditions.Ready {
+		if !wanted(e.Conditions) {
 			continue
 		}
 		w, ok := workloadOf(e, s.Namespace)

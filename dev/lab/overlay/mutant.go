@@ -11,7 +11,7 @@ type Mutant struct {
 	Name string
 	// Fault is a sentence that says what the mutant does wrong.
 	Fault string
-	// Validator has to object to it: V1 to V7. Others may object, too.
+	// Validator has to object to it: V1 to V10. Others may object, too.
 	Validator string
 	// Profile is the schedule under which it shows, such as mixed.
 	Profile string
@@ -34,5 +34,5 @@ func (m Mutant) Packages() []string {
 
 // Mutants returns all mutants, in the order of their validators.
 func Mutants() []Mutant {
-	return slices.Concat(streamMutants, sliceMutants, recordMutants, kindMutants, leaderMutants)
+	return slices.Concat(streamMutants, sliceMutants, recordMutants, kindMutants, leaderMutants, xdsMutants)
 }

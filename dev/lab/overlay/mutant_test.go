@@ -17,6 +17,8 @@ import (
 	"testing"
 )
 
+var validators = []string{"V1", "V2", "V3", "V4", "V5", "V6", "V7", "V8", "V9", "V10"}
+
 // Each mutant says what the lab needs to run it.
 func TestMutantsAreDescribed(t *testing.T) {
 	seen := map[string]bool{}
@@ -28,14 +30,14 @@ func TestMutantsAreDescribed(t *testing.T) {
 		if !strings.HasSuffix(m.Fault, ".") {
 			t.Errorf("%s: the fault %q is no sentence", m.Name, m.Fault)
 		}
-		if !slices.Contains([]string{"V1", "V2", "V3", "V4", "V5", "V6", "V7"}, m.Validator) {
+		if !slices.Contains(validators, m.Validator) {
 			t.Errorf("%s: there is no validator %q", m.Name, m.Validator)
 		}
-		if !slices.Contains([]string{"mixed", "split-brain", "outage", "compaction", "calm", "skew", "herd", "restore", "rights", "versions"}, m.Profile) {
+		if !slices.Contains([]string{"mixed", "split-brain", "outage", "compaction", "calm", "skew", "herd", "restore", "rights", "versions", "half-open"}, m.Profile) {
 			t.Errorf("%s: there is no profile %q", m.Name, m.Profile)
 		}
 	}
-	for _, v := range []string{"V1", "V2", "V3", "V4", "V5", "V6", "V7"} {
+	for _, v := range validators {
 		if !slices.ContainsFunc(Mutants(), func(m Mutant) bool { return m.Validator == v }) {
 			t.Errorf("no mutant has to be found by %s", v)
 		}

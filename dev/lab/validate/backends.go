@@ -33,6 +33,7 @@ type mark struct {
 type sliceState struct {
 	ports     []discoveryv1.EndpointPort
 	endpoints []endpoint
+	draining  []endpoint // which only clients of xDS are told
 	numbered  []numbered // one for each port that was asked for
 }
 
@@ -90,10 +91,17 @@ func (b *backends) compile(slice *discoveryv1.EndpointSlice, key serviceKey, o *
 		return nil
 	}
 	s := &sliceState{ports: slice.Ports}
-	for _, e := range model.ReadyEndpoints(slice) {
-		s.endpoints = append(s.endpoints, endpoint{e.IP, e.Hostname, b.number(e.Workload, o), e.Workload.UID})
-	}
+	s.endpoints = b.compileEndpoints(model.ReadyEndpoints(slice), o)
+	s.draining = b.compileEndpoints(model.DrainingEndpoints(slice), o)
 	return s
+}
+
+func (b *backends) compileEndpoints(list []model.Endpoint, o *objects) []endpoint {
+	var out []endpoint
+	for _, e := range list {
+		out = append(out, endpoint{e.IP, e.Hostname, b.number(e.Workload, o), e.Workload.UID})
+	}
+	return out
 }
 
 // address returns the number of an address.
@@ -160,7 +168,7 @@ func sameSlice(a, b *sliceState) bool {
 	samePort := func(p, q discoveryv1.EndpointPort) bool {
 		return *orZero(p.Name) == *orZero(q.Name) && *orZero(p.Port) == *orZero(q.Port)
 	}
-	return slices.Equal(a.endpoints, b.endpoints) && slices.EqualFunc(a.ports, b.ports, samePort)
+	return slices.Equal(a.endpoints, b.endpoints) && slices.Equal(a.draining, b.draining) && slices.EqualFunc(a.ports, b.ports, samePort)
 }
 
 func orZero[T any](p *T) *T {
@@ -170,8 +178,8 @@ func orZero[T any](p *T) *T {
 	return p
 }
 
-// rulesOf returns how the port of a target followed from its Service.
-func (o *objects) rulesOf(t model.Target) chain[model.PortRule] {
+// rulesOf returns how the port of a target followed from its Service, by the rule for a call.
+func (o *objects) rulesOf(t model.Target, ruleOf func(*corev1.Service, uint16) model.PortRule) chain[model.PortRule] {
 	c := chain[model.PortRule]{{at: beforeAll}}
 	for _, v := range o.byID[objectID{model.Services, t.Namespace, t.Service}] {
 		rule := model.PortRule{}
@@ -180,7 +188,7 @@ func (o *objects) rulesOf(t model.Target) chain[model.PortRule] {
 			if err != nil {
 				continue
 			}
-			rule = model.RuleOf(service, t.Port)
+			rule = ruleOf(service, t.Port)
 		}
 		c.append(v.at, rule, func(a, b model.PortRule) bool { return a == b })
 	}

@@ -196,10 +196,10 @@ func (f *follower) fail(at time.Duration, message string) {
 }
 
 // servedAt returns what slices served at a time.
-func (f *follower) servedAt(when time.Duration) []netip.AddrPort {
+func (t *table) servedAt(when time.Duration) []netip.AddrPort {
 	var out []netip.AddrPort
-	rule := f.rules[f.rules.at(when)].value
-	for _, c := range f.slices {
+	rule := t.rules[t.rules.at(when)].value
+	for _, c := range t.slices {
 		s := c[c.at(when)].value
 		if s == nil || rule.In(s.ports) == 0 {
 			continue

@@ -167,9 +167,13 @@ func (m *made) calm() {
 
 // objections returns how many findings each of the validators of streams has.
 func objections(h history.History) (count map[string]int, text string) {
+	return objectionsOf(h, validate.Destination())
+}
+
+func objectionsOf(h history.History, validators []validate.Validator) (count map[string]int, text string) {
 	count = map[string]int{}
 	var lines []string
-	for _, v := range validate.Destination() {
+	for _, v := range validators {
 		for _, f := range v.Check(h) {
 			count[v.Name]++
 			lines = append(lines, f.String())
@@ -181,7 +185,13 @@ func objections(h history.History) (count map[string]int, text string) {
 // want demands objections by exactly these validators.
 func (m *made) want(t *testing.T, validators ...string) {
 	t.Helper()
-	count, text := objections(m.History)
+	m.wantOf(t, validate.Destination(), validators...)
+}
+
+// wantOf is want for a list of validators.
+func (m *made) wantOf(t *testing.T, of []validate.Validator, validators ...string) {
+	t.Helper()
+	count, text := objectionsOf(m.History, of)
 	if got := slices.Sorted(maps.Keys(count)); !slices.Equal(got, validators) {
 		t.Errorf("%v objected, want %v:\n%s", got, validators, text)
 	}

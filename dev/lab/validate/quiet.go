@@ -85,13 +85,16 @@ func (all troubles) merged() troubles {
 }
 
 // since returns the time whose state a replica must have known at a later time.
-func (all troubles) since(now time.Duration) time.Duration {
+func (all troubles) since(now time.Duration) time.Duration { return all.sinceWithin(now, fresh) }
+
+// sinceWithin is since for what may be so old while nothing is broken.
+func (all troubles) sinceWithin(now, within time.Duration) time.Duration {
 	for _, t := range all {
 		if t.from <= now && now <= t.to {
-			return t.from - fresh
+			return t.from - within
 		}
 	}
-	return now - fresh
+	return now - within
 }
 
 // ends returns when quiet times end that are long enough for a change to arrive: the beginnings of troubles.

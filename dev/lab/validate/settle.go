@@ -69,16 +69,19 @@ func (j *judge) settleStream(s *stream, e streamEvent, state *model.State, end t
 	if err != nil {
 		return
 	}
-	if e.Event == history.StreamOpened {
+	if e.Event == history.StreamOpened && e.Version == "" {
 		if demanded(state, s.call, target) {
 			object("the stream is open and has had no answer")
 		}
 		return
 	}
 	var problems []string
-	if s.call == callGet {
+	switch {
+	case s.call == callGet:
 		problems = j.problemsOfGet(state, target, e.Addresses)
-	} else {
+	case ofXDS(s.call):
+		problems = problemsOfAssignment(state, target, e.Addresses)
+	default:
 		problems = j.problemsOfProfile(state, target, e.Profile)
 	}
 	for _, p := range problems {
@@ -106,6 +109,12 @@ func (j *judge) problemsOfGet(state *model.State, target model.Target, known map
 			lacks = append(lacks, at.String())
 		}
 	}
+	return differences(extra, lacks, wrong)
+}
+
+// differences says how what a client knows differs from what is served: extra and missing addresses, and
+// other problems.
+func differences(extra, lacks, wrong []string) []string {
 	var problems []string
 	for _, p := range []struct {
 		what string
@@ -152,8 +161,12 @@ func (j *judge) problemsOfProfile(state *model.State, target model.Target, said 
 	return nil
 }
 
-// demanded reports whether a state has an answer for a target, so that a call doesn't fail.
+// demanded reports whether a state has an answer for a target, so that a call doesn't fail. A
+// ClusterLoadAssignment is empty if there is no such Service (docs/spec/xds.md §5.2).
 func demanded(state *model.State, call string, target model.Target) bool {
+	if ofXDS(call) {
+		return !target.IP.IsValid()
+	}
 	if target.IP.IsValid() {
 		return call == callGetProfile
 	}

@@ -57,9 +57,14 @@ func (j *judged) findings(h history.History) []Finding {
 const (
 	callGet        = "Get"
 	callGetProfile = "GetProfile"
+	callEDS        = "EDS"
+	callDeltaEDS   = "DeltaEDS"
 )
 
-// stream is one call, and what became of it.
+// ofXDS reports whether a call is one for a ClusterLoadAssignment.
+func ofXDS(call string) bool { return call == callEDS || call == callDeltaEDS }
+
+// stream is one call, or one name of an ADS stream, and what became of it.
 type stream struct {
 	id                    int
 	replica, call, target string
@@ -121,22 +126,29 @@ type judge struct {
 
 func judgeStreams(h history.History) []Finding {
 	j := &judge{
-		history: h, objects: collect(h), reader: newReader(), streams: streamsOf(h), troubles: map[string]troubles{},
+		history: h, objects: collect(h), reader: newReader(), streams: streamsOf(h),
 		backends: map[serviceKey]*backends{}, tables: map[string]*table{}, profiles: map[string]*profileTable{},
 	}
-	replicas := map[string]bool{}
-	for _, s := range j.streams {
-		replicas[s.replica] = true
-	}
-	for r := range replicas {
-		j.troubles[r] = troublesOf(h, r, slices.Collect(maps.Keys(replicas)))
-	}
+	j.troubles = troublesOfAll(h, j.streams)
 	for _, s := range j.streams {
 		j.follow(s)
 	}
 	j.settle()
 	slices.SortStableFunc(j.findings, func(a, b Finding) int { return int(a.At - b.At) })
 	return j.findings
+}
+
+// troublesOfAll returns those of each replica that has had a stream.
+func troublesOfAll(h history.History, streams []*stream) map[string]troubles {
+	replicas := map[string]bool{}
+	for _, s := range streams {
+		replicas[s.replica] = true
+	}
+	all := map[string]troubles{}
+	for r := range replicas {
+		all[r] = troublesOf(h, r, slices.Collect(maps.Keys(replicas)))
+	}
+	return all
 }
 
 func (j *judge) follow(s *stream) {
@@ -188,7 +200,7 @@ func (j *judge) table(path string, target model.Target) *table {
 	if j.backends[key] == nil {
 		j.backends[key] = j.objects.backendsOf(key)
 	}
-	t := &table{target: target, rules: j.objects.rulesOf(target), backends: j.backends[key]}
+	t := &table{target: target, rules: j.objects.rulesOf(target, model.RuleOf), backends: j.backends[key]}
 	j.tables[path] = t
 	return t
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,10 +19,12 @@ import (
 	"github.com/signpostd/signpost/dev/lab/history"
 )
 
-// The calls of a Client.
+// The calls of a Client. The last two are ADS streams of xDS, as state of the world and as differences.
 const (
 	CallGet        = "Get"
 	CallGetProfile = "GetProfile"
+	CallEDS        = "EDS"
+	CallDeltaEDS   = "DeltaEDS"
 )
 
 // What the proxy of Linkerd does: receive windows, pings also without calls, and when it asks again.
@@ -35,18 +38,21 @@ const (
 	askAgainAtMost   = 2 * time.Second
 )
 
-// Replica is where a process serves the Destination API.
+// Replica is where a process serves the API of a Call.
 type Replica struct {
 	Name    string // as in the history
 	Address string // HOST:PORT
 }
 
-// Client is one that asks for one target, and asks again when its stream has ended.
+// Client is one that asks for one target, or for several ClusterLoadAssignments, and asks again when its
+// stream has ended.
 type Client struct {
 	// Replicas are asked in turn, the next one for each call. With one there is no other.
 	Replicas []Replica
-	Call     string // CallGet or CallGetProfile
+	Call     string // CallGet, CallGetProfile, CallEDS or CallDeltaEDS
 	Target   string // the path of the request: web.lab.svc.cluster.local:80
+	// Names are what CallEDS and CallDeltaEDS ask for, in the place of a Target.
+	Names []string
 	// ContextToken is empty or what a proxy sends: {"ns":"lab","nodeName":"node-1"}.
 	ContextToken string
 	// Connection names the connections to replicas that are shared by all clients with the same name. A client without one
@@ -54,7 +60,7 @@ type Client struct {
 	Connection string
 }
 
-// Streams are clients of the Destination API.
+// Streams are clients of the Destination API and of xDS.
 type Streams struct {
 	recorder Recorder
 	clients  []*client
@@ -68,6 +74,8 @@ type client struct {
 	number int
 	conns  []*grpc.ClientConn // as Replicas
 	gate   gate
+	// assigned is what a client of xDS has, by name. It outlives streams.
+	assigned map[string]*assignment
 
 	mu       sync.Mutex
 	answered bool  // whether the open stream has had an answer
@@ -85,7 +93,7 @@ func NewStreams(clients []Client, recorder Recorder) (*Streams, error) {
 		one, err := s.newClient(i, c, conns)
 		if err != nil {
 			s.close()
-			return nil, fmt.Errorf("make client %d of the Destination API: %w", i, err)
+			return nil, fmt.Errorf("make client %d (%s): %w", i, c.Call, err)
 		}
 		s.clients = append(s.clients, one)
 	}
@@ -93,10 +101,10 @@ func NewStreams(clients []Client, recorder Recorder) (*Streams, error) {
 }
 
 func (s *Streams) newClient(number int, c Client, conns map[[2]string]*grpc.ClientConn) (*client, error) {
-	if len(c.Replicas) == 0 || c.Call != CallGet && c.Call != CallGetProfile {
-		return nil, fmt.Errorf("it needs replicas and a call: %+v", c)
+	if err := c.check(); err != nil {
+		return nil, err
 	}
-	made := &client{Client: c, number: number, gate: newGate(), problem: errors.New("it has not had an answer yet")}
+	made := &client{Client: c, number: number, gate: newGate(), assigned: map[string]*assignment{}, problem: errors.New("it has not had an answer yet")}
 	for _, r := range c.Replicas {
 		key := [2]string{c.Connection, r.Address}
 		if conns[key] == nil {
@@ -111,6 +119,20 @@ func (s *Streams) newClient(number int, c Client, conns map[[2]string]*grpc.Clie
 	}
 	return made, nil
 }
+
+// check returns what is wrong with a client.
+func (c Client) check() error {
+	asks := c.Target != "" && len(c.Names) == 0
+	if c.ofXDS() {
+		asks = c.Target == "" && len(c.Names) > 0
+	}
+	if len(c.Replicas) == 0 || !asks || !slices.Contains([]string{CallGet, CallGetProfile, CallEDS, CallDeltaEDS}, c.Call) {
+		return fmt.Errorf("it needs replicas, a call, and a target or, for xDS, names: %+v", c)
+	}
+	return nil
+}
+
+func (c Client) ofXDS() bool { return c.Call == CallEDS || c.Call == CallDeltaEDS }
 
 func connect(address string) (*grpc.ClientConn, error) {
 	return grpc.NewClient(
@@ -185,6 +207,9 @@ func (s *Streams) run(ctx context.Context, c *client) {
 func (s *Streams) call(ctx context.Context, c *client, replica int) (answered bool) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	if c.ofXDS() {
+		return s.subscribe(ctx, c, replica)
+	}
 	next, err := c.ask(ctx, c.conns[replica])
 	if err != nil {
 		c.is(false, err)
@@ -197,7 +222,7 @@ func (s *Streams) call(ctx context.Context, c *client, replica int) (answered bo
 	}
 	record(history.Stream{Event: history.StreamOpened})
 	for {
-		update, err := c.gate.read(ctx, next)
+		update, err := read(ctx, &c.gate, next)
 		if err != nil {
 			c.is(false, err)
 			record(history.Stream{Event: history.StreamClosed, Problem: reason(err)})
@@ -281,7 +306,7 @@ func (g *gate) open() {
 }
 
 // read reads when the gate is open.
-func (g *gate) read(ctx context.Context, next func() (history.Stream, error)) (history.Stream, error) {
+func read[T any](ctx context.Context, g *gate, next func() (T, error)) (T, error) {
 	g.mu.Lock()
 	opened := g.opened
 	g.mu.Unlock()

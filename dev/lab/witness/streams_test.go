@@ -24,21 +24,37 @@ import (
 	"github.com/signpostd/signpost/dev/lab/history"
 )
 
-// replica is a Destination server of Signpost with a catalog that the test fills.
+// server is what a replica serves.
+type server interface {
+	Run(ctx context.Context) error
+	ServerOptions() []grpc.ServerOption
+	Register(r grpc.ServiceRegistrar)
+	Listener(l net.Listener) net.Listener
+}
+
+// replica is a server of Signpost with a catalog that the test fills.
 type replica struct {
 	*testing.T
 	name, address string
 	catalog       *catalog.Catalog
-	server        *destination.Server
+	server        server
 	stop          func() error // of serving
 }
 
+// newReplica serves the Destination API.
 func newReplica(t *testing.T, name string) *replica {
+	t.Helper()
+	return newReplicaOf(t, name, func(c *catalog.Catalog) server {
+		return destination.NewServer(c, destination.Config{TrustDomain: "cluster.local", ClusterDomain: "cluster.local", EnableIPv6: true},
+			prometheus.NewRegistry(), slog.New(slog.DiscardHandler))
+	})
+}
+
+func newReplicaOf(t *testing.T, name string, newServer func(*catalog.Catalog) server) *replica {
 	t.Helper()
 	r := &replica{T: t, name: name, address: "127.0.0.1:0", catalog: catalog.New(catalog.Options{})}
 	background(t, r.catalog.Run)
-	r.server = destination.NewServer(r.catalog, destination.Config{TrustDomain: "cluster.local", ClusterDomain: "cluster.local", EnableIPv6: true},
-		prometheus.NewRegistry(), slog.New(slog.DiscardHandler))
+	r.server = newServer(r.catalog)
 	background(t, r.server.Run)
 	r.service("web")
 	r.catalog.MarkSynced()

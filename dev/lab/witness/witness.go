@@ -1,17 +1,19 @@
-// Package witness watches what a run of the lab does, and writes it into the history: what is true, and what is said.
+// Package witness watches what a run of the lab does, and writes it into the history: what is true, and what
+// is said.
 //
 //   - A [Cluster] reads each revision of etcd itself, past the API server and its faults.
 //   - A [Zone] reads each serial of a zone from its name server.
-//   - [Streams] are clients of the Destination API that keep asking.
+//   - [Streams] are clients of the Destination API and of xDS that keep asking.
 //
-// A witness judges nothing. It outlives the faults of what it watches: whatever can be caught up with later is. Run
-// returns an error when something may have been missed: that is a failure of the lab, not a finding.
+// A witness judges nothing. It outlives the faults of what it watches: whatever can be caught up with later
+// is. Run returns an error when something may have been missed: that is a failure of the lab, not a finding.
 //
-// Each is made by its New function and runs until the context of Run ends; Run is called once. All other methods may be
-// called from any goroutine, before, during and after Run.
+// Each is made by its New function and runs until the context of Run ends; Run is called once. All other
+// methods may be called from any goroutine, before, during and after Run.
 //
-// Read witness.go first, then cluster.go and stored.go (what etcd stores), zone.go and transfer.go (what a name server
-// answers), streams.go and said.go (what a replica says).
+// Read witness.go first, then cluster.go and stored.go (what etcd stores), zone.go and transfer.go (what a
+// name server answers), streams.go and said.go (what a replica says to proxies of Linkerd), assignments.go
+// and ads.go (to clients of xDS).
 package witness
 
 import (

@@ -1,0 +1,228 @@
+package validate
+
+import (
+	"cmp"
+	"fmt"
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/signpostd/signpost/dev/lab/history"
+	"github.com/signpostd/signpost/dev/lab/model"
+)
+
+// freshAssignment is how long a client of xDS may have an endpoint that is gone, or lack one that is ready,
+// while nothing is broken (docs/spec/xds.md §11, case 64).
+const freshAssignment = 2 * time.Second
+
+// XDS returns the validators of what clients of xDS have. V1 is the one of [Destination]. After faults, the
+// times of a replica are those that it has for the Destination API.
+func XDS() []Validator {
+	part := func(name string) func(history.History) []Finding {
+		return func(h history.History) []Finding {
+			return slices.DeleteFunc(judgeAssignments(h), func(f Finding) bool { return f.Validator != name })
+		}
+	}
+	return []Validator{
+		{"V8", "No client of xDS has an endpoint that has been gone for more than 2 s, or one as usable that only completes its requests.", part("V8")},
+		{"V9", "No client of xDS lacks an endpoint that has been ready for more than 2 s.", part("V9")},
+		{"V10", "ClusterLoadAssignments of one name with the same endpoints have the same version in all replicas, others have another one.", checkVersions},
+	}
+}
+
+// assignmentJudge has what the judgements of the streams of xDS share.
+type assignmentJudge struct {
+	objects  *objects
+	tables   map[string]*served
+	texts    map[string]history.AssignedEndpoint
+	end      time.Duration // of what is judged
+	findings []Finding
+}
+
+func judgeAssignments(h history.History) []Finding {
+	streams := streamsOf(h)
+	troubles := troublesOfAll(h, streams)
+	streams = slices.DeleteFunc(streams, func(s *stream) bool { return !ofXDS(s.call) })
+	if len(streams) == 0 {
+		return nil
+	}
+	j := &assignmentJudge{objects: collect(h), tables: map[string]*served{}, texts: map[string]history.AssignedEndpoint{}}
+	if n := len(h.Entries); n > 0 {
+		j.end = h.Entries[n-1].At
+	}
+	if end, ok := calmEnd(h); ok {
+		j.end = end
+	}
+	for _, s := range streams {
+		target, err := model.ParseTarget(s.target)
+		if err != nil || target.IP.IsValid() {
+			continue
+		}
+		f := assignmentFollower{assignmentJudge: j, served: j.table(s.target, target), stream: s, troubles: troubles[s.replica], wrong: map[string]bool{}}
+		f.follow()
+	}
+	slices.SortStableFunc(j.findings, func(a, b Finding) int { return int(a.At - b.At) })
+	return j.findings
+}
+
+func (j *assignmentJudge) table(path string, target model.Target) *served {
+	t := j.tables[path]
+	if t == nil {
+		t = newServed(j.objects, target)
+		j.tables[path] = t
+	}
+	return t
+}
+
+// endpoint reads what was said of an address.
+func (j *assignmentJudge) endpoint(text string) (history.AssignedEndpoint, error) {
+	if e, ok := j.texts[text]; ok {
+		return e, nil
+	}
+	e, err := history.ReadAssignedEndpoint(text)
+	if err == nil {
+		j.texts[text] = e
+	}
+	return e, err
+}
+
+// assignmentFollower goes along one stream of xDS.
+type assignmentFollower struct {
+	*assignmentJudge
+	*served
+	stream   *stream
+	troubles troubles
+	// wrong are the validators and addresses that are objected to, until they are right again.
+	wrong map[string]bool
+}
+
+// follow judges each time in which what the client has doesn't change.
+func (f *assignmentFollower) follow() {
+	opened := f.stream.events[0].at
+	for i, e := range f.stream.events {
+		until := f.end
+		if i+1 < len(f.stream.events) {
+			until = f.stream.events[i+1].at
+		}
+		if e.Problem != "" && e.Event == history.StreamUpdated {
+			f.object("V8", e.at, "a client would reject the ClusterLoadAssignment: %s", e.Problem)
+		}
+		if e.Event == history.StreamClosed {
+			return
+		}
+		from := e.at
+		if e.Event == history.StreamOpened {
+			if from = opened + freshAssignment; e.Version == "" {
+				continue // V1 demands that there be an answer
+			}
+		}
+		for _, at := range f.times(from, until) {
+			f.judge(at, e.Addresses)
+		}
+	}
+}
+
+// times returns when something may begin to be wrong that the client has had all the while: at once, when a
+// change must have arrived, and when a replica has recovered.
+func (f *assignmentFollower) times(from, until time.Duration) []time.Duration {
+	if from >= until {
+		return nil
+	}
+	times := []time.Duration{from}
+	first, _ := slices.BinarySearch(f.changes, from-freshAssignment)
+	for _, change := range f.changes[first:] {
+		if change+freshAssignment >= until {
+			break
+		}
+		times = append(times, max(from, change+freshAssignment))
+	}
+	for _, t := range f.troubles {
+		if from < t.to && t.to < until-1 {
+			times = append(times, t.to+1)
+		}
+	}
+	slices.Sort(times)
+	return slices.Compact(times)
+}
+
+// judge compares what a client has at a time with the states that its replica may know then.
+func (f *assignmentFollower) judge(at time.Duration, has map[string]string) {
+	q := question{since: f.troubles.sinceWithin(at, freshAssignment), until: at + witnessDelay}
+	usable := map[netip.AddrPort]bool{}
+	problems := map[string]string{}
+	for text, said := range has {
+		address, problem := f.judgeAddress(q, text, said)
+		if problem != "" {
+			problems["V8 "+text] = problem
+		} else if e, err := f.endpoint(said); err == nil && !e.Draining {
+			usable[address] = true
+		}
+	}
+	for _, address := range f.servedAt(q.since) {
+		if !usable[address] && f.alwaysReady(address, q) {
+			problems["V9 "+address.String()] = fmt.Sprintf("it lacks %s as a usable endpoint, which has been ready in each state since %s", address, max(0, q.since).Round(time.Millisecond))
+		}
+	}
+	f.tell(at, problems)
+}
+
+// judgeAddress returns what is wrong with an address that a client has.
+func (f *assignmentFollower) judgeAddress(q question, text, said string) (address netip.AddrPort, problem string) {
+	address, err := netip.ParseAddrPort(text)
+	e, problemOfText := f.endpoint(said)
+	switch err := cmp.Or(err, problemOfText); {
+	case err != nil:
+		return address, err.Error()
+	case f.everReady(address, q):
+		return address, ""
+	case !f.everDraining(address, q):
+		return address, fmt.Sprintf("it has %s, which no state since %s serves", text, max(0, q.since).Round(time.Millisecond))
+	case !e.Draining && f.otherAlwaysReady(q):
+		return address, fmt.Sprintf("it has %s as usable, which has only completed its requests since %s while others were ready", text, max(0, q.since).Round(time.Millisecond))
+	}
+	return address, ""
+}
+
+// tell objects to problems that weren't there before.
+func (f *assignmentFollower) tell(at time.Duration, problems map[string]string) {
+	for key := range f.wrong {
+		if problems[key] == "" {
+			delete(f.wrong, key)
+		}
+	}
+	for key, problem := range problems {
+		if !f.wrong[key] {
+			f.wrong[key] = true
+			f.object(key[:2], at, "%s", problem)
+		}
+	}
+}
+
+func (f *assignmentFollower) object(validator string, at time.Duration, format string, args ...any) {
+	f.findings = append(f.findings, Finding{Validator: validator, At: at, Subject: f.stream.subject(), Message: fmt.Sprintf(format, args...)})
+}
+
+// problemsOfAssignment compares the ClusterLoadAssignment that a client has with a state.
+func problemsOfAssignment(state *model.State, target model.Target, has map[string]string) []string {
+	want := model.AnswerAssignment(state, target)
+	var extra, lacks, wrong []string
+	for text, said := range has {
+		at, err := netip.ParseAddrPort(text)
+		draining, served := want[at]
+		if err != nil || !served {
+			extra = append(extra, text)
+			continue
+		}
+		if e, err := history.ReadAssignedEndpoint(said); err != nil {
+			wrong = append(wrong, err.Error())
+		} else if e.Draining != draining {
+			wrong = append(wrong, fmt.Sprintf("that %s is draining is said to be %t", text, e.Draining))
+		}
+	}
+	for at := range want {
+		if _, ok := has[at.String()]; !ok {
+			lacks = append(lacks, at.String())
+		}
+	}
+	return differences(extra, lacks, wrong)
+}
