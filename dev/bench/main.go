@@ -35,93 +35,64 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"os/signal"
 	"slices"
 	"strings"
 	"syscall"
+	"text/tabwriter"
 	"time"
+
+	"github.com/signpostd/signpost/dev/bench/abuse"
+	"github.com/signpostd/signpost/dev/bench/controllers"
+	"github.com/signpostd/signpost/dev/bench/dns"
+	"github.com/signpostd/signpost/dev/bench/failover"
+	"github.com/signpostd/signpost/dev/bench/measure"
+	"github.com/signpostd/signpost/dev/bench/outage"
+	"github.com/signpostd/signpost/dev/bench/scale"
+	"github.com/signpostd/signpost/dev/bench/simulation"
+	"github.com/signpostd/signpost/dev/bench/streams"
+	"github.com/signpostd/signpost/dev/bench/xds"
 )
 
-// part is one thing to measure.
-type part struct {
-	name string
-	run  func(context.Context, *report, choice) error
+// benches returns all benches in the order in which they run.
+func benches() []measure.Bench {
+	return slices.Concat(
+		streams.Benches(), outage.Benches(), controllers.Benches(), failover.Benches(), dns.Benches(), abuse.Benches(), scale.Benches(), xds.Benches(),
+	)
 }
 
-var parts = []part{
-	{"fanout", whole(measureFanout)},
-	{"stall", measureStall},
-	{"rollout", whole(measureRollout)},
-	{"outage", whole(measureOutage)},
-	{"compaction", whole(measureCompaction)},
-	{"profiles", whole(measureProfiles)},
-	{"proxies", whole(measureProxies)},
-	{"controllers", measureControllers},
-	{"failover", measureFailover},
-	{"dns", measureDNS},
-	{"abuse", measureAbuse},
-	{"inspect", measureInspect},
-	{"history", measureHistory},
-	{"scale", measureScale},
-	{"xds", measureXDS},
-}
-
-// choice is what the command line says about how to measure a part.
-type choice struct {
-	// halves are the halves of the part to measure; nil for the whole part.
-	halves []string
-	// scale is the share of the objects and repetitions; less than 1 is for trying things out.
-	scale float64
-	// rounds is how often each competitor is measured.
-	rounds int
-	// rehearse puts the Kubernetes controllers in Signpost's place too, which shows
-	// what differs by chance.
-	rehearse bool
-	// other is the binary of the second replica in failover, if it is to be another version of Signpost.
-	other string
-}
-
-func (c choice) wants(half string) bool { return c.halves == nil || slices.Contains(c.halves, half) }
-
-// scaled returns the share of n that was asked for, and at least least.
-func (c choice) scaled(n, least int) int { return max(least, int(float64(n)*c.scale)) }
-
-// whole makes a part of a function that measures the same whatever the command line says.
-func whole(run func(context.Context, *report) error) func(context.Context, *report, choice) error {
-	return func(ctx context.Context, r *report, _ choice) error { return run(ctx, r) }
+// commands are what the benches start as processes of their own, by the first argument.
+var commands = map[string]func(context.Context, []string) error{
+	"apiserver": simulation.Serve,
+	"attack":    abuse.Attack,
+	"floor":     streams.ServeFloor,
+	"hostile":   dns.ReadHostile,
+	"storm":     scale.RunStorm,
+	"xdsfloor":  xds.ServeFloor,
 }
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if len(os.Args) > 1 && os.Args[1] == "floor" {
-		exit(serveFloor(ctx, os.Args[2:]))
+	if len(os.Args) > 1 {
+		if command := commands[os.Args[1]]; command != nil {
+			exit(command(ctx, os.Args[2:]))
+		}
 	}
-	if len(os.Args) > 1 && os.Args[1] == "xdsfloor" {
-		exit(serveXDSFloor(ctx, os.Args[2:]))
-	}
-	if len(os.Args) > 1 && os.Args[1] == "attack" {
-		exit(runAttack(ctx, os.Args[2:]))
-	}
-	if len(os.Args) > 1 && os.Args[1] == "apiserver" {
-		exit(serveSimulated(ctx, os.Args[2:]))
-	}
-	if len(os.Args) > 1 && os.Args[1] == "herd" {
-		exit(runHerdProxies(ctx, os.Args[2:]))
-	}
-	if len(os.Args) > 1 && os.Args[1] == "hostile" {
-		exit(readHostile(ctx, os.Args[2:]))
-	}
-	var c choice
+	var c measure.Options
+	listed := flag.Bool("list", false, "list the benches with what they show and must reach, and exit")
 	only := flag.String("only", "", "comma separated parts, or halves of parts, to measure; all if empty")
-	flag.Float64Var(&c.scale, "scale", 1, "share of the objects and repetitions in controllers, failover, dns and scale; the limits are for 1")
-	flag.IntVar(&c.rounds, "rounds", rounds, "rounds of controllers and xds")
-	flag.BoolVar(&c.rehearse, "rehearse", false, "in controllers and failover, let the Kubernetes controllers take Signpost's place")
-	flag.StringVar(&c.other, "other", "", "in failover, the binary of the second replica: another version of Signpost")
+	flag.Float64Var(&c.Scale, "scale", 1, "share of the objects and repetitions in controllers, failover, dns and scale; the limits are for 1")
+	flag.IntVar(&c.Rounds, "rounds", measure.Rounds, "rounds of controllers and xds")
+	flag.BoolVar(&c.Rehearse, "rehearse", false, "in controllers and failover, let the Kubernetes controllers take Signpost's place")
+	flag.StringVar(&c.Other, "other", "", "in failover, the binary of the second replica: another version of Signpost")
 	flag.Parse()
-	exit(measure(ctx, *only, c))
+	if *listed {
+		list(os.Stdout, benches())
+		exit(nil)
+	}
+	exit(run(ctx, *only, c))
 }
 
 func exit(err error) {
@@ -154,87 +125,52 @@ func chosen(part, only string) (wanted bool, halves []string) {
 	return wanted, halves
 }
 
-func measure(ctx context.Context, only string, c choice) error {
-	r := &report{out: os.Stdout}
-	for _, p := range parts {
-		wanted, halves := chosen(p.name, only)
+// list prints the benches with what they show and must reach.
+func list(out io.Writer, all []measure.Bench) {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "BENCH\tSHOWS\tMUST REACH")
+	for _, b := range all {
+		fmt.Fprintf(w, "%s\t%s\t%s\n", b.Name, b.Shows, b.Must)
+		for _, h := range b.Halves {
+			fmt.Fprintf(w, "%s:%s\t%s\t%s\n", b.Name, h.Name, h.Shows, h.Must)
+		}
+	}
+	_ = w.Flush()
+}
+
+// unknown returns the names in a list that no bench has.
+func unknown(only string, all []measure.Bench) []string {
+	known := map[string]bool{"": true}
+	for _, b := range all {
+		known[b.Name] = true
+		for _, h := range b.Halves {
+			known[b.Name+":"+h.Name] = true
+		}
+	}
+	return slices.DeleteFunc(strings.Split(only, ","), func(name string) bool { return known[name] })
+}
+
+// run runs the benches that were asked for.
+func run(ctx context.Context, only string, c measure.Options) error {
+	all := benches()
+	if names := unknown(only, all); len(names) > 0 {
+		return fmt.Errorf("no bench is called %s: --list prints the names", strings.Join(names, ", "))
+	}
+	r := &measure.Report{Out: os.Stdout}
+	for _, b := range all {
+		wanted, halves := chosen(b.Name, only)
 		if !wanted {
 			continue
 		}
 		start := time.Now()
-		c.halves = halves
-		if err := p.run(ctx, r, c); err != nil {
-			return fmt.Errorf("%s: %w", p.name, err)
+		c.Halves = halves
+		if err := b.Measure(ctx, r, c); err != nil {
+			return fmt.Errorf("%s: %w", b.Name, err)
 		}
-		r.note("%s took %s", p.name, time.Since(start).Round(time.Second))
+		r.Note("%s took %s", b.Name, time.Since(start).Round(time.Second))
 	}
-	if r.missed > 0 {
-		return fmt.Errorf("%d figures miss what they must reach", r.missed)
+	if r.Missed > 0 {
+		return fmt.Errorf("%d figures miss what they must reach", r.Missed)
 	}
 	return nil
-}
-
-// report prints figures as they come.
-type report struct {
-	out    io.Writer
-	missed int
-}
-
-func (r *report) title(format string, args ...any) { r.titleBeside("floor", format, args...) }
-
-// titleBeside is the title of figures that stand beside those of base.
-func (r *report) titleBeside(base, format string, args ...any) {
-	fmt.Fprintf(r.out, "\n"+format+"\n", args...)
-	fmt.Fprintf(r.out, "  %-52s %14s %14s %9s %12s\n", "", base, "signpost", "ratio", "must reach")
-}
-
-func (r *report) note(format string, args ...any) { fmt.Fprintf(r.out, "  "+format+"\n", args...) }
-
-// ratio reports a figure beside that of the base, which it may exceed by limit
-// at most; a limit of 0 means that the figure is for information.
-func (r *report) ratio(name, unit string, f figures) {
-	var j judgement
-	if f.limit > 0 {
-		j = judgement{fmt.Sprintf("≤ %.2f", f.limit), r.verdict(f.signpost/f.base, math.Inf(-1), f.limit)}
-	}
-	r.beside(name, unit, f, j)
-}
-
-// atMostBeside reports a figure that has a limit of its own beside that of the base.
-func (r *report) atMostBeside(name, unit string, f figures) {
-	r.beside(name, unit, f, judgement{fmt.Sprintf("≤ %g %s", f.limit, unit), r.verdict(f.signpost, math.Inf(-1), f.limit)})
-}
-
-// beside reports both figures, their ratio, and a judgement.
-func (r *report) beside(name, unit string, f figures, j judgement) {
-	fmt.Fprintf(r.out, "  %-52s %11.2f %-2s %11.2f %-2s %9.2f %12s %s\n", name, f.base, unit, f.signpost, unit, f.signpost/f.base, j.must, j.verdict)
-}
-
-type judgement struct{ must, verdict string }
-
-type figures struct{ base, signpost, limit float64 }
-
-// atMost reports a figure that has a limit of its own.
-func (r *report) atMost(name, unit string, value, limit float64) {
-	fmt.Fprintf(r.out, "  %-52s %14s %11.2f %-2s %9s %12s %s\n", name, "", value, unit, "", fmt.Sprintf("≤ %g %s", limit, unit), r.verdict(value, math.Inf(-1), limit))
-}
-
-// none reports something that must not have happened, and how often it did.
-func (r *report) none(name string, times int, detail string) {
-	r.check(name, float64(times), 0, 0, detail)
-}
-
-// check reports a value that must be between least and most. The detail is what is printed
-// of it.
-func (r *report) check(name string, value, least, most float64, detail string) {
-	fmt.Fprintf(r.out, "  %-52s %-52s %s\n", name, detail, r.verdict(value, least, most))
-}
-
-// verdict counts a value that is not between least and most.
-func (r *report) verdict(value, least, most float64) string {
-	if least <= value && value <= most {
-		return "ok"
-	}
-	r.missed++
-	return "MISSED"
 }
