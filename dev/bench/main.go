@@ -1,33 +1,21 @@
-// Command bench measures Signpost on this machine and prints what it measured
-// beside what it has to reach, as ratios within one run.
+// Command bench measures Signpost on this machine and prints the figures beside what they must reach, as
+// ratios within one run.
 //
 //	go run ./dev/bench                 everything (what `make bench` does)
-//	go run ./dev/bench --only stall    one part: fanout, stall, rollout, outage, compaction, profiles, proxies,
-//	                                   controllers, failover, dns, abuse, inspect, history, scale, xds
+//	go run ./dev/bench --list          the benches, with what they show and must reach
+//	go run ./dev/bench --only stall,dns:idle
+//	                                   a bench, and a half of another one
 //	go run ./dev/bench --only controllers:cold --scale 0.05
-//	                                   one half of a part (the others are controllers:flips, stall:some, stall:all,
-//	                                   failover:kills, failover:handovers, failover:pause, dns:publish, dns:idle,
-//	                                   dns:plan, dns:calls, dns:webhook, dns:kill, dns:hostile, dns:tenants, those of scale.go and xds.go,
-//	                                   and each attack: abuse:silent), with fewer objects
-//	go run ./dev/bench floor …         the server that others are measured against (xdsfloor for xDS); the parts start it
-//	go run ./dev/bench attack …        a hostile client or tenant; abuse starts it, with nice 10 and one core
-//	go run ./dev/bench hostile …       a provider that reads a hostile server; dns starts it
-//	go run ./dev/bench apiserver …     an API server with a large simulated cluster; scale starts it
-//	go run ./dev/bench herd …          proxies that come at once; scale starts them, with nice 19 and one core
+//	                                   with fewer objects, to try it out
 //
-// Each part but scale starts an API server of its own from bin/localcluster, and all start the servers
-// that it measures as processes of their own, so that their CPU time and memory
-// can be told apart; the clients run inside this process. All of it stays on
-// 127.0.0.1 and ends with this process. Parts run one after the other; nothing
-// else should run on the machine meanwhile.
+// Each bench but scale starts an API server from bin/localcluster. The servers that are measured run as
+// processes of their own, so that their CPU time and memory can be told apart, and the clients inside this
+// process. Everything listens on 127.0.0.1 and ends with this process. Benches run one after the other;
+// nothing else should run on the machine meanwhile.
 //
-// In reading order: main.go has the parts and the report; process.go starts
-// processes, gateway.go stands between them and admin.go asks Signpost's admin server. fanout.go, stall.go and
-// rollout.go measure streams of Get, with the objects of load.go, the streams of
-// clients.go and the server of floor.go beside them; profiles.go and proxies.go
-// measure GetProfile. outage.go and compaction.go measure streams whose API server goes away, with the cluster of real.go.
-// inspect.go measures the inspection API, and history.go what the history costs. The files controllers*.go,
-// failover*.go, dns*.go, abuse*.go, scale*.go and xds*.go have one part each, which begins in the file without a further word in its name.
+// The packages below have the benches, each in a function Benches. Package measure has what they share:
+// processes, clusters and the report. Packages workload, simulation and mesh have the clusters and the
+// clients.
 package main
 
 import (
@@ -81,8 +69,8 @@ func main() {
 		}
 	}
 	var c measure.Options
-	listed := flag.Bool("list", false, "list the benches with what they show and must reach, and exit")
-	only := flag.String("only", "", "comma separated parts, or halves of parts, to measure; all if empty")
+	listed := flag.Bool("list", false, "list the benches with what they show and must reach")
+	only := flag.String("only", "", "benches, or halves of benches (stall:some), separated by commas; all if empty")
 	flag.Float64Var(&c.Scale, "scale", 1, "share of the objects and repetitions in controllers, failover, dns and scale; the limits are for 1")
 	flag.IntVar(&c.Rounds, "rounds", measure.Rounds, "rounds of controllers and xds")
 	flag.BoolVar(&c.Rehearse, "rehearse", false, "in controllers and failover, let the Kubernetes controllers take Signpost's place")
@@ -103,8 +91,8 @@ func exit(err error) {
 	os.Exit(0)
 }
 
-// chosen reports whether the list only wants the part, and which halves of it: nil for the whole part.
-func chosen(part, only string) (wanted bool, halves []string) {
+// chosen reports whether the list only selects the bench, and which halves of it: nil for all.
+func chosen(bench, only string) (wanted bool, halves []string) {
 	if only == "" {
 		return true, nil
 	}
@@ -112,7 +100,7 @@ func chosen(part, only string) (wanted bool, halves []string) {
 	for _, choice := range strings.Split(only, ",") {
 		name, half, ok := strings.Cut(choice, ":")
 		switch {
-		case name != part:
+		case name != bench:
 		case ok:
 			wanted, halves = true, append(halves, half)
 		default:

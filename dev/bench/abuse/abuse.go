@@ -1,3 +1,8 @@
+// Package abuse measures what attacks by clients and tenants on a Destination server cost its other clients.
+//
+// An attack runs in a process of its own (attack.go), which speaks raw HTTP/2 where a gRPC client would keep
+// the protocol (frames.go), or edits objects as a tenant may (tenant.go). Beside it, well-behaved streams
+// measure when changes arrive, and canary.go measures changes of a Service.
 package abuse
 
 import (
@@ -37,9 +42,9 @@ const (
 	abuseBackWithin = time.Minute
 	abuseCollect    = 3 * time.Second
 
-	// abuseNice is the niceness of the attackers, which share the machine with the server, the API server and the
-	// well-behaved clients. They also use one core at most: what is measured is what an attack makes
-	// the server do, not what it costs to attack.
+	// abuseNice is the niceness of the attackers, which share the machine with the server, the API server and
+	// the well-behaved clients. They also use one core at most: what is measured is what an attack makes the
+	// server do, not what it costs to attack.
 	abuseNice = 10
 )
 
@@ -106,7 +111,8 @@ func measureAttack(ctx context.Context, r *measure.Report, k *measure.Cluster, a
 	return nil
 }
 
-// newAbuseRun starts a server of its own, so that an attack doesn't begin with what the one before left behind.
+// newAbuseRun starts a server of its own, so that an attack doesn't begin with what the one before left
+// behind.
 func newAbuseRun(ctx context.Context, k *measure.Cluster) (*run, error) {
 	run := &run{cluster: k, toggler: &workload.Toggler{Client: k.Client, Endpoints: abuseEndpoints}}
 	var err error
@@ -150,12 +156,13 @@ func (run *run) close() {
 // delays are those from the API write to the streams, in milliseconds.
 type delays struct{ p50, p99, slowest, slowestService float64 }
 
+// String returns the median, p99 and slowest delay.
 func (d delays) String() string {
 	return fmt.Sprintf("%.1f / %.1f / %.0f ms", d.p50, d.p99, d.slowest)
 }
 
-// changes makes changes at a steady pace, and the canary beside them. It stops early if the server has ended, or an
-// update is lost.
+// changes makes changes at a steady pace, and the canary beside them. It stops early if the server has ended,
+// or an update is lost.
 func (run *run) changes(ctx context.Context, d time.Duration) (delays, error) {
 	var g errgroup.Group
 	var slowest time.Duration
@@ -169,8 +176,8 @@ func (run *run) changes(ctx context.Context, d time.Duration) (delays, error) {
 	return found, err
 }
 
-// endpointChanges makes changes of endpoints. Delays count from when a change was due, so that one that takes long
-// makes those late that wait behind it.
+// endpointChanges makes changes of endpoints. Delays count from when a change was due, so that one that takes
+// long makes those late that wait behind it.
 func (run *run) endpointChanges(ctx context.Context, d time.Duration) (delays, error) {
 	run.all.Latencies()
 	var lost time.Duration

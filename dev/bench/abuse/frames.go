@@ -20,7 +20,8 @@ import (
 	"github.com/signpostd/signpost/dev/bench/workload"
 )
 
-// Attacks by clients that write frames of HTTP/2 themselves, because a gRPC client keeps to what the server allows.
+// Attacks by clients that write frames of HTTP/2 themselves, because a gRPC client keeps to what the server
+// allows.
 
 const (
 	getMethod = "/io.linkerd.proxy.destination.Destination/Get"

@@ -8,8 +8,8 @@ import (
 // annotationsBytes is how many bytes all annotations of an object may have together.
 const annotationsBytes = 256 << 10
 
-// The lists of the hostile tenant are as long as the API server lets them be, and without a word twice: one that is
-// shorter, or that is refused, would be no attack.
+// The lists of the hostile tenant are as long as the API server lets them be, and without a word twice: one
+// that is shorter, or that is refused, would be no attack.
 func TestHostileLists(t *testing.T) {
 	for name, list := range map[string]func(edit int) string{
 		"opaque ports": opaquePorts, "federation": federation,

@@ -1,3 +1,8 @@
+// Package controllers measures `signpost controllers` beside the controllers of Kubernetes.
+//
+// The competitors take turns against one API server per Layout. A board (watch.go) follows the objects that
+// they write, and shows when all are complete and when a change of a pod has reached them. Package failover
+// uses Layout and StartFunc for two replicas.
 package controllers
 
 import (
@@ -212,6 +217,7 @@ func (run *run) reportFlips(r *measure.Report, w Writer, all sides[warmFigures])
 	}
 }
 
+// String describes the cluster.
 func (l Layout) String() string {
 	in := "one namespace"
 	if l.Namespaces > 1 {

@@ -7,6 +7,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/signpostd/signpost/dev/bench/measure"
 	"github.com/signpostd/signpost/dev/bench/workload"
 )
@@ -108,5 +110,9 @@ func (f *flipper) flipAll(ctx context.Context, pods []int, ready bool) error {
 
 func (f *flipper) flip(ctx context.Context, pod int, ready bool) error {
 	f.board.expect(f.serviceKey(f.serviceOf(pod)), flip{workload.PodIP(pod).String(), ready, time.Now()})
-	return f.SetReady(ctx, f.client, pod, ready)
+	condition := corev1.ConditionFalse
+	if ready {
+		condition = corev1.ConditionTrue
+	}
+	return f.SetReady(ctx, f.client, pod, condition)
 }

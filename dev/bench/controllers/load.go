@@ -23,20 +23,25 @@ const podHash = "57b57f8947"
 
 // The pods of a layout are counted through all Services.
 
+// PodCount returns the number of pods.
 func (l Layout) PodCount() int { return l.Services * l.Pods }
 
 func (l Layout) serviceOf(pod int) int { return pod / l.Pods }
 
+// NamespaceOf returns the namespace of a Service.
 func (l Layout) NamespaceOf(svc int) string { return fmt.Sprintf("bench-%d", svc%l.Namespaces) }
 
+// ServiceName returns the name of a Service.
 func (l Layout) ServiceName(svc int) string { return fmt.Sprintf("web-%d", svc) }
 
 func (l Layout) serviceKey(svc int) string { return l.NamespaceOf(svc) + "/" + l.ServiceName(svc) }
 
+// PodName returns the name of a pod.
 func (l Layout) PodName(pod int) string {
 	return fmt.Sprintf("web-%d-%s-%05d", l.serviceOf(pod), podHash, pod)
 }
 
+// PodNamespace returns the namespace of a pod.
 func (l Layout) PodNamespace(pod int) string { return l.NamespaceOf(l.serviceOf(pod)) }
 
 // Load creates everything but Endpoints and EndpointSlices.
@@ -75,7 +80,7 @@ func (l Layout) CreatePod(ctx context.Context, client *kubernetes.Clientset, i i
 	if _, err := client.CoreV1().Pods(p.Namespace).Create(ctx, p, metav1.CreateOptions{}); err != nil {
 		return err
 	}
-	return l.SetReady(ctx, client, i, true)
+	return l.SetReady(ctx, client, i, corev1.ConditionTrue)
 }
 
 func layoutNode(i int) *corev1.Node {
@@ -90,6 +95,7 @@ func layoutNode(i int) *corev1.Node {
 	}
 }
 
+// Service returns a Service.
 func (l Layout) Service(i int) *corev1.Service {
 	return &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Namespace: l.NamespaceOf(i), Name: l.ServiceName(i), Labels: map[string]string{"app": l.ServiceName(i)}},
@@ -120,11 +126,8 @@ func (l Layout) pod(i int) *corev1.Pod {
 }
 
 // SetReady writes the status of a pod as a kubelet would, with nothing read before.
-func (l Layout) SetReady(ctx context.Context, client *kubernetes.Clientset, i int, ready bool) error {
-	ip, condition := workload.PodIP(i).String(), corev1.ConditionFalse
-	if ready {
-		condition = corev1.ConditionTrue
-	}
+func (l Layout) SetReady(ctx context.Context, client *kubernetes.Clientset, i int, condition corev1.ConditionStatus) error {
+	ip := workload.PodIP(i).String()
 	now := metav1.NewTime(time.Now())
 	p := &corev1.Pod{
 		ObjectMeta: l.podMeta(i),

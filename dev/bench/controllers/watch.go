@@ -257,6 +257,7 @@ func (b *board) takeLatencies() []time.Duration {
 	return all
 }
 
+// String returns what is incomplete.
 func (b *board) String() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -1,3 +1,9 @@
+// Package dns measures `signpost dns`: publishing in BIND, webhooks that are slow or refuse records, crashes
+// in the middle of writes, hostile servers, and namespaces with very many names.
+//
+// Benchmarks of the packages dns/plan and dns/publisher are run by gobench.go with `go test`. All else starts
+// the publisher as a process. Provider reads of hostile servers have processes of their own, because their
+// memory is measured.
 package dns
 
 import (

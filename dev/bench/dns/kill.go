@@ -163,8 +163,9 @@ func (k *killing) startOn(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// With a namespace the budget is stored. Without, each start would hold deletions, because what was deleted
-	// before is unknown. Half of the objects may change between a kill and the next start, so updates have no limit.
+	// With a namespace the budget is stored. Without, each start would hold deletions, because what was
+	// deleted before is unknown. Half of the objects may change between a kill and the next start, so updates
+	// have no limit.
 	stored := []string{"POD_NAMESPACE=" + dnsNamespace}
 	k.process, err = measure.StartWith(ctx, k.cluster.Dir, stored, measure.SignpostBinary, append([]string{
 		"dns", "--kubeconfig", k.cluster.Kubeconfig, "--metrics-address", metrics, "--interval", killInterval.String(),

@@ -23,8 +23,8 @@ import (
 // tenantObjects objects with tenantNames names each are evaluated by a publisher in this process.
 const tenantObjects = 3000
 
-// measureTenantQueue measures a publisher in this process, without an API server and with zones in memory: what is left is
-// the queue.
+// measureTenantQueue measures a publisher in this process, without an API server and with zones in memory:
+// what is left is the queue.
 func measureTenantQueue(ctx context.Context, r *measure.Report) error {
 	q, err := newTenantQueue()
 	if err != nil {
@@ -106,8 +106,8 @@ func (q *tenantQueue) set(namespace, name string, names int, address string) {
 	publisher.Changed(func() *publisher.Publisher { return q.publisher }, 0)(key)
 }
 
-// measure changes the address of an object of the other namespace again and again, and returns the longest time until
-// its record has it, in milliseconds.
+// measure changes the address of an object of the other namespace again and again, and returns the longest
+// time until its record has it, in milliseconds.
 func (q *tenantQueue) measure(ctx context.Context) (float64, error) {
 	var most time.Duration
 	for n := range tenantChanges {

@@ -15,7 +15,8 @@ import (
 )
 
 const (
-	// tenantServices Services of the namespace tenantLoud have tenantNames names each, in BIND; tenantMany in memory.
+	// tenantServices Services of the namespace tenantLoud have tenantNames names each, in BIND; tenantMany in
+	// memory.
 	tenantLoud     = "bench-loud"
 	tenantServices = 300
 	tenantMany     = 1000
@@ -25,7 +26,8 @@ const (
 	// A change may take tenantFactor times as long as without the names, and tenantMore milliseconds.
 	tenantFactor = 2
 	tenantMore   = 250
-	// tenantMemory is the most memory, in MiB, with tenantMany Services whose names are refused but for 10,000.
+	// tenantMemory is the most memory, in MiB, with tenantMany Services whose names are refused but for
+	// 10,000.
 	tenantMemory = 512
 )
 
@@ -43,7 +45,8 @@ func measureTenants(ctx context.Context, r *measure.Report, c measure.Options) e
 	return nil
 }
 
-// measureTenantTurns has one namespace make very many names in BIND, and measures the changes of another one meanwhile.
+// measureTenantTurns has one namespace make very many names in BIND, and measures the changes of another one
+// meanwhile.
 func measureTenantTurns(ctx context.Context, r *measure.Report, c measure.Options) error {
 	d, err := newRun(ctx, measure.Options{Scale: 0.01})
 	if err != nil {
@@ -81,8 +84,8 @@ func measureTenantTurns(ctx context.Context, r *measure.Report, c measure.Option
 	return nil
 }
 
-// measureChanges changes the address of a Service again and again, and returns the longest time until BIND's answer, in
-// milliseconds.
+// measureChanges changes the address of a Service again and again, and returns the longest time until BIND's
+// answer, in milliseconds.
 func (d *run) measureChanges(ctx context.Context) (float64, error) {
 	var most time.Duration
 	for n := range tenantChanges {

@@ -56,8 +56,7 @@ func (f *failover) changeOne(ctx context.Context, i int) error {
 		p.absent = true
 		return pods.Delete(ctx, f.PodName(i), metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))})
 	default:
-		p.unready = !p.unready
-		return f.SetReady(ctx, f.client, i, !p.unready)
+		return f.SetReady(ctx, f.client, i, p.toggle())
 	}
 }
 

@@ -1,3 +1,8 @@
+// Package failover measures two replicas of the controllers, of which the leader is killed, ended or stopped.
+//
+// Each replica reaches the API server through a proxy (proxy.go), which shows who holds the Lease and which
+// writes are under way, and can stop the leader at a chosen write. After each failover check.go compares the
+// EndpointSlices with the pods.
 package failover
 
 import (
@@ -9,6 +14,7 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/leaderelection"
 
@@ -124,6 +130,14 @@ type failover struct {
 
 // podState is how a pod differs from what load made of it.
 type podState struct{ absent, unready bool }
+
+// toggle makes the pod unready, or ready again, and returns its condition.
+func (p *podState) toggle() corev1.ConditionStatus {
+	if p.unready = !p.unready; p.unready {
+		return corev1.ConditionFalse
+	}
+	return corev1.ConditionTrue
+}
 
 // start starts both replicas and waits until everything is written.
 func (f *failover) start(ctx context.Context, lease leaseTimes) error {

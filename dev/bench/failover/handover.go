@@ -11,12 +11,13 @@ import (
 
 const (
 	failoverHandovers = 50
-	// handoverLate is how long a new leader is watched after everything is right, for writes that nothing asked for.
+	// handoverLate is how long a new leader is watched after everything is right, for writes that nothing
+	// asked for.
 	handoverLate = 500 * time.Millisecond
 )
 
-// measureHandovers hands the Lease over by SIGTERM, again and again. After each handover one pod changes, which is one write
-// of one slice; whatever is written beyond that is the handover's.
+// measureHandovers hands the Lease over by SIGTERM, again and again. After each handover one pod changes,
+// which is one write of one slice; whatever is written beyond that is the handover's.
 func (f *failover) measureHandovers(ctx context.Context, r *measure.Report) error {
 	if err := f.start(ctx, shortLease); err != nil {
 		return err
@@ -40,8 +41,8 @@ func (f *failover) measureHandovers(ctx context.Context, r *measure.Report) erro
 	return nil
 }
 
-// handOver ends the leader, waits for the other replica to lead, and changes a pod. It returns how long it took from
-// SIGTERM until the slice has the change, and starts the replica that it ended.
+// handOver ends the leader, waits for the other replica to lead, and changes a pod. It returns how long it
+// took from SIGTERM until the slice has the change, and starts the replica that it ended.
 func (f *failover) handOver(ctx context.Context, pod int) (time.Duration, error) {
 	old := f.leader()
 	next := f.other(old)
@@ -59,8 +60,7 @@ func (f *failover) handOver(ctx context.Context, pod int) (time.Duration, error)
 	for f.states[pod].absent { // since leaders were killed
 		pod = (pod + 1) % f.PodCount()
 	}
-	f.states[pod].unready = !f.states[pod].unready
-	if err := f.SetReady(ctx, f.client, pod, !f.states[pod].unready); err != nil {
+	if err := f.SetReady(ctx, f.client, pod, f.states[pod].toggle()); err != nil {
 		return 0, err
 	}
 	if err := f.settle(ctx); err != nil {

@@ -76,6 +76,7 @@ func (p *apiProxy) writeLease(r *http.Request) (*http.Response, error) {
 	return res, err
 }
 
+// Succeeded reports whether a request was answered with success.
 func Succeeded(res *http.Response, err error) bool { return err == nil && res.StatusCode < 300 }
 
 // write passes on the write of an object.

@@ -54,6 +54,7 @@ type Options struct {
 	Other string
 }
 
+// Wants reports whether a half is to be measured.
 func (c Options) Wants(half string) bool { return c.Halves == nil || slices.Contains(c.Halves, half) }
 
 // Scaled returns the share of n that was asked for, and at least least.

@@ -31,6 +31,7 @@ func (c *Cluster) QuickClient() (*kubernetes.Clientset, error) {
 	return kubernetes.NewForConfig(config)
 }
 
+// IgnoreExists returns nil for AlreadyExists errors, and other errors unchanged.
 func IgnoreExists(err error) error {
 	if apierrors.IsAlreadyExists(err) {
 		return nil
@@ -82,6 +83,7 @@ func (c *Cluster) connect(ctx context.Context) error {
 	return err
 }
 
+// Stop ends the cluster and deletes its directory.
 func (c *Cluster) Stop() {
 	c.Process.Stop()
 	_ = os.RemoveAll(c.Dir)

@@ -38,8 +38,8 @@ func NewGateway(k *Cluster) (*Gateway, error) {
 	return g, err
 }
 
-// Open listens on an address. Requests go through the transport, which passes them on to next. A gateway that was
-// closed can be opened again.
+// Open listens on an address. Requests go through the transport, which passes them on to next. A gateway that
+// was closed can be opened again.
 func (g *Gateway) Open(addr string, through http.RoundTripper) error {
 	l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", addr)
 	if err != nil {

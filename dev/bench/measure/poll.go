@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
+// ForEach calls f with 0 to n-1, 16 calls at a time, until one fails.
 func ForEach(ctx context.Context, n int, f func(context.Context, int) error) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(16)
@@ -17,6 +18,7 @@ func ForEach(ctx context.Context, n int, f func(context.Context, int) error) err
 	return g.Wait()
 }
 
+// ErrTimeout is the cause of contexts that reach their time limit.
 var ErrTimeout = errors.New("it took too long")
 
 // Poll waits until the condition holds, looking often enough for latencies of
@@ -48,7 +50,8 @@ func Pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// PollSlowly waits until the condition holds, for what takes seconds and shares the machine with what is measured.
+// PollSlowly waits until the condition holds, for what takes seconds and shares the machine with what is
+// measured.
 func PollSlowly(ctx context.Context, limit time.Duration, holds func() bool) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, ErrTimeout)
 	defer cancel()

@@ -1,3 +1,9 @@
+// Package measure has what all benches share: processes with their CPU time and memory, local clusters,
+// Signpost's admin server, polling, and the report with its limits.
+//
+// A bench is a value (Bench) that its package returns from a function Benches, and main.go lists. It prints
+// figures to a Report as they come. A figure that misses its limit is counted, and fails the run at the end.
+// Nothing here is for several goroutines, unless a comment says so.
 package measure
 
 import (
@@ -112,7 +118,8 @@ type Usage struct {
 	Rss float64
 }
 
-// CpuTime reads the CPU clock of the process, which counts nanoseconds where /proc counts hundredths of a second.
+// CpuTime reads the CPU clock of the process, which counts nanoseconds where /proc counts hundredths of a
+// second.
 func (p *Process) CpuTime() (time.Duration, error) {
 	var cpu unix.Timespec
 	if err := unix.ClockGettime(cpuClock(p.Cmd.Process.Pid), &cpu); err != nil {

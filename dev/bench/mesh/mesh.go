@@ -1,3 +1,8 @@
+// Package mesh has the proxies of a simulated cluster: streams of Get and GetProfile on many connections.
+//
+// Each proxy connects from an address of its own, as the proxies of pods do, because limits are per client
+// address. A stream keeps the addresses that it knows, so that a bench can compare them with the cluster. One
+// goroutine reads each stream, and the fields of a Stream are guarded by its mutex.
 package mesh
 
 import (
@@ -115,6 +120,7 @@ func (m *Mesh) connect(ctx context.Context, p int, due time.Time) error {
 	return nil
 }
 
+// Close closes all connections.
 func (m *Mesh) Close() {
 	m.cancel()
 	for _, c := range m.conns {
@@ -205,8 +211,8 @@ func (s *Stream) Remove(u *pb.Update, now time.Time) {
 	}
 }
 
-// Exact reports whether the stream knows those pods of its Service that are wanted, and no others. The caller holds
-// the lock.
+// Exact reports whether the stream knows those pods of its Service that are wanted, and no others. The caller
+// holds the lock.
 func (s *Stream) Exact(wanted func(pod int) bool) bool {
 	count := 0
 	for p := range s.Mesh.Pods {
@@ -273,6 +279,7 @@ func (m *Mesh) Failed() error {
 	return nil
 }
 
+// Failures returns the number of failed streams, with the first error.
 func Failures(m *Mesh) string {
 	if err := m.Failed(); err != nil {
 		return fmt.Sprintf("%d: %v", m.Ended.Load(), err)

@@ -23,8 +23,8 @@ const (
 	realSpread = 5 * time.Second
 )
 
-// realCluster has what a simulated cluster has, in a real API server and a real etcd. Each Service has one slice. Of
-// its pods, the first exist and later ones may come.
+// realCluster has what a simulated cluster has, in a real API server and a real etcd. Each Service has one
+// slice. Of its pods, the first exist and later ones may come.
 type realCluster struct {
 	*measure.Cluster
 	simulation.Size
@@ -32,8 +32,8 @@ type realCluster struct {
 	first int
 }
 
-// startReal starts a cluster whose API server comes back after restartDelay when it is killed. So many pods of each
-// Service come later.
+// startReal starts a cluster whose API server comes back after restartDelay when it is killed. So many pods
+// of each Service come later.
 func startReal(ctx context.Context, restartDelay time.Duration, later int) (*realCluster, error) {
 	k, err := measure.StartCluster(ctx, restartDelay)
 	if err != nil {
@@ -140,8 +140,8 @@ func (k *realCluster) updateSlice(ctx context.Context, svc, from, to int) error 
 	return nil
 }
 
-// open opens the streams of proxies, and waits until each of them knows the pods that there are at first. The mesh has
-// to be closed in any case.
+// open opens the streams of proxies, and waits until each of them knows the pods that there are at first. The
+// mesh has to be closed in any case.
 func (k *realCluster) open(ctx context.Context, s *measure.Server) (*mesh.Mesh, error) {
 	m := &mesh.Mesh{Size: k.Size, Addr: s.Addr, Proxies: realProxies, Later: k.Pods - k.first}
 	if err := m.Open(ctx, realSpread); err != nil {

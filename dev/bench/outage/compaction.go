@@ -25,8 +25,8 @@ import (
 const (
 	// replacedPods is how many pods of each Service are deleted, and how many are created: 1,000 of all.
 	replacedPods = 2
-	// linkAddr is where Signpost reaches the API server. The port has to be one that the kernel gives to nobody while
-	// the link is cut.
+	// linkAddr is where Signpost reaches the API server. The port has to be one that the kernel gives to
+	// nobody while the link is cut.
 	linkAddr = "127.0.0.1:18085"
 	// compactionRest is how long the server rests before its memory is read.
 	compactionRest = 30 * time.Second
@@ -34,8 +34,8 @@ const (
 	compactionWatch = 10 * time.Second
 )
 
-// measureCompaction measures what becomes of streams when pods were replaced while Signpost could not reach the API
-// server, and etcd has forgotten how.
+// measureCompaction measures what becomes of streams when pods were replaced while Signpost could not reach
+// the API server, and etcd has forgotten how.
 func measureCompaction(ctx context.Context, r *measure.Report, _ measure.Options) error {
 	k, err := startReal(ctx, time.Second, replacedPods)
 	if err != nil {

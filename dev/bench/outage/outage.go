@@ -1,3 +1,8 @@
+// Package outage measures streams whose API server is unreachable: what they lose meanwhile, and how soon
+// changes arrive afterwards.
+//
+// It needs a real API server with a real etcd, because watches must break and revisions be compacted as they
+// do in production (cluster.go). The objects and the proxies are those of packages simulation and mesh.
 package outage
 
 import (
@@ -77,7 +82,8 @@ type outage struct {
 	stale           float64
 	// removed is how many addresses were removed until the API server was back.
 	removed int
-	// written is when the write of the change of each Service began, and inexact how many streams didn't hear of one.
+	// written is when the write of the change of each Service began, and inexact how many streams didn't hear
+	// of one.
 	written []time.Time
 	inexact int
 }

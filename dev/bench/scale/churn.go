@@ -94,7 +94,8 @@ func (ch *churn) take() results {
 	return all
 }
 
-// heard returns how long changes took since the last call, sorted, and forgets it. Changes may go on meanwhile.
+// heard returns how long changes took since the last call, sorted, and forgets it. Changes may go on
+// meanwhile.
 func (ch *churn) heard() []time.Duration {
 	var all []time.Duration
 	for _, s := range ch.mesh.Streams {

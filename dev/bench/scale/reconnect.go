@@ -19,8 +19,8 @@ const (
 	reconnectMemory  = 512
 )
 
-// measureReconnect measures what happens when all proxies of another replica, which has as many as this one, come within a
-// second.
+// measureReconnect measures what happens when all proxies of another replica, which has as many as this one,
+// come within a second.
 func measureReconnect(ctx context.Context, r *measure.Report, c measure.Options) error {
 	c.Scale *= reconnectScale
 	run, err := startLarge(ctx, c)

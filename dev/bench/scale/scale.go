@@ -1,3 +1,9 @@
+// Package scale measures a Destination server in a large cluster: memory, start, idle streams, reconnect
+// storms, and changes.
+//
+// The API server is simulated (package simulation), because filling etcd would take longer than all
+// measurements. A run is one destination server beside it. The proxies of storms run in a process of their
+// own with low priority, so that they don't take the CPU time of the server.
 package scale
 
 import (
@@ -8,9 +14,9 @@ import (
 	"github.com/signpostd/signpost/dev/bench/simulation"
 )
 
-// The halves of scale begin in scale_memory.go, scale_start.go, scale_streams.go, scale_herd.go, scale_reconnect.go,
-// scale_churn.go and scale_slope.go. The simulated cluster is in scale_objects.go and scale_pod.go
-// (what is in it), scale_state.go (what changes), scale_encode.go, scale_server.go and
+// The halves of scale begin in scale_memory.go, scale_start.go, scale_streams.go, scale_herd.go,
+// scale_reconnect.go, scale_churn.go and scale_slope.go. The simulated cluster is in scale_objects.go and
+// scale_pod.go (what is in it), scale_state.go (what changes), scale_encode.go, scale_server.go and
 // scale_identity.go (how it is served). Its proxies are in scale_mesh.go.
 
 // The cluster that scale measures. It is simulated, because an etcd on this machine would take

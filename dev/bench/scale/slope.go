@@ -88,7 +88,7 @@ func measureCosts(ctx context.Context, k *simulation.Cluster, c measure.Options)
 			}
 			rounds = append(rounds, cost)
 		}
-		costs[i] = measure.Median(rounds, func(v float64) float64 { return v })
+		costs[i] = measure.Median(rounds, measure.Itself)
 	}
 	return costs, nil
 }

@@ -74,6 +74,7 @@ func simulatedClient(trust *tls.Config) *http.Client {
 	return &http.Client{Transport: &http2.Transport{TLSClientConfig: trust}}
 }
 
+// Stop ends the API server and deletes its directory.
 func (k *Cluster) Stop() {
 	k.Process.Stop()
 	_ = os.RemoveAll(k.Dir)

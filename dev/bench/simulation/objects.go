@@ -34,12 +34,16 @@ type Size struct {
 	Pods int
 }
 
+// PodCount returns the number of pods.
 func (s Size) PodCount() int { return s.Services * s.Pods }
 
+// NodeCount returns the number of nodes.
 func (s Size) NodeCount() int { return (s.PodCount() + PodsPerNode - 1) / PodsPerNode }
 
+// ServiceName returns the name of a Service.
 func (s Size) ServiceName(svc int) string { return fmt.Sprintf("web-%d", svc) }
 
+// NamespaceOf returns the namespace of a Service.
 func (s Size) NamespaceOf(svc int) string { return fmt.Sprintf("team-%d", svc%ScaledNamespaces) }
 
 // replicaSetName returns the name of a ReplicaSet of a Service; number 0 is the one that has pods.
@@ -47,10 +51,12 @@ func (s Size) replicaSetName(svc, number int) string {
 	return fmt.Sprintf("web-%d-%08x", svc, 0x57b57f89+number)
 }
 
+// PodName returns the name of a pod.
 func (s Size) PodName(pod int) string {
 	return fmt.Sprintf("%s-%05x", s.replicaSetName(pod/s.Pods, 0), pod)
 }
 
+// NodeName returns the name of a node.
 func (s Size) NodeName(node int) string { return fmt.Sprintf("node-%d.zone.example", node) }
 
 // PodAddress returns the address of a pod, which is in 10.64.0.0/10.
@@ -94,6 +100,7 @@ type generator struct {
 	owner   *metav1.PartialObjectMetadata
 }
 
+// NewGenerator returns a generator of the objects of a cluster.
 func NewGenerator(s Size) *generator {
 	return &generator{
 		Size: s, pod: examplePod(), service: exampleService(), node: exampleNode(),
@@ -111,6 +118,7 @@ func name(m *metav1.ObjectMeta, kind, number int, namespace, name string, e Edit
 	}
 }
 
+// PodAt returns a pod.
 func (g *generator) PodAt(i int, e Edited) *corev1.Pod {
 	p, svc := g.pod, i/g.Pods
 	name(&p.ObjectMeta, 1, i, g.NamespaceOf(svc), g.PodName(i), e)
@@ -132,6 +140,7 @@ func (g *generator) PodAt(i int, e Edited) *corev1.Pod {
 	return p
 }
 
+// SliceAt returns the slice of a Service.
 func (g *generator) SliceAt(svc int, e Edited) *discoveryv1.EndpointSlice {
 	s, namespace := g.slice, g.NamespaceOf(svc)
 	name(&s.ObjectMeta, 2, svc, namespace, g.ServiceName(svc)+"-x7k2p", e)
@@ -150,6 +159,7 @@ func (g *generator) SliceAt(svc int, e Edited) *discoveryv1.EndpointSlice {
 	return s
 }
 
+// ServiceAt returns a Service.
 func (g *generator) ServiceAt(svc int, e Edited) *corev1.Service {
 	s := g.service
 	name(&s.ObjectMeta, 3, svc, g.NamespaceOf(svc), g.ServiceName(svc), e)
@@ -159,6 +169,7 @@ func (g *generator) ServiceAt(svc int, e Edited) *corev1.Service {
 	return s
 }
 
+// NodeAt returns a node.
 func (g *generator) NodeAt(i int, e Edited) *corev1.Node {
 	n := g.node
 	name(&n.ObjectMeta, 4, i, "", g.NodeName(i), e)

@@ -3,8 +3,6 @@ package streams
 import (
 	"context"
 	"encoding/binary"
-	"flag"
-	"net"
 	"net/netip"
 	"sync"
 
@@ -16,9 +14,6 @@ import (
 	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/proto"
 	discoveryv1 "k8s.io/api/discovery/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/signpostd/signpost/dev/bench/workload"
 )
@@ -50,44 +45,19 @@ type floor struct {
 
 var setLabels = map[string]string{"namespace": workload.Namespace, "service": workload.Service}
 
+// ServeFloor serves the floor of Get and GetProfile.
 func ServeFloor(ctx context.Context, args []string) error {
-	fs := flag.NewFlagSet("floor", flag.ExitOnError)
-	addr := fs.String("addr", "127.0.0.1:8087", "address to serve")
-	kubeconfig := fs.String("kubeconfig", "", "cluster to watch")
-	if err := fs.Parse(args); err != nil {
-		return err
-	}
-	config, err := clientcmd.BuildConfigFromFlags("", *kubeconfig)
-	if err != nil {
-		return err
-	}
 	f := &floor{addresses: map[string]*pb.WeightedAddr{}, inSlice: map[string]map[string]struct{}{}, streams: map[chan *encoded]struct{}{}}
-	w, err := kubernetes.NewForConfigOrDie(config).DiscoveryV1().EndpointSlices(workload.Namespace).Watch(ctx,
-		metav1.ListOptions{LabelSelector: discoveryv1.LabelServiceName + "=" + workload.Service})
-	if err != nil {
-		return err
-	}
-	go func() {
-		for e := range w.ResultChan() {
-			if s, ok := e.Object.(*discoveryv1.EndpointSlice); ok {
-				f.apply(s)
-			}
-		}
-	}()
-	g := grpc.NewServer(grpc.ForceServerCodecV2(floorCodec{encoding.GetCodecV2("proto")}))
-	g.RegisterService(&grpc.ServiceDesc{
-		ServiceName: "io.linkerd.proxy.destination.Destination", HandlerType: (*any)(nil),
-		Streams: []grpc.StreamDesc{
-			{StreamName: "Get", ServerStreams: true, Handler: func(_ any, s grpc.ServerStream) error { return f.get(s) }},
-			{StreamName: "GetProfile", ServerStreams: true, Handler: func(_ any, s grpc.ServerStream) error { return sendProfile(s) }},
+	return workload.Floor{
+		Service: grpc.ServiceDesc{
+			ServiceName: "io.linkerd.proxy.destination.Destination", HandlerType: (*any)(nil),
+			Streams: []grpc.StreamDesc{
+				{StreamName: "Get", ServerStreams: true, Handler: func(_ any, s grpc.ServerStream) error { return f.get(s) }},
+				{StreamName: "GetProfile", ServerStreams: true, Handler: func(_ any, s grpc.ServerStream) error { return sendProfile(s) }},
+			},
 		},
-	}, f)
-	l, err := new(net.ListenConfig).Listen(ctx, "tcp", *addr)
-	if err != nil {
-		return err
-	}
-	context.AfterFunc(ctx, g.Stop)
-	return g.Serve(l)
+		Codec: floorCodec{encoding.GetCodecV2("proto")}, Apply: f.apply,
+	}.Serve(ctx, args)
 }
 
 // profile is as long as what Signpost says of a pod.

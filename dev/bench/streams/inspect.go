@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"time"
 
@@ -32,21 +31,11 @@ func measureInspect(ctx context.Context, r *measure.Report, c measure.Options) e
 	}
 	const endpoints = 100
 	streams := c.Scaled(inspectedStreams, 100)
-	k, err := workload.StartLoadedCluster(ctx, time.Second, endpoints)
+	l, err := workload.StartLoaded(ctx, streams, endpoints)
 	if err != nil {
 		return err
 	}
-	defer k.Stop()
-	s, err := workload.StartSignpost(ctx, k)
-	if err != nil {
-		return err
-	}
-	defer s.Stop()
-	all, err := workload.Open(ctx, s.Addr, streams, endpoints)
-	if err != nil {
-		return err
-	}
-	defer all.Close()
+	defer l.Stop()
 	r.Note("")
 	r.TitleBeside("", "%d streams of a Service with %d endpoints", streams, endpoints)
 	for _, path := range []string{inspect.StreamsPath, inspect.StreamsPath + "?search=nothing", inspect.ServicesPath, inspect.StatusPath} {
@@ -56,20 +45,17 @@ func measureInspect(ctx context.Context, r *measure.Report, c measure.Options) e
 		}
 		r.AtMost("first byte of "+path+", median", "ms", took, 200)
 	}
-	return measureReader(ctx, r, inspectedLoad{k, s, all, streams, endpoints})
+	return measureReader(ctx, r, inspectedLoad{l, streams})
 }
 
 // inspectedLoad is a server with streams.
 type inspectedLoad struct {
-	cluster            *measure.Cluster
-	server             *measure.Server
-	all                *workload.Clients
-	streams, endpoints int
+	*workload.Loaded
+	streams int
 }
 
 // measureReader measures the fan-out without and with a page that is open, in turns.
 func measureReader(ctx context.Context, r *measure.Report, l inspectedLoad) error {
-	t := &workload.Toggler{Client: l.cluster.Client, Endpoints: l.endpoints}
 	var p99, cpu [2][]float64
 	for range measure.Rounds {
 		for i := range 2 {
@@ -80,7 +66,7 @@ func measureReader(ctx context.Context, r *measure.Report, l inspectedLoad) erro
 					return err
 				}
 			}
-			spent, slow, err := l.fanOut(ctx, t)
+			spent, slow, err := l.fanOut(ctx)
 			closePage()
 			if err != nil {
 				return err
@@ -88,34 +74,33 @@ func measureReader(ctx context.Context, r *measure.Report, l inspectedLoad) erro
 			cpu[i], p99[i] = append(cpu[i], spent), append(p99[i], slow)
 		}
 	}
-	value := func(v float64) float64 { return v }
 	r.TitleBeside("no reader", "the same, %d changes of one pod, without and with a page, medians of %d", inspectedUpdates, measure.Rounds)
-	r.Ratio("p99 from API write to a stream", "ms", measure.Figures{Base: measure.Median(p99[0], value), Signpost: measure.Median(p99[1], value), Limit: 1.3})
-	r.Ratio("CPU of the process per change", "ms", measure.Figures{Base: measure.Median(cpu[0], value), Signpost: measure.Median(cpu[1], value), Limit: 0})
+	r.Ratio("p99 from API write to a stream", "ms", measure.Figures{Base: measure.Median(p99[0], measure.Itself), Signpost: measure.Median(p99[1], measure.Itself), Limit: 1.3})
+	r.Ratio("CPU of the process per change", "ms", measure.Figures{Base: measure.Median(cpu[0], measure.Itself), Signpost: measure.Median(cpu[1], measure.Itself), Limit: 0})
 	return nil
 }
 
 // fanOut changes a pod again and again. It returns the CPU time of a change and the p99 of its
 // deliveries, in ms.
-func (l inspectedLoad) fanOut(ctx context.Context, t *workload.Toggler) (cpu, p99 float64, err error) {
-	l.all.Latencies() // those of the setup
-	before, err := l.server.Usage()
+func (l inspectedLoad) fanOut(ctx context.Context) (cpu, p99 float64, err error) {
+	l.Streams.Latencies() // those of the setup
+	before, err := l.Server.Usage()
 	if err != nil {
 		return 0, 0, err
 	}
 	for range inspectedUpdates {
-		if err := l.all.Update(ctx, t, l.streams); err != nil {
+		if err := l.Streams.Update(ctx, l.Toggler, l.streams); err != nil {
 			return 0, 0, err
 		}
 		if err := measure.Pause(ctx, 100*time.Millisecond); err != nil {
 			return 0, 0, err
 		}
 	}
-	after, err := l.server.Usage()
+	after, err := l.Server.Usage()
 	if err != nil {
 		return 0, 0, err
 	}
-	return (after.Cpu - before.Cpu).Seconds() * 1000 / inspectedUpdates, measure.Quantile(l.all.Latencies(), .99), nil
+	return (after.Cpu - before.Cpu).Seconds() * 1000 / inspectedUpdates, measure.Quantile(l.Streams.Latencies(), .99), nil
 }
 
 // firstBytes returns how long it takes until a list begins to come, in ms.
@@ -139,7 +124,7 @@ func firstBytes(ctx context.Context, path string) (float64, error) {
 		}
 		all = append(all, took.Seconds()*1000)
 	}
-	return measure.Median(all, func(v float64) float64 { return v }), nil
+	return measure.Median(all, measure.Itself), nil
 }
 
 // openPage listens to all changes and reads the lists once a second, as a page does. The function
@@ -220,8 +205,7 @@ func measureRecords(r *measure.Report) error {
 				return fmt.Errorf("ask for %s: %d", path, w.Code)
 			}
 		}
-		slices.Sort(took)
-		r.AtMost("the whole answer of "+path+", median", "ms", took[len(took)/2], 200)
+		r.AtMost("the whole answer of "+path+", median", "ms", measure.Median(took, measure.Itself), 200)
 	}
 	return nil
 }

@@ -23,23 +23,23 @@ import (
 	"github.com/signpostd/signpost/dev/bench/workload"
 )
 
-// The herd: a scraper that restarts asks for the profile of every pod that it
+// The storm: a scraper that restarts asks for the profile of every pod that it
 // knows, all at once (linkerd2#15583).
 const (
 	profilePods    = 10000
 	profileServers = 200
-	herdStreams    = 2000
-	herdAddresses  = 1400
-	herdWithin     = time.Second
-	herds          = 5
-	// edits is how many pod updates are timed, at rest and while herds come.
-	edits    = 300           // an even number for each pod, so that it ends as it began
-	editedAt = herdAddresses // the first pod that is edited; no herd asks for it
+	stormStreams   = 2000
+	stormAddresses = 1400
+	stormWithin    = time.Second
+	storms         = 5
+	// edits is how many pod updates are timed, at rest and while storms come.
+	edits    = 300            // an even number for each pod, so that it ends as it began
+	editedAt = stormAddresses // the first pod that is edited; no storm asks for it
 	editPods = 50
 )
 
-// measureProfiles measures a herd of GetProfile calls beside a server that sends
-// one message per stream, and what the herd does to the updates of others.
+// measureProfiles measures a storm of GetProfile calls beside a server that sends
+// one message per stream, and what the storm does to the updates of others.
 func measureProfiles(ctx context.Context, r *measure.Report, _ measure.Options) error {
 	k, err := workload.StartLoadedCluster(ctx, time.Second, profilePods)
 	if err != nil {
@@ -53,7 +53,7 @@ func measureProfiles(ctx context.Context, r *measure.Report, _ measure.Options) 
 	if err != nil {
 		return err
 	}
-	floorHerds, err := measureHerds(ctx, floorServer)
+	floorStorms, err := measureStorms(ctx, floorServer)
 	floorServer.Stop()
 	if err != nil {
 		return err
@@ -63,7 +63,7 @@ func measureProfiles(ctx context.Context, r *measure.Report, _ measure.Options) 
 		return err
 	}
 	defer signpost.Stop()
-	return profileRun{k, signpost}.measure(ctx, r, floorHerds)
+	return profileRun{k, signpost}.measure(ctx, r, floorStorms)
 }
 
 type profileRun struct {
@@ -71,28 +71,28 @@ type profileRun struct {
 	server  *measure.Server
 }
 
-func (run profileRun) measure(ctx context.Context, r *measure.Report, floor herdFigures) error {
+func (run profileRun) measure(ctx context.Context, r *measure.Report, floor stormFigures) error {
 	rest, err := run.edits(ctx, nil)
 	if err != nil {
 		return err
 	}
-	alone, err := measureHerds(ctx, run.server)
+	alone, err := measureStorms(ctx, run.server)
 	if err != nil {
 		return err
 	}
 	during, err := run.edits(ctx, func(ctx context.Context) error {
-		_, err := measureHerds(ctx, run.server)
+		_, err := measureStorms(ctx, run.server)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	r.Title("%d GetProfile streams for %d pods within %s; %d pods, %d Servers; medians of %d", herdStreams, herdAddresses, herdWithin, profilePods, profileServers, herds)
-	r.Ratio("CPU to answer the herd", "s", measure.Figures{Base: floor.cpu, Signpost: alone.cpu, Limit: 2})
+	r.Title("%d GetProfile streams for %d pods within %s; %d pods, %d Servers; medians of %d", stormStreams, stormAddresses, stormWithin, profilePods, profileServers, storms)
+	r.Ratio("CPU to answer the storm", "s", measure.Figures{Base: floor.cpu, Signpost: alone.cpu, Limit: 2})
 	r.Ratio("p99 of the first answer", "ms", measure.Figures{Base: floor.p99, Signpost: alone.p99, Limit: 0})
-	r.Note("a pod update to its stream: p50 %.2f ms, p99 %.2f ms at rest; p50 %.2f ms, p99 %.2f ms while herds come",
+	r.Note("a pod update to its stream: p50 %.2f ms, p99 %.2f ms at rest; p50 %.2f ms, p99 %.2f ms while storms come",
 		measure.Quantile(rest, .5), measure.Quantile(rest, .99), measure.Quantile(during, .5), measure.Quantile(during, .99))
-	r.AtMost("p99 of a pod update while herds come, beside at rest", "×", measure.Quantile(during, .99)/measure.Quantile(rest, .99), 1.2)
+	r.AtMost("p99 of a pod update while storms come, beside at rest", "×", measure.Quantile(during, .99)/measure.Quantile(rest, .99), 1.2)
 	return nil
 }
 
@@ -121,39 +121,39 @@ func loadServers(ctx context.Context, k *measure.Cluster) error {
 	})
 }
 
-// herdFigures are medians over the herds: CPU in seconds, p99 in milliseconds.
-type herdFigures struct{ cpu, p99 float64 }
+// stormFigures are medians over the storms: CPU in seconds, p99 in milliseconds.
+type stormFigures struct{ cpu, p99 float64 }
 
-func measureHerds(ctx context.Context, s *measure.Server) (herdFigures, error) {
-	// One small herd first, for what happens only once.
-	if _, err := runHerd(ctx, s.Addr, 100); err != nil {
-		return herdFigures{}, err
+func measureStorms(ctx context.Context, s *measure.Server) (stormFigures, error) {
+	// One small storm first, for what happens only once.
+	if _, err := runStorm(ctx, s.Addr, 100); err != nil {
+		return stormFigures{}, err
 	}
 	var cpu, p99 []float64
-	for range herds {
+	for range storms {
 		before, err := s.Usage()
 		if err != nil {
-			return herdFigures{}, err
+			return stormFigures{}, err
 		}
-		latencies, err := runHerd(ctx, s.Addr, herdStreams)
+		latencies, err := runStorm(ctx, s.Addr, stormStreams)
 		if err != nil {
-			return herdFigures{}, err
+			return stormFigures{}, err
 		}
 		after, err := s.Usage()
 		if err != nil {
-			return herdFigures{}, err
+			return stormFigures{}, err
 		}
 		cpu = append(cpu, (after.Cpu - before.Cpu).Seconds())
 		p99 = append(p99, measure.Quantile(latencies, .99))
 	}
 	slices.Sort(cpu)
 	slices.Sort(p99)
-	return herdFigures{cpu[herds/2], p99[herds/2]}, nil
+	return stormFigures{cpu[storms/2], p99[storms/2]}, nil
 }
 
-// runHerd opens n streams spread over herdWithin, waits for the first answer of
+// runStorm opens n streams spread over stormWithin, waits for the first answer of
 // each, and closes them. It returns the sorted times from call to answer.
-func runHerd(ctx context.Context, addr string, n int) ([]time.Duration, error) {
+func runStorm(ctx context.Context, addr string, n int) ([]time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	conns, closeAll, err := dialAll(addr, (n+workload.PerConnection-1)/workload.PerConnection)
@@ -165,12 +165,12 @@ func runHerd(ctx context.Context, addr string, n int) ([]time.Duration, error) {
 	answered := make(chan error, n)
 	begun := time.Now()
 	for i := range n {
-		if err := measure.Pause(ctx, time.Until(begun.Add(herdWithin*time.Duration(i)/time.Duration(n)))); err != nil {
+		if err := measure.Pause(ctx, time.Until(begun.Add(stormWithin*time.Duration(i)/time.Duration(n)))); err != nil {
 			return nil, err
 		}
 		go func() {
 			start := time.Now()
-			_, err := askProfile(ctx, conns[i/workload.PerConnection], i%herdAddresses)
+			_, err := askProfile(ctx, conns[i/workload.PerConnection], i%stormAddresses)
 			latencies[i] = time.Since(start)
 			answered <- err
 		}()

@@ -50,8 +50,8 @@ type rollout struct {
 	all     *workload.Clients
 }
 
-// prepare makes the Service, the pods of both generations, and a slice of the old ones. One slice has them all, so that
-// each write replaces endpoints in one step.
+// prepare makes the Service, the pods of both generations, and a slice of the old ones. One slice has them
+// all, so that each write replaces endpoints in one step.
 func (run rollout) prepare(ctx context.Context) error {
 	l := workload.Loader{Client: run.cluster.Client}
 	if err := l.Load(ctx, 2*rolloutEndpoints); err != nil {

@@ -16,8 +16,8 @@ const (
 	stallEndpoints = 1000
 	stallGap       = 20 * time.Millisecond
 	stallFor       = time.Minute
-	// stallMemory is by how much the memory of the server may grow while all streams but one stall, and stallExact how
-	// long they may take afterwards until they know what holds.
+	// stallMemory is by how much the memory of the server may grow while all streams but one stall, and
+	// stallExact how long they may take afterwards until they know what holds.
 	stallMemory = 64.0 // MiB
 	stallExact  = 5 * time.Second
 	// manyStalled is how many streams stall to measure what each of them holds in the
@@ -28,22 +28,12 @@ const (
 // measureStall measures what a stream that doesn't read costs the others and
 // the server.
 func measureStall(ctx context.Context, r *measure.Report, c measure.Options) error {
-	k, err := workload.StartLoadedCluster(ctx, time.Second, stallEndpoints)
+	l, err := workload.StartLoaded(ctx, stallStreams, stallEndpoints)
 	if err != nil {
 		return err
 	}
-	defer k.Stop()
-	s, err := workload.StartSignpost(ctx, k)
-	if err != nil {
-		return err
-	}
-	defer s.Stop()
-	all, err := workload.Open(ctx, s.Addr, stallStreams, stallEndpoints)
-	if err != nil {
-		return err
-	}
-	defer all.Close()
-	run := stallRun{k, s, all, &workload.Toggler{Client: k.Client, Endpoints: stallEndpoints}}
+	defer l.Stop()
+	run := stallRun{l}
 	if c.Wants("some") {
 		if err := run.measure(ctx, r); err != nil {
 			return err
@@ -55,12 +45,7 @@ func measureStall(ctx context.Context, r *measure.Report, c measure.Options) err
 	return nil
 }
 
-type stallRun struct {
-	cluster *measure.Cluster
-	server  *measure.Server
-	all     *workload.Clients
-	toggler *workload.Toggler
-}
+type stallRun struct{ *workload.Loaded }
 
 func (run stallRun) measure(ctx context.Context, r *measure.Report) error {
 	if _, err := run.churn(ctx, 0); err != nil { // warm up
@@ -83,18 +68,19 @@ func (run stallRun) measure(ctx context.Context, r *measure.Report) error {
 	r.Note("p99 of the others: %.2f ms without a stalled stream, %.2f ms with one, %.2f ms with %d", without.p99, with.p99, many.p99, manyStalled)
 	r.AtMost("p99 of the others, beyond that without", "ms", with.p99-without.p99, max(2, .05*without.p99))
 	r.AtMost("server heap held by each stalled stream", "kB", (many.heapStalled-many.heapBefore)/1024/manyStalled, 256)
-	r.None("the stalled streams were ended", int(run.all.Ended.Load()), fmt.Sprintf("%d of %d", run.all.Ended.Load(), manyStalled+1))
+	r.None("the stalled streams were ended", int(run.Streams.Ended.Load()), fmt.Sprintf("%d of %d", run.Streams.Ended.Load(), manyStalled+1))
 	r.AtMost("slowest stalled stream is exact after reading again", "s", max(with.exactAfter, many.exactAfter).Seconds(), 1)
 	return nil
 }
 
-// measureAll measures what the server holds when nobody reads but one stream, which shows when a change has been sent.
+// measureAll measures what the server holds when nobody reads but one stream, which shows when a change has
+// been sent.
 func (run stallRun) measureAll(ctx context.Context, r *measure.Report) error {
 	n := stallStreams - 1
 	if _, err := run.churn(ctx, 0); err != nil { // warm up
 		return err
 	}
-	before, err := run.server.Usage()
+	before, err := run.Server.Usage()
 	if err != nil {
 		return err
 	}
@@ -106,7 +92,7 @@ func (run stallRun) measureAll(ctx context.Context, r *measure.Report) error {
 		stallStreams, stallEndpoints, 1/stallGap.Seconds(), n, stallFor)
 	r.Note("p99 of the stream that reads: %.2f ms; server heap held by each stalled stream: %.1f kB", all.p99, (all.heapStalled-all.heapBefore)/1024/float64(n))
 	r.AtMost("growth of the server's memory", "MiB", (all.memoryStalled-before.Rss)/(1<<20), stallMemory)
-	r.None("the stalled streams were ended", int(run.all.Ended.Load()), fmt.Sprintf("%d of %d", run.all.Ended.Load(), n))
+	r.None("the stalled streams were ended", int(run.Streams.Ended.Load()), fmt.Sprintf("%d of %d", run.Streams.Ended.Load(), n))
 	r.AtMost("slowest stalled stream is exact after reading again", "s", all.exactAfter.Seconds(), stallExact.Seconds())
 	return nil
 }
@@ -125,22 +111,22 @@ type churned struct {
 func (run stallRun) churn(ctx context.Context, n int) (churned, error) {
 	var out churned
 	var err error
-	reading, stalled := run.all.Streams[:len(run.all.Streams)-n], run.all.Streams[len(run.all.Streams)-n:]
+	reading, stalled := run.Streams.Streams[:len(run.Streams.Streams)-n], run.Streams.Streams[len(run.Streams.Streams)-n:]
 	if out.heapBefore, err = measure.HeapAfterGC(ctx); err != nil {
 		return out, err
 	}
-	run.all.Latencies()
+	run.Streams.Latencies()
 	for _, s := range stalled {
 		s.Mu.Lock()
 	}
 	err = run.changes(ctx, stallStreams-n)
 	out.p99 = measure.Quantile(workload.LatenciesOf(reading), .99)
 	for _, s := range stalled {
-		s.Exact, s.Have = true, knownBefore(run.toggler)
+		s.Exact, s.Have = true, knownBefore(run.Toggler)
 	}
 	var used measure.Usage
 	if err == nil {
-		used, err = run.server.Usage()
+		used, err = run.Server.Usage()
 		out.memoryStalled = used.Rss
 	}
 	if err == nil {
@@ -164,14 +150,14 @@ func (run stallRun) changes(ctx context.Context, readers int) error {
 	tick := time.NewTicker(stallGap)
 	defer tick.Stop()
 	end := time.Now().Add(stallFor)
-	for time.Now().Before(end) || run.toggler.Absent {
-		if err := run.all.Update(ctx, run.toggler, readers); err != nil {
+	for time.Now().Before(end) || run.Toggler.Absent {
+		if err := run.Streams.Update(ctx, run.Toggler, readers); err != nil {
 			return err
 		}
 		<-tick.C
 	}
 	// One more change, so that the stalled streams know something else than what holds now.
-	return run.all.Update(ctx, run.toggler, readers)
+	return run.Streams.Update(ctx, run.Toggler, readers)
 }
 
 // knownBefore returns the addresses that a stream knew before the changes: all, or all but
@@ -188,13 +174,13 @@ func knownBefore(t *workload.Toggler) map[uint32]struct{} {
 
 func (run stallRun) allExact(streams []*workload.Client) bool {
 	want := stallEndpoints
-	if run.toggler.Absent {
+	if run.Toggler.Absent {
 		want--
 	}
 	for _, s := range streams {
 		s.Mu.Lock()
 		_, has := s.Have[workload.PodNumber(0)]
-		exact := len(s.Have) == want && has != run.toggler.Absent
+		exact := len(s.Have) == want && has != run.Toggler.Absent
 		s.Mu.Unlock()
 		if !exact {
 			return false

@@ -115,6 +115,7 @@ func (c *Clients) connect(ctx context.Context, n int) error {
 	return nil
 }
 
+// Close ends the streams and closes their connections.
 func (c *Clients) Close() {
 	c.cancel()
 	c.running.Wait()

@@ -1,3 +1,9 @@
+// Package workload has the cluster that most benches of streams share: one Service with many endpoints, and
+// streams that watch it.
+//
+// A Toggler removes and adds an endpoint. Clients measure when each stream receives that change. The streams
+// are read by one goroutine each; a Client has a mutex for what others read, and holding it stalls the
+// stream.
 package workload
 
 import (
@@ -25,14 +31,18 @@ const (
 	Zones     = 3
 )
 
+// PodName returns the name of a pod.
 func PodName(i int) string { return fmt.Sprintf("%s-%d", Service, i) }
 
+// PodIP returns the address of a pod.
 func PodIP(i int) netip.Addr {
 	return netip.AddrFrom4([4]byte{10, 64, byte(i / 250), byte(1 + i%250)})
 }
 
+// NodeName returns the node of a pod.
 func NodeName(i int) string { return fmt.Sprintf("node-%d", i%nodes) }
 
+// ZoneName returns the zone of a node.
 func ZoneName(i int) string { return fmt.Sprintf("zone-%d", i%Zones) }
 
 // Loader creates the objects. What exists already is left as it is.
@@ -40,6 +50,7 @@ type Loader struct {
 	Client *kubernetes.Clientset
 }
 
+// Load creates the namespace, the nodes, the pods, the Service and its slices.
 func (l Loader) Load(ctx context.Context, endpoints int) error {
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: Namespace}}
 	if _, err := l.Client.CoreV1().Namespaces().Create(ctx, ns, metav1.CreateOptions{}); measure.IgnoreExists(err) != nil {
@@ -110,9 +121,9 @@ func pod(i int) *corev1.Pod {
 		Spec: corev1.PodSpec{NodeName: NodeName(i), ServiceAccountName: "default", Containers: []corev1.Container{
 			{Name: "app", Image: "app", Ports: []corev1.ContainerPort{{Name: "http", ContainerPort: 8080}}},
 			{Name: "linkerd-proxy", Image: "proxy", Env: []corev1.EnvVar{
-				{Name: "LINKERD2_PROXY_INBOUND_LISTEN_ADDR", Value: "0.0.0.0:4143"},
-				{Name: "LINKERD2_PROXY_ADMIN_LISTEN_ADDR", Value: "0.0.0.0:4191"},
-				{Name: "LINKERD2_PROXY_CONTROL_LISTEN_ADDR", Value: "0.0.0.0:4190"},
+				{Name: "linkerd2#15583ERD2_PROXY_INBOUND_LISTEN_ADDR", Value: "0.0.0.0:4143"},
+				{Name: "linkerd2#15583ERD2_PROXY_ADMIN_LISTEN_ADDR", Value: "0.0.0.0:4191"},
+				{Name: "linkerd2#15583ERD2_PROXY_CONTROL_LISTEN_ADDR", Value: "0.0.0.0:4190"},
 			}},
 		}},
 	}
@@ -169,8 +180,4 @@ func (t *Toggler) write(ctx context.Context, s *discoveryv1.EndpointSlice) error
 		return fmt.Errorf("update the slice: %w", err)
 	}
 	return nil
-}
-
-func StartSignpost(ctx context.Context, k *measure.Cluster) (*measure.Server, error) {
-	return measure.StartDestination(ctx, k.Dir, k.Kubeconfig)
 }

@@ -2,9 +2,7 @@ package xds
 
 import (
 	"context"
-	"flag"
 	"fmt"
-	"net"
 	"strconv"
 	"sync"
 
@@ -18,17 +16,15 @@ import (
 	"google.golang.org/protobuf/types/known/anypb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 	discoveryv1 "k8s.io/api/discovery/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/signpostd/signpost/dev/bench/workload"
 	"github.com/signpostd/signpost/internal/precoded"
 	"github.com/signpostd/signpost/xds/resource"
 )
 
-// xdsFloor is the least that a grpc-go server can spend on endpoints over xDS: it encodes each change once, and sends
-// the same bytes to every stream, with the stream's nonce behind them. It answers Listeners and Clusters with nothing.
+// xdsFloor is the least that a grpc-go server can spend on endpoints over xDS: it encodes each change once,
+// and sends the same bytes to every stream, with the stream's nonce behind them. It answers Listeners and
+// Clusters with nothing.
 type xdsFloor struct {
 	mu      sync.Mutex
 	slices  map[string]*discoveryv1.EndpointSlice
@@ -37,49 +33,19 @@ type xdsFloor struct {
 	streams map[chan struct{}]struct{}
 }
 
+// ServeFloor serves the floor of endpoints over ADS.
 func ServeFloor(ctx context.Context, args []string) error {
-	fs := flag.NewFlagSet("xdsfloor", flag.ExitOnError)
-	addr := fs.String("addr", "127.0.0.1:18087", "address to serve")
-	kubeconfig := fs.String("kubeconfig", "", "cluster to watch")
-	if err := fs.Parse(args); err != nil {
-		return err
-	}
-	config, err := clientcmd.BuildConfigFromFlags("", *kubeconfig)
-	if err != nil {
-		return err
-	}
-	client, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		return err
-	}
-	events, err := client.DiscoveryV1().EndpointSlices(workload.Namespace).Watch(ctx, metav1.ListOptions{
-		LabelSelector: discoveryv1.LabelServiceName + "=" + workload.Service,
-	})
-	if err != nil {
-		return err
-	}
 	f := &xdsFloor{slices: map[string]*discoveryv1.EndpointSlice{}, streams: map[chan struct{}]struct{}{}}
-	go func() {
-		for e := range events.ResultChan() {
-			if s, ok := e.Object.(*discoveryv1.EndpointSlice); ok {
-				f.apply(s)
-			}
-		}
-	}()
-	g := grpc.NewServer(grpc.ForceServerCodecV2(precoded.NewCodec()))
-	g.RegisterService(&grpc.ServiceDesc{
-		ServiceName: "envoy.service.discovery.v3.AggregatedDiscoveryService", HandlerType: (*any)(nil),
-		Streams: []grpc.StreamDesc{{
-			StreamName: "StreamAggregatedResources", ServerStreams: true, ClientStreams: true,
-			Handler: func(_ any, s grpc.ServerStream) error { return f.serve(s) },
-		}},
-	}, f)
-	l, err := new(net.ListenConfig).Listen(ctx, "tcp", *addr)
-	if err != nil {
-		return err
-	}
-	context.AfterFunc(ctx, g.Stop)
-	return g.Serve(l)
+	return workload.Floor{
+		Service: grpc.ServiceDesc{
+			ServiceName: "envoy.service.discovery.v3.AggregatedDiscoveryService", HandlerType: (*any)(nil),
+			Streams: []grpc.StreamDesc{{
+				StreamName: "StreamAggregatedResources", ServerStreams: true, ClientStreams: true,
+				Handler: func(_ any, s grpc.ServerStream) error { return f.serve(s) },
+			}},
+		},
+		Codec: precoded.NewCodec(), Apply: f.apply,
+	}.Serve(ctx, args)
 }
 
 // floorResponse is a response that is encoded.
@@ -169,8 +135,8 @@ func (f *xdsFloor) apply(s *discoveryv1.EndpointSlice) {
 	}
 }
 
-// assignment returns the endpoints as Signpost sends them, so that both servers send as many bytes. The caller holds the
-// lock.
+// assignment returns the endpoints as Signpost sends them, so that both servers send as many bytes. The
+// caller holds the lock.
 func (f *xdsFloor) assignment() *endpointpb.ClusterLoadAssignment {
 	a := &endpointpb.ClusterLoadAssignment{ClusterName: xdsClusterName}
 	for zone := range workload.Zones {

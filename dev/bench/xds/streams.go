@@ -29,8 +29,8 @@ const (
 	xdsClusterName  = workload.Service + "." + workload.Namespace + ".svc.cluster.local:80"
 )
 
-// xdsStreams are many ADS streams, each for the Listener, the Cluster and the endpoints of one Service. They measure when
-// each of them gets a change of the endpoints.
+// xdsStreams are many ADS streams, each for the Listener, the Cluster and the endpoints of one Service. They
+// measure when each of them gets a change of the endpoints.
 type xdsStreams struct {
 	addr string
 	// full is the size of the endpoints when all are ready.
@@ -43,7 +43,8 @@ type xdsStreams struct {
 
 	// first counts the streams that have had all endpoints, responses and bytes what came of the endpoints.
 	first, responses, bytes, ended, seen atomic.Int64
-	// absent is whether the awaited change takes an endpoint away; since is when it was begun, 0 for no change.
+	// absent is whether the awaited change takes an endpoint away; since is when it was begun, 0 for no
+	// change.
 	absent atomic.Bool
 	since  atomic.Int64
 }
@@ -196,7 +197,8 @@ func (x *xdsStreams) latencies() (all, last []time.Duration) {
 	return all, last
 }
 
-// rawResponse is what a stream needs of a response. Decoding all of it would cost the machine more than sending it.
+// rawResponse is what a stream needs of a response. Decoding all of it would cost the machine more than
+// sending it.
 type rawResponse struct {
 	version, typeURL, nonce string
 	// size is that of the response, value that of its last resource.

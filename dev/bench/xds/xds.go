@@ -1,3 +1,8 @@
+// Package xds measures endpoints over xDS (ADS), beside go-control-plane and beside a floor.
+//
+// The three servers take turns in one run, with the same streams (streams.go) and the same changes. The floor
+// (floor.go) encodes each change once and does nothing else. The other server is bin/gocontrolplane, which
+// `make bench ONLY=xds` builds.
 package xds
 
 import (
@@ -19,12 +24,12 @@ const goControlPlaneAddr = "127.0.0.1:18088"
 type testCase struct {
 	half                              string
 	streams, endpoints, perConnection int
-	// updates are how many changes are measured. pause is the time between two of them, so that none is delayed by
-	// --xds-egress-budget.
+	// updates are how many changes are measured. pause is the time between two of them, so that none is
+	// delayed by --xds-egress-budget.
 	updates int
 	pause   time.Duration
-	// perUpdate, last and memory are the limits of ratios beside go-control-plane, floor that of the CPU beside the
-	// floor.
+	// perUpdate, last and memory are the limits of ratios beside go-control-plane, floor that of the CPU
+	// beside the floor.
 	perUpdate, last, memory, floor float64
 }
 
