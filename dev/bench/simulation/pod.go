@@ -105,7 +105,7 @@ func exampleProxy() corev1.Container {
 		"IDENTITY_LOCAL_NAME": "default.team.serviceaccount.identity.linkerd.cluster.local", "DESTINATION_CONTEXT": `{"ns":"$(_pod_ns)", "nodeName":"$(_pod_nodeName)", "pod":"$(_pod_name)"}`,
 	}
 	for _, name := range slices.Sorted(maps.Keys(settings)) {
-		c.Env = append(c.Env, corev1.EnvVar{Name: "linkerd2#15583ERD2_PROXY_" + name, Value: settings[name]})
+		c.Env = append(c.Env, corev1.EnvVar{Name: "LINKERD2_PROXY_" + name, Value: settings[name]})
 	}
 	for _, field := range []string{"metadata.name", "metadata.namespace", "spec.nodeName"} {
 		c.Env = append(c.Env, corev1.EnvVar{Name: "_pod_" + field, ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: field}}})

@@ -121,9 +121,9 @@ func pod(i int) *corev1.Pod {
 		Spec: corev1.PodSpec{NodeName: NodeName(i), ServiceAccountName: "default", Containers: []corev1.Container{
 			{Name: "app", Image: "app", Ports: []corev1.ContainerPort{{Name: "http", ContainerPort: 8080}}},
 			{Name: "linkerd-proxy", Image: "proxy", Env: []corev1.EnvVar{
-				{Name: "linkerd2#15583ERD2_PROXY_INBOUND_LISTEN_ADDR", Value: "0.0.0.0:4143"},
-				{Name: "linkerd2#15583ERD2_PROXY_ADMIN_LISTEN_ADDR", Value: "0.0.0.0:4191"},
-				{Name: "linkerd2#15583ERD2_PROXY_CONTROL_LISTEN_ADDR", Value: "0.0.0.0:4190"},
+				{Name: "LINKERD2_PROXY_INBOUND_LISTEN_ADDR", Value: "0.0.0.0:4143"},
+				{Name: "LINKERD2_PROXY_ADMIN_LISTEN_ADDR", Value: "0.0.0.0:4191"},
+				{Name: "LINKERD2_PROXY_CONTROL_LISTEN_ADDR", Value: "0.0.0.0:4190"},
 			}},
 		}},
 	}
