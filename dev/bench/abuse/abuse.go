@@ -122,7 +122,7 @@ func newAbuseRun(ctx context.Context, k *measure.Cluster) (*run, error) {
 	if run.admin, err = childprocess.Address(); err != nil {
 		return nil, err
 	}
-	// The changes begin with all pods there, whatever the last attack left.
+	// The changes begin with all pods, whatever the last attack removed.
 	if err := run.toggler.Reset(ctx); err != nil {
 		return nil, err
 	}
@@ -167,7 +167,7 @@ func (run *run) changes(ctx context.Context, d time.Duration) (delays, error) {
 	var g errgroup.Group
 	var slowest time.Duration
 	g.Go(func() (err error) {
-		slowest, err = run.canary.sing(ctx, d)
+		slowest, err = run.canary.changeFor(ctx, d)
 		return err
 	})
 	found, err := run.endpointChanges(ctx, d)
@@ -211,7 +211,7 @@ type attackFigures struct {
 	logged              float64 // bytes a minute
 	ended               int64   // streams
 	died                error   // of the server
-	attacker            string  // what the attacker says
+	attacker            string  // the last line of the attacker
 }
 
 // attacked makes changes while an attacker is at work, in a process of its own.
@@ -294,7 +294,7 @@ func (run *run) logSize() float64 {
 
 func (run *run) report(r *measure.Report, without delays, with attackFigures) {
 	const mb = 1 << 20
-	r.Note("the attacker says: %s", with.attacker)
+	r.Note("attacker: %s", with.attacker)
 	r.Note("p50 / p99 / slowest update: %s without, %s with", without, with.delays)
 	if with.died != nil {
 		message := with.died.Error()

@@ -18,7 +18,7 @@ import (
 	"github.com/signpostd/signpost/dev/bench/workload"
 )
 
-// attack is something that a client or a tenant may do to a server. It goes on until the context ends.
+// attack is something that a client or a tenant may do to a server. It lasts until the context ends.
 type attack struct {
 	name, what string
 	run        func(context.Context, *target) error
@@ -48,7 +48,7 @@ var attacks = []attack{
 	{"silent-many", "30,000 streams on ten connections, without a request", attackSilentMany},
 	{"ports", "2,000 streams on one connection, each for another undeclared port of the Service", attackPorts},
 	{"slow", "1,000 streams on 20 connections, of which ten are never read, and ten a byte at a time", attackSlow},
-	{"half-open", "2,000 connections that say nothing, and 2,000 that only say that they speak HTTP/2", attackHalfOpen},
+	{"half-open", "2,000 connections that send nothing, and 2,000 that send only the preface of HTTP/2", attackHalfOpen},
 	{"rapid-reset", "streams of Get on ten connections, each reset at once, as fast as a core can", attackRapidReset},
 	{"utf8", "a pod whose owner's name is no UTF-8, with Get of its Service and GetProfile of its address", attackUTF8},
 	{"opaque-ports", "a Service whose opaque ports become 50,001 other bad names ten times a second, and GetProfile of it", attackOpaquePorts},

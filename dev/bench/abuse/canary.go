@@ -23,8 +23,8 @@ const (
 	canaryGap  = time.Second
 )
 
-// canary is a Service whose port becomes opaque and no longer is, and a stream of GetProfile that says so.
-// Changes of Services take another way through the server than those of endpoints.
+// canary is a Service whose port becomes opaque and no longer is, and a stream of GetProfile that receives
+// it. Changes of Services take another way through the server than those of endpoints.
 type canary struct {
 	client *kubernetes.Clientset
 	conn   *grpc.ClientConn
@@ -32,7 +32,7 @@ type canary struct {
 	ended  chan struct{}
 
 	opaque bool        // what was written last
-	heard  atomic.Bool // what the stream said last
+	heard  atomic.Bool // what the stream received last
 }
 
 // newCanary creates the Service and opens the stream.
@@ -72,9 +72,9 @@ func (c *canary) close() {
 	_ = c.conn.Close()
 }
 
-// sing changes the Service until the time is over, and returns the longest time until the stream said so. A
-// change that isn't heard of within abuseUpdateWithin ends it.
-func (c *canary) sing(ctx context.Context, d time.Duration) (time.Duration, error) {
+// changeFor changes the Service until the time is over, and returns the longest time until the stream
+// received a change. A change that isn't received within abuseUpdateWithin ends it.
+func (c *canary) changeFor(ctx context.Context, d time.Duration) (time.Duration, error) {
 	var slowest time.Duration
 	for due, end := time.Now(), time.Now().Add(d); due.Before(end); due = due.Add(canaryGap) {
 		if err := measure.Pause(ctx, time.Until(due)); err != nil {

@@ -39,7 +39,7 @@ type rawConn struct {
 	next    uint32
 }
 
-// dialRaw connects and says what an HTTP/2 client says first.
+// dialRaw connects and sends the preface of HTTP/2.
 func (t *target) dialRaw(ctx context.Context) (*rawConn, error) {
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", t.addr)
 	if err != nil {
@@ -267,7 +267,7 @@ func (t *target) slow(ctx context.Context, reads bool) {
 	}
 }
 
-// attackHalfOpen opens connections that say nothing, or only that they speak HTTP/2.
+// attackHalfOpen opens connections that send nothing, or only the preface of HTTP/2.
 func attackHalfOpen(ctx context.Context, t *target) error {
 	var all sync.WaitGroup
 	for i := range 2 * halfOpenConns {
@@ -282,8 +282,8 @@ func attackHalfOpen(ctx context.Context, t *target) error {
 	return ctx.Err()
 }
 
-// halfOpen says something and holds the connection until the server or the context ends it.
-func (t *target) halfOpen(ctx context.Context, says string) {
+// halfOpen sends a text and holds the connection until the server or the context ends it.
+func (t *target) halfOpen(ctx context.Context, send string) {
 	t.asked.Add(1)
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", t.addr)
 	if err != nil {
@@ -292,7 +292,7 @@ func (t *target) halfOpen(ctx context.Context, says string) {
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	defer stop()
 	defer conn.Close()
-	if _, err := io.WriteString(conn, says); err != nil {
+	if _, err := io.WriteString(conn, send); err != nil {
 		return
 	}
 	_, _ = io.Copy(io.Discard, conn)

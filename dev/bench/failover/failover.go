@@ -346,7 +346,7 @@ func (f *failover) measurePause(ctx context.Context, r *measure.Report) error {
 	fmt.Fprintf(r.Out, "\nLeader stopped for %s with SIGSTOP, lease of %s, %d changes a second\n", stopped, lease.duration, failoverRate)
 	r.None("writes that it made after SIGCONT", after, fmt.Sprint(after))
 	r.AtMost("from SIGSTOP to the next leader's first write", "s", next.proxy.firstWriteAfter(at).Sub(at).Seconds(), (lease.vacancy() + failoverFirst).Seconds())
-	r.Note("all pods were in the slices exactly once in the end; the replica that was stopped %s", old.fate())
+	r.Note("all pods were in the slices exactly once in the end; the replica that was stopped %s", old.outcome())
 	f.checkFence(r)
 	f.stop()
 	return nil

@@ -96,8 +96,8 @@ func (r *replica) pause() { r.signal(syscall.SIGSTOP) }
 
 func (r *replica) goOn() { r.signal(syscall.SIGCONT) }
 
-// fate says whether the process still runs.
-func (r *replica) fate() string {
+// outcome reports whether the process still runs.
+func (r *replica) outcome() string {
 	if err := r.process.Ended(); err != nil {
 		return "ended by itself"
 	}

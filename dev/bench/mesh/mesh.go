@@ -64,7 +64,7 @@ type Stream struct {
 	Have map[uint32]struct{}
 	// Updates are the messages since the first whole answer.
 	Updates int
-	// Changed is when something was changed that the stream hasn't heard of; zero for nothing.
+	// Changed is when something was changed that the stream hasn't received; zero for none.
 	Changed   time.Time
 	Latencies []time.Duration
 	// Removals is how many addresses were removed, and removed when the last of them was.
@@ -156,7 +156,7 @@ func (s *Stream) follow(ctx context.Context, client pb.DestinationClient, proxy 
 		for err == nil {
 			var p *pb.DestinationProfile
 			if p, err = stream.Recv(); err == nil && p.GetFullyQualifiedName() != "" {
-				s.heard(nil)
+				s.receive(nil)
 			}
 		}
 		return err
@@ -166,14 +166,14 @@ func (s *Stream) follow(ctx context.Context, client pb.DestinationClient, proxy 
 	for err == nil {
 		var u *pb.Update
 		if u, err = stream.Recv(); err == nil {
-			s.heard(u)
+			s.receive(u)
 		}
 	}
 	return err
 }
 
-// heard takes a message: an update of Get or, without one, a profile.
-func (s *Stream) heard(u *pb.Update) {
+// receive takes a message: an update of Get or, without one, a profile.
+func (s *Stream) receive(u *pb.Update) {
 	now := time.Now()
 	s.Mesh.messages.Add(1)
 	s.Mu.Lock()

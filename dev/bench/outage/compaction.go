@@ -34,7 +34,7 @@ const (
 	compactionWatch = 10 * time.Second
 )
 
-// measureCompaction measures what becomes of streams when pods were replaced while Signpost could not reach
+// measureCompaction measures streams when pods were replaced while Signpost could not reach
 // the API server, and etcd has forgotten how.
 func measureCompaction(ctx context.Context, r *measure.Report, _ measure.Options) error {
 	k, err := startReal(ctx, time.Second, replacedPods)

@@ -40,7 +40,7 @@ func Benches() []measure.Bench {
 	}
 }
 
-// measureOutage measures what streams notice of an API server that is away.
+// measureOutage measures what streams notice of an API server that is unreachable.
 func measureOutage(ctx context.Context, r *measure.Report, _ measure.Options) error {
 	k, err := startReal(ctx, outageFor, 0)
 	if err != nil {
@@ -97,8 +97,8 @@ func (o *outage) watch(ctx context.Context) error {
 		if err := o.look(ctx); err != nil {
 			return err
 		}
-		away := time.Since(o.killed)
-		if o.comers == nil && away > outageFor/2 {
+		outage := time.Since(o.killed)
+		if o.comers == nil && outage > outageFor/2 {
 			if err := o.come(ctx); err != nil {
 				return err
 			}
@@ -106,7 +106,7 @@ func (o *outage) watch(ctx context.Context) error {
 		if o.cluster.Serves(ctx) {
 			o.returned = time.Now()
 		}
-		if away > outageFor+time.Minute {
+		if outage > outageFor+time.Minute {
 			return fmt.Errorf("wait for the API server to come back: %w", measure.ErrTimeout)
 		}
 	}
@@ -130,17 +130,17 @@ func (o *outage) look(ctx context.Context) error {
 	return err
 }
 
-// come opens streams while the API server is away.
+// come opens streams while the API server is unreachable.
 func (o *outage) come(ctx context.Context) error {
 	o.comers = &mesh.Mesh{Size: o.cluster.Size, Addr: o.all.Addr, First: realProxies, Proxies: outageComers}
 	defer o.comers.Close()
 	if err := o.comers.Open(ctx, time.Second); err != nil {
-		return fmt.Errorf("open streams while the API server is away: %w", err)
+		return fmt.Errorf("open streams while the API server is unreachable: %w", err)
 	}
 	return nil
 }
 
-// change takes a pod out of each Service and waits until all streams have heard of it.
+// change takes a pod out of each Service and waits until all streams have received it.
 func (o *outage) change(ctx context.Context) error {
 	o.written = make([]time.Time, o.cluster.Services)
 	err := measure.ForEach(ctx, o.cluster.Services, func(ctx context.Context, svc int) error {
@@ -167,7 +167,7 @@ func (o *outage) latencies() []time.Duration {
 
 func (o *outage) print(r *measure.Report) {
 	streams := len(o.all.Streams)
-	r.TitleBeside("", "%d streams on %d connections, %d Services of %d endpoints; the API server is killed, and away for %s",
+	r.TitleBeside("", "%d streams on %d connections, %d Services of %d endpoints; the API server is killed, and unreachable for %s",
 		streams, o.all.Proxies, o.cluster.Services, o.cluster.first, o.returned.Sub(o.killed).Round(time.Second))
 	r.None("streams that ended", int(o.all.Ended.Load()), mesh.Failures(o.all))
 	r.None("addresses removed meanwhile", o.removed, fmt.Sprint(o.removed))

@@ -76,16 +76,16 @@ func (ch *churn) heardAll(ctx context.Context, limit time.Duration) (inexact int
 	return ch.mesh.Settle(ctx, limit, ch.exact)
 }
 
-// results are what streams heard of changes.
+// results are what streams received.
 type results struct {
 	latencies []time.Duration // sorted
 	// excess is how many more updates a stream had than changes, of all streams together.
 	excess int
 }
 
-// take returns what the streams heard since the last call, and forgets it.
+// take returns what the streams received since the last call, and resets it.
 func (ch *churn) take() results {
-	all := results{latencies: ch.heard()}
+	all := results{latencies: ch.takeLatencies()}
 	for i, s := range ch.mesh.Streams {
 		s.Mu.Lock()
 		all.excess += max(0, s.Updates-ch.flips[i])
@@ -94,9 +94,9 @@ func (ch *churn) take() results {
 	return all
 }
 
-// heard returns how long changes took since the last call, sorted, and forgets it. Changes may go on
-// meanwhile.
-func (ch *churn) heard() []time.Duration {
+// takeLatencies returns how long changes took since the last call, sorted, and resets it. Changes may
+// continue.
+func (ch *churn) takeLatencies() []time.Duration {
 	var all []time.Duration
 	for _, s := range ch.mesh.Streams {
 		s.Mu.Lock()

@@ -117,7 +117,7 @@ func (h *storm) come(ctx context.Context) error {
 		return err
 	}
 	defer leave()
-	h.others = append(h.others, h.stay.heard()...)
+	h.others = append(h.others, h.stay.takeLatencies()...)
 	after, err := h.run.server.Usage()
 	if err != nil {
 		return err

@@ -24,8 +24,8 @@ import (
 //go:embed shop.yaml
 var shop []byte
 
-// stage is the cluster, Signpost and the clients of the demo.
-type stage struct {
+// environment is the cluster, Signpost and the clients of the demo.
+type environment struct {
 	dir        string
 	kubeconfig string
 	grpc       string // address of the Destination API
@@ -42,7 +42,7 @@ type stage struct {
 }
 
 // startAll starts everything that the story of one cluster needs.
-func (s *stage) startAll(ctx context.Context) error {
+func (s *environment) startAll(ctx context.Context) error {
 	say("Starting a Kubernetes cluster on 127.0.0.1, with simulated nodes and without the controllers that write endpoints")
 	s.kubeconfig = filepath.Join(s.dir, "kubeconfig")
 	err := s.start(show("  "), "bin/localcluster", "up", "--dir", s.dir, "--nodes", "3", "--crds", "deploy/crds",
@@ -69,12 +69,12 @@ func (s *stage) startAll(ctx context.Context) error {
 	return s.startDestination(ctx)
 }
 
-func (s *stage) haveKubeconfig() (bool, error) {
+func (s *environment) haveKubeconfig() (bool, error) {
 	_, err := os.Stat(s.kubeconfig)
 	return err == nil, nil
 }
 
-func (s *stage) connect() error {
+func (s *environment) connect() error {
 	config, err := clientcmd.BuildConfigFromFlags("", s.kubeconfig)
 	if err != nil {
 		return fmt.Errorf("read %s: %w", s.kubeconfig, err)
@@ -90,7 +90,7 @@ func (s *stage) connect() error {
 }
 
 // startControllers shows that there are no EndpointSlices, and that Signpost writes them.
-func (s *stage) startControllers(ctx context.Context) error {
+func (s *environment) startControllers(ctx context.Context) error {
 	if err := s.showSlices(ctx, 0); err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ func (s *stage) startControllers(ctx context.Context) error {
 	return s.showSlices(ctx, 3)
 }
 
-func (s *stage) startDestination(ctx context.Context) error {
+func (s *environment) startDestination(ctx context.Context) error {
 	var err error
 	if s.grpc, err = childprocess.Address(); err != nil {
 		return err
@@ -137,7 +137,7 @@ func (s *stage) startDestination(ctx context.Context) error {
 
 // ready waits until a Signpost process is ready and says so with a line that begins
 // like this, and returns the line.
-func (s *stage) ready(ctx context.Context, admin, beginning string) (line string, err error) {
+func (s *environment) ready(ctx context.Context, admin, beginning string) (line string, err error) {
 	err = s.waitFor(ctx, "Signpost to be ready", time.Minute, func() (bool, error) {
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+admin+"/ready", nil)
 		if err != nil {
@@ -163,7 +163,7 @@ func (s *stage) ready(ctx context.Context, admin, beginning string) (line string
 }
 
 // stop ends all processes, the last started first, and then BIND, which they use.
-func (s *stage) stop() {
+func (s *environment) stop() {
 	for i := len(s.processes) - 1; i >= 0; i-- {
 		s.processes[i].stop()
 	}
@@ -176,7 +176,7 @@ func (s *stage) stop() {
 }
 
 // printHints prints commands to try while everything stays open.
-func (s *stage) printHints() {
+func (s *environment) printHints() {
 	say("Everything stays open until Ctrl-C. In another terminal:")
 	fmt.Printf("  export KUBECONFIG=%s\n  kubectl -n shop get pods\n  bin/signpost get %s --addr %s\n", s.kubeconfig, authority, s.grpc)
 	if s.dnsAdmin != "" {
