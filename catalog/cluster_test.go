@@ -108,7 +108,7 @@ func where(set EndpointSet) []string {
 
 // Which endpoints remote and federated Services have (§2.2, §5; G11, F1 to F4).
 func TestResolveMembers(t *testing.T) {
-	world := slices.Concat(servedIn(LocalCluster, "10.0.0.1"), servedIn("east", "10.1.0.1"), servedIn("west", "10.2.0.1"), servedIn("north", "10.3.0.1"),
+	objects := slices.Concat(servedIn(LocalCluster, "10.0.0.1"), servedIn("east", "10.1.0.1"), servedIn("west", "10.2.0.1"), servedIn("north", "10.3.0.1"),
 		[]Object{linked("east"), linked("west"), &Cluster{Name: "north"}})
 	text := "east"
 	for name, tc := range map[string]struct {
@@ -135,7 +135,7 @@ func TestResolveMembers(t *testing.T) {
 		"own slices of a remote Service": {members: remote("east", "bb"), more: []Object{slice("own", "web", IPv4, at("10.9.0.1", WorkloadKey{}))}, want: []string{"10.1.0.1:8080 east.trust"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := Resolve(snapshotOf("web", slices.Concat(world, tc.more, []Object{service("web", tc.members)})...), Query{Port: 80})
+			got := Resolve(snapshotOf("web", slices.Concat(objects, tc.more, []Object{service("web", tc.members)})...), Query{Port: 80})
 			if diff := cmp.Diff(tc.want, where(got)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
@@ -151,9 +151,9 @@ func TestMembersMapPorts(t *testing.T) {
 	other := inCluster(service("bb", func(s *Service) { s.Ports[0].Name = "web" }), "east")
 	s := slice("bb", "bb", IPv4, at("10.1.0.1", WorkloadKey{}))
 	s.Subsets[0].Ports = []SubsetPort{{"http", 1}, {"web", 2}}
-	world := append(servedIn(LocalCluster, "10.0.0.1"), other, inCluster(s, "east"), linked("east"), service("web", federated("bb", RemoteMember{"bb", "east"})))
+	objects := append(servedIn(LocalCluster, "10.0.0.1"), other, inCluster(s, "east"), linked("east"), service("web", federated("bb", RemoteMember{"bb", "east"})))
 	want := []string{"10.0.0.1:8080 ours", "10.1.0.1:2 east.trust"}
-	if diff := cmp.Diff(want, where(Resolve(snapshotOf("web", world...), Query{Port: 80}))); diff != "" {
+	if diff := cmp.Diff(want, where(Resolve(snapshotOf("web", objects...), Query{Port: 80}))); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -191,8 +191,8 @@ func TestPlaceIsOfTheOwnCluster(t *testing.T) {
 	east[0].(*Service).LocalTraffic = true
 	e := &east[2].(*EndpointSlice).Subsets[0].Endpoints[0]
 	e.HintZones, e.Zone, e.Hostname = []string{"b"}, "b", "h"
-	world := slices.Concat(local, east, []Object{linked("east")})
-	both := snapshotOf("web", append(world, service("web", federated("bb", RemoteMember{"bb", "east"})))...)
+	objects := slices.Concat(local, east, []Object{linked("east")})
+	both := snapshotOf("web", append(objects, service("web", federated("bb", RemoteMember{"bb", "east"})))...)
 	if got := both.FilterKind(); got != FilterNode {
 		t.Errorf("federated: filter kind %v, want %v", got, FilterNode)
 	}
@@ -200,7 +200,7 @@ func TestPlaceIsOfTheOwnCluster(t *testing.T) {
 	if diff := cmp.Diff([]string{"10.1.0.1:8080 east.trust"}, where(Resolve(both, q))); diff != "" {
 		t.Errorf("federated (-want +got):\n%s", diff)
 	}
-	alone := snapshotOf("web", append(world, service("web", remote("east", "bb")))...)
+	alone := snapshotOf("web", append(objects, service("web", remote("east", "bb")))...)
 	if got := alone.FilterKind(); got != FilterZone {
 		t.Errorf("remote: filter kind %v, want %v", got, FilterZone)
 	}

@@ -107,8 +107,8 @@ func describeProfile(s *ProfileSnapshot) string {
 	return strings.Join(said, " ")
 }
 
-// runProfile plays a scene as a view would: it asks again only when the answer
-// is stale. In the end nothing of the scene may be left.
+// runProfile applies the steps as a view would: a profile is requested again only when it is stale. In the
+// end no object of the steps may be left.
 func runProfile(t *testing.T, tc profileCase) {
 	t.Helper()
 	c, objects := New(profileOptions), map[ID]Object{}

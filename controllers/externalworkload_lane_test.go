@@ -204,7 +204,7 @@ func (l *machineLane) life(m *laneMachine) []machineStep {
 		steps = append(steps, machineStep{do: l.become(m, true)})
 	}
 	mended := func(ctx context.Context) error {
-		return l.update(ctx, m, func(v *machineVersion) { v.mend(app, r) })
+		return l.update(ctx, m, func(v *machineVersion) { v.fix(app, r) })
 	}
 	steps = append(steps, always(mended), always(l.become(m, false)))
 	if r.IntN(4) == 0 {

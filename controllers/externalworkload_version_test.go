@@ -191,15 +191,15 @@ func newMachine(name, app string, r *rand.Rand) *machineVersion {
 	for _, change := range machineFields {
 		change(v, r)
 	}
-	v.mend(app, r)
+	v.fix(app, r)
 	if r.IntN(5) == 0 {
 		v.Finalizers = []string{"example.org/hold"}
 	}
 	return v
 }
 
-// mend has the Service select the workload, and nearly always find its address and port.
-func (v *machineVersion) mend(app string, r *rand.Rand) {
+// fix has the Service select the workload, and nearly always find its address and port.
+func (v *machineVersion) fix(app string, r *rand.Rand) {
 	v.Labels["app"] = app
 	if r.IntN(10) == 0 {
 		return

@@ -149,7 +149,7 @@ func TestTrafficDistribution(t *testing.T) {
 	s.quietly(func() {})
 }
 
-// controllers N1: a node that is registered anew changes no slice; one that comes back in another zone does
+// controllers N1: a node that is registered again changes no slice; one that comes back in another zone does
 // at once.
 func TestNodeRegisteredAnew(t *testing.T) {
 	s := playAlone(t)

@@ -75,8 +75,8 @@ func runEncode(t *testing.T, cases map[string]encodeCase) {
 	}
 }
 
-// told returns the encoding of 10.0.0.1:8080 with the given metric labels.
-func told(labels map[string]string, edits ...func(*pb.WeightedAddr)) *pb.WeightedAddr {
+// wantAddr returns the encoding of 10.0.0.1:8080 with the given metric labels.
+func wantAddr(labels map[string]string, edits ...func(*pb.WeightedAddr)) *pb.WeightedAddr {
 	w := &pb.WeightedAddr{
 		Addr:   &netpb.TcpAddress{Ip: &netpb.IPAddress{Ip: &netpb.IPAddress_Ipv4{Ipv4: 0x0a000001}}, Port: 8080},
 		Weight: 10000, MetricLabels: labels,
@@ -155,16 +155,16 @@ func TestEncodeGateway(t *testing.T) {
 	}
 	const name = "gateway.identity"
 	runEncode(t, map[string]encodeCase{
-		"E3 identity":                         {slice: of(name, ""), want: told(gatewayLabels, identified(name, ""), hinting(h2(), 0))},
-		"E4 identity and override":            {slice: of(name, "web.ns.svc.remote"), want: told(gatewayLabels, identified(name, ""), hinting(h2(), 0), overriding("web.ns.svc.remote:80"))},
-		"E5 neither":                          {slice: of("", ""), want: told(gatewayLabels)},
-		"W14 override without identity":       {slice: of("", "web.ns.svc.remote"), want: told(gatewayLabels, overriding("web.ns.svc.remote:80"))},
-		"W15 the override has the asked port": {slice: serving(9999, of("", "remote")), want: told(gatewayLabels, onPort(9999), overriding("remote:80"))},
-		"E3 without H2 upgrade":               {slice: of(name, ""), config: noH2, want: told(gatewayLabels, identified(name, ""))},
-		"HTTP/2 parameters":                   {slice: of(name, ""), config: withHTTP2, want: told(gatewayLabels, identified(name, ""), hinting(h2(), 0), speaking(http2Params))},
-		"HTTP/2 parameters, no identity":      {slice: of("", ""), config: withHTTP2, want: told(gatewayLabels)},
-		"force doesn't matter":                {slice: of(name, ""), config: force, want: told(gatewayLabels, identified(name, ""), hinting(h2(), 0))},
-		"E19 its zone isn't known":            {slice: of("", ""), config: zoneWeights, zone: "east", want: told(gatewayLabels)},
+		"E3 identity":                         {slice: of(name, ""), want: wantAddr(gatewayLabels, identified(name, ""), hinting(h2(), 0))},
+		"E4 identity and override":            {slice: of(name, "web.ns.svc.remote"), want: wantAddr(gatewayLabels, identified(name, ""), hinting(h2(), 0), overriding("web.ns.svc.remote:80"))},
+		"E5 neither":                          {slice: of("", ""), want: wantAddr(gatewayLabels)},
+		"W14 override without identity":       {slice: of("", "web.ns.svc.remote"), want: wantAddr(gatewayLabels, overriding("web.ns.svc.remote:80"))},
+		"W15 the override has the asked port": {slice: serving(9999, of("", "remote")), want: wantAddr(gatewayLabels, onPort(9999), overriding("remote:80"))},
+		"E3 without H2 upgrade":               {slice: of(name, ""), config: noH2, want: wantAddr(gatewayLabels, identified(name, ""))},
+		"HTTP/2 parameters":                   {slice: of(name, ""), config: withHTTP2, want: wantAddr(gatewayLabels, identified(name, ""), hinting(h2(), 0), speaking(http2Params))},
+		"HTTP/2 parameters, no identity":      {slice: of("", ""), config: withHTTP2, want: wantAddr(gatewayLabels)},
+		"force doesn't matter":                {slice: of(name, ""), config: force, want: wantAddr(gatewayLabels, identified(name, ""), hinting(h2(), 0))},
+		"E19 its zone isn't known":            {slice: of("", ""), config: zoneWeights, zone: "east", want: wantAddr(gatewayLabels)},
 	})
 }
 
@@ -190,28 +190,28 @@ func TestEncodeExternalWorkload(t *testing.T) {
 	server := &catalog.Server{Cluster: catalog.LocalCluster, Namespace: "ns", Name: "s", ExternalWorkloads: &catalog.Selector{}, PortName: "http", Opaque: true}
 	east := slice("s", at("10.0.0.1", externalKey("vm"), inZone("east")))
 	runEncode(t, map[string]encodeCase{
-		"E13 E14 E15":                 {behind: external("vm"), want: told(externalLabels, identifiedExternal, hinting(h2(), 0))},
-		"H2 even without the upgrade": {behind: external("vm"), config: noH2, want: told(externalLabels, identifiedExternal, hinting(h2(), 0))},
-		"no owner":                    {behind: external("vm", orphan), want: told(orphanLabels, identifiedExternal, hinting(h2(), 0))},
+		"E13 E14 E15":                 {behind: external("vm"), want: wantAddr(externalLabels, identifiedExternal, hinting(h2(), 0))},
+		"H2 even without the upgrade": {behind: external("vm"), config: noH2, want: wantAddr(externalLabels, identifiedExternal, hinting(h2(), 0))},
+		"no owner":                    {behind: external("vm", orphan), want: wantAddr(orphanLabels, identifiedExternal, hinting(h2(), 0))},
 		// An identity that is a DNS name was sent as a URI, which the proxy couldn't read: it sent plaintext.
 		"R1 a DNS name": {
 			behind: external("vm", named),
-			want:   told(externalLabels, hinting(h2(), 0), identified("vm.shop.serviceaccount.identity.linkerd.cluster.local", "vm.local")),
+			want:   wantAddr(externalLabels, hinting(h2(), 0), identified("vm.shop.serviceaccount.identity.linkerd.cluster.local", "vm.local")),
 		},
-		"E16 opaque by annotation":     {behind: external("vm", opaqueOn("8080")), want: told(externalLabels, identifiedExternal, hinting(opaque(), 4143))},
-		"E16 opaque by name":           {behind: external("vm", opaqueOn("http")), want: told(externalLabels, identifiedExternal, hinting(opaque(), 4143))},
-		"opaque by a Server":           {behind: external("vm"), objects: []catalog.Object{server}, want: told(externalLabels, identifiedExternal, hinting(opaque(), 4143))},
-		"opaque, the proxy's own port": {behind: external("vm", inbound, opaqueOn("8080")), want: told(externalLabels, identifiedExternal, hinting(opaque(), 1111))},
-		"E17 force":                    {behind: external("vm"), config: force, want: told(externalLabels, identifiedExternal, hinting(h2(), 4143))},
-		"E18 force, the proxy's port":  {behind: external("vm", inbound), config: force, want: told(externalLabels, identifiedExternal, hinting(h2(), 1111))},
-		"HTTP/2 parameters":            {behind: external("vm"), config: withHTTP2, want: told(externalLabels, identifiedExternal, hinting(h2(), 0), speaking(http2Params))},
+		"E16 opaque by annotation":     {behind: external("vm", opaqueOn("8080")), want: wantAddr(externalLabels, identifiedExternal, hinting(opaque(), 4143))},
+		"E16 opaque by name":           {behind: external("vm", opaqueOn("http")), want: wantAddr(externalLabels, identifiedExternal, hinting(opaque(), 4143))},
+		"opaque by a Server":           {behind: external("vm"), objects: []catalog.Object{server}, want: wantAddr(externalLabels, identifiedExternal, hinting(opaque(), 4143))},
+		"opaque, the proxy's own port": {behind: external("vm", inbound, opaqueOn("8080")), want: wantAddr(externalLabels, identifiedExternal, hinting(opaque(), 1111))},
+		"E17 force":                    {behind: external("vm"), config: force, want: wantAddr(externalLabels, identifiedExternal, hinting(h2(), 4143))},
+		"E18 force, the proxy's port":  {behind: external("vm", inbound), config: force, want: wantAddr(externalLabels, identifiedExternal, hinting(h2(), 1111))},
+		"HTTP/2 parameters":            {behind: external("vm"), config: withHTTP2, want: wantAddr(externalLabels, identifiedExternal, hinting(h2(), 0), speaking(http2Params))},
 		"E19 of the client's zone (§15)": {
 			behind: external("vm"), slice: east, config: zoneWeights, zone: "east",
-			want: told(with(externalLabels, "zone", "east", "zone_locality", "local"), identifiedExternal, hinting(h2(), 0), weighing(100000)),
+			want: wantAddr(with(externalLabels, "zone", "east", "zone_locality", "local"), identifiedExternal, hinting(h2(), 0), weighing(100000)),
 		},
 		"E19 of another zone": {
 			behind: external("vm"), slice: east, config: zoneWeights, zone: "west",
-			want: told(with(externalLabels, "zone", "east", "zone_locality", "remote"), identifiedExternal, hinting(h2(), 0)),
+			want: wantAddr(with(externalLabels, "zone", "east", "zone_locality", "remote"), identifiedExternal, hinting(h2(), 0)),
 		},
 	})
 }

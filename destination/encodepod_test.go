@@ -19,7 +19,7 @@ const podIdentity = "serviceaccount-name.ns.serviceaccount.identity.linkerd.trus
 
 // meshedPod returns the encoding of a meshed pod with this hint.
 func meshedPod(hint func(*pb.WeightedAddr), edits ...func(*pb.WeightedAddr)) *pb.WeightedAddr {
-	return told(podLabelsWanted, append([]func(*pb.WeightedAddr){identified(podIdentity, podIdentity), hint}, edits...)...)
+	return wantAddr(podLabelsWanted, append([]func(*pb.WeightedAddr){identified(podIdentity, podIdentity), hint}, edits...)...)
 }
 
 func listening(inbound, admin, control string) func(*catalog.Workload) {
@@ -62,9 +62,9 @@ func TestEncodePodHint(t *testing.T) {
 		"G9 opaque by a Server":             {behind: pod("a", app), objects: server, want: meshedPod(hinting(opaque(), 4143))},
 		"G9 a Server of others":             {behind: pod("a"), objects: server, want: meshedPod(hinting(h2(), 0))},
 		"G6 HTTP/2 parameters":              {behind: pod("a"), config: withHTTP2, want: meshedPod(hinting(h2(), 0), speaking(http2Params))},
-		"G8 skipped":                        {behind: pod("a", skipped), config: withHTTP2, want: told(podLabelsWanted)},
-		"G8 skipped and opaque":             {behind: pod("a", skipped, opaqueOn("8080")), config: force, want: told(podLabelsWanted)},
-		"G8 skipped, without a proxy":       {behind: pod("a", skipped, func(w *catalog.Workload) { w.Proxy = nil }), want: told(podLabelsWanted)},
+		"G8 skipped":                        {behind: pod("a", skipped), config: withHTTP2, want: wantAddr(podLabelsWanted)},
+		"G8 skipped and opaque":             {behind: pod("a", skipped, opaqueOn("8080")), config: force, want: wantAddr(podLabelsWanted)},
+		"G8 skipped, without a proxy":       {behind: pod("a", skipped, func(w *catalog.Workload) { w.Proxy = nil }), want: wantAddr(podLabelsWanted)},
 		"no proxy container":                {behind: pod("a", func(w *catalog.Workload) { w.Proxy = nil })},
 		"no admin listener":                 {behind: pod("a", listening(in, "", co))},
 		"no control listener":               {behind: pod("a", listening(in, ad, ""))},
@@ -88,12 +88,12 @@ func TestEncodePodIdentity(t *testing.T) {
 	const defaultIdentity = "default.ns.serviceaccount.identity.linkerd.trust.domain"
 	runEncode(t, map[string]encodeCase{
 		"E11 meshed":                  {behind: pod("a"), want: meshedPod(hinting(h2(), 0))},
-		"the default service account": {behind: pod("a", nobody), want: told(with(podLabelsWanted, "serviceaccount", "default"), identified(defaultIdentity, defaultIdentity), hinting(h2(), 0))},
-		"by another control plane":    {behind: pod("a", meshedBy("other")), config: withHTTP2, want: told(elsewhere, hinting(h2(), 0), speaking(http2Params))},
-		"no trust domain":             {behind: pod("a"), config: func(c *Config) { c.TrustDomain = "" }, want: told(podLabelsWanted, hinting(h2(), 0))},
-		"G7 not meshed":               {behind: pod("a", labelled(nil)), config: withHTTP2, want: told(unmeshed)},
-		"P14 not meshed and opaque":   {behind: pod("a", labelled(nil), opaqueOn("8080")), config: force, want: told(unmeshed)},
-		"not meshed, without proxy":   {behind: pod("a", labelled(nil), func(w *catalog.Workload) { w.Proxy = nil }), want: told(unmeshed)},
+		"the default service account": {behind: pod("a", nobody), want: wantAddr(with(podLabelsWanted, "serviceaccount", "default"), identified(defaultIdentity, defaultIdentity), hinting(h2(), 0))},
+		"by another control plane":    {behind: pod("a", meshedBy("other")), config: withHTTP2, want: wantAddr(elsewhere, hinting(h2(), 0), speaking(http2Params))},
+		"no trust domain":             {behind: pod("a"), config: func(c *Config) { c.TrustDomain = "" }, want: wantAddr(podLabelsWanted, hinting(h2(), 0))},
+		"G7 not meshed":               {behind: pod("a", labelled(nil)), config: withHTTP2, want: wantAddr(unmeshed)},
+		"P14 not meshed and opaque":   {behind: pod("a", labelled(nil), opaqueOn("8080")), config: force, want: wantAddr(unmeshed)},
+		"not meshed, without proxy":   {behind: pod("a", labelled(nil), func(w *catalog.Workload) { w.Proxy = nil }), want: wantAddr(unmeshed)},
 	})
 }
 
@@ -113,20 +113,20 @@ func TestEncodePodLabels(t *testing.T) {
 	id, hint := identified(podIdentity, podIdentity), hinting(h2(), 0)
 	east := slice("s", at("10.0.0.1", podKey("a"), inZone("east")))
 	runEncode(t, map[string]encodeCase{
-		"E10": {behind: pod("a"), want: told(podLabelsWanted, id, hint)},
+		"E10": {behind: pod("a"), want: wantAddr(podLabelsWanted, id, hint)},
 		"E22": {
 			behind: pod("a", hashed, ownedBy("ReplicaSet", "rs")), objects: owner("ReplicaSet", "rs", "Deployment", "web"),
-			want: told(with(ownerless, "deployment", "web", "pod_template_hash", "hash"), id, hint),
+			want: wantAddr(with(ownerless, "deployment", "web", "pod_template_hash", "hash"), id, hint),
 		},
-		"T26 no owner": {behind: pod("a", ownedBy("", "")), want: told(ownerless, id, hint)},
-		"T26 a Job":    {behind: pod("a", ownedBy("Job", "j")), want: told(with(ownerless, "k8s_job", "j"), id, hint)},
+		"T26 no owner": {behind: pod("a", ownedBy("", "")), want: wantAddr(ownerless, id, hint)},
+		"T26 a Job":    {behind: pod("a", ownedBy("Job", "j")), want: wantAddr(with(ownerless, "k8s_job", "j"), id, hint)},
 		"T26 a CronJob": {
-			behind: pod("a", ownedBy("Job", "j")), objects: owner("Job", "j", "CronJob", "nightly"), want: told(with(ownerless, "cronjob", "nightly"), id, hint),
+			behind: pod("a", ownedBy("Job", "j")), objects: owner("Job", "j", "CronJob", "nightly"), want: wantAddr(with(ownerless, "cronjob", "nightly"), id, hint),
 		},
-		"E19 weights off":          {behind: pod("a"), slice: east, zone: "east", want: told(with(podLabelsWanted, "zone", "east", "zone_locality", "local"), id, hint)},
-		"E19 in the client's zone": {behind: pod("a"), slice: east, zone: "east", config: zoneWeights, want: told(with(podLabelsWanted, "zone", "east", "zone_locality", "local"), id, hint, weighing(100000))},
-		"E19 in another zone":      {behind: pod("a"), slice: east, zone: "west", config: zoneWeights, want: told(with(podLabelsWanted, "zone", "east", "zone_locality", "remote"), id, hint)},
-		"E19 the client's unknown": {behind: pod("a"), slice: east, config: zoneWeights, want: told(with(podLabelsWanted, "zone", "east", "zone_locality", "unknown"), id, hint)},
-		"E19 its zone unknown":     {behind: pod("a"), zone: "east", config: zoneWeights, want: told(podLabelsWanted, id, hint)},
+		"E19 weights off":          {behind: pod("a"), slice: east, zone: "east", want: wantAddr(with(podLabelsWanted, "zone", "east", "zone_locality", "local"), id, hint)},
+		"E19 in the client's zone": {behind: pod("a"), slice: east, zone: "east", config: zoneWeights, want: wantAddr(with(podLabelsWanted, "zone", "east", "zone_locality", "local"), id, hint, weighing(100000))},
+		"E19 in another zone":      {behind: pod("a"), slice: east, zone: "west", config: zoneWeights, want: wantAddr(with(podLabelsWanted, "zone", "east", "zone_locality", "remote"), id, hint)},
+		"E19 the client's unknown": {behind: pod("a"), slice: east, config: zoneWeights, want: wantAddr(with(podLabelsWanted, "zone", "east", "zone_locality", "unknown"), id, hint)},
+		"E19 its zone unknown":     {behind: pod("a"), zone: "east", config: zoneWeights, want: wantAddr(podLabelsWanted, id, hint)},
 	})
 }

@@ -16,7 +16,7 @@ import (
 )
 
 // What a hostile generator draws from besides the usual pools: texts and lists as the API server
-// stores them, and larger than the door of package kinds lets through.
+// stores them, and larger than the limits of package kinds allow.
 var (
 	hostileTexts     = []string{notUTF8, "", "\x00", strings.Repeat("a", 250_000), "a,b@c\n", "💥"}
 	poolHostileNames = []string{notUTF8, "", "a,b@c\n", "east"}
@@ -48,7 +48,7 @@ func (w *generator) spoil(v catalog.Object) {
 	case *catalog.EndpointSlice:
 		v.GatewayIdentity, v.RemoteName, v.Mirror.Cluster = text(), text(), text()
 		v.Subsets = append(v.Subsets, catalog.Subset{
-			// The door lets few ports of one name in, since each is served with every endpoint.
+			// The limits allow few ports of one name, since each is served with every endpoint.
 			Ports: many(w, func(i int) catalog.SubsetPort {
 				return catalog.SubsetPort{Name: portName(i / 2), Port: uint16(8080 + i%2)}
 			}),
@@ -96,7 +96,7 @@ func (w *generator) hostileEndpoint() catalog.SliceEndpoint {
 	return e
 }
 
-// manyMembers draws members of a federated Service, each of them once, as the door lets them in: the
+// manyMembers draws members of a federated Service, each of them once, within the limits: the
 // endpoints of a member that came twice would be resolved twice.
 func (w *generator) manyMembers() []catalog.RemoteMember {
 	members := many(w, func(i int) catalog.RemoteMember {

@@ -83,7 +83,7 @@ func (w *generator) change(t *rapid.T) {
 	case 0:
 		w.service = drawService(t)
 	case 1:
-		// A Service made anew: slices of the former one are left.
+		// A recreated Service: slices of the former one are left.
 		w.service = drawService(t)
 		w.service.UID = "another"
 	case 2:

@@ -197,7 +197,7 @@ func TestConflict(t *testing.T) {
 		{"deleted", func(t *testing.T, r *rig, e *discoveryv1.EndpointSlice) error {
 			return r.api.Client.DiscoveryV1().EndpointSlices(e.Namespace).Delete(t.Context(), e.Name, metav1.DeleteOptions{})
 		}},
-		{"made anew", func(t *testing.T, r *rig, e *discoveryv1.EndpointSlice) error {
+		{"recreated", func(t *testing.T, r *rig, e *discoveryv1.EndpointSlice) error {
 			client := r.api.Client.DiscoveryV1().EndpointSlices(e.Namespace)
 			if err := client.Delete(t.Context(), e.Name, metav1.DeleteOptions{}); err != nil {
 				return err

@@ -263,7 +263,7 @@ func TestWhoDidIt(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			tab := &table{object: slice("a", 5), version: 7}
 			if got := test.do(tab.overlay(), tab); got != test.want {
-				t.Errorf("meddling is %d, want %d", got, test.want)
+				t.Errorf("external changes are %d, want %d", got, test.want)
 			}
 		})
 	}

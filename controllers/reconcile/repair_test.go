@@ -43,8 +43,8 @@ func TestC5RepairsAreSlowedDown(t *testing.T) {
 	})
 }
 
-// The objects of a Service that somebody kept deleting were missing for up to a minute each time. Whatever else
-// happens to the Service, they are written again within seconds.
+// The objects of a Service that somebody kept deleting were missing for up to a minute each time. Whatever
+// else happens to the Service, they are written again within seconds.
 func TestC5WhatIsDeletedIsBackWithinSeconds(t *testing.T) {
 	for name, test := range map[string]struct {
 		rival func(l *Loop, syncs int)
@@ -111,7 +111,8 @@ func TestRepairsThatWaitCountAsUnwritten(t *testing.T) {
 	})
 }
 
-// A slice that somebody takes away again and again leaves one more behind each time: that isn't repaired every five seconds for ever.
+// A slice that somebody takes away again and again leaves one more behind each time: that isn't repaired
+// every five seconds for ever.
 func TestSlicesTakenAwayForever(t *testing.T) {
 	for count, want := range map[int]time.Duration{0: 0, 1: time.Second, takenLimit - 1: lostLimit, takenLimit: repairLimit} {
 		if got := delayed(Taken, time.Second, count); got != want {
@@ -120,7 +121,7 @@ func TestSlicesTakenAwayForever(t *testing.T) {
 	}
 }
 
-// What somebody has deleted is written again at once, and quiet minutes begin anew. Only what
+// What somebody has deleted is written again at once, and the quiet period restarts. Only what
 // leads to a write is counted.
 func TestC5RepairsThatAreFew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -331,7 +331,7 @@ func TestUpdateAndRefresh(t *testing.T) {
 	s.want()
 }
 
-// controllers N6: a slice that was made anew, as a placeholder is, lost the finalizers and annotations of others.
+// controllers N6: a recreated slice, as a placeholder is, lost the finalizers and annotations of others.
 func TestUpdateKeepsWhatOthersPutOnASlice(t *testing.T) {
 	s := newShelf(t)
 	s.follow()
@@ -398,7 +398,8 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// day2 B4, C5: what takes endpoints away from a Service is repaired within five seconds; other changes up to a minute later.
+// day2 B4, C5: what takes endpoints away from a Service is repaired within five seconds; other changes up to
+// a minute later.
 func TestWhatTakesEndpointsAwayIsRepairedWithinSeconds(t *testing.T) {
 	changed := func(change func(*discoveryv1.EndpointSlice)) func(kube.Kind[watched.Slice], *discoveryv1.EndpointSlice) (old, now *watched.Slice) {
 		return func(kind kube.Kind[watched.Slice], e *discoveryv1.EndpointSlice) (old, now *watched.Slice) {

@@ -44,7 +44,7 @@ type cluster struct {
 }
 
 // twoClusters tells the story of a federated Service that gains and loses a cluster.
-func (s *stage) twoClusters(ctx context.Context) error {
+func (s *environment) twoClusters(ctx context.Context) error {
 	west, err := s.startCluster(ctx, "west", "node-0", "node-1")
 	if err != nil {
 		return err
@@ -73,7 +73,7 @@ func (s *stage) twoClusters(ctx context.Context) error {
 	return s.gainAndLose(ctx, west, east)
 }
 
-func (s *stage) gainAndLose(ctx context.Context, west, east *cluster) error {
+func (s *environment) gainAndLose(ctx context.Context, west, east *cluster) error {
 	secret, err := east.link()
 	if err != nil {
 		return err
@@ -109,7 +109,7 @@ func (s *stage) gainAndLose(ctx context.Context, west, east *cluster) error {
 
 // startCluster starts a cluster with a shop whose pods are on these nodes, and the controllers
 // that write its EndpointSlices.
-func (s *stage) startCluster(ctx context.Context, name, nodeA, nodeB string) (*cluster, error) {
+func (s *environment) startCluster(ctx context.Context, name, nodeA, nodeB string) (*cluster, error) {
 	say("Starting the cluster %s on 127.0.0.1, with a Service web of two pods", name)
 	dir := filepath.Join(s.dir, name)
 	c := &cluster{name: name, kubeconfig: filepath.Join(dir, "kubeconfig")}
@@ -173,17 +173,16 @@ func (c *cluster) link() (*corev1.Secret, error) {
 	}, nil
 }
 
-// counted waits until the watching client was told of that many endpoints coming and
-// going since it began.
-func (s *stage) counted(ctx context.Context, come, gone int) error {
+// counted waits until the watching client has received so many added and removed endpoints.
+func (s *environment) counted(ctx context.Context, come, gone int) error {
 	return s.waitFor(ctx, "the watching client to hear of it", time.Minute, func() (bool, error) {
-		c, g, _ := s.stream.told()
+		c, g, _ := s.stream.counts()
 		return c == come && g == gone, fmt.Errorf("it saw %d come and %d go, want %d and %d", c, g, come, gone)
 	})
 }
 
 // showClusters shows what `signpost clusters` prints.
-func (s *stage) showClusters(ctx context.Context) error {
+func (s *environment) showClusters(ctx context.Context) error {
 	say("signpost clusters")
 	out, err := exec.CommandContext(ctx, "bin/signpost", "clusters", "--addr", s.destinationAdmin).CombinedOutput()
 	for line := range strings.Lines(string(out)) {

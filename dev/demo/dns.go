@@ -36,7 +36,7 @@ const (
 var published = wait{what: "Signpost to publish the record", limit: time.Minute, every: 2 * time.Millisecond}
 
 // names shows how a name comes and goes with the Service that asks for it.
-func (s *stage) names(ctx context.Context) error {
+func (s *environment) names(ctx context.Context) error {
 	secret := make([]byte, 32)
 	_, _ = rand.Read(secret) // never fails
 	key := bindtest.Key{Name: "signpost", Algorithm: "hmac-sha256", Secret: base64.StdEncoding.EncodeToString(secret)}
@@ -54,7 +54,7 @@ func (s *stage) names(ctx context.Context) error {
 	}
 }
 
-func (s *stage) namesInBIND(ctx context.Context, key bindtest.Key) error {
+func (s *environment) namesInBIND(ctx context.Context, key bindtest.Key) error {
 	addr := s.bind.Addr
 	fmt.Printf("  it listens on %s\n", addr)
 	where := []string{"--provider=rfc2136", "--rfc2136-host=" + addr.Addr().String(), fmt.Sprintf("--rfc2136-port=%d", addr.Port()), "--rfc2136-zone=" + shopZone}
@@ -94,7 +94,7 @@ func (s *stage) namesInBIND(ctx context.Context, key bindtest.Key) error {
 }
 
 // namesInMemory shows the same without a DNS server, by what Signpost logs.
-func (s *stage) namesInMemory(ctx context.Context) error {
+func (s *environment) namesInMemory(ctx context.Context) error {
 	say("Starting Signpost in place of ExternalDNS: signpost dns --source=service --policy=sync --provider=inmemory …")
 	if err := s.startDNS(ctx, "--provider=inmemory", "--inmemory-zone="+shopZone); err != nil {
 		return err
@@ -119,7 +119,7 @@ func (s *stage) namesInMemory(ctx context.Context) error {
 }
 
 // startDNS starts the publisher of records with what its provider needs.
-func (s *stage) startDNS(ctx context.Context, provider ...string) error {
+func (s *environment) startDNS(ctx context.Context, provider ...string) error {
 	var err error
 	if s.dnsAdmin, err = childprocess.Address(); err != nil {
 		return err
@@ -133,7 +133,7 @@ func (s *stage) startDNS(ctx context.Context, provider ...string) error {
 }
 
 // nothingToChange shows that the zone is as the objects of the cluster ask for.
-func (s *stage) nothingToChange(ctx context.Context) error {
+func (s *environment) nothingToChange(ctx context.Context) error {
 	say("What would be changed? signpost plan, with the same flags")
 	out, err := exec.CommandContext(ctx, "bin/signpost", append([]string{"plan"}, s.dnsFlags...)...).CombinedOutput()
 	if ctx.Err() != nil {
@@ -153,7 +153,7 @@ func (s *stage) nothingToChange(ctx context.Context) error {
 
 // giveName gives the Service web a name and then an address, and returns how long it took
 // from there until it shows.
-func (s *stage) giveName(ctx context.Context, shows func() (bool, error)) (time.Duration, error) {
+func (s *environment) giveName(ctx context.Context, shows func() (bool, error)) (time.Duration, error) {
 	say("kubectl apply -f dev/demo/dns.yaml: the Service web asks for an address, and for the name %s", hostname)
 	if err := s.manifests.ApplyAll(ctx, bytes.NewReader(webWithName), "shop"); err != nil {
 		return 0, err
@@ -169,7 +169,7 @@ func (s *stage) giveName(ctx context.Context, shows func() (bool, error)) (time.
 }
 
 // takeName takes the name from the Service, and returns how long it took to show.
-func (s *stage) takeName(ctx context.Context, shows func() (bool, error)) (time.Duration, error) {
+func (s *environment) takeName(ctx context.Context, shows func() (bool, error)) (time.Duration, error) {
 	say("kubectl -n shop annotate service web %s-", hostnameOf)
 	begun := time.Now()
 	without := fmt.Sprintf(`{"metadata":{"annotations":{%q:null}}}`, hostnameOf)

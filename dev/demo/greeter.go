@@ -35,7 +35,7 @@ const (
 )
 
 // calls shows a gRPC client that finds pods by xDS and loses no call while all of them are replaced.
-func (s *stage) calls(ctx context.Context) error {
+func (s *environment) calls(ctx context.Context) error {
 	say("Opening a gRPC service without a mesh (dev/demo/greeter.yaml), and starting Signpost for its clients: signpost xds")
 	if err := s.manifests.ApplyAll(ctx, bytes.NewReader(greeter), "shop"); err != nil {
 		return err
@@ -94,7 +94,7 @@ func (s *stage) calls(ctx context.Context) error {
 }
 
 // startXDS starts the xds role, and returns the bootstrap file of its clients.
-func (s *stage) startXDS(ctx context.Context) ([]byte, error) {
+func (s *environment) startXDS(ctx context.Context) ([]byte, error) {
 	addr, err := childprocess.Address()
 	if err != nil {
 		return nil, err
@@ -117,8 +117,8 @@ func (s *stage) startXDS(ctx context.Context) ([]byte, error) {
 	return file, nil
 }
 
-// dialGreeter returns a channel of a client of grpc-go with a bootstrap file. Its connections to pods go to their servers
-// here: the nodes of the cluster are simulated.
+// dialGreeter returns a channel of a client of grpc-go with a bootstrap file. Its connections to pods go to
+// their servers here: the nodes of the cluster are simulated.
 func dialGreeter(bootstrap []byte, pods *servers) (*grpc.ClientConn, error) {
 	resolver, err := grpcxds.NewXDSResolverWithConfigForTesting(bootstrap)
 	if err != nil {
@@ -178,8 +178,8 @@ func (p *podServer) Check(context.Context, *healthpb.HealthCheckRequest) (*healt
 	return &healthpb.HealthCheckResponse{Status: healthpb.HealthCheckResponse_SERVING}, nil
 }
 
-// follow starts a server for each pod that has an address, and stops it when the pod is gone, until the watch ends. Then
-// it stops all of them.
+// follow starts a server for each pod that has an address, and stops it when the pod is gone, until the watch
+// ends. Then it stops all of them.
 func (s *servers) follow(pods watch.Interface) {
 	var serving sync.WaitGroup
 	defer serving.Wait()

@@ -18,7 +18,7 @@ var vm []byte
 var externalWorkloads = schema.GroupVersionResource{Group: "workload.linkerd.io", Version: "v1beta1", Resource: "externalworkloads"}
 
 // machine shows how a machine outside of the cluster joins, and leaves.
-func (s *stage) machine(ctx context.Context) error {
+func (s *environment) machine(ctx context.Context) error {
 	say("kubectl apply -f dev/demo/vm.yaml: a machine outside of the cluster joins, as an ExternalWorkload that the Service selects")
 	if err := s.report(ctx, "True"); err != nil {
 		return err
@@ -56,13 +56,13 @@ func (s *stage) machine(ctx context.Context) error {
 }
 
 // report applies the machine with a status of its condition Ready, as its own agent would.
-func (s *stage) report(ctx context.Context, ready string) error {
+func (s *environment) report(ctx context.Context, ready string) error {
 	text := bytes.Replace(vm, []byte(`status: "True"`), []byte(`status: "`+ready+`"`), 1)
 	return s.manifests.ApplyAll(ctx, bytes.NewReader(text), "shop")
 }
 
 // machineSlices waits until web has this many EndpointSlices for ExternalWorkloads.
-func (s *stage) machineSlices(ctx context.Context, count int) error {
+func (s *environment) machineSlices(ctx context.Context, count int) error {
 	return s.waitFor(ctx, "the EndpointSlice of the machine", time.Minute, func() (bool, error) {
 		list, err := s.slicesOf(ctx, "web")
 		if err != nil {

@@ -1,25 +1,22 @@
-// Command demo shows Signpost at work: in a real Kubernetes cluster without endpoint
-// controllers of its own, Signpost writes the EndpointSlices while a Deployment rolls
-// out and a machine outside of the cluster joins, and a real client of the Destination
-// API is told, live, where the endpoints are, and how to treat the traffic to them. A gRPC
-// client finds pods by xDS and loses no call while they are replaced. In the
-// end a Service asks for a name, which a real DNS server then answers for.
+// Command demo shows Signpost in a real Kubernetes cluster without endpoint controllers of its own. Signpost
+// writes the EndpointSlices while a Deployment rolls out and an ExternalWorkload joins, and a client of the
+// Destination API receives the endpoints and their traffic settings. A gRPC client finds pods by xDS and
+// loses no call while they are replaced. Finally, a Service gets a DNS name in a real DNS server.
 //
 //	make demo                          about 30 seconds, after the first build
 //	go run ./dev/demo --stay           stays open until Ctrl-C, to play with, and opens its page
 //	make recording                     writes what it prints to docs/demo.md
 //	make demo-multicluster             two clusters, and a federated Service of both
 //
-// It starts bin/localcluster, bin/signpost and, if it is installed, BIND in temporary
-// directories on 127.0.0.1, and leaves nothing behind, also when it is interrupted. Each step is
-// checked: the demo fails when what it shows isn't what it says. One goroutine tells the
-// story; one more for each child process copies what that prints. The chapter of greeter.go has
-// goroutines that call and serve, and ends them.
+// It starts bin/localcluster, bin/signpost and, if it is installed, BIND in temporary directories on
+// 127.0.0.1, and leaves nothing behind, also when it is interrupted. Each step is checked: the demo fails if
+// a step doesn't have the result that it prints. One goroutine runs the steps, and one for each child process
+// copies its output. The step of greeter.go has goroutines that call and serve, and ends them.
 //
-// In reading order: main.go chooses a story; stage.go starts what it needs, and process.go
-// runs child processes; page.go has the pages for a browser. play.go tells the story of one cluster, with slices.go and stream.go
-// to look at what is written and what clients are told, and the chapters greeter.go, machine.go,
-// profile.go and dns.go (dnslookup.go asks a DNS server). clusters.go tells the story of two.
+// In reading order: main.go parses flags, environment.go starts the cluster and Signpost, process.go runs
+// child processes, and page.go lists the pages for a browser. play.go runs the demo of one cluster, with
+// slices.go and stream.go for EndpointSlices and streams, and the steps in greeter.go, machine.go, profile.go
+// and dns.go (dnslookup.go queries a DNS server). clusters.go runs the demo of two clusters.
 package main
 
 import (
@@ -39,13 +36,13 @@ func main() {
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	story := (*stage).oneCluster
+	story := (*environment).oneCluster
 	if *clusters {
-		story = (*stage).twoClusters
+		story = (*environment).twoClusters
 	}
-	ending := (*stage).close
+	ending := (*environment).close
 	if *stay {
-		ending = (*stage).stayOpen
+		ending = (*environment).stayOpen
 	}
 	err := demo(ctx, story, ending)
 	switch {
@@ -60,13 +57,13 @@ func main() {
 }
 
 // demo tells a story, ends it, and cleans up.
-func demo(ctx context.Context, story func(*stage, context.Context) error, ending func(*stage, context.Context)) error {
+func demo(ctx context.Context, story func(*environment, context.Context) error, ending func(*environment, context.Context)) error {
 	dir, err := os.MkdirTemp("", "signpost-demo-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	s := &stage{dir: dir}
+	s := &environment{dir: dir}
 	defer s.stop()
 	if err := story(s, ctx); err != nil {
 		return err
@@ -76,7 +73,7 @@ func demo(ctx context.Context, story func(*stage, context.Context) error, ending
 }
 
 // close ends the story at once.
-func (s *stage) close(context.Context) {
+func (s *environment) close(context.Context) {
 	fmt.Println(`
 That was Signpost: endpoints, a watch of a rollout, and a DNS record, from one process each.
 Next: bin/demo --stay keeps all of it running, with a page in the browser; docs/tutorial.md builds it step by step.
@@ -84,14 +81,14 @@ Cleaning up.`)
 }
 
 // stayOpen ends the story when the context ends.
-func (s *stage) stayOpen(ctx context.Context) {
+func (s *environment) stayOpen(ctx context.Context) {
 	s.printHints()
 	openPage(ctx, cmp.Or(s.dnsAdmin, s.destinationAdmin))
 	<-ctx.Done()
 }
 
 // oneCluster tells the story of one cluster.
-func (s *stage) oneCluster(ctx context.Context) error {
+func (s *environment) oneCluster(ctx context.Context) error {
 	if err := s.startAll(ctx); err != nil {
 		return err
 	}

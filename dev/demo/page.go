@@ -8,7 +8,7 @@ import (
 )
 
 // pages are the addresses of the pages of the processes, with what they show.
-func (s *stage) pages() (lines []string) {
+func (s *environment) pages() (lines []string) {
 	for _, p := range []struct{ shows, admin string }{
 		{"who writes endpoints", s.controllersAdmin}, {"who is told what", s.destinationAdmin}, {"what is published", s.dnsAdmin},
 	} {

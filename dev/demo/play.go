@@ -19,7 +19,7 @@ const (
 )
 
 // play tells the story.
-func (s *stage) play(ctx context.Context) error {
+func (s *environment) play(ctx context.Context) error {
 	if err := s.get(ctx, "db-0.db.shop.svc.cluster.local:5432", "pod/db-0"); err != nil {
 		return err
 	}
@@ -38,8 +38,8 @@ func (s *stage) play(ctx context.Context) error {
 	return nil
 }
 
-// get shows what a client that asks once is told: one endpoint, of this workload.
-func (s *stage) get(ctx context.Context, name, workload string) error {
+// get shows what a client that asks once receives: one endpoint, of this workload.
+func (s *environment) get(ctx context.Context, name, workload string) error {
 	say("Asking once: signpost get %s", name)
 	out, err := exec.CommandContext(ctx, "bin/signpost", "get", name, "--addr", s.grpc).CombinedOutput()
 	if ctx.Err() != nil {
@@ -58,9 +58,9 @@ func (s *stage) get(ctx context.Context, name, workload string) error {
 	return nil
 }
 
-func (s *stage) opening(ctx context.Context) error { return s.seen(ctx, 3, 0) }
+func (s *environment) opening(ctx context.Context) error { return s.seen(ctx, 3, 0) }
 
-func (s *stage) scale(ctx context.Context) error {
+func (s *environment) scale(ctx context.Context) error {
 	say("kubectl -n shop scale deployment web --replicas 5")
 	scale := &autoscalingv1.Scale{ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "shop"}, Spec: autoscalingv1.ScaleSpec{Replicas: 5}}
 	if _, err := s.client.AppsV1().Deployments("shop").UpdateScale(ctx, "web", scale, metav1.UpdateOptions{}); err != nil {
@@ -69,7 +69,7 @@ func (s *stage) scale(ctx context.Context) error {
 	return s.seen(ctx, 5, 0)
 }
 
-func (s *stage) restart(ctx context.Context) error {
+func (s *environment) restart(ctx context.Context) error {
 	say("kubectl -n shop rollout restart deployment web")
 	if err := s.replaceAll(ctx, "web", 5); err != nil {
 		return err
@@ -78,7 +78,7 @@ func (s *stage) restart(ctx context.Context) error {
 }
 
 // replaceAll replaces all pods of a Deployment, and waits for the new ones.
-func (s *stage) replaceAll(ctx context.Context, name string, replicas int32) error {
+func (s *environment) replaceAll(ctx context.Context, name string, replicas int32) error {
 	restart := fmt.Sprintf(`{"spec":{"template":{"metadata":{"annotations":{"kubectl.kubernetes.io/restartedAt":%q}}}}}`, time.Now().Format(time.RFC3339))
 	if _, err := s.client.AppsV1().Deployments("shop").Patch(ctx, name, types.StrategicMergePatchType, []byte(restart), metav1.PatchOptions{}); err != nil {
 		return fmt.Errorf("restart deployment %s: %w", name, err)
@@ -87,7 +87,7 @@ func (s *stage) replaceAll(ctx context.Context, name string, replicas int32) err
 }
 
 // rolledOut waits until a Deployment has replicas pods of its latest version, and no others.
-func (s *stage) rolledOut(ctx context.Context, name string, replicas int32) error {
+func (s *environment) rolledOut(ctx context.Context, name string, replicas int32) error {
 	return s.waitFor(ctx, "the rollout", 2*time.Minute, func() (bool, error) {
 		d, err := s.client.AppsV1().Deployments("shop").Get(ctx, name, metav1.GetOptions{})
 		if err != nil {

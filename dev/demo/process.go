@@ -22,8 +22,8 @@ type process struct {
 }
 
 // start runs a program and hands each line that it prints to line. Its standard
-// error goes to a file in the stage's directory.
-func (s *stage) start(line func(string), name string, args ...string) error {
+// error goes to a file in the environment's directory.
+func (s *environment) start(line func(string), name string, args ...string) error {
 	p := &process{name: filepath.Base(name) + " " + args[0], cmd: exec.Command(name, args...), copied: make(chan struct{})}
 	p.log = filepath.Join(s.dir, fmt.Sprintf("%s-%d.log", strings.ReplaceAll(p.name, " ", "-"), len(s.processes)))
 	log, err := os.Create(p.log)
@@ -93,7 +93,7 @@ func (p *process) stop() {
 }
 
 // waitFor polls until the condition holds. It gives up when a process ends.
-func (s *stage) waitFor(ctx context.Context, what string, limit time.Duration, holds func() (bool, error)) error {
+func (s *environment) waitFor(ctx context.Context, what string, limit time.Duration, holds func() (bool, error)) error {
 	return s.poll(ctx, wait{what: what, limit: limit, every: 50 * time.Millisecond}, holds)
 }
 
@@ -103,7 +103,7 @@ type wait struct {
 	limit, every time.Duration
 }
 
-func (s *stage) poll(ctx context.Context, w wait, holds func() (bool, error)) error {
+func (s *environment) poll(ctx context.Context, w wait, holds func() (bool, error)) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, w.limit, fmt.Errorf("waited %s in vain for %s", w.limit, w.what))
 	defer cancel()
 	tick := time.NewTicker(w.every)

@@ -12,7 +12,7 @@ import (
 var shopProfile []byte
 
 // profiles shows how the watching client of a profile hears of a ServiceProfile.
-func (s *stage) profiles(ctx context.Context) error {
+func (s *environment) profiles(ctx context.Context) error {
 	say("Watching the other half, how to treat the traffic: signpost profile %s --watch", authority)
 	if err := s.start(s.profile.print, "bin/signpost", "profile", authority, "--addr", s.grpc, "--watch"); err != nil {
 		return err
@@ -29,7 +29,7 @@ func (s *stage) profiles(ctx context.Context) error {
 
 // heard waits until the client that watches the profile has printed these words. The last
 // line of what it prints at a time should be among them, so that the story goes on after it.
-func (s *stage) heard(ctx context.Context, words ...string) error {
+func (s *environment) heard(ctx context.Context, words ...string) error {
 	return s.waitFor(ctx, "the watching client to hear of it", time.Minute, func() (bool, error) {
 		for _, w := range words {
 			if !s.profile.has(w) {

@@ -20,7 +20,7 @@ import (
 const asTable = "application/json;as=Table;v=v1;g=meta.k8s.io"
 
 // showSlices shows the EndpointSlices of the shop, of which there have to be this many.
-func (s *stage) showSlices(ctx context.Context, count int) error {
+func (s *environment) showSlices(ctx context.Context, count int) error {
 	say("kubectl -n shop get endpointslices")
 	text, err := s.client.DiscoveryV1().RESTClient().Get().Namespace("shop").Resource("endpointslices").SetHeader("Accept", asTable).Do(ctx).Raw()
 	if err != nil {
@@ -62,7 +62,7 @@ func printRow(w *tabwriter.Writer, table *metav1.Table, cell func(column int) an
 }
 
 // published waits until the EndpointSlices of a Service have that many ready endpoints.
-func (s *stage) published(ctx context.Context, service string, count int) error {
+func (s *environment) published(ctx context.Context, service string, count int) error {
 	return s.waitFor(ctx, "EndpointSlices of "+service, time.Minute, func() (bool, error) {
 		endpoints, err := s.readyEndpoints(ctx, service)
 		if err != nil {
@@ -73,7 +73,7 @@ func (s *stage) published(ctx context.Context, service string, count int) error 
 }
 
 // readyEndpoints returns the addresses and ports in the EndpointSlices of a Service, in order.
-func (s *stage) readyEndpoints(ctx context.Context, service string) ([]string, error) {
+func (s *environment) readyEndpoints(ctx context.Context, service string) ([]string, error) {
 	list, err := s.slicesOf(ctx, service)
 	var ready []string
 	for _, slice := range list {
@@ -89,7 +89,7 @@ func (s *stage) readyEndpoints(ctx context.Context, service string) ([]string, e
 	return ready, err
 }
 
-func (s *stage) slicesOf(ctx context.Context, service string) ([]discoveryv1.EndpointSlice, error) {
+func (s *environment) slicesOf(ctx context.Context, service string) ([]discoveryv1.EndpointSlice, error) {
 	list, err := s.client.DiscoveryV1().EndpointSlices("shop").List(ctx, metav1.ListOptions{LabelSelector: discoveryv1.LabelServiceName + "=" + service})
 	if err != nil {
 		return nil, fmt.Errorf("list the EndpointSlices of %s: %w", service, err)

@@ -38,9 +38,9 @@ func (t *transcript) has(words string) bool {
 // number of endpoints, the address and more.
 type stream struct{ transcript }
 
-// told returns how many endpoints have come and gone since it began, and the
+// counts returns how many endpoints were added and removed since the stream began, and the
 // addresses of those that are there now, in order.
-func (s *stream) told() (come, gone int, now []string) {
+func (s *stream) counts() (come, gone int, now []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	there := map[string]bool{}
@@ -59,11 +59,11 @@ func (s *stream) told() (come, gone int, now []string) {
 	return come, gone, slices.Sorted(maps.Keys(there))
 }
 
-// seen waits until the watching client was told of that many endpoints coming and going
-// since it began, and until what is left is what the EndpointSlices of web have.
-func (s *stage) seen(ctx context.Context, come, gone int) error {
+// seen waits until the watching client has received so many added and removed endpoints,
+// and the rest equals the EndpointSlices of web.
+func (s *environment) seen(ctx context.Context, come, gone int) error {
 	return s.waitFor(ctx, "the watching client to hear of it", time.Minute, func() (bool, error) {
-		c, g, now := s.stream.told()
+		c, g, now := s.stream.counts()
 		if c != come || g != gone {
 			return false, fmt.Errorf("it saw %d come and %d go, want %d and %d", c, g, come, gone)
 		}

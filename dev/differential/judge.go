@@ -60,9 +60,8 @@ func (run *performance) judgeHurriedly(cases []circumstances) {
 	}
 }
 
-// outwait waits for disagreements to go, for as long as there is one that nothing would explain if it lasted.
-// It adds new ones to the cases, and notes how those have ended that are gone: the ones before as it is told,
-// and the new ones by themselves.
+// outwait waits until no disagreement is left that nothing would explain. New disagreements become cases. For
+// each case that ends, it notes how: earlier ones with the given duration, new ones by themselves.
 func (run *performance) outwait(ctx context.Context, cases []circumstances, found []disagreement, how duration) ([]circumstances, error) {
 	before := len(cases)
 	for begun := time.Now(); ; {

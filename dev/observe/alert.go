@@ -2,7 +2,7 @@ package observe
 
 import "time"
 
-// Severity says who is told, and how soon.
+// Severity is how soon somebody is notified.
 type Severity string
 
 const (
@@ -22,7 +22,8 @@ type Alert struct {
 	For time.Duration
 	// Expr is in PromQL. It keeps the labels job and namespace, if the targets have them.
 	Expr string
-	// Summary says in a sentence what users suffer, and Description what to do. Both are templates of Prometheus.
+	// Summary says in a sentence what users suffer, and Description what to do. Both are templates of
+	// Prometheus.
 	Summary, Description string
 }
 

@@ -125,11 +125,11 @@ func TestDesk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := NewApprovalQueue()
 		if len(d.Plans()) != 0 {
-			t.Error("a new desk has plans")
+			t.Error("a new queue has plans")
 		}
 		d.Show([]Plan{{Hash: "a"}})
 		if plans := d.Plans(); len(plans) != 1 || plans[0].Hash != "a" {
-			t.Errorf("the desk has %v", plans)
+			t.Errorf("the queue has %v", plans)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()

@@ -62,7 +62,7 @@ func TestUnresolved(t *testing.T) {
 }
 
 // D12: a source may already know that a record set can't be published, and says why itself.
-// Default targets don't mend it.
+// Default targets don't fix it.
 func TestUnresolvedBySource(t *testing.T) {
 	s := newSet(t, desired.Options{DefaultTargets: []string{"192.0.2.9"}, ForceDefaultTargets: true})
 	asked := parse(origin("crd/d/a"), "a.org A 0 192.0.2.1")

@@ -38,7 +38,7 @@ var creates = []beforeTest{
 		want:    []string{"+ *.wildcard.z.org CNAME x.y", "+ cname-wildcard-txt.wildcard.z.org TXT @me for *.wildcard.z.org"},
 	},
 	{
-		name: "case 79: the marker has survived",
+		name: "case 79: the ownership record has survived",
 		zone: []string{"a-a.z.org TXT @me/svc", "aaaa-a.z.org TXT @me/svc", "cname-c.z.org TXT @me"},
 		changes: []string{
 			"+ a.z.org A 1.1.1.1 res=svc", "+ a.z.org AAAA ::1 res=svc", "+ c.z.org CNAME x.y",
@@ -46,7 +46,7 @@ var creates = []beforeTest{
 		want: []string{"+ a.z.org A 1.1.1.1", "+ a.z.org AAAA ::1", "+ c.z.org CNAME x.y"},
 	},
 	{
-		name: "case 79: the marker has survived, of another object", zone: []string{"a-a.z.org TXT @me/old"},
+		name: "case 79: the ownership record has survived, of another object", zone: []string{"a-a.z.org TXT @me/old"},
 		changes: []string{"+ a.z.org A 1.1.1.1 res=svc"}, want: []string{"+ a.z.org A 1.1.1.1", "~ a-a.z.org TXT @me/svc for a.z.org"},
 	},
 	{
@@ -67,7 +67,7 @@ var creates = []beforeTest{
 		changes: []string{"+ www.z.org AAAA ::1"}, want: []string{"+ www.z.org AAAA ::1", "+ aaaa-www.z.org TXT @me for www.z.org"},
 	},
 	{
-		name: "the marker is somebody else's (#6617)", zone: []string{"a-www.z.org TXT random|@owner"},
+		name: "the ownership record is somebody else's (#6617)", zone: []string{"a-www.z.org TXT random|@owner"},
 		changes: []string{"+ www.z.org A 1.1.1.1", "+ v.z.org A 1.1.1.1"},
 		want:    []string{"+ v.z.org A 1.1.1.1", "+ a-v.z.org TXT @me for v.z.org", "! + www.z.org A 1.1.1.1"},
 	},
@@ -81,7 +81,7 @@ var creates = []beforeTest{
 		want:    []string{"+ www.z.org A 1.1.1.1", "~ a-www.z.org TXT v=spf1|" + knownSealed + "|@me ttl=60 for www.z.org"},
 	},
 	{
-		name: "a CNAME is where the marker has to be", zone: []string{"a-www.z.org CNAME x.y"},
+		name: "a CNAME is where the ownership record has to be", zone: []string{"a-www.z.org CNAME x.y"},
 		changes: []string{"+ www.z.org A 1.1.1.1"}, want: []string{"! + www.z.org A 1.1.1.1"},
 	},
 	{
@@ -92,10 +92,10 @@ var creates = []beforeTest{
 		},
 	},
 	{
-		name: "a forged marker", changes: []string{"+ a-www.z.org TXT random|@me"}, want: []string{"! + a-www.z.org TXT random|@me"},
+		name: "a forged ownership record", changes: []string{"+ a-www.z.org TXT random|@me"}, want: []string{"! + a-www.z.org TXT random|@me"},
 	},
 	{
-		name: "a TXT record where a marker is", zone: []string{"a-www.z.org TXT @me", "www.z.org A 1.1.1.1"},
+		name: "a TXT record where an ownership record is", zone: []string{"a-www.z.org TXT @me", "www.z.org A 1.1.1.1"},
 		changes: []string{"+ a-www.z.org TXT random"}, want: []string{"! + a-www.z.org TXT random"},
 	},
 	{
@@ -103,12 +103,12 @@ var creates = []beforeTest{
 		want: []string{"+ www.z.org TXT random", "+ txt-www.z.org TXT @me for www.z.org"},
 	},
 	{
-		name: "two names with one marker", options: TXTOptions{WildcardReplacement: "any"},
+		name: "two names with one ownership record", options: TXTOptions{WildcardReplacement: "any"},
 		changes: []string{"+ any.z.org A 1.1.1.1 res=a", "+ *.z.org A 1.1.1.1 res=b"},
 		want:    []string{"+ any.z.org A 1.1.1.1", "+ a-any.z.org TXT @me/a for any.z.org", "+ *.z.org A 1.1.1.1"},
 	},
 	{
-		name: "two names with one marker, one of which is nobody's", options: TXTOptions{WildcardReplacement: "any"}, zone: []string{"*.z.org A 1.1.1.1"},
+		name: "two names with one ownership record, one of which is nobody's", options: TXTOptions{WildcardReplacement: "any"}, zone: []string{"*.z.org A 1.1.1.1"},
 		changes: []string{"+ any.z.org A 1.1.1.1", "+ any.z.org AAAA ::1"},
 		want:    []string{"+ any.z.org AAAA ::1", "+ aaaa-any.z.org TXT @me for any.z.org", "! + any.z.org A 1.1.1.1"},
 	},
@@ -138,7 +138,7 @@ var updates = []beforeTest{
 		changes: []string{"~ a.z.org A 1.1.1.1 => a.z.org A 2.2.2.2 res=svc"}, want: []string{"~ a.z.org A 2.2.2.2"},
 	},
 	{
-		name: "another weight, which a marker has too", zone: []string{"a.z.org A 1.1.1.1 weight=1", "a-a.z.org TXT @me weight=1"},
+		name: "another weight, which an ownership record has too", zone: []string{"a.z.org A 1.1.1.1 weight=1", "a-a.z.org TXT @me weight=1"},
 		changes: []string{"~ a.z.org A 1.1.1.1 weight=1 => a.z.org A 1.1.1.1 weight=2"}, want: []string{"~ a.z.org A 1.1.1.1 weight=2", "~ a-a.z.org TXT @me weight=2 for a.z.org"},
 	},
 	{
@@ -169,7 +169,7 @@ var updates = []beforeTest{
 		want:    []string{"~ a-a.z.org TXT @me/svc for a.z.org", "~ b.z.org A 2.2.2.2", "+ a-b.z.org TXT @me for b.z.org", "~ a-c.z.org TXT @me for c.z.org"},
 	},
 	{
-		name: "a marker by itself", zone: []string{"a.z.org A 1.1.1.1", "a-a.z.org TXT @me"},
+		name: "an ownership record by itself", zone: []string{"a.z.org A 1.1.1.1", "a-a.z.org TXT @me"},
 		changes: []string{"~ a-a.z.org TXT @me => a-a.z.org TXT random", "- a-a.z.org TXT @me"}, want: []string{"! ~ a-a.z.org TXT random", "! - a-a.z.org TXT @me"},
 	},
 }
@@ -202,20 +202,20 @@ var deletes = []beforeTest{
 		changes: []string{"- a.z.org A 1.1.1.1"}, want: []string{"- a.z.org A 1.1.1.1", "- a-a.z.org TXT @me for a.z.org"},
 	},
 	{
-		name: "a historic marker that another type needs", zone: []string{"a.z.org A 1.1.1.1", "a-a.z.org TXT @me", "a.z.org MX mx", "a.z.org TXT @me"},
+		name: "a historic ownership record that another type needs", zone: []string{"a.z.org A 1.1.1.1", "a-a.z.org TXT @me", "a.z.org MX mx", "a.z.org TXT @me"},
 		changes: []string{"- a.z.org A 1.1.1.1"}, want: []string{"- a.z.org A 1.1.1.1", "- a-a.z.org TXT @me for a.z.org"},
 	},
 	{
-		name:    "a historic marker that nothing needs, as that has its own",
+		name:    "a historic ownership record that nothing needs, as that has its own",
 		zone:    []string{"a.z.org A 1.1.1.1", "a-a.z.org TXT @me", "a.z.org MX mx", "mx-a.z.org TXT @me", "a.z.org AAAA ::1", "a.z.org NS ns", "a.z.org TXT @me"},
 		changes: []string{"- a.z.org A 1.1.1.1"}, want: []string{"- a.z.org A 1.1.1.1", "- a-a.z.org TXT @me for a.z.org", "- a.z.org TXT @me for a.z.org"},
 	},
 	{
-		name: "a historic marker of all that goes", zone: []string{"a.z.org A 1.1.1.1", "a.z.org MX mx", "a.z.org TXT @me"},
+		name: "a historic ownership record of all that goes", zone: []string{"a.z.org A 1.1.1.1", "a.z.org MX mx", "a.z.org TXT @me"},
 		changes: []string{"- a.z.org A 1.1.1.1", "- a.z.org MX mx"}, want: []string{"- a.z.org A 1.1.1.1", "- a.z.org TXT @me for a.z.org", "- a.z.org MX mx"},
 	},
 	{
-		name: "two names with one marker", options: TXTOptions{WildcardReplacement: "any"},
+		name: "two names with one ownership record", options: TXTOptions{WildcardReplacement: "any"},
 		zone:    []string{"any.z.org A 1.1.1.1", "*.z.org A 1.1.1.1", "a-any.z.org TXT @me"},
 		changes: []string{"- any.z.org A 1.1.1.1"}, want: []string{"- any.z.org A 1.1.1.1"},
 	},
@@ -233,7 +233,7 @@ var deletes = []beforeTest{
 		},
 	},
 	{
-		name: "an alias becomes a CNAME, whose marker it had", zone: []string{"a.z.org A x.y alias=true", "cname-a.z.org TXT @me"},
+		name: "an alias becomes a CNAME, whose ownership record it had", zone: []string{"a.z.org A x.y alias=true", "cname-a.z.org TXT @me"},
 		changes: []string{"- a.z.org A x.y alias=true", "+ a.z.org CNAME x.y"}, want: []string{"- a.z.org A x.y alias=true", "+ a.z.org CNAME x.y"},
 	},
 	{
@@ -329,7 +329,7 @@ func TestUnownedIsReported(t *testing.T) {
 		t.Errorf("got %+v", problems)
 	}
 	if got := o.OwnershipRecordName(c.New.Name, dns.TypeA); got != "" {
-		t.Errorf("the name of the marker is %q", got)
+		t.Errorf("the name of the ownership record is %q", got)
 	}
 }
 

@@ -13,42 +13,42 @@ import (
 // "case 56": the rows of spec/dns.md §4.2.3, in both directions.
 func TestNames(t *testing.T) {
 	for _, test := range []struct {
-		prefix, suffix, wildcard string
-		name, recordType, marker string
+		prefix, suffix, wildcard    string
+		name, recordType, ownership string
 	}{
-		{name: "www.ex.com", recordType: "A", marker: "a-www.ex.com"},
-		{name: "ex.com", recordType: "A", marker: "a-ex.com"},
-		{name: "example", recordType: "CNAME", marker: "cname-example"},
-		{prefix: "%{record_type}-abc-.", name: "ex.com", recordType: "CNAME", marker: "cname-abc-.ex.com"},
-		{prefix: "txt.", name: "new.z.org", recordType: "CNAME", marker: "txt.cname-new.z.org"},
-		{prefix: "TxT.", name: "new.z.org", recordType: "CNAME", marker: "txt.cname-new.z.org"},
-		{prefix: "txt.", name: "example", recordType: "CNAME", marker: "txt.cname-example"},
-		{prefix: "foo", name: "example.com", recordType: "A", marker: "fooa-example.com"},
-		{prefix: "prefix%{record_type}.", name: "n.z.org", recordType: "CNAME", marker: "prefixcname.n.z.org"},
-		{prefix: "%{record_type}-foo", name: "example.com", recordType: "A", marker: "a-fooexample.com"},
-		{prefix: "txt.", wildcard: "wc", name: "*.wildcard.z.org", recordType: "CNAME", marker: "txt.cname-wc.wildcard.z.org"},
-		{prefix: "%{record_type}.", wildcard: "wc", name: "*.z.org", recordType: "AAAA", marker: "aaaa.wc.z.org"},
-		{suffix: "-txt", wildcard: "wildcard", name: "*.wildcard.z.org", recordType: "CNAME", marker: "cname-wildcard-txt.wildcard.z.org"},
-		{suffix: "foo", name: "example", recordType: "AAAA", marker: "aaaa-examplefoo"},
-		{suffix: "foo-%{record_type}", name: "example.com", recordType: "A", marker: "examplefoo-a.com"},
-		{suffix: ".foo.bar.test", name: "example.com", recordType: "CNAME", marker: "cname-example.foo.bar.test.com"},
-		{suffix: "-.%{record_type}", name: "www.ex.com", recordType: "CNAME", marker: "www-.cname.ex.com"},
-		{name: "*.z.org", recordType: "A", marker: "a-*.z.org"},
-		{name: "www.z.org", recordType: "CAA", marker: "caa-www.z.org"},
-		{prefix: "%{record_type}.", name: "www.z.org", recordType: "CAA", marker: "caa.www.z.org"},
+		{name: "www.ex.com", recordType: "A", ownership: "a-www.ex.com"},
+		{name: "ex.com", recordType: "A", ownership: "a-ex.com"},
+		{name: "example", recordType: "CNAME", ownership: "cname-example"},
+		{prefix: "%{record_type}-abc-.", name: "ex.com", recordType: "CNAME", ownership: "cname-abc-.ex.com"},
+		{prefix: "txt.", name: "new.z.org", recordType: "CNAME", ownership: "txt.cname-new.z.org"},
+		{prefix: "TxT.", name: "new.z.org", recordType: "CNAME", ownership: "txt.cname-new.z.org"},
+		{prefix: "txt.", name: "example", recordType: "CNAME", ownership: "txt.cname-example"},
+		{prefix: "foo", name: "example.com", recordType: "A", ownership: "fooa-example.com"},
+		{prefix: "prefix%{record_type}.", name: "n.z.org", recordType: "CNAME", ownership: "prefixcname.n.z.org"},
+		{prefix: "%{record_type}-foo", name: "example.com", recordType: "A", ownership: "a-fooexample.com"},
+		{prefix: "txt.", wildcard: "wc", name: "*.wildcard.z.org", recordType: "CNAME", ownership: "txt.cname-wc.wildcard.z.org"},
+		{prefix: "%{record_type}.", wildcard: "wc", name: "*.z.org", recordType: "AAAA", ownership: "aaaa.wc.z.org"},
+		{suffix: "-txt", wildcard: "wildcard", name: "*.wildcard.z.org", recordType: "CNAME", ownership: "cname-wildcard-txt.wildcard.z.org"},
+		{suffix: "foo", name: "example", recordType: "AAAA", ownership: "aaaa-examplefoo"},
+		{suffix: "foo-%{record_type}", name: "example.com", recordType: "A", ownership: "examplefoo-a.com"},
+		{suffix: ".foo.bar.test", name: "example.com", recordType: "CNAME", ownership: "cname-example.foo.bar.test.com"},
+		{suffix: "-.%{record_type}", name: "www.ex.com", recordType: "CNAME", ownership: "www-.cname.ex.com"},
+		{name: "*.z.org", recordType: "A", ownership: "a-*.z.org"},
+		{name: "www.z.org", recordType: "CAA", ownership: "caa-www.z.org"},
+		{prefix: "%{record_type}.", name: "www.z.org", recordType: "CAA", ownership: "caa.www.z.org"},
 	} {
 		n := newTestNames(t, test.prefix, test.suffix, test.wildcard)
-		marker := n.ownershipRecordName(test.name, test.recordType)
-		if marker != test.marker {
-			t.Errorf("prefix %q suffix %q: %s of %s: got %s, want %s", test.prefix, test.suffix, test.recordType, test.name, marker, test.marker)
+		ownership := n.ownershipRecordName(test.name, test.recordType)
+		if ownership != test.ownership {
+			t.Errorf("prefix %q suffix %q: %s of %s: got %s, want %s", test.prefix, test.suffix, test.recordType, test.name, ownership, test.ownership)
 		}
-		if test.recordType != "CAA" && !n.mayDescribe(marker, test.name, test.recordType) {
-			t.Errorf("prefix %q suffix %q: %s: got %v, want %s of %s", test.prefix, test.suffix, marker, n.subjects(marker), test.recordType, test.name)
+		if test.recordType != "CAA" && !n.mayDescribe(ownership, test.name, test.recordType) {
+			t.Errorf("prefix %q suffix %q: %s: got %v, want %s of %s", test.prefix, test.suffix, ownership, n.subjects(ownership), test.recordType, test.name)
 		}
 		// The same for the types that the row doesn't name.
 		for _, other := range typeWords {
-			if marker := n.ownershipRecordName(test.name, other.recordType); !n.mayDescribe(marker, test.name, other.recordType) {
-				t.Errorf("prefix %q suffix %q: %s: got %v, want %s of %s", test.prefix, test.suffix, marker, n.subjects(marker), other.recordType, test.name)
+			if ownership := n.ownershipRecordName(test.name, other.recordType); !n.mayDescribe(ownership, test.name, other.recordType) {
+				t.Errorf("prefix %q suffix %q: %s: got %v, want %s of %s", test.prefix, test.suffix, ownership, n.subjects(ownership), other.recordType, test.name)
 			}
 		}
 	}
@@ -56,8 +56,8 @@ func TestNames(t *testing.T) {
 
 func TestSubjects(t *testing.T) {
 	for _, test := range []struct {
-		name, prefix, suffix, wildcard, marker string
-		want                                   []described
+		name, prefix, suffix, wildcard, ownership string
+		want                                      []described
 	}{
 		{"case 58: a type", "", "", "", "a-foo", []described{{"foo", "A"}}},
 		{"case 58: no type", "", "", "", "foo", []described{{"foo", ""}}},
@@ -80,8 +80,8 @@ func TestSubjects(t *testing.T) {
 		{"begins like a wildcard", "", "", "wc", "a-wcx.z.org", []described{{"wcx.z.org", "A"}}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if got := newTestNames(t, test.prefix, test.suffix, test.wildcard).subjects(test.marker); !slices.Equal(got, test.want) {
-				t.Errorf("%s: got %v, want %v", test.marker, got, test.want)
+			if got := newTestNames(t, test.prefix, test.suffix, test.wildcard).subjects(test.ownership); !slices.Equal(got, test.want) {
+				t.Errorf("%s: got %v, want %v", test.ownership, got, test.want)
 			}
 		})
 	}
@@ -155,7 +155,7 @@ func TestNamesRoundTrip(t *testing.T) {
 		for i, m := range n.withType(nil, name, recordType) {
 			// The historic format with the type is hidden by what today's makes of it.
 			if i == 0 && !n.mayDescribe(m.name, name, recordType) {
-				t.Fatalf("%s of %s: the marker %s describes %v", recordType, name, m.name, n.subjects(m.name))
+				t.Fatalf("%s of %s: the ownership record %s describes %v", recordType, name, m.name, n.subjects(m.name))
 			}
 		}
 	})
@@ -167,15 +167,15 @@ func FuzzSubjects(f *testing.F) {
 		f.Add(i, "www-.cname.ex.com")
 		f.Add(i, "*..")
 	}
-	f.Fuzz(func(t *testing.T, i int, marker string) {
+	f.Fuzz(func(t *testing.T, i int, ownership string) {
 		a := affixes[uint(i)%uint(len(affixes))]
 		n := newTestNames(t, a.prefix, a.suffix, a.wildcard)
-		marker = dns.Canonical(marker)
-		for _, s := range n.subjects(marker) {
+		ownership = dns.Canonical(ownership)
+		for _, s := range n.subjects(ownership) {
 			if s.name == "" {
-				t.Fatalf("%q describes an empty name", marker)
+				t.Fatalf("%q describes an empty name", ownership)
 			}
-			if !valid(marker) {
+			if !valid(ownership) {
 				continue
 			}
 			var made []described
@@ -184,8 +184,8 @@ func FuzzSubjects(f *testing.F) {
 			} else {
 				made = n.withType(nil, s.name, s.recordType)
 			}
-			if !slices.ContainsFunc(made, func(m described) bool { return m.name == marker }) {
-				t.Errorf("%q describes %v, which has the markers %v", marker, s, made)
+			if !slices.ContainsFunc(made, func(m described) bool { return m.name == ownership }) {
+				t.Errorf("%q describes %v, which has the ownership records %v", ownership, s, made)
 			}
 		}
 	})

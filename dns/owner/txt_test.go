@@ -108,7 +108,7 @@ func TestLabels(t *testing.T) {
 			[]string{"*.other.z.org CNAME @me", "*.wildcard.z.org CNAME @owner"},
 		},
 		{
-			"case 66: AAAA has no marker that doesn't tell it",
+			"case 66: AAAA has no ownership record that doesn't tell it",
 			TXTOptions{},
 			[]string{
 				"old.z.org A 1.1.1.1", "old.z.org AAAA ::1", "old.z.org TXT @owner",
@@ -139,7 +139,7 @@ func TestLabels(t *testing.T) {
 			[]string{"www.z.org A @me", "www.z.org AAAA @owner"},
 		},
 		{
-			"case 70: nothing in the marker",
+			"case 70: nothing in the ownership record",
 			TXTOptions{},
 			[]string{"www.z.org A 1.1.1.1", "a-www.z.org TXT -", "v.z.org A 1.1.1.1", "a-v.z.org TXT @me"},
 			[]string{"v.z.org A @me", "www.z.org A"},
@@ -162,13 +162,13 @@ func TestLabels(t *testing.T) {
 			[]string{"mail.z.org MX @me", "nobodys.z.org A", "ours.z.org A @me/svc heal", "theirs.z.org A @owner", "whole.z.org A @me"},
 		},
 		{
-			"case 78: a zone without markers",
+			"case 78: a zone without ownership records",
 			TXTOptions{},
 			[]string{"www.z.org A 1.1.1.1 own=me"},
 			[]string{"www.z.org A"},
 		},
 		{
-			"nothing to heal where there can't be a marker",
+			"nothing to heal where there can't be an ownership record",
 			TXTOptions{},
 			[]string{strings.Repeat("x", 62) + ".z.org A 1.1.1.1", strings.Repeat("x", 62) + ".z.org TXT @me"},
 			[]string{strings.Repeat("x", 62) + ".z.org A @me"},
@@ -224,11 +224,11 @@ func TestLabels(t *testing.T) {
 
 func TestMark(t *testing.T) {
 	for _, test := range []struct {
-		name    string
-		options TXTOptions
-		record  string
-		want    []string
-		marker  bool
+		name      string
+		options   TXTOptions
+		record    string
+		want      []string
+		ownership bool
 	}{
 		{"today's format", TXTOptions{}, "A-WWW.z.org TXT @me", []string{"www.z.org"}, true},
 		{"historic format", TXTOptions{}, "www.z.org TXT @owner", []string{"www.z.org"}, true},
@@ -243,9 +243,9 @@ func TestMark(t *testing.T) {
 		{"encrypted", TXTOptions{AESKey: knownKey}, "a-www.z.org TXT " + quote(knownSealed), []string{"www.z.org"}, true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			got, marker := newTXT(t, test.options).Mark(record(t, test.record))
-			if marker != test.marker || !slices.Equal(got, test.want) {
-				t.Errorf("got %v %v, want %v %v", got, marker, test.want, test.marker)
+			got, ownership := newTXT(t, test.options).Mark(record(t, test.record))
+			if ownership != test.ownership || !slices.Equal(got, test.want) {
+				t.Errorf("got %v %v, want %v %v", got, ownership, test.want, test.ownership)
 			}
 		})
 	}
@@ -281,7 +281,7 @@ func TestNewTXT(t *testing.T) {
 func TestOrphan(t *testing.T) {
 	o := newTXT(t, TXTOptions{OldOwnerID: "old"})
 	zone := newZoneRecords(t, "www.z.org A 1.1.1.1", "ali.z.org A x.y alias=true", "cname-ali.z.org TXT @me", "w.z.org A 1.1.1.1 set=b", "aaaa-x.z.org CNAME x.y")
-	for marker, want := range map[string]bool{
+	for ownership, want := range map[string]bool{
 		"a-gone.z.org TXT @me":         true,
 		"a-gone.z.org TXT @me/a|@me/b": true,
 		"a-gone.z.org TXT @owner":      false,
@@ -301,12 +301,12 @@ func TestOrphan(t *testing.T) {
 		for name, sets := range zone {
 			w[name] = slices.Clone(sets)
 		}
-		r := record(t, marker)
+		r := record(t, ownership)
 		if name := dns.Canonical(r.Name); w[name] == nil {
 			w.put(r)
 		}
 		if got := o.Orphan(w.lookup, r); got != want {
-			t.Errorf("%s: got %v, want %v", marker, got, want)
+			t.Errorf("%s: got %v, want %v", ownership, got, want)
 		}
 	}
 }
@@ -314,9 +314,9 @@ func TestOrphan(t *testing.T) {
 // With a template, the historic formats don't matter.
 func TestOrphanTemplated(t *testing.T) {
 	o := newTXT(t, TXTOptions{Prefix: "%{record_type}-x-."})
-	for marker, want := range map[string]bool{"a-x-.www.z.org TXT @me": true, "-x-.www.z.org TXT @me": false, "-x-.a-www.z.org TXT @me": false, "www.z.org TXT @me": false} {
-		if got := o.Orphan(zoneRecords{}.lookup, record(t, marker)); got != want {
-			t.Errorf("%s: got %v, want %v", marker, got, want)
+	for ownership, want := range map[string]bool{"a-x-.www.z.org TXT @me": true, "-x-.www.z.org TXT @me": false, "-x-.a-www.z.org TXT @me": false, "www.z.org TXT @me": false} {
+		if got := o.Orphan(zoneRecords{}.lookup, record(t, ownership)); got != want {
+			t.Errorf("%s: got %v, want %v", ownership, got, want)
 		}
 	}
 }

@@ -28,7 +28,7 @@ func planned(o Owner, rules *plan.Rules, w zoneRecords, wanted []*dns.RecordSet)
 	for _, name := range slices.Sorted(maps.Keys(byName)) {
 		var current []plan.Current
 		for _, r := range w[name] {
-			if _, marker := o.Mark(r); marker {
+			if _, ownership := o.Mark(r); ownership {
 				continue
 			}
 			labels, heal := o.Labels(w.lookup, r)
@@ -51,9 +51,9 @@ func TestDropIn(t *testing.T) {
 	}
 	const plain = `"heritage=external-dns,external-dns/owner=default,external-dns/resource=service/default/nginx"`
 	for name, test := range map[string]struct {
-		options TXTOptions
-		markers map[string]string // by the record set that they are for
-		text    string
+		options    TXTOptions
+		ownerships map[string]string // by the record set that they are for
+		text       string
 	}{
 		"plain": {
 			TXTOptions{},
@@ -86,7 +86,7 @@ func TestDropIn(t *testing.T) {
 			o := newTXT(t, test.options)
 			w := newZoneRecords(t, "z.org NS ns.z.org", "mail.z.org A 9.9.9.9", "note.z.org TXT random")
 			var wanted []*dns.RecordSet
-			for line, marker := range test.markers {
+			for line, ownership := range test.ownerships {
 				r := record(t, line+" "+map[string]string{"A": "1.1.1.1", "AAAA": "::1", "CNAME": "x.y"}[line[len(line)-1:]])
 				if r.Type == dns.TypeAAAA {
 					r.Targets = []string{"::1"}
@@ -95,7 +95,7 @@ func TestDropIn(t *testing.T) {
 					r.Targets = []string{"x.y"}
 				}
 				w.put(r)
-				w.put(&dns.RecordSet{Name: marker, Type: dns.TypeTXT, Targets: []string{test.text}})
+				w.put(&dns.RecordSet{Name: ownership, Type: dns.TypeTXT, Targets: []string{test.text}})
 				asked := r.Clone()
 				asked.Labels[dns.LabelResource] = "service/default/nginx"
 				wanted = append(wanted, asked)
@@ -210,12 +210,12 @@ func drawZone(rt *rapid.T, o *TXT) zoneRecords {
 		if recordType != dns.TypeAAAA {
 			made = o.names.withoutType(made, canonical)
 		}
-		marker := rapid.SampledFrom(made).Draw(rt, "marker").name
-		if len(w[marker]) > 0 {
+		ownership := rapid.SampledFrom(made).Draw(rt, "marker").name
+		if len(w[ownership]) > 0 {
 			continue
 		}
 		texts := rapid.SliceOfN(rapid.SampledFrom([]string{"@me", "@me/x", "@owner", "@old", "random"}), 0, 3).Draw(rt, "texts")
-		set := &dns.RecordSet{Name: marker, Type: dns.TypeTXT}
+		set := &dns.RecordSet{Name: ownership, Type: dns.TypeTXT}
 		for _, short := range texts {
 			set.Targets = append(set.Targets, text(short))
 		}
@@ -248,7 +248,7 @@ func foreignLines(o *TXT, w zoneRecords) []string {
 	lines := []string{}
 	for name, sets := range w {
 		for _, r := range sets {
-			if _, marker := o.Mark(r); marker || r.Type == dns.TypeTXT {
+			if _, ownership := o.Mark(r); ownership || r.Type == dns.TypeTXT {
 				for _, target := range o.otherTexts(r) {
 					lines = append(lines, name+" "+target)
 				}

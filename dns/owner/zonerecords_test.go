@@ -207,7 +207,7 @@ func labelled(o Owner, w zoneRecords) []string {
 	lines := []string{}
 	for _, name := range slices.Sorted(maps.Keys(w)) {
 		for _, r := range w[name] {
-			if _, marker := o.Mark(r); marker {
+			if _, ownership := o.Mark(r); ownership {
 				continue
 			}
 			labels, heal := o.Labels(w.lookup, r)

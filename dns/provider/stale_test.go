@@ -12,7 +12,7 @@ func TestApplyUnchanged(t *testing.T) {
 	set := func(name, recordType string, targets ...string) *dns.RecordSet {
 		return &dns.RecordSet{Name: name, Type: recordType, Targets: targets}
 	}
-	marker := func(name, text string) *dns.RecordSet {
+	ownership := func(name, text string) *dns.RecordSet {
 		r := set("a-"+name, "TXT", text)
 		r.Labels = map[string]string{dns.LabelOwnedRecord: name}
 		return r
@@ -21,7 +21,7 @@ func TestApplyUnchanged(t *testing.T) {
 	now := []*dns.RecordSet{
 		set("www.test", "A", "192.0.2.1", "192.0.2.2"), set("note.test", "TXT", `"Note"`), set("hers.test", "A", "203.0.113.1"),
 	}
-	hers := []dns.Change{{New: set("hers.test", "A", "192.0.2.1")}, {New: marker("hers.test", `"x"`)}}
+	hers := []dns.Change{{New: set("hers.test", "A", "192.0.2.1")}, {New: ownership("hers.test", `"x"`)}}
 	fine := dns.Change{New: set("new.test", "A", "192.0.2.1")}
 	for name, tt := range map[string]struct {
 		changes []dns.Change
@@ -34,11 +34,11 @@ func TestApplyUnchanged(t *testing.T) {
 		"as listed, in another order and case": {
 			changes: []dns.Change{{Old: set("WWW.test.", "A", "192.0.2.2", "192.0.2.1")}, {Old: set("note.test", "TXT", `"Note"`)}, fine}, sent: 3,
 		},
-		"texts are compared by letters": {changes: []dns.Change{{Old: set("note.test", "TXT", `"note"`)}, fine}, sent: 1, stale: []bool{true, false}},
-		"a marker goes with its record": {changes: append(slices.Clone(hers), fine), sent: 1, stale: []bool{true, true, false}},
-		"nothing is left":               {changes: hers, stale: []bool{true, true}},
-		"the rest fails":                {changes: append(slices.Clone(hers), fine), answer: lost, sent: 1, want: lost},
-		"each of the rest has an error": {changes: append(slices.Clone(hers), fine), answer: &ApplyError{Errs: []error{ErrRejected}}, sent: 1, stale: []bool{true, true, false}, want: ErrRejected},
+		"texts are compared by letters":            {changes: []dns.Change{{Old: set("note.test", "TXT", `"note"`)}, fine}, sent: 1, stale: []bool{true, false}},
+		"an ownership record goes with its record": {changes: append(slices.Clone(hers), fine), sent: 1, stale: []bool{true, true, false}},
+		"nothing is left":                          {changes: hers, stale: []bool{true, true}},
+		"the rest fails":                           {changes: append(slices.Clone(hers), fine), answer: lost, sent: 1, want: lost},
+		"each of the rest has an error":            {changes: append(slices.Clone(hers), fine), answer: &ApplyError{Errs: []error{ErrRejected}}, sent: 1, stale: []bool{true, true, false}, want: ErrRejected},
 		"another set identifier is another": {
 			changes: []dns.Change{{Old: &dns.RecordSet{Name: "www.test", Type: "A", SetIdentifier: "b", Targets: []string{"192.0.2.1"}}}}, stale: []bool{true},
 		},

@@ -48,15 +48,15 @@ func (s *textStore) Update(_ context.Context, change func([]byte) []byte) error 
 type stored struct {
 	*fixture
 	store    *textStore
-	desk     *budget.ApprovalQueue
+	queue     *budget.ApprovalQueue
 	settings string
 }
 
 func newStored(t *testing.T) *stored {
 	s := &stored{fixture: newFixture(t), store: &textStore{}, settings: "settings"}
 	s.change = func(c *Config) {
-		s.desk = budget.NewApprovalQueue()
-		c.Store, c.Approvals, c.Settings = s.store, s.desk, s.settings
+		s.queue = budget.NewApprovalQueue()
+		c.Store, c.Approvals, c.Settings = s.store, s.queue, s.settings
 	}
 	s.ask(0, 100, "192.0.2.1")
 	s.start()
@@ -95,7 +95,7 @@ func (s *stored) wantRecords(want int) {
 // hash returns that of the only plan that is held, which has a number of changes.
 func (s *stored) hash(changes int) string {
 	s.t.Helper()
-	plans := s.desk.Plans()
+	plans := s.queue.Plans()
 	if len(plans) != 1 || len(plans[0].Changes) != changes {
 		s.t.Fatalf("held are %v, want one plan with %d changes", plans, changes)
 	}
@@ -154,10 +154,10 @@ func TestApproveAtTheDesk(t *testing.T) {
 		s.wantRecords(100)
 		hash := s.hash(50)
 		s.drop(50, 90)
-		if _, err := s.desk.Approve(t.Context(), "0123456789abcdef", nil); !errors.Is(err, budget.ErrUnknownPlan) {
+		if _, err := s.queue.Approve(t.Context(), "0123456789abcdef", nil); !errors.Is(err, budget.ErrUnknownPlan) {
 			t.Errorf("another hash: %v", err)
 		}
-		a, err := s.desk.Approve(t.Context(), hash, []string{"n0.shop.test"})
+		a, err := s.queue.Approve(t.Context(), hash, []string{"n0.shop.test"})
 		if err != nil || a.Deletions != 49 || a.Excepted != 1 {
 			t.Errorf("%+v, %v", a, err)
 		}
@@ -169,12 +169,12 @@ func TestApproveAtTheDesk(t *testing.T) {
 		// The rest is held under another hash, which a restart knows, too.
 		hash = s.hash(41)
 		s.stop()
-		if len(s.desk.Plans()) > 0 {
+		if len(s.queue.Plans()) > 0 {
 			t.Error("a process that has ended holds plans")
 		}
 		s.start()
 		rest()
-		if a, err := s.desk.Approve(t.Context(), hash, nil); err != nil || a.Deletions != 41 {
+		if a, err := s.queue.Approve(t.Context(), hash, nil); err != nil || a.Deletions != 41 {
 			t.Errorf("%+v, %v", a, err)
 		}
 		rest()
@@ -199,7 +199,7 @@ func TestApproveDelayedAfterRestart(t *testing.T) {
 		s.start()
 		rest()
 		time.Sleep(6 * time.Second)
-		if a, err := s.desk.Approve(t.Context(), hash, nil); err != nil || a.Deletions != 50 {
+		if a, err := s.queue.Approve(t.Context(), hash, nil); err != nil || a.Deletions != 50 {
 			t.Errorf("%+v, %v", a, err)
 		}
 		rest()
@@ -211,13 +211,13 @@ func TestApproveDelayedAfterRestart(t *testing.T) {
 func TestApproveWithoutLeading(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
-		desk := budget.NewApprovalQueue()
-		w.change = func(c *Config) { c.Approvals = desk }
+		queue := budget.NewApprovalQueue()
+		w.change = func(c *Config) { c.Approvals = queue }
 		p := w.make()
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan error)
 		go func() { done <- p.Run(ctx) }()
-		if _, err := desk.Approve(t.Context(), "0123456789abcdef", nil); !errors.Is(err, budget.ErrNotLeading) {
+		if _, err := queue.Approve(t.Context(), "0123456789abcdef", nil); !errors.Is(err, budget.ErrNotLeading) {
 			t.Errorf("%v", err)
 		}
 		stop()
@@ -261,7 +261,7 @@ func TestSettingsBudget(t *testing.T) {
 		if said := strings.Join(s.said(), "\n"); !strings.Contains(said, "DeletionsHeld") || !strings.Contains(said, "signpost approve "+hash) {
 			t.Errorf("nothing says what is held:\n%s", said)
 		}
-		if _, err := s.desk.Approve(t.Context(), hash, nil); err != nil {
+		if _, err := s.queue.Approve(t.Context(), hash, nil); err != nil {
 			t.Error(err)
 		}
 		rest()

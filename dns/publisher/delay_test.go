@@ -47,7 +47,7 @@ func TestDeletionDelay(t *testing.T) {
 }
 
 // A deletion that is delayed says so, and a listing or an edit of somebody doesn't begin its time
-// anew. It counts towards the budget only when it is due.
+// again. It counts towards the budget only when it is due.
 func TestDelayedDeletions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)

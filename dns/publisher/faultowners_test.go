@@ -67,7 +67,7 @@ func (inZones) left(zone map[string][]*dns.RecordSet, id string) []dns.Key {
 	var keys []dns.Key
 	for name, records := range zone {
 		for _, r := range records {
-			if rest, marker := strings.CutPrefix(name, markerPrefix); marker && textOwner(r) == id {
+			if rest, ownership := strings.CutPrefix(name, markerPrefix); ownership && textOwner(r) == id {
 				recordType, described, _ := strings.Cut(rest, "-")
 				keys = append(keys, dns.Key{Name: described, Type: strings.ToUpper(recordType)})
 			}

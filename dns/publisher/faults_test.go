@@ -304,7 +304,7 @@ func (s *schedule) check(concerns func(name string) bool) {
 			id := s.truth.maker(r.Key())
 			switch {
 			case isOwnershipRecord(r) && len(r.Targets) != 1:
-				s.t.Errorf("marker %s has the texts %q", r.Name, r.Targets)
+				s.t.Errorf("ownership record %s has the texts %q", r.Name, r.Targets)
 			case id != person && !isOwnershipRecord(r) && concerns(r.Name) && !slices.Contains(wanted[r.Key()], id):
 				s.t.Errorf("%s is of %s, who doesn't ask for it", line(r), id)
 			}

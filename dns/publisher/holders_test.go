@@ -250,7 +250,7 @@ func TestZoneCut(t *testing.T) {
 					}
 				}
 				if n := len(p.called()); n != 4 {
-					t.Errorf("%d changes, want 2 records with their markers: %q", n, p.called())
+					t.Errorf("%d changes, want 2 records with their ownership records: %q", n, p.called())
 				}
 				if said := strings.Join(w.said(), "\n"); strings.Contains(said, "FailedSync") {
 					t.Errorf("said:\n%s", said)

@@ -86,9 +86,9 @@ func TestRows(t *testing.T) {
 		if page, err := w.publisher.Rows(t.Context(), RowFilter{}, 100, 10); err != nil || page.Total != 6 || len(page.Rows) != 0 {
 			t.Errorf("behind the end: %+v, %v", page, err)
 		}
-		zones, homeless, err := w.publisher.ZoneRows(t.Context())
-		if err != nil || len(zones) != 1 || homeless[RowNoZone] != 1 {
-			t.Fatalf("zones: %+v, %v, %v", zones, homeless, err)
+		zones, unzoned, err := w.publisher.ZoneRows(t.Context())
+		if err != nil || len(zones) != 1 || unzoned[RowNoZone] != 1 {
+			t.Fatalf("zones: %+v, %v, %v", zones, unzoned, err)
 		}
 		if z := zones[0]; z.Name != zoneName || z.Rows[RowPublished] != 2 || z.Rows[RowFailing] != 1 || z.Rows[RowNotOwned] != 1 || z.Rows[RowConflict] != 1 || z.Read.IsZero() {
 			t.Errorf("zone: %+v", z)
@@ -100,10 +100,10 @@ func TestRows(t *testing.T) {
 func TestHeldRows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
-		desk := budget.NewApprovalQueue()
+		queue := budget.NewApprovalQueue()
 		w.change = func(c *Config) {
 			c.Budget.Deletions = budget.Limit{Records: 1}
-			c.Approvals = desk
+			c.Approvals = queue
 		}
 		w.start()
 		defer w.stop()
@@ -114,7 +114,7 @@ func TestHeldRows(t *testing.T) {
 		w.objects.set("a")
 		w.objects.set("b")
 		rest()
-		plans := desk.Plans()
+		plans := queue.Plans()
 		if len(plans) != 1 {
 			t.Fatalf("plans: %v", plans)
 		}

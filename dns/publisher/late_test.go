@@ -60,7 +60,7 @@ func TestLateUpdateOfAnEarlierProcess(t *testing.T) {
 		time.Sleep(5 * time.Minute)
 		w.expectZone("www.shop.test A 192.0.2.1")
 		if !slices.ContainsFunc(w.listing(), func(r *dns.RecordSet) bool { return r.Name == "own-a-www."+zoneName }) {
-			t.Error("the record has lost its marker")
+			t.Error("the record has lost its ownership record")
 		}
 	})
 }

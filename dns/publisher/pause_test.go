@@ -24,15 +24,15 @@ func (h *halfway) Apply(ctx context.Context, zone dns.Zone, changes []dns.Change
 	}
 	h.called = true
 	errs := make([]error, len(changes))
-	var markers []dns.Change
+	var ownerships []dns.Change
 	for i, c := range changes {
 		if changesOwnership(c) {
-			markers = append(markers, c)
+			ownerships = append(ownerships, c)
 		} else {
 			errs[i] = &provider.ThrottledError{After: 100 * time.Second}
 		}
 	}
-	if err := h.Provider.Apply(ctx, zone, markers); err != nil {
+	if err := h.Provider.Apply(ctx, zone, ownerships); err != nil {
 		return err
 	}
 	return &provider.ApplyError{Errs: errs}
@@ -49,13 +49,13 @@ func TestPauseAfterMarker(t *testing.T) {
 		defer w.stop()
 		rest()
 		if !slices.ContainsFunc(w.listing(), func(r *dns.RecordSet) bool { return r.Name == "own-a-www."+zoneName }) {
-			t.Fatal("there is no marker")
+			t.Fatal("there is no ownership record")
 		}
 		w.byHand(dns.Change{New: &dns.RecordSet{Name: "www." + zoneName, Type: "A", Targets: []string{"203.0.113.66"}}})
 		time.Sleep(5 * time.Minute)
 		w.expectZone("www.shop.test A 203.0.113.66")
 		if slices.ContainsFunc(w.listing(), func(r *dns.RecordSet) bool { return r.Name == "own-a-www."+zoneName }) {
-			t.Error("the person's record has our marker")
+			t.Error("the person's record has our ownership record")
 		}
 	})
 }

@@ -47,7 +47,7 @@ func TestPublish(t *testing.T) {
 			t.Errorf("case 195, notices: %q, want %q", got, want)
 		}
 		if left := len(w.listing()); left != 8 {
-			t.Errorf("%d record sets with their markers, want 8", left)
+			t.Errorf("%d record sets with their ownership records, want 8", left)
 		}
 	})
 }

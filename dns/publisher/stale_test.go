@@ -28,7 +28,7 @@ func TestStaleIsPlannedAgain(t *testing.T) {
 		rest()
 		w.expectZone("api.shop.test A 192.0.2.1", "www.shop.test A 203.0.113.66")
 		if slices.ContainsFunc(w.listing(), func(r *dns.RecordSet) bool { return r.Name == "own-a-www."+zoneName }) {
-			t.Error("her record has our marker")
+			t.Error("her record has our ownership record")
 		}
 		said := strings.Join(w.said(), "\n")
 		if !strings.Contains(said, "RecordConflict FailedSync www.shop.test A") || strings.Contains(said, "RecordError") {

@@ -233,7 +233,7 @@ func TestANameIsKeptWhileItsHolderIsUnknown(t *testing.T) {
 	})
 }
 
-// Over random worlds: a name is published as the objects of one namespace ask for it, and goes to another one
+// In random clusters: a name is published as the objects of one namespace ask for it, and goes to another one
 // only after the first one has asked for it no more. A restart changes nothing.
 func TestNamesBelongToNamespaces(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {

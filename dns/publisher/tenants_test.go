@@ -20,7 +20,7 @@ import (
 	"github.com/signpostd/signpost/testkit/racetest"
 )
 
-// The worlds of this file play tenants against each other: objects of three namespaces, read by
+// The clusters of this file have tenants against each other: objects of three namespaces, read by
 // several sources, ask for the same few names, of one provider and with one registry. A fixture takes
 // random steps; after each one it publishes until nothing changes, through the functions that the
 // loop calls: want, Adjust, adjusted, plan.Name, the ownership records, the mirror. Then a rule checks
@@ -435,13 +435,13 @@ func (w *tenants) keepsPresent() {
 }
 
 // tenants S1 and S2: no object of one namespace takes a record that an object of another one has, and
-// under the policy namespace no name, in 10,000 random worlds.
+// under the policy namespace no name, in 10,000 random clusters.
 func TestNobodyTakesAHeldRecord(t *testing.T) {
-	worlds := 10_000
+	clusters := 10_000
 	if racetest.Enabled {
-		worlds = 1000
+		clusters = 1000
 	}
-	for seed := range uint64(longtest.Rounds(worlds)) {
+	for seed := range uint64(longtest.Rounds(clusters)) {
 		w := newTenants(t, seed)
 		for range 12 {
 			w.step()

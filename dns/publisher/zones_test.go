@@ -48,7 +48,7 @@ func TestMarkerOutside(t *testing.T) {
 		defer w.stop()
 		rest()
 		if got := w.zone(); len(got) != 2 {
-			t.Errorf("zone: %v, want the apex, and what has a marker of another format", got)
+			t.Errorf("zone: %v, want the apex, and what has an ownership record of another format", got)
 		}
 	})
 }

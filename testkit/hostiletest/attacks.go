@@ -61,7 +61,7 @@ func (p page) attacks() []Attack {
 	if p.zones {
 		what = "zones"
 	}
-	of := func(count, size int, marker func(int) string) func(io.Writer, *http.Request, int) {
+	of := func(count, size int, next func(int) string) func(io.Writer, *http.Request, int) {
 		return func(w io.Writer, _ *http.Request, n int) {
 			var list []string
 			for i := range count {
@@ -72,7 +72,7 @@ func (p page) attacks() []Attack {
 				}
 				list = append(list, fmt.Sprintf(p.entry, number, text[:size]))
 			}
-			fmt.Fprintf(w, p.form, strings.Join(list, p.between), marker(n))
+			fmt.Fprintf(w, p.form, strings.Join(list, p.between), next(n))
 		}
 	}
 	list := []Attack{

@@ -89,7 +89,7 @@ func (p *process) listed(records []*dns.RecordSet) {
 func (p *process) collect() {
 	p.t.Helper()
 	o, ok := p.owner.(interface {
-		Orphan(zone func(name string) []*dns.RecordSet, marker *dns.RecordSet) bool
+		Orphan(zone func(name string) []*dns.RecordSet, ownership *dns.RecordSet) bool
 	})
 	if !ok {
 		return

@@ -123,7 +123,7 @@ var mutants = map[string]mutant{
 	})},
 	"writes over what a person has made": {found: "changed since listed", apply: overwriting(3)},
 	"writes over what another writes":    {found: "two writers", apply: overwriting(1)},
-	"makes the marker of what is stale": {found: "changed since listed", apply: func(p *inmemory.Provider, ctx context.Context, zone dns.Zone, changes []dns.Change) error {
+	"creates the ownership record of a stale record": {found: "changed since listed", apply: func(p *inmemory.Provider, ctx context.Context, zone dns.Zone, changes []dns.Change) error {
 		err := p.Apply(ctx, zone, changes)
 		if each, ok := errors.AsType[*provider.ApplyError](err); ok && len(each.Errs) == 3 {
 			each.Errs[1] = p.Apply(ctx, zone, changes[1:2])

@@ -218,10 +218,10 @@ func (s *Fixture) check() {
 	s.t.Helper()
 	s.backend.settle(s)
 	s.mu.Lock()
-	told := s.unchecked
+	changed := s.unchecked
 	s.unchecked = map[source.Key]bool{}
 	s.mu.Unlock()
-	for key := range told {
+	for key := range changed {
 		if !slices.Contains(s.kinds, key.Kind) {
 			s.t.Errorf("Changed was called with the kind %q of %s, and records are made of %q", key.Kind, key, s.kinds)
 		}
@@ -239,7 +239,7 @@ func (s *Fixture) check() {
 		}
 	}
 	for key, now := range asks {
-		if before := s.asked[key]; before != now && !told[key] {
+		if before := s.asked[key]; before != now && !changed[key] {
 			s.t.Errorf("Changed was not called with %s, which asked for\n%sand now asks for\n%s", key, before, now)
 		}
 	}

@@ -278,12 +278,12 @@ func TestTakeOver(t *testing.T) {
 			t.Errorf("%s: got %v, heal %v; want %+v", name, got, heal, want)
 		}
 	}
-	if names, marker := o.Mark(z[1]); !marker || !slices.Equal(names, []string{"www.z.org"}) {
-		t.Errorf("a TXT record: got %v, %v", names, marker)
+	if names, ownership := o.Mark(z[1]); !ownership || !slices.Equal(names, []string{"www.z.org"}) {
+		t.Errorf("a TXT record: got %v, %v", names, ownership)
 	}
 	plain, _ := newOwner(t, Options{}, map[string]row{})
-	if _, marker := plain.Mark(z[1]); marker {
-		t.Error("a TXT record is a marker though nothing is taken over")
+	if _, ownership := plain.Mark(z[1]); ownership {
+		t.Error("a TXT record is an ownership record though nothing is taken over")
 	}
 	if got, heal := plain.Labels(z.lookup, z[0]); got != nil || heal {
 		t.Errorf("nothing is taken over: got %v, heal %v", got, heal)

@@ -28,7 +28,7 @@ func TestPlainRecords(t *testing.T) {
 		w.Settle(1, first...)
 		w.Expect("a A 192.0.2.1", "a AAAA 2001:db8::1", "c CNAME lb.example.net.")
 		if w.OwnershipRecords() != 3 {
-			t.Errorf("%d markers, want 3", w.OwnershipRecords())
+			t.Errorf("%d ownership records, want 3", w.OwnershipRecords())
 		}
 		if ttl := *w.server.Get("Z1", "a.shop.test", "A").TTL; ttl != 300 {
 			t.Errorf("the TTL is %d, want 300", ttl)
@@ -225,7 +225,7 @@ func TestRoutingFamilies(t *testing.T) {
 				w.Settle(1, with("one", "192.0.2.3", policy[0]), with("two", "192.0.2.2", policy[1]))
 				w.Expect("a A[one] 192.0.2.3", "a A[two] 192.0.2.2")
 				if w.OwnershipRecords() != 2 {
-					t.Errorf("%d markers, want 2", w.OwnershipRecords())
+					t.Errorf("%d ownership records, want 2", w.OwnershipRecords())
 				}
 				w.Settle(1, with("two", "192.0.2.2", policy[0]))
 				w.Expect("a A[two] 192.0.2.2")

@@ -145,7 +145,7 @@ func TestManyTargets(t *testing.T) {
 	})
 }
 
-// SD5 of spec/clouds.md: a type change deletes the service and makes it anew.
+// SD5 of spec/clouds.md: a type change deletes the service and recreates it.
 func TestTypeChanges(t *testing.T) {
 	withFixture(t, func(w *fixture) {
 		w.settle(set("a", "A", "192.0.2.1"))

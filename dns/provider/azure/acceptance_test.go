@@ -21,7 +21,7 @@ func TestPlainRecords(t *testing.T) {
 			set("a.shop.test", "AAAA", "2001:db8::1", "ttl=60"), set("c.shop.test", "CNAME", "lb.example.net", "ttl=120"))
 		w.Expect("@ A 192.0.2.1", "* A 192.0.2.2", "a A 192.0.2.1", "a AAAA 2001:db8::1", "c CNAME lb.example.net")
 		if w.OwnershipRecords() != 5 || w.server.Get(zoneName, "a-.any", "TXT") == nil || w.server.Get(zoneName, "a-", "TXT") == nil {
-			t.Errorf("markers: %v", w.server.Sets(zoneName))
+			t.Errorf("ownership records: %v", w.server.Sets(zoneName))
 		}
 		if ttl := *w.server.Get(zoneName, "a", "A").TTL; ttl != 300 {
 			t.Errorf("the TTL is %d, want 300", ttl)
@@ -75,7 +75,7 @@ func TestNSInPrivateZone(t *testing.T) {
 		}
 		w.Expect("a A 192.0.2.1")
 		if w.OwnershipRecords() != 1 {
-			t.Errorf("%d markers, want 1", w.OwnershipRecords())
+			t.Errorf("%d ownership records, want 1", w.OwnershipRecords())
 		}
 	})
 }
@@ -140,7 +140,7 @@ func TestTypeChange(t *testing.T) {
 		w.Settle(6, set("a.shop.test", "A", "192.0.2.1"), set("a.shop.test", "AAAA", "2001:db8::1"))
 		w.Expect("a A 192.0.2.1", "a AAAA 2001:db8::1")
 		if w.OwnershipRecords() != 2 {
-			t.Errorf("%d markers, want 2", w.OwnershipRecords())
+			t.Errorf("%d ownership records, want 2", w.OwnershipRecords())
 		}
 		w.Gone(4)
 	})
@@ -161,7 +161,7 @@ func TestRefusedTypeChange(t *testing.T) {
 		}
 		w.Expect("a A 192.0.2.1")
 		if w.OwnershipRecords() != 1 {
-			t.Errorf("markers: %v", w.server.Sets(zoneName))
+			t.Errorf("ownership records: %v", w.server.Sets(zoneName))
 		}
 		w.heal()
 		w.Settle(4, w.Asked()...)
@@ -185,7 +185,7 @@ func TestMarkerFails(t *testing.T) {
 				}
 				w.Expect("a A 192.0.2.1", "b A 192.0.2.1")
 				if w.OwnershipRecords() != 2 {
-					t.Errorf("%d markers, want 2", w.OwnershipRecords())
+					t.Errorf("%d ownership records, want 2", w.OwnershipRecords())
 				}
 				w.heal()
 				w.Settle(2, wanted...)
@@ -212,7 +212,7 @@ func TestDeletionFails(t *testing.T) {
 				}
 				w.Expect("a A 192.0.2.1")
 				if w.OwnershipRecords() != 1 {
-					t.Errorf("%d markers, want 1", w.OwnershipRecords())
+					t.Errorf("%d ownership records, want 1", w.OwnershipRecords())
 				}
 				w.heal()
 				w.Gone(2)
@@ -319,7 +319,7 @@ func TestMadeBySomebodyElse(t *testing.T) {
 		}
 		w.Expect("a A 203.0.113.1")
 		if w.OwnershipRecords() != 0 || !made {
-			t.Errorf("%d markers", w.OwnershipRecords())
+			t.Errorf("%d ownership records", w.OwnershipRecords())
 		}
 		w.Publish(0, w.Asked()...)
 	})

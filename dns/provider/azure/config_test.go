@@ -414,9 +414,9 @@ func TestAdopt(t *testing.T) {
 						recordName, recordType, _ := strings.Cut(key, " ")
 						p.TTL = &ttl
 						w.server.Set(zoneName, azuretest.RecordSet{Name: recordName, Type: recordType, Properties: p})
-						for _, marker := range names(recordName, recordType) {
+						for _, ownership := range names(recordName, recordType) {
 							text := azuretest.Properties{TTL: &ttl, Metadata: maps.Clone(p.Metadata), TXT: []azuretest.TXT{{Strings: []string{`"heritage=external-dns,external-dns/owner=me,external-dns/resource=service/default/web"`}}}}
-							w.server.Set(zoneName, azuretest.RecordSet{Name: marker, Type: "TXT", Properties: text})
+							w.server.Set(zoneName, azuretest.RecordSet{Name: ownership, Type: "TXT", Properties: text})
 						}
 					}
 					w.Publish(0, wanted()...)

@@ -221,7 +221,7 @@ func (s *schedule) covered(c azuretest.Call) {
 		if s.isTheirs(r) || isOwnershipRecord(r) || slices.ContainsFunc(sets, func(m azuretest.RecordSet) bool { return m.Name == ownershipRecordOf(r) && isOwnershipRecord(m) }) {
 			continue
 		}
-		s.T.Errorf("after %v there is %s without its marker", c, line(r))
+		s.T.Errorf("after %v there is %s without its ownership record", c, line(r))
 	}
 }
 

@@ -69,18 +69,18 @@ func TestTexts(t *testing.T) {
 func TestForeignTextInMarker(t *testing.T) {
 	withFixture(t, func(w *fixture) {
 		w.Settle(2, set("a.shop.test", "A", "192.0.2.1"))
-		marker := *w.server.Get(zoneName, "a-a", "TXT")
+		ownership := *w.server.Get(zoneName, "a-a", "TXT")
 		for _, text := range []string{"theirs", `"theirs too"`} {
-			marker.TXT = append(marker.TXT[:len(marker.TXT):len(marker.TXT)], marker.TXT[0])
-			marker.TXT[len(marker.TXT)-1].Strings = []string{text}
+			ownership.TXT = append(ownership.TXT[:len(ownership.TXT):len(ownership.TXT)], ownership.TXT[0])
+			ownership.TXT[len(ownership.TXT)-1].Strings = []string{text}
 		}
-		w.server.Set(zoneName, marker)
+		w.server.Set(zoneName, ownership)
 		other := set("a.shop.test", "A", "192.0.2.1")
 		other.Labels[dns.LabelResource] = "service/default/other"
 		w.Settle(2, set("a.shop.test", "A", "192.0.2.1", "azure/tags=a=b"))
 		got := w.server.Get(zoneName, "a-a", "TXT").Texts()
 		if len(got) != 3 || !strings.Contains(strings.Join(got, "|"), `theirs|"theirs too"`) {
-			t.Errorf("the marker has %q", got)
+			t.Errorf("the ownership record has %q", got)
 		}
 	})
 }

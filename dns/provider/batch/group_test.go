@@ -39,8 +39,8 @@ func TestBySubject(t *testing.T) {
 	record := func(name string) dns.Change {
 		return dns.Change{New: &dns.RecordSet{Name: name, Type: dns.TypeA}}
 	}
-	marker := dns.Change{Old: &dns.RecordSet{Name: "a-www.shop.test", Type: dns.TypeTXT, Labels: map[string]string{dns.LabelOwnedRecord: "www.shop.test"}}}
-	groups := BySubject([]dns.Change{record("www.shop.test"), record("api.shop.test"), marker})
+	ownership := dns.Change{Old: &dns.RecordSet{Name: "a-www.shop.test", Type: dns.TypeTXT, Labels: map[string]string{dns.LabelOwnedRecord: "www.shop.test"}}}
+	groups := BySubject([]dns.Change{record("www.shop.test"), record("api.shop.test"), ownership})
 	if len(groups) != 2 || fmt.Sprint(groups[0].Places, groups[1].Places) != "[0 2] [1]" {
 		t.Fatalf("%d groups: %+v", len(groups), groups)
 	}

@@ -29,7 +29,7 @@ func TestPlainRecords(t *testing.T) {
 		w.Settle(1, want("a.shop.test", "A", "192.0.2.1"), want("a.shop.test", "AAAA", "2001:db8::1", "ttl=60"), want("c.shop.test", "CNAME", "lb.example.net", "ttl=120"))
 		w.Expect("a A 192.0.2.1", "a AAAA 2001:db8::1 ttl=60", "c CNAME lb.example.net ttl=120")
 		if w.OwnershipRecords() != 3 {
-			t.Errorf("%d markers, want 3", w.OwnershipRecords())
+			t.Errorf("%d ownership records, want 3", w.OwnershipRecords())
 		}
 		id := w.server.Get(w.zone, "a.shop.test", "A").ID
 		w.Settle(1, want("a.shop.test", "A", "192.0.2.2,192.0.2.3"), want("a.shop.test", "AAAA", "2001:db8::1", "ttl=90"), want("c.shop.test", "CNAME", "lb2.example.net", "ttl=120"))
@@ -124,8 +124,8 @@ func TestComments(t *testing.T) {
 		w.arguments = []string{"--cloudflare-record-comment=by default"}
 		w.Settle(1, want("a.shop.test", "A", "192.0.2.1"), want("b.shop.test", "A", "192.0.2.1", "record-comment=mine\n"), want("c.shop.test", "A", "192.0.2.1", "record-comment="+long))
 		w.Expect("a A 192.0.2.1 (by default)", "b A 192.0.2.1 (mine)", "c A 192.0.2.1 ("+strings.Repeat("ä", 50)+")")
-		if marker := w.server.Get(w.zone, "a-b.shop.test", "TXT"); marker.Comment == nil || *marker.Comment != "mine" {
-			t.Errorf("the marker has the comment %v", marker.Comment)
+		if ownership := w.server.Get(w.zone, "a-b.shop.test", "TXT"); ownership.Comment == nil || *ownership.Comment != "mine" {
+			t.Errorf("the ownership record has the comment %v", ownership.Comment)
 		}
 		if !strings.Contains(w.log.String(), "The comment is longer") {
 			t.Error("no warning that a comment was cut")
@@ -145,9 +145,9 @@ func TestTags(t *testing.T) {
 	withFixture(t, paid, func(w *fixture) {
 		w.Settle(1, want("a.shop.test", "A", "192.0.2.1", "tags= team:web , Env:Live,"))
 		w.Expect("a A 192.0.2.1 env:Live|team:web")
-		marker := w.server.Get(w.zone, "a-a.shop.test", "TXT")
-		marker.Tags = []string{"other:x"}
-		w.server.Put(w.zone, *marker)
+		ownership := w.server.Get(w.zone, "a-a.shop.test", "TXT")
+		ownership.Tags = []string{"other:x"}
+		w.server.Put(w.zone, *ownership)
 		w.Settle(0, want("a.shop.test", "A", "192.0.2.1", "tags=env:Live,team:web"))
 		w.Settle(1, want("a.shop.test", "A", "192.0.2.1"))
 		w.Expect("a A 192.0.2.1")
@@ -214,7 +214,7 @@ func TestOneRefused(t *testing.T) {
 		}
 		w.Expect(expected...)
 		if w.OwnershipRecords() != 40 {
-			t.Errorf("%d markers, want 40", w.OwnershipRecords())
+			t.Errorf("%d ownership records, want 40", w.OwnershipRecords())
 		}
 	})
 }
@@ -310,7 +310,7 @@ func TestSecondBatchFails(t *testing.T) {
 					t.Error("no error")
 				}
 				if n := len(w.has()); n != 100 || w.OwnershipRecords() != 100 {
-					t.Errorf("%d records and %d markers, want 100 of each", n, w.OwnershipRecords())
+					t.Errorf("%d records and %d ownership records, want 100 of each", n, w.OwnershipRecords())
 				}
 				broken = false
 				w.Settle(1, wanted...)
@@ -678,7 +678,7 @@ func TestSameMoment(t *testing.T) {
 		w.Publish(1)
 		w.Expect("a A 203.0.113.1")
 		if w.OwnershipRecords() != 0 {
-			t.Errorf("%d markers", w.OwnershipRecords())
+			t.Errorf("%d ownership records", w.OwnershipRecords())
 		}
 	})
 }

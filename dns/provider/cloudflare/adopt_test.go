@@ -35,16 +35,16 @@ func TestZoneOfExternalDNS(t *testing.T) {
 				for _, r := range made(comment) {
 					w.server.Put(w.zone, r)
 					for _, text := range test.texts {
-						marker := cloudflaretest.Record{
+						ownership := cloudflaretest.Record{
 							Type: "TXT", Content: `"heritage=external-dns,external-dns/owner=default,external-dns/resource=service/default/web"`, Comment: r.Comment,
 							Name: fmt.Sprintf(text, strings.ToLower(r.Type), strings.TrimSuffix(r.Name, "."+zoneName)) + "." + zoneName,
 						}
 						if text == "%[2]s" {
 							// Without a prefix, there is only room for one beside what isn't a CNAME.
-							marker.Name = r.Name
+							ownership.Name = r.Name
 						}
-						if w.server.Get(w.zone, marker.Name, "TXT") == nil && (text != "%[2]s" || r.Type == "A") {
-							w.server.Put(w.zone, marker)
+						if w.server.Get(w.zone, ownership.Name, "TXT") == nil && (text != "%[2]s" || r.Type == "A") {
+							w.server.Put(w.zone, ownership)
 						}
 					}
 				}

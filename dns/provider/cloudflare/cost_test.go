@@ -58,9 +58,9 @@ func TestCostOfSingleChanges(t *testing.T) {
 		w.server.Operations()
 		for i := range 100 {
 			name := fmt.Sprintf("n%d.shop.test", i)
-			marker := want("a-"+name, "TXT", `"heritage=external-dns,external-dns/owner=me"`)
-			marker.Labels[dns.LabelOwnedRecord] = name
-			if err := p.Apply(w.T.Context(), zones[0], []dns.Change{{New: marker}, {New: want(name, "A", "192.0.2.1")}}); err != nil {
+			ownership := want("a-"+name, "TXT", `"heritage=external-dns,external-dns/owner=me"`)
+			ownership.Labels[dns.LabelOwnedRecord] = name
+			if err := p.Apply(w.T.Context(), zones[0], []dns.Change{{New: ownership}, {New: want(name, "A", "192.0.2.1")}}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -127,7 +127,7 @@ func (s *schedule) covered() {
 		case ok && line(hers) != line(r):
 			s.T.Errorf("%s of the person has become %s", line(hers), line(r))
 		case !ok && !isText(r) && texts[strings.ToLower(r.Type)+"-"+r.Name] != 1:
-			s.T.Errorf("%s has %d markers", line(r), texts[strings.ToLower(r.Type)+"-"+r.Name])
+			s.T.Errorf("%s has %d ownership records", line(r), texts[strings.ToLower(r.Type)+"-"+r.Name])
 		}
 	}
 	for id, r := range s.persons {
@@ -270,14 +270,14 @@ func (s *schedule) settled() {
 		}
 		for _, o := range rows {
 			if !hers[r.Name] {
-				want = append(want, line(kept(o)), strings.ToLower(r.Type)+"-"+r.Name+" is a marker")
+				want = append(want, line(kept(o)), strings.ToLower(r.Type)+"-"+r.Name+" is an ownership record")
 			}
 		}
 	}
 	for _, r := range s.server.Records(s.zone) {
 		switch {
 		case isText(r) && !hers[r.Name[strings.Index(r.Name, "-")+1:]]:
-			got = append(got, r.Name+" is a marker")
+			got = append(got, r.Name+" is an ownership record")
 		case !isText(r) && !hers[r.Name]:
 			got = append(got, line(r))
 		}

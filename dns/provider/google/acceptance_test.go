@@ -29,7 +29,7 @@ func TestPlainRecords(t *testing.T) {
 			set("shop.test", "A", "192.0.2.9"), set("*.shop.test", "A", "192.0.2.8"), set("CamelCase.shop.test", "A", "192.0.2.7"), set("_x._tcp.shop.test", "CNAME", "LB.example.net."))
 		w.Expect("a A 192.0.2.1", "a AAAA 2001:db8::1", "c CNAME lb.example.net.", "shop.test A 192.0.2.9", "* A 192.0.2.8", "camelcase A 192.0.2.7", "_x._tcp CNAME lb.example.net.")
 		if w.OwnershipRecords() != 7 {
-			t.Errorf("%d markers, want 7", w.OwnershipRecords())
+			t.Errorf("%d ownership records, want 7", w.OwnershipRecords())
 		}
 		if ttl := w.server.Get(shop, "a.shop.test", "A").TTL; ttl != 300 {
 			t.Errorf("the TTL is %d, want 300", ttl)
@@ -172,7 +172,7 @@ func TestZonesOfOneName(t *testing.T) {
 		w.Settle(2, wanted...)
 		w.Expect("a A 192.0.2.1", "b A 192.0.2.1")
 		if got := w.server.Sets("inside"); len(got) != 4 || w.OwnershipRecords() != 2 {
-			t.Errorf("the private zone has %v, and there are %d markers", got, w.OwnershipRecords())
+			t.Errorf("the private zone has %v, and there are %d ownership records", got, w.OwnershipRecords())
 		}
 		w.server.Remove("inside", "b.shop.test", "A")
 		w.Settle(1, wanted...)

@@ -243,7 +243,7 @@ func (s *schedule) check() {
 				continue
 			}
 			if s.server.Get(zone, strings.ToLower(r.Type)+"-"+name, "TXT") == nil {
-				s.t.Errorf("%v: %s %s has no marker", time.Now(), name, r.Type)
+				s.t.Errorf("%v: %s %s has no ownership record", time.Now(), name, r.Type)
 			}
 		}
 	}

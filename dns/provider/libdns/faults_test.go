@@ -168,8 +168,8 @@ func (s *schedule) nth(n int, err error, written bool) func(string, lib.RR) erro
 func (s *schedule) watched(then func(string, lib.RR) error) func(string, lib.RR) error {
 	return func(method string, rr lib.RR) error {
 		if method == "AppendRecords" && rr.Type != "TXT" {
-			marker := strings.ToLower(rr.Type) + "-" + rr.Name
-			if !slices.ContainsFunc(s.service.Peek(zoneName), func(r lib.RR) bool { return r.Name == marker && r.Type == "TXT" }) {
+			ownership := strings.ToLower(rr.Type) + "-" + rr.Name
+			if !slices.ContainsFunc(s.service.Peek(zoneName), func(r lib.RR) bool { return r.Name == ownership && r.Type == "TXT" }) {
 				s.t.Errorf("%s %s is made before its ownership record", rr.Name, rr.Type)
 			}
 		}
@@ -194,8 +194,8 @@ func (s *schedule) check() {
 		}
 	}
 	for _, rr := range there {
-		marker := strings.ToLower(rr.Type) + "-" + rr.Name
-		if rr.Type != "TXT" && !s.hers[rr] && !slices.ContainsFunc(there, func(r lib.RR) bool { return r.Name == marker }) {
+		ownership := strings.ToLower(rr.Type) + "-" + rr.Name
+		if rr.Type != "TXT" && !s.hers[rr] && !slices.ContainsFunc(there, func(r lib.RR) bool { return r.Name == ownership }) {
 			s.t.Errorf("%v is without its ownership record", rr)
 		}
 	}

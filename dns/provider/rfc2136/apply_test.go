@@ -383,9 +383,9 @@ func TestRefusedMarker(t *testing.T) {
 		Name: zoneName, Policy: fmt.Sprintf("grant %s subdomain apps.%s ANY;", keyName, zoneName),
 	}}})
 	p := open(t, settings(s))
-	marker := record("a-apps", "TXT", `"heritage=external-dns"`)
-	marker.Labels = map[string]string{dns.LabelOwnedRecord: "apps." + zoneName}
-	err := apply(t, p, created(record("apps", "A", "192.0.2.1")), created(marker))
+	ownership := record("a-apps", "TXT", `"heritage=external-dns"`)
+	ownership.Labels = map[string]string{dns.LabelOwnedRecord: "apps." + zoneName}
+	err := apply(t, p, created(record("apps", "A", "192.0.2.1")), created(ownership))
 	for _, want := range []string{"apps." + zoneName, "a-apps." + zoneName, "ownership record", "--txt-prefix"} {
 		if !errors.Is(err, provider.ErrRejected) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: want one with %s", err, want)

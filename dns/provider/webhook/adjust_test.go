@@ -126,10 +126,10 @@ func TestMarkersAreNotAdjusted(t *testing.T) {
 	j := &judge{status: 500}
 	in := input(nil)
 	in.Wrap = func(http.RoundTripper) http.RoundTripper { return j }
-	marker := set("a-bad.test", "TXT", `"heritage=external-dns,external-dns/owner=one"`)
-	marker.Labels = map[string]string{dns.LabelOwnedRecord: "bad.test"}
+	ownership := set("a-bad.test", "TXT", `"heritage=external-dns,external-dns/owner=one"`)
+	ownership.Labels = map[string]string{dns.LabelOwnedRecord: "bad.test"}
 	p := open(t, in)
-	for _, wanted := range [][]*dns.RecordSet{{marker}, {set("good.test", "A", "192.0.2.1"), marker, set("fine.test", "A", "192.0.2.2")}} {
+	for _, wanted := range [][]*dns.RecordSet{{ownership}, {set("good.test", "A", "192.0.2.1"), ownership, set("fine.test", "A", "192.0.2.2")}} {
 		before := j.asked
 		answers, err := p.Adjust(t.Context(), dns.Zone{}, wanted)
 		if err != nil || len(answers) != len(wanted) {

@@ -1,0 +1,182 @@
+// Package measure has what all benches share: processes with their CPU time and memory, local clusters,
+// Signpost's admin server, polling, and the report with its limits.
+//
+// A bench is a value (Bench) that its package returns from a function Benches, and main.go lists. It prints
+// figures to a Report as they come. A figure that misses its limit is counted, and fails the run at the end.
+// Nothing here is for several goroutines, unless a comment says so.
+package measure
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Process is a program that the benchmark started. It ends with the benchmark at the latest.
+type Process struct {
+	Name string
+	Cmd  *exec.Cmd
+	Done chan error
+	Log  string
+}
+
+// Start runs a program whose output goes to a file in dir.
+func Start(ctx context.Context, dir, name string, args ...string) (*Process, error) {
+	return StartWith(ctx, dir, nil, name, args...)
+}
+
+// StartWith is start with further variables of the environment.
+func StartWith(ctx context.Context, dir string, env []string, name string, args ...string) (*Process, error) {
+	path := filepath.Join(dir, filepath.Base(name)+".log")
+	log, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close()
+	p := &Process{Name: filepath.Base(name), Cmd: exec.CommandContext(ctx, name, args...), Done: make(chan error, 1), Log: path}
+	p.Cmd.Stdout, p.Cmd.Stderr = log, log
+	p.Cmd.Env = append(os.Environ(), env...)
+	p.Cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
+	p.Cmd.Cancel = func() error { return p.Cmd.Process.Signal(syscall.SIGTERM) }
+	p.Cmd.WaitDelay = 10 * time.Second
+	if err := p.Cmd.Start(); err != nil {
+		return nil, fmt.Errorf("start %s: %w: run `make build` first", name, err)
+	}
+	go func() { p.Done <- p.Cmd.Wait() }()
+	return p, nil
+}
+
+// StartSelf runs a command of this program as a process of its own, with a niceness.
+func StartSelf(ctx context.Context, dir string, nice int, args ...string) (*Process, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	return Start(ctx, dir, "nice", append([]string{"-n", strconv.Itoa(nice), self}, args...)...)
+}
+
+// Stop ends the process and waits for it.
+func (p *Process) Stop() {
+	_ = p.Cmd.Process.Signal(syscall.SIGTERM)
+	<-p.Done
+}
+
+// Ended returns an error if the process has ended by itself, with the last lines
+// that it wrote.
+func (p *Process) Ended() error {
+	select {
+	case err := <-p.Done:
+		p.Done <- err // for stop
+		log, _ := os.ReadFile(p.Log)
+		return fmt.Errorf("%s ended (%w): %s", p.Name, err, log[max(0, len(log)-2000):])
+	default:
+		return nil
+	}
+}
+
+// PeakMemory returns the most memory that was ever resident, in bytes.
+func (p *Process) PeakMemory() (float64, error) {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.Cmd.Process.Pid))
+	if err != nil {
+		return 0, fmt.Errorf("read the memory of %s: %w", p.Name, err)
+	}
+	_, rest, _ := strings.Cut(string(b), "VmHWM:")
+	kB, err := strconv.ParseFloat(strings.Fields(rest)[0], 64)
+	return kB * 1024, err
+}
+
+// ForgetPeak makes peakMemory count from now on.
+func (p *Process) ForgetPeak() error {
+	// See proc_pid_clear_refs(5).
+	if err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", p.Cmd.Process.Pid), []byte("5"), 0); err != nil {
+		return fmt.Errorf("reset the peak memory of %s: %w", p.Name, err)
+	}
+	return nil
+}
+
+// LastLine returns the last line that the process wrote.
+func (p *Process) LastLine() string {
+	log, _ := os.ReadFile(p.Log)
+	lines := strings.Split(strings.TrimSpace(string(log)), "\n")
+	return lines[len(lines)-1]
+}
+
+// Mebibyte is the unit of memory in reports.
+const Mebibyte = 1 << 20
+
+// Usage is what a process has used so far: CPU time and resident memory in bytes.
+type Usage struct {
+	Cpu time.Duration
+	Rss float64
+}
+
+// CpuTime reads the CPU clock of the process, which counts nanoseconds where /proc counts hundredths of a
+// second.
+func (p *Process) CpuTime() (time.Duration, error) {
+	var cpu unix.Timespec
+	if err := unix.ClockGettime(cpuClock(p.Cmd.Process.Pid), &cpu); err != nil {
+		return 0, fmt.Errorf("read the CPU clock of %s: %w: see %s", p.Name, err, p.Log)
+	}
+	return time.Duration(cpu.Nano()), nil
+}
+
+// Usage returns the CPU time and the memory that the process uses.
+func (p *Process) Usage() (Usage, error) {
+	cpu, err := p.CpuTime()
+	if err != nil {
+		return Usage{}, err
+	}
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", p.Cmd.Process.Pid))
+	if err != nil {
+		return Usage{}, fmt.Errorf("read the memory of %s: %w: see %s", p.Name, err, p.Log)
+	}
+	f := strings.Fields(string(b))
+	if len(f) < 2 {
+		return Usage{}, fmt.Errorf("read the memory of %s: %q has no second number", p.Name, b)
+	}
+	pages, err := strconv.Atoi(f[1])
+	return Usage{cpu, float64(pages) * float64(os.Getpagesize())}, err
+}
+
+// cpuClock returns the clock of all threads of a process, as clock_getcpuclockid(3) makes it.
+func cpuClock(pid int) int32 { return int32(^pid)<<3 | 2 }
+
+// WaitLimit is the time limit for everything that is awaited.
+const WaitLimit = 3 * time.Minute
+
+// A process is idle that uses less than idleCPU in idleWindow.
+const (
+	IdleWindow = 2 * time.Second
+	idleCPU    = 20 * time.Millisecond
+)
+
+// UntilIdle waits until the process has done next to nothing for idleWindow and
+// returns the CPU time that it had used before that.
+func UntilIdle(ctx context.Context, p *Process) (time.Duration, error) {
+	const step = 100 * time.Millisecond
+	const steps = int(IdleWindow / step)
+	ctx, cancel := context.WithTimeoutCause(ctx, WaitLimit, ErrTimeout)
+	defer cancel()
+	var samples []time.Duration
+	for {
+		u, err := p.Usage()
+		if err != nil {
+			return 0, err
+		}
+		samples = append(samples, u.Cpu)
+		if past := len(samples) - 1 - steps; past >= 0 && u.Cpu-samples[past] < idleCPU {
+			return samples[past], nil
+		}
+		if Pause(ctx, step) != nil {
+			return 0, context.Cause(ctx)
+		}
+	}
+}

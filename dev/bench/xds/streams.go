@@ -1,0 +1,330 @@
+package xds
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	corepb "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	endpointpb "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
+	discovery "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/encoding"
+	"google.golang.org/grpc/mem"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/signpostd/signpost/dev/bench/measure"
+	"github.com/signpostd/signpost/dev/bench/workload"
+	"github.com/signpostd/signpost/xds/resource"
+)
+
+// The names of the resources that each stream subscribes to.
+const (
+	xdsListenerName = workload.Service + "." + workload.Namespace + ":80"
+	xdsClusterName  = workload.Service + "." + workload.Namespace + ".svc.cluster.local:80"
+)
+
+// xdsStreams are many ADS streams, each for the Listener, the Cluster and the endpoints of one Service. They
+// measure when each of them gets a change of the endpoints.
+type xdsStreams struct {
+	addr string
+	// full is the size of the endpoints when all are ready.
+	full int
+
+	conns   []*grpc.ClientConn
+	streams []*xdsStream
+	cancel  context.CancelFunc
+	running sync.WaitGroup
+
+	// first counts the streams that have had all endpoints, responses and bytes what came of the endpoints.
+	first, responses, bytes, ended, seen atomic.Int64
+	// absent is whether the awaited change takes an endpoint away; since is when it was begun, 0 for no
+	// change.
+	absent atomic.Bool
+	since  atomic.Int64
+}
+
+// xdsStream is one stream.
+type xdsStream struct {
+	all       *xdsStreams
+	mu        sync.Mutex
+	had       bool
+	latencies []time.Duration
+}
+
+// openStreams opens streams, perConnection on each connection, and waits until each has all endpoints.
+func openStreams(ctx context.Context, addr string, streams, perConnection, full int) (*xdsStreams, error) {
+	x := &xdsStreams{addr: addr, full: full}
+	ctx, x.cancel = context.WithCancel(ctx)
+	for i := 0; i < streams; i += perConnection {
+		if err := x.connect(ctx, min(perConnection, streams-i)); err != nil {
+			x.close()
+			return nil, err
+		}
+	}
+	if err := measure.Poll(ctx, 2*time.Minute, func() bool { return x.first.Load() >= int64(streams) }); err != nil {
+		x.close()
+		return nil, fmt.Errorf("%d of %d streams got all endpoints, %d ended: %w", x.first.Load(), streams, x.ended.Load(), err)
+	}
+	return x, nil
+}
+
+func (x *xdsStreams) connect(ctx context.Context, streams int) error {
+	conn, err := grpc.NewClient(x.addr, grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithInitialWindowSize(workload.StreamWindow), grpc.WithInitialConnWindowSize(workload.ConnectionWindow))
+	if err != nil {
+		return err
+	}
+	x.conns = append(x.conns, conn)
+	for range streams {
+		s := &xdsStream{all: x}
+		x.streams = append(x.streams, s)
+		x.running.Go(func() {
+			if err := s.read(ctx, conn); err != nil && ctx.Err() == nil {
+				x.ended.Add(1)
+			}
+		})
+	}
+	return nil
+}
+
+func (x *xdsStreams) close() {
+	x.cancel()
+	x.running.Wait()
+	for _, conn := range x.conns {
+		_ = conn.Close()
+	}
+}
+
+// subscriptions are the requests that a stream begins with.
+func subscriptions() []*discovery.DiscoveryRequest {
+	return []*discovery.DiscoveryRequest{
+		{Node: &corepb.Node{Id: "bench", UserAgentName: "gRPC Go"}, TypeUrl: resource.ListenerURL, ResourceNames: []string{xdsListenerName}},
+		{TypeUrl: resource.ClusterURL, ResourceNames: []string{xdsClusterName}},
+		{TypeUrl: resource.EndpointsURL, ResourceNames: []string{xdsClusterName}},
+	}
+}
+
+// read subscribes, and acknowledges each response.
+func (s *xdsStream) read(ctx context.Context, conn *grpc.ClientConn) error {
+	stream, err := openADS(ctx, conn)
+	if err != nil {
+		return err
+	}
+	names := map[string][]string{}
+	for _, r := range subscriptions() {
+		names[r.GetTypeUrl()] = r.GetResourceNames()
+		if err := stream.SendMsg(r); err != nil {
+			return err
+		}
+	}
+	for {
+		var r rawResponse
+		if err := stream.RecvMsg(&r); err != nil {
+			return err
+		}
+		if r.typeURL == resource.EndpointsURL {
+			s.receive(&r)
+		}
+		ack := &discovery.DiscoveryRequest{VersionInfo: r.version, ResponseNonce: r.nonce, TypeUrl: r.typeURL, ResourceNames: names[r.typeURL]}
+		if err := stream.SendMsg(ack); err != nil {
+			return err
+		}
+	}
+}
+
+func openADS(ctx context.Context, conn *grpc.ClientConn) (grpc.ClientStream, error) {
+	return conn.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true, ClientStreams: true},
+		"/envoy.service.discovery.v3.AggregatedDiscoveryService/StreamAggregatedResources",
+		grpc.ForceCodecV2(rawCodec{encoding.GetCodecV2("proto")}), grpc.WaitForReady(true))
+}
+
+// receive counts a response with endpoints.
+func (s *xdsStream) receive(r *rawResponse) {
+	x, now := s.all, time.Now()
+	x.responses.Add(1)
+	x.bytes.Add(int64(r.size))
+	if !s.had && r.value == x.full {
+		s.had = true
+		x.first.Add(1)
+		return
+	}
+	since := x.since.Load()
+	if since == 0 || (r.value < x.full) != x.absent.Load() {
+		return
+	}
+	s.mu.Lock()
+	s.latencies = append(s.latencies, now.Sub(time.Unix(0, since)))
+	s.mu.Unlock()
+	x.seen.Add(1)
+}
+
+// update makes one change, and waits until all streams have got it.
+func (x *xdsStreams) update(ctx context.Context, t *workload.Toggler) error {
+	x.seen.Store(0)
+	x.absent.Store(!t.Absent)
+	x.since.Store(time.Now().UnixNano())
+	if err := t.Next(ctx); err != nil {
+		return err
+	}
+	if err := measure.Poll(ctx, time.Minute, func() bool { return x.seen.Load() >= int64(len(x.streams)) }); err != nil {
+		return fmt.Errorf("%d of %d streams got the change: %w", x.seen.Load(), len(x.streams), err)
+	}
+	x.since.Store(0)
+	return nil
+}
+
+// latencies returns all latencies, sorted, and the longest one of each change.
+func (x *xdsStreams) latencies() (all, last []time.Duration) {
+	for _, s := range x.streams {
+		s.mu.Lock()
+		for i, l := range s.latencies {
+			if i == len(last) {
+				last = append(last, 0)
+			}
+			last[i] = max(last[i], l)
+		}
+		all = append(all, s.latencies...)
+		s.mu.Unlock()
+	}
+	slices.Sort(all)
+	slices.Sort(last)
+	return all, last
+}
+
+// rawResponse is what a stream needs of a response. Decoding all of it would cost the machine more than
+// sending it.
+type rawResponse struct {
+	version, typeURL, nonce string
+	// size is that of the response, value that of its last resource.
+	size, value int
+}
+
+// rawCodec decodes rawResponses.
+type rawCodec struct{ encoding.CodecV2 }
+
+// Unmarshal implements encoding.CodecV2.
+func (c rawCodec) Unmarshal(data mem.BufferSlice, v any) error {
+	r, ok := v.(*rawResponse)
+	if !ok {
+		return c.CodecV2.Unmarshal(data, v)
+	}
+	b := data.MaterializeToBuffer(mem.DefaultBufferPool())
+	defer b.Free()
+	return r.decode(b.ReadOnlyData())
+}
+
+func (r *rawResponse) decode(b []byte) error {
+	r.size = len(b)
+	return eachField(b, func(number protowire.Number, value []byte) error {
+		switch number {
+		case 1:
+			r.version = string(value)
+		case 2:
+			return eachField(value, func(number protowire.Number, value []byte) error {
+				if number == 2 {
+					r.value = len(value)
+				}
+				return nil
+			})
+		case 4:
+			r.typeURL = string(value)
+		case 5:
+			r.nonce = string(value)
+		}
+		return nil
+	})
+}
+
+// eachField calls f with each field of a message that has bytes.
+func eachField(b []byte, f func(protowire.Number, []byte) error) error {
+	for len(b) > 0 {
+		number, typ, n := protowire.ConsumeTag(b)
+		if n < 0 {
+			return protowire.ParseError(n)
+		}
+		b = b[n:]
+		if typ != protowire.BytesType {
+			if n = protowire.ConsumeFieldValue(number, typ, b); n < 0 {
+				return protowire.ParseError(n)
+			}
+			b = b[n:]
+			continue
+		}
+		value, n := protowire.ConsumeBytes(b)
+		if n < 0 {
+			return protowire.ParseError(n)
+		}
+		if err := f(number, value); err != nil {
+			return err
+		}
+		b = b[n:]
+	}
+	return nil
+}
+
+// awaitEndpoints waits until a server knows all endpoints, and returns their size in its responses.
+func awaitEndpoints(ctx context.Context, addr string, endpoints int) (size int, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, time.Minute, measure.ErrTimeout)
+	defer cancel()
+	conn, err := grpc.NewClient(addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		return 0, err
+	}
+	defer conn.Close()
+	for {
+		size, n, err := readEndpoints(ctx, conn, endpoints)
+		if n == endpoints {
+			return size, nil
+		}
+		if ctx.Err() != nil {
+			return 0, fmt.Errorf("the server at %s has %d of %d endpoints: %w", addr, n, endpoints, err)
+		}
+		if err := measure.Pause(ctx, 100*time.Millisecond); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// readEndpoints reads a stream until a response has all endpoints. The number is that of the last response.
+func readEndpoints(ctx context.Context, conn *grpc.ClientConn, endpoints int) (size, n int, err error) {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	stream, err := discovery.NewAggregatedDiscoveryServiceClient(conn).StreamAggregatedResources(ctx, grpc.WaitForReady(true))
+	if err != nil {
+		return 0, 0, err
+	}
+	for _, r := range subscriptions() {
+		if err := stream.Send(r); err != nil {
+			return 0, n, err
+		}
+	}
+	for n != endpoints {
+		r, err := stream.Recv()
+		if err != nil {
+			return size, n, err
+		}
+		if r.GetTypeUrl() != resource.EndpointsURL || len(r.GetResources()) == 0 {
+			continue
+		}
+		value := r.GetResources()[0].GetValue()
+		size, n = len(value), 0
+		var a endpointpb.ClusterLoadAssignment
+		if err := proto.Unmarshal(value, &a); err != nil {
+			return size, n, err
+		}
+		for _, l := range a.GetEndpoints() {
+			n += len(l.GetLbEndpoints())
+		}
+		ack := &discovery.DiscoveryRequest{VersionInfo: r.GetVersionInfo(), ResponseNonce: r.GetNonce(), TypeUrl: r.GetTypeUrl(), ResourceNames: []string{xdsClusterName}}
+		if err := stream.Send(ack); err != nil {
+			return size, n, err
+		}
+	}
+	return size, n, nil
+}
