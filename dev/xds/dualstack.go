@@ -23,6 +23,10 @@ func (s *shop) openDualStack(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		// An endpoint whose target is a pod is served when the pod exists.
+		if err := s.pod(ctx, namespace, b.name, podAddress(s.scene, i+1), v6(i+1)); err != nil {
+			return err
+		}
 		s.pods = append(s.pods, b)
 	}
 	service := &corev1.Service{

@@ -212,7 +212,7 @@ func peer(ctx context.Context, st *stage) error {
 	defer end()
 	for i, in := range []struct{ namespace, want string }{{namespace, ""}, {"other", "namespace other"}} {
 		pod, server := podAddress(253, i+1), podAddress(254, i+1)
-		if err := st.pod(ctx, in.namespace, "peer-client", pod); err != nil {
+		if err := st.pod(ctx, in.namespace, st.scene.name+"-client", pod); err != nil {
 			return err
 		}
 		// Connections to this address of the server come from the address of the pod.
@@ -250,8 +250,8 @@ func (st *stage) fromPeer(ctx context.Context, bootstrap, want string) {
 	})
 }
 
-// pod creates a running pod with an address.
-func (c *cluster) pod(ctx context.Context, namespace, name string, address netip.Addr) error {
+// pod creates a running pod with addresses.
+func (c *cluster) pod(ctx context.Context, namespace, name string, addresses ...netip.Addr) error {
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}
 	if _, err := c.client.CoreV1().Namespaces().Create(ctx, ns, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
 		return fmt.Errorf("create namespace %s: %w", namespace, err)
@@ -264,7 +264,10 @@ func (c *cluster) pod(ctx context.Context, namespace, name string, address netip
 	if err != nil {
 		return fmt.Errorf("create pod %s/%s: %w", namespace, name, err)
 	}
-	pod.Status = corev1.PodStatus{Phase: corev1.PodRunning, PodIP: address.String(), PodIPs: []corev1.PodIP{{IP: address.String()}}}
+	pod.Status = corev1.PodStatus{Phase: corev1.PodRunning, PodIP: addresses[0].String()}
+	for _, a := range addresses {
+		pod.Status.PodIPs = append(pod.Status.PodIPs, corev1.PodIP{IP: a.String()})
+	}
 	if _, err := c.client.CoreV1().Pods(namespace).UpdateStatus(ctx, pod, metav1.UpdateOptions{}); err != nil {
 		return fmt.Errorf("set the address of pod %s/%s: %w", namespace, name, err)
 	}
