@@ -392,7 +392,8 @@ func token(ctx context.Context, st *stage) error {
 		}
 		return out, err
 	})
-	clients, endClients2 := st.own(st.path("with.json"), []string{clientGo, clientPython, clientJava, clientNode}, callCredentials)
+	// grpc-java 1.85 and grpc-js-xds 1.14 can't send tokens: docs/xds/clients.md.
+	clients, endClients2 := st.own(st.path("with.json"), []string{clientGo, clientPython}, callCredentials)
 	defer endClients2()
 	st.with(clients, func(c *client) (result, error) { return st.succeedsWith(ctx, c, target) })
 	return nil
