@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -34,6 +33,8 @@ func settings() []scene {
 		{"dual-stack", nil, dualStack},
 		{"peer", nil, peer},
 		{"drop-in", nil, dropIn},
+		{"deleted", nil, deleted},
+		{"same-zone", nil, sameZone},
 		{"unsynced", nil, unsynced},
 		{"token", nil, token},
 	}
@@ -279,33 +280,6 @@ func ip(ctx context.Context, args ...string) error {
 	if out, err := exec.CommandContext(ctx, "ip", args...).CombinedOutput(); err != nil {
 		return fmt.Errorf("ip %s: %w: %s", strings.Join(args, " "), err, out)
 	}
-	return nil
-}
-
-// dropIn resolves with a bootstrap file that was written for another server, whose names are SERVICE.NAMESPACE:PORT: only
-// server_uri is that of Signpost (case 63).
-func dropIn(ctx context.Context, st *stage) error {
-	if err := st.shops[0].open(ctx, "", ""); err != nil {
-		return err
-	}
-	text, err := json.Marshal(map[string]any{
-		"xds_servers": []any{map[string]any{
-			"server_uri": serviceAddress, "channel_creds": []any{map[string]string{"type": "insecure"}}, "server_features": []string{"xds_v3"},
-		}},
-		"node": map[string]any{"id": "anything", "locality": map[string]string{"zone": "k8s"}},
-	})
-	if err != nil {
-		return err
-	}
-	path := st.path("bootstrap.json")
-	if err := os.WriteFile(path, text, 0o600); err != nil {
-		return err
-	}
-	clients, end := st.own(path, []string{clientGo, clientPython, clientJava, clientNode})
-	defer end()
-	st.with(clients, func(c *client) (result, error) {
-		return st.succeedsWith(ctx, c, fmt.Sprintf("xds:///%s:%d", st.shops[0].host(), grpcPort))
-	})
 	return nil
 }
 
