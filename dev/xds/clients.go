@@ -39,15 +39,19 @@ type client struct {
 	// target is how the client is asked to call a Service, such as rollout.shop.
 	target func(host string) (target string, headers map[string]string)
 	grpc   bool // a gRPC client, not Envoy
+	// program is the process of a gRPC client.
+	program *program
 }
 
 // deadline is that of each call.
 const deadline = 20 * time.Second
 
-// ask asks a client for something about a Service.
+// ask asks a client for something about a Service. The target is the client's, unless the request has one.
 func (c *client) ask(ctx context.Context, host string, r caller.Request) (caller.Reply, error) {
-	var headers map[string]string
-	r.Target, headers = c.target(host)
+	target, headers := c.target(host)
+	if r.Target == "" {
+		r.Target = target
+	}
 	if r.Headers == nil {
 		r.Headers = map[string]string{}
 	}
@@ -78,15 +82,9 @@ func (c *cluster) startClients(ctx context.Context, o options, scenes []scene) (
 	if err != nil {
 		return nil, err
 	}
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	list := []*client{
-		c.process(bootstrap, clientGo, self, "client"),
-		c.process(bootstrap, clientPython, "bin/xds-clients/python/bin/python", "dev/xds/python/client.py"),
-		c.process(bootstrap, clientJava, "java", "-Xmx256m", "-cp", "bin/xds-clients/java/classes:bin/xds-clients/java/jars/*", "Client"),
-		c.process(bootstrap, clientNode, "node", "bin/xds-clients/node/client.js"),
+	var list []*client
+	for _, name := range []string{clientGo, clientPython, clientJava, clientNode} {
+		list = append(list, c.process(bootstrap, name))
 	}
 	envoys, err := c.startEnvoy(ctx, scenes)
 	if err != nil {
@@ -110,12 +108,30 @@ func (c *cluster) startClients(ctx context.Context, o options, scenes []scene) (
 // writeBootstrap writes the bootstrap file of the gRPC clients, as users make it (case 62). It has a second server.
 func (c *cluster) writeBootstrap(ctx context.Context) (path string, err error) {
 	path = filepath.Join(c.dir, "bootstrap.json")
-	text, err := exec.CommandContext(ctx, "bin/signpost", "xds", "bootstrap",
-		"--server", "dns:///"+serviceAddress, "--fallback", "dns:///"+replicaAddress(replicas-1)).Output()
+	return path, bootstrapFile(ctx, path, "--server", "dns:///"+serviceAddress,
+		"--fallback", "dns:///"+replicaAddress(replicas-1), "--authority", authority)
+}
+
+// bootstrapFile writes what `signpost xds bootstrap` prints with these flags.
+func bootstrapFile(ctx context.Context, path string, flags ...string) error {
+	text, err := exec.CommandContext(ctx, "bin/signpost", append([]string{"xds", "bootstrap"}, flags...)...).Output()
 	if err != nil {
-		return "", fmt.Errorf("make the bootstrap file: %w", err)
+		return fmt.Errorf("make the bootstrap file %s: %w", path, err)
 	}
-	return path, os.WriteFile(path, text, 0o600)
+	return os.WriteFile(path, text, 0o600)
+}
+
+// commandOf returns the command of a gRPC client.
+func commandOf(name string) *exec.Cmd {
+	switch name {
+	case clientPython:
+		return exec.Command("bin/xds-clients/python/bin/python", "dev/xds/python/client.py")
+	case clientJava:
+		return exec.Command("java", "-Xmx256m", "-cp", "bin/xds-clients/java/classes:bin/xds-clients/java/jars/*", "Client")
+	case clientNode:
+		return exec.Command("node", "bin/xds-clients/node/client.js")
+	}
+	return exec.Command("/proc/self/exe", "client")
 }
 
 // notInstalled returns why a client can't run: the reason that install.sh has left, or none.
@@ -127,16 +143,16 @@ func notInstalled(name string) string {
 	return strings.TrimSpace(string(text))
 }
 
-// process starts a gRPC client that speaks by standard input and output.
-func (c *cluster) process(bootstrap, name string, command ...string) *client {
+// process starts a gRPC client that speaks by standard input and output. The variables are added to its environment.
+func (c *cluster) process(bootstrap, name string, variables ...string) *client {
 	made := &client{name: name, grpc: true, skipped: notInstalled(name), target: func(host string) (string, map[string]string) {
 		return fmt.Sprintf("xds:///%s:%d", host, grpcPort), nil
 	}}
 	if made.skipped != "" {
 		return made
 	}
-	cmd := exec.Command(command[0], command[1:]...)
-	cmd.Env = append(os.Environ(), "GRPC_XDS_BOOTSTRAP="+bootstrap)
+	cmd := commandOf(name)
+	cmd.Env = append(append(os.Environ(), "GRPC_XDS_BOOTSTRAP="+bootstrap), variables...)
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		made.skipped = err.Error()
@@ -148,12 +164,14 @@ func (c *cluster) process(bootstrap, name string, command ...string) *client {
 		return made
 	}
 	cmd.Stdout = writes
-	p, err := c.launch("client-"+name, cmd)
+	c.started++
+	p, err := c.launch(fmt.Sprintf("client-%s-%d", name, c.started), cmd)
 	_ = writes.Close()
 	if err != nil {
 		made.skipped = err.Error()
 		return made
 	}
+	made.program = p
 	made.speak = (&dialogue{program: p, requests: json.NewEncoder(in), replies: json.NewDecoder(out)}).ask
 	return made
 }

@@ -34,6 +34,8 @@ const (
 	replicas = 2
 	// namespace has all Services.
 	namespace = "shop"
+	// authority is that of the names xds://AUTHORITY/NAME, which all replicas answer.
+	authority = "a"
 )
 
 // cluster is the API server, the replicas and all other programs. One goroutine uses it.
@@ -114,11 +116,11 @@ func replicaAddress(i int) string { return fmt.Sprintf("127.0.0.1:%d", 18087+i) 
 
 func adminAddress(i int) string { return fmt.Sprintf("127.0.0.1:%d", 19996+i) }
 
-// startReplica starts a replica with the settings that it has when nobody sets any.
+// startReplica starts a replica with the settings that it has when nobody sets any, and an authority.
 func (c *cluster) startReplica(i int) (err error) {
 	c.started++
 	c.replicas[i], err = c.launch(fmt.Sprintf("signpost-%d", c.started), exec.Command("bin/signpost", "xds",
-		"--kubeconfig", c.kubeconfig, "--xds-addr", replicaAddress(i), "--metrics-addr", adminAddress(i)))
+		"--kubeconfig", c.kubeconfig, "--xds-addr", replicaAddress(i), "--metrics-addr", adminAddress(i), "--xds-authorities", authority))
 	return err
 }
 

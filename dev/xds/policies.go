@@ -147,14 +147,16 @@ func outliers(ctx context.Context, st *stage) error {
 	return nil
 }
 
+// profiles are the ServiceProfiles.
+var profiles = schema.GroupVersionResource{Group: "linkerd.io", Version: "v1alpha2", Resource: "serviceprofiles"}
+
 // profile creates a ServiceProfile of a Service.
 func (s *shop) profile(ctx context.Context, spec map[string]any) error {
-	gvr := schema.GroupVersionResource{Group: "linkerd.io", Version: "v1alpha2", Resource: "serviceprofiles"}
 	o := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "linkerd.io/v1alpha2", "kind": "ServiceProfile",
 		"metadata": map[string]any{"name": s.host() + ".svc.cluster.local", "namespace": namespace}, "spec": spec,
 	}}
-	if _, err := s.dynamic.Resource(gvr).Namespace(namespace).Create(ctx, o, metav1.CreateOptions{}); err != nil {
+	if _, err := s.dynamic.Resource(profiles).Namespace(namespace).Create(ctx, o, metav1.CreateOptions{}); err != nil {
 		return fmt.Errorf("create the ServiceProfile of %s: %w", s.name, err)
 	}
 	return nil
@@ -204,6 +206,22 @@ func timeout(ctx context.Context, st *stage) error {
 		}
 		return out, err
 	})
+	return s.untimed(ctx, st)
+}
+
+// untimed deletes the ServiceProfile: calls on open channels have no timeout any longer.
+func (s *shop) untimed(ctx context.Context, st *stage) error {
+	if err := s.dynamic.Resource(profiles).Namespace(namespace).Delete(ctx, s.host()+".svc.cluster.local", metav1.DeleteOptions{}); err != nil {
+		return fmt.Errorf("delete the ServiceProfile of %s: %w", s.name, err)
+	}
+	for _, err := range each(st.named(clientGo, clientPython, clientJava, clientNode), func(c *client) error {
+		return clienttest.Await(ctx, deadline, "the timeout of "+c.name+" is gone", func() bool {
+			r, err := c.ask(ctx, s.host(), caller.Request{Do: caller.Call, Count: 1, Method: caller.Slow})
+			return err == nil && r.Failed == 0
+		})
+	}) {
+		return err
+	}
 	return nil
 }
 

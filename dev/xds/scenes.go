@@ -38,7 +38,7 @@ func (s scene) serviceNames() []string {
 
 // scenes returns all scenes.
 func scenes() []scene {
-	return append([]scene{
+	return slices.Concat([]scene{
 		{"resolve", []string{"resolve", "again"}, resolve},
 		{"unknown", nil, unknown},
 		{"zero", nil, zero},
@@ -47,7 +47,7 @@ func scenes() []scene {
 		{"killed", nil, underLoad(killed)},
 		{"apiserver", nil, underLoad(apiServerAway)},
 		{"wildcard", []string{"wild", "wild-old"}, wild},
-	}, policies()...)
+	}, policies(), settings())
 }
 
 // choose returns the scenes of a list of names, in the order in which they are played.

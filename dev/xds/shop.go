@@ -27,6 +27,7 @@ type shop struct {
 	made    int // pods so far
 	pods    []*backend
 	written bool // the slice exists
+	hinted  bool // endpoints have hints for their zones
 }
 
 // newShop returns a Service that doesn't exist yet. Its name is that of the scene, with a suffix.
@@ -101,6 +102,9 @@ func (s *shop) write(ctx context.Context) error {
 		}
 		if b.zone != "" {
 			e.Zone = new(b.zone)
+		}
+		if s.hinted {
+			e.Hints = &discoveryv1.EndpointHints{ForZones: []discoveryv1.ForZone{{Name: b.zone}}}
 		}
 		slice.Endpoints = append(slice.Endpoints, e)
 	}

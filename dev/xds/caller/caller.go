@@ -103,26 +103,30 @@ func (c *Caller) method(r Request) (func(context.Context) (by, failure string), 
 	if strings.HasPrefix(r.Target, "http://") {
 		return func(ctx context.Context) (by, failure string) { return callHTTP(ctx, r) }, nil
 	}
-	channel, err := c.channel(r.Target)
+	channel, err := c.channel(r)
 	if err != nil {
 		return nil, err
 	}
 	return func(ctx context.Context) (by, failure string) { return callGRPC(ctx, channel, r) }, nil
 }
 
-// channel returns the channel of a target.
-func (c *Caller) channel(target string) (*grpc.ClientConn, error) {
-	if channel := c.channels[target]; channel != nil {
+// channel returns the channel of the target of a request.
+func (c *Caller) channel(r Request) (*grpc.ClientConn, error) {
+	if channel := c.channels[r.Target]; channel != nil {
 		return channel, nil
 	}
-	channel, err := grpc.NewClient(target, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	options := []grpc.DialOption{grpc.WithTransportCredentials(insecure.NewCredentials())}
+	if r.IdleMS > 0 {
+		options = append(options, grpc.WithIdleTimeout(time.Duration(r.IdleMS)*time.Millisecond))
+	}
+	channel, err := grpc.NewClient(r.Target, options...)
 	if err != nil {
-		return nil, fmt.Errorf("make a channel to %s: %w", target, err)
+		return nil, fmt.Errorf("make a channel to %s: %w", r.Target, err)
 	}
 	if c.channels == nil {
 		c.channels = map[string]*grpc.ClientConn{}
 	}
-	c.channels[target] = channel
+	c.channels[r.Target] = channel
 	return channel, nil
 }
 

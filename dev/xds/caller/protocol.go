@@ -46,6 +46,9 @@ type Request struct {
 	PerSecond int `json:"perSecond,omitempty"`
 	// TimeoutMS is the deadline of each call.
 	TimeoutMS int `json:"timeoutMS,omitempty"`
+	// IdleMS is after how long without a call the channel becomes idle; 0 for the default. The first request for a target
+	// decides. Only the clients in Go and Java know it.
+	IdleMS int `json:"idleMS,omitempty"`
 }
 
 // Reply is the outcome of calls.

@@ -5,6 +5,7 @@ import io.grpc.Channel;
 import io.grpc.ClientCall;
 import io.grpc.Grpc;
 import io.grpc.InsecureChannelCredentials;
+import io.grpc.ManagedChannelBuilder;
 import io.grpc.Metadata;
 import io.grpc.MethodDescriptor;
 import io.grpc.Status;
@@ -34,6 +35,7 @@ public final class Client {
     int count;
     int perSecond;
     int timeoutMS;
+    int idleMS;
   }
 
   /** The outcome of calls, which may end in any thread. */
@@ -138,6 +140,15 @@ public final class Client {
     call.halfClose();
   }
 
+  private static Channel newChannel(String target, int idleMS) {
+    ManagedChannelBuilder<?> builder =
+        Grpc.newChannelBuilder(target, InsecureChannelCredentials.create());
+    if (idleMS > 0) {
+      builder.idleTimeout(idleMS, TimeUnit.MILLISECONDS);
+    }
+    return builder.build();
+  }
+
   private Object ask(String what, Request request) throws InterruptedException {
     if (what.equals("stop")) {
       load.shutdown();
@@ -146,9 +157,7 @@ public final class Client {
       return outcome;
     }
     Channel channel =
-        channels.computeIfAbsent(
-            request.target,
-            target -> Grpc.newChannelBuilder(target, InsecureChannelCredentials.create()).build());
+        channels.computeIfAbsent(request.target, target -> newChannel(target, request.idleMS));
     Outcome next = new Outcome();
     if (what.equals("start")) {
       outcome = next;
