@@ -112,7 +112,8 @@ func (st *stage) succeedsWith(ctx context.Context, c *client, target string) (re
 	host := st.shops[0].host()
 	first := result{}
 	var r caller.Reply
-	err := clienttest.Await(ctx, deadline, "a call of "+c.name+" to "+target+" succeeds", func() bool {
+	// A process in Java that has just been started may take ten seconds on a busy machine.
+	err := clienttest.Await(ctx, startWithin, "a call of "+c.name+" to "+target+" succeeds", func() bool {
 		var err error
 		r, err = c.ask(ctx, host, caller.Request{Do: caller.Call, Count: 1, Target: target})
 		if first.cell == "" {
