@@ -172,18 +172,28 @@ func (c *cluster) serves(ctx context.Context) bool {
 // metric returns the sum of a metric's series over all replicas.
 func (c *cluster) metric(ctx context.Context, name string) (sum float64, err error) {
 	for i := range c.replicas {
-		err := lines(ctx, "http://"+adminAddress(i)+"/metrics", func(line string) error {
-			series, value, _ := strings.Cut(line, " ")
-			if base, _, _ := strings.Cut(series, "{"); base != name {
-				return nil
-			}
-			v, err := strconv.ParseFloat(value, 64)
-			sum += v
-			return err
-		})
+		value, err := metricAt(ctx, adminAddress(i), name)
 		if err != nil {
-			return 0, fmt.Errorf("read metric %s: %w", name, err)
+			return 0, err
 		}
+		sum += value
+	}
+	return sum, nil
+}
+
+// metricAt returns the sum of a metric's series at an address.
+func metricAt(ctx context.Context, address, name string) (sum float64, err error) {
+	err = lines(ctx, "http://"+address+"/metrics", func(line string) error {
+		series, value, _ := strings.Cut(line, " ")
+		if base, _, _ := strings.Cut(series, "{"); base != name {
+			return nil
+		}
+		v, err := strconv.ParseFloat(value, 64)
+		sum += v
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("read metric %s: %w", name, err)
 	}
 	return sum, nil
 }
