@@ -70,6 +70,9 @@ func TestNow(t *testing.T) {
 		for i := range w.streams {
 			w.streams[i].State = inspect.StreamSynced
 		}
+		for i := range w.services {
+			w.services[i].State = inspect.ServiceServed
+		}
 	})
 	b.awaitText("#panel .now.is-well", "Nothing is wrong.")
 	b.await(`document.querySelectorAll("#panel .finding").length === 0`)
