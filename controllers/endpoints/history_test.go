@@ -47,7 +47,7 @@ func TestTriggerTimes(t *testing.T) {
 		"a pod is gone":                                  {{5, pods(pod(0, since(9)), pod(1, since(9))), 5}, {5, pods(pod(0, since(9))), 0}},
 		"a pod comes back under its name":                {{5, pods(pod(0, since(9))), 5}, {5, nil, 0}, {5, pods(pod(0, since(9))), 9}},
 		"a pod without the condition is forgotten":       {{5, pods(pod(0, since(9))), 5}, {5, pods(pod(0, unready)), 0}, {5, pods(pod(0, since(9))), 9}},
-		"the Service was recreated":                   {{5, pods(pod(0, since(9))), 5}, {7, pods(pod(0, since(9))), 7}, {6, pods(pod(0, since(9))), 0}},
+		"the Service was recreated":                      {{5, pods(pod(0, since(9))), 5}, {7, pods(pod(0, since(9))), 7}, {6, pods(pod(0, since(9))), 0}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			times := newHistory()

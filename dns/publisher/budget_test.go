@@ -48,7 +48,7 @@ func (s *textStore) Update(_ context.Context, change func([]byte) []byte) error 
 type stored struct {
 	*fixture
 	store    *textStore
-	queue     *budget.ApprovalQueue
+	queue    *budget.ApprovalQueue
 	settings string
 }
 
