@@ -14,6 +14,8 @@ type TrafficPolicy struct {
 	MaxRequests uint32
 	Retry       *RetryPolicy
 	Timeout     time.Duration
+	// TLS is what clients verify in the certificates of the endpoints.
+	TLS EndpointTLS
 	// VisibleTo are the namespaces of the clients that may see the Service, separated by commas, "." for its own; empty
 	// for all. It counts only if clients prove who they are.
 	VisibleTo string
@@ -31,6 +33,20 @@ func Sees(namespace, visibleTo, own string) bool {
 	}
 	return false
 }
+
+// EndpointTLS says whether xDS clients use TLS towards the endpoints of a Service, and which identities of endpoints
+// they accept.
+type EndpointTLS uint8
+
+// The values of EndpointTLS.
+const (
+	// NoTLS: whatever the client uses by itself.
+	NoTLS EndpointTLS = iota
+	// SPIFFE: the SPIFFE IDs of the service accounts, spiffe://TRUST-DOMAIN/ns/NAMESPACE/sa/SERVICE-ACCOUNT.
+	SPIFFE
+	// LinkerdTLS: the identities that Linkerd gives to meshed pods, which are DNS names.
+	LinkerdTLS
+)
 
 // BalancerKind is a load balancing algorithm.
 type BalancerKind uint8

@@ -219,6 +219,14 @@ type Workload struct {
 	MeshTLS MeshTLS
 }
 
+// ServiceAccountName returns the service account of a pod. A pod that names none has the default one.
+func (w *Workload) ServiceAccountName() string {
+	if w.ServiceAccount == "" {
+		return "default"
+	}
+	return w.ServiceAccount
+}
+
 // WorkloadPort is a port that a workload declares.
 type WorkloadPort struct {
 	Name string

@@ -148,7 +148,7 @@ func (c *Config) describePod(w *pb.WeightedAddr, b podPort) error {
 	w.Http2 = c.HTTP2
 	if trust := c.trustDomain(b.source); trust != "" && controlPlane == c.ControllerNamespace {
 		identity := dnsLike(fmt.Sprintf("%s.%s.serviceaccount.identity.%s.%s",
-			serviceAccount(t), t.Key.Namespace, controlPlane, trust))
+			t.ServiceAccountName(), t.Key.Namespace, controlPlane, trust))
 		w.TlsIdentity = &pb.TlsIdentity{Strategy: identity, ServerName: identity.DnsLikeIdentity}
 	}
 	hint, err := c.podHint(b)
@@ -208,7 +208,7 @@ func podLabels(t *catalog.Target) map[string]string {
 		// Prometheus would overwrite a label named job.
 		owner = "k8s_job"
 	}
-	m := map[string]string{"pod": t.Key.Name, owner: t.OwnerName, "serviceaccount": serviceAccount(t)}
+	m := map[string]string{"pod": t.Key.Name, owner: t.OwnerName, "serviceaccount": t.ServiceAccountName()}
 	if ns, ok := t.Labels.Get(controlPlaneLabel); ok {
 		m["control_plane_ns"] = ns
 	}
@@ -216,13 +216,6 @@ func podLabels(t *catalog.Target) map[string]string {
 		m["pod_template_hash"] = hash
 	}
 	return m
-}
-
-func serviceAccount(t *catalog.Target) string {
-	if t.ServiceAccount == "" {
-		return "default"
-	}
-	return t.ServiceAccount
 }
 
 func dnsLike(name string) *pb.TlsIdentity_DnsLikeIdentity_ {

@@ -22,7 +22,7 @@ type asked struct {
 }
 
 func (c *Config) namer() resource.Namer {
-	return resource.Namer{ClusterDomain: c.ClusterDomain, Authorities: c.Authorities}
+	return resource.Namer{ClusterDomain: c.ClusterDomain, Authorities: c.Authorities, TrustDomain: c.TrustDomain}
 }
 
 // parse returns a question in the form that most clients share: without the namespace of the client if that makes no
@@ -156,6 +156,9 @@ func (a *asked) cluster(v *view, f facts) *frame {
 		return absent(missing)
 	case err != nil:
 		return frameOf(clusters, a.config.namer().MissingCluster(a.question.name, a.name))
+	}
+	if s.Service != nil && s.Service.Policy != nil && s.Service.Policy.TLS != catalog.NoTLS {
+		s.Identities = a.config.namer().Identities(s.Service.Policy.TLS, catalog.ResolveAll(f.snapshot, a.query(s, catalog.Filter{})).Endpoints)
 	}
 	made := usedFrame(clusters, a.config.namer().Cluster(a.question.name, s, v.client))
 	if plain := a.config.namer().PlainCluster(a.question.name, s, v.client); plain.Version != made.version {

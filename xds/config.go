@@ -15,6 +15,8 @@ import (
 type Config struct {
 	// ClusterDomain is the suffix of Service names, such as cluster.local.
 	ClusterDomain string
+	// TrustDomain is that of the identities of pods (§3.4), such as cluster.local.
+	TrustDomain string
 	// EnableIPv6 allows IPv6 addresses.
 	EnableIPv6 bool
 	// Authorities are those of xdstp names that are answered, beside the empty one.

@@ -38,7 +38,7 @@ type world struct {
 func startWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{t: t, catalog: catalog.New(catalog.Options{}), web: service("shop", "web", "grpc:50051")}
-	s := NewServer(w.catalog, Config{}, prometheus.NewRegistry(), slog.New(slog.DiscardHandler))
+	s := NewServer(w.catalog, Config{TrustDomain: "cluster.local"}, prometheus.NewRegistry(), slog.New(slog.DiscardHandler))
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -82,13 +82,13 @@ func (b *backend) Check(ctx context.Context, r *healthpb.HealthCheckRequest) (*h
 	return health.NewServer().Check(ctx, r)
 }
 
-func (w *world) backend() *backend {
+func (w *world) backend(options ...grpc.ServerOption) *backend {
 	w.t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	b := &backend{addr: l.Addr().(*net.TCPAddr).AddrPort(), server: grpc.NewServer()}
+	b := &backend{addr: l.Addr().(*net.TCPAddr).AddrPort(), server: grpc.NewServer(options...)}
 	healthpb.RegisterHealthServer(b.server, b)
 	done := make(chan struct{})
 	go func() {

@@ -37,7 +37,7 @@ func newXDSRole(in roleInput, o settings.XDS, shared *discovery) (role, error) {
 		}
 	}
 	config := xds.Config{
-		ClusterDomain: o.ClusterDomain, EnableIPv6: o.EnableIPv6, Authorities: o.Authorities, EgressBudget: o.EgressBudget,
+		ClusterDomain: o.ClusterDomain, TrustDomain: o.IdentityTrustDomain, EnableIPv6: o.EnableIPv6, Authorities: o.Authorities, EgressBudget: o.EgressBudget,
 		MaxConnectionAge: o.MaxConnectionAge, Limits: o.Limits, History: in.History,
 		Rejected: reportRejection(found.links.events.For("signpost-xds")),
 	}

@@ -13,7 +13,9 @@ type XDS struct {
 	// Addr is where the gRPC server listens.
 	Addr          string
 	ClusterDomain string
-	EnableIPv6    bool
+	// IdentityTrustDomain is the trust domain of the identities of pods.
+	IdentityTrustDomain string
+	EnableIPv6          bool
 	// LinkNamespace is the namespace of the Secrets that link clusters.
 	LinkNamespace string
 	// LinkedClustersThroughProxies is as in [Destination].
@@ -58,6 +60,7 @@ func (o *XDS) Settings() []Setting {
 	own := []Setting{
 		{Flag: "xds-addr", Path: "xds.addr", Value: textValue{&o.Addr}, Usage: "`address` to serve xDS on, with TLS if --xds-tls-cert is set"},
 		{Flag: "cluster-domain", Path: "xds.clusterDomain", Value: textValue{&o.ClusterDomain}, Usage: "`domain` that the names of Services end in; empty for " + defaultDomain},
+		{Flag: "identity-trust-domain", Path: "xds.identityTrustDomain", Value: textValue{&o.IdentityTrustDomain}, Usage: "`domain` of the TLS identities of pods, for Services with the annotation signpost.dev/tls; empty for " + defaultDomain},
 		{Flag: "enable-ipv6", Path: "xds.enableIPv6", Value: boolValue{&o.EnableIPv6}, Usage: "serve IPv6 addresses"},
 		{Flag: "link-namespace", Path: "xds.linkNamespace", Value: textValue{&o.LinkNamespace}, Usage: "`namespace` of the Secrets that link clusters, all of which this process may read; with the destination role in the same process, that of destination counts"},
 		{Flag: "linked-clusters-through-proxies", Path: "xds.linkedClustersThroughProxies", Value: boolValue{&o.LinkedClustersThroughProxies}, Usage: "accept kubeconfigs of linked clusters that name a proxy (proxy-url) or a server with a path in its URL; whoever may write these Secrets can then make this process send requests to any URL that it can reach"},
@@ -77,6 +80,9 @@ func (o *XDS) Settings() []Setting {
 func (o XDS) Settled() XDS {
 	if o.ClusterDomain == "" {
 		o.ClusterDomain = defaultDomain
+	}
+	if o.IdentityTrustDomain == "" {
+		o.IdentityTrustDomain = defaultDomain
 	}
 	return o
 }

@@ -61,6 +61,7 @@ namespace of a pod by its address.`,
 	flags.StringVar(&o.Files.Token, "token-file", "", "`path` in the pods of clients: a service account token with the audience signpost-xds")
 	flags.StringVar(&o.Files.Cert, "tls-cert", "", "`path` in the pods of clients: a client certificate, with --tls-key")
 	flags.StringVar(&o.Files.Key, "tls-key", "", "`path` in the pods of clients: the key of --tls-cert")
+	flags.StringVar(&o.Certs, "certs", "", "`directory` in the pods of clients with tls.crt, tls.key and ca.crt, for Services with the annotation signpost.dev/tls")
 	return cmd
 }
 

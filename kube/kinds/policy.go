@@ -19,6 +19,7 @@ const (
 	retryCountAnnotation   = "signpost.dev/retry-count"
 	retryBackoffAnnotation = "signpost.dev/retry-backoff"
 	timeoutAnnotation      = "signpost.dev/timeout"
+	tlsAnnotation          = "signpost.dev/tls"
 	visibleToAnnotation    = "signpost.dev/xds-visible-to"
 )
 
@@ -47,6 +48,10 @@ func (d *fieldReader) trafficPolicy(annotations map[string]string) *catalog.Traf
 	readPolicy(d, annotations, maxRequestsAnnotation, func(text string) (uint32, error) { return parseNumber(text, 1<<31) }, &p.MaxRequests)
 	readPolicy(d, annotations, timeoutAnnotation, parseDelay, &p.Timeout)
 	p.Retry = d.retryPolicy(annotations)
+	if _, protected := annotations[tlsAnnotation]; protected {
+		p.TLS = catalog.SPIFFE // unless the value can be used: calls must not be less protected than was meant
+		readPolicy(d, annotations, tlsAnnotation, parseTLS, &p.TLS)
+	}
 	if _, restricted := annotations[visibleToAnnotation]; restricted {
 		p.VisibleTo = ownNamespace // unless the value can be used: it must not show more than was meant
 		readPolicy(d, annotations, visibleToAnnotation, parseNamespaces, &p.VisibleTo)
@@ -154,6 +159,17 @@ func parseNamespaces(text string) (string, error) {
 	}
 	slices.Sort(list)
 	return strings.Join(slices.Compact(list), ","), nil
+}
+
+func parseTLS(text string) (catalog.EndpointTLS, error) {
+	switch strings.TrimSpace(text) {
+	case "spiffe":
+		return catalog.SPIFFE, nil
+	case "linkerd":
+		return catalog.LinkerdTLS, nil
+	default:
+		return catalog.NoTLS, fmt.Errorf("write spiffe or linkerd, or remove the annotation; clients verify SPIFFE IDs until then")
+	}
 }
 
 // isHeaderName reports whether a text can be the name of a header of HTTP/2.

@@ -7,6 +7,7 @@ import (
 
 	discoveryv1 "k8s.io/api/discovery/v1"
 
+	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/kube"
 )
 
@@ -39,6 +40,21 @@ func TestVisibleTo(t *testing.T) { // case 60 of xDS
 		_, problems := admitted(&d, &struct{}{})
 		if p.VisibleTo != want || (len(problems) == 1) != (want == "." && text != ".") {
 			t.Errorf("%q: visible to %q, problems %v", text, p.VisibleTo, problems)
+		}
+	}
+}
+
+// A Service whose TLS can't be read is not called without TLS.
+func TestEndpointTLS(t *testing.T) { // case 39 of xDS
+	for text, want := range map[string]catalog.EndpointTLS{
+		"spiffe": catalog.SPIFFE, " linkerd ": catalog.LinkerdTLS, "": catalog.SPIFFE, "spifee": catalog.SPIFFE, "none": catalog.SPIFFE, strings.Repeat("a", 600): catalog.SPIFFE,
+	} {
+		d := newFieldReader(kube.Scope{Cluster: "east"}, "ns", "web")
+		p := d.trafficPolicy(map[string]string{tlsAnnotation: text})
+		_, problems := admitted(&d, &struct{}{})
+		usable := text == "spiffe" || text == " linkerd "
+		if p == nil || p.TLS != want || (len(problems) == 0) != usable {
+			t.Errorf("%q: policy %+v, problems %v", text, p, problems)
 		}
 	}
 }

@@ -23,6 +23,9 @@ type Options struct {
 	// Files are paths in the pods of clients: of the authorities that sign the certificate of Signpost, of a token, and of
 	// a client certificate and its key. Without CA and Cert, clients connect without TLS.
 	Files Files
+	// Certs is a directory in the pods of clients with tls.crt, tls.key and ca.crt, for TLS towards endpoints of Services
+	// with the annotation signpost.dev/tls; empty for none.
+	Certs string
 }
 
 // Files are the paths of files; empty for none.
@@ -35,7 +38,17 @@ type File struct {
 	Servers     []Server             `json:"xds_servers"`
 	Node        Node                 `json:"node"`
 	Authorities map[string]Authority `json:"authorities"`
+	Providers   map[string]Provider  `json:"certificate_providers,omitempty"`
 }
+
+// Provider is an entry of certificate_providers (gRFC A29).
+type Provider struct {
+	Plugin string            `json:"plugin_name"`
+	Config map[string]string `json:"config"`
+}
+
+// CertificateProvider is the name of the provider in the bootstrap file that Clusters with TLS ask for.
+const CertificateProvider = "default"
 
 // Server is an entry of xds_servers.
 type Server struct {
@@ -88,6 +101,12 @@ func (o Options) File() (File, error) {
 			return File{}, fmt.Errorf("--authority=%s: must be a name such as signpost", a)
 		}
 		f.Authorities[a] = Authority{Template: "xdstp://" + a + "/envoy.config.listener.v3.Listener/%s"}
+	}
+	if o.Certs != "" {
+		dir := strings.TrimSuffix(o.Certs, "/")
+		f.Providers = map[string]Provider{CertificateProvider: {Plugin: "file_watcher", Config: map[string]string{
+			"certificate_file": dir + "/tls.crt", "private_key_file": dir + "/tls.key", "ca_certificate_file": dir + "/ca.crt",
+		}}}
 	}
 	return f, nil
 }

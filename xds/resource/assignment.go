@@ -16,6 +16,8 @@ type Subject struct {
 	Service *catalog.Service
 	// Profile is the ServiceProfile in force; nil for none. Only routes depend on it.
 	Profile *catalog.ServiceProfile
+	// Identities are those of the endpoints, if the Service asks for TLS. Only Clusters depend on them.
+	Identities Identities
 }
 
 // policy returns what annotations of the Service ask for.

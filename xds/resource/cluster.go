@@ -44,14 +44,17 @@ func (n Namer) PlainCluster(asked string, s Subject, c Client) Resource {
 }
 
 // plain returns a Cluster that every client understands, with labels for metrics. gRPC clients always speak HTTP/2, and
-// Envoy has to be told.
+// Envoy has to be told. TLS is never left out: a client that can't use it must not connect without it.
 func (n Namer) plain(asked string, s Subject, c Client) message {
 	m := plainCluster(asked, n.assignmentName(asked, s)).nested(25, func(m message) message {
 		return m.entry(1, telemetryLabels, func(m message) message {
 			return m.structField("service_name", s.Name.Service.Name).structField("service_namespace", s.Name.Service.Namespace)
 		})
 	})
-	if c != Envoy || !s.speaksHTTP2() {
+	if c != Envoy {
+		return m.upstreamTLS(s)
+	}
+	if !s.speaksHTTP2() {
 		return m
 	}
 	return m.nested(36, func(m message) message {

@@ -23,6 +23,8 @@ type Namer struct {
 	ClusterDomain string
 	// Authorities are those of xdstp names that are served, beside the empty one and those of linked clusters.
 	Authorities []string
+	// TrustDomain is that of the identities of pods of our own cluster; if it is empty, they have none.
+	TrustDomain string
 }
 
 // Name is what a resource name means. It is comparable. All forms of a name with the same port text are equal, except
