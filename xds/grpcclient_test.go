@@ -17,6 +17,8 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/health"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/resolver"
+	"google.golang.org/grpc/resolver/manual"
 	"google.golang.org/grpc/status"
 	grpcxds "google.golang.org/grpc/xds"
 
@@ -206,6 +208,43 @@ func TestGRPCUnknownName(t *testing.T) {
 	w.serve([]*backend{w.backend()})
 	w.catalog.Put(w.web)
 	succeeds(t, c)
+}
+
+// Case 50: a client that knows two addresses of the server asks the second one while the first one doesn't know the cluster.
+func TestGRPCUnsyncedReplica(t *testing.T) {
+	w := startWorld(t)
+	w.catalog.Put(w.web)
+	w.serve([]*backend{w.backend()})
+	succeeds(t, w.dial("web.shop:50051"))
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	unsynced := NewServer(catalog.New(catalog.Options{}), Config{}, prometheus.NewRegistry(), slog.New(slog.DiscardHandler))
+	server, done := grpc.NewServer(), make(chan struct{})
+	unsynced.Register(server)
+	go func() {
+		defer close(done)
+		_ = server.Serve(unsynced.Listener(l))
+	}()
+	t.Cleanup(func() {
+		server.Stop()
+		<-done
+	})
+	two := manual.NewBuilderWithScheme("replicas")
+	two.InitialState(resolver.State{Addresses: []resolver.Address{{Addr: l.Addr().String()}, {Addr: w.addr}}})
+	resolver.Register(two)
+	file, err := bootstrap.Options{Server: "replicas:///signpost"}.File()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w.config, err = json.Marshal(file); err != nil {
+		t.Fatal(err)
+	}
+	begun := time.Now()
+	if err := call(t, w.dial("web.shop:50051"), patience); err != nil || time.Since(begun) > 10*time.Second {
+		t.Errorf("the first call after %v: %v", time.Since(begun), err)
+	}
 }
 
 // Case 18: with no endpoint calls fail at once; with the next one they succeed on the same channel.

@@ -11,10 +11,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/time/rate"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/keepalive"
-	"google.golang.org/grpc/status"
 
 	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/internal/channel"
@@ -90,14 +88,33 @@ func (s *Server) ServerOptions() []grpc.ServerOption {
 // sees no error when its stream ends.
 const connectionGrace = 10 * time.Second
 
-// Listener returns a listener that accepts as many connections as the limits allow.
+// Listener returns a listener that accepts as many connections as the limits allow, and none before the cluster is known.
 func (s *Server) Listener(l net.Listener) net.Listener {
-	return clientlimits.NewListener(l, &s.config.Limits, func(why clientlimits.Refusal, from net.Addr) {
+	return clientlimits.NewListener(syncedListener{l, s}, &s.config.Limits, func(why clientlimits.Refusal, from net.Addr) {
 		s.refused(why)
 		s.connections.Do(func() {
 			s.log.Warn("Refusing xDS connections, because there are too many", "limit", string(why), "from", from.String())
 		})
 	})
+}
+
+// syncedListener closes connections until the cluster is known (§6.11). A client would wait for its first response for 15 s
+// in vain, and one that knows several addresses takes another one, which it wouldn't do if only its streams were refused.
+type syncedListener struct {
+	net.Listener
+	server *Server
+}
+
+// Accept implements [net.Listener].
+func (l syncedListener) Accept() (net.Conn, error) {
+	for {
+		c, err := l.Listener.Accept()
+		if err != nil || channel.IsClosed(l.server.catalog.Synced()) {
+			return c, err
+		}
+		l.server.refused(refusedUnsynced)
+		_ = c.Close()
+	}
 }
 
 // Register adds the xDS services to a gRPC server.
@@ -155,10 +172,6 @@ func (s *Server) open() []*stream {
 	return list
 }
 
-// errUnsynced refuses a stream at once: a client that waits for its first response waits 15 s in vain, and one that is
-// refused asks another replica (§6.11).
-var errUnsynced = status.Error(codes.Unavailable, "this replica doesn't know the cluster yet; ask another one, or ask again")
-
 // authenticate makes sure of who the client of a stream is, if that is asked for.
 func (s *Server) authenticate(st *stream) (err error) {
 	if s.config.Authenticate == nil {
@@ -172,10 +185,6 @@ func (s *Server) authenticate(st *stream) (err error) {
 
 // serve serves a stream of any service until it ends.
 func (s *Server) serve(out grpc.ServerStream, variant string, only *resourceType) error {
-	if !channel.IsClosed(s.catalog.Synced()) {
-		s.refused(refusedUnsynced)
-		return errUnsynced
-	}
 	st := s.newStream(out, variant, only)
 	if err := s.authenticate(st); err != nil {
 		return err
