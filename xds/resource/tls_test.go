@@ -76,6 +76,7 @@ func TestUpstreamTLS(t *testing.T) { // case 39
 				// A client that rejects other settings doesn't get rid of TLS.
 				for _, r := range []Resource{n.Cluster(webCluster, s, GRPC), n.PlainCluster(webCluster, s, GRPCGo)} {
 					var got []string
+					//lint:ignore SA1019 gRPC clients read this field (gRFC A29), and not the one that Envoy has in its place
 					for _, m := range validation(t, r).GetMatchSubjectAltNames() {
 						switch {
 						case m.GetPrefix() != "":

@@ -141,14 +141,16 @@ func (k *realCluster) updateSlice(ctx context.Context, svc, from, to int) error 
 }
 
 // open opens the streams of proxies, and waits until each of them knows the pods that there are at first. The
-// mesh has to be closed in any case.
+// caller closes the mesh.
 func (k *realCluster) open(ctx context.Context, s *measure.Server) (*mesh.Mesh, error) {
 	m := &mesh.Mesh{Size: k.Size, Addr: s.Addr, Proxies: realProxies, Later: k.Pods - k.first}
 	if err := m.Open(ctx, realSpread); err != nil {
-		return m, err
+		m.Close()
+		return nil, err
 	}
 	if inexact := m.Settle(ctx, realSpread, within(0, k.first)); inexact > 0 {
-		return m, fmt.Errorf("%d of %d streams don't know their endpoints; ended: %s", inexact, len(m.Streams), mesh.Failures(m))
+		m.Close()
+		return nil, fmt.Errorf("%d of %d streams don't know their endpoints; ended: %s", inexact, len(m.Streams), mesh.Failures(m))
 	}
 	return m, nil
 }

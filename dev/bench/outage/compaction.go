@@ -57,10 +57,10 @@ func measureCompaction(ctx context.Context, r *measure.Report, _ measure.Options
 	}
 	defer s.Stop()
 	all, err := k.open(ctx, s)
-	defer all.Close()
 	if err != nil {
 		return err
 	}
+	defer all.Close()
 	c := &compaction{cluster: k, link: l, server: s, all: all}
 	if c.etcd, err = etcdctl.URL(k.Dir); err != nil {
 		return err

@@ -53,10 +53,10 @@ func measureOutage(ctx context.Context, r *measure.Report, _ measure.Options) er
 	}
 	defer s.Stop()
 	all, err := k.open(ctx, s)
-	defer all.Close()
 	if err != nil {
 		return err
 	}
+	defer all.Close()
 	if err := k.KillAPIServer(); err != nil {
 		return err
 	}
