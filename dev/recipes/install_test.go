@@ -84,7 +84,9 @@ func TestCommandsExist(t *testing.T) {
 				name += " " + words[1]
 			}
 			if help[name] == "" {
-				help[name] = helpOf(t, name)
+				if help[name] = helpOf(t, name, "--help"); strings.Contains(help[name], "--help-all") {
+					help[name] = helpOf(t, name, "--help-all")
+				}
 			}
 			for _, word := range words {
 				flag, _, _ := strings.Cut(word, "=")
@@ -100,14 +102,14 @@ func TestCommandsExist(t *testing.T) {
 	}
 }
 
-// helpOf returns what a command says about itself.
-func helpOf(t *testing.T, name string) string {
+// helpOf returns what a command says about itself with --help or --help-all.
+func helpOf(t *testing.T, name, flag string) string {
 	t.Helper()
 	var out bytes.Buffer
-	cmd := exec.CommandContext(t.Context(), "../../bin/signpost", append(strings.Fields(name), "--help")...)
+	cmd := exec.CommandContext(t.Context(), "../../bin/signpost", append(strings.Fields(name), flag)...)
 	cmd.Stdout, cmd.Stderr = &out, &out
 	if err := cmd.Run(); err != nil {
-		t.Errorf("signpost %s --help: %v: %s", name, err, out.String())
+		t.Errorf("signpost %s %s: %v: %s", name, flag, err, out.String())
 	}
 	return out.String()
 }

@@ -400,10 +400,12 @@ func (s swallow) Write(p []byte) (int, error) {
 // Clients that could never ask are refused.
 func TestNewStreams(t *testing.T) {
 	for name, c := range map[string]Client{
-		"no replicas": {Call: CallGet},
-		"no call":     {Replicas: []Replica{{"a", "127.0.0.1:1"}}, Call: "Got"},
+		"no replicas": {Call: CallGet, Target: "web.lab.svc.cluster.local:80"},
+		"no call":     {Replicas: []Replica{{"a", "127.0.0.1:1"}}, Call: "Got", Target: "web.lab.svc.cluster.local:80"},
+		"no target":   {Replicas: []Replica{{"a", "127.0.0.1:1"}}, Call: CallGet},
+		"no names":    {Replicas: []Replica{{"a", "127.0.0.1:1"}}, Call: CallEDS},
 	} {
-		good := Client{Replicas: []Replica{{"a", "127.0.0.1:1"}}, Call: CallGet}
+		good := Client{Replicas: []Replica{{"a", "127.0.0.1:1"}}, Call: CallGet, Target: "web.lab.svc.cluster.local:80"}
 		if _, err := NewStreams([]Client{good, c}, newRecorder(t)); err == nil || !strings.Contains(err.Error(), "client 1") {
 			t.Errorf("%s: error %v", name, err)
 		}
