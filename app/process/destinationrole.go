@@ -60,7 +60,7 @@ func newDestinationRole(in roleInput, o settings.Destination) (role, *discovery,
 			return append(
 				found.actors(settled),
 				run.Actor{Name: "destination", Run: server.Run},
-				run.Actor{Name: "garbage collection in reconnect storms", Run: func(ctx context.Context) error { return whileLimited(ctx, in.Log, server.Opened) }},
+				run.Actor{Name: "garbage of herds", Run: func(ctx context.Context) error { return whileLimited(ctx, in.Log, server.Opened) }},
 			)
 		},
 		Ready:    func() bool { return channel.IsClosed(known.Synced()) },
