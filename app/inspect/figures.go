@@ -30,6 +30,6 @@ const (
 	// FigureChanges: the changes within each interval that [HistoryPath] tells.
 	FigureChanges FigureName = "changes"
 	// FigureUnpublished: the wanted records that aren't published, and those that wait to be deleted. Only the leader
-	// knows them.
+	// knows them. If counting takes long, a value stands for several intervals.
 	FigureUnpublished FigureName = "recordsNotPublished"
 )

@@ -15,6 +15,8 @@ const (
 	maxValues = int(15 * time.Minute / FigureInterval)
 	// unknownValue is a value that wasn't known. No figure is negative.
 	unknownValue = -1
+	// countRest is how many times as long as counting records took they aren't counted again: a count visits all of them.
+	countRest = 100
 )
 
 // recorder keeps the figures. Its memory doesn't grow: each figure has a ring of maxValues numbers.
@@ -27,6 +29,11 @@ type recorder struct {
 	rings  [4]ring
 	// changes is the count of changes when it was last read.
 	changes uint64
+
+	// unpublished is the last count of records that aren't published, and countAgain when they are counted again. Only
+	// the goroutine of run uses them.
+	unpublished int
+	countAgain  time.Time
 }
 
 // ring has the last values of a figure.
@@ -80,13 +87,11 @@ func (r *recorder) begin() {
 func (r *recorder) record(ctx context.Context, now time.Time) {
 	ctx, cancel := context.WithTimeout(ctx, compareTimeout)
 	defer cancel()
-	open, behind, unpublished := unknownValue, unknownValue, unknownValue
+	open, behind := unknownValue, unknownValue
 	if source, ok := r.server.openStreams(); ok {
 		open, behind = source.CountStreams()
 	}
-	if source, ok := first(r.server, zonesOf); ok {
-		unpublished = notPublished(countRecords(ctx, source))
-	}
+	r.count(ctx, now)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	changes := unknownValue
@@ -97,11 +102,26 @@ func (r *recorder) record(ctx context.Context, now time.Time) {
 	for i, v := range []struct {
 		name  FigureName
 		value int
-	}{{FigureStreams, open}, {FigureBehind, behind}, {FigureChanges, changes}, {FigureUnpublished, unpublished}} {
+	}{{FigureStreams, open}, {FigureBehind, behind}, {FigureChanges, changes}, {FigureUnpublished, r.unpublished}} {
 		r.rings[i].name = v.name
 		r.rings[i].add(v.value)
 	}
 	r.newest = now
+}
+
+// count counts the records that aren't published, unless it has just taken long. Until then the last count stands.
+func (r *recorder) count(ctx context.Context, now time.Time) {
+	source, ok := first(r.server, zonesOf)
+	if !ok {
+		r.unpublished = unknownValue
+		return
+	}
+	if now.Before(r.countAgain) {
+		return
+	}
+	begun := time.Now()
+	r.unpublished = notPublished(countRecords(ctx, source))
+	r.countAgain = now.Add(countRest * time.Since(begun))
 }
 
 // notPublished returns the number of records that are neither published nor of another owner.
