@@ -41,6 +41,15 @@ type Source struct {
 	Mirror Mirror
 }
 
+// TrustDomain returns the suffix of the identities of the pods of a source; own is that of our own cluster, which a nil
+// source is of, too.
+func (s *Source) TrustDomain(own string) string {
+	if s == nil || s.Cluster == nil {
+		return own
+	}
+	return s.Cluster.TrustDomain
+}
+
 // Stale returns a channel that closes when the snapshot is out of date.
 func (s *Snapshot) Stale() <-chan struct{} { return s.stale }
 

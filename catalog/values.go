@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"fmt"
 	"net/netip"
 	"time"
 
@@ -217,6 +218,15 @@ type Workload struct {
 
 	// MeshTLS is that of ExternalWorkloads.
 	MeshTLS MeshTLS
+}
+
+// ControlPlaneLabel is the label of a meshed pod with the namespace of its control plane.
+const ControlPlaneLabel = "linkerd.io/control-plane-ns"
+
+// LinkerdIdentity returns the identity that Linkerd's control plane in a namespace gives to a pod, a DNS name below the
+// trust domain (spec/destination.md).
+func (w *Workload) LinkerdIdentity(controlPlane, trustDomain string) string {
+	return fmt.Sprintf("%s.%s.serviceaccount.identity.%s.%s", w.ServiceAccountName(), w.Key.Namespace, controlPlane, trustDomain)
 }
 
 // ServiceAccountName returns the service account of a pod. A pod that names none has the default one.

@@ -21,9 +21,6 @@ const (
 // defaultInboundPort is the proxy port of an ExternalWorkload without a port named linkerd-proxy.
 const defaultInboundPort = 4143
 
-// controlPlaneLabel is the label of meshed pods. Its value is the namespace of their control plane.
-const controlPlaneLabel = "linkerd.io/control-plane-ns"
-
 // locality is a value of the metric label zone_locality.
 type locality string
 
@@ -141,27 +138,18 @@ type podPort struct {
 func (c *Config) describePod(w *pb.WeightedAddr, b podPort) error {
 	t := b.target
 	w.MetricLabels = podLabels(t)
-	controlPlane, _ := t.Labels.Get(controlPlaneLabel)
+	controlPlane, _ := t.Labels.Get(catalog.ControlPlaneLabel)
 	if controlPlane == "" || t.Skipped(b.port) {
 		return nil
 	}
 	w.Http2 = c.HTTP2
-	if trust := c.trustDomain(b.source); trust != "" && controlPlane == c.ControllerNamespace {
-		identity := dnsLike(fmt.Sprintf("%s.%s.serviceaccount.identity.%s.%s",
-			t.ServiceAccountName(), t.Key.Namespace, controlPlane, trust))
+	if trust := b.source.TrustDomain(c.TrustDomain); trust != "" && controlPlane == c.ControllerNamespace {
+		identity := dnsLike(t.LinkerdIdentity(controlPlane, trust))
 		w.TlsIdentity = &pb.TlsIdentity{Strategy: identity, ServerName: identity.DnsLikeIdentity}
 	}
 	hint, err := c.podHint(b)
 	w.ProtocolHint = hint
 	return err
-}
-
-// trustDomain returns the suffix of the identities of the pods of a source; nil is our own cluster.
-func (c *Config) trustDomain(s *catalog.Source) string {
-	if s == nil || s.Cluster == nil {
-		return c.TrustDomain
-	}
-	return s.Cluster.TrustDomain
 }
 
 // podHint returns the protocol hint of a meshed pod for a port that doesn't bypass its proxy.
@@ -209,7 +197,7 @@ func podLabels(t *catalog.Target) map[string]string {
 		owner = "k8s_job"
 	}
 	m := map[string]string{"pod": t.Key.Name, owner: t.OwnerName, "serviceaccount": t.ServiceAccountName()}
-	if ns, ok := t.Labels.Get(controlPlaneLabel); ok {
+	if ns, ok := t.Labels.Get(catalog.ControlPlaneLabel); ok {
 		m["control_plane_ns"] = ns
 	}
 	if hash, ok := t.Labels.Get("pod-template-hash"); ok {

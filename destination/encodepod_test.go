@@ -41,7 +41,7 @@ func TestEncodePodHint(t *testing.T) {
 	admin := serving(4191, slice("s", at("10.0.0.1", podKey("a"))))
 	control := serving(4190, slice("s", at("10.0.0.1", podKey("a"))))
 	skipped := func(w *catalog.Workload) { w.SkipInboundPorts = portsOf("8000-8080") }
-	app := labelled(map[string]string{controlPlaneLabel: "linkerd", "app": "web"})
+	app := labelled(map[string]string{catalog.ControlPlaneLabel: "linkerd", "app": "web"})
 	server := []catalog.Object{opaqueServer(8080, "web")}
 	const in, ad, co = "0.0.0.0:4143", "0.0.0.0:4191", "0.0.0.0:4190"
 	runEncode(t, map[string]encodeCase{
@@ -79,7 +79,7 @@ func TestEncodePodHint(t *testing.T) {
 // The identities of pods (§2.8): E11, G7.
 func TestEncodePodIdentity(t *testing.T) {
 	meshedBy := func(namespace string) func(*catalog.Workload) {
-		return labelled(map[string]string{controlPlaneLabel: namespace})
+		return labelled(map[string]string{catalog.ControlPlaneLabel: namespace})
 	}
 	elsewhere := with(podLabelsWanted, "control_plane_ns", "other")
 	unmeshed := with(podLabelsWanted)
@@ -109,7 +109,7 @@ func TestEncodePodLabels(t *testing.T) {
 	}
 	ownerless := with(podLabelsWanted)
 	delete(ownerless, "replicationcontroller")
-	hashed := labelled(map[string]string{controlPlaneLabel: "linkerd", "pod-template-hash": "hash"})
+	hashed := labelled(map[string]string{catalog.ControlPlaneLabel: "linkerd", "pod-template-hash": "hash"})
 	id, hint := identified(podIdentity, podIdentity), hinting(h2(), 0)
 	east := slice("s", at("10.0.0.1", podKey("a"), inZone("east")))
 	runEncode(t, map[string]encodeCase{

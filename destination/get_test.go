@@ -228,7 +228,7 @@ func TestGetPlaces(t *testing.T) {
 // G9: a Server makes a pod opaque, is edited away from it, and back.
 func TestGetServerEdits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		app := labelled(map[string]string{controlPlaneLabel: "linkerd", "app": "web"})
+		app := labelled(map[string]string{catalog.ControlPlaneLabel: "linkerd", "app": "web"})
 		f := start(t, testConfig(), service("web"), pod("a", app), slice("s", at("10.0.0.1", podKey("a"))), opaqueServer(8080, "web"))
 		c := f.get(getPath, "")
 		f.rest()

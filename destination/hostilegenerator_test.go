@@ -55,7 +55,7 @@ func (w *generator) spoil(v catalog.Object) {
 			Endpoints: many(w, func(int) catalog.SliceEndpoint { return w.hostileEndpoint() }),
 		})
 	case *catalog.Workload:
-		v.Labels = objectmeta.NewLabels(map[string]string{"app": text(), controlPlaneLabel: "linkerd", text(): text()})
+		v.Labels = objectmeta.NewLabels(map[string]string{"app": text(), catalog.ControlPlaneLabel: "linkerd", text(): text()})
 		v.Ports = many(w, func(i int) catalog.WorkloadPort { return catalog.WorkloadPort{Name: "http", Port: uint16(8080 + i)} })
 		v.OpaquePorts, v.SkipInboundPorts, v.ServiceAccount = w.manyPorts(), w.manyPorts(), text()
 		v.IPs = append(v.IPs, v.IPs...)

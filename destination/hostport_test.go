@@ -52,7 +52,7 @@ func TestProfileAtNode(t *testing.T) {
 // node that nothing maps. A pod in the network of its node has all of its ports.
 func TestHintAtNode(t *testing.T) {
 	forced := &Config{ForceOpaqueTransport: true, EnableH2Upgrade: true, ControllerNamespace: "linkerd"}
-	target := &catalog.Target{Workload: &catalog.Workload{Proxy: &proxyListeners, Labels: objectmeta.NewLabels(map[string]string{controlPlaneLabel: "linkerd"})}}
+	target := &catalog.Target{Workload: &catalog.Workload{Proxy: &proxyListeners, Labels: objectmeta.NewLabels(map[string]string{catalog.ControlPlaneLabel: "linkerd"})}}
 	for mapped, want := range map[bool]uint32{true: 0, false: 4143} {
 		hint, err := forced.podHint(podPort{target: target, port: 80, mapped: mapped})
 		if err != nil || hint.GetOpaqueTransport().GetInboundPort() != want {

@@ -179,7 +179,7 @@ func (w *generator) workload() *catalog.Workload {
 	w.created++
 	v := &catalog.Workload{
 		Key: w.workloadKey(), UID: pick(w, []catalog.UID{0, 1, 2}), Created: time.Unix(w.created, 0), Node: pick(w, poolNodes),
-		Labels:           objectmeta.NewLabels(map[string]string{"app": pick(w, []string{"web", "db"}), controlPlaneLabel: pick(w, []string{"linkerd", "other", ""})}),
+		Labels:           objectmeta.NewLabels(map[string]string{"app": pick(w, []string{"web", "db"}), catalog.ControlPlaneLabel: pick(w, []string{"linkerd", "other", ""})}),
 		Ports:            []catalog.WorkloadPort{{Name: "http", Port: 8080}},
 		SkipInboundPorts: pick(w, []*catalog.PortSet{nil, nil, portsOf("8080"), portsOf("9000-9100")}),
 		Owner:            pick(w, []catalog.OwnerRef{{}, {Kind: "ReplicaSet", Name: "rs"}, {Kind: "Job", Name: "job"}, {Kind: "Job", Name: notUTF8}}),

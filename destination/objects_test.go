@@ -40,7 +40,7 @@ func service(name string, edits ...func(*catalog.Service)) *catalog.Service {
 // pod returns a meshed pod (E10, E11).
 func pod(name string, edits ...func(*catalog.Workload)) *catalog.Workload {
 	return edited(&catalog.Workload{
-		Key: podKey(name), Labels: objectmeta.NewLabels(map[string]string{controlPlaneLabel: "linkerd"}),
+		Key: podKey(name), Labels: objectmeta.NewLabels(map[string]string{catalog.ControlPlaneLabel: "linkerd"}),
 		Ports: []catalog.WorkloadPort{{Name: "http", Port: 8080}}, Owner: catalog.OwnerRef{Kind: "ReplicationController", Name: "rc"},
 		ServiceAccount: "serviceaccount-name", Node: "n1",
 		Proxy: &proxyListeners,

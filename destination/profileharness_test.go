@@ -249,7 +249,7 @@ func profilePod(name, ip string, edits ...func(*catalog.Workload)) *catalog.Work
 
 // meshed gives a pod a proxy.
 func meshed(w *catalog.Workload) {
-	w.Labels = objectmeta.NewLabels(map[string]string{controlPlaneLabel: "linkerd"})
+	w.Labels = objectmeta.NewLabels(map[string]string{catalog.ControlPlaneLabel: "linkerd"})
 	w.Proxy = &proxyListeners
 	w.Ports = append(w.Ports, catalog.WorkloadPort{Name: "linkerd-admin", Port: 4191})
 }

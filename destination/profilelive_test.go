@@ -68,7 +68,7 @@ func TestGetProfileLiveAddress(t *testing.T) {
 	podA := profilePod("a", "10.0.0.1", meshed)
 	pending := profilePod("a", "10.0.0.1", meshed, profilePending)
 	relabelled := profilePod("a", "10.0.0.1", meshed)
-	relabelled.Labels = objectmeta.NewLabels(map[string]string{controlPlaneLabel: "linkerd", "version": "2"})
+	relabelled.Labels = objectmeta.NewLabels(map[string]string{catalog.ControlPlaneLabel: "linkerd", "version": "2"})
 	relabelled.Node = "n2"
 	dying := profilePod("a", "10.0.0.1", meshed, func(w *catalog.Workload) { w.Terminating = true })
 	first, second := profilePod("a", "10.0.0.1", mapsPort), profilePod("b", "10.0.0.2", mapsPort)

@@ -18,9 +18,7 @@ const (
 	// noIdentity is accepted while no identity of an endpoint is known, because clients accept any certificate if they
 	// are told none. No certificate has it (RFC 6761 §6.4).
 	noIdentity = "no-identity.invalid"
-	// controlPlaneLabel has the namespace of the control plane of a meshed pod.
-	controlPlaneLabel = "linkerd.io/control-plane-ns"
-	tlsTypes          = "envoy.extensions.transport_sockets.tls.v3."
+	tlsTypes   = "envoy.extensions.transport_sockets.tls.v3."
 )
 
 // Identities are what the certificates of the endpoints of a Service may name.
@@ -66,21 +64,17 @@ func (n Namer) identity(tls catalog.EndpointTLS, e catalog.Endpoint) string {
 		}
 		return id.Name
 	}
-	trust := n.TrustDomain
-	if e.Source != nil && e.Source.Cluster != nil {
-		trust = e.Source.Cluster.TrustDomain
-	}
-	namespace, account := e.Target.Key.Namespace, e.Target.ServiceAccountName()
-	controlPlane, _ := e.Target.Labels.Get(controlPlaneLabel)
+	trust := e.Source.TrustDomain(n.TrustDomain)
+	controlPlane, _ := e.Target.Labels.Get(catalog.ControlPlaneLabel)
 	switch {
 	case trust == "" || e.Target.Key.Kind != catalog.Pod:
 		return ""
 	case tls == catalog.SPIFFE:
-		return fmt.Sprintf("spiffe://%s/ns/%s/sa/%s", trust, namespace, account)
+		return fmt.Sprintf("spiffe://%s/ns/%s/sa/%s", trust, e.Target.Key.Namespace, e.Target.ServiceAccountName())
 	case controlPlane == "":
 		return ""
 	default:
-		return fmt.Sprintf("%s.%s.serviceaccount.identity.%s.%s", account, namespace, controlPlane, trust)
+		return e.Target.LinkerdIdentity(controlPlane, trust)
 	}
 }
 
