@@ -10,7 +10,8 @@
 # when the one before it has nothing left but its link, which keeps one core busy and the others idle.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-export CGO_ENABLED=0 GOFLAGS="${GOFLAGS:-} -trimpath" # as in the Makefile: else all is compiled again
+export CGO_ENABLED=0 GOFLAGS="${GOFLAGS:-} -trimpath -gcflags=all=-dwarf=false" # as in the Makefile: else all is compiled again
+source dev/memory.sh
 log=$(mktemp) # a line per compiled package, and errors
 shown= # a line of progress stands on the terminal, without its end
 trap 'rm -f "$log"' EXIT
@@ -41,19 +42,6 @@ linker_below() {
     ! linker_below "$child" || return 0
   done
   return 1
-}
-
-# spend_memory lets the compiler take memory instead of collecting garbage, which is a quarter of its
-# work: half of what is free, and 2 GiB for each core at most.
-spend_memory() {
-  [[ -z ${GOGC:-}${GOMEMLIMIT:-} && -r /proc/meminfo ]] || return 0
-  local free limit each
-  free=$(awk '/^MemAvailable:/ {print int($2 / 1024)}' /proc/meminfo)
-  limit=$(cat /sys/fs/cgroup/memory.max 2>/dev/null || echo max)
-  if [[ $limit != max ]] && ((limit / 1048576 < free)); then free=$((limit / 1048576)); fi
-  each=$((free / 2 / $(nproc)))
-  ((each >= 1024)) || return 0
-  export GOGC=off GOMEMLIMIT=$((each < 2048 ? each : 2048))MiB
 }
 
 # progress prints how far the builds of $@ are, when it is time to.

@@ -5,6 +5,7 @@
 # The search for dead code takes most of the time, most of it on one core. So it runs beside the other checks.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+source dev/memory.sh
 tools=$PWD/bin/tools
 failed=0
 
@@ -25,7 +26,7 @@ fi
 for module in . dev/*/; do
   module=${module%/}
   [[ -e $module/go.mod && -n $(git ls-files "$module/*.go") ]] || continue
-  go vet -C "$module" ./... || failed=1
+  (spend_memory && go vet -C "$module" ./...) || failed=1
   if [[ $module != dev/localcluster ]]; then
     (cd "$module" && "$tools/staticcheck" ./...) || failed=1
   fi

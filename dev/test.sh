@@ -3,14 +3,19 @@
 # even if one of them failed; the tests of the product come last.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+source dev/memory.sh
 failed=()
 
-# step NAME COMMAND... runs the command and says how it went and how long it took.
+# cpu PID prints the CPU time, in seconds, of the processes that a shell has waited for.
+cpu() { awk -v hertz="$(getconf CLK_TCK)" '{print int(($16 + $17) / hertz)}' "/proc/$1/stat" 2>/dev/null || echo 0; }
+
+# step NAME COMMAND... runs the command, and says how it went and how much time it took.
 step() {
-  local name=$1 begin=$SECONDS verdict=ok
+  local name=$1 begin=$SECONDS verdict=ok shell=$BASHPID before
+  before=$(cpu "$shell")
   shift
   "$@" || { verdict=FAILED; failed+=("$name"); }
-  echo "$verdict: $name ($((SECONDS - begin)) s)"
+  echo "$verdict: $name ($((SECONDS - begin)) s, $(($(cpu "$shell") - before)) s of CPU)"
 }
 
 step "build" make build bin/kubectl
@@ -26,6 +31,7 @@ trap 'rm -f "$said"' EXIT
   GOFLAGS=${GOFLAGS/ -vet=off/} step "lint" make lint
   step "verify" make verify
   # Programs are left out, because go build would also link them.
+  spend_memory
   go list -f '{{if ne .Name "main"}}{{.ImportPath}}{{end}}' ./... | CGO_ENABLED=1 xargs go build -race >/dev/null 2>&1
   ((${#failed[@]} == 0))
 ) >"$said" 2>&1 &

@@ -87,7 +87,7 @@ func (c Copy) Run(ctx context.Context, command Command, files Files) error {
 	cmd := exec.CommandContext(ctx, command.Words[0], args...)
 	cmd.Dir = c.Dir
 	// The same environment as in the Makefile reuses its build cache. A copy has no history.
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "PWD="+c.Dir, "GOFLAGS="+strings.TrimSpace(os.Getenv("GOFLAGS")+" -buildvcs=false -trimpath"))
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "PWD="+c.Dir, "GOFLAGS="+strings.TrimSpace(os.Getenv("GOFLAGS")+" -buildvcs=false -trimpath -gcflags=all=-dwarf=false"))
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = stopTime
 	out, err := cmd.CombinedOutput()

@@ -46,7 +46,7 @@ func build(root, binary string) error {
 	}
 	fresh := binary + ".new"
 	// The flags are those of dev/build.sh, which could not reuse the build cache otherwise.
-	cmd := exec.Command("go", "build", "-C", filepath.Join(root, "dev", "localcluster"), "-trimpath", "-ldflags=-s -w", "-o", fresh, ".")
+	cmd := exec.Command("go", "build", "-C", filepath.Join(root, "dev", "localcluster"), "-trimpath", "-gcflags=all=-dwarf=false", "-ldflags=-s -w", "-o", fresh, ".")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if output, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("build localcluster: %w\n%s", err, output)
