@@ -40,7 +40,7 @@ demo-multicluster: ## Show a federated Service gain and lose a cluster
 	@bin/demo --multicluster
 
 .PHONY: test
-test: deps ## Set up, then lint, verify and test everything (what CI runs)
+test: deps ## Set up, then build, play the demo and test everything
 	@dev/test.sh
 
 .PHONY: test-long

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs everything that CI checks. A step comes after those that it needs, and runs
-# even if one of them failed; the tests of the product come last.
+# Builds, plays the demo and runs the tests of all modules. A step runs even if one before it failed; the
+# tests of the product come last. Format, go vet, staticcheck and generated files are for "make lint verify".
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source dev/memory.sh
@@ -21,29 +21,24 @@ step() {
 step "build" make build bin/kubectl
 step "demo" make demo
 
-# The tests of the other modules mostly wait. Meanwhile the code is checked, and the tests of the product are
-# compiled; those say what doesn't compile. Lint runs go vet in every module, so that go test needn't.
+# go vet is part of "make lint".
 export GOFLAGS="${GOFLAGS:-} -vet=off"
-said=$(mktemp)
-trap 'rm -f "$said"' EXIT
+
+# The tests of the other modules mostly wait. Meanwhile the packages of the product are compiled for its tests. Programs
+# are left out, because go build would also link them. What doesn't compile is reported by go test.
 (
   renice -n 19 -p "$BASHPID" >/dev/null
-  GOFLAGS=${GOFLAGS/ -vet=off/} step "lint" make lint
-  step "verify" make verify
-  # Programs are left out, because go build would also link them.
   spend_memory
   go list -f '{{if ne .Name "main"}}{{.ImportPath}}{{end}}' ./... | CGO_ENABLED=1 xargs go build -race >/dev/null 2>&1
-  ((${#failed[@]} == 0))
-) >"$said" 2>&1 &
-checks=$!
+) &
+compiling=$!
 step "tests of dev/localcluster" go test -C dev/localcluster -timeout 20m ./...
 step "tests of dev/page" go test -C dev/page -timeout 10m ./...
 step "tests of dev/consumers" go test -C dev/consumers ./network ./tally
 step "tests of dev/image" go test -C dev/image ./...
 step "tests of dev/observe" go test -C dev/observe -timeout 20m -parallel 6 ./...
 step "tests of dev/chart" go test -C dev/chart -timeout 20m ./...
-wait "$checks" || failed+=("lint or verify")
-cat "$said"
+wait "$compiling"
 if ((${#failed[@]})); then
   printf 'FAILED before the tests of the product: %s\n' "${failed[@]}"
 fi
