@@ -75,6 +75,7 @@ func (c *Catalog) Profile(q ProfileQuery) *ProfileSnapshot {
 	// The client may send an IPv4-mapped IPv6 address.
 	q.IP = q.IP.Unmap()
 	s := &ProfileSnapshot{watch: c.state.dependencies.newWatch()}
+	s.dependsOn = make([]dependency, 0, 4) // an address, a Service, and its ServiceProfile in up to two namespaces
 	p := profileResolver{c.state, &c.options, q, s}
 	switch {
 	case q.IP.IsValid():

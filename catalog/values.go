@@ -1,7 +1,6 @@
 package catalog
 
 import (
-	"fmt"
 	"net/netip"
 	"time"
 
@@ -226,7 +225,7 @@ const ControlPlaneLabel = "linkerd.io/control-plane-ns"
 // LinkerdIdentity returns the identity that Linkerd's control plane in a namespace gives to a pod, a DNS name below the
 // trust domain (spec/destination.md).
 func (w *Workload) LinkerdIdentity(controlPlane, trustDomain string) string {
-	return fmt.Sprintf("%s.%s.serviceaccount.identity.%s.%s", w.ServiceAccountName(), w.Key.Namespace, controlPlane, trustDomain)
+	return w.ServiceAccountName() + "." + w.Key.Namespace + ".serviceaccount.identity." + controlPlane + "." + trustDomain
 }
 
 // ServiceAccountName returns the service account of a pod. A pod that names none has the default one.

@@ -47,26 +47,49 @@ type addressQuery struct {
 	zone string
 }
 
-// weightedAddr encodes one endpoint (§2.8). After an error the endpoint must be left out.
-func (c *Config) weightedAddr(e catalog.Endpoint, q addressQuery) (*pb.WeightedAddr, error) {
+// addrBuilder makes messages of addresses, one after another, and uses the memory of a message again for the next one.
+// Otherwise the parts of a message take three times as much memory as its encoding, which is most of the garbage of a
+// reconnect storm (decision 0055).
+type addrBuilder struct {
+	*Config
+	message pb.WeightedAddr
+	address tcpAddressParts
+	labels  map[string]string
+	// identity is that of the last meshed pod. The pods of a Service mostly have the same one.
+	identity *pb.TlsIdentity
+}
+
+func newAddrBuilder(c *Config) *addrBuilder {
+	return &addrBuilder{Config: c, labels: make(map[string]string, maxAddrLabels)}
+}
+
+// begin returns a message with an address and a weight, and without labels. It is valid until the next call.
+func (b *addrBuilder) begin(at netip.AddrPort) *pb.WeightedAddr {
+	clear(b.labels)
+	b.message.Reset()
+	b.message.Addr, b.message.Weight, b.message.MetricLabels = b.address.set(at), baseWeight, b.labels
+	return &b.message
+}
+
+// weightedAddr returns the message of one endpoint (§2.8), valid until the next call. After an error the endpoint must
+// be left out.
+func (b *addrBuilder) weightedAddr(e catalog.Endpoint, q addressQuery) (*pb.WeightedAddr, error) {
 	where := localityOf(q.zone, e.Zone)
-	w := &pb.WeightedAddr{Addr: tcpAddress(e.Addr), Weight: baseWeight}
+	w := b.begin(e.Addr)
 	var err error
 	switch {
 	case e.Target == nil:
-		c.describeBare(w, e, q)
+		b.describeBare(w, e, q)
 	case e.Target.Key.Kind == catalog.Pod:
-		err = c.describePod(w, podPort{e.Target, e.Source, e.Addr.Port(), false})
+		err = b.describePod(w, podPort{e.Target, e.Source, e.Addr.Port(), false})
 	default:
-		c.describeExternalWorkload(w, e.Target, e.Addr.Port())
-	}
-	if e.Target != nil && c.ZoneWeights && where == localZone {
-		w.Weight *= localMultiplier
+		b.describeExternalWorkload(w, e.Target, e.Addr.Port())
 	}
 	if e.Target != nil {
 		w.MetricLabels["zone"] = e.Zone
-	} else {
-		w.MetricLabels = map[string]string{}
+		if b.ZoneWeights && where == localZone {
+			w.Weight *= localMultiplier
+		}
 	}
 	w.MetricLabels["zone_locality"] = string(where)
 	return w, err
@@ -84,22 +107,22 @@ func (c *Config) describeBare(w *pb.WeightedAddr, e catalog.Endpoint, q addressQ
 	w.TlsIdentity = &pb.TlsIdentity{Strategy: dnsLike(e.GatewayIdentity)}
 	w.Http2 = c.HTTP2
 	if c.EnableH2Upgrade {
-		w.ProtocolHint = &pb.ProtocolHint{Protocol: &pb.ProtocolHint_H2_{H2: &pb.ProtocolHint_H2{}}}
+		w.ProtocolHint = hintH2
 	}
 }
 
 func (c *Config) describeExternalWorkload(w *pb.WeightedAddr, t *catalog.Target, port uint16) {
 	opaque := t.Opaque(port)
-	w.MetricLabels = map[string]string{"external_workload": t.Key.Name}
+	w.MetricLabels["external_workload"] = t.Key.Name
 	if t.OwnerKind != "" {
 		w.MetricLabels[t.OwnerKind] = t.OwnerName
 	}
-	w.ProtocolHint = &pb.ProtocolHint{Protocol: &pb.ProtocolHint_H2_{H2: &pb.ProtocolHint_H2{}}}
+	w.ProtocolHint = hintH2
 	if opaque {
-		w.ProtocolHint.Protocol = &pb.ProtocolHint_Opaque_{Opaque: &pb.ProtocolHint_Opaque{}}
+		w.ProtocolHint = hintOpaque
 	}
 	if opaque || c.ForceOpaqueTransport {
-		w.ProtocolHint.OpaqueTransport = &pb.ProtocolHint_OpaqueTransport{InboundPort: inboundPortOf(t)}
+		w.ProtocolHint = overProxy(w.ProtocolHint, inboundPortOf(t))
 	}
 	w.Http2 = c.HTTP2
 	w.TlsIdentity = externalIdentity(t.MeshTLS)
@@ -135,33 +158,52 @@ type podPort struct {
 	mapped bool
 }
 
-func (c *Config) describePod(w *pb.WeightedAddr, b podPort) error {
-	t := b.target
-	w.MetricLabels = podLabels(t)
+func (b *addrBuilder) describePod(w *pb.WeightedAddr, p podPort) error {
+	t := p.target
+	addPodLabels(w.MetricLabels, t)
 	controlPlane, _ := t.Labels.Get(catalog.ControlPlaneLabel)
-	if controlPlane == "" || t.Skipped(b.port) {
+	if controlPlane == "" || t.Skipped(p.port) {
 		return nil
 	}
-	w.Http2 = c.HTTP2
-	if trust := b.source.TrustDomain(c.TrustDomain); trust != "" && controlPlane == c.ControllerNamespace {
-		identity := dnsLike(t.LinkerdIdentity(controlPlane, trust))
-		w.TlsIdentity = &pb.TlsIdentity{Strategy: identity, ServerName: identity.DnsLikeIdentity}
+	w.Http2 = b.HTTP2
+	if trust := p.source.TrustDomain(b.TrustDomain); trust != "" && controlPlane == b.ControllerNamespace {
+		w.TlsIdentity = b.podIdentity(t.LinkerdIdentity(controlPlane, trust))
 	}
-	hint, err := c.podHint(b)
+	hint, err := b.podHint(p)
 	w.ProtocolHint = hint
 	return err
 }
 
+func (b *addrBuilder) podIdentity(name string) *pb.TlsIdentity {
+	if b.identity == nil || b.identity.GetDnsLikeIdentity().Name != name {
+		identity := dnsLike(name)
+		b.identity = &pb.TlsIdentity{Strategy: identity, ServerName: identity.DnsLikeIdentity}
+	}
+	return b.identity
+}
+
+// The protocol hints without an inbound port. They are shared, and not changed.
+var (
+	hintNone   = &pb.ProtocolHint{}
+	hintH2     = &pb.ProtocolHint{Protocol: &pb.ProtocolHint_H2_{H2: &pb.ProtocolHint_H2{}}}
+	hintOpaque = &pb.ProtocolHint{Protocol: &pb.ProtocolHint_Opaque_{Opaque: &pb.ProtocolHint_Opaque{}}}
+)
+
+// overProxy returns a hint with the inbound port of a proxy.
+func overProxy(hint *pb.ProtocolHint, inbound uint32) *pb.ProtocolHint {
+	return &pb.ProtocolHint{Protocol: hint.Protocol, OpaqueTransport: &pb.ProtocolHint_OpaqueTransport{InboundPort: inbound}}
+}
+
 // podHint returns the protocol hint of a meshed pod for a port that doesn't bypass its proxy.
 func (c *Config) podHint(b podPort) (*pb.ProtocolHint, error) {
-	hint := &pb.ProtocolHint{}
+	hint := hintNone
 	t, port := b.target, b.port
 	opaque := t.Opaque(port)
 	switch {
 	case opaque:
-		hint.Protocol = &pb.ProtocolHint_Opaque_{Opaque: &pb.ProtocolHint_Opaque{}}
+		hint = hintOpaque
 	case c.EnableH2Upgrade:
-		hint.Protocol = &pb.ProtocolHint_H2_{H2: &pb.ProtocolHint_H2{}}
+		hint = hintH2
 	}
 	if t.Proxy == nil {
 		return nil, errors.New("the pod is labelled as meshed but has no container named linkerd-proxy; inject the proxy or remove the label linkerd.io/control-plane-ns")
@@ -182,44 +224,55 @@ func (c *Config) podHint(b podPort) (*pb.ProtocolHint, error) {
 	case inbound.Port == 0:
 		return nil, errors.New("LINKERD2_PROXY_INBOUND_LISTEN_ADDR has port 0, which nobody can connect to; inject the proxy again")
 	}
-	hint.OpaqueTransport = &pb.ProtocolHint_OpaqueTransport{InboundPort: uint32(inbound.Port)}
-	return hint, nil
+	return overProxy(hint, uint32(inbound.Port)), nil
 }
 
 func noListener(variable string) error {
 	return fmt.Errorf("%s of the container linkerd-proxy is missing or no IP:PORT; inject the proxy again", variable)
 }
 
-func podLabels(t *catalog.Target) map[string]string {
+func addPodLabels(m map[string]string, t *catalog.Target) {
 	owner := t.OwnerKind
 	if owner == "job" {
 		// Prometheus would overwrite a label named job.
 		owner = "k8s_job"
 	}
-	m := map[string]string{"pod": t.Key.Name, owner: t.OwnerName, "serviceaccount": t.ServiceAccountName()}
+	m["pod"], m[owner], m["serviceaccount"] = t.Key.Name, t.OwnerName, t.ServiceAccountName()
 	if ns, ok := t.Labels.Get(catalog.ControlPlaneLabel); ok {
 		m["control_plane_ns"] = ns
 	}
 	if hash, ok := t.Labels.Get("pod-template-hash"); ok {
 		m["pod_template_hash"] = hash
 	}
-	return m
 }
 
 func dnsLike(name string) *pb.TlsIdentity_DnsLikeIdentity_ {
 	return &pb.TlsIdentity_DnsLikeIdentity_{DnsLikeIdentity: &pb.TlsIdentity_DnsLikeIdentity{Name: name}}
 }
 
-func tcpAddress(a netip.AddrPort) *netpb.TcpAddress {
-	ip := &netpb.IPAddress{}
+func tcpAddress(a netip.AddrPort) *netpb.TcpAddress { return new(tcpAddressParts).set(a) }
+
+// tcpAddressParts is the memory of an address and its parts.
+type tcpAddressParts struct {
+	address netpb.TcpAddress
+	ip      netpb.IPAddress
+	ipv4    netpb.IPAddress_Ipv4
+	ipv6    netpb.IPAddress_Ipv6
+}
+
+// set returns the message of an address, valid until the next call.
+func (p *tcpAddressParts) set(a netip.AddrPort) *netpb.TcpAddress {
 	if a.Addr().Is4() {
 		b := a.Addr().As4()
-		ip.Ip = &netpb.IPAddress_Ipv4{Ipv4: binary.BigEndian.Uint32(b[:])}
+		p.ipv4.Ipv4 = binary.BigEndian.Uint32(b[:])
+		p.ip.Ip = &p.ipv4
 	} else {
 		b := a.Addr().As16()
-		ip.Ip = &netpb.IPAddress_Ipv6{Ipv6: &netpb.IPv6{First: binary.BigEndian.Uint64(b[:8]), Last: binary.BigEndian.Uint64(b[8:])}}
+		p.ipv6.Ipv6 = &netpb.IPv6{First: binary.BigEndian.Uint64(b[:8]), Last: binary.BigEndian.Uint64(b[8:])}
+		p.ip.Ip = &p.ipv6
 	}
-	return &netpb.TcpAddress{Ip: ip, Port: uint32(a.Port())}
+	p.address.Ip, p.address.Port = &p.ip, uint32(a.Port())
+	return &p.address
 }
 
 // setLabels returns the metric labels of a set of endpoints (§2.4).

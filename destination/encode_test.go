@@ -61,7 +61,7 @@ func runEncode(t *testing.T, cases map[string]encodeCase) {
 			if len(endpoints) != 1 {
 				t.Fatalf("%d endpoints, want 1", len(endpoints))
 			}
-			got, err := config.weightedAddr(endpoints[0], addressQuery{port: 80, zone: tc.zone})
+			got, err := newAddrBuilder(&config).weightedAddr(endpoints[0], addressQuery{port: 80, zone: tc.zone})
 			if (err != nil) != (tc.want == nil) {
 				t.Fatalf("error %v, want one: %v", err, tc.want == nil)
 			}
@@ -223,7 +223,7 @@ func TestHTTP2ParamsKeepTheirForm(t *testing.T) {
 		t.Fatal(err)
 	}
 	config := Config{HTTP2: &p}
-	w, err := config.weightedAddr(catalog.Endpoint{
+	w, err := newAddrBuilder(&config).weightedAddr(catalog.Endpoint{
 		Addr: netip.MustParseAddrPort("10.0.0.1:80"), Address: &catalog.Address{GatewayIdentity: "g"},
 	}, addressQuery{})
 	if err != nil {

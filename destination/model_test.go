@@ -314,7 +314,7 @@ func truthFor(objects map[catalog.ID]catalog.Object, config *Config, c *modelCli
 	set := catalog.Resolve(snapshot, catalog.Query{Port: c.question.port, Hostname: c.question.hostname, Filter: filter, IPv6: config.EnableIPv6})
 	out := truth{}
 	for _, e := range set.Endpoints {
-		w, err := config.weightedAddr(e, addressQuery{c.question.port, filter.Zone})
+		w, err := newAddrBuilder(config).weightedAddr(e, addressQuery{c.question.port, filter.Zone})
 		if err == nil {
 			_, err = marshal(w)
 		}

@@ -185,12 +185,13 @@ func (c *Config) endpointProfile(s *catalog.ProfileSnapshot) *pb.DestinationProf
 }
 
 func (c *Config) describeWorkload(s *catalog.ProfileSnapshot) (*pb.WeightedAddr, error) {
-	w := bareAddress(s)
+	b := newAddrBuilder(c) // for one message, which keeps its memory
+	w := b.begin(s.Endpoint)
 	var err error
 	if s.Target.Key.Kind == catalog.Pod {
-		err = c.describePod(w, podPort{s.Target, &catalog.Source{Service: s.Service, Cluster: s.Cluster}, s.Port, s.Mapped})
+		err = b.describePod(w, podPort{s.Target, &catalog.Source{Service: s.Service, Cluster: s.Cluster}, s.Port, s.Mapped})
 	} else {
-		c.describeExternalWorkload(w, s.Target, s.Port)
+		b.describeExternalWorkload(w, s.Target, s.Port)
 		// GetProfile spells the owner's kind as Kubernetes does; Get in lower case.
 		if t := s.Target; t.OwnerKind != "" {
 			delete(w.MetricLabels, t.OwnerKind)

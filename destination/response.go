@@ -132,17 +132,20 @@ func sameWire(a, b *entry) bool {
 
 func (l *labels) same(other *labels) bool { return l == other || bytes.Equal(l.wire, other.wire) }
 
-// encoder encodes endpoints as entries.
+// encoder encodes endpoints as entries, for one response.
 type encoder struct {
-	config *Config
-	query  addressQuery
-	// labels caches the labels of sources.
-	labels *labelSet
+	query   addressQuery
+	builder *addrBuilder
+	labels  labelSet
+}
+
+func newEncoder(c *Config, q addressQuery) *encoder {
+	return &encoder{query: q, builder: newAddrBuilder(c)}
 }
 
 // entries encodes a set. It keeps the previous entries of unchanged endpoints; both lists are sorted.
 // Endpoints that can't be encoded are reported and left out.
-func (x encoder) entries(set []catalog.Endpoint, previous []*entry) []*entry {
+func (x *encoder) entries(set []catalog.Endpoint, previous []*entry) []*entry {
 	list := make([]*entry, 0, len(set))
 	at := 0
 	for _, e := range set {
@@ -160,18 +163,18 @@ func (x encoder) entries(set []catalog.Endpoint, previous []*entry) []*entry {
 	return list
 }
 
-func (x encoder) entry(e catalog.Endpoint, old *entry) *entry {
+func (x *encoder) entry(e catalog.Endpoint, old *entry) *entry {
 	labels := x.labels.of(e.Source)
 	if labels.err != nil {
-		x.config.report(sourceProblem(e.Source, "labels of endpoints", labels.err))
+		x.builder.report(sourceProblem(e.Source, "labels of endpoints", labels.err))
 		return nil
 	}
-	if old != nil && old.endpoint.Address == e.Address && old.labels == labels {
+	if old != nil && old.endpoint.Address == e.Address && *old.endpoint.Source == *e.Source {
 		return old
 	}
 	wire, err := x.encode(e)
 	if err != nil {
-		x.config.report(endpointProblem(e, err))
+		x.builder.report(endpointProblem(e, err))
 		return nil
 	}
 	if old != nil && bytes.Equal(old.wire, wire) {
@@ -180,8 +183,8 @@ func (x encoder) entry(e catalog.Endpoint, old *entry) *entry {
 	return &entry{e, wire, labels}
 }
 
-func (x encoder) encode(e catalog.Endpoint) ([]byte, error) {
-	w, err := x.config.weightedAddr(e, x.query)
+func (x *encoder) encode(e catalog.Endpoint) ([]byte, error) {
+	w, err := x.builder.weightedAddr(e, x.query)
 	if err != nil {
 		return nil, err
 	}
@@ -204,39 +207,30 @@ func sourceProblem(s *catalog.Source, field string, err error) objectmeta.Proble
 	return objectmeta.Problem{Cluster: of.LinkedCluster(), Kind: "Service", Namespace: of.Namespace, Name: of.Name, Field: field, Reason: err.Error()}
 }
 
-// labelSet has the labels of each source of the endpoints of a topic. Equal sources have the same labels,
-// also in the next snapshot.
+// labelSet has the labels of the sources of the endpoints of a response. Most responses have one source.
 type labelSet struct {
-	bySource map[catalog.Source]*labels
-	// previous are those of the previous snapshot.
-	previous map[catalog.Source]*labels
-	// last and lastLabels are those of the last call, because most calls repeat the source.
 	last       *catalog.Source
 	lastLabels *labels
+	earlier    map[catalog.Source]*labels
 }
 
 // of returns the labels of a source.
 func (s *labelSet) of(source *catalog.Source) *labels {
-	if source == s.last && s.lastLabels != nil {
+	if s.last != nil && (source == s.last || *source == *s.last) {
 		return s.lastLabels
 	}
-	if s.bySource == nil {
-		s.renew()
-	}
-	l := s.bySource[*source]
+	l := s.earlier[*source]
 	if l == nil {
-		if l = s.previous[*source]; l == nil {
-			l = encodeLabels(setLabels(source.Service, source.Mirror))
+		l = encodeLabels(setLabels(source.Service, source.Mirror))
+	}
+	if s.last != nil {
+		if s.earlier == nil {
+			s.earlier = map[catalog.Source]*labels{}
 		}
-		s.bySource[*source] = l
+		s.earlier[*s.last] = s.lastLabels
 	}
 	s.last, s.lastLabels = source, l
 	return l
-}
-
-// renew begins a new snapshot. It drops the sources that the previous snapshot did not use.
-func (s *labelSet) renew() {
-	*s = labelSet{previous: s.bySource, bySource: map[catalog.Source]*labels{}}
 }
 
 // encodeLabels encodes the metric_labels of a WeightedAddrSet.

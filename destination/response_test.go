@@ -149,7 +149,7 @@ func expectSince(rt *rapid.T, t *testing.T, history []*response) {
 // would be the same.
 func TestEntriesAreReused(t *testing.T) {
 	config := testConfig()
-	x := encoder{&config, addressQuery{port: 80}, &labelSet{}}
+	x := newEncoder(&config, addressQuery{port: 80})
 	endpoints := resolve(t, catalog.Query{Port: 80}, service("web"), pod("a"), pod("b"), pod("c"), slice("s", at("10.0.0.1", podKey("a")), at("10.0.0.2", podKey("b")), at("10.0.0.3", podKey("c"))))
 	first := x.entries(endpoints, nil)
 	if len(first) != 3 {
@@ -178,7 +178,7 @@ func TestUnencodableEndpoint(t *testing.T) {
 	config.Report = func(p objectmeta.Problem) { reported = append(reported, p) }
 	bare := pod("b", func(w *catalog.Workload) { w.Proxy = nil })
 	endpoints := resolve(t, catalog.Query{Port: 80}, service("web"), pod("a"), bare, slice("s", at("10.0.0.1", podKey("a")), at("10.0.0.2", podKey("b"))))
-	list := encoder{&config, addressQuery{port: 80}, &labelSet{}}.entries(endpoints, nil)
+	list := newEncoder(&config, addressQuery{port: 80}).entries(endpoints, nil)
 	if len(list) != 1 || list[0].endpoint.Addr != addrPort("10.0.0.1:8080") {
 		t.Errorf("%d entries, want that of the good pod", len(list))
 	}

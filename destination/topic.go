@@ -55,7 +55,6 @@ type topic struct {
 
 	mu       sync.Mutex
 	snapshot *catalog.Snapshot // nil until first needed
-	labels   labelSet
 	views    map[catalog.Filter]*view
 	ended    bool
 }
@@ -102,7 +101,6 @@ func (s *topic) refresh() {
 		s.snapshot.Release()
 	}
 	s.snapshot = s.catalog.Service(s.query.service)
-	s.labels.renew()
 	changed := false
 	var told toldChanges
 	for _, v := range s.views {
@@ -176,7 +174,7 @@ func (s *topic) resolve(v *view) *response {
 		s.config.reportConflicts(set.Conflicts)
 		v.conflicts = set.Conflicts
 	}
-	x := encoder{s.config, addressQuery{port: q.port, zone: v.filter.Zone}, &s.labels}
+	x := newEncoder(s.config, addressQuery{port: q.port, zone: v.filter.Zone})
 	return &response{
 		entries: x.entries(set.Endpoints, v.entries),
 		exists:  set.Exists,
