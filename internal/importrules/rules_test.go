@@ -1,22 +1,19 @@
+// Package importrules tests which package of Signpost imports which, and what modules require. To loosen a rule is
+// a decision about the architecture: change docs/architecture.md together with the table in rules_test.go.
 package importrules
 
-// Module is the path of our module.
-const Module = "github.com/signpostd/signpost"
+const module = "github.com/signpostd/signpost"
 
-// A rule restricts the packages that one of the patterns in from matches.
-//
-// Patterns for our packages are relative to Module. "a" is that package; "a/..." is it and all packages
-// below, one tree; "a/*/..." is all packages below a, with a separate tree for each package directly below.
+// A rule restricts the packages that one of the patterns in from matches. Patterns are relative to module: "a" is
+// that package; "a/..." is it and all packages below, one tree; "a/*/..." is all packages below a, with a tree for
+// each package directly below.
 type rule struct {
 	from []string
-	// only, unless nil, lists which of our packages may be imported directly, besides those in the tree of
-	// the importing package.
+	// only, unless nil, matches which of our packages may be imported directly, besides those in the same tree.
 	only []string
-	// never lists import paths that must not be imported, directly or not, each including everything below.
-	// Our own start with "./".
+	// never lists import paths that must not be imported, directly or not, each including everything below. Our own
+	// start with "./".
 	never []string
-	// opaque lists packages of other modules whose imports aren't followed, with the reason.
-	opaque []string
 	// why is the second half of the message for a violation.
 	why string
 }
@@ -125,9 +122,7 @@ var rules = []rule{
 	{
 		from:  []string{"cmd/..."},
 		never: []string{"testing"},
-		// Up to v2.36.0 at least, this package has a test helper in a file that is no test.
-		opaque: []string{"github.com/hetznercloud/hcloud-go/v2/hcloud"},
-		why:    "what the binary links contains no test code",
+		why:   "what the binary links contains no test code",
 	},
 	{
 		from: []string{"..."},
@@ -148,9 +143,13 @@ var forbiddenNames = []string{
 	"util", "common", "helpers", "types", "wrappers", "factory", "manager", "watcher",
 }
 
-// forbiddenModules must not be required by any go.mod. localClusterOnly may be required by dev/localcluster
-// only.
-var (
-	forbiddenModules = []string{"github.com/linkerd/linkerd2", "sigs.k8s.io/external-dns"}
-	localClusterOnly = "k8s.io/kubernetes"
-)
+// notRequired returns why the module in dir must not require another one, or "".
+func notRequired(dir, required string) string {
+	switch {
+	case required == "github.com/linkerd/linkerd2", required == "sigs.k8s.io/external-dns":
+		return dir + "/go.mod requires " + required + ": what Signpost replaces is not part of it"
+	case required == "k8s.io/kubernetes" && dir != "dev/localcluster":
+		return dir + "/go.mod requires " + required + ": only dev/localcluster may"
+	}
+	return ""
+}
