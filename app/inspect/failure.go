@@ -15,9 +15,12 @@ type refusal struct {
 
 func (r *refusal) Error() string { return r.Failure.Error }
 
+// refused returns the error of a request with a status.
+func refused(code int, err error) error { return &refusal{code, Failure{Error: err.Error()}} }
+
 // badRequest returns the error of a malformed request.
 func badRequest(format string, args ...any) error {
-	return &refusal{http.StatusBadRequest, Failure{Error: fmt.Sprintf(format, args...)}}
+	return refused(http.StatusBadRequest, fmt.Errorf(format, args...))
 }
 
 // refuse responds to a failed request.

@@ -2,7 +2,6 @@ package inspect
 
 import (
 	"cmp"
-	"iter"
 	"slices"
 	"strings"
 )
@@ -32,11 +31,11 @@ func newStreamFilter(p parameters) (f streamFilter, err error) {
 	if _, _, err = p.namespaced("service"); err != nil {
 		return f, err
 	}
-	f.service = p["service"]
+	f.service = p.values["service"]
 	if f.namespace, f.pod, err = p.namespaced("pod"); err != nil {
 		return f, err
 	}
-	f.node, f.search = p["node"], strings.ToLower(p["search"])
+	f.node, f.search = p.values["node"], strings.ToLower(p.values["search"])
 	f.states, err = choices(p, "state", streamStates)
 	return f, err
 }
@@ -64,45 +63,6 @@ type RecordFilter struct {
 	Object *ObjectRef
 	// Offset and Limit are the page: 0 ≤ Offset, and 0 < Limit ≤ PageSize.
 	Offset, Limit int
-}
-
-// Match reports whether a record passes the filter, regardless of the page.
-func (f *RecordFilter) Match(r *Record) bool {
-	if f.Publisher != "" && r.Publisher != f.Publisher || f.Zone != "" && r.Zone != f.Zone ||
-		len(f.States) > 0 && !slices.Contains(f.States, r.State) {
-		return false
-	}
-	if f.Object != nil && !slices.ContainsFunc(r.Objects, f.Object.names) {
-		return false
-	}
-	return contains(f.Search, r.Name) || contains(f.Search, r.Wanted...) || contains(f.Search, r.Targets...) ||
-		slices.ContainsFunc(r.Objects, func(o ObjectRef) bool { return contains(f.Search, o.String()) })
-}
-
-// Page returns the page of the records that pass the filter, and copies no others. The records are
-// sorted.
-func (f *RecordFilter) Page(all iter.Seq[*Record]) RecordList {
-	list := RecordList{Records: []Record{}}
-	for r := range all {
-		if !f.Match(r) {
-			continue
-		}
-		if list.Total >= f.Offset && len(list.Records) < f.Limit {
-			list.Records = append(list.Records, *r)
-		}
-		list.Total++
-	}
-	if end := f.Offset + f.Limit; end < list.Total {
-		list.Next = end
-	}
-	return list
-}
-
-// names reports whether both name the same object. Kinds are compared case-insensitively, and a
-// group only if it is given.
-func (o *ObjectRef) names(other ObjectRef) bool {
-	return strings.EqualFold(o.Kind, other.Kind) && o.Namespace == other.Namespace && o.Name == other.Name &&
-		(o.Group == "" || o.Group == other.Group) && o.Cluster == other.Cluster
 }
 
 // String returns KIND/NAMESPACE/NAME, or KIND/NAME for an object without a namespace.

@@ -21,12 +21,8 @@ func (s *Server) history(ctx context.Context, p parameters) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, limit, err := p.page()
-	if err != nil {
-		return nil, err
-	}
-	f := historyFilter{since: since, limit: limit}
-	if p["namespace"] != "" || slices.ContainsFunc(subjects, func(name string) bool { return p[name] != "" }) {
+	f := historyFilter{since: since, limit: p.limit}
+	if p.values["namespace"] != "" || slices.ContainsFunc(subjects, func(name string) bool { return p.values[name] != "" }) {
 		if f.query, err = s.query(p); err != nil {
 			return nil, err
 		}
@@ -44,7 +40,7 @@ func (s *Server) history(ctx context.Context, p parameters) (any, error) {
 // since returns the time since when changes are wanted.
 func (p parameters) since(now time.Time) (time.Time, error) {
 	age := history.MaxAge
-	if text := p["since"]; text != "" {
+	if text := p.values["since"]; text != "" {
 		d, err := time.ParseDuration(text)
 		if err != nil || d <= 0 || d > history.MaxAge {
 			return time.Time{}, badRequest("since is %.20q: must be a duration from 1s to 1h, such as 10m", text)

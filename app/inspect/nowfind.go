@@ -46,7 +46,7 @@ type cause struct {
 
 // now answers [NowPath].
 func (s *Server) now(ctx context.Context, p parameters) (any, error) {
-	each := p["each"]
+	each := p.values["each"]
 	if each != "" && each != "true" && each != "false" {
 		return nil, badRequest("each is %.20q: must be true or false", each)
 	}

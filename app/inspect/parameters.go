@@ -15,7 +15,11 @@ const maxOffset = 1_000_000_000
 const maxParameter = 512
 
 // parameters are those of a request, each of them once.
-type parameters map[string]string
+type parameters struct {
+	values map[string]string
+	// offset and limit are the requested page of a list.
+	offset, limit int
+}
 
 // paged are the parameters of every list.
 var paged = []string{"offset", "limit"}
@@ -24,21 +28,21 @@ var paged = []string{"offset", "limit"}
 func parseParameters(raw string, allowed []string) (parameters, error) {
 	values, err := url.ParseQuery(raw)
 	if err != nil {
-		return nil, badRequest("the query of the URL can't be read: %.100v: write it as name=value&name=value, with percent encoding", err)
+		return parameters{}, badRequest("the query of the URL can't be read: %.100v: write it as name=value&name=value, with percent encoding", err)
 	}
-	p := parameters{}
+	p := parameters{values: map[string]string{}, limit: PageSize}
 	for name, all := range values {
 		switch {
 		case !slices.Contains(allowed, name):
-			return nil, badRequest("the parameter %.50q is unknown: %s", name, allowedText(allowed))
+			return parameters{}, badRequest("the parameter %.50q is unknown: %s", name, allowedText(allowed))
 		case len(all) > 1:
-			return nil, badRequest("the parameter %s is there %d times: give it once", name, len(all))
+			return parameters{}, badRequest("the parameter %s is there %d times: give it once", name, len(all))
 		case len(all[0]) > maxParameter:
-			return nil, badRequest("the parameter %s has %d bytes: it may have %d", name, len(all[0]), maxParameter)
+			return parameters{}, badRequest("the parameter %s has %d bytes: it may have %d", name, len(all[0]), maxParameter)
 		}
-		p[name] = all[0]
+		p.values[name] = all[0]
 	}
-	return p, nil
+	return p, p.parsePage()
 }
 
 func allowedText(allowed []string) string {
@@ -48,20 +52,19 @@ func allowedText(allowed []string) string {
 	return "allowed are " + strings.Join(allowed, ", ")
 }
 
-// page returns the requested page.
-func (p parameters) page() (offset, limit int, err error) {
-	limit = PageSize
-	if text := p["offset"]; text != "" {
-		if offset, err = strconv.Atoi(text); err != nil || offset < 0 || offset > maxOffset {
-			return 0, 0, badRequest("offset is %.20q: must be a number from 0 to %d", text, maxOffset)
+// parsePage sets the requested page.
+func (p *parameters) parsePage() (err error) {
+	if text := p.values["offset"]; text != "" {
+		if p.offset, err = strconv.Atoi(text); err != nil || p.offset < 0 || p.offset > maxOffset {
+			return badRequest("offset is %.20q: must be a number from 0 to %d", text, maxOffset)
 		}
 	}
-	if text := p["limit"]; text != "" {
-		if limit, err = strconv.Atoi(text); err != nil || limit < 1 || limit > PageSize {
-			return 0, 0, badRequest("limit is %.20q: must be a number from 1 to %d", text, PageSize)
+	if text := p.values["limit"]; text != "" {
+		if p.limit, err = strconv.Atoi(text); err != nil || p.limit < 1 || p.limit > PageSize {
+			return badRequest("limit is %.20q: must be a number from 1 to %d", text, PageSize)
 		}
 	}
-	return offset, limit, nil
+	return nil
 }
 
 // Window returns one page of a list, and the offset of the next one.
@@ -77,7 +80,7 @@ func Window[T any](all []T, offset, limit int) ([]T, Page) {
 
 // namespaced parses a parameter NAMESPACE/NAME; empty if it is missing.
 func (p parameters) namespaced(parameter string) (namespace, name string, err error) {
-	text := p[parameter]
+	text := p.values[parameter]
 	if text == "" {
 		return "", "", nil
 	}
@@ -90,11 +93,11 @@ func (p parameters) namespaced(parameter string) (namespace, name string, err er
 
 // choices parses a comma-separated parameter with values of a fixed list.
 func choices[S ~string](p parameters, parameter string, allowed []S) ([]S, error) {
-	if p[parameter] == "" {
+	if p.values[parameter] == "" {
 		return nil, nil
 	}
 	var chosen []S
-	for text := range strings.SplitSeq(p[parameter], ",") {
+	for text := range strings.SplitSeq(p.values[parameter], ",") {
 		if !slices.Contains(allowed, S(text)) {
 			return nil, badRequest("%s has %.50q: allowed are %s", parameter, text, joined(allowed))
 		}

@@ -56,9 +56,9 @@ type plans struct {
 
 func (p *plans) handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET "+PlanPath, p.list)
-	mux.HandleFunc("GET "+PlanPath+"/{hash}", p.show)
-	mux.HandleFunc("POST "+ApprovePath("{hash}"), p.approve)
+	mux.Handle("GET "+PlanPath, answering(planParameters, listTime, p.list))
+	mux.Handle("GET "+PlanPath+"/{hash}", answering(planParameters, listTime, p.show))
+	mux.Handle("POST "+ApprovePath("{hash}"), answering(planParameters[:1], answerTime, p.approve))
 	return p.onlyLeader(mux)
 }
 
@@ -66,14 +66,12 @@ func (p *plans) handler() http.Handler {
 func (p *plans) onlyLeader(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if leads, leader := p.leadership(); !leads {
-			notLeading(w, leader)
+			refuse(w, &NotLeading{leader})
 			return
 		}
 		next.ServeHTTP(w, r)
 	})
 }
-
-func notLeading(w http.ResponseWriter, leader string) { refuse(w, &NotLeading{leader}) }
 
 // held is a plan of a publisher.
 type held struct {
@@ -96,8 +94,8 @@ func heldBy(publishers []Publisher) []held {
 }
 
 // of returns the publishers of a request: that of its parameter "publisher", or all.
-func (p *plans) of(parameters parameters) ([]Publisher, error) {
-	name, given := parameters["publisher"]
+func (p *plans) of(q parameters) ([]Publisher, error) {
+	name, given := q.values["publisher"]
 	if !given {
 		return p.publishers, nil
 	}
@@ -126,37 +124,17 @@ func unplanned(publishers []Publisher) []Unplanned {
 	return all
 }
 
-func (p *plans) list(w http.ResponseWriter, r *http.Request) {
-	parameters, err := parseParameters(r.URL.RawQuery, planParameters)
+func (p *plans) list(_ *http.Request, q parameters) (any, error) {
+	publishers, err := p.of(q)
 	if err != nil {
-		refuse(w, err)
-		return
+		return nil, err
 	}
-	publishers, err := p.of(parameters)
-	if err != nil {
-		refuse(w, err)
-		return
-	}
-	part, page, err := planPage(parameters, heldBy(publishers))
-	if err != nil {
-		refuse(w, err)
-		return
-	}
+	part, page := Window(heldBy(publishers), q.offset, q.limit)
 	list := PlanList{Plans: []Plan{}, Total: page.Total, Next: page.Next, Unplanned: unplanned(publishers)}
 	for _, h := range part {
 		list.Plans = append(list.Plans, h.summary())
 	}
-	reply(w, http.StatusOK, list)
-}
-
-// planPage returns the requested page of a list.
-func planPage[T any](p parameters, all []T) ([]T, Page, error) {
-	offset, limit, err := p.page()
-	if err != nil {
-		return nil, Page{}, err
-	}
-	part, page := Window(all, offset, limit)
-	return part, page, nil
+	return list, nil
 }
 
 func (h held) summary() Plan {
@@ -171,41 +149,28 @@ func (h held) summary() Plan {
 	return p
 }
 
-func (p *plans) show(w http.ResponseWriter, r *http.Request) {
+func (p *plans) show(r *http.Request, q parameters) (any, error) {
 	hash := r.PathValue("hash")
-	parameters, err := parseParameters(r.URL.RawQuery, planParameters)
+	publishers, err := p.of(q)
 	if err != nil {
-		refuse(w, err)
-		return
-	}
-	publishers, err := p.of(parameters)
-	if err != nil {
-		refuse(w, err)
-		return
+		return nil, err
 	}
 	found := asHash(heldBy(publishers), hash)
 	switch {
 	case len(found) > 1:
-		fail(w, http.StatusUnprocessableEntity, Failure{Error: ambiguous(found).Error()})
-		return
+		return nil, refused(http.StatusUnprocessableEntity, ambiguous(found))
 	case len(found) == 0 && len(unplanned(publishers)) > 0:
-		fail(w, http.StatusServiceUnavailable, Failure{Error: budget.ErrNotPlanned.Error()})
-		return
+		return nil, refused(http.StatusServiceUnavailable, budget.ErrNotPlanned)
 	case len(found) == 0:
-		fail(w, http.StatusNotFound, Failure{Error: fmt.Sprintf("no plan with the hash %.20q is held now: GET %s lists the held plans", hash, PlanPath)})
-		return
+		return nil, refused(http.StatusNotFound, fmt.Errorf("no plan with the hash %.20q is held now: GET %s lists the held plans", hash, PlanPath))
 	}
-	part, page, err := planPage(parameters, found[0].Changes)
-	if err != nil {
-		refuse(w, err)
-		return
-	}
+	part, page := Window(found[0].Changes, q.offset, q.limit)
 	answer := found[0].summary()
 	answer.Next = page.Next
 	for _, c := range part {
 		answer.Changes = append(answer.Changes, changeOf(c))
 	}
-	reply(w, http.StatusOK, answer)
+	return answer, nil
 }
 
 // withHash returns the plans with a hash.
@@ -253,36 +218,25 @@ func few(targets []string) []string {
 	return append(slices.Clone(targets[:maxTargets]), fmt.Sprintf("… (%d in all)", len(targets)))
 }
 
-func (p *plans) approve(w http.ResponseWriter, r *http.Request) {
+func (p *plans) approve(r *http.Request, q parameters) (any, error) {
 	hash := r.PathValue("hash")
 	if !ValidHash(hash) {
-		fail(w, http.StatusBadRequest, Failure{Error: fmt.Sprintf("the hash is %.20q: must be 16 digits or letters from a to f", hash)})
-		return
+		return nil, badRequest("the hash is %.20q: must be 16 digits or letters from a to f", hash)
 	}
-	parameters, err := parseParameters(r.URL.RawQuery, planParameters[:1])
+	publishers, err := p.of(q)
 	if err != nil {
-		refuse(w, err)
-		return
+		return nil, err
 	}
-	publishers, err := p.of(parameters)
+	except, err := exceptions(r)
 	if err != nil {
-		refuse(w, err)
-		return
-	}
-	except, code, err := exceptions(r)
-	if err != nil {
-		fail(w, code, Failure{Error: err.Error()})
-		return
+		return nil, err
 	}
 	if found := withHash(heldBy(publishers), hash); len(found) > 1 {
-		fail(w, http.StatusUnprocessableEntity, Failure{Error: ambiguous(found).Error()})
-		return
+		return nil, refused(http.StatusUnprocessableEntity, ambiguous(found))
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), answerTime)
-	defer cancel()
 	notPlanned := false
 	for _, publisher := range publishers {
-		a, err := publisher.Desk.Approve(ctx, hash, except)
+		a, err := publisher.Desk.Approve(r.Context(), hash, except)
 		switch {
 		case errors.Is(err, budget.ErrUnknownPlan):
 			continue
@@ -296,57 +250,53 @@ func (p *plans) approve(w http.ResponseWriter, r *http.Request) {
 				notPlanned = true
 				continue
 			}
-			notLeading(w, leader)
+			return nil, &NotLeading{leader}
 		case errors.Is(err, budget.ErrNothingLeft), errors.Is(err, budget.ErrNotInPlan), errors.Is(err, budget.ErrPlanChanged), errors.Is(err, budget.ErrAmbiguousPlan):
-			fail(w, http.StatusUnprocessableEntity, Failure{Error: err.Error()})
+			return nil, refused(http.StatusUnprocessableEntity, err)
 		case err != nil:
-			fail(w, http.StatusServiceUnavailable, Failure{Error: err.Error()})
-		default:
-			reply(w, http.StatusOK, Approval{
-				Publisher: publisher.Name, Zone: a.Zone.Name, Hash: hash, Deletions: a.Deletions, Updates: a.Updates, Excepted: a.Excepted, Gone: a.Gone, Until: a.Until,
-			})
+			return nil, refused(http.StatusServiceUnavailable, err)
 		}
-		return
+		return Approval{
+			Publisher: publisher.Name, Zone: a.Zone.Name, Hash: hash, Deletions: a.Deletions, Updates: a.Updates, Excepted: a.Excepted, Gone: a.Gone, Until: a.Until,
+		}, nil
 	}
 	if notPlanned {
-		fail(w, http.StatusServiceUnavailable, Failure{Error: budget.ErrNotPlanned.Error()})
-		return
+		return nil, refused(http.StatusServiceUnavailable, budget.ErrNotPlanned)
 	}
-	message := fmt.Sprintf("%v: nothing is held now", budget.ErrUnknownPlan)
 	if all := heldBy(publishers); len(all) > 0 {
-		message = fmt.Sprintf("%v: held are %d, such as %s of zone %s", budget.ErrUnknownPlan, len(all), all[0].Hash, all[0].Zone.Name)
+		return nil, refused(http.StatusNotFound, fmt.Errorf("%w: held are %d, such as %s of zone %s", budget.ErrUnknownPlan, len(all), all[0].Hash, all[0].Zone.Name))
 	}
-	fail(w, http.StatusNotFound, Failure{Error: message})
+	return nil, refused(http.StatusNotFound, fmt.Errorf("%w: nothing is held now", budget.ErrUnknownPlan))
 }
 
 // exceptions returns the names in the body of an approval. The content type is required, because a
 // form of a web page can't have it.
-func exceptions(r *http.Request) (names []string, code int, err error) {
+func exceptions(r *http.Request) ([]string, error) {
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
-		return nil, http.StatusUnsupportedMediaType, errors.New("Content-Type must be application/json")
+		return nil, refused(http.StatusUnsupportedMediaType, errors.New("Content-Type must be application/json"))
 	}
 	d := json.NewDecoder(r.Body)
 	d.DisallowUnknownFields()
 	var request ApproveRequest
-	err = d.Decode(&request)
+	err := d.Decode(&request)
 	if err == nil {
 		if _, after := d.Token(); !errors.Is(after, io.EOF) {
 			err = errors.New("something follows the object")
 		}
 	}
 	if large := new(http.MaxBytesError); errors.As(err, &large) {
-		return nil, http.StatusRequestEntityTooLarge, fmt.Errorf("the body has more than %d bytes", large.Limit)
+		return nil, refused(http.StatusRequestEntityTooLarge, fmt.Errorf("the body has more than %d bytes", large.Limit))
 	}
 	if err != nil {
-		return nil, http.StatusBadRequest, fmt.Errorf(`the body must be an object such as {"except": []}: %w`, err)
+		return nil, badRequest(`the body must be an object such as {"except": []}: %v`, err)
 	}
 	if len(request.Except) > MaxExcept {
-		return nil, http.StatusRequestEntityTooLarge, fmt.Errorf("%d names are excepted: at most %d can be", len(request.Except), MaxExcept)
+		return nil, refused(http.StatusRequestEntityTooLarge, fmt.Errorf("%d names are excepted: at most %d can be", len(request.Except), MaxExcept))
 	}
 	for _, name := range request.Except {
 		if len(name) > dns.MaxName+1 {
-			return nil, http.StatusBadRequest, fmt.Errorf("the name %.50q… is too long", name)
+			return nil, badRequest("the name %.50q… is too long", name)
 		}
 	}
-	return request.Except, 0, nil
+	return request.Except, nil
 }

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// kinds are the spellings of kinds that users type, in lower case.
-var kinds = map[string]string{
+// Kinds are the spellings of kinds that users type, in lower case.
+var Kinds = map[string]string{
 	"svc": "Service", "service": "Service", "services": "Service",
 	"po": "Pod", "pod": "Pod", "pods": "Pod",
 	"no": "Node", "node": "Node", "nodes": "Node",
@@ -40,17 +40,17 @@ var subjects = []string{"service", "address", "name", "object", "q", "namespace"
 func (s *Server) query(p parameters) (Query, error) {
 	var given []string
 	for _, name := range []string{"service", "address", "name", "object", "q"} {
-		if p[name] != "" {
+		if p.values[name] != "" {
 			given = append(given, name)
 		}
 	}
 	if len(given) != 1 {
 		return Query{}, badRequest("%d of the parameters service, address, name, object and q are given: give exactly one", len(given))
 	}
-	if p["namespace"] != "" && given[0] != "q" {
+	if p.values["namespace"] != "" && given[0] != "q" {
 		return Query{}, badRequest("the parameter namespace belongs to q: write the namespace into %s", given[0])
 	}
-	text := p[given[0]]
+	text := p.values[given[0]]
 	switch given[0] {
 	case "service":
 		return parseServiceQuery(text)
@@ -73,7 +73,7 @@ func (s *Server) query(p parameters) (Query, error) {
 		}
 		return objectQuery(o, 0), nil
 	default:
-		t := typed{domain: s.config.ClusterDomain, namespace: p["namespace"], isService: s.isService}
+		t := typed{domain: s.config.ClusterDomain, namespace: p.values["namespace"], isService: s.isService}
 		return t.parse(text)
 	}
 }
@@ -119,7 +119,7 @@ func objectQuery(o *ObjectRef, port uint16) Query {
 }
 
 func kindOf(text string) string {
-	if known := kinds[strings.ToLower(text)]; known != "" {
+	if known := Kinds[strings.ToLower(text)]; known != "" {
 		return known
 	}
 	return text
@@ -182,7 +182,7 @@ func (t typed) path(text string) (Query, error) {
 	parts := strings.Split(bare, "/")
 	switch {
 	case !ok:
-	case len(parts) == 3 && isKind(parts[0]), len(parts) == 2 && kinds[strings.ToLower(parts[0])] != "":
+	case len(parts) == 3 && isKind(parts[0]), len(parts) == 2 && Kinds[strings.ToLower(parts[0])] != "":
 		o, err := parseObject("q", bare)
 		if err != nil {
 			return Query{}, err

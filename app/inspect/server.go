@@ -93,7 +93,11 @@ func (s *Server) Handlers() map[string]http.Handler {
 	mux := http.NewServeMux()
 	var paths []string
 	for _, e := range s.endpoints {
-		mux.HandleFunc("GET "+e.path, e.serve)
+		limit := listTime
+		if e.path == ExplainPath {
+			limit = explainTime
+		}
+		mux.Handle("GET "+e.path, answering(e.parameters, limit, func(r *http.Request, p parameters) (any, error) { return e.answer(r.Context(), p) }))
 		paths = append(paths, e.path)
 	}
 	paths = append(paths, PlanPath, ChangesPath)
@@ -122,24 +126,23 @@ func notFound(w http.ResponseWriter, r *http.Request, paths []string) {
 	fail(w, http.StatusNotFound, Failure{Error: "there is no such path: there are " + strings.Join(paths, ", ")})
 }
 
-func (e *endpoint) serve(w http.ResponseWriter, r *http.Request) {
-	p, err := parseParameters(r.URL.RawQuery, e.parameters)
-	if err != nil {
-		refuse(w, err)
-		return
-	}
-	limit := listTime
-	if e.path == ExplainPath {
-		limit = explainTime
-	}
-	ctx, cancel := context.WithTimeout(r.Context(), limit)
-	defer cancel()
-	answer, err := e.answer(ctx, p)
-	if err != nil {
-		refuse(w, err)
-		return
-	}
-	reply(w, http.StatusOK, answer)
+// answering returns a handler that responds with an answer in JSON, or with its error. Only the allowed parameters may be
+// given.
+func answering(allowed []string, limit time.Duration, answer func(*http.Request, parameters) (any, error)) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithTimeout(r.Context(), limit)
+		defer cancel()
+		p, err := parseParameters(r.URL.RawQuery, allowed)
+		var value any
+		if err == nil {
+			value, err = answer(r.WithContext(ctx), p)
+		}
+		if err != nil {
+			refuse(w, err)
+			return
+		}
+		reply(w, http.StatusOK, value)
+	})
 }
 
 // lacking is the error of a process without the required role.
@@ -212,13 +215,9 @@ func (s *Server) streams(_ context.Context, p parameters) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	offset, limit, err := p.page()
-	if err != nil {
-		return nil, err
-	}
 	all := slices.DeleteFunc(source.Streams(), func(st Stream) bool { return !f.match(&st) })
 	slices.SortFunc(all, compareStreams)
-	part, page := Window(all, offset, limit)
+	part, page := Window(all, p.offset, p.limit)
 	return StreamList{Streams: part, Page: page}, nil
 }
 
@@ -227,15 +226,11 @@ func (s *Server) services(_ context.Context, p parameters) (any, error) {
 	if !ok {
 		return nil, s.lacking("Services", "destination")
 	}
-	offset, limit, err := p.page()
-	if err != nil {
-		return nil, err
-	}
 	states, err := choices(p, "state", serviceStates)
 	if err != nil {
 		return nil, err
 	}
-	list := source.Services(ServiceFilter{Namespace: p["namespace"], Search: strings.ToLower(p["search"]), States: states, Offset: offset, Limit: limit})
+	list := source.Services(ServiceFilter{Namespace: p.values["namespace"], Search: strings.ToLower(p.values["search"]), States: states, Offset: p.offset, Limit: p.limit})
 	if list.Services == nil {
 		list.Services = []Service{}
 	}
@@ -247,18 +242,18 @@ func (s *Server) records(ctx context.Context, p parameters) (any, error) {
 	if !ok {
 		return nil, s.lacking("records", "dns")
 	}
-	f := RecordFilter{Publisher: p["publisher"], Zone: strings.ToLower(strings.TrimSuffix(p["zone"], ".")), Search: strings.ToLower(p["search"])}
+	f := RecordFilter{
+		Publisher: p.values["publisher"], Zone: strings.ToLower(strings.TrimSuffix(p.values["zone"], ".")), Search: strings.ToLower(p.values["search"]),
+		Offset: p.offset, Limit: p.limit,
+	}
 	var err error
 	if f.States, err = choices(p, "state", recordStates); err != nil {
 		return nil, err
 	}
-	if text := p["object"]; text != "" {
+	if text := p.values["object"]; text != "" {
 		if f.Object, err = parseObject("object", text); err != nil {
 			return nil, err
 		}
-	}
-	if f.Offset, f.Limit, err = p.page(); err != nil {
-		return nil, err
 	}
 	list, err := source.Records(ctx, f)
 	if err != nil {
@@ -275,28 +270,20 @@ func (s *Server) zones(ctx context.Context, p parameters) (any, error) {
 	if !ok {
 		return nil, s.lacking("zones", "dns")
 	}
-	offset, limit, err := p.page()
-	if err != nil {
-		return nil, err
-	}
 	all, err := source.Zones(ctx)
 	if err != nil {
 		return nil, err
 	}
-	part, page := Window(all, offset, limit)
+	part, page := Window(all, p.offset, p.limit)
 	return ZoneList{Zones: append([]Zone{}, part...), Page: page}, nil
 }
 
 func (s *Server) problems(_ context.Context, p parameters) (any, error) {
-	offset, limit, err := p.page()
-	if err != nil {
-		return nil, err
-	}
-	search := strings.ToLower(p["search"])
+	search := strings.ToLower(p.values["search"])
 	all := slices.DeleteFunc(s.allProblems(), func(problem Problem) bool {
 		return !contains(search, problem.Object.String(), problem.Object.Cluster, problem.Field, problem.Value, problem.Reason)
 	})
-	part, page := Window(all, offset, limit)
+	part, page := Window(all, p.offset, p.limit)
 	return ProblemList{Problems: append([]Problem{}, part...), Page: page}, nil
 }
 

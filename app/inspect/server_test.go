@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -42,13 +43,9 @@ func (w *fixture) Services(f ServiceFilter) ServiceList {
 
 func (w *fixture) Records(_ context.Context, f RecordFilter) (RecordList, error) {
 	w.asked = f
-	return f.Page(func(yield func(*Record) bool) {
-		for i := range w.records {
-			if !yield(&w.records[i]) {
-				return
-			}
-		}
-	}), w.err
+	all := slices.DeleteFunc(slices.Clone(w.records), func(r Record) bool { return len(f.States) > 0 && !slices.Contains(f.States, r.State) })
+	part, page := Window(all, f.Offset, f.Limit)
+	return RecordList{Records: part, Page: page}, w.err
 }
 
 func (w *fixture) offers() []Offer {
@@ -213,17 +210,18 @@ func TestRecordsAndZones(t *testing.T) {
 	}
 	w := &fixture{records: records, zones: []Zone{{Name: "example.org", Records: map[RecordState]int{RecordHeld: 1, RecordPublished: 1}}, {Name: "shop.test", Records: map[RecordState]int{RecordHeld: 2}}}}
 	s := New(Config{Offers: w.offers()})
-	for query, want := range map[string]string{
-		"": "1 2 3", "zone=EXAMPLE.org.": "1 2", "state=held,conflict": "2 3", "publisher=inside": "3", "search=LB.exam": "2", "search=192.0.2": "1",
-		"object=svc/shop/web": "1", "object=Service/other/web": "", "search=shop/web": "1", "limit=1&offset=1": "2",
+	for query, want := range map[string]RecordFilter{
+		"":                    {Limit: PageSize},
+		"zone=EXAMPLE.org.":   {Zone: "example.org", Limit: PageSize},
+		"state=held,conflict": {States: []RecordState{RecordHeld, RecordConflict}, Limit: PageSize},
+		"publisher=inside":    {Publisher: "inside", Limit: PageSize},
+		"search=LB.exam":      {Search: "lb.exam", Limit: PageSize},
+		"object=svc/shop/web": {Object: &ObjectRef{Kind: "Service", Namespace: "shop", Name: "web"}, Limit: PageSize},
+		"limit=1&offset=1":    {Offset: 1, Limit: 1},
 	} {
 		list := decodeAnswer[RecordList](t, ask(s, RecordsPath+"?"+query))
-		var ids []string
-		for _, r := range list.Records {
-			ids = append(ids, r.ID)
-		}
-		if got := strings.Join(ids, " "); got != want {
-			t.Errorf("%q: %s, want %s", query, got, want)
+		if !reflect.DeepEqual(w.asked, want) || list.Total == 0 || len(list.Records) != min(list.Total, want.Limit) {
+			t.Errorf("%q: asked for %+v, want %+v; %+v", query, w.asked, want, list)
 		}
 	}
 	if status := decodeAnswer[Status](t, ask(s, StatusPath)); status.Counts.Records[RecordHeld] != 3 || *status.Counts.Streams != 0 {
@@ -305,7 +303,7 @@ func TestTypedQueries(t *testing.T) {
 		"HTTPRoute/shop/web":                    object("HTTPRoute", "shop", "web"),
 		"VirtualServer/shop/web":                object("VirtualServer", "shop", "web"),
 	} {
-		p := parameters{"q": text}
+		p := parameters{values: map[string]string{"q": text}}
 		got, err := s.query(p)
 		if err != nil {
 			t.Errorf("%q: %v", text, err)
@@ -320,11 +318,11 @@ func TestTypedQueries(t *testing.T) {
 		"web -n a_b", "10.0.0.7:0", "fe80::1%eth0", "svc/", "svc//web", "é.example.org", strings.Repeat("a", 64) + ".org",
 		strings.Repeat("a.", 200) + "org", "\x00", "svc/we b", "pod/shop/w\neb", "shop/web:x",
 	} {
-		if q, err := s.query(parameters{"q": text}); err == nil {
+		if q, err := s.query(parameters{values: map[string]string{"q": text}}); err == nil {
 			t.Errorf("%q is taken for %s", text, q)
 		}
 	}
-	if q, err := s.query(parameters{"q": "svc/web", "namespace": "shop"}); err != nil || q.Service.Namespace != "shop" {
+	if q, err := s.query(parameters{values: map[string]string{"q": "svc/web", "namespace": "shop"}}); err != nil || q.Service.Namespace != "shop" {
 		t.Errorf("with a namespace: %+v, %v", q.Service, err)
 	}
 }
@@ -336,7 +334,7 @@ func FuzzTypedQuery(f *testing.F) {
 	}
 	s := New(Config{})
 	f.Fuzz(func(t *testing.T, text string) {
-		q, err := s.query(parameters{"q": text})
+		q, err := s.query(parameters{values: map[string]string{"q": text}})
 		set := 0
 		for _, is := range []bool{q.Service != nil, q.Object != nil, q.Name != "", q.Address.Addr().IsValid()} {
 			if is {

@@ -46,17 +46,15 @@ func (c *Client) Clusters(ctx context.Context) (output.Answer, error) {
 }
 
 func clusterAnswer(all []cluster, now time.Time) output.Answer {
-	a := output.Answer{Value: all, Items: output.Items(all), Table: output.TableData{Columns: []output.Column{
-		{Name: "CLUSTER"}, {Name: "STATE"}, {Name: "FOR"}, {Name: "OBJECTS"}, {Name: "SECRET"}, {Name: "SERVER"}, {Name: "TRUST DOMAIN"}, {Name: "REASON", Whole: true},
-	}}}
+	columns := "CLUSTER|STATE|FOR|OBJECTS|SECRET|SERVER|TRUST DOMAIN|REASON…"
 	if slices.ContainsFunc(all, func(c cluster) bool { return c.Process != "" }) {
-		a.Table.Columns = append(a.Table.Columns, output.Column{Name: "PROCESS"})
+		columns += "|PROCESS"
 	}
-	for _, c := range all {
-		a.Names = append(a.Names, "cluster/"+c.Cluster)
-		row := []string{c.Cluster, string(c.State), now.Sub(c.Since).Round(time.Second).String(), strconv.Itoa(c.Objects), c.Secret, c.Server, c.TrustDomain, sentence(c.Reason)}
-		a.Table.Rows = append(a.Table.Rows, append(row, c.Process)[:len(a.Table.Columns)])
-	}
+	a := output.List(all, all, columns, func(c cluster) (string, []string) {
+		return "cluster/" + c.Cluster, []string{
+			c.Cluster, string(c.State), now.Sub(c.Since).Round(time.Second).String(), strconv.Itoa(c.Objects), c.Secret, c.Server, c.TrustDomain, sentence(c.Reason), c.Process,
+		}
+	})
 	if len(all) == 0 {
 		a.Text = "no cluster is linked\n"
 	}

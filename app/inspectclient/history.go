@@ -14,7 +14,6 @@ import (
 
 	"github.com/signpostd/signpost/app/inspect"
 	"github.com/signpostd/signpost/app/output"
-	"github.com/signpostd/signpost/app/portforward"
 )
 
 // HistoryQuery selects changes.
@@ -35,37 +34,25 @@ func (c *Client) History(ctx context.Context, q HistoryQuery) (output.Answer, er
 	}
 	query.Set("since", q.Since.String())
 	query.Set("limit", strconv.Itoa(q.Limit))
-	answers := each(c.processes, func(p portforward.Process) (inspect.History, error) {
-		var h inspect.History
-		err := c.call(ctx, p, inspect.HistoryPath, query, nil, &h)
-		return h, err
+	answers, err := askAll(c, c.unqueried(), "the history", func(m *member) (h inspect.History, err error) {
+		err = c.call(ctx, m.Process, inspect.HistoryPath, query, nil, &h)
+		return h, historyFailure(err)
 	})
+	if err != nil {
+		return output.Answer{}, err
+	}
 	all := inspect.History{Changes: []inspect.PastChange{}}
-	var failed []error
-	answered := 0
-	for i, a := range answers {
-		name := c.processes[i].Name
-		if a.err != nil {
-			failed = append(failed, fmt.Errorf("%s: ask for the history: %w", name, historyFailure(a.err)))
-			continue
-		}
-		answered++
+	for _, a := range answers {
 		for _, change := range a.value.Changes {
-			change.Process = name
+			change.Process = a.name()
 			all.Changes = append(all.Changes, change)
 		}
 		all.Total += a.value.Total
 		all.Bytes += a.value.Bytes
 		all.Limit += a.value.Limit
 	}
-	if answered == 0 {
-		return output.Answer{}, errors.Join(failed...)
-	}
-	for _, err := range failed {
-		c.note("%v", err)
-	}
 	all.KeepNewest(q.Limit)
-	return historyAnswer(all, q.Since, answered), nil
+	return historyAnswer(all, q.Since, len(answers)), nil
 }
 
 // historyFailure explains the 404 of a process of an earlier version.
@@ -77,22 +64,9 @@ func historyFailure(err error) error {
 }
 
 func historyAnswer(h inspect.History, since time.Duration, processes int) output.Answer {
-	a := output.Answer{Value: h, Items: output.Items(h.Changes), Table: output.TableData{Columns: []output.Column{
-		{Name: "TIME"},
-		{Name: "SUBJECT"},
-		{Name: "WHAT"},
-		{Name: "CHANGE", Whole: true},
-		{Name: "WHY", Whole: true},
-		{Name: "SOURCE", Only: output.WideOnly},
-		{Name: "PROCESS", Only: output.WideOnly},
-	}}}
-	for i := range h.Changes {
-		change := &h.Changes[i]
-		a.Names = append(a.Names, change.Subject)
-		a.Table.Rows = append(a.Table.Rows, []string{
-			change.At.Local().Format(time.TimeOnly), change.Subject, changeWhat(change), sentence(change.Text), sentence(change.Why), change.Source, change.Process,
-		})
-	}
+	a := output.List(h, h.Changes, "TIME|SUBJECT|WHAT|CHANGE…|WHY…|SOURCE+|PROCESS+", func(c inspect.PastChange) (string, []string) {
+		return c.Subject, []string{c.At.Local().Format(time.TimeOnly), c.Subject, changeWhat(&c), sentence(c.Text), sentence(c.Why), c.Source, c.Process}
+	})
 	switch {
 	case len(h.Changes) == 0:
 		a.Text = fmt.Sprintf("Nothing changed in the last %s (%s asked).\n", shortDuration(since), processesText(processes))

@@ -51,27 +51,24 @@ func (m *member) leads(role string) bool {
 
 // members queries the status of all processes. It fails if none responds.
 func (c *Client) members(ctx context.Context) ([]member, error) {
-	answers := each(c.processes, func(p portforward.Process) (member, error) {
-		m := member{Process: p}
-		err := c.call(ctx, p, inspect.StatusPath, nil, nil, &m.status)
-		return m, err
+	answers, err := askAll(c, c.unqueried(), "the status", func(m *member) (s inspect.Status, err error) {
+		err = c.call(ctx, m.Process, inspect.StatusPath, nil, nil, &s)
+		return s, err
 	})
 	var all []member
-	var failed []error
-	for i, a := range answers {
-		if a.err != nil {
-			failed = append(failed, fmt.Errorf("%s: ask for the status: %w", c.processes[i].Name, a.err))
-			continue
-		}
-		all = append(all, a.value)
+	for _, a := range answers {
+		all = append(all, member{a.Process, a.value})
 	}
-	if len(all) == 0 {
-		return nil, errors.Join(failed...)
+	return all, err
+}
+
+// unqueried returns the processes as members without their status.
+func (c *Client) unqueried() []member {
+	members := make([]member, len(c.processes))
+	for i, p := range c.processes {
+		members[i].Process = p
 	}
-	for _, err := range failed {
-		c.note("%v", err)
-	}
-	return all, nil
+	return members
 }
 
 // having returns the members with a role. For the role dns only leaders are returned; if there is
@@ -124,9 +121,17 @@ type from[T any] struct {
 	value T
 }
 
-// queryAll returns the responses of members. It fails if none responds. Other failures are noted,
-// except those of processes without the required role.
+// askAll returns the responses of members, and notes the failures of others. It fails if none responds.
+func askAll[T any](c *Client, members []member, question string, f func(*member) (T, error)) ([]from[T], error) {
+	return ask(c, members, question, f, func(error) bool { return true })
+}
+
+// queryAll is askAll that doesn't note that processes lack the required role.
 func queryAll[T any](c *Client, members []member, question string, f func(*member) (T, error)) ([]from[T], error) {
+	return ask(c, members, question, f, func(err error) bool { return !isRefusal(err, http.StatusNotFound) })
+}
+
+func ask[T any](c *Client, members []member, question string, f func(*member) (T, error), noted func(error) bool) ([]from[T], error) {
 	pointers := make([]*member, len(members))
 	for i := range members {
 		pointers[i] = &members[i]
@@ -144,7 +149,7 @@ func queryAll[T any](c *Client, members []member, question string, f func(*membe
 		return nil, errors.Join(failed...)
 	}
 	for _, err := range failed {
-		if !isRefusal(err, http.StatusNotFound) {
+		if noted(err) {
 			c.note("%v", err)
 		}
 	}

@@ -64,17 +64,14 @@ func nowFailure(err error) string {
 }
 
 func nowAnswer(now inspect.Now, processes int) output.Answer {
-	a := output.Answer{Value: now, Items: output.Items(now.Findings), Table: output.TableData{Columns: []output.Column{
-		{Name: "SEVERITY"}, {Name: "AREA"}, {Name: "SUBJECT"}, {Name: "FOR"}, {Name: "CAUSE", Whole: true}, {Name: "PROCESSES", Only: output.WideOnly},
-	}}}
-	for _, f := range now.Findings {
-		a.Names = append(a.Names, string(f.Area)+"/"+strings.ReplaceAll(f.Subject, " ", "/"))
+	a := output.List(now, now.Findings, "SEVERITY|AREA|SUBJECT|FOR|CAUSE…|PROCESSES+", func(f inspect.Finding) (string, []string) {
 		since := ""
 		if f.Since != nil {
 			since = age(*f.Since, now.Checked)
 		}
-		a.Table.Rows = append(a.Table.Rows, []string{strings.ToUpper(string(f.Severity)), string(f.Area), nowSubject(f), since, sentence(f.Cause), strings.Join(f.Processes, ",")})
-	}
+		return string(f.Area) + "/" + strings.ReplaceAll(f.Subject, " ", "/"),
+			[]string{strings.ToUpper(string(f.Severity)), string(f.Area), nowSubject(f), since, sentence(f.Cause), strings.Join(f.Processes, ",")}
+	})
 	if len(now.Findings) > 0 {
 		a.Text = "\n" + nowSummary(now)
 	} else if len(now.Unknown) == 0 {

@@ -33,13 +33,9 @@ func (c *Client) Plans(ctx context.Context, publisher string) (output.Answer, er
 			}
 		}
 	}
-	a := output.Answer{Value: list, Items: output.Items(list.Plans), Table: output.TableData{Columns: []output.Column{
-		{Name: "HASH"}, {Name: "ZONE"}, {Name: "PUBLISHER"}, {Name: "DELETIONS"}, {Name: "UPDATES"}, {Name: "OWNED"}, {Name: "AGE"},
-	}}}
-	for _, p := range list.Plans {
-		a.Names = append(a.Names, "plan/"+p.Hash)
-		a.Table.Rows = append(a.Table.Rows, []string{p.Hash, zoneName(p.Zone), p.Publisher, strconv.Itoa(p.Deletions), strconv.Itoa(p.Updates), strconv.Itoa(p.Owned), age(p.At, time.Now())})
-	}
+	a := output.List(list, list.Plans, "HASH|ZONE|PUBLISHER|DELETIONS|UPDATES|OWNED|AGE", func(p inspect.Plan) (string, []string) {
+		return "plan/" + p.Hash, []string{p.Hash, zoneName(p.Zone), p.Publisher, strconv.Itoa(p.Deletions), strconv.Itoa(p.Updates), strconv.Itoa(p.Owned), age(p.At, time.Now())}
+	})
 	a.Text = "Nothing is held.\n"
 	if len(list.Plans) > 0 {
 		a.Text = "\nShow the changes with --show and the hash, and have them made with the hash alone.\n"
@@ -124,15 +120,6 @@ func (c *Client) leaders(ctx context.Context) ([]from[held], error) {
 	return leaders, nil
 }
 
-// unqueried returns the processes as members without their status.
-func (c *Client) unqueried() []member {
-	members := make([]member, len(c.processes))
-	for i, p := range c.processes {
-		members[i].Process = p
-	}
-	return members
-}
-
 // Plan returns the changes of a plan. publisher is only needed if several plans have the hash.
 func (c *Client) Plan(ctx context.Context, hash, publisher string) (output.Answer, error) {
 	leaders, err := c.leaders(ctx)
@@ -158,13 +145,9 @@ func (c *Client) Plan(ctx context.Context, hash, publisher string) (output.Answe
 	if err != nil {
 		return output.Answer{}, fmt.Errorf("%s: ask for the plan %s: %w", holder.name(), hash, err)
 	}
-	a := output.Answer{Value: plan, Items: output.Items(plan.Changes), Table: output.TableData{Columns: []output.Column{
-		{Name: "ACTION"}, {Name: "NAME"}, {Name: "TYPE"}, {Name: "TARGETS"}, {Name: "NEW TARGETS"}, {Name: "SET", Only: output.WideOnly},
-	}}}
-	for _, ch := range plan.Changes {
-		a.Names = append(a.Names, "record/"+zoneName(plan.Zone)+"/"+ch.Name+"/"+ch.Type)
-		a.Table.Rows = append(a.Table.Rows, []string{ch.Action, ch.Name, ch.Type, some(ch.Targets), some(ch.NewTargets), ch.SetIdentifier})
-	}
+	a := output.List(plan, plan.Changes, "ACTION|NAME|TYPE|TARGETS|NEW TARGETS|SET+", func(ch inspect.Change) (string, []string) {
+		return "record/" + zoneName(plan.Zone) + "/" + ch.Name + "/" + ch.Type, []string{ch.Action, ch.Name, ch.Type, some(ch.Targets), some(ch.NewTargets), ch.SetIdentifier}
+	})
 	a.Text = fmt.Sprintf("\nHeld in the zone %s%s: deletions %d, updates %d. Nothing was approved.\n", output.Clean(zoneName(plan.Zone)), ofPublisher(plan.Publisher), plan.Deletions, plan.Updates)
 	return a, nil
 }

@@ -48,13 +48,10 @@ func (c *Client) Problems(ctx context.Context, namespace, search string) (output
 }
 
 func problemAnswer(all inspect.ProblemList, now time.Time) output.Answer {
-	a := output.Answer{Value: all, Items: output.Items(all.Problems), Table: output.TableData{Columns: []output.Column{
-		{Name: "OBJECT"}, {Name: "FIELD"}, {Name: "AGE"}, {Name: "REASON", Whole: true}, {Name: "VALUE", Only: output.WideOnly},
-	}}}
-	for _, p := range all.Problems {
-		a.Names = append(a.Names, strings.ToLower(p.Object.Kind)+"/"+strings.TrimPrefix(p.Object.Namespace+"/"+p.Object.Name, "/"))
-		a.Table.Rows = append(a.Table.Rows, []string{objectText(p.Object), p.Field, age(p.Since, now), sentence(p.Reason), p.Value})
-	}
+	a := output.List(all, all.Problems, "OBJECT|FIELD|AGE|REASON…|VALUE+", func(p inspect.Problem) (string, []string) {
+		return strings.ToLower(p.Object.Kind) + "/" + strings.TrimPrefix(p.Object.Namespace+"/"+p.Object.Name, "/"),
+			[]string{objectText(p.Object), p.Field, age(p.Since, now), sentence(p.Reason), p.Value}
+	})
 	if len(all.Problems) == 0 {
 		a.Text = "No object has a part that can't be used.\n"
 	}

@@ -20,23 +20,11 @@ func (c *Client) Services(ctx context.Context, namespace, search string) (output
 	if err != nil {
 		return output.Answer{}, err
 	}
-	a := output.Answer{Value: all, Items: output.Items(all.Services), Table: output.TableData{Columns: []output.Column{
-		{Name: "NAMESPACE"},
-		{Name: "NAME"},
-		{Name: "STATE"},
-		{Name: "PORTS"},
-		{Name: "READY"},
-		{Name: "NOT READY"},
-		{Name: "STREAMS"},
-		{Name: "REMOTE", Only: output.WideOnly},
-		{Name: "FEDERATED", Only: output.WideOnly},
-	}}}
-	for _, s := range all.Services {
-		a.Names = append(a.Names, "service/"+s.Namespace+"/"+s.Name)
-		a.Table.Rows = append(a.Table.Rows, []string{
+	a := output.List(all, all.Services, "NAMESPACE|NAME|STATE|PORTS|READY|NOT READY|STREAMS|REMOTE+|FEDERATED+", func(s inspect.Service) (string, []string) {
+		return "service/" + s.Namespace + "/" + s.Name, []string{
 			s.Namespace, s.Name, string(s.State), strings.Join(s.Ports, ","), strconv.Itoa(s.Ready), strconv.Itoa(s.NotReady), strconv.Itoa(s.Streams), s.Remote, yes(s.Federated),
-		})
-	}
+		}
+	})
 	switch {
 	case len(all.Services) > 0:
 	case namespace == "" && search == "":

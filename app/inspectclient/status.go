@@ -31,33 +31,18 @@ func (c *Client) Status(ctx context.Context) (output.Answer, error) {
 }
 
 func statusAnswer(all StatusList, now time.Time) output.Answer {
-	a := output.Answer{Value: all, Items: output.Items(all.Processes), Table: output.TableData{Columns: []output.Column{
-		{Name: "PROCESS"},
-		{Name: "ROLES"},
-		{Name: "READY"},
-		{Name: "LEADS"},
-		{Name: "SERVICES"},
-		{Name: "STREAMS"},
-		{Name: "BEHIND"},
-		{Name: "PUBLISHED"},
-		{Name: "NOT PUBLISHED"},
-		{Name: "HELD PLANS"},
-		{Name: "PROBLEMS"},
-		{Name: "AGE"},
-		{Name: "VERSION", Only: output.WideOnly},
-		{Name: "CLUSTERS", Only: output.WideOnly},
-	}}}
-	for _, s := range all.Processes {
-		a.Names = append(a.Names, "process/"+s.Process)
+	const columns = "PROCESS|ROLES|READY|LEADS|SERVICES|STREAMS|BEHIND|PUBLISHED|NOT PUBLISHED|HELD PLANS|PROBLEMS|AGE|VERSION+|CLUSTERS+"
+	text := ""
+	a := output.List(all, all.Processes, columns, func(s inspect.Status) (string, []string) {
+		text += details(s)
 		published, not := records(s.Counts.Records)
-		a.Table.Rows = append(a.Table.Rows, []string{
+		return "process/" + s.Process, []string{
 			s.Process, strings.Join(s.Roles, ","), readiness(s), leads(s), number(s.Counts.Services), number(s.Counts.Streams), number(s.Counts.StreamsBehind),
 			published, not, number(s.Counts.HeldPlans), number(s.Counts.Problems), age(s.Started, now), s.Version, strconv.Itoa(len(s.Clusters)),
-		})
-		a.Text += details(s)
-	}
-	if a.Text != "" {
-		a.Text = "\n" + a.Text
+		}
+	})
+	if text != "" {
+		a.Text = "\n" + text
 	}
 	return a
 }

@@ -82,31 +82,16 @@ func client(s inspect.Stream) string {
 }
 
 func streamAnswer(all inspect.StreamList, now time.Time) output.Answer {
-	a := output.Answer{Value: all, Items: output.Items(all.Streams), Table: output.TableData{Columns: []output.Column{
-		{Name: "CLIENT"},
-		{Name: "NODE"},
-		{Name: "METHOD"},
-		{Name: "TARGET"},
-		{Name: "STATE"},
-		{Name: "ENDPOINTS"},
-		{Name: "SENT"},
-		{Name: "LAG"},
-		{Name: "AGE", Only: output.WideOnly},
-		{Name: "VIEW", Only: output.WideOnly},
-		{Name: "PEER", Only: output.WideOnly},
-		{Name: "PROCESS", Only: output.WideOnly},
-	}}}
 	behind := 0
-	for _, s := range all.Streams {
+	a := output.List(all, all.Streams, "CLIENT|NODE|METHOD|TARGET|STATE|ENDPOINTS|SENT|LAG|AGE+|VIEW+|PEER+|PROCESS+", func(s inspect.Stream) (string, []string) {
 		if s.State != inspect.StreamSynced {
 			behind++
 		}
-		a.Names = append(a.Names, "stream/"+s.Process+"/"+s.ID)
-		a.Table.Rows = append(a.Table.Rows, []string{
+		return "stream/" + s.Process + "/" + s.ID, []string{
 			client(s), s.Node, s.Method, s.Target, strings.ToUpper(string(s.State)), strconv.Itoa(s.Endpoints),
 			fmt.Sprintf("%d/%d", s.Sent, s.Current), seconds(s.LagSeconds), age(s.Opened, now), s.View, s.Peer, s.Process,
-		})
-	}
+		}
+	})
 	if len(all.Streams) == 0 {
 		a.Text = "No stream is open, or none that the filters let through.\n"
 	} else {

@@ -1,6 +1,7 @@
 package inspectclient
 
 import (
+	"cmp"
 	"net/netip"
 	"net/url"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/signpostd/signpost/app/inspect"
 	"github.com/signpostd/signpost/app/output"
 	"github.com/signpostd/signpost/app/settings"
 )
@@ -15,14 +17,9 @@ import (
 // maxSubject limits the text of a query in bytes, far above any name and URL.
 const maxSubject = 2048
 
-// kinds are abbreviations and plurals of kinds.
+// kinds are the kinds that servers don't know, with their abbreviations.
 var kinds = map[string]string{
-	"svc": "Service", "ing": "Ingress", "ingresses": "Ingress", "po": "Pod", "no": "Node", "ep": "Endpoints", "endpoints": "Endpoints",
-	"deploy": "Deployment", "deployment": "Deployment", "sts": "StatefulSet", "statefulset": "StatefulSet", "ds": "DaemonSet", "daemonset": "DaemonSet",
-	"rs": "ReplicaSet", "replicaset": "ReplicaSet", "job": "Job", "cj": "CronJob", "cronjob": "CronJob", "crd": "CustomResourceDefinition", "sp": "ServiceProfile", "dnsendpoint": "DNSEndpoint", "service": "Service",
-	"ingress": "Ingress", "pod": "Pod", "node": "Node", "httproute": "HTTPRoute", "grpcroute": "GRPCRoute", "tlsroute": "TLSRoute",
-	"tcproute": "TCPRoute", "udproute": "UDPRoute", "gateway": "Gateway", "gtw": "Gateway", "endpointslice": "EndpointSlice",
-	"externalworkload": "ExternalWorkload", "serviceprofile": "ServiceProfile", "dnsrecord": "DNSRecord", "virtualservice": "VirtualService",
+	"ep": "Endpoints", "endpoints": "Endpoints", "crd": "CustomResourceDefinition", "dnsrecord": "DNSRecord", "virtualservice": "VirtualService",
 	"server": "Server", "namespace": "Namespace", "ns": "Namespace", "secret": "Secret",
 }
 
@@ -98,7 +95,7 @@ func kindOf(word string) (kind string, known bool) {
 	lower := strings.ToLower(word)
 	lower, _, _ = strings.Cut(lower, ".") // a group may follow
 	for _, candidate := range []string{lower, strings.TrimSuffix(lower, "s"), strings.TrimSuffix(lower, "es")} {
-		if kind, known := kinds[candidate]; known {
+		if kind = cmp.Or(kinds[candidate], inspect.Kinds[candidate]); kind != "" {
 			return kind, true
 		}
 	}

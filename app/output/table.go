@@ -36,6 +36,27 @@ const (
 	WideOnly
 )
 
+// List returns an answer with a row for each item of a list. row returns what the format name prints of an item, and its
+// cells. Columns are names between bars: one that ends with + is for wide tables only, and cells of one that ends with …
+// are not cut.
+func List[T any](value any, list []T, columns string, row func(item T) (name string, cells []string)) Answer {
+	a := Answer{Value: value, Items: make([]any, len(list))}
+	for name := range strings.SplitSeq(columns, "|") {
+		name, wide := strings.CutSuffix(name, "+")
+		name, whole := strings.CutSuffix(name, "…")
+		column := Column{Name: name, Whole: whole}
+		if wide {
+			column.Only = WideOnly
+		}
+		a.Table.Columns = append(a.Table.Columns, column)
+	}
+	for i, item := range list {
+		name, cells := row(item)
+		a.Items[i], a.Names, a.Table.Rows = item, append(a.Names, name), append(a.Table.Rows, cells)
+	}
+	return a
+}
+
 // render returns the text, which is empty for a table without rows.
 func (t *TableData) render(wide bool) string {
 	if len(t.Rows) == 0 {
