@@ -48,16 +48,16 @@ func (Config) Open(in source.Input) (source.Source, error) {
 	s := &hosts{waiting: source.NewWaiting(in.Changed), reader: source.NewReader(settings, source.Subject{
 		Source: name, Kind: hostKind, Label: "host", Properties: true, NameFields: []string{"spec.hostname"}, AnyController: true,
 	})}
-	s.table = s.kind().Table(source.Notify[host](in.Changed), kube.WithIndex(byService, (*host).serviceKeys))
+	s.table = source.Custom(s.reader, "ambassadorhost", "hosts", read).Table(source.Notify[host](in.Changed), kube.WithIndex(byService, (*host).serviceKeys))
 	s.services = source.AddressedServices().Table(kube.WithHandler(func(old, new *source.AddressedService) {
 		if new == nil {
 			new = old
 		}
 		source.NotifyAll(in.Changed, s.table.ByIndex(byService, new.Key.String()))
 	}))
-	return source.Source{
-		Tables: []kube.AnyTable{s.table, s.services}, Evaluate: s.evaluate, Keys: source.Keys(s.table), Run: s.waiting.Run,
-	}, nil
+	opened := source.Of(s.reader, s.table, s.evaluate, s.services)
+	opened.Run = s.waiting.Run
+	return opened, nil
 }
 
 // hosts is the source.
@@ -89,23 +89,10 @@ type fields struct {
 	} `json:"spec"`
 }
 
-func (s *hosts) kind() kube.Kind[host] {
-	return kube.Kind[host]{
-		Name: "ambassadorhost", Resource: hostKind.GroupVersion().WithResource("hosts"), Optional: true,
-		Form: kube.Unstructured(),
-		Trim: kube.TrimOf(s.trim),
-	}
-}
-
-func (s *hosts) trim(scope kube.Scope, obj *unstructured.Unstructured) (*host, []kube.Problem) {
-	var f fields
-	h := &host{Object: s.reader.ReadFields(scope, obj, &f)}
-	if !h.Selected || h.Unreadable != "" {
-		return h, nil
-	}
+func read(scope kube.Scope, h *host, f *fields, obj *unstructured.Unstructured) {
 	annotation := obj.GetAnnotations()[serviceAnnotation]
 	if h.annotated = annotation != ""; !h.annotated {
-		return h, nil
+		return
 	}
 	switch hostname := f.Spec.Hostname; {
 	case len(hostname) > source.TextLimit:
@@ -118,7 +105,6 @@ func (s *hosts) trim(scope kube.Scope, obj *unstructured.Unstructured) (*host, [
 	} else {
 		h.findings.Problem(serviceAnnotation, annotation, "no Service has such a name; use namespace/name")
 	}
-	return h, nil
 }
 
 // serviceOf returns the Service in the annotation: namespace/name, name.namespace, or a name in the
@@ -142,17 +128,7 @@ func (h *host) serviceKeys() []string {
 	return []string{h.service.String()}
 }
 
-func (s *hosts) evaluate(key source.Key) source.Result {
-	h := s.table.Get(key.Namespace, key.Name)
-	if h == nil {
-		return source.Result{}
-	}
-	if !h.Selected {
-		return h.Excluded()
-	}
-	if h.Unreadable != "" {
-		return s.reader.Result(&h.Object, nil, nil)
-	}
+func (s *hosts) evaluate(h *host) source.Result {
 	findings := h.findings.Copy()
 	targets, err := s.targets(findings, h)
 	var result source.Result

@@ -1,11 +1,9 @@
 package contourhttpproxy
 
 import (
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/signpostd/signpost/dns/source"
-	"github.com/signpostd/signpost/kube"
 )
 
 const name = "contour-httpproxy"
@@ -35,27 +33,16 @@ func (Config) Resources() []source.Resource {
 
 // Open implements [source.Config].
 func (Config) Open(in source.Input) (source.Source, error) {
-	s := &proxies{reader: source.NewReader(in.Settings, source.Subject{
+	return source.OpenNamed(in, source.Subject{
 		Source: name, Kind: proxyKind, Label: "HTTPProxy", Properties: true,
 		Names: []string{"spec.virtualhost"}, NameFields: []string{"spec.virtualhost.fqdn"}, Targets: "status.loadBalancer",
-	})}
-	s.table = s.kind().Table(source.Notify[proxy](in.Changed))
-	return source.Source{Tables: []kube.AnyTable{s.table}, Evaluate: s.evaluate, Keys: source.Keys(s.table)}, nil
+	}, "httpproxy", "httpproxies", source.Missing{}, func(found *source.Found, f *fields) {
+		found.AddName("spec.virtualhost.fqdn", f.Spec.VirtualHost.FQDN)
+		source.AddBalancer(found, f.Status.LoadBalancer.Ingress, source.BalancerAddress.Addresses)
+	}), nil
 }
 
-// proxies is the source.
-type proxies struct {
-	reader *source.Reader
-	table  *kube.Table[proxy]
-}
-
-type proxy struct {
-	source.Object
-	// found has no name for a proxy that other proxies include.
-	found source.Found
-}
-
-// fields are the fields of an HTTPProxy that are read.
+// fields are the fields of an HTTPProxy that are read. A proxy that other proxies include has no name.
 type fields struct {
 	Spec struct {
 		VirtualHost struct {
@@ -63,45 +50,6 @@ type fields struct {
 		} `json:"virtualhost"`
 	} `json:"spec"`
 	Status struct {
-		LoadBalancer struct {
-			Ingress []entry `json:"ingress"`
-		} `json:"loadBalancer"`
+		LoadBalancer source.LoadBalancer `json:"loadBalancer"`
 	} `json:"status"`
-}
-
-// entry is an entry of the load balancer.
-type entry struct {
-	IP       string `json:"ip"`
-	Hostname string `json:"hostname"`
-}
-
-func (s *proxies) kind() kube.Kind[proxy] {
-	return kube.Kind[proxy]{
-		Name: "httpproxy", Resource: proxyKind.GroupVersion().WithResource("httpproxies"), Optional: true,
-		Form: kube.Unstructured(),
-		Trim: kube.TrimOf(s.trim),
-	}
-}
-
-func (s *proxies) trim(scope kube.Scope, obj *unstructured.Unstructured) (*proxy, []kube.Problem) {
-	var f fields
-	kept := &proxy{Object: s.reader.ReadFields(scope, obj, &f)}
-	if !kept.Selected || kept.Unreadable != "" {
-		return kept, nil
-	}
-	kept.found.AddName("spec.virtualhost.fqdn", f.Spec.VirtualHost.FQDN)
-	kept.found.AddNames("hostname", s.reader.Hosts(&kept.Object))
-	source.AddBalancer(&kept.found, f.Status.LoadBalancer.Ingress, func(e entry) (string, string) { return e.IP, e.Hostname })
-	return kept, nil
-}
-
-func (s *proxies) evaluate(key source.Key) source.Result {
-	switch p := s.table.Get(key.Namespace, key.Name); {
-	case p == nil:
-		return source.Result{}
-	case !p.Selected:
-		return p.Excluded()
-	default:
-		return s.reader.Publish(&p.Object, &p.found, source.Missing{})
-	}
 }

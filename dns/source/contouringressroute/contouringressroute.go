@@ -64,11 +64,13 @@ func (c *Config) Open(in source.Input) (source.Source, error) {
 		service: source.Key{Namespace: namespace, Name: service}, waiting: source.NewWaiting(in.Changed),
 		reader: source.NewReader(in.Settings, source.Subject{Source: name, Kind: routeKind, Label: "ingressroute", Properties: true, Names: []string{"spec.virtualhost"}, NameFields: []string{"spec.virtualhost.fqdn"}, Targets: "Service " + c.LoadBalancer}),
 	}
-	s.table = s.kind().Table(source.Notify[route](in.Changed), kube.WithIndex(following, followKeys))
+	s.table = source.Custom(s.reader, "ingressroute", "ingressroutes", s.read).Table(source.Notify[route](in.Changed), kube.WithIndex(following, followKeys))
 	s.services = s.serviceKind().Table(kube.WithHandler(func(_, _ *balancer) {
 		source.NotifyAll(in.Changed, s.table.ByIndex(following, ""))
 	}))
-	return source.Source{Tables: []kube.AnyTable{s.table, s.services}, Evaluate: s.evaluate, Keys: source.Keys(s.table), Run: s.waiting.Run}, nil
+	opened := source.Of(s.reader, s.table, s.evaluate, s.services)
+	opened.Run = s.waiting.Run
+	return opened, nil
 }
 
 // routes is the source.
@@ -109,30 +111,13 @@ type fields struct {
 	} `json:"status"`
 }
 
-func (s *routes) kind() kube.Kind[route] {
-	return kube.Kind[route]{
-		Name: "ingressroute", Resource: routeKind.GroupVersion().WithResource("ingressroutes"), Optional: true,
-		Form: kube.Unstructured(),
-		Trim: kube.TrimOf(s.trim),
-	}
-}
-
-func (s *routes) trim(scope kube.Scope, obj *unstructured.Unstructured) (*route, []kube.Problem) {
-	var f fields
-	kept := &route{Object: s.reader.ReadFields(scope, obj, &f)}
-	if kept.Unreadable != "" {
-		return kept, nil
-	}
-	if !kept.Selected {
-		return kept, nil
-	}
+func (s *routes) read(_ kube.Scope, kept *route, f *fields, _ *unstructured.Unstructured) {
 	if f.Status.CurrentStatus != "valid" {
 		kept.Exclude(notValid)
-		return kept, nil
+		return
 	}
 	kept.found.AddName("spec.virtualhost.fqdn", f.Spec.VirtualHost.FQDN)
 	kept.found.AddNames("hostname", s.reader.Hosts(&kept.Object))
-	return kept, nil
 }
 
 // notValid is the reason of all IngressRoutes that Contour considers invalid.
@@ -156,17 +141,7 @@ func (s *routes) serviceKind() kube.Kind[balancer] {
 	}))
 }
 
-func (s *routes) evaluate(key source.Key) source.Result {
-	r := s.table.Get(key.Namespace, key.Name)
-	if r == nil {
-		return source.Result{}
-	}
-	if !r.Selected {
-		return r.Excluded()
-	}
-	if r.Unreadable != "" {
-		return s.reader.Result(&r.Object, nil, nil)
-	}
+func (s *routes) evaluate(r *route) source.Result {
 	targets, problems, err := s.targets(r)
 	if err != nil {
 		return s.reader.Result(&r.Object, nil, err)

@@ -76,7 +76,7 @@ func (c *Config) Open(in source.Input) (source.Source, error) {
 		kube.WithHandler(func(_, new *endpoint) { s.status.note(new) }),
 	)
 	c.opened = s
-	return source.Source{Tables: []kube.AnyTable{s.table}, Evaluate: s.evaluate, Keys: source.Keys(s.table)}, nil
+	return source.Of(s.reader, s.table, s.evaluate), nil
 }
 
 var kindName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]*$`)

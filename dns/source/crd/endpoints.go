@@ -206,16 +206,9 @@ func translate(e *externaldns.Endpoint, origin source.Origin) *dns.RecordSet {
 	return r.Normal()
 }
 
-func (s *endpoints) evaluate(key source.Key) source.Result {
-	e := s.table.Get(key.Namespace, key.Name)
-	if e == nil {
-		return source.Result{}
-	}
-	if !e.Selected {
-		return e.Excluded()
-	}
+func (s *endpoints) evaluate(e *endpoint) source.Result {
 	if e.unreadable != "" {
-		return source.Result{Err: fmt.Errorf("read %s %s: %s; correct its spec", s.kind.Kind, key, e.unreadable)}
+		return source.Result{Err: fmt.Errorf("read %s %s: %s; correct its spec", s.kind.Kind, e.Key, e.unreadable)}
 	}
 	result := source.Result{Records: e.records, Problems: e.problems}
 	if len(e.records)+len(e.problems) == 0 {

@@ -37,15 +37,12 @@ func (*Config) Open(in source.Input) (source.Source, error) {
 	s := &workloads{reader: source.NewReader(in.Settings, source.Subject{
 		Source: name, Kind: workload.SchemeGroupVersion.WithKind("ExternalWorkload"), Label: name, Properties: true, PairTemplates: true, Targets: "spec.workloadIPs",
 	})}
-	s.table = kube.Retrim(kinds.ExternalWorkloads(), kube.TrimOf(s.trim)).Table(source.Notify[machine](in.Changed))
-	return source.Source{Tables: []kube.AnyTable{s.table}, Evaluate: s.evaluate, Keys: source.Keys(s.table)}, nil
+	table := kube.Retrim(kinds.ExternalWorkloads(), kube.TrimOf(s.trim)).Table(source.Notify[machine](in.Changed))
+	return source.Of(s.reader, table, s.evaluate), nil
 }
 
 // workloads is the source.
-type workloads struct {
-	reader *source.Reader
-	table  *kube.Table[machine]
-}
+type workloads struct{ reader *source.Reader }
 
 // machine is an ExternalWorkload.
 type machine struct {
@@ -75,13 +72,6 @@ func (s *workloads) trim(scope kube.Scope, obj *workload.ExternalWorkload) (*mac
 	return kept, nil
 }
 
-func (s *workloads) evaluate(key source.Key) source.Result {
-	switch obj := s.table.Get(key.Namespace, key.Name); {
-	case obj == nil:
-		return source.Result{}
-	case !obj.Selected:
-		return obj.Excluded()
-	default:
-		return s.reader.Publish(&obj.Object, &obj.found, source.Missing{})
-	}
+func (s *workloads) evaluate(obj *machine) source.Result {
+	return s.reader.Publish(&obj.Object, &obj.found, source.Missing{})
 }

@@ -58,17 +58,10 @@ func (c Config) Resources() []source.Resource {
 // Open implements [source.Config].
 func (c Config) Open(in source.Input) (source.Source, error) {
 	s := &servers{reader: source.NewReader(in.Settings, source.Subject{Source: c.kind.source, Kind: c.kind.kind, Label: c.kind.source, NameFields: []string{"spec.host", "spec.hostAliases"}, TargetTemplates: true, PairTemplates: true})}
-	s.table = kube.Kind[server]{
-		Name: c.kind.metric, Resource: c.kind.kind.GroupVersion().WithResource(c.kind.plural), Optional: true,
-		Form: kube.Unstructured(), Trim: kube.TrimOf(s.trim),
-	}.Table(source.Notify[server](in.Changed))
-	return source.Source{Tables: []kube.AnyTable{s.table}, Evaluate: s.evaluate, Keys: source.Keys[server](s.table)}, nil
+	return source.Of(s.reader, source.Custom(s.reader, c.kind.metric, c.kind.plural, read).Table(source.Notify[server](in.Changed)), s.evaluate), nil
 }
 
-type servers struct {
-	reader *source.Reader
-	table  *kube.Table[server]
-}
+type servers struct{ reader *source.Reader }
 
 type server struct {
 	source.Object
@@ -89,12 +82,7 @@ type fields struct {
 	} `json:"status"`
 }
 
-func (s *servers) trim(scope kube.Scope, obj *unstructured.Unstructured) (*server, []kube.Problem) {
-	var f fields
-	kept := &server{Object: s.reader.ReadFields(scope, obj, &f)}
-	if !kept.Selected || kept.Unreadable != "" {
-		return kept, nil
-	}
+func read(_ kube.Scope, kept *server, f *fields, _ *unstructured.Unstructured) {
 	// The word none means that BIG-IP has no such server yet.
 	address, field := f.Status.VSAddress, "status.vsAddress"
 	if address == "" || strings.EqualFold(address, "none") {
@@ -108,7 +96,6 @@ func (s *servers) trim(scope kube.Scope, obj *unstructured.Unstructured) (*serve
 		address, field = f.Spec.VirtualServerAddress, "spec.virtualServerAddress"
 	}
 	kept.found.AddTarget(field, address)
-	return kept, nil
 }
 
 // missing has the advice for an object without a name. An object with a name always has a target.
@@ -123,14 +110,7 @@ var waiting = source.Skip{
 	Message: "the status has no address, so BIG-IP doesn't serve the hosts: wait until CIS has configured it, or look into its log",
 }
 
-func (s *servers) evaluate(key source.Key) source.Result {
-	o := s.table.Get(key.Namespace, key.Name)
-	switch {
-	case o == nil:
-		return source.Result{}
-	case !o.Selected:
-		return o.Excluded()
-	}
+func (s *servers) evaluate(o *server) source.Result {
 	result := s.reader.Publish(&o.Object, &o.found, missing)
 	if o.waiting && result.Err == nil {
 		// The waiting applies even if a template makes records.

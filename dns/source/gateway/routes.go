@@ -36,16 +36,16 @@ func (c *Config) Open(in source.Input) (source.Source, error) {
 	)
 	s.gateways = s.gatewayKind().Table(kube.WithHandler(s.gatewayChanged), kube.WithIndex(selecting, (*gateway).selecting))
 	s.namespaces = namespaces().Table(kube.WithHandler(s.namespaceChanged))
-	tables := []kube.AnyTable{s.table, s.gateways, s.namespaces}
+	dependencies := []kube.AnyTable{s.gateways, s.namespaces}
 	if c.ListenerSets {
 		s.listenerSets = s.listenerSetKind().Table(
 			kube.WithHandler(s.listenerSetChanged),
 			kube.WithIndex(byGateway, (*listenerSet).gatewayKeys),
 			kube.WithIndex(selecting, (*listenerSet).selecting),
 		)
-		tables = append(tables, s.listenerSets)
+		dependencies = append(dependencies, s.listenerSets)
 	}
-	return source.Source{Tables: tables, Evaluate: s.evaluate, Keys: source.Keys(s.table)}, nil
+	return source.Of(s.reader, s.table, s.evaluate, dependencies...), nil
 }
 
 // routes is one of the sources.
@@ -210,17 +210,7 @@ func (s *routes) routesSelected(of owner, list []listener, namespace string, old
 	}
 }
 
-func (s *routes) evaluate(key source.Key) source.Result {
-	r := s.table.Get(key.Namespace, key.Name)
-	if r == nil {
-		return source.Result{}
-	}
-	if !r.Selected {
-		return r.Excluded()
-	}
-	if r.Unreadable != "" {
-		return s.reader.Result(&r.Object, nil, nil)
-	}
+func (s *routes) evaluate(r *route) source.Result {
 	p := r.findings.Copy()
 	var records []*dns.RecordSet
 	var found attachments

@@ -9,17 +9,7 @@ import (
 	"github.com/signpostd/signpost/dns/source"
 )
 
-func (s *proxies) evaluate(key source.Key) source.Result {
-	p := s.table.Get(key.Namespace, key.Name)
-	if p == nil {
-		return source.Result{}
-	}
-	if !p.Selected {
-		return p.Excluded()
-	}
-	if p.Unreadable != "" {
-		return s.reader.Result(&p.Object, nil, nil)
-	}
+func (s *proxies) evaluate(p *proxy) source.Result {
 	findings := p.findings.Copy()
 	records, err := s.records(findings, p)
 	result := s.reader.Result(&p.Object, records, err)

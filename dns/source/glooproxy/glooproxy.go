@@ -101,10 +101,9 @@ func (c *Config) Open(in source.Input) (source.Source, error) {
 			s.gatewayChanged(g)
 		}
 	}))
-	return source.Source{
-		Tables:   append([]kube.AnyTable{s.table}, s.dependencies()...),
-		Evaluate: s.evaluate, Keys: source.Keys(s.table), Run: s.waiting.Run,
-	}, nil
+	opened := source.Of(s.reader, s.table, s.evaluate, s.dependencies()...)
+	opened.Run = s.waiting.Run
+	return opened, nil
 }
 
 // proxies is the source.

@@ -72,7 +72,7 @@ func (c *Config) Open(in source.Input) (source.Source, error) {
 		Message: "--ingress-class has only " + strings.Join(c.Classes, ", ") + ": add the class of the Ingress there",
 	}
 	s.table = s.kind().Table(source.Notify[ingress](in.Changed))
-	return source.Source{Tables: []kube.AnyTable{s.table}, Evaluate: s.evaluate, Keys: source.Keys(s.table)}, nil
+	return source.Of(s.reader, s.table, s.evaluate), nil
 }
 
 // check returns an error if two settings select by class.
@@ -165,14 +165,7 @@ func (s *ingresses) ofClass(obj *networkingv1.Ingress) bool {
 	return len(s.config.Classes) == 0 || slices.Contains(s.config.Classes, class)
 }
 
-func (s *ingresses) evaluate(key source.Key) source.Result {
-	obj := s.table.Get(key.Namespace, key.Name)
-	if obj == nil {
-		return source.Result{}
-	}
-	if !obj.Selected {
-		return obj.Excluded()
-	}
+func (s *ingresses) evaluate(obj *ingress) source.Result {
 	result := s.reader.Publish(&obj.Object, &obj.found, source.Missing{})
 	unused := s.unused(obj)
 	if len(unused) > 0 && len(result.Records) == 0 && len(obj.found.Names) == 0 && result.Err == nil {

@@ -35,11 +35,11 @@ func (Config) Open(in source.Input) (source.Source, error) {
 	s := &gateways{reader: source.NewReader(in.Settings, source.Subject{
 		Source: name, Kind: gatewayKind, Label: "gateway", Properties: true, Names: []string{"spec.servers"}, NameFields: []string{"spec.servers.hosts"},
 	})}
-	s.table = s.kind().Table(append(istio.Indexes[gateway](), source.Notify[gateway](in.Changed))...)
+	s.table = source.Custom(s.reader, "istiogateway", "gateways", s.read).Table(append(istio.Indexes[gateway](), source.Notify[gateway](in.Changed))...)
 	s.addresses = istio.Watch(in.Settings, waiting, s.table, func(g *gateway) { in.Changed(g.Key) })
-	return source.Source{
-		Tables: append([]kube.AnyTable{s.table}, s.addresses.Tables()...), Evaluate: s.evaluate, Keys: source.Keys(s.table), Run: waiting.Run,
-	}, nil
+	opened := source.Of(s.reader, s.table, s.evaluate, s.addresses.Tables()...)
+	opened.Run = waiting.Run
+	return opened, nil
 }
 
 // gateways is the source.
@@ -49,17 +49,7 @@ type gateways struct {
 	addresses *istio.Addresses
 }
 
-func (s *gateways) evaluate(key source.Key) source.Result {
-	g := s.table.Get(key.Namespace, key.Name)
-	if g == nil {
-		return source.Result{}
-	}
-	if !g.Selected {
-		return g.Excluded()
-	}
-	if g.Unreadable != "" {
-		return s.reader.Result(&g.Object, nil, nil)
-	}
+func (s *gateways) evaluate(g *gateway) source.Result {
 	targets, err := s.addresses.Of(g.Key, &g.Exposure)
 	if err != nil {
 		return s.reader.Result(&g.Object, nil, err)

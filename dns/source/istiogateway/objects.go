@@ -27,20 +27,7 @@ type fields struct {
 	} `json:"spec"`
 }
 
-func (s *gateways) kind() kube.Kind[gateway] {
-	return kube.Kind[gateway]{
-		Name: "istiogateway", Resource: gatewayKind.GroupVersion().WithResource("gateways"), Optional: true,
-		Form: kube.Unstructured(),
-		Trim: kube.TrimOf(s.trim),
-	}
-}
-
-func (s *gateways) trim(scope kube.Scope, obj *unstructured.Unstructured) (*gateway, []kube.Problem) {
-	var f fields
-	kept := &gateway{Object: s.reader.ReadFields(scope, obj, &f)}
-	if !kept.Selected || kept.Unreadable != "" {
-		return kept, nil
-	}
+func (s *gateways) read(_ kube.Scope, kept *gateway, f *fields, _ *unstructured.Unstructured) {
 	kept.Exposure = istio.Exposure{
 		Gateway: kept.Key, Targets: kept.Annotations.Targets, Ingress: kept.Annotations.Ingress, Selector: f.Spec.Selector,
 	}
@@ -55,5 +42,4 @@ func (s *gateways) trim(scope kube.Scope, obj *unstructured.Unstructured) (*gate
 		}
 	}
 	kept.found.AddNames("hostname", s.reader.Hosts(&kept.Object))
-	return kept, nil
 }

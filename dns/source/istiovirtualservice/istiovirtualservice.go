@@ -43,7 +43,7 @@ func (Config) Open(in source.Input) (source.Source, error) {
 	s := &virtualServices{settings: in.Settings, waiting: source.NewWaiting(in.Changed), reader: source.NewReader(in.Settings, source.Subject{
 		Source: name, Kind: ownKind, Label: "virtualservice", Properties: true, NameFields: []string{"spec.hosts"},
 	})}
-	s.table = s.kind().Table(source.Notify[virtualService](in.Changed), kube.WithIndex(byGateway, s.gatewayKeys))
+	s.table = source.Custom(s.reader, "istiovirtualservice", "virtualservices", s.read).Table(source.Notify[virtualService](in.Changed), kube.WithIndex(byGateway, s.gatewayKeys))
 	changed := func(g *gateway) { source.NotifyAll(in.Changed, s.table.ByIndex(byGateway, g.key.String())) }
 	s.gateways = s.gatewayKind().Table(append(istio.Indexes[gateway](), kube.WithHandler(func(old, new *gateway) {
 		if new == nil {
@@ -52,10 +52,9 @@ func (Config) Open(in source.Input) (source.Source, error) {
 		changed(new)
 	}))...)
 	s.addresses = istio.Watch(in.Settings, s.waiting, s.gateways, changed)
-	return source.Source{
-		Tables:   append([]kube.AnyTable{s.table, s.gateways}, s.addresses.Tables()...),
-		Evaluate: s.evaluate, Keys: source.Keys(s.table), Run: s.waiting.Run,
-	}, nil
+	opened := source.Of(s.reader, s.table, s.evaluate, append([]kube.AnyTable{s.gateways}, s.addresses.Tables()...)...)
+	opened.Run = s.waiting.Run
+	return opened, nil
 }
 
 // virtualServices is the source.
@@ -85,17 +84,7 @@ func (s *virtualServices) gatewayKeys(v *virtualService) []string {
 	return keys
 }
 
-func (s *virtualServices) evaluate(key source.Key) source.Result {
-	v := s.table.Get(key.Namespace, key.Name)
-	if v == nil {
-		return source.Result{}
-	}
-	if !v.Selected {
-		return v.Excluded()
-	}
-	if v.Unreadable != "" {
-		return s.reader.Result(&v.Object, nil, nil)
-	}
+func (s *virtualServices) evaluate(v *virtualService) source.Result {
 	b := &binding{source: s, of: v, findings: v.findings.Copy()}
 	records, err := s.records(b)
 	if err == nil {

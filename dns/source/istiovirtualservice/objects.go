@@ -42,20 +42,7 @@ type virtualServiceFields struct {
 // mesh stands for the proxies of the mesh in spec.gateways.
 const mesh = "mesh"
 
-func (s *virtualServices) kind() kube.Kind[virtualService] {
-	return kube.Kind[virtualService]{
-		Name: "istiovirtualservice", Resource: istio.Group.WithResource("virtualservices"), Optional: true,
-		Form: kube.Unstructured(),
-		Trim: kube.TrimOf(s.trim),
-	}
-}
-
-func (s *virtualServices) trim(scope kube.Scope, obj *unstructured.Unstructured) (*virtualService, []kube.Problem) {
-	var f virtualServiceFields
-	v := &virtualService{Object: s.reader.ReadFields(scope, obj, &f)}
-	if !v.Selected || v.Unreadable != "" {
-		return v, nil
-	}
+func (s *virtualServices) read(scope kube.Scope, v *virtualService, f *virtualServiceFields, _ *unstructured.Unstructured) {
 	for _, host := range source.Cut(&v.findings, f.Spec.Hosts, source.NameLimit, "spec.hosts") {
 		_, host = cutNamespace(host)
 		switch {
@@ -74,7 +61,6 @@ func (s *virtualServices) trim(scope kube.Scope, obj *unstructured.Unstructured)
 		}
 		v.exportTo = append(v.exportTo, scope.Intern(namespace))
 	}
-	return v, nil
 }
 
 // addGateway adds one of spec.gateways: its name, or namespace/name.

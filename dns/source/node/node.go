@@ -37,7 +37,7 @@ func (*Config) Open(in source.Input) (source.Source, error) {
 		Source: name, Kind: corev1.SchemeGroupVersion.WithKind("Node"), Label: name, AnyNamespace: true, PairTemplates: true,
 	})}
 	s.table = s.kind().Table(source.Notify[node](in.Changed))
-	return source.Source{Tables: []kube.AnyTable{s.table}, Evaluate: s.evaluate, Keys: source.Keys(s.table)}, nil
+	return source.Of(s.reader, s.table, s.evaluate), nil
 }
 
 // nodes is the source.
@@ -68,14 +68,8 @@ func (s *nodes) trim(scope kube.Scope, obj *corev1.Node) (*node, []kube.Problem)
 	return kept, p.List()
 }
 
-func (s *nodes) evaluate(key source.Key) source.Result {
-	obj := s.table.Get(key.Namespace, key.Name)
-	switch {
-	case obj == nil:
-		return source.Result{}
-	case !obj.Selected:
-		return obj.Excluded()
-	case obj.unschedulable && s.settings.ExcludeUnschedulable:
+func (s *nodes) evaluate(obj *node) source.Result {
+	if obj.unschedulable && s.settings.ExcludeUnschedulable {
 		return source.Result{Skipped: []source.Skip{{
 			Reason: source.SkipNotPublished, Subject: "spec.unschedulable",
 			Message: "--exclude-unschedulable leaves out nodes that take no pods: make the node schedulable, or set the flag to false",

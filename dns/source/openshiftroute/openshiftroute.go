@@ -46,15 +46,13 @@ func (c *Config) Open(in source.Input) (source.Source, error) {
 	s := &routes{router: c.Router, reader: source.NewReader(in.Settings, source.Subject{
 		Source: name, Kind: routeKind, Label: "route", Properties: true, NameFields: []string{"spec.host", "status.ingress.host"},
 	})}
-	s.table = s.kind().Table(source.Notify[route](in.Changed))
-	return source.Source{Tables: []kube.AnyTable{s.table}, Evaluate: s.evaluate, Keys: source.Keys(s.table)}, nil
+	return source.Of(s.reader, source.Custom(s.reader, "openshiftroute", "routes", s.read).Table(source.Notify[route](in.Changed)), s.evaluate), nil
 }
 
 // routes is the source.
 type routes struct {
 	router string
 	reader *source.Reader
-	table  *kube.Table[route]
 }
 
 type route struct {
@@ -93,20 +91,7 @@ func (e *entry) admitted() bool {
 	return false
 }
 
-func (s *routes) kind() kube.Kind[route] {
-	return kube.Kind[route]{
-		Name: "openshiftroute", Resource: routeKind.GroupVersion().WithResource("routes"), Optional: true,
-		Form: kube.Unstructured(),
-		Trim: kube.TrimOf(s.trim),
-	}
-}
-
-func (s *routes) trim(scope kube.Scope, obj *unstructured.Unstructured) (*route, []kube.Problem) {
-	var f fields
-	r := &route{Object: s.reader.ReadFields(scope, obj, &f)}
-	if !r.Selected || r.Unreadable != "" {
-		return r, nil
-	}
+func (s *routes) read(scope kube.Scope, r *route, f *fields, _ *unstructured.Unstructured) {
 	for _, e := range f.Status.Ingress {
 		if s.router != "" && e.RouterName != s.router || !e.admitted() {
 			continue
@@ -121,17 +106,9 @@ func (s *routes) trim(scope kube.Scope, obj *unstructured.Unstructured) (*route,
 		break
 	}
 	r.found.AddNames("hostname", s.reader.Hosts(&r.Object))
-	return r, nil
 }
 
-func (s *routes) evaluate(key source.Key) source.Result {
-	r := s.table.Get(key.Namespace, key.Name)
-	switch {
-	case r == nil:
-		return source.Result{}
-	case !r.Selected:
-		return r.Excluded()
-	}
+func (s *routes) evaluate(r *route) source.Result {
 	result := s.reader.Publish(&r.Object, &r.found, source.Missing{})
 	if result.Err == nil && len(result.Records) == 0 && len(r.found.Targets) == 0 {
 		// The skip explains the missing name or target.

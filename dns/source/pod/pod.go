@@ -68,7 +68,7 @@ func (c *Config) Open(in source.Input) (source.Source, error) {
 		}
 		source.NotifyAll(in.Changed, s.table.ByIndex(byNode, changed.name))
 	}))
-	return source.Source{Tables: []kube.AnyTable{s.table, s.nodes}, Evaluate: s.evaluate, Keys: source.Keys(s.table)}, nil
+	return source.Of(s.reader, s.table, s.evaluate, s.nodes), nil
 }
 
 // pods is the source.
@@ -81,14 +81,7 @@ type pods struct {
 	skips    sharedSkips
 }
 
-func (s *pods) evaluate(key source.Key) source.Result {
-	obj := s.table.Get(key.Namespace, key.Name)
-	if obj == nil {
-		return source.Result{}
-	}
-	if !obj.Selected {
-		return obj.Excluded()
-	}
+func (s *pods) evaluate(obj *pod) source.Result {
 	findings := &source.Findings{}
 	records, err := s.records(findings, obj)
 	result := s.reader.Result(&obj.Object, records, err)

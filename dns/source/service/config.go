@@ -100,7 +100,8 @@ func (c *Config) Open(in source.Input) (source.Source, error) {
 		return source.Source{}, err
 	}
 	s := newServices(*c, in, types)
-	opened := source.Source{Evaluate: s.evaluate, Keys: source.Keys(s.table), Run: s.run, Tables: []kube.AnyTable{s.table}}
+	opened := source.Of(s.reader, s.table, s.evaluate)
+	opened.Run = s.run
 	if s.slices != nil {
 		opened.Tables = append(opened.Tables, s.slices)
 	}

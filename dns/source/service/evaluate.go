@@ -11,14 +11,7 @@ import (
 	"github.com/signpostd/signpost/dns/source"
 )
 
-func (s *services) evaluate(key source.Key) source.Result {
-	svc := s.table.Get(key.Namespace, key.Name)
-	if svc == nil {
-		return source.Result{}
-	}
-	if !svc.Selected {
-		return svc.Excluded()
-	}
+func (s *services) evaluate(svc *service) source.Result {
 	if err := s.unread(svc); err != nil {
 		return source.Result{Err: err}
 	}

@@ -4,12 +4,10 @@ import (
 	"fmt"
 
 	"github.com/spf13/pflag"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/signpostd/signpost/dns/source"
-	"github.com/signpostd/signpost/kube"
 )
 
 const (
@@ -64,28 +62,16 @@ func (c *Config) Open(in source.Input) (source.Source, error) {
 	if err != nil {
 		return source.Source{}, err
 	}
-	s := &groups{reader: source.NewReader(in.Settings, source.Subject{Source: name, Kind: v.WithKind(kindName), Label: "routegroup", Properties: true, NameFields: []string{"spec.hosts"}})}
-	s.table = kube.Kind[group]{
-		Name: "routegroup", Resource: v.WithResource(plural), Optional: true, Form: kube.Unstructured(), Trim: kube.TrimOf(s.trim),
-	}.Table(source.Notify[group](in.Changed))
-	return source.Source{Tables: []kube.AnyTable{s.table}, Evaluate: s.evaluate, Keys: source.Keys[group](s.table)}, nil
-}
-
-// groups is the source.
-type groups struct {
-	reader *source.Reader
-	table  *kube.Table[group]
-}
-
-type group struct {
-	source.Object
-	found source.Found
-}
-
-// address is an address in the status.
-type address struct {
-	IP       string `json:"ip"`
-	Hostname string `json:"hostname"`
+	subject := source.Subject{Source: name, Kind: v.WithKind(kindName), Label: "routegroup", Properties: true, NameFields: []string{"spec.hosts"}}
+	return source.OpenNamed(in, subject, "routegroup", plural, missing, func(found *source.Found, f *fields) {
+		found.AddNames("spec.hosts", f.Spec.Hosts)
+		for _, list := range [][]source.BalancerAddress{f.Status.LoadBalancer.RouteGroup, f.Status.LoadBalancer.Lower} {
+			for _, entry := range source.Cut(&found.Findings, list, source.AddressLimit, "status.loadBalancer.routegroup") {
+				found.AddTarget("status.loadBalancer.routegroup", entry.IP)
+				found.AddTarget("status.loadBalancer.routegroup", entry.Hostname)
+			}
+		}
+	}), nil
 }
 
 // fields are the fields of a RouteGroup that are read.
@@ -96,42 +82,14 @@ type fields struct {
 	Status struct {
 		LoadBalancer struct {
 			// Skipper calls the list routegroup, and spec/dns.md §6.2 routeGroup. Both are read.
-			RouteGroup []address `json:"routeGroup"`
-			Lower      []address `json:"routegroup"`
+			RouteGroup []source.BalancerAddress `json:"routeGroup"`
+			Lower      []source.BalancerAddress `json:"routegroup"`
 		} `json:"loadBalancer"`
 	} `json:"status"`
-}
-
-func (s *groups) trim(scope kube.Scope, obj *unstructured.Unstructured) (*group, []kube.Problem) {
-	var f fields
-	kept := &group{Object: s.reader.ReadFields(scope, obj, &f)}
-	if !kept.Selected || kept.Unreadable != "" {
-		return kept, nil
-	}
-	kept.found.AddNames("spec.hosts", f.Spec.Hosts)
-	kept.found.AddNames("hostname", s.reader.Hosts(&kept.Object))
-	for _, list := range [][]address{f.Status.LoadBalancer.RouteGroup, f.Status.LoadBalancer.Lower} {
-		for _, entry := range source.Cut(&kept.found.Findings, list, source.AddressLimit, "status.loadBalancer.routegroup") {
-			kept.found.AddTarget("status.loadBalancer.routegroup", entry.IP)
-			kept.found.AddTarget("status.loadBalancer.routegroup", entry.Hostname)
-		}
-	}
-	return kept, nil
 }
 
 // missing has the advice for a RouteGroup without a name or target.
 var missing = source.Missing{
 	Name:   "name one in spec.hosts, or set the annotation hostname",
 	Target: "the status has no address yet: wait until the controller of the load balancer writes it there, or set the annotation target",
-}
-
-func (s *groups) evaluate(key source.Key) source.Result {
-	switch g := s.table.Get(key.Namespace, key.Name); {
-	case g == nil:
-		return source.Result{}
-	case !g.Selected:
-		return g.Excluded()
-	default:
-		return s.reader.Publish(&g.Object, &g.found, missing)
-	}
 }

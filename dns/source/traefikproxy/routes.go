@@ -82,14 +82,7 @@ func (r routes) evaluate(key source.Key) source.Result {
 	if k == nil {
 		return source.Result{}
 	}
-	switch o := k.table.Get(key.Namespace, key.Name); {
-	case o == nil:
-		return source.Result{}
-	case !o.Selected:
-		return o.Excluded()
-	default:
-		return k.reader.Publish(&o.Object, &o.found, missing)
-	}
+	return source.Evaluate(k.reader, k.table, key, func(o *route) source.Result { return k.reader.Publish(&o.Object, &o.found, missing) })
 }
 
 func (r routes) keys() []source.Key {

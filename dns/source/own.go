@@ -1,0 +1,78 @@
+package source
+
+import (
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/signpostd/signpost/kube"
+)
+
+// Of returns a source with one own kind. evaluate returns the result for an object that is selected and can be read.
+// Dependencies are the tables of other kinds.
+func Of[T any, P Keyed[T]](r *Reader, table *kube.Table[T], evaluate func(*T) Result, dependencies ...kube.AnyTable) Source {
+	return Source{
+		Tables: append([]kube.AnyTable{table}, dependencies...), Keys: Keys[T, P](table),
+		Evaluate: func(key Key) Result { return Evaluate[T, P](r, table, key, evaluate) },
+	}
+}
+
+// Evaluate returns the result for an object of a table: why it is excluded or can't be read, else that of evaluate.
+func Evaluate[T any, P Keyed[T]](r *Reader, table *kube.Table[T], key Key, evaluate func(*T) Result) Result {
+	value := table.Get(key.Namespace, key.Name)
+	if value == nil {
+		return Result{}
+	}
+	switch o := P(value).object(); {
+	case !o.Selected:
+		return o.Excluded()
+	case o.Unreadable != "":
+		return r.Result(o, nil, nil)
+	}
+	return evaluate(value)
+}
+
+// Custom returns the own kind of a source that reads fields F of a custom resource. read adds to an object what its
+// fields say. It is called for objects that are selected and can be read.
+func Custom[F, T any, P Keyed[T]](r *Reader, name, plural string, read func(scope kube.Scope, kept *T, f *F, obj *unstructured.Unstructured)) kube.Kind[T] {
+	return kube.Kind[T]{
+		Name: name, Resource: r.subject.Kind.GroupVersion().WithResource(plural), Optional: true, Form: kube.Unstructured(),
+		Trim: kube.TrimOf(func(scope kube.Scope, obj *unstructured.Unstructured) (*T, []kube.Problem) {
+			kept, f := new(T), new(F)
+			o := P(kept).object()
+			if *o = r.ReadFields(scope, obj, f); o.Selected && o.Unreadable == "" {
+				read(scope, kept, f, obj)
+			}
+			return kept, nil
+		}),
+	}
+}
+
+// Named is an object that itself says its names and targets.
+type Named struct {
+	Object
+	Found Found
+}
+
+// OpenNamed opens a source of a custom resource whose objects say their names and targets in fields F, and in
+// annotations.
+func OpenNamed[F any](in Input, subject Subject, name, plural string, missing Missing, read func(found *Found, f *F)) Source {
+	r := NewReader(in.Settings, subject)
+	table := Custom(r, name, plural, func(_ kube.Scope, kept *Named, f *F, _ *unstructured.Unstructured) {
+		read(&kept.Found, f)
+		kept.Found.AddNames("hostname", r.Hosts(&kept.Object))
+	}).Table(Notify[Named](in.Changed))
+	return Of(r, table, func(o *Named) Result { return r.Publish(&o.Object, &o.Found, missing) })
+}
+
+// LoadBalancer is the field status.loadBalancer of custom resources.
+type LoadBalancer struct {
+	Ingress []BalancerAddress `json:"ingress"`
+}
+
+// BalancerAddress is an entry of a load balancer.
+type BalancerAddress struct {
+	IP       string `json:"ip"`
+	Hostname string `json:"hostname"`
+}
+
+// Addresses returns the address and the name of an entry, for [AddBalancer].
+func (a BalancerAddress) Addresses() (ip, hostname string) { return a.IP, a.Hostname }
