@@ -30,7 +30,7 @@ func (p *route53Provider) Apply(ctx context.Context, zone dns.Zone, changes []dn
 	if z == nil {
 		return fmt.Errorf("change zone %s: %w: there is no managed zone with the ID %s", zone.Name, provider.ErrRejected, zone.ID)
 	}
-	all := units(z, changes, func(name string) error { return list.outside(z, name) })
+	all := units(z, changes, func(name string) error { return batch.Outside(list.public, z.Zone, name) })
 	a := &batch.Applying[*unit]{Zone: &applied{hostedZone: z, provider: p}, Name: z.Name, Server: "Route 53", Interval: p.interval}
 	return a.Apply(ctx, all, batches(all, z.ID, p.limit), len(changes))
 }

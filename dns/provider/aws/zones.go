@@ -204,21 +204,6 @@ func (p *route53Provider) listAccount(ctx context.Context, a *account) ([]foundZ
 	return found, nil
 }
 
-// outside returns why a name can't be in a zone, or nil. The servers of a private zone don't know
-// other private zones, so it may have every name below its own.
-func (l *zoneList) outside(z *hostedZone, name string) error {
-	holders := l.public
-	if z.Private {
-		holders = dns.NewZoneFinder([]dns.Zone{z.Zone})
-	}
-	for _, closest := range holders.FindAll(name) {
-		if closest.ID == z.ID {
-			return nil
-		}
-	}
-	return fmt.Errorf("%w: %s is not in the zone %s, or is in a zone below it", provider.ErrRejected, name, z.Name)
-}
-
 // elsewhere reports whether a record set asks for another zone of its name, by its ID. It may be
 // called on nil.
 func (l *zoneList) elsewhere(zone dns.Zone, r *dns.RecordSet) bool {

@@ -2,8 +2,12 @@ package batch
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
 )
 
 // Zones has the last list of a provider's zones. The zero value has none. L is the provider's type of a list, which is
@@ -57,4 +61,18 @@ func (z *Zones[L]) Outdate() {
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	z.outdated = true
+}
+
+// Outside returns why a name can't be in a zone, or nil. Public has all public zones of the provider: a name in one of
+// them below is in that one. The readers of a private zone are its own, so it may have every name below its own.
+func Outside(public *dns.ZoneFinder, zone dns.Zone, name string) error {
+	if zone.Private {
+		public = dns.NewZoneFinder([]dns.Zone{zone})
+	}
+	for _, closest := range public.FindAll(name) {
+		if closest.ID == zone.ID {
+			return nil
+		}
+	}
+	return fmt.Errorf("%w: %s is not in the zone %s, or is in a zone below it", provider.ErrRejected, name, zone.Name)
 }

@@ -37,7 +37,7 @@ func (p *cloudflareProvider) Apply(ctx context.Context, zone dns.Zone, changes [
 	}
 	a := &applying{p: p, zone: z, mapping: mapping{wishes: p.wishes.settled(), limits: z.limits, warn: p.warnOnce}}
 	a.batches = batch.Applying[*unit]{Zone: a, Name: z.Name + " of Cloudflare", Server: "Cloudflare"}
-	all := units(changes, func(name string) error { return list.outside(z, name) })
+	all := units(changes, func(name string) error { return batch.Outside(list.finder, z.Zone, name) })
 	for rest := batch.Pending(all); len(rest) > 0; rest = batch.Pending(all) {
 		err := a.step(ctx, rest)
 		if err == nil || a.mayPause(err) {

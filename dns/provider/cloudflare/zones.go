@@ -127,17 +127,6 @@ func keep(before *zoneList, z dns.Zone, l limits) *managedZone {
 	return &managedZone{Zone: z, limits: l, recent: recent{}, claims: claims{}}
 }
 
-// outside returns why a name can't be in a zone, or nil. Cloudflare would take a name of another
-// zone for a relative one.
-func (l *zoneList) outside(z *managedZone, name string) error {
-	for _, closest := range l.finder.FindAll(name) {
-		if closest.ID == z.ID {
-			return nil
-		}
-	}
-	return fmt.Errorf("%w: %s is not in the zone %s, or is in a zone below it", provider.ErrRejected, name, z.Name)
-}
-
 // Match implements [dns.Filter]: the zone of a name has to be managed.
 func (l *zoneList) Match(name string) bool {
 	return slices.ContainsFunc(l.finder.FindAll(name), func(z dns.Zone) bool { return l.byID[z.ID] != nil })

@@ -28,7 +28,7 @@ func (p *cloudDNS) Apply(ctx context.Context, zone dns.Zone, changes []dns.Chang
 	if z == nil {
 		return fmt.Errorf("change zone %s: %w: there is no managed zone %s in Cloud DNS", zone.Name, provider.ErrRejected, zone.ID)
 	}
-	all := units(z, changes, func(name string) error { return list.outside(z, name) })
+	all := units(z, changes, func(name string) error { return batch.Outside(list.public, z.Zone, name) })
 	a := &batch.Applying[*unit]{Zone: &applied{managedZone: z, provider: p}, Name: z.Name, Server: "Cloud DNS", Interval: p.interval}
 	return a.Apply(ctx, all, batches(all, p.limit), len(changes))
 }

@@ -108,21 +108,6 @@ func (l *zoneList) keep(zone dns.Zone, number uint64) *managedZone {
 	return &managedZone{Zone: zone, number: number}
 }
 
-// outside returns why a name can't be in a zone, or nil. A name in another public zone below is in
-// that one.
-func (l *zoneList) outside(z *managedZone, name string) error {
-	finder := l.public
-	if z.Private {
-		finder = dns.NewZoneFinder([]dns.Zone{z.Zone})
-	}
-	for _, closest := range finder.FindAll(name) {
-		if closest.ID == z.ID {
-			return nil
-		}
-	}
-	return fmt.Errorf("%w: %s is not in the zone %s, or is in a zone below it", provider.ErrRejected, name, z.Name)
-}
-
 // Match implements [dns.Filter]: a zone of the name has to be managed.
 func (l *zoneList) Match(name string) bool {
 	for _, zone := range l.public.FindAll(name) {
