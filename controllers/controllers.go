@@ -86,12 +86,7 @@ type Config struct {
 type controller interface {
 	// Run works for one term of leadership.
 	Run(ctx context.Context)
-	// Health returns the health of its writes.
-	Health() reconcile.Health
-	// Waiting returns why a Service waits, if it does.
-	Waiting(key reconcile.Key) (reconcile.Wait, bool)
-	// AllWaiting says why Services wait, as [reconcile.Loop.AllWaiting] does.
-	AllWaiting(most int) (some []reconcile.KeyWait, all int)
+	reconcile.Status
 }
 
 // Set is a set of controllers over shared tables.

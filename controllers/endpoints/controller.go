@@ -59,6 +59,7 @@ type Options struct {
 
 // Controller writes the Endpoints of Services that select pods.
 type Controller struct {
+	reconcile.Status
 	o        Options
 	loop     *reconcile.Loop
 	overlay  *reconcile.Overlay[*corev1.Endpoints]
@@ -82,6 +83,7 @@ func New(o Options) *Controller {
 		RetryFirst: retryFirst, RetryLimit: retryLimit, RepairFirst: o.RepairFirst, Contested: c.contested,
 		Tracer: o.Tracer, Metrics: o.Metrics, History: o.History, Logger: o.Logger,
 	})
+	c.Status = c.loop
 	return c
 }
 
@@ -92,15 +94,6 @@ func (c *Controller) Run(ctx context.Context) {
 	c.history = newHistory()
 	c.loop.Run(ctx, func() []reconcile.Key { return append(c.o.Pods.Services(), c.leftovers()...) })
 }
-
-// Health returns the health of the controller's writes.
-func (c *Controller) Health() reconcile.Health { return c.loop.Health() }
-
-// Waiting returns why a Service waits, if it does.
-func (c *Controller) Waiting(key reconcile.Key) (reconcile.Wait, bool) { return c.loop.Waiting(key) }
-
-// AllWaiting says why Services wait, as [reconcile.Loop.AllWaiting] does.
-func (c *Controller) AllWaiting(most int) ([]reconcile.KeyWait, int) { return c.loop.AllWaiting(most) }
 
 // forget drops what is remembered of a term: somebody else may lead before the next one.
 func (c *Controller) forget() {

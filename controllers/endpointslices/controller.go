@@ -74,6 +74,7 @@ type Options struct {
 
 // Controller writes the EndpointSlices of Services that select pods.
 type Controller struct {
+	reconcile.Status
 	o    Options
 	loop *reconcile.Loop
 	// nodesChanged has room for one signal: however many nodes change, the distribution of endpoints over
@@ -112,6 +113,7 @@ func New(o Options) *Controller {
 		RetryFirst: retryFirst, RetryLimit: retryLimit, RepairFirst: o.RepairFirst, Contested: c.contested,
 		Tracer: o.Tracer, Metrics: o.Metrics, History: o.History, Logger: o.Logger,
 	})
+	c.Status = c.loop
 	c.store = slices.NewStore(slices.Options{
 		ManagedBy: ManagedBy, Client: o.Client, Table: o.Slices,
 		Loop: c.loop,
@@ -143,15 +145,6 @@ func (c *Controller) begin() {
 		c.topology, c.o.Recorder, ManagedBy, endpointslice.WithPreferSameTrafficDistributionEnabled(true),
 	)
 }
-
-// Health returns the health of the controller's writes.
-func (c *Controller) Health() reconcile.Health { return c.loop.Health() }
-
-// Waiting returns why a Service waits, if it does.
-func (c *Controller) Waiting(key reconcile.Key) (reconcile.Wait, bool) { return c.loop.Waiting(key) }
-
-// AllWaiting says why Services wait, as [reconcile.Loop.AllWaiting] does.
-func (c *Controller) AllWaiting(most int) ([]reconcile.KeyWait, int) { return c.loop.AllWaiting(most) }
 
 // forget drops what is remembered of a term: somebody else may lead before the next one. The gauges
 // of the library count what this process sees to, which is nothing between terms.

@@ -59,6 +59,7 @@ type Options struct {
 // Controller writes the EndpointSlices of Services that select ExternalWorkloads. Its methods may be called
 // from any goroutine; Run has one call at a time.
 type Controller struct {
+	reconcile.Status
 	o        Options
 	loop     *reconcile.Loop
 	store    *slicestore.Store
@@ -76,6 +77,7 @@ func New(o Options) *Controller {
 		RetryFirst: retryFirst, RetryLimit: retryLimit, RepairFirst: o.RepairFirst, Contested: c.contested,
 		Tracer: o.Tracer, Metrics: o.Metrics, History: o.History, Logger: o.Logger,
 	})
+	c.Status = c.loop
 	c.store = slicestore.NewStore(slicestore.Options{
 		ManagedBy: ManagedBy, Client: o.Client, Table: o.Slices, Loop: c.loop,
 	})
@@ -111,15 +113,6 @@ func (c *Controller) awaitKnown(ctx context.Context) bool {
 	}
 	return true
 }
-
-// Health returns the health of the controller's writes.
-func (c *Controller) Health() reconcile.Health { return c.loop.Health() }
-
-// Waiting returns why a Service waits, if it does.
-func (c *Controller) Waiting(key reconcile.Key) (reconcile.Wait, bool) { return c.loop.Waiting(key) }
-
-// AllWaiting says why Services wait, as [reconcile.Loop.AllWaiting] does.
-func (c *Controller) AllWaiting(most int) ([]reconcile.KeyWait, int) { return c.loop.AllWaiting(most) }
 
 // forget drops what is remembered of a term: somebody else may lead before the next one.
 func (c *Controller) forget() {

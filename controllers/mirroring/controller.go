@@ -72,6 +72,7 @@ type Options struct {
 // Controller mirrors Endpoints. Its methods may be called from any goroutine; Run has one
 // call at a time.
 type Controller struct {
+	reconcile.Status
 	o        Options
 	loop     *reconcile.Loop
 	store    *slicestore.Store
@@ -95,6 +96,7 @@ func New(o Options) *Controller {
 		RetryFirst: retryFirst, RetryLimit: retryLimit, RepairFirst: o.RepairFirst, RepairBatch: o.BatchPeriod, Contested: c.contested,
 		Tracer: o.Tracer, Metrics: o.Metrics, History: o.History, Logger: o.Logger,
 	})
+	c.Status = c.loop
 	c.store = slicestore.NewStore(slicestore.Options{
 		ManagedBy: ManagedBy, Client: o.Client, Table: o.Slices, Loop: c.loop,
 	})
@@ -106,15 +108,6 @@ func (c *Controller) Run(ctx context.Context) {
 	defer c.forget()
 	c.loop.Run(ctx, c.all)
 }
-
-// Health returns the health of the controller's writes.
-func (c *Controller) Health() reconcile.Health { return c.loop.Health() }
-
-// Waiting returns why a Service waits, if it does.
-func (c *Controller) Waiting(key reconcile.Key) (reconcile.Wait, bool) { return c.loop.Waiting(key) }
-
-// AllWaiting says why Services wait, as [reconcile.Loop.AllWaiting] does.
-func (c *Controller) AllWaiting(most int) ([]reconcile.KeyWait, int) { return c.loop.AllWaiting(most) }
 
 // forget drops what is remembered of a term: somebody else may lead before the next one.
 func (c *Controller) forget() {

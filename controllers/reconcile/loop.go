@@ -123,6 +123,16 @@ func (l *Loop) Forget(key Key) {
 // Running reports whether a term is under way.
 func (l *Loop) Running() bool { return l.term.Load() != nil }
 
+// Status is the part of a [Loop] that a controller shows.
+type Status interface {
+	// Health returns the health of the writes.
+	Health() Health
+	// Waiting returns why a Service waits, if it does.
+	Waiting(key Key) (Wait, bool)
+	// AllWaiting returns why Services wait, as [Loop.AllWaiting] does.
+	AllWaiting(most int) (some []KeyWait, all int)
+}
+
 // Health returns the health of the writes of the current term. Between terms it is zero.
 func (l *Loop) Health() Health {
 	if t := l.term.Load(); t != nil {
