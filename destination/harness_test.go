@@ -24,6 +24,7 @@ import (
 	"google.golang.org/grpc/test/bufconn"
 
 	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/testkit/logtest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -47,7 +48,7 @@ type fixture struct {
 	registry *prometheus.Registry
 	conn     *grpc.ClientConn
 
-	log   lockedBuffer
+	log   logtest.Buffer
 	level slog.LevelVar // info unless a test sets it
 	// listener is what clients connect to.
 	listener *bufconn.Listener
@@ -105,25 +106,6 @@ func startUnsynced(t *testing.T, config Config, objects ...catalog.Object) *fixt
 
 func (f *fixture) dial(ctx context.Context, _ string) (net.Conn, error) {
 	return f.listener.DialContext(ctx)
-}
-
-// lockedBuffer is a log that tests may read at any time.
-type lockedBuffer struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-// Write implements io.Writer.
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.Write(p)
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.String()
 }
 
 // dial connects with the windows of a proxy (§B.2).

@@ -52,7 +52,7 @@ func TestRequestLimits(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := limited(t, clientlimits.Limits{})
-				f.log.text.Reset()
+				f.log.Take()
 				for range calls {
 					c := startClient(t, f.conn, tc.request)
 					close(c.reads)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/internal/clientlimits"
+	"github.com/signpostd/signpost/testkit/logtest"
 )
 
 // limitedServer returns a server with these limits, which serves nothing.
@@ -24,7 +25,7 @@ func limitedServer(limits clientlimits.Limits, log io.Writer) *Server {
 // One connection more than there may be is reset, and so that its client notices. A place that
 // becomes free is given away again.
 func TestListenerLimitsConnections(t *testing.T) {
-	var log lockedBuffer
+	var log logtest.Buffer
 	server := limitedServer(clientlimits.Limits{MaxConnections: 2, MaxConnectionsPerHost: 1}, &log)
 	inner, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

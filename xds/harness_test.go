@@ -34,6 +34,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/testkit/logtest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -45,7 +46,7 @@ type fixture struct {
 	server   *Server
 	registry *prometheus.Registry
 	conn     *grpc.ClientConn
-	log      lockedBuffer
+	log      logtest.Buffer
 	listener *bufconn.Listener
 	end      context.CancelFunc
 	ended    chan struct{}
@@ -121,25 +122,6 @@ type podConn struct{ net.Conn }
 // RemoteAddr implements net.Conn.
 func (podConn) RemoteAddr() net.Addr {
 	return net.TCPAddrFromAddrPort(netip.AddrPortFrom(netip.MustParseAddr(podIP), 40000))
-}
-
-// lockedBuffer is a log that tests may read at any time.
-type lockedBuffer struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-// Write implements io.Writer.
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.Write(p)
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.String()
 }
 
 // rest waits until everything that follows from the changes has happened.

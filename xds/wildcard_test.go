@@ -19,6 +19,7 @@ import (
 
 	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/internal/history"
+	"github.com/signpostd/signpost/testkit/logtest"
 	"github.com/signpostd/signpost/xds/auth"
 )
 
@@ -380,7 +381,7 @@ func TestWildcardLimit(t *testing.T) {
 	c.MarkSynced()
 	go func() { _ = c.Run(ctx) }()
 	<-c.Synced()
-	var log lockedBuffer
+	var log logtest.Buffer
 	s := NewServer(c, Config{}, prometheus.NewRegistry(), slog.New(slog.NewTextHandler(&log, nil)))
 	shared := s.listings.join(coverage{namespaces: "*"})
 	defer s.listings.leave(shared)

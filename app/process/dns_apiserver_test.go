@@ -29,6 +29,7 @@ import (
 	"github.com/signpostd/signpost/app/settings"
 	"github.com/signpostd/signpost/testkit/bindtest"
 	"github.com/signpostd/signpost/testkit/kubetest"
+	"github.com/signpostd/signpost/testkit/logtest"
 )
 
 // TestDNSOnAPIServer runs `signpost dns` with a real API server and a real BIND.
@@ -504,7 +505,7 @@ func (api roleServer) testDNSRights(t *testing.T) {
 	b := startBIND(t, "")
 	args := append(b.args(api, ns), "--source=ingress", "--source=node", "--source=pod", "--source=crd", "--leader-elect",
 		"--kubeconfig="+api.kubeconfigOf(t, ns, "dns", "signpost-dns", "signpost-dns-lease", "signpost-dns-budget"))
-	log := &lockedText{}
+	log := &logtest.Buffer{}
 	s := serveConfigWith(t, dnsConfig(t, args...), slog.New(slog.NewTextHandler(log, nil)))
 	s.awaitReady(t, "leader: this process, ")
 	api.Apply(t, published("a", "192.0.2.1")+"---"+endpointB, ns)
@@ -558,7 +559,7 @@ func (api roleServer) testDNSNamespaces(t *testing.T) {
 
 	c := config("one", first)
 	c.DNS.Publishers = append(c.DNS.Publishers, config("two", second).DNS.Publishers...)
-	log := &lockedText{}
+	log := &logtest.Buffer{}
 	s := serveConfigWith(t, c, slog.New(slog.NewTextHandler(log, nil)))
 	s.awaitReady(t, "leader: this process, ")
 	b.await(t, "a", "192.0.2.1")

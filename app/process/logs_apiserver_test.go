@@ -25,6 +25,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/signpostd/signpost/testkit/kubetest"
+	"github.com/signpostd/signpost/testkit/logtest"
 )
 
 // What the process says: in the log at info and at its lowest level, in traces, in /ready.
@@ -38,7 +39,7 @@ func TestSayingRealAPIServer(t *testing.T) {
 // command is Signpost in a process of its own, with all roles.
 type command struct {
 	cmd *exec.Cmd
-	log *lockedText
+	log *logtest.Buffer
 }
 
 // startCommand starts it with the Lease and all links in a namespace. The first text is added to the config
@@ -65,7 +66,7 @@ dns:
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c := command{cmd: exec.Command(os.Args[0], "--config="+config), log: &lockedText{}}
+	c := command{cmd: exec.Command(os.Args[0], "--config="+config), log: &logtest.Buffer{}}
 	// Whether there is a limit of memory to be told of depends on the machine.
 	c.cmd.Env = append(os.Environ(), "SIGNPOST_TEST_AS_COMMAND=run", "GOMEMLIMIT=2GiB", "POD_NAMESPACE="+ns)
 	c.cmd.Stderr = c.log
@@ -274,7 +275,7 @@ func (api roleServer) testReadyNamesWhatToGrant(t *testing.T) {
 	c := api.destinationConfig(ns)
 	// A user without any role.
 	c.Process.Kubeconfig = api.kubeconfigOf(t, ns, "destination")
-	log := &lockedText{}
+	log := &logtest.Buffer{}
 	s := serveConfigWith(t, c, slog.New(slog.NewTextHandler(log, nil)))
 	kubetest.Eventually(t, deliveryTimeout, func() error {
 		_, body := s.fetch(t, "/ready")

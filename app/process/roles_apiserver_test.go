@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/signpostd/signpost/testkit/kubetest"
+	"github.com/signpostd/signpost/testkit/logtest"
 )
 
 // The objects of a namespace, and the controllers that write their slices.
@@ -162,7 +163,7 @@ func (api roleServer) testControllersRights(t *testing.T) {
 		"list endpoints", "get endpoints", "get endpointslices.discovery.k8s.io", "list endpointslices.discovery.k8s.io",
 		"create endpoints/restricted", "update endpoints/finalizers", "update services/finalizers", "patch events")
 	c.Controllers.MirroringMaxEndpointsPerSubset = 1
-	log := &lockedText{}
+	log := &logtest.Buffer{}
 	s := serveConfigWith(t, c, slog.New(slog.NewTextHandler(log, nil)))
 	s.awaitReady(t, "leader: this process, ")
 	api.Apply(t, podsOfWeb+"---"+writtenByHand+"---"+machine, ns)

@@ -24,6 +24,7 @@ import (
 	"github.com/signpostd/signpost/controllers/reconcile"
 	"github.com/signpostd/signpost/internal/leader"
 	"github.com/signpostd/signpost/kube"
+	"github.com/signpostd/signpost/testkit/logtest"
 )
 
 const thirdPod = `
@@ -218,7 +219,7 @@ func (api roleServer) testNextLeaderWritesAtOnce(t *testing.T) {
 func (api roleServer) testLeaderThatStaysStale(t *testing.T) {
 	ns := api.Namespace(t)
 	api.Apply(t, podsOfWeb, ns)
-	var log lockedText
+	var log logtest.Buffer
 	w, pods := api.standby(t, ns, &log)
 	pods.hold(true)
 	api.Apply(t, secondPod, ns)

@@ -1,7 +1,6 @@
 package publisher
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,7 +8,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 
@@ -18,6 +16,7 @@ import (
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/desired"
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/testkit/logtest"
 )
 
 // B1: standbys sent Events, too. Now a process that doesn't lead keeps them, and when it takes over it sends
@@ -76,25 +75,9 @@ func TestUntoldIsBounded(t *testing.T) {
 	}
 }
 
-// lockedLog is a log that a test reads while it is written.
-type lockedLog struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-// Write implements io.Writer.
-func (l *lockedLog) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-// take returns the lines since the last call, without times and durations.
-func (l *lockedLog) take() []string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	text := regexp.MustCompile(`(?m)^time=\S+ | took=\S+`).ReplaceAllString(l.text.String(), "")
-	l.text.Reset()
+// takeLines returns the lines since the last call, without times and durations.
+func takeLines(log *logtest.Buffer) []string {
+	text := regexp.MustCompile(`(?m)^time=\S+ | took=\S+`).ReplaceAllString(log.Take(), "")
 	return strings.Split(strings.TrimSpace(text), "\n")
 }
 
@@ -127,7 +110,7 @@ func (r refusing) Apply(ctx context.Context, z dns.Zone, changes []dns.Change) e
 // S4: at debug, the log has each listing, plan and batch with its numbers.
 func TestDebugLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		log := &lockedLog{}
+		log := &logtest.Buffer{}
 		w := newFixture(t)
 		w.provider = refusing{w.zones, []string{"c.shop.test"}}
 		w.change = func(c *Config) {
@@ -148,9 +131,9 @@ func TestDebugLog(t *testing.T) {
 }
 
 // wantLines checks that the log has lines with these beginnings, in this order.
-func wantLines(t *testing.T, log *lockedLog, want ...string) {
+func wantLines(t *testing.T, log *logtest.Buffer, want ...string) {
 	t.Helper()
-	lines := log.take()
+	lines := takeLines(log)
 	at := 0
 	for _, w := range want {
 		i := slices.IndexFunc(lines[at:], func(l string) bool { return strings.HasPrefix(l, `level=DEBUG msg="`+w) })

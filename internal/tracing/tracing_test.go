@@ -1,7 +1,6 @@
 package tracing
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"log/slog"
@@ -20,6 +19,8 @@ import (
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"go.uber.org/goleak"
 	"google.golang.org/grpc"
+
+	"github.com/signpostd/signpost/testkit/logtest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -107,32 +108,14 @@ func (r *receiver) lines() []string {
 }
 
 // opened returns a tracer for a collector, and where it logs and measures.
-func opened(t *testing.T, collector string) (*Tracer, *lockedBuffer, *prometheus.Registry) {
+func opened(t *testing.T, collector string) (*Tracer, *logtest.Buffer, *prometheus.Registry) {
 	t.Helper()
-	log, registry := &lockedBuffer{}, prometheus.NewRegistry()
+	log, registry := &logtest.Buffer{}, prometheus.NewRegistry()
 	tracer, err := Open(Config{Collector: collector, Roles: "destination,dns", Log: slog.New(slog.NewTextHandler(log, nil)), Registerer: registry})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return tracer, log, registry
-}
-
-type lockedBuffer struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-// Write implements io.Writer.
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.Write(p)
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.String()
 }
 
 // spans returns how many spans have a result.
@@ -245,7 +228,7 @@ func TestCollectorsThatDontAnswer(t *testing.T) {
 // The log has a line when sending begins to fail and one when it works again, however often it is tried; and when that
 // goes on and on, it has no more.
 func TestFailuresInTheLog(t *testing.T) {
-	out := &lockedBuffer{}
+	out := &logtest.Buffer{}
 	e, err := newExporter(collector{address: "127.0.0.1:1", plain: true}, Config{Log: slog.New(slog.NewTextHandler(out, nil)), Registerer: prometheus.NewRegistry()})
 	if err != nil {
 		t.Fatal(err)

@@ -7,13 +7,13 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 
 	"k8s.io/klog/v2"
 
 	"github.com/signpostd/signpost/testkit/kubetest"
+	"github.com/signpostd/signpost/testkit/logtest"
 )
 
 // internalOnly is what only this process can reach.
@@ -110,7 +110,7 @@ func captureKlog(t *testing.T) func() string {
 	t.Helper()
 	state := klog.CaptureState()
 	t.Cleanup(state.Restore)
-	var text lockedText
+	var text logtest.Buffer
 	klog.LogToStderr(false)
 	klog.SetOutput(&text)
 	var level klog.Level
@@ -121,24 +121,4 @@ func captureKlog(t *testing.T) func() string {
 		klog.Flush()
 		return text.String()
 	}
-}
-
-// lockedText is a buffer that any goroutine may use.
-type lockedText struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-// Write implements io.Writer.
-func (l *lockedText) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-// String returns what was written.
-func (l *lockedText) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
 }

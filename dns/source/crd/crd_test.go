@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -25,6 +24,7 @@ import (
 	"github.com/signpostd/signpost/dns/source/crd"
 	"github.com/signpostd/signpost/kube"
 	"github.com/signpostd/signpost/testkit/kubetest"
+	"github.com/signpostd/signpost/testkit/logtest"
 	"github.com/signpostd/signpost/testkit/sourcetest"
 )
 
@@ -68,31 +68,12 @@ func TestOpenChecksTheKind(t *testing.T) {
 type opened struct {
 	config *crd.Config
 	source source.Source
-	log    *logged
-}
-
-// logged holds what is logged.
-type logged struct {
-	mu  sync.Mutex
-	out strings.Builder
-}
-
-// Write implements io.Writer.
-func (l *logged) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.out.Write(p)
-}
-
-func (l *logged) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.out.String()
+	log    *logtest.Buffer
 }
 
 func open(t *testing.T, api *kubetest.Cluster, config *crd.Config) *opened {
 	t.Helper()
-	o := &opened{config: config, log: &logged{}}
+	o := &opened{config: config, log: &logtest.Buffer{}}
 	log := slog.New(slog.NewTextHandler(io.MultiWriter(t.Output(), o.log), nil))
 	var err error
 	o.source, err = config.Open(source.Input{Log: log, Changed: func(source.Key) {}})
