@@ -77,22 +77,6 @@ func (p *Publisher) Rows(ctx context.Context, f RowFilter, offset, limit int) (R
 	return page, err
 }
 
-// RowsOf returns at most so many rows of the given names.
-func (p *Publisher) RowsOf(ctx context.Context, names []string) ([]Row, error) {
-	var rows []Row
-	err := p.visitAll(ctx, func() (more bool) {
-		if len(names) == 0 || p.term == nil {
-			return false
-		}
-		for _, at := range p.placesOf(names[0]) {
-			rows = append(rows, p.rowsAt(at)...)
-		}
-		names = names[1:]
-		return true
-	})
-	return rows, err
-}
-
 // placesOf returns a canonical name in each zone that holds it, or without a zone if none does.
 func (p *Publisher) placesOf(name string) []nameInZone {
 	var places []nameInZone
