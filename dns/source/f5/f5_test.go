@@ -39,29 +39,15 @@ var key = source.Key{Kind: "VirtualServer.cis.f5.com", Namespace: "default", Nam
 // An object without a record says why, and what to do.
 func TestSkipped(t *testing.T) {
 	t.Parallel()
-	tests := []struct {
-		name, object string
-		flags        []string
-		reason       source.SkipReason
-		message      string
-	}{
-		{"no host", object("", "", "vsAddress: 192.0.2.1"), nil, source.SkipNoHostname, "give it a host"},
-		{"not served", object("", "host: a.example.org, virtualServerAddress: 192.0.2.1", ""), nil, source.SkipNoTarget, "BIG-IP doesn't serve"},
-		{"an alias that isn't served", object("", "hostAliases: [a.example.org]", "vsAddress: none"), nil, source.SkipNoTarget, "BIG-IP doesn't serve"},
-		{"a template without targets", object("", "", ""), []string{"--fqdn-template=a.example.org"}, source.SkipNoHostname, "or no target"},
-		{"another controller", object(prefix+"controller: other", "", ""), nil, source.SkipOtherController, "leaves the object"},
-		{"a filter", object("", "", ""), []string{"--label-filter=a"}, source.SkipFiltered, "--label-filter"},
-		{"a namespace", object("", "", ""), []string{"--namespace=other"}, source.SkipFiltered, "--namespace"},
-		{"annotations", object("", "", ""), []string{"--annotation-filter=a"}, source.SkipFiltered, "--annotation-filter"},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
-			s := sourcetest.MustOpen(t, f5.VirtualServer(), test.object, test.flags...)
-			got := s.Evaluate(key)
-			sourcetest.WantSkip(t, got, test.reason, test.message)
-		})
-	}
+	skips := sourcetest.Skips(t, f5.VirtualServer(), key)
+	skips("no host", object("", "", "vsAddress: 192.0.2.1"), source.SkipNoHostname, "give it a host")
+	skips("not served", object("", "host: a.example.org, virtualServerAddress: 192.0.2.1", ""), source.SkipNoTarget, "BIG-IP doesn't serve")
+	skips("an alias that isn't served", object("", "hostAliases: [a.example.org]", "vsAddress: none"), source.SkipNoTarget, "BIG-IP doesn't serve")
+	skips("a template without targets", object("", "", ""), source.SkipNoHostname, "or no target", "--fqdn-template=a.example.org")
+	skips("another controller", object(prefix+"controller: other", "", ""), source.SkipOtherController, "leaves the object")
+	skips("a filter", object("", "", ""), source.SkipFiltered, "--label-filter", "--label-filter=a")
+	skips("a namespace", object("", "", ""), source.SkipFiltered, "--namespace", "--namespace=other")
+	skips("annotations", object("", "", ""), source.SkipFiltered, "--annotation-filter", "--annotation-filter=a")
 }
 
 // Why there is no address doesn't hide that an annotation is misspelled.
@@ -75,21 +61,9 @@ func TestMisspelled(t *testing.T) {
 func TestHostile(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("a", 300)
-	tests := []struct {
-		name, object string
-		records      int
-		problem      string
-	}{
-		{"aliases", object("", "hostAliases: "+sourcetest.Many("n%d.example.org"), "vsAddress: 192.0.2.1"), source.NameLimit, "spec.hostAliases: 5000 items: the first 512 are used"},
-		{"a long host", object("", "hostAliases: ["+long+", a.example.org]", "vsAddress: 192.0.2.1"), 1, "spec.hostAliases: longer than 254 bytes"},
-		{"a long address", object("", "host: a.example.org", "vsAddress: "+long), 0, "longer than 254 bytes"},
-		{"another type", object("", "host: [a]", "vsAddress: 192.0.2.1"), 0, "field spec.host"},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
-			got := sourcetest.MustOpen(t, f5.VirtualServer(), test.object).Evaluate(key)
-			sourcetest.WantProblem(t, got, test.records, test.problem)
-		})
-	}
+	problems := sourcetest.Problems(t, f5.VirtualServer(), key)
+	problems("aliases", object("", "hostAliases: "+sourcetest.Many("n%d.example.org"), "vsAddress: 192.0.2.1"), source.NameLimit, "spec.hostAliases: 5000 items: the first 512 are used")
+	problems("a long host", object("", "hostAliases: ["+long+", a.example.org]", "vsAddress: 192.0.2.1"), 1, "spec.hostAliases: longer than 254 bytes")
+	problems("a long address", object("", "host: a.example.org", "vsAddress: "+long), 0, "longer than 254 bytes")
+	problems("another type", object("", "host: [a]", "vsAddress: 192.0.2.1"), 0, "field spec.host")
 }

@@ -34,48 +34,22 @@ var key = source.Key{Kind: "TCPIngress.configuration.konghq.com", Namespace: "de
 // An object without a record says why, and what to do.
 func TestSkipped(t *testing.T) {
 	t.Parallel()
-	tests := []struct {
-		name, object string
-		flags        []string
-		reason       source.SkipReason
-		message      string
-	}{
-		{"no host", object(prefix+"target: 192.0.2.1", "rules: [{port: 1}]", ""), nil, source.SkipNoHostname, "spec.rules"},
-		{"no target", object("", "rules: [{host: a.example.org}]", ""), nil, source.SkipNoTarget, "until Kong writes it"},
-		{"another controller", object(prefix+"controller: other", "", ""), nil, source.SkipOtherController, "leaves the object"},
-		{"a filter", object("", "", ""), []string{"--label-filter=a"}, source.SkipFiltered, "--label-filter"},
-		{"a namespace", object("", "", ""), []string{"--namespace=other"}, source.SkipFiltered, "--namespace"},
-		{"annotations", object("", "", ""), []string{"--annotation-filter=a"}, source.SkipFiltered, "--annotation-filter"},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
-			s := sourcetest.MustOpen(t, kongtcpingress.Plugin(), test.object, test.flags...)
-			got := s.Evaluate(key)
-			sourcetest.WantSkip(t, got, test.reason, test.message)
-		})
-	}
+	skips := sourcetest.Skips(t, kongtcpingress.Plugin(), key)
+	skips("no host", object(prefix+"target: 192.0.2.1", "rules: [{port: 1}]", ""), source.SkipNoHostname, "spec.rules")
+	skips("no target", object("", "rules: [{host: a.example.org}]", ""), source.SkipNoTarget, "until Kong writes it")
+	skips("another controller", object(prefix+"controller: other", "", ""), source.SkipOtherController, "leaves the object")
+	skips("a filter", object("", "", ""), source.SkipFiltered, "--label-filter", "--label-filter=a")
+	skips("a namespace", object("", "", ""), source.SkipFiltered, "--namespace", "--namespace=other")
+	skips("annotations", object("", "", ""), source.SkipFiltered, "--annotation-filter", "--annotation-filter=a")
 }
 
 // What of an object is over a limit, or can't be read, is reported.
 func TestHostile(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("a", 300)
-	tests := []struct {
-		name, object string
-		records      int
-		problem      string
-	}{
-		{"rules", object(prefix+"target: 192.0.2.1", "rules: "+sourcetest.Many("{host: n%d.example.org}"), ""), source.NameLimit, "spec.rules: 5000 items: the first 2048 are used"},
-		{"addresses", object("", "rules: [{host: a.example.org}]", "loadBalancer: {ingress: "+sourcetest.Many("{hostname: n%d.example.org}")+"}"), 1, "status.loadBalancer.ingress: 5000 items: the first 256"},
-		{"a long host", object(prefix+"target: 192.0.2.1", "rules: [{host: "+long+"}, {host: a.example.org}]", ""), 1, "spec.rules: longer than 254 bytes"},
-		{"another type", object(prefix+"target: 192.0.2.1", "rules: a", ""), 0, "field spec.rules"},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
-			got := sourcetest.MustOpen(t, kongtcpingress.Plugin(), test.object).Evaluate(key)
-			sourcetest.WantProblem(t, got, test.records, test.problem)
-		})
-	}
+	problems := sourcetest.Problems(t, kongtcpingress.Plugin(), key)
+	problems("rules", object(prefix+"target: 192.0.2.1", "rules: "+sourcetest.Many("{host: n%d.example.org}"), ""), source.NameLimit, "spec.rules: 5000 items: the first 2048 are used")
+	problems("addresses", object("", "rules: [{host: a.example.org}]", "loadBalancer: {ingress: "+sourcetest.Many("{hostname: n%d.example.org}")+"}"), 1, "status.loadBalancer.ingress: 5000 items: the first 256")
+	problems("a long host", object(prefix+"target: 192.0.2.1", "rules: [{host: "+long+"}, {host: a.example.org}]", ""), 1, "spec.rules: longer than 254 bytes")
+	problems("another type", object(prefix+"target: 192.0.2.1", "rules: a", ""), 0, "field spec.rules")
 }

@@ -34,49 +34,23 @@ var key = source.Key{Kind: "RouteGroup.zalando.org", Namespace: "default", Name:
 // An object without a record says why, and what to do.
 func TestSkipped(t *testing.T) {
 	t.Parallel()
-	tests := []struct {
-		name, object string
-		flags        []string
-		reason       source.SkipReason
-		message      string
-	}{
-		{"no host", object(prefix+"target: 192.0.2.1", "", ""), nil, source.SkipNoHostname, "spec.hosts"},
-		{"no target", object("", "hosts: [a.example.org]", ""), nil, source.SkipNoTarget, "load balancer writes it"},
-		{"an empty template", object("", "", ""), []string{"--fqdn-template={{if false}}a{{end}}"}, source.SkipNoHostname, "templates write no name"},
-		{"another controller", object(prefix+"controller: other", "", ""), nil, source.SkipOtherController, "leaves the object"},
-		{"a filter", object("", "", ""), []string{"--label-filter=a"}, source.SkipFiltered, "--label-filter"},
-		{"a namespace", object("", "", ""), []string{"--namespace=other"}, source.SkipFiltered, "--namespace"},
-		{"annotations", object("", "", ""), []string{"--annotation-filter=a"}, source.SkipFiltered, "--annotation-filter"},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
-			s := sourcetest.MustOpen(t, skipperroutegroup.Plugin(), test.object, test.flags...)
-			got := s.Evaluate(key)
-			sourcetest.WantSkip(t, got, test.reason, test.message)
-		})
-	}
+	skips := sourcetest.Skips(t, skipperroutegroup.Plugin(), key)
+	skips("no host", object(prefix+"target: 192.0.2.1", "", ""), source.SkipNoHostname, "spec.hosts")
+	skips("no target", object("", "hosts: [a.example.org]", ""), source.SkipNoTarget, "load balancer writes it")
+	skips("an empty template", object("", "", ""), source.SkipNoHostname, "templates write no name", "--fqdn-template={{if false}}a{{end}}")
+	skips("another controller", object(prefix+"controller: other", "", ""), source.SkipOtherController, "leaves the object")
+	skips("a filter", object("", "", ""), source.SkipFiltered, "--label-filter", "--label-filter=a")
+	skips("a namespace", object("", "", ""), source.SkipFiltered, "--namespace", "--namespace=other")
+	skips("annotations", object("", "", ""), source.SkipFiltered, "--annotation-filter", "--annotation-filter=a")
 }
 
 // What of an object is over a limit, or can't be read, is reported.
 func TestHostile(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("a", 300)
-	tests := []struct {
-		name, object string
-		records      int
-		problem      string
-	}{
-		{"hosts", object(prefix+"target: 192.0.2.1", "hosts: "+sourcetest.Many("n%d.example.org"), ""), source.NameLimit, "spec.hosts: 5000 items: the first 512 are used"},
-		{"addresses", object("", "hosts: [a.example.org]", "loadBalancer: {routegroup: "+sourcetest.Many("{hostname: n%d.example.org}")+"}"), 1, "status.loadBalancer.routegroup: 5000 items: the first 256"},
-		{"a long host", object(prefix+"target: 192.0.2.1", "hosts: ["+long+", a.example.org]", ""), 1, "spec.hosts: longer than 254 bytes"},
-		{"another type", object(prefix+"target: 192.0.2.1", "hosts: a", ""), 0, "field spec.hosts"},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
-			got := sourcetest.MustOpen(t, skipperroutegroup.Plugin(), test.object).Evaluate(key)
-			sourcetest.WantProblem(t, got, test.records, test.problem)
-		})
-	}
+	problems := sourcetest.Problems(t, skipperroutegroup.Plugin(), key)
+	problems("hosts", object(prefix+"target: 192.0.2.1", "hosts: "+sourcetest.Many("n%d.example.org"), ""), source.NameLimit, "spec.hosts: 5000 items: the first 512 are used")
+	problems("addresses", object("", "hosts: [a.example.org]", "loadBalancer: {routegroup: "+sourcetest.Many("{hostname: n%d.example.org}")+"}"), 1, "status.loadBalancer.routegroup: 5000 items: the first 256")
+	problems("a long host", object(prefix+"target: 192.0.2.1", "hosts: ["+long+", a.example.org]", ""), 1, "spec.hosts: longer than 254 bytes")
+	problems("another type", object(prefix+"target: 192.0.2.1", "hosts: a", ""), 0, "field spec.hosts")
 }

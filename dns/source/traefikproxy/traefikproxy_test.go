@@ -42,27 +42,13 @@ func object(kind, metadata string, matches ...string) string {
 // A route without a record says why, and what to do.
 func TestSkipped(t *testing.T) {
 	t.Parallel()
-	tests := []struct {
-		name, object string
-		flags        []string
-		reason       source.SkipReason
-		message      string
-	}{
-		{"no host", object("IngressRoute", "name: a, annotations: {"+prefix+"target: 192.0.2.1}", "PathPrefix(`/`)"), nil, source.SkipNoHostname, "write a rule with Host"},
-		{"no target", object("IngressRoute", "name: a", "Host(`a.example.org`)"), nil, source.SkipNoTarget, "set the annotation target"},
-		{"no names of UDP", object("IngressRoute", "name: a"), nil, source.SkipNoHostname, "annotation hostname"},
-		{"an empty template", object("IngressRoute", "name: a"), []string{"--fqdn-template={{if false}}a{{end}}"}, source.SkipNoHostname, "templates write no name"},
-		{"another controller", object("IngressRoute", "name: a, annotations: {"+prefix+"controller: other}"), nil, source.SkipOtherController, "leaves the object"},
-		{"a filter", object("IngressRoute", "name: a"), []string{"--label-filter=a"}, source.SkipFiltered, "--label-filter"},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
-			s := sourcetest.MustOpen(t, traefikproxy.Plugin(), test.object, test.flags...)
-			got := s.Evaluate(source.Key{Kind: "IngressRoute.traefik.io", Namespace: "default", Name: "a"})
-			sourcetest.WantSkip(t, got, test.reason, test.message)
-		})
-	}
+	skips := sourcetest.Skips(t, traefikproxy.Plugin(), source.Key{Kind: "IngressRoute.traefik.io", Namespace: "default", Name: "a"})
+	skips("no host", object("IngressRoute", "name: a, annotations: {"+prefix+"target: 192.0.2.1}", "PathPrefix(`/`)"), source.SkipNoHostname, "write a rule with Host")
+	skips("no target", object("IngressRoute", "name: a", "Host(`a.example.org`)"), source.SkipNoTarget, "set the annotation target")
+	skips("no names of UDP", object("IngressRoute", "name: a"), source.SkipNoHostname, "annotation hostname")
+	skips("an empty template", object("IngressRoute", "name: a"), source.SkipNoHostname, "templates write no name", "--fqdn-template={{if false}}a{{end}}")
+	skips("another controller", object("IngressRoute", "name: a, annotations: {"+prefix+"controller: other}"), source.SkipOtherController, "leaves the object")
+	skips("a filter", object("IngressRoute", "name: a"), source.SkipFiltered, "--label-filter", "--label-filter=a")
 }
 
 // A route with more rules and names than anybody needs costs what the limits say, and says what is
