@@ -15,6 +15,7 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/libdns"
 	"github.com/signpostd/signpost/dns/provider/libdns/module"
+	"github.com/signpostd/signpost/testkit/providertest"
 )
 
 // Secret is the token or password that test servers accept.
@@ -27,24 +28,8 @@ type Options struct {
 	Settings string
 	// Serve returns a server of the service with its records in a store.
 	Serve func(*Store) http.Handler
-	// Kit runs the conformance kit of testkit/providertest.
-	Kit func(t *testing.T, k Kit)
 	// Without names checks of the kit that the module can't pass, with the reason.
 	Without map[string]string
-}
-
-// Kit configures the conformance kit.
-type Kit struct {
-	Types   []string
-	Without map[string]string
-	Open    func(t *testing.T, in provider.Input) Fixture
-}
-
-// Fixture is a provider with zones of its own.
-type Fixture struct {
-	Provider             provider.Provider
-	Zone, Child, Reverse string
-	Reopen               func(t *testing.T) provider.Provider
 }
 
 // Run checks a module: on its own, and with the provider in front of it.
@@ -73,12 +58,12 @@ func (o Options) kit(t *testing.T, types []string, without map[string]string) {
 			rest[name] = why
 		}
 	}
-	o.Kit(t, Kit{
+	providertest.Run(t, providertest.Options{
 		Types: types, Without: rest,
-		Open: func(t *testing.T, in provider.Input) Fixture {
+		Open: func(t *testing.T, in provider.Input) providertest.Fixture {
 			n++
 			name := fmt.Sprintf("z%d.example.test", n)
-			f := Fixture{Zone: name, Child: "sub." + name, Reverse: fmt.Sprintf("%d.10.in-addr.arpa", n)}
+			f := providertest.Fixture{Zone: name, Child: "sub." + name, Reverse: fmt.Sprintf("%d.10.in-addr.arpa", n)}
 			for _, z := range []string{f.Zone, f.Child, f.Reverse} {
 				store.AddZone(z)
 			}

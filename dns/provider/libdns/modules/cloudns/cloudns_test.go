@@ -12,28 +12,15 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/signpostd/signpost/dns"
-	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/libdns/modules/cloudns"
 	"github.com/signpostd/signpost/testkit/moduletest"
-	"github.com/signpostd/signpost/testkit/providertest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestContract(t *testing.T) {
 	moduletest.Run(t, moduletest.Options{
-		Module: cloudns.Module(), Settings: `{"auth_id": "1", "auth_password": "%s", "operation_retries": 1}`, Serve: serve, Kit: kit,
-	})
-}
-
-// kit runs the conformance kit.
-func kit(t *testing.T, k moduletest.Kit) {
-	providertest.Run(t, providertest.Options{
-		Types: k.Types, Without: k.Without,
-		Open: func(t *testing.T, in provider.Input) providertest.Fixture {
-			f := k.Open(t, in)
-			return providertest.Fixture{Provider: f.Provider, Zone: f.Zone, Child: f.Child, Reverse: f.Reverse, Reopen: f.Reopen}
-		},
+		Module: cloudns.Module(), Settings: `{"auth_id": "1", "auth_password": "%s", "operation_retries": 1}`, Serve: serve,
 	})
 }
 

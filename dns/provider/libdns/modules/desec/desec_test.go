@@ -10,29 +10,16 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/signpostd/signpost/dns"
-	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/libdns/modules/desec"
 	"github.com/signpostd/signpost/testkit/moduletest"
-	"github.com/signpostd/signpost/testkit/providertest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestContract(t *testing.T) {
 	moduletest.Run(t, moduletest.Options{
-		Module: desec.Module(), Settings: `{"token": "%s"}`, Serve: serve, Kit: kit,
+		Module: desec.Module(), Settings: `{"token": "%s"}`, Serve: serve,
 		Without: map[string]string{"adjusted one by one": "the check asks for TTLs that are raised to an hour"},
-	})
-}
-
-// kit runs the conformance kit.
-func kit(t *testing.T, k moduletest.Kit) {
-	providertest.Run(t, providertest.Options{
-		Types: k.Types, Without: k.Without,
-		Open: func(t *testing.T, in provider.Input) providertest.Fixture {
-			f := k.Open(t, in)
-			return providertest.Fixture{Provider: f.Provider, Zone: f.Zone, Child: f.Child, Reverse: f.Reverse, Reopen: f.Reopen}
-		},
 	})
 }
 
