@@ -13,35 +13,37 @@ import (
 	"time"
 )
 
-// Garbage waits while a herd comes and for a while after it, and not for streams that come one by
-// one (faults.md, row 9).
-func TestGarbageWaitsForHerds(t *testing.T) {
-	const usual = 150
+// Garbage waits during a reconnect storm and for a while after it, and not for streams that come one by one
+// (faults.md, row 9).
+func TestGarbageWaitsForStorms(t *testing.T) {
 	for name, test := range map[string]struct {
 		// steps are how many streams are opened in each interval.
 		steps []uint64
-		// want is what the percentage was set to, and then how often the intervals had passed.
-		want [][2]int
+		// want is when collection was delayed and resumed by turns, in intervals that had passed.
+		want []int
 	}{
-		"one by one":     {[]uint64{stormStreams - 1, 5, stormStreams - 1}, nil},
-		"a herd":         {[]uint64{0, stormStreams, 500, 500}, [][2]int{{stormGarbage, 2}, {usual, 4 + 10}}},
-		"two herds":      {[]uint64{500, 0, 0, 500}, [][2]int{{stormGarbage, 1}, {usual, 4 + 10}}},
-		"herds far away": {append(append([]uint64{500}, make([]uint64, 12)...), 500), [][2]int{{stormGarbage, 1}, {usual, 11}, {stormGarbage, 14}, {usual, 24}}},
+		"one by one":      {[]uint64{stormStreams - 1, 5, stormStreams - 1}, nil},
+		"a storm":         {[]uint64{0, stormStreams, 500, 500}, []int{2, 4 + 10}},
+		"two storms":      {[]uint64{500, 0, 0, 500}, []int{1, 4 + 10}},
+		"storms far away": {append(append([]uint64{500}, make([]uint64, 12)...), 500), []int{1, 11, 14, 24}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				begun, percent := time.Now(), usual
+				begun, delayed := time.Now(), false
 				var opened atomic.Uint64
-				var got [][2]int
+				var got []int
+				change := func(delay bool) func() {
+					return func() {
+						if delay == delayed {
+							t.Errorf("delayed %v twice", delay)
+						}
+						delayed, got = delay, append(got, int(time.Since(begun)/stormInterval))
+					}
+				}
 				ctx, cancel := context.WithCancel(t.Context())
 				ended := make(chan error, 1)
 				go func() {
-					ended <- delayCollection(ctx, slog.New(slog.DiscardHandler), opened.Load, func(n int) int {
-						got = append(got, [2]int{n, int(time.Since(begun) / stormInterval)})
-						before := percent
-						percent = n
-						return before
-					})
+					ended <- delayCollection(ctx, slog.New(slog.DiscardHandler), opened.Load, change(true), change(false))
 				}()
 				time.Sleep(stormInterval / 2) // of the bubble's clock: the streams come between two counts
 				for _, n := range test.steps {
@@ -50,38 +52,70 @@ func TestGarbageWaitsForHerds(t *testing.T) {
 				}
 				time.Sleep(2 * stormCalm)
 				cancel()
-				if err := <-ended; err != nil || !slices.Equal(got, test.want) || percent != usual {
-					t.Errorf("set %v, want %v; in the end %d %%; error %v", got, test.want, percent, err)
+				if err := <-ended; err != nil || !slices.Equal(got, test.want) || delayed {
+					t.Errorf("delayed and resumed at %v, want %v; delayed in the end: %v; error %v", got, test.want, delayed, err)
 				}
 			})
 		})
 	}
 }
 
-// What a herd changed is put back when the process ends in the middle of it.
+// Collection is resumed when the process ends in the middle of a storm.
 func TestGarbageAtTheEndOfTheProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var percent atomic.Int64
-		percent.Store(100)
+		var delayed atomic.Bool
 		var opened atomic.Uint64
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() {
-			ended <- delayCollection(ctx, slog.New(slog.DiscardHandler), opened.Load, func(n int) int {
-				return int(percent.Swap(int64(n)))
-			})
+			ended <- delayCollection(ctx, slog.New(slog.DiscardHandler), opened.Load, func() { delayed.Store(true) }, func() { delayed.Store(false) })
 		}()
 		time.Sleep(stormInterval / 2) // of the bubble's clock: the streams come between two counts
 		opened.Add(stormStreams)
 		time.Sleep(stormInterval)
-		if got := percent.Load(); got != stormGarbage {
-			t.Errorf("%d %% while the herd comes", got)
+		if !delayed.Load() {
+			t.Error("collection isn't delayed during a storm")
 		}
 		cancel()
-		if err := <-ended; err != nil || percent.Load() != 100 {
-			t.Errorf("%d %% in the end; error %v", percent.Load(), err)
+		if err := <-ended; err != nil || delayed.Load() {
+			t.Errorf("delayed in the end: %v; error %v", delayed.Load(), err)
 		}
 	})
+}
+
+// The heap grows to a share of the memory limit, but not more than fivefold.
+func TestStormPercent(t *testing.T) {
+	for name, test := range map[string]struct {
+		limit, live, roots uint64
+		want               int
+	}{
+		"to the share":                {2000, 400, 0, 190},
+		"roots let it grow, too":      {2000, 400, 100, 152},
+		"the share is in use":         {2000, 1160, 0, 0},
+		"more than that is in use":    {2000, 1900, 100, 0},
+		"far below the limit":         {100000, 400, 0, stormGrowth},
+		"before the first collection": {100000, 0, 0, stormGrowth},
+	} {
+		if got := stormPercent(test.limit, test.live, test.roots); got != test.want {
+			t.Errorf("%s: %d %%, want %d", name, got, test.want)
+		}
+	}
+}
+
+// A collector lets garbage wait, and then be collected as before.
+func TestCollector(t *testing.T) {
+	const usual = 137
+	debug.SetGCPercent(usual)
+	t.Cleanup(func() { debug.SetGCPercent(100) })
+	var c collector
+	c.delay()
+	if got := debug.SetGCPercent(usual); got < usual {
+		t.Errorf("garbage waits for a growth of %d %%, less than the usual %d", got, usual)
+	}
+	c.resume()
+	if got := debug.SetGCPercent(usual); got != usual {
+		t.Errorf("%d %% in the end, want %d", got, usual)
+	}
 }
 
 // Garbage waits only where a limit of memory bounds it, and where the user doesn't say otherwise.
