@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"golang.org/x/time/rate"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/keepalive"
@@ -22,16 +21,15 @@ import (
 
 // Server answers xDS from a catalog. Make it with [NewServer].
 type Server struct {
-	catalog     *catalog.Catalog
-	config      *Config
-	log         *slog.Logger
-	topics      *topics
-	listings    *listings
-	clients     *clientlimits.Clients
-	resenders   resenders
-	metrics     *metrics
-	rejections  rejections
-	connections rate.Sometimes // when the log has a line about a refused connection
+	catalog    *catalog.Catalog
+	config     *Config
+	log        *slog.Logger
+	topics     *topics
+	listings   *listings
+	clients    *clientlimits.Clients
+	resenders  resenders
+	metrics    *metrics
+	rejections rejections
 
 	// opened counts the streams.
 	opened   atomic.Uint64
@@ -44,7 +42,7 @@ type Server struct {
 	running sync.WaitGroup
 }
 
-// logInterval is the time between two lines of the log about refused connections. The metric counts all of them.
+// logInterval is the time between two lines of the log about Clusters that were left out. The metric counts all of them.
 const logInterval = 10 * time.Second
 
 // NewServer returns a server for the catalog, with its metrics registered with r. It serves through a gRPC server that
@@ -52,14 +50,13 @@ const logInterval = 10 * time.Second
 func NewServer(c *catalog.Catalog, config Config, r prometheus.Registerer, log *slog.Logger) *Server {
 	config = config.withDefaults()
 	s := &Server{
-		catalog:     c,
-		config:      &config,
-		log:         log,
-		resenders:   resenders{m: map[clientlimits.ClientID]*resender{}},
-		rejections:  newRejections(log, config.Rejected),
-		connections: rate.Sometimes{First: 1, Interval: logInterval},
-		stopping:    make(chan struct{}),
-		streams:     map[*stream]struct{}{},
+		catalog:    c,
+		config:     &config,
+		log:        log,
+		resenders:  resenders{m: map[clientlimits.ClientID]*resender{}},
+		rejections: newRejections(log, config.Rejected),
+		stopping:   make(chan struct{}),
+		streams:    map[*stream]struct{}{},
 	}
 	s.clients = clientlimits.NewClients(&config.Limits, s.refused)
 	s.metrics = newMetrics(s, r)
@@ -90,12 +87,7 @@ const connectionGrace = 10 * time.Second
 
 // Listener returns a listener that accepts as many connections as the limits allow, and none before the cluster is known.
 func (s *Server) Listener(l net.Listener) net.Listener {
-	return clientlimits.NewListener(syncedListener{l, s}, &s.config.Limits, func(why clientlimits.Refusal, from net.Addr) {
-		s.refused(why)
-		s.connections.Do(func() {
-			s.log.Warn("Refusing xDS connections, because there are too many", "limit", string(why), "from", from.String())
-		})
-	})
+	return clientlimits.NewListener(syncedListener{l, s}, &s.config.Limits, s.refused, s.log)
 }
 
 // syncedListener closes connections until the cluster is known (§6.11). A client would wait for its first response for 15 s
