@@ -4,11 +4,13 @@ import (
 	"context"
 	"log/slog"
 	"net"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/time/rate"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/keepalive"
@@ -17,6 +19,7 @@ import (
 	"github.com/signpostd/signpost/internal/channel"
 	"github.com/signpostd/signpost/internal/clientlimits"
 	"github.com/signpostd/signpost/internal/precoded"
+	"github.com/signpostd/signpost/internal/streams"
 )
 
 // Server answers xDS from a catalog. Make it with [NewServer].
@@ -25,25 +28,24 @@ type Server struct {
 	config     *Config
 	log        *slog.Logger
 	topics     *topics
-	listings   *listings
+	workers    workers
+	listings   streams.Map[coverage, *sharedListing]
 	clients    *clientlimits.Clients
-	resenders  resenders
+	resenders  streams.Map[clientlimits.ClientID, *rate.Limiter]
 	metrics    *metrics
 	rejections rejections
+	leftOut    rate.Sometimes // when the log has a line about Clusters that a wildcard lacks
 
 	// opened counts the streams.
 	opened   atomic.Uint64
 	stopping chan struct{} // closed when streams have to end
 
+	streams streams.Set[*stream]
 	mu      sync.Mutex
-	streams map[*stream]struct{}
 	stopped bool
 	// running are the streams and the goroutines that receive their requests.
 	running sync.WaitGroup
 }
-
-// logInterval is the time between two lines of the log about Clusters that were left out. The metric counts all of them.
-const logInterval = 10 * time.Second
 
 // NewServer returns a server for the catalog, with its metrics registered with r. It serves through a gRPC server that
 // was made with ServerOptions, passed to Register and serves on a Listener; and Run has to run at the same time.
@@ -53,15 +55,14 @@ func NewServer(c *catalog.Catalog, config Config, r prometheus.Registerer, log *
 		catalog:    c,
 		config:     &config,
 		log:        log,
-		resenders:  resenders{m: map[clientlimits.ClientID]*resender{}},
 		rejections: newRejections(log, config.Rejected),
+		leftOut:    rate.Sometimes{First: 1, Interval: 10 * time.Second},
+		workers:    workers{slots: runtime.GOMAXPROCS(0)},
 		stopping:   make(chan struct{}),
-		streams:    map[*stream]struct{}{},
 	}
 	s.clients = clientlimits.NewClients(&config.Limits, s.refused)
 	s.metrics = newMetrics(s, r)
-	s.listings = newListings(s)
-	s.topics = &topics{catalog: c, config: s.config, clients: s.clients, paced: s.metrics.paced.Observe, m: map[question]*topic{}}
+	s.topics = &topics{catalog: c, config: s.config, clients: s.clients, paced: s.metrics.paced.Observe}
 	return s
 }
 
@@ -142,44 +143,26 @@ func (s *Server) begin(st *stream) bool {
 		return false
 	}
 	s.running.Add(2) // the stream, and the goroutine that receives
-	s.streams[st] = struct{}{}
+	s.streams.Add(st)
 	return true
 }
 
 func (s *Server) end(st *stream) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.streams, st)
+	s.streams.Remove(st)
 	s.running.Done()
 }
 
 // open returns the open streams.
-func (s *Server) open() []*stream {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	list := make([]*stream, 0, len(s.streams))
-	for st := range s.streams {
-		list = append(list, st)
-	}
-	return list
-}
-
-// authenticate makes sure of who the client of a stream is, if that is asked for.
-func (s *Server) authenticate(st *stream) (err error) {
-	if s.config.Authenticate == nil {
-		return nil
-	}
-	if st.client.identity, err = s.config.Authenticate(st.ctx); err != nil {
-		s.refused(refusedIdentity)
-	}
-	return err
-}
+func (s *Server) open() []*stream { return s.streams.All() }
 
 // serve serves a stream of any service until it ends.
-func (s *Server) serve(out grpc.ServerStream, variant string, only *resourceType) error {
+func (s *Server) serve(out grpc.ServerStream, variant string, only *resourceType) (err error) {
 	st := s.newStream(out, variant, only)
-	if err := s.authenticate(st); err != nil {
-		return err
+	if s.config.Authenticate != nil {
+		if st.client.identity, err = s.config.Authenticate(st.ctx); err != nil {
+			s.refused(refusedIdentity)
+			return err
+		}
 	}
 	if !s.begin(st) {
 		return nil
