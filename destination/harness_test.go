@@ -147,12 +147,10 @@ func mustAcquire[T any](of T, err error) T {
 // expectNothingLeft checks that nothing is left of streams that have ended.
 func (f *fixture) expectNothingLeft() {
 	f.t.Helper()
-	f.server.topics.mu.Lock()
-	defer f.server.topics.mu.Unlock()
-	if n := len(f.server.topics.m); n > 0 {
+	if n := f.server.topics.m.Len(); n > 0 {
 		f.t.Errorf("%d subjects are left without streams", n)
 	}
-	if n := len(f.server.profiles.m); n > 0 {
+	if n := f.server.profiles.m.Len(); n > 0 {
 		f.t.Errorf("%d views of profiles are left without streams", n)
 	}
 	expectNothingHeld(f.t, f.server)

@@ -62,7 +62,7 @@ func (o *OpenStream) Behind() bool { return o.Sent != o.Current || o.Lag > 0 }
 // OpenStreams returns all open calls, in any order. It locks the set of streams only while it copies it.
 func (s *Server) OpenStreams() []OpenStream {
 	now := time.Now()
-	getStreams, profileStreams := s.getStreams.all(), s.profileStreams.all()
+	getStreams, profileStreams := s.getStreams.All(), s.profileStreams.All()
 	list := make([]OpenStream, 0, len(getStreams)+len(profileStreams))
 	targets := map[*topic]string{}
 	for _, g := range getStreams {
@@ -88,20 +88,9 @@ func (s *Server) CountStreams(than time.Duration) (open, behind int) {
 			behind++
 		}
 	}
-	s.getStreams.each(func(st *stream) { add(&st.progress) })
-	s.profileStreams.each(func(st *profileStream) { add(&st.progress) })
+	s.getStreams.Each(func(st *stream) { add(&st.progress) })
+	s.profileStreams.Each(func(st *profileStream) { add(&st.progress) })
 	return open, behind
-}
-
-// all returns the open streams.
-func (ss *streams[S]) all() []S {
-	ss.mu.Lock()
-	defer ss.mu.Unlock()
-	list := make([]S, 0, len(ss.m))
-	for s := range ss.m {
-		list = append(list, s)
-	}
-	return list
 }
 
 func (c *caller) open(method, node string) OpenStream {
@@ -153,7 +142,7 @@ func (c *Config) targetOf(q query) string {
 
 // StreamsOfService returns at most limit open Get calls for a Service, and the number of all of them.
 func (s *Server) StreamsOfService(key catalog.ServiceKey, limit int) (some []OpenStream, all int) {
-	list := slices.DeleteFunc(s.getStreams.all(), func(st *stream) bool { return st.topic.query.service != key })
+	list := slices.DeleteFunc(s.getStreams.All(), func(st *stream) bool { return st.topic.query.service != key })
 	now := time.Now()
 	for _, st := range list[:min(limit, len(list))] {
 		some = append(some, st.inspect(s.config.targetOf(st.topic.query), now))
@@ -164,6 +153,6 @@ func (s *Server) StreamsOfService(key catalog.ServiceKey, limit int) (some []Ope
 // CountOfServices returns the number of open Get calls for each Service.
 func (s *Server) CountOfServices() map[catalog.ServiceKey]int {
 	counts := map[catalog.ServiceKey]int{}
-	s.getStreams.each(func(st *stream) { counts[st.topic.query.service]++ })
+	s.getStreams.Each(func(st *stream) { counts[st.topic.query.service]++ })
 	return counts
 }

@@ -132,14 +132,14 @@ func TestStreamSize(t *testing.T) {
 
 // BenchmarkOpenStreams copies what is shown of 10,000 streams.
 func BenchmarkOpenStreams(b *testing.B) {
-	s := &Server{config: &Config{ClusterDomain: "cluster.local"}, getStreams: newStreams[*stream](), profileStreams: newStreams[*profileStream]()}
+	s := &Server{config: &Config{ClusterDomain: "cluster.local"}}
 	sub := &topic{query: query{service: serviceKey("web"), port: 80}}
 	v := &view{}
 	v.current.Store(&response{})
 	for i := range 10_000 {
 		st := &stream{server: s, topic: sub, node: "n1", caller: caller{id: uint64(i)}}
 		st.view.Store(v)
-		s.getStreams.add(st)
+		s.getStreams.Add(st)
 	}
 	b.ReportAllocs()
 	for b.Loop() {

@@ -107,8 +107,8 @@ func (m *metrics) sample(ctx context.Context) {
 
 func (m *metrics) slowestLag(now time.Time) time.Duration {
 	var lag time.Duration
-	m.server.getStreams.each(func(s *stream) { lag = max(lag, s.lag(now)) })
-	m.server.profileStreams.each(func(s *profileStream) { lag = max(lag, s.lag(now)) })
+	m.server.getStreams.Each(func(s *stream) { lag = max(lag, s.lag(now)) })
+	m.server.profileStreams.Each(func(s *profileStream) { lag = max(lag, s.lag(now)) })
 	return lag
 }
 
@@ -145,7 +145,7 @@ type series struct {
 func (m *metrics) collectEndpoints(ch chan<- prometheus.Metric) {
 	streams := map[series]int{}
 	total := 0
-	m.server.getStreams.each(func(s *stream) {
+	m.server.getStreams.Each(func(s *stream) {
 		total++
 		key := series{topic: s.topic}
 		if m.server.config.NodeMetrics {

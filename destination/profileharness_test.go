@@ -85,10 +85,10 @@ func withProfileServer(t *testing.T, objects []catalog.Object, test func(*testin
 // wantIdle checks that nothing is left of any stream.
 func (s *profileServer) wantIdle(t *testing.T) {
 	t.Helper()
-	if n := len(s.server.profiles.m); n != 0 {
+	if n := s.server.profiles.m.Len(); n != 0 {
 		t.Errorf("%d views are left without a stream", n)
 	}
-	if n := len(s.server.profileStreams.m); n != 0 {
+	if n := len(s.server.profileStreams.All()); n != 0 {
 		t.Errorf("%d streams are left that have ended", n)
 	}
 	expectNothingHeld(t, s.server)

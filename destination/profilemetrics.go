@@ -46,7 +46,7 @@ func (m *metrics) collectProfiles(ch chan<- prometheus.Metric) {
 	overflows := map[servicePort]uint64{}
 	total := 0
 	views := map[*profileView]struct{}{}
-	m.server.profileStreams.each(func(s *profileStream) {
+	m.server.profileStreams.Each(func(s *profileStream) {
 		total++
 		a := s.view.current.Load()
 		if a == nil {

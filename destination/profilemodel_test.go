@@ -175,7 +175,7 @@ func playProfileModel(t *testing.T, seed uint64) {
 	}
 	cancel()
 	m.wg.Wait()
-	if n := len(m.server.profiles.m); n != 0 {
+	if n := m.server.profiles.m.Len(); n != 0 {
 		t.Errorf("%d views are left without a stream", n)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/signpostd/signpost/internal/channel"
 	"github.com/signpostd/signpost/internal/clientlimits"
 	"github.com/signpostd/signpost/internal/sanitize"
+	"github.com/signpostd/signpost/internal/streams"
 )
 
 // profileResponse is the response of a profile view at one time. It is immutable.
@@ -37,7 +38,6 @@ type profileView struct {
 
 	current atomic.Pointer[profileResponse]
 	mu      sync.Mutex // held while the next response is computed
-	streams int        // guarded by profileViews.mu
 	// overflows counts the profiles of a Service that replaced several updates.
 	overflows atomic.Uint64
 }
@@ -124,41 +124,28 @@ type profileViews struct {
 	catalog *catalog.Catalog
 	config  *Config
 	clients *clientlimits.Clients
-
-	mu sync.Mutex
-	m  map[catalog.ProfileQuery]*profileView
+	m       streams.Map[catalog.ProfileQuery, *profileView]
 }
 
 // acquire returns the view of a query. Each acquire without an error is followed by one release. The error is
 // the status of a query above a limit.
 func (vs *profileViews) acquire(q catalog.ProfileQuery, by clientlimits.ClientID) (*profileView, error) {
-	vs.mu.Lock()
-	defer vs.mu.Unlock()
-	v := vs.m[q]
-	if v == nil {
+	return vs.m.Acquire(q, func() (*profileView, error) {
 		if err := vs.clients.BeginQuestion(by); err != nil {
 			return nil, err
 		}
-		v = &profileView{query: q, firstClient: by, catalog: vs.catalog, config: vs.config}
-		vs.m[q] = v
-	}
-	v.streams++
-	return v, nil
+		return &profileView{query: q, firstClient: by, catalog: vs.catalog, config: vs.config}, nil
+	})
 }
 
 // release drops the view after its last user.
 func (vs *profileViews) release(v *profileView) {
-	vs.mu.Lock()
-	defer vs.mu.Unlock()
-	v.streams--
-	if v.streams > 0 {
-		return
-	}
-	delete(vs.m, v.query)
-	vs.clients.EndQuestion(v.firstClient)
-	if a := v.current.Load(); a != nil {
-		a.snapshot.Release()
-	}
+	vs.m.Release(v.query, func(v *profileView) {
+		vs.clients.EndQuestion(v.firstClient)
+		if a := v.current.Load(); a != nil {
+			a.snapshot.Release()
+		}
+	})
 }
 
 // profileStream is one GetProfile call. Workers run its steps, one at a time.
@@ -192,7 +179,7 @@ func (s *profileStream) step() (w wait, ended bool, err error) {
 
 // close implements followed.
 func (s *profileStream) close() {
-	s.server.profileStreams.remove(s)
+	s.server.profileStreams.Remove(s)
 	s.server.profiles.release(s.view)
 }
 
@@ -209,7 +196,7 @@ func (s *profileStream) sendResponse(sent, a *profileResponse) error {
 	if sent == nil {
 		since = time.Now() // the response may be older than the stream
 	}
-	s.begin(since)
+	s.behind.Begin(since)
 	if err := s.out.SendMsg(a.frame); err != nil {
 		return err
 	}

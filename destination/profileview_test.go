@@ -100,8 +100,8 @@ func (r *profileRig) open(q catalog.ProfileQuery) *profileSink {
 		view := mustAcquire(r.server.profiles.acquire(q, clientlimits.ClientID{}))
 		defer r.server.profiles.release(view)
 		st := &profileStream{server: r.server, view: view, out: sink}
-		r.server.profileStreams.add(st)
-		defer r.server.profileStreams.remove(st)
+		r.server.profileStreams.Add(st)
+		defer r.server.profileStreams.Remove(st)
 		_ = st.run(r.ctx)
 	})
 	synctest.Wait()
@@ -120,7 +120,7 @@ func queryIP(ip string, port uint16) catalog.ProfileQuery {
 func TestProfileViewIsShared(t *testing.T) {
 	withProfileRig(t, []catalog.Object{profileService("web")}, func(t *testing.T, r *profileRig) {
 		a, b, other := r.open(queryWeb(80)), r.open(queryWeb(80)), r.open(queryWeb(81))
-		if n := len(r.server.profiles.m); n != 2 {
+		if n := r.server.profiles.m.Len(); n != 2 {
 			t.Errorf("%d views for two questions", n)
 		}
 		r.put(profileService("web", withOpaquePorts("80")))

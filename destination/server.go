@@ -22,6 +22,7 @@ import (
 	"github.com/signpostd/signpost/internal/clientlimits"
 	"github.com/signpostd/signpost/internal/precoded"
 	"github.com/signpostd/signpost/internal/sanitize"
+	"github.com/signpostd/signpost/internal/streams"
 )
 
 // Server serves the Destination API from a catalog. Make it with [NewServer].
@@ -33,12 +34,12 @@ type Server struct {
 	log            *slog.Logger
 	topics         *topics
 	profiles       *profileViews
-	getStreams     *streams[*stream]
-	profileStreams *streams[*profileStream]
+	getStreams     streams.Set[*stream]
+	profileStreams streams.Set[*profileStream]
 	clients        *clientlimits.Clients
 	metrics        *metrics
-	// tokens and connections limit the rate of log lines about invalid tokens and refused connections.
-	tokens, connections rate.Sometimes
+	// tokens limits the rate of log lines about invalid tokens.
+	tokens rate.Sometimes
 
 	// opened counts the streams.
 	opened atomic.Uint64
@@ -61,27 +62,23 @@ type Server struct {
 func NewServer(c *catalog.Catalog, config Config, r prometheus.Registerer, log *slog.Logger) *Server {
 	config.Limits = config.Limits.WithDefaults()
 	s := &Server{
-		catalog:        c,
-		config:         &config,
-		log:            log,
-		getStreams:     newStreams[*stream](),
-		profileStreams: newStreams[*profileStream](),
-		tokens:         rate.Sometimes{First: 1, Interval: logInterval},
-		connections:    rate.Sometimes{First: 1, Interval: logInterval},
-		stopping:       make(chan struct{}),
-		calls:          calls{idle: make(chan struct{})},
-		opening:        make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)),
+		catalog:  c,
+		config:   &config,
+		log:      log,
+		tokens:   rate.Sometimes{First: 1, Interval: logInterval},
+		stopping: make(chan struct{}),
+		calls:    calls{idle: make(chan struct{})},
+		opening:  make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)),
 	}
 	s.clients = clientlimits.NewClients(&config.Limits, s.refused)
-	s.topics = &topics{catalog: c, config: s.config, clients: s.clients, refused: s.refused, m: map[query]*topic{}, undeclared: map[catalog.ServiceKey]int{}}
-	s.profiles = &profileViews{catalog: c, config: s.config, clients: s.clients, m: map[catalog.ProfileQuery]*profileView{}}
+	s.topics = &topics{catalog: c, config: s.config, clients: s.clients, refused: s.refused, undeclared: map[catalog.ServiceKey]int{}}
+	s.profiles = &profileViews{catalog: c, config: s.config, clients: s.clients}
 	s.metrics = newMetrics(s, r)
 	s.config.conflict = func(claimants string) { s.metrics.conflicts.WithLabelValues(claimants).Inc() }
 	return s
 }
 
-// logInterval is the time between two log lines about the same error of clients. The metric counts all of
-// them.
+// logInterval is the time between two log lines about invalid tokens. The metric counts all of them.
 const logInterval = 10 * time.Second
 
 // Opened returns how many streams of both methods were opened so far.
@@ -99,17 +96,9 @@ func (s *Server) refused(why clientlimits.Refusal) {
 	s.metrics.refused.WithLabelValues(string(why)).Inc()
 }
 
-// refuseConnection counts and logs a connection that was refused.
-func (s *Server) refuseConnection(why clientlimits.Refusal, from net.Addr) {
-	s.refused(why)
-	s.connections.Do(func() {
-		s.log.Warn("Refusing connections, because there are too many", "limit", string(why), "from", from.String())
-	})
-}
-
 // Listener returns a listener that accepts as many connections as the limits allow.
 func (s *Server) Listener(l net.Listener) net.Listener {
-	return clientlimits.NewListener(l, &s.config.Limits, s.refuseConnection)
+	return clientlimits.NewListener(l, &s.config.Limits, s.refused, s.log)
 }
 
 // Register adds the Destination API to a gRPC server.
@@ -189,7 +178,7 @@ func (s *Server) openGet(c *call, a authority) error {
 	st := &stream{server: s, topic: topic, node: token.Node, out: c.out, caller: s.callerFrom(c.ctx, token), trail: c.trail}
 	c.followed = st
 	st.join()
-	s.getStreams.add(st)
+	s.getStreams.Add(st)
 	return nil
 }
 
@@ -221,7 +210,7 @@ func (s *Server) openProfile(c *call, a authority) error {
 	st := &profileStream{server: s, view: view, out: c.out, node: token.Node, caller: s.callerFrom(c.ctx, token), trail: c.trail}
 	c.followed = st
 	view.latest()
-	s.profileStreams.add(st)
+	s.profileStreams.Add(st)
 	return nil
 }
 

@@ -156,7 +156,7 @@ func TestAcquireAfterEnd(t *testing.T) {
 	s.leave(v)
 	all.release(s)
 	all.running.Wait()
-	if len(all.m) > 0 {
+	if all.m.Len() > 0 {
 		t.Error("the question is left behind")
 	}
 }
@@ -249,13 +249,11 @@ func TestClientLeaves(t *testing.T) {
 		first, second, other := f.get(getPath, `{"nodeName":"n1"}`), f.get(getPath, `{"nodeName":"n1"}`), f.get(getPath, `{"nodeName":"n2"}`)
 		views := func() int {
 			n := 0
-			f.server.topics.mu.Lock()
-			defer f.server.topics.mu.Unlock()
-			for _, s := range f.server.topics.m {
+			f.server.topics.m.Each(func(s *topic) {
 				s.mu.Lock()
+				defer s.mu.Unlock()
 				n += len(s.views)
-				s.mu.Unlock()
-			}
+			})
 			return n
 		}
 		for i, step := range []struct {

@@ -1,12 +1,12 @@
 package destination
 
 import (
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/internal/channel"
+	"github.com/signpostd/signpost/internal/streams"
 )
 
 // stream is one Get call. Workers run its steps, one at a time.
@@ -28,29 +28,19 @@ type stream struct {
 
 // progress is the progress of a stream. The stream writes it, the metrics read it.
 type progress struct {
-	// behind is the time, in nanoseconds since 1970, of the response that is being sent; zero if none is.
-	behind atomic.Int64
+	// behind is the lag of the response that is being sent.
+	behind streams.Lag
 	// sent counts the responses of the view up to the last one that was sent; zero if none was.
 	sent atomic.Uint64
 }
 
-// begin records that a response of this time is being sent.
-func (p *progress) begin(at time.Time) { p.behind.Store(at.UnixNano()) }
-
 // finish records that the response of this version was sent.
 func (p *progress) finish(version uint64) {
 	p.sent.Store(version + 1)
-	p.behind.Store(0)
+	p.behind.End()
 }
 
-// lag returns the age of the response that is being sent; zero if none is.
-func (p *progress) lag(now time.Time) time.Duration {
-	at := p.behind.Load()
-	if at == 0 {
-		return 0
-	}
-	return max(0, now.Sub(time.Unix(0, at)))
-}
+func (p *progress) lag(now time.Time) time.Duration { return p.behind.At(now) }
 
 // sender sends one message; grpc.ServerStream is one.
 type sender interface {
@@ -100,7 +90,7 @@ func (s *stream) step() (w wait, ended bool, err error) {
 
 // close implements followed.
 func (s *stream) close() {
-	s.server.getStreams.remove(s)
+	s.server.getStreams.Remove(s)
 	if v := s.view.Load(); v != nil {
 		s.topic.leave(v)
 	}
@@ -114,7 +104,7 @@ func (s *stream) sendResponse(a *response) error {
 	if !at.joined {
 		since = time.Now() // the response may be older than the stream
 	}
-	s.begin(since)
+	s.behind.Begin(since)
 	if err := s.sendMissing(a); err != nil {
 		return err
 	}
@@ -157,33 +147,4 @@ func (s *stream) send(frames []*frame) error {
 		s.trail.sent(f)
 	}
 	return nil
-}
-
-// streams is the set of open calls of one method.
-type streams[S comparable] struct {
-	mu sync.Mutex
-	m  map[S]struct{}
-}
-
-func newStreams[S comparable]() *streams[S] { return &streams[S]{m: map[S]struct{}{}} }
-
-func (ss *streams[S]) add(s S) {
-	ss.mu.Lock()
-	defer ss.mu.Unlock()
-	ss.m[s] = struct{}{}
-}
-
-func (ss *streams[S]) remove(s S) {
-	ss.mu.Lock()
-	defer ss.mu.Unlock()
-	delete(ss.m, s)
-}
-
-// each calls f for every open stream, under the lock.
-func (ss *streams[S]) each(f func(S)) {
-	ss.mu.Lock()
-	defer ss.mu.Unlock()
-	for s := range ss.m {
-		f(s)
-	}
 }

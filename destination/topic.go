@@ -13,6 +13,7 @@ import (
 	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/internal/channel"
 	"github.com/signpostd/signpost/internal/clientlimits"
+	"github.com/signpostd/signpost/internal/streams"
 )
 
 // query is the query of a Get call: a port of a Service, or of one of its hostnames.
@@ -51,7 +52,6 @@ type topic struct {
 	updates         atomic.Uint64 // counts snapshots that changed a response
 	// overflows counts how often a stream was too far behind for steps.
 	overflows atomic.Uint64
-	users     int // guarded by topics.mu
 
 	mu       sync.Mutex
 	snapshot *catalog.Snapshot // nil until first needed
@@ -217,42 +217,30 @@ type topics struct {
 	refused func(clientlimits.Refusal)
 
 	running sync.WaitGroup
-	mu      sync.Mutex
-	m       map[query]*topic
-	// undeclared counts the topics of each Service for ports that it does not declare.
+	// m calls the functions that use undeclared, which counts the topics of each Service for ports that it does not
+	// declare.
+	m          streams.Map[query, *topic]
 	undeclared map[catalog.ServiceKey]int
-	ended      bool
+	ended      atomic.Bool
 }
 
 // acquire returns the topic of a query. Each acquire without an error is followed by one release. The error
 // is the status of a query above a limit.
 func (ss *topics) acquire(q query, by subscriber) (*topic, error) {
-	ss.mu.Lock()
-	defer ss.mu.Unlock()
-	s := ss.m[q]
-	if s == nil {
+	return ss.m.Acquire(q, func() (*topic, error) {
 		if err := ss.begin(q, by); err != nil {
 			return nil, err
 		}
-		s = ss.add(q, by)
-	}
-	s.users++
-	return s, nil
+		ctx, stop := context.WithCancel(context.Background())
+		s := &topic{query: q, firstSubscriber: by, catalog: ss.catalog, config: ss.config, stop: stop, views: map[catalog.Filter]*view{}}
+		if s.ended = ss.ended.Load(); !s.ended {
+			ss.running.Go(func() { s.run(ctx) })
+		}
+		return s, nil
+	})
 }
 
-// add adds a topic after begin. The caller holds the lock.
-func (ss *topics) add(q query, by subscriber) *topic {
-	ctx, stop := context.WithCancel(context.Background())
-	s := &topic{query: q, firstSubscriber: by, catalog: ss.catalog, config: ss.config, stop: stop, views: map[catalog.Filter]*view{}}
-	s.ended = ss.ended
-	ss.m[q] = s
-	if !ss.ended {
-		ss.running.Go(func() { s.run(ctx) })
-	}
-	return s
-}
-
-// begin counts a new query against the limits. The caller holds the lock.
+// begin counts a new query against the limits. The Map calls it.
 func (ss *topics) begin(q query, by subscriber) error {
 	if by.undeclared && ss.undeclared[q.service] >= ss.config.Limits.MaxUndeclaredPorts {
 		ss.refused(refusedUndeclaredPort)
@@ -270,29 +258,20 @@ func (ss *topics) begin(q query, by subscriber) error {
 
 // release ends the topic after its last user.
 func (ss *topics) release(s *topic) {
-	ss.mu.Lock()
-	defer ss.mu.Unlock()
-	s.users--
-	if s.users > 0 {
-		return
-	}
-	delete(ss.m, s.query)
-	s.stop()
-	ss.clients.EndQuestion(s.firstSubscriber.client)
-	if !s.firstSubscriber.undeclared {
-		return
-	}
-	if ss.undeclared[s.query.service]--; ss.undeclared[s.query.service] == 0 {
-		delete(ss.undeclared, s.query.service)
-	}
+	ss.m.Release(s.query, func(s *topic) {
+		s.stop()
+		ss.clients.EndQuestion(s.firstSubscriber.client)
+		if !s.firstSubscriber.undeclared {
+			return
+		}
+		if ss.undeclared[s.query.service]--; ss.undeclared[s.query.service] == 0 {
+			delete(ss.undeclared, s.query.service)
+		}
+	})
 }
 
 // end ends all streams, and those that are opened later.
 func (ss *topics) end() {
-	ss.mu.Lock()
-	defer ss.mu.Unlock()
-	ss.ended = true
-	for _, s := range ss.m {
-		s.end()
-	}
+	ss.ended.Store(true)
+	ss.m.Each((*topic).end)
 }

@@ -3,7 +3,6 @@ package xds
 import (
 	"errors"
 	"net/netip"
-	"strings"
 	"time"
 
 	"github.com/signpostd/signpost/catalog"
@@ -17,8 +16,6 @@ type asked struct {
 	name   resource.Name
 	// unusable says why no Service can have the name; nil for a name that one can have.
 	unusable error
-	// reason is true for the name of a Cluster that says why a Listener doesn't exist (§5.1).
-	reason bool
 }
 
 func (c *Config) namer() resource.Namer {
@@ -28,29 +25,18 @@ func (c *Config) namer() resource.Namer {
 // parse returns a question in the form that most clients share: without the namespace of the client if that makes no
 // difference.
 func (c *Config) parse(q question) asked {
-	a := asked{question: q, config: c}
 	if !q.route() {
-		a.namespace = ""
-		if a.reason = resource.IsReason(q.name); !a.reason {
-			a.name, a.unusable = c.namer().Parse(q.typ, q.name, "")
-		}
-		return a
+		q.namespace = ""
 	}
+	a := asked{question: q, config: c}
 	a.name, a.unusable = c.namer().Parse(q.typ, q.name, q.namespace)
-	if a.unusable == nil && a.name.Service.Namespace == q.namespace && c.isWhole(q) {
-		a.namespace = "" // its own ServiceProfiles come first for all clients
+	if a.unusable == nil && a.name.Service.Namespace == q.namespace {
+		if _, err := c.namer().Parse(q.typ, q.name, ""); err == nil {
+			a.namespace = "" // the name has it, so that its own ServiceProfiles come first for all clients
+		}
 	}
 	return a
 }
-
-// isWhole reports whether the name has a namespace.
-func (c *Config) isWhole(q question) bool {
-	_, err := c.namer().Parse(q.typ, q.name, "")
-	return err == nil
-}
-
-// watches reports whether the answer depends on the state of the cluster.
-func (a *asked) watches() bool { return !a.reason && a.unusable == nil }
 
 // facts are what answers are made from.
 type facts struct {
@@ -68,17 +54,29 @@ func (f facts) kind() catalog.FilterKind {
 
 // answer makes the resource of a view.
 func (a *asked) answer(v *view, f facts) *frame {
-	var made *frame
-	switch v.typ {
-	case clusters:
-		made = a.cluster(v, f)
-	case endpoints:
-		made = a.assignment(v, f)
+	made := a.make(v, f)
+	if v.typ == endpoints {
 		made.kind = f.kind()
-	default:
-		made = a.routes(v, f)
 	}
 	made.visibleTo = a.visibleTo(f)
+	return made
+}
+
+func (a *asked) make(v *view, f facts) *frame {
+	s, err := a.subject(v, f)
+	before := v.current.Load()
+	switch {
+	case err != nil && before != nil && before.used:
+		return before.kept()
+	case errors.Is(err, errPending):
+		return absent(pending)
+	case err != nil:
+		return a.missing(v, err)
+	case v.typ == endpoints:
+		return a.assignment(v, f, s)
+	}
+	made := a.used(v, f, s)
+	made.used = true
 	return made
 }
 
@@ -120,73 +118,51 @@ func (a *asked) subject(v *view, f facts) (s resource.Subject, err error) {
 	return s, err
 }
 
-// routes makes a Listener or a RouteConfiguration.
-func (a *asked) routes(v *view, f facts) *frame {
-	s, err := a.subject(v, f)
+// missing makes what clients get for a name that doesn't exist (§5). Endpoints are never missing: Envoy waits for those
+// of each Cluster, and a gRPC client keeps the Cluster of a Service that is deleted.
+func (a *asked) missing(v *view, why error) *frame {
+	name := a.question.name
 	switch {
-	case err != nil && v.isUsed():
-		return v.kept()
-	case errors.Is(err, errPending):
-		return absent(pending)
-	case err != nil && (v.strict || v.client == resource.Envoy || v.typ == routes):
-		return absent(missing)
-	case err != nil:
-		return frameOf(v.typ, resource.MissingListener(a.question.name, err, v.client))
-	case v.typ == routes:
-		r, _ := a.config.namer().RouteConfiguration(a.question.name, s, v.client)
-		return usedFrame(v.typ, r)
+	case v.typ == endpoints:
+		return frameOf(endpoints, resource.EmptyAssignment(name))
+	case v.typ == clusters && (!v.strict || resource.IsReason(name)):
+		return frameOf(clusters, a.config.namer().MissingCluster(name, a.name))
+	case v.typ == listeners && !v.strict && v.client != resource.Envoy:
+		return frameOf(listeners, resource.MissingListener(name, why, v.client))
 	default:
-		r, _ := a.config.namer().Listener(a.question.name, s, v.client)
-		return usedFrame(v.typ, r)
+		return absent(missing)
 	}
 }
 
-// cluster makes a Cluster.
-func (a *asked) cluster(v *view, f facts) *frame {
-	if a.reason {
-		return frameOf(clusters, resource.ReasonCluster(a.question.name))
-	}
-	s, err := a.subject(v, f)
-	switch {
-	case err != nil && v.isUsed():
-		return v.kept()
-	case errors.Is(err, errPending):
-		return absent(pending)
-	case err != nil && v.strict:
-		return absent(missing)
-	case err != nil:
-		return frameOf(clusters, a.config.namer().MissingCluster(a.question.name, a.name))
+// used makes a Listener, RouteConfiguration or Cluster of a Service.
+func (a *asked) used(v *view, f facts, s resource.Subject) *frame {
+	namer, name := a.config.namer(), a.question.name
+	switch v.typ {
+	case listeners:
+		r, _ := namer.Listener(name, s, v.client)
+		return frameOf(v.typ, r)
+	case routes:
+		r, _ := namer.RouteConfiguration(name, s, v.client)
+		return frameOf(v.typ, r)
 	}
 	if s.Service != nil && s.Service.Policy != nil && s.Service.Policy.TLS != catalog.NoTLS {
-		s.Identities = a.config.namer().Identities(s.Service.Policy.TLS, catalog.ResolveAll(f.snapshot, a.query(s, catalog.Filter{})).Endpoints)
+		s.Identities = namer.Identities(s.Service.Policy.TLS, catalog.ResolveAll(f.snapshot, a.query(s, catalog.Filter{})).Endpoints)
 	}
-	made := usedFrame(clusters, a.config.namer().Cluster(a.question.name, s, v.client))
-	if plain := a.config.namer().PlainCluster(a.question.name, s, v.client); plain.Version != made.version {
+	made := frameOf(clusters, namer.Cluster(name, s, v.client))
+	if plain := namer.PlainCluster(name, s, v.client); plain.Version != made.version {
 		made.plain = frameOf(clusters, plain)
 	}
 	return made
 }
 
-// assignment makes a ClusterLoadAssignment. It is never missing: Envoy waits for that of each Cluster, and a gRPC
-// client keeps the Cluster of a Service that is deleted.
-func (a *asked) assignment(v *view, f facts) *frame {
-	empty := resource.EmptyAssignment
-	if a.reason {
-		return frameOf(endpoints, empty(a.question.name))
-	}
-	s, err := a.subject(v, f)
-	switch {
-	case errors.Is(err, errPending):
-		return absent(pending)
-	case err != nil:
-		return frameOf(endpoints, empty(a.question.name))
-	}
+// assignment makes a ClusterLoadAssignment.
+func (a *asked) assignment(v *view, f facts, s resource.Subject) *frame {
 	set := catalog.ResolveAll(f.snapshot, a.query(s, v.filter))
 	switch {
 	case len(set.Endpoints) == 0 && set.Pending:
 		return absent(pending)
 	case !set.Exists:
-		return frameOf(endpoints, empty(a.question.name))
+		return frameOf(endpoints, resource.EmptyAssignment(a.question.name))
 	}
 	made := frameOf(endpoints, a.config.namer().Assignment(a.question.name, s, set))
 	made.usable = usable(set.Endpoints)
@@ -208,39 +184,5 @@ func usable(set []catalog.PlacedEndpoint) []netip.AddrPort {
 	return list
 }
 
-// endpointsOf returns the name of the ClusterLoadAssignment of a Cluster. Names of the form xdstp have the type in them.
-func endpointsOf(cluster string) string {
-	const of, is = "/envoy.config.cluster.v3.Cluster/", "/envoy.config.endpoint.v3.ClusterLoadAssignment/"
-	if !strings.HasPrefix(cluster, "xdstp:") {
-		return cluster
-	}
-	return strings.Replace(cluster, of, is, 1)
-}
-
-// frameOf returns the frame of a resource.
-func frameOf(typ resourceType, r resource.Resource) *frame {
-	return newFrame(typ, r.Name, r.Version, r.Any())
-}
-
-// usedFrame returns the frame of a resource that a Service has.
-func usedFrame(typ resourceType, r resource.Resource) *frame {
-	f := frameOf(typ, r)
-	f.used = true
-	return f
-}
-
 // absent returns the frame of a resource that can't be sent.
 func absent(e existence) *frame { return &frame{existence: e, made: time.Now()} }
-
-// isUsed reports whether clients of the view have a resource that a Service had.
-func (v *view) isUsed() bool {
-	f := v.current.Load()
-	return f != nil && f.used
-}
-
-// kept returns what the clients of the view have, which is never taken away from them (§5.4): their endpoints become
-// none, and come back with the Service.
-func (v *view) kept() *frame {
-	f := v.current.Load()
-	return &frame{name: f.name, version: f.version, wire: f.wire, plain: f.plain, full: f.full, used: true, made: time.Now()}
-}

@@ -11,9 +11,6 @@ import (
 // handleDelta changes the subscriptions of a type, whichever response the request answers (§6.3).
 func (s *stream) handleDelta(typ resourceType, r *discovery.DeltaDiscoveryRequest) error {
 	in := &s.types[typ]
-	if detail := r.GetErrorDetail(); detail != nil {
-		s.reject(typ, r.GetResponseNonce(), detail.GetMessage())
-	}
 	if n := len(r.GetInitialResourceVersions()); n > maxInitialVersions {
 		s.server.refused(refusedInitialVersions)
 		return status.Errorf(codes.ResourceExhausted, "a request has %d initial_resource_versions, and may have %d", n, maxInitialVersions)
@@ -23,7 +20,7 @@ func (s *stream) handleDelta(typ resourceType, r *discovery.DeltaDiscoveryReques
 	if err := s.checkNames(names, in.countNew(names)); err != nil {
 		return err
 	}
-	s.asked[typ].Store(new([]string))
+	in.asked = true
 	if len(names) == 0 && !in.named && in.nonce == 0 {
 		if err := s.want(typ, "", has); err != nil {
 			return err

@@ -84,9 +84,9 @@ func placeResponse(filter catalog.Filter, set catalog.PlacedSet) PlaceResponse {
 func (s *Server) Subscribers(key catalog.ServiceKey) (streams int, rejected []string) {
 	lines := map[string]int{}
 	for _, st := range s.open() {
-		var waiting int
+		all, _ := st.all()
 		subscribed := false
-		for _, sub := range st.all(&waiting) {
+		for _, sub := range all {
 			if sub.topic.name.Service != key {
 				continue
 			}

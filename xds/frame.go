@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/xds/resource"
 )
 
 // existence says whether a resource can be sent.
@@ -37,8 +38,10 @@ type frame struct {
 	// plain is what a client gets that has rejected this version; nil for the same as before.
 	plain *frame
 	made  time.Time
-	// usable are the endpoints of a ClusterLoadAssignment that clients may use.
+	// usable are the endpoints of a ClusterLoadAssignment that clients may use, sorted.
 	usable []netip.AddrPort
+	// leadsTo are the Clusters of a Listener or of routes, or the endpoints of a Cluster.
+	leadsTo []string
 	// used is true for a Listener, Cluster or routes of a Service.
 	used bool
 
@@ -63,15 +66,21 @@ const (
 	fieldResourceName    = protowire.Number(3)
 )
 
-// newFrame returns the frame of a resource that exists.
-func newFrame(typ resourceType, name, version string, wire []byte) *frame {
-	f := &frame{name: name, version: version, wire: wire, made: time.Now()}
-	f.full = make(mem.SliceBuffer, 0, len(wire)+96)
-	f.full = appendBytes(f.full, fieldResources, wire)
+// frameOf returns the frame of a resource.
+func frameOf(typ resourceType, r resource.Resource) *frame {
+	f := &frame{name: r.Name, version: r.Version, wire: r.Any(), leadsTo: r.LeadsTo, made: time.Now()}
+	f.full = make(mem.SliceBuffer, 0, len(f.wire)+96)
+	f.full = appendBytes(f.full, fieldResources, f.wire)
 	if typ.single() {
-		f.full = appendHead(f.full, version, typ)
+		f.full = appendHead(f.full, f.version, typ)
 	}
 	return f
+}
+
+// kept returns what the clients of a view have, which is never taken away from them (§5.4): their endpoints become
+// none, and come back with the Service.
+func (f *frame) kept() *frame {
+	return &frame{name: f.name, version: f.version, wire: f.wire, plain: f.plain, full: f.full, leadsTo: f.leadsTo, used: true, made: time.Now()}
 }
 
 // appendHead appends the version and the type of a response.
@@ -84,8 +93,11 @@ func appendBytes(b []byte, field protowire.Number, v []byte) []byte {
 	return protowire.AppendBytes(protowire.AppendTag(b, field, protowire.BytesType), v)
 }
 
-// delta returns the resource as a field of a DeltaDiscoveryResponse.
-func (f *frame) delta() mem.SliceBuffer {
+// field returns the resource as a field of a response.
+func (f *frame) field(variant string) *mem.SliceBuffer {
+	if variant == variantSotW {
+		return &f.full
+	}
 	f.once.Do(func() {
 		size := protowire.SizeTag(fieldResourceVersion) + protowire.SizeBytes(len(f.version)) +
 			protowire.SizeTag(fieldResourceAny) + protowire.SizeBytes(len(f.wire)) +
@@ -97,50 +109,32 @@ func (f *frame) delta() mem.SliceBuffer {
 		b = appendBytes(b, fieldResourceAny, f.wire)
 		f.part = appendBytes(b, fieldResourceName, []byte(f.name))
 	})
-	return f.part
+	return &f.part
 }
 
 // response is an encoded response: shared bytes of frames, and a tail of its own.
-type response struct{ bytes mem.BufferSlice }
+type response struct {
+	bytes mem.BufferSlice
+	tail  mem.SliceBuffer
+	// two and text are the memory of bytes and tail, unless they are longer.
+	two  [2]mem.Buffer
+	text [16]byte
+}
 
 // Encoded implements [precoded.Message].
 func (r *response) Encoded() mem.BufferSlice { return r.bytes }
 
-// size returns the length in bytes.
-func (r *response) size() int { return r.bytes.Len() }
-
-// singleResponse returns the response with one resource of a type whose responses have one each.
-func singleResponse(f *frame, nonce uint64) *response {
-	return &response{mem.BufferSlice{f.full, nonceField(nil, nonce)}}
-}
-
-// wholeResponse returns the response with all resources of a type.
-func wholeResponse(typ resourceType, frames []*frame, version string, nonce uint64) *response {
-	r := &response{make(mem.BufferSlice, 0, len(frames)+1)}
-	for _, f := range frames {
-		r.bytes = append(r.bytes, f.full)
+// newResponse returns the response with these frames, the bytes of further fields, and a nonce. Fields may come in any
+// order, so that the nonce is at the end.
+func newResponse(variant string, items []item, more []byte, nonce uint64) *response {
+	r := &response{}
+	r.bytes = r.two[:0]
+	for _, i := range items {
+		r.bytes = append(r.bytes, i.frame.field(variant))
 	}
-	r.bytes = append(r.bytes, nonceField(appendHead(nil, version, typ), nonce))
+	r.tail = appendBytes(append(r.text[:0], more...), fieldNonce, []byte(nonceText(nonce)))
+	r.bytes = append(r.bytes, &r.tail)
 	return r
-}
-
-// deltaResponse returns the response with changed resources and the names of missing ones.
-func deltaResponse(typ resourceType, frames []*frame, removed []string, nonce uint64) *response {
-	r := &response{make(mem.BufferSlice, 0, len(frames)+1)}
-	for _, f := range frames {
-		r.bytes = append(r.bytes, f.delta())
-	}
-	tail := appendBytes(nil, fieldTypeURL, []byte(typ.url()))
-	for _, name := range removed {
-		tail = appendBytes(tail, fieldRemoved, []byte(name))
-	}
-	r.bytes = append(r.bytes, nonceField(tail, nonce))
-	return r
-}
-
-// nonceField appends a nonce. Fields may come in any order, so it is at the end of each response.
-func nonceField(b []byte, nonce uint64) mem.SliceBuffer {
-	return mem.SliceBuffer(appendBytes(b, fieldNonce, []byte(nonceText(nonce))))
 }
 
 // nonceText returns a nonce as it is sent; none is empty.

@@ -146,14 +146,14 @@ func put(objects ...catalog.Object) []catalog.Object { return objects }
 // expectNothingLeft checks that nothing is left of streams that have ended.
 func (f *fixture) expectNothingLeft() {
 	f.t.Helper()
-	if n := len(f.server.topics.m); n > 0 {
+	if n := f.server.topics.m.Len(); n > 0 {
 		f.t.Errorf("%d topics are left without streams", n)
 	}
-	if n := len(f.server.resenders.m); n > 0 {
+	if n := f.server.resenders.Len(); n > 0 {
 		f.t.Errorf("%d resenders are left without streams", n)
 	}
-	if !f.server.clients.Idle() || len(f.server.streams) > 0 {
-		f.t.Errorf("clients are left that hold something, or %d streams", len(f.server.streams))
+	if !f.server.clients.Idle() || len(f.server.open()) > 0 {
+		f.t.Errorf("clients are left that hold something, or %d streams", len(f.server.open()))
 	}
 }
 
@@ -433,3 +433,8 @@ const (
 	grpcCluster = "web.shop.svc.cluster.local:50051"
 	httpCluster = "web.shop.svc.cluster.local:80"
 )
+
+// endpointsOf returns the name of the endpoints of a Cluster. Names of the form xdstp have the type in them.
+func endpointsOf(cluster string) string {
+	return strings.Replace(cluster, "/envoy.config.cluster.v3.Cluster/", "/envoy.config.endpoint.v3.ClusterLoadAssignment/", 1)
+}

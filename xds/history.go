@@ -28,21 +28,20 @@ func (t *topic) remember(v *view, before, after *frame) {
 	t.config.History.Add(key, key.Namespace, &e)
 }
 
-// without returns the addresses of a list that another one lacks: the first ones, and how many more there are.
+// without returns the addresses of a list that another one lacks: the first ones, and how many more there are. Both are
+// sorted.
 func without(list, other []netip.AddrPort) (lacking []netip.AddrPort, more int) {
-	has := make(map[netip.AddrPort]struct{}, len(other))
-	for _, a := range other {
-		has[a] = struct{}{}
-	}
 	for _, a := range list {
-		if _, is := has[a]; is {
-			continue
+		for len(other) > 0 && other[0].Compare(a) < 0 {
+			other = other[1:]
 		}
-		if len(lacking) == history.MaxAddresses {
+		switch {
+		case len(other) > 0 && other[0] == a:
+		case len(lacking) == history.MaxAddresses:
 			more++
-			continue
+		default:
+			lacking = append(lacking, a)
 		}
-		lacking = append(lacking, a)
 	}
 	return lacking, more
 }

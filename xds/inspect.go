@@ -1,11 +1,13 @@
 package xds
 
 import (
+	"maps"
 	"net/netip"
 	"slices"
 	"time"
 
 	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/internal/channel"
 )
 
 // OpenStream is an open stream as it was at one moment.
@@ -55,7 +57,7 @@ func (s *Server) CountStreams(than time.Duration) (open, behind int) {
 	now := time.Now()
 	for _, st := range s.open() {
 		open++
-		if st.lag(now) > than {
+		if st.lag.At(now) > than {
 			behind++
 		}
 	}
@@ -63,13 +65,15 @@ func (s *Server) CountStreams(than time.Duration) (open, behind int) {
 }
 
 func (s *stream) inspect(now time.Time) OpenStream {
-	o := OpenStream{ID: s.id, Variant: s.variant, Responses: s.responses.Load(), Lag: s.lag(now), Opened: s.opened}
-	if !s.identified.Load() {
+	o := OpenStream{ID: s.id, Variant: s.variant, Responses: s.responses.Load(), Lag: s.lag.At(now), Opened: s.opened}
+	if !channel.IsClosed(s.identified) {
 		return o // the client isn't known yet
 	}
 	c := &s.client
 	o.Client, o.Peer, o.Pod, o.Namespace, o.Node, o.Zone = c.userAgent, c.peer, c.pod, c.namespace, c.node, c.zoneSet
-	for _, sub := range s.all(&o.Waiting) {
+	all, waiting := s.all()
+	o.Waiting = waiting
+	for _, sub := range all {
 		o.Names = append(o.Names, sub.name)
 		key, unknown, usable := sub.topic.inspect(sub)
 		if unknown {
@@ -92,30 +96,16 @@ func (s *stream) inspect(now time.Time) OpenStream {
 	return o
 }
 
-// all returns the subscriptions, and how many of them have changed since the stream sent something. The locks of
+// all returns the subscriptions, sorted, and how many of them have changed since the stream sent something. The locks of
 // topics are taken after that of the stream is released: topics take them the other way round.
-func (s *stream) all(waiting *int) []*subscription {
+func (s *stream) all() (list []*subscription, waiting int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	*waiting = len(s.dirty)
-	var list []*subscription
 	for typ := range s.types {
-		for _, sub := range s.types[typ].subscriptions {
-			list = append(list, sub)
-		}
+		list = slices.AppendSeq(list, maps.Values(s.types[typ].subscriptions))
 	}
 	sortByName(list)
-	return list
-}
-
-// counts returns how many subscriptions the stream has of each type.
-func (s *stream) counts() (n [resourceTypes]int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for typ := range s.types {
-		n[typ] = len(s.types[typ].subscriptions)
-	}
-	return n
+	return list, len(s.dirty)
 }
 
 // inspect returns the Service that a subscription asks for, whether there is none, and how many endpoints the client
@@ -123,7 +113,7 @@ func (s *stream) counts() (n [resourceTypes]int) {
 func (t *topic) inspect(sub *subscription) (key catalog.ServiceKey, unknown bool, usable int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.watches() {
+	if t.unusable == nil {
 		key = t.name.Service
 	}
 	if v := sub.view; v != nil {
@@ -135,7 +125,7 @@ func (t *topic) inspect(sub *subscription) (key catalog.ServiceKey, unknown bool
 
 // kind returns the kind of the client, as far as it is known.
 func (s *stream) kind() clientKind {
-	if !s.identified.Load() {
+	if !channel.IsClosed(s.identified) {
 		return clientOther
 	}
 	return s.client.kind

@@ -1,9 +1,6 @@
 package xds
 
 import (
-	"context"
-	"sync"
-
 	"golang.org/x/time/rate"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -69,40 +66,18 @@ func (s *stream) checkNames(names []string, added int) error {
 	return status.Errorf(codes.ResourceExhausted, "the stream would be subscribed to %d resources by name, and may be to %d", s.names+added, limit)
 }
 
-// resenders slow down clients that unsubscribe and subscribe again: each time a resource is sent again (§6.2).
-type resenders struct {
-	mu sync.Mutex
-	m  map[clientlimits.ClientID]*resender
-}
-
-type resender struct {
-	users   int
-	limiter *rate.Limiter
-}
-
-// join returns the resender of a client, which is kept until leave.
-func (rs *resenders) join(id clientlimits.ClientID) *resender {
-	rs.mu.Lock()
-	defer rs.mu.Unlock()
-	r := rs.m[id]
-	if r == nil {
-		r = &resender{limiter: rate.NewLimiter(resendRate, resendBurst)}
-		rs.m[id] = r
-	}
-	r.users++
-	return r
-}
-
-func (rs *resenders) leave(id clientlimits.ClientID) {
-	rs.mu.Lock()
-	defer rs.mu.Unlock()
-	r := rs.m[id]
-	if r.users--; r.users == 0 {
-		delete(rs.m, id)
+// joinResender makes the stream share a limiter with the other streams of its client: each time that a client
+// unsubscribes and subscribes again, a resource is sent again (§6.2).
+func (s *stream) joinResender() {
+	if s.resender == nil {
+		s.resender, _ = s.server.resenders.Acquire(s.client.id, func() (*rate.Limiter, error) {
+			return rate.NewLimiter(resendRate, resendBurst), nil
+		})
 	}
 }
 
-// wait waits until the bytes may be sent, or the context ends.
-func (r *resender) wait(ctx context.Context, bytes int) {
-	_ = r.limiter.WaitN(ctx, min(bytes, resendBurst)) // it fails if the context ends, which sending notices
+func (s *stream) leaveResender() {
+	if s.resender != nil {
+		s.server.resenders.Release(s.client.id, func(*rate.Limiter) {})
+	}
 }

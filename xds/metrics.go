@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -93,9 +92,10 @@ func (m *metrics) Collect(ch chan<- prometheus.Metric) {
 	now := time.Now()
 	for _, s := range m.server.open() {
 		streams[series{s.variant, s.kind()}]++
-		lag = max(lag, s.lag(now))
-		for typ, n := range s.counts() {
-			subscriptions[typ] += n
+		lag = max(lag, s.lag.At(now))
+		all, _ := s.all()
+		for _, sub := range all {
+			subscriptions[sub.typ]++
 		}
 	}
 	for of, n := range streams {
@@ -107,25 +107,6 @@ func (m *metrics) Collect(ch chan<- prometheus.Metric) {
 		gauge(m.resources, float64(resources[typ]), typ.String())
 	}
 	gauge(m.lag, lag.Seconds())
-}
-
-// progress is for how long a stream has lacked something. The stream writes it, anybody reads it.
-type progress struct {
-	// behind is when the oldest change became known that is being sent, in nanoseconds since 1970; zero while nothing
-	// is being sent.
-	behind atomic.Int64
-}
-
-func (p *progress) begin(at time.Time) { p.behind.Store(at.UnixNano()) }
-
-func (p *progress) finish() { p.behind.Store(0) }
-
-func (p *progress) lag(now time.Time) time.Duration {
-	at := p.behind.Load()
-	if at == 0 {
-		return 0
-	}
-	return max(0, now.Sub(time.Unix(0, at)))
 }
 
 // maxRejections bounds the rejections that are remembered. When there are more, some may be logged again.

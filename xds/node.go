@@ -1,6 +1,7 @@
 package xds
 
 import (
+	"cmp"
 	"context"
 	"net/netip"
 	"slices"
@@ -76,23 +77,25 @@ func (c *client) variant() resource.Client {
 	}
 }
 
-// identify reads the node of a first request. What is too long is as if it were missing, except for the
+// identify reads the node of a first request (§7.2). What is too long is as if it were missing, except for the
 // namespaces of a wildcard: without them, the client would lack Clusters. The error is a status.
 func (s *stream) identify(n *corepb.Node) error {
 	c := &s.client
 	agent := n.GetUserAgentName()
 	c.kind, c.grpc = kindOf(agent)
 	c.nodeID, c.userAgent = sanitize.Cut(n.GetId()), sanitize.Cut(strings.TrimSpace(agent+" "+n.GetUserAgentVersion()))
-	c.zoneSet = s.nodeText(n.GetLocality().GetZone())
 	fields := n.GetMetadata().GetFields()
 	if len(fields) > maxNodeMetadata {
 		s.server.refused(refusedNode)
 		fields = nil
 	}
-	c.namespace = s.nodeText(fields["NAMESPACE"].GetStringValue())
-	c.node = s.nodeText(fields["NODE_NAME"].GetStringValue())
-	c.pod = s.nodeText(fields["POD_NAME"].GetStringValue())
-	s.trust()
+	// What the client has proved counts before what it says.
+	c.namespace = cmp.Or(c.identity.Namespace, s.nodeText(fields["NAMESPACE"].GetStringValue()))
+	c.pod = cmp.Or(c.identity.Pod, s.nodeText(fields["POD_NAME"].GetStringValue()))
+	c.node = cmp.Or(c.identity.Node, s.nodeText(fields["NODE_NAME"].GetStringValue()))
+	if c.identity.Node == "" {
+		c.zoneSet = s.nodeText(n.GetLocality().GetZone())
+	}
 	s.locatePeer()
 	if c.grpc {
 		return nil
@@ -136,21 +139,6 @@ func (s *stream) nameNamespaces(v *structpb.Value) error {
 	return nil
 }
 
-// trust replaces what the client says by what it has proved (§7.2).
-func (s *stream) trust() {
-	c, proved := &s.client, s.client.identity
-	if proved.Namespace == "" {
-		return
-	}
-	c.namespace = proved.Namespace
-	if proved.Pod != "" {
-		c.pod = proved.Pod
-	}
-	if proved.Node != "" {
-		c.node, c.zoneSet = proved.Node, ""
-	}
-}
-
 func kindOf(agent string) (kind clientKind, grpc bool) {
 	agent = strings.ToLower(agent[:min(len(agent), maxNodeText)])
 	for _, k := range clientKinds {
@@ -177,18 +165,8 @@ func (s *stream) locatePeer() {
 	if !c.peer.IsValid() || c.node != "" && c.namespace != "" {
 		return
 	}
-	pod := s.server.podAt(c.peer.Addr())
-	if pod == nil {
-		return
-	}
-	if c.node == "" {
-		c.node = pod.Node
-	}
-	if c.namespace == "" {
-		c.namespace = pod.Key.Namespace
-	}
-	if c.pod == "" {
-		c.pod = pod.Key.Name
+	if pod := s.server.podAt(c.peer.Addr()); pod != nil {
+		c.node, c.namespace, c.pod = cmp.Or(c.node, pod.Node), cmp.Or(c.namespace, pod.Key.Namespace), cmp.Or(c.pod, pod.Key.Name)
 	}
 }
 
@@ -202,21 +180,17 @@ func (s *Server) podAt(ip netip.Addr) *catalog.Workload {
 	return found.Target.Workload
 }
 
-// locate notes where the client is now. moved closes when that changes.
-func (s *stream) locate() {
+// locate notes where the client is now. The channel closes when that changes.
+func (s *stream) locate() (moved <-chan struct{}) {
 	node := s.server.catalog.Node(catalog.LocalCluster, s.client.node)
-	s.place = catalog.Client{Node: s.client.node, Zone: node.Zone}
-	if s.client.zoneSet != "" {
-		s.place.Zone = s.client.zoneSet
-	}
-	s.moved = node.Stale()
+	s.place = catalog.Client{Node: s.client.node, Zone: cmp.Or(s.client.zoneSet, node.Zone)}
+	return node.Stale()
 }
 
-// clientFrom returns what the connection of a call says about its client.
-func clientFrom(ctx context.Context) client {
-	c := client{id: clientlimits.ClientIDFrom(ctx), kind: clientOther}
+// connect notes what the connection of a call says about its client.
+func (c *client) connect(ctx context.Context) {
+	c.id, c.kind = clientlimits.ClientIDFrom(ctx), clientOther
 	if p, ok := peer.FromContext(ctx); ok {
 		c.peer, _ = clientlimits.AddrPortOfTCP(p.Addr)
 	}
-	return c
 }

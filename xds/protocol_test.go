@@ -18,6 +18,9 @@ import (
 	"github.com/signpostd/signpost/catalog"
 )
 
+// request makes requests.
+type request struct{}
+
 // listener returns the first request of a client with this user agent.
 func (request) listener(agent, name string) *discovery.DiscoveryRequest {
 	return &discovery.DiscoveryRequest{Node: node(agent, nil), TypeUrl: listeners.url(), ResourceNames: []string{name}}

@@ -15,53 +15,79 @@ const maxDeltaResponse = 1 << 20
 // flush sends what the client lacks, in the order in which it loses no traffic: Clusters, endpoints,
 // Listeners, routes, and then which Clusters have ended (§6.6).
 func (s *stream) flush() error {
-	held := s.isHeld()
+	held := time.Now().Before(s.held)
 	var ended []*subscription
 	if !held {
 		var err error
 		if ended, err = s.list(nil); err != nil {
 			return err
 		}
-		s.refreshAhead(len(ended) > 0)
+		s.refreshAhead()
 	}
 	dirty := s.takeDirty(held)
-	defer s.finish()
+	defer s.lag.End()
 	for typ := range resourceTypes {
 		if held && typ != endpoints {
 			continue
 		}
-		if err := s.flushType(typ, dirty); err != nil {
+		if err := s.flushType(typ, &dirty); err != nil {
 			return err
 		}
 	}
 	return s.flushEnded(ended)
 }
 
-// refreshAhead makes Clusters and endpoints as new as the Listeners, routes and Clusters that have changed:
-// each topic learns of a change by itself, and the order holds within one flush only. If Clusters end, routes
-// have to be as new.
-func (s *stream) refreshAhead(ended bool) {
+// refreshAhead makes the Clusters that changed Listeners and routes lead to, and the endpoints of changed Clusters, as
+// new as these: each topic learns of a change by itself, and the order holds within one flush only.
+func (s *stream) refreshAhead() {
+	var changed []*subscription
 	s.mu.Lock()
-	ahead := s.ahead
+	for _, sub := range s.dirty {
+		if sub.typ != endpoints && s.isOpen(sub) {
+			changed = append(changed, sub)
+		}
+	}
 	s.mu.Unlock()
-	types := []resourceType{clusters, endpoints}
-	switch {
-	case ended:
-		types = append(types, listeners, routes)
-	case !ahead:
+	for _, sub := range changed {
+		s.renewAfter(sub)
+	}
+}
+
+// renewAfter makes as new as the catalog what the client uses after a resource: Clusters after Listeners and routes, and
+// endpoints, which a client may also have without their Cluster.
+func (s *stream) renewAfter(sub *subscription) {
+	if sub.typ == endpoints {
 		return
 	}
-	for _, typ := range types {
+	// The view that it leaves may lead to something else.
+	for _, name := range slices.Concat(sub.view.current.Load().leadsTo, sub.follow().leadsTo) {
+		if of := s.types[endpoints].subscriptions[name]; of != nil {
+			of.topic.renew()
+		}
+		if of := s.types[clusters].subscriptions[name]; of != nil && sub.typ != clusters {
+			of.topic.renew()
+			s.renewAfter(of)
+		}
+	}
+}
+
+// renewAll makes all resources of the stream as new as the catalog.
+func (s *stream) renewAll() {
+	for typ := range s.types {
 		for _, sub := range s.types[typ].subscriptions {
 			sub.topic.renew()
 		}
 	}
 }
 
+// isOpen reports whether a subscription hasn't ended.
+func (s *stream) isOpen(sub *subscription) bool {
+	return s.types[sub.typ].subscriptions[sub.name] == sub
+}
+
 // takeDirty returns the subscriptions of each type whose views have changed, sorted by name. While the stream
 // is held, it leaves all but those for endpoints.
-func (s *stream) takeDirty(held bool) *[resourceTypes][]*subscription {
-	var dirty [resourceTypes][]*subscription
+func (s *stream) takeDirty(held bool) (dirty [resourceTypes][]*subscription) {
 	s.mu.Lock()
 	kept := s.dirty[:0]
 	for _, sub := range s.dirty {
@@ -69,30 +95,18 @@ func (s *stream) takeDirty(held bool) *[resourceTypes][]*subscription {
 		case held && sub.typ != endpoints:
 			kept = append(kept, sub)
 			continue
-		case s.types[sub.typ].subscriptions[sub.name] == sub: // else it was ended when it changed
+		case s.isOpen(sub):
 			dirty[sub.typ] = append(dirty[sub.typ], sub)
 		}
 		sub.dirty = false
 	}
 	clear(s.dirty[len(kept):])
-	s.dirty, s.ahead = kept, len(kept) > 0
+	s.dirty = kept
 	s.mu.Unlock()
 	for _, list := range dirty {
 		sortByName(list)
 	}
-	return &dirty
-}
-
-// isHeld reports whether all but endpoints have to wait, and makes the stream wake up when that is over.
-func (s *stream) isHeld() bool {
-	wait := time.Until(s.held)
-	if wait <= 0 {
-		return false
-	}
-	if s.later == nil {
-		s.later = time.After(wait)
-	}
-	return true
+	return dirty
 }
 
 func sortByName(list []*subscription) {
@@ -121,12 +135,15 @@ func (s *stream) flushType(typ resourceType, dirty *[resourceTypes][]*subscripti
 // a client uses such a Cluster only after another response with its endpoints (§6.6).
 func (s *stream) withWarmed(changed, more []*subscription) []*subscription {
 	for _, sub := range changed {
-		if sub.sent == "" && !sub.listed || sub.due() == nil {
+		f := sub.due()
+		if sub.sent == "" && !sub.listed || f == nil {
 			continue
 		}
-		if of := s.types[endpoints].subscriptions[endpointsOf(sub.name)]; of != nil && of.sent != "" {
-			of.resend = true
-			more = append(more, of)
+		for _, name := range f.leadsTo {
+			if of := s.types[endpoints].subscriptions[name]; of != nil && of.sent != "" {
+				of.resend = true
+				more = append(more, of)
+			}
 		}
 	}
 	sortByName(more)
@@ -173,16 +190,20 @@ func (sub *subscription) follow() *frame {
 	}
 }
 
+// item is what a subscription is sent.
+type item struct {
+	sub   *subscription
+	frame *frame
+}
+
 // flushEach sends each resource in a response of its own.
 func (s *stream) flushEach(typ resourceType, list []*subscription) error {
 	s.types[typ].owed = false
 	for _, sub := range list {
-		f := sub.due()
-		if f == nil {
-			continue
-		}
-		if err := s.send(typ, []*subscription{sub}, []*frame{f}, singleResponse(f, s.nonce+1)); err != nil {
-			return err
+		if f := sub.due(); f != nil {
+			if err := s.send(typ, []item{{sub, f}}, nil); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -196,26 +217,21 @@ func (s *stream) flushWhole(typ resourceType, list []*subscription) error {
 	if !lacks && !slices.ContainsFunc(list, func(sub *subscription) bool { return sub.due() != nil }) {
 		return nil
 	}
-	var subs []*subscription
+	var items []item
 	for _, sub := range in.subscriptions {
-		subs = append(subs, sub)
-	}
-	sortByName(subs)
-	var frames []*frame
-	var sent []*subscription
-	for _, sub := range subs {
 		if f := sub.offered(); f != nil {
-			frames, sent = append(frames, f), append(sent, sub)
+			items = append(items, item{sub, f})
 		}
 	}
-	version, has := versionOf(frames), in.has
+	slices.SortFunc(items, func(a, b item) int { return cmp.Compare(a.sub.name, b.sub.name) })
+	version, has := versionOf(items), in.has
 	if in.has = ""; version == has {
-		for i, sub := range sent {
-			sub.sent = frames[i].version
+		for _, i := range items {
+			i.sub.sent = i.frame.version
 		}
 		return nil
 	}
-	return s.send(typ, sent, frames, wholeResponse(typ, frames, version, s.nonce+1))
+	return s.send(typ, items, appendHead(nil, version, typ))
 }
 
 // flushEnded tells the client which Clusters have ended that a wildcard covered.
@@ -223,16 +239,17 @@ func (s *stream) flushEnded(ended []*subscription) error {
 	if len(ended) == 0 {
 		return nil
 	}
+	in := &s.types[clusters]
 	for _, sub := range ended {
 		s.drop(sub)
 		if sub.sent != "" {
-			s.types[clusters].lost = append(s.types[clusters].lost, sub.name)
+			in.lost = append(in.lost, sub.name)
 		}
 	}
 	if s.variant == variantDelta {
 		return s.flushDelta(clusters, nil)
 	}
-	s.types[clusters].lost, s.types[clusters].owed = nil, true
+	in.lost, in.owed = nil, true
 	return s.flushWhole(clusters, nil)
 }
 
@@ -240,82 +257,84 @@ func (s *stream) flushEnded(ended []*subscription) error {
 func (s *stream) flushDelta(typ resourceType, list []*subscription) error {
 	in := &s.types[typ]
 	owed := in.owed && !s.client.grpc
-	in.owed = false
 	removed := slices.DeleteFunc(in.lost, func(name string) bool { return in.subscriptions[name] != nil })
-	in.lost = nil
+	in.owed, in.lost = false, nil
 	for _, sub := range list {
 		if sub.follow().existence == missing && !sub.removed {
 			removed = append(removed, sub.name)
 			sub.removed, sub.sent = true, ""
 		}
 	}
-	var subs []*subscription
-	var frames []*frame
+	head := appendBytes(nil, fieldTypeURL, []byte(typ.url()))
+	var items []item
 	size := 0
 	for _, sub := range list {
 		f := sub.due()
 		if f == nil {
 			continue
 		}
-		if size += len(f.wire); size > maxDeltaResponse && len(frames) > 0 {
-			if err := s.send(typ, subs, frames, deltaResponse(typ, frames, nil, s.nonce+1)); err != nil {
+		if size += len(f.wire); size > maxDeltaResponse && len(items) > 0 {
+			if err := s.send(typ, items, head); err != nil {
 				return err
 			}
-			subs, frames, size = nil, nil, len(f.wire)
+			items, size = nil, len(f.wire)
 		}
-		subs, frames = append(subs, sub), append(frames, f)
+		items = append(items, item{sub, f})
 	}
-	if len(frames) == 0 && len(removed) == 0 && !owed {
+	if len(items) == 0 && len(removed) == 0 && !owed {
 		return nil
 	}
-	return s.send(typ, subs, frames, deltaResponse(typ, frames, removed, s.nonce+1))
+	for _, name := range removed {
+		head = appendBytes(head, fieldRemoved, []byte(name))
+	}
+	return s.send(typ, items, head)
 }
 
-// send sends a response, which has the next nonce, with the frames of these subscriptions.
-func (s *stream) send(typ resourceType, subs []*subscription, frames []*frame, r *response) error {
+// send sends a response with the next nonce: these frames, and the bytes of further fields.
+func (s *stream) send(typ resourceType, items []item, more []byte) error {
 	if channel.IsClosed(s.server.stopping) {
 		return nil
 	}
-	s.beginSending(subs, frames)
-	if again := againBytes(subs, frames); again > 0 && s.resender != nil {
-		s.resender.wait(s.ctx, again)
+	s.beginSending(items)
+	r := newResponse(s.variant, items, more, s.nonce+1)
+	size := r.bytes.Len()
+	if s.unread {
+		s.worker.detach()
 	}
+	s.unread = true
 	if err := s.out.SendMsg(r); err != nil {
 		return err
 	}
-	size := r.size()
 	s.server.metrics.sent(typ, s.variant, size)
 	s.hold(typ, size)
 	s.nonce++
 	s.types[typ].nonce = s.nonce
 	s.responses.Add(1)
-	for i, sub := range subs {
-		sub.sent, sub.resend, sub.removed, sub.again, sub.nonce = frames[i].version, false, false, false, s.nonce
+	for _, i := range items {
+		sub := i.sub
+		sub.sent, sub.resend, sub.removed, sub.again, sub.nonce = i.frame.version, false, false, false, s.nonce
 		sub.refused.Store(false)
 	}
 	return nil
 }
 
-// againBytes returns the size of the resources that the client may have had before it unsubscribed.
-func againBytes(subs []*subscription, frames []*frame) int {
-	n := 0
-	for i, sub := range subs {
-		if sub.again {
-			n += len(frames[i].wire)
-		}
-	}
-	return n
-}
-
-// beginSending notes since when the oldest of the changes has been known that are being sent.
-func (s *stream) beginSending(subs []*subscription, frames []*frame) {
-	oldest := time.Now()
-	for i, sub := range subs {
-		if made := frames[i].made; sub.sent != "" && sub.sent != frames[i].version && made.Before(oldest) {
+// beginSending notes since when the oldest of the changes has been known that are being sent. It waits if the client has
+// unsubscribed from what it is sent again.
+func (s *stream) beginSending(items []item) {
+	oldest, again := time.Now(), 0
+	for _, i := range items {
+		if made := i.frame.made; i.sub.sent != "" && i.sub.sent != i.frame.version && made.Before(oldest) {
 			oldest = made
 		}
+		if i.sub.again {
+			again += len(i.frame.wire)
+		}
 	}
-	s.begin(oldest)
+	s.lag.Begin(oldest)
+	if again > 0 && s.resender != nil {
+		s.worker.detach()
+		_ = s.resender.WaitN(s.ctx, min(again, resendBurst)) // it fails if the context ends, which sending notices
+	}
 }
 
 // reject notes that a client has rejected a response. Nothing else is a rejection (§6.4). Of a response with several

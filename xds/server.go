@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,53 +19,50 @@ import (
 	"github.com/signpostd/signpost/internal/channel"
 	"github.com/signpostd/signpost/internal/clientlimits"
 	"github.com/signpostd/signpost/internal/precoded"
+	"github.com/signpostd/signpost/internal/streams"
 )
 
 // Server answers xDS from a catalog. Make it with [NewServer].
 type Server struct {
-	catalog     *catalog.Catalog
-	config      *Config
-	log         *slog.Logger
-	topics      *topics
-	listings    *listings
-	clients     *clientlimits.Clients
-	resenders   resenders
-	metrics     *metrics
-	rejections  rejections
-	connections rate.Sometimes // when the log has a line about a refused connection
+	catalog    *catalog.Catalog
+	config     *Config
+	log        *slog.Logger
+	topics     *topics
+	workers    workers
+	listings   streams.Map[coverage, *sharedListing]
+	clients    *clientlimits.Clients
+	resenders  streams.Map[clientlimits.ClientID, *rate.Limiter]
+	metrics    *metrics
+	rejections rejections
+	leftOut    rate.Sometimes // when the log has a line about Clusters that a wildcard lacks
 
 	// opened counts the streams.
 	opened   atomic.Uint64
 	stopping chan struct{} // closed when streams have to end
 
+	streams streams.Set[*stream]
 	mu      sync.Mutex
-	streams map[*stream]struct{}
 	stopped bool
 	// running are the streams and the goroutines that receive their requests.
 	running sync.WaitGroup
 }
-
-// logInterval is the time between two lines of the log about refused connections. The metric counts all of them.
-const logInterval = 10 * time.Second
 
 // NewServer returns a server for the catalog, with its metrics registered with r. It serves through a gRPC server that
 // was made with ServerOptions, passed to Register and serves on a Listener; and Run has to run at the same time.
 func NewServer(c *catalog.Catalog, config Config, r prometheus.Registerer, log *slog.Logger) *Server {
 	config = config.withDefaults()
 	s := &Server{
-		catalog:     c,
-		config:      &config,
-		log:         log,
-		resenders:   resenders{m: map[clientlimits.ClientID]*resender{}},
-		rejections:  newRejections(log, config.Rejected),
-		connections: rate.Sometimes{First: 1, Interval: logInterval},
-		stopping:    make(chan struct{}),
-		streams:     map[*stream]struct{}{},
+		catalog:    c,
+		config:     &config,
+		log:        log,
+		rejections: newRejections(log, config.Rejected),
+		leftOut:    rate.Sometimes{First: 1, Interval: 10 * time.Second},
+		workers:    workers{slots: runtime.GOMAXPROCS(0)},
+		stopping:   make(chan struct{}),
 	}
 	s.clients = clientlimits.NewClients(&config.Limits, s.refused)
 	s.metrics = newMetrics(s, r)
-	s.listings = newListings(s)
-	s.topics = &topics{catalog: c, config: s.config, clients: s.clients, paced: s.metrics.paced.Observe, m: map[question]*topic{}}
+	s.topics = &topics{catalog: c, config: s.config, clients: s.clients, paced: s.metrics.paced.Observe}
 	return s
 }
 
@@ -90,12 +88,7 @@ const connectionGrace = 10 * time.Second
 
 // Listener returns a listener that accepts as many connections as the limits allow, and none before the cluster is known.
 func (s *Server) Listener(l net.Listener) net.Listener {
-	return clientlimits.NewListener(syncedListener{l, s}, &s.config.Limits, func(why clientlimits.Refusal, from net.Addr) {
-		s.refused(why)
-		s.connections.Do(func() {
-			s.log.Warn("Refusing xDS connections, because there are too many", "limit", string(why), "from", from.String())
-		})
-	})
+	return clientlimits.NewListener(syncedListener{l, s}, &s.config.Limits, s.refused, s.log)
 }
 
 // syncedListener closes connections until the cluster is known (§6.11). A client would wait for its first response for 15 s
@@ -150,44 +143,26 @@ func (s *Server) begin(st *stream) bool {
 		return false
 	}
 	s.running.Add(2) // the stream, and the goroutine that receives
-	s.streams[st] = struct{}{}
+	s.streams.Add(st)
 	return true
 }
 
 func (s *Server) end(st *stream) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.streams, st)
+	s.streams.Remove(st)
 	s.running.Done()
 }
 
 // open returns the open streams.
-func (s *Server) open() []*stream {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	list := make([]*stream, 0, len(s.streams))
-	for st := range s.streams {
-		list = append(list, st)
-	}
-	return list
-}
-
-// authenticate makes sure of who the client of a stream is, if that is asked for.
-func (s *Server) authenticate(st *stream) (err error) {
-	if s.config.Authenticate == nil {
-		return nil
-	}
-	if st.client.identity, err = s.config.Authenticate(st.ctx); err != nil {
-		s.refused(refusedIdentity)
-	}
-	return err
-}
+func (s *Server) open() []*stream { return s.streams.All() }
 
 // serve serves a stream of any service until it ends.
-func (s *Server) serve(out grpc.ServerStream, variant string, only *resourceType) error {
+func (s *Server) serve(out grpc.ServerStream, variant string, only *resourceType) (err error) {
 	st := s.newStream(out, variant, only)
-	if err := s.authenticate(st); err != nil {
-		return err
+	if s.config.Authenticate != nil {
+		if st.client.identity, err = s.config.Authenticate(st.ctx); err != nil {
+			s.refused(refusedIdentity)
+			return err
+		}
 	}
 	if !s.begin(st) {
 		return nil

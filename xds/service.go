@@ -1,20 +1,22 @@
 package xds
 
 import (
+	"strings"
+
 	"google.golang.org/grpc"
 
 	"github.com/signpostd/signpost/xds/resource"
 )
 
 // resourceType is a type of resources. Their order is that in which changes are sent (§6.6).
-type resourceType uint8
+type resourceType resource.Type
 
 const (
-	clusters resourceType = iota
-	endpoints
-	listeners
-	routes
-	resourceTypes // how many there are
+	clusters      = resourceType(resource.Cluster)
+	endpoints     = resourceType(resource.Endpoints)
+	listeners     = resourceType(resource.Listener)
+	routes        = resourceType(resource.RouteConfiguration)
+	resourceTypes = routes + 1 // how many there are
 )
 
 // typeOf returns the type of a URL.
@@ -28,19 +30,13 @@ func typeOf(url string) (resourceType, bool) {
 }
 
 // url returns the type URL of the resources in messages.
-func (t resourceType) url() string { return urls[t] }
-
-var urls = [resourceTypes]string{
-	clusters: resource.ClusterURL, endpoints: resource.EndpointsURL, listeners: resource.ListenerURL, routes: resource.RouteConfigurationURL,
-}
+func (t resourceType) url() string { return resource.Type(t).URL() }
 
 // String returns the type as metrics and logs call it.
 func (t resourceType) String() string { return [resourceTypes]string{"cds", "eds", "lds", "rds"}[t] }
 
 // kind returns the kind of the resources, as Envoy's documents call it.
-func (t resourceType) kind() string {
-	return [resourceTypes]string{"Cluster", "ClusterLoadAssignment", "Listener", "RouteConfiguration"}[t]
-}
+func (t resourceType) kind() string { return t.url()[strings.LastIndexByte(t.url(), '.')+1:] }
 
 // single reports whether a SotW response has one resource; otherwise it has all that are subscribed (§6.7).
 func (t resourceType) single() bool { return t == endpoints || t == routes }

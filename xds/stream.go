@@ -9,17 +9,23 @@ import (
 	"sync/atomic"
 	"time"
 
+	corepb "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	discovery "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"golang.org/x/time/rate"
+	rpcstatus "google.golang.org/genproto/googleapis/rpc/status"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/internal/channel"
 	"github.com/signpostd/signpost/internal/clientlimits"
+	"github.com/signpostd/signpost/internal/panics"
+	"github.com/signpostd/signpost/internal/streams"
 )
 
-// stream is one open call of either variant. The goroutine of its handler owns it, except what says otherwise.
+// stream is one open call of either variant. The goroutine of its handler only waits, and a second one receives. While
+// there is something to do, a worker owns what follows, except what says otherwise: it handles requests and sends.
 type stream struct {
 	id      uint64
 	opened  time.Time
@@ -29,54 +35,60 @@ type stream struct {
 	variant string
 	only    *resourceType // the type of all requests; nil for any
 
-	// client doesn't change once identified is set.
+	// client and moved don't change once identified is closed. moved closes when the node of the client has changed.
 	client     client
-	identified atomic.Bool
+	identified chan struct{}
+	moved      <-chan struct{}
 	place      catalog.Client
-	moved      <-chan struct{} // nil until the first request
 	types      [resourceTypes]interest
 	names      int // subscriptions of all types by name
 	nonce      uint64
-	resender   *resender // nil until the stream unsubscribes from something
+	resender   *rate.Limiter // nil until the stream unsubscribes from something
 
 	// covered has the Clusters of a wildcard, nil without one. listing is those that the stream is subscribed to, which
-	// anybody may read; stale closes when they change, and users is how many streams share them.
+	// anybody may read, and users is how many streams share them.
 	covered *sharedListing
 	listing atomic.Pointer[listing]
-	stale   <-chan struct{}
 	users   int
-	// held is until when all but endpoints wait (§6.10), and later fires then; nil while nothing waits.
-	held  time.Time
-	later <-chan time.Time
+	// held is until when all but endpoints wait (§6.10).
+	held time.Time
 
-	received chan request
-	failed   error // why receiving ended; set before received is closed
-	// handled counts the requests from received that were handled. asked has the names of the last one of each type
-	// that counted, nil before there is one. The goroutine that receives reads both.
-	handled atomic.Uint64
-	asked   [resourceTypes]atomic.Pointer[[]string]
-
-	// wake holds a token while dirty has something.
-	wake chan struct{}
-	mu   sync.Mutex
-	// dirty are the subscriptions whose view has changed, and perhaps some that have ended. ahead is true if one of them
-	// isn't for endpoints. mu guards both, and the maps of interests for those who don't own the stream.
+	// received has a request that waits for a worker. working is held by whoever owns the stream, and worker is who it is.
+	received chan discoveryRequest
+	working  sync.Mutex
+	worker   *worker
+	// unread is true until the client has answered the last response. Until then, sending may have to wait for it.
+	unread bool
+	// mu guards what follows, and the maps of interests for those who don't own the stream.
+	mu sync.Mutex
+	// dirty are the subscriptions whose view has changed, and perhaps some that have ended.
 	dirty []*subscription
-	ahead bool
-	progress
-	// responses counts what was sent.
+	// awake is true while there is something to do, and busy while a worker does it or will.
+	awake, busy bool
+	// ended closes when the stream has to end: with the status err, or with a panic.
+	ended    chan struct{}
+	err      error
+	panicked *panics.Carried
+	// lag is for how long the change that is being sent has been known, and responses counts what was sent. Anybody may
+	// read them.
+	lag       streams.Lag
 	responses atomic.Uint64
 }
 
-// request is a request of one of the variants.
-type request struct {
-	sotw  *discovery.DiscoveryRequest
-	delta *discovery.DeltaDiscoveryRequest
+// discoveryRequest is a request of one of the variants.
+type discoveryRequest interface {
+	GetNode() *corepb.Node
+	GetTypeUrl() string
+	GetResponseNonce() string
+	GetErrorDetail() *rpcstatus.Status
 }
 
 // interest is what a stream wants of one type.
 type interest struct {
 	subscriptions map[string]*subscription
+	// asked is true once a request counted, and names are those of the last one, if they have to be all of them.
+	asked      bool
+	askedNames []string
 	// named is true once a resource was named: an empty list of names is a wildcard only before.
 	named, wildcard bool
 	// owed is true when a wildcard has to be answered, also if it has no resources.
@@ -120,40 +132,28 @@ type subscription struct {
 }
 
 func (s *Server) newStream(out grpc.ServerStream, variant string, only *resourceType) *stream {
-	return &stream{
+	st := &stream{
 		id: s.opened.Add(1), opened: time.Now(), server: s, ctx: out.Context(), out: out, variant: variant, only: only,
-		client: clientFrom(out.Context()), received: make(chan request), wake: make(chan struct{}, 1),
+		received: make(chan discoveryRequest, 1), identified: make(chan struct{}), ended: make(chan struct{}),
 	}
+	st.client.connect(st.ctx)
+	return st
 }
 
-// run serves the stream until it ends. The error is its status.
+// run waits until the stream ends. The error is its status.
 func (s *stream) run() error {
 	go s.receive()
-	if err := s.first(); err != nil || !s.identified.Load() {
+	moved, err := s.first()
+	if err != nil {
 		return err
 	}
 	for {
-		if err := s.flush(); err != nil {
-			return s.endOf(err)
-		}
 		select {
-		case r, ok := <-s.received:
-			if !ok {
-				return s.endOf(s.failed)
-			}
-			if err := s.handle(r); err != nil {
-				return err
-			}
-		case <-s.wake:
-		case <-s.stale:
-			s.stale = nil // until the next listing
-		case <-s.later:
-			s.later = nil
-		case <-s.moved:
-			s.move()
+		case <-moved:
+			moved = s.move()
+		case <-s.ended:
+			return s.result()
 		case <-s.server.stopping:
-			return nil
-		case <-s.ctx.Done():
 			return nil
 		}
 	}
@@ -161,118 +161,187 @@ func (s *stream) run() error {
 
 var errSlowRequest = status.Error(codes.DeadlineExceeded, "the request did not arrive in time")
 
-// first waits for the first request and handles it. A stream without one costs as much as one with an answer, so a
-// client may have only so many of them, for so long. It returns nil if the stream has ended.
-func (s *stream) first() error {
+// first waits until the first request says who the client is, or the stream ends. A stream without a request costs as
+// much as one with an answer, so a client may have only so many of them, for so long. The channel closes when the node
+// of the client has changed.
+func (s *stream) first() (moved <-chan struct{}, err error) {
 	if err := s.server.clients.BeginRequest(s.client.id); err != nil {
-		return err
+		return nil, err
 	}
+	defer s.server.clients.EndRequest(s.client.id)
 	limit := time.NewTimer(s.server.config.Limits.RequestTimeout)
 	defer limit.Stop()
-	var r request
-	var err error
 	select {
-	case first, ok := <-s.received:
-		if r = first; !ok {
-			err = s.endOf(s.failed)
-		}
+	case <-s.identified:
+		return s.moved, nil
 	case <-limit.C:
 		s.server.refused(clientlimits.RefusedSlow)
-		err = errSlowRequest
+		return nil, errSlowRequest
+	case <-s.ended:
 	case <-s.server.stopping:
 	}
-	s.server.clients.EndRequest(s.client.id)
-	if err != nil || r == (request{}) {
-		return err
+	return nil, nil
+}
+
+// end makes the stream end with the status of an error. A client that leaves is no error.
+func (s *stream) end(err error) {
+	if s.ctx.Err() != nil || errors.Is(err, io.EOF) || errors.Is(err, context.Canceled) {
+		err = nil
 	}
-	err = s.identify(r.node())
-	s.identified.Store(true)
-	if err != nil {
-		return err
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !channel.IsClosed(s.ended) {
+		s.err = err
+		close(s.ended)
 	}
-	s.locate()
-	return s.handle(r)
+}
+
+// result returns the status of a stream that has ended, or panics as the worker did.
+func (s *stream) result() error {
+	if s.panicked != nil {
+		panic(s.panicked)
+	}
+	return s.err
+}
+
+// wake makes sure that a worker looks for what there is to do. It may be called from any goroutine.
+func (s *stream) wake() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.wakeLocked()
+}
+
+func (s *stream) wakeLocked() {
+	s.awake = true
+	if !s.busy && !channel.IsClosed(s.ended) {
+		s.busy = true
+		s.server.workers.add(s)
+	}
+}
+
+// work handles a request, if there is one, and sends what the client lacks. A worker calls it, and does so again after
+// other streams if there is more to do.
+func (s *stream) work(w *worker) {
+	s.working.Lock()
+	defer s.working.Unlock()
+	defer func() {
+		if v := recover(); v != nil {
+			s.panicked = panics.Carry(v)
+			s.end(nil)
+		}
+	}()
+	s.worker = w
+	s.mu.Lock()
+	s.awake = false
+	s.mu.Unlock()
+	if channel.IsClosed(s.ended) {
+		return
+	}
+	if err := s.step(); err != nil {
+		s.end(err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.busy = false; s.awake {
+		s.wakeLocked()
+	}
+}
+
+func (s *stream) step() error {
+	select {
+	case r := <-s.received:
+		s.worker.detach() // a request may cost much
+		if err := s.handle(r); err != nil {
+			return err
+		}
+	default:
+	}
+	return s.flush()
 }
 
 // receive receives requests until the call ends, not more than requestRate a second. The requests after wait in the
 // flow control of the client. A request that changes nothing goes no further: each response has one.
 func (s *stream) receive() {
 	defer s.server.running.Done()
-	defer close(s.received)
 	limiter := rate.NewLimiter(requestRate, requestBurst)
-	passed := uint64(0)
 	for {
 		r, err := s.receiveOne()
-		if err == nil {
+		if err == nil && !limiter.Allow() {
 			err = limiter.Wait(s.ctx)
 		}
 		if err != nil {
-			s.failed = err
+			s.end(err)
 			return
 		}
-		if s.handled.Load() == passed && s.changesNothing(r) {
+		if s.changesNothing(r) {
 			continue
 		}
-		passed++
 		select {
 		case s.received <- r:
+			s.wake()
 		case <-s.ctx.Done():
-			s.failed = s.ctx.Err()
+			s.end(nil)
 			return
 		}
 	}
 }
 
-// changesNothing reports whether a request only says that the client has accepted a response. All requests before it
-// have been handled.
-func (s *stream) changesNothing(r request) bool {
-	typ, ok := typeOf(r.typeURL())
-	if !ok {
+// changesNothing reports whether a request only says that the client has accepted a response. While something is being
+// done, that isn't known.
+func (s *stream) changesNothing(r discoveryRequest) bool {
+	typ, ok := typeOf(r.GetTypeUrl())
+	if !ok || r.GetErrorDetail() != nil || r.GetResponseNonce() == "" || !s.working.TryLock() {
 		return false
 	}
-	before := s.asked[typ].Load()
-	if before == nil {
+	defer s.working.Unlock()
+	in := &s.types[typ]
+	if !in.asked || len(s.received) > 0 {
 		return false
 	}
-	if d := r.delta; d != nil {
-		return d.GetErrorDetail() == nil && d.GetResponseNonce() != "" && len(d.GetResourceNamesSubscribe()) == 0 && len(d.GetResourceNamesUnsubscribe()) == 0
+	s.noteRead(r.GetResponseNonce())
+	switch r := r.(type) {
+	case *discovery.DeltaDiscoveryRequest:
+		return len(r.GetResourceNamesSubscribe()) == 0 && len(r.GetResourceNamesUnsubscribe()) == 0
+	case *discovery.DiscoveryRequest:
+		return slices.Equal(in.askedNames, r.GetResourceNames())
 	}
-	return r.sotw.GetErrorDetail() == nil && r.sotw.GetResponseNonce() != "" && slices.Equal(*before, r.sotw.GetResourceNames())
+	return false
 }
 
-func (s *stream) receiveOne() (r request, err error) {
-	if s.variant == variantDelta {
-		r.delta = new(discovery.DeltaDiscoveryRequest)
-		err = s.out.RecvMsg(r.delta)
-	} else {
-		r.sotw = new(discovery.DiscoveryRequest)
-		err = s.out.RecvMsg(r.sotw)
+// noteRead notes that the client has answered a response.
+func (s *stream) noteRead(nonce string) { s.unread = s.unread && nonce != nonceText(s.nonce) }
+
+func (s *stream) receiveOne() (r discoveryRequest, err error) {
+	if r = new(discovery.DiscoveryRequest); s.variant == variantDelta {
+		r = new(discovery.DeltaDiscoveryRequest)
 	}
-	if status.Code(err) == codes.ResourceExhausted {
+	if err = s.out.RecvMsg(r); status.Code(err) == codes.ResourceExhausted {
 		s.server.refused(clientlimits.RefusedMessage)
 	}
 	return r, err
 }
 
-// endOf returns the status of a stream that has ended with an error. A client that leaves is no error.
-func (s *stream) endOf(err error) error {
-	if s.ctx.Err() != nil || errors.Is(err, io.EOF) || errors.Is(err, context.Canceled) {
-		return nil
-	}
-	return err
-}
-
 // handle changes what the stream is subscribed to. The error is a status.
-func (s *stream) handle(r request) error {
-	defer s.handled.Add(1)
-	typ, ok, err := s.typeOf(r.typeURL())
+func (s *stream) handle(r discoveryRequest) error {
+	if !channel.IsClosed(s.identified) {
+		if err := s.identify(r.GetNode()); err != nil {
+			return err
+		}
+		s.moved = s.locate()
+		close(s.identified)
+	}
+	s.noteRead(r.GetResponseNonce())
+	typ, ok, err := s.typeOf(r.GetTypeUrl())
 	if err != nil || !ok {
 		return err
 	}
-	if r.delta != nil {
-		return s.handleDelta(typ, r.delta)
+	if detail := r.GetErrorDetail(); detail != nil {
+		s.reject(typ, r.GetResponseNonce(), detail.GetMessage())
 	}
-	return s.handleSotW(typ, r.sotw)
+	if d, ok := r.(*discovery.DeltaDiscoveryRequest); ok {
+		return s.handleDelta(typ, d)
+	}
+	return s.handleSotW(typ, r.(*discovery.DiscoveryRequest))
 }
 
 // typeOf returns the type of a request. It is not ok for types that are not served, which have no resources.
@@ -343,12 +412,6 @@ func (s *stream) unsubscribe(sub *subscription) {
 	s.joinResender()
 }
 
-func (s *stream) joinResender() {
-	if s.resender == nil {
-		s.resender = s.server.resenders.join(s.client.id)
-	}
-}
-
 // drop ends a subscription.
 func (s *stream) drop(sub *subscription) {
 	s.mu.Lock()
@@ -361,47 +424,40 @@ func (s *stream) drop(sub *subscription) {
 // mark makes the next flush consider a subscription. It may be called from any goroutine.
 func (s *stream) mark(sub *subscription) {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.addDirty(sub)
-	s.mu.Unlock()
-	select {
-	case s.wake <- struct{}{}:
-	default:
-	}
+	s.wakeLocked()
 }
 
 // addDirty makes the next flush consider a subscription. The caller holds mu.
 func (s *stream) addDirty(sub *subscription) {
-	s.ahead = s.ahead || sub.typ != endpoints
 	if !sub.dirty {
 		sub.dirty = true
 		s.dirty = append(s.dirty, sub)
 	}
 }
 
-// move makes the subscriptions follow the client, whose node has changed.
-func (s *stream) move() {
-	s.locate()
+// move makes the subscriptions follow the client, whose node has changed. It returns when that happens again.
+func (s *stream) move() (again <-chan struct{}) {
+	s.working.Lock()
+	defer s.working.Unlock()
+	again = s.locate()
 	for _, sub := range s.types[endpoints].subscriptions {
 		s.mark(sub)
 	}
+	return again
 }
 
-// close gives back what the stream holds.
+// close gives back what the stream holds. It waits until nothing is being sent.
 func (s *stream) close() {
+	s.end(nil)
+	s.working.Lock()
+	defer s.working.Unlock()
 	for typ := range s.types {
 		for _, sub := range s.types[typ].subscriptions {
 			s.drop(sub)
 		}
 	}
 	s.leaveListing()
-	if s.resender != nil {
-		s.server.resenders.leave(s.client.id)
-	}
-}
-
-func (r request) typeURL() string {
-	if r.delta != nil {
-		return r.delta.GetTypeUrl()
-	}
-	return r.sotw.GetTypeUrl()
+	s.leaveResender()
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/internal/channel"
 	"github.com/signpostd/signpost/internal/clientlimits"
+	"github.com/signpostd/signpost/internal/streams"
 	"github.com/signpostd/signpost/xds/resource"
 )
 
@@ -22,7 +23,7 @@ type question struct {
 }
 
 func newQuestion(typ resourceType, name, namespace string) question {
-	q := question{name: name, namespace: namespace, typ: readAs[typ]}
+	q := question{name: name, namespace: namespace, typ: resource.Type(typ)}
 	switch {
 	case strings.HasPrefix(name, "xdstp:"):
 	case q.route():
@@ -31,10 +32,6 @@ func newQuestion(typ resourceType, name, namespace string) question {
 		q.typ = resource.Cluster
 	}
 	return q
-}
-
-var readAs = [resourceTypes]resource.Type{
-	clusters: resource.Cluster, endpoints: resource.Endpoints, listeners: resource.Listener, routes: resource.RouteConfiguration,
 }
 
 // route reports whether the question is about a Listener or routes.
@@ -51,7 +48,6 @@ type topic struct {
 	budget  int
 	paced   func(seconds float64)
 	stop    context.CancelFunc
-	users   int // guarded by topics.mu
 
 	mu    sync.Mutex
 	facts facts
@@ -138,7 +134,7 @@ func (t *topic) renew() (from facts, due time.Time) {
 // refresh makes the newest version of all views from the current state of the catalog, if theirs is out of date. The
 // caller holds the lock.
 func (t *topic) refresh() {
-	if !t.watches() || t.ended || t.facts.current() {
+	if t.unusable != nil || t.ended || t.facts.current() {
 		return
 	}
 	t.facts.release()
@@ -219,64 +215,42 @@ type topics struct {
 	paced   func(seconds float64)
 
 	running sync.WaitGroup
-	mu      sync.Mutex
-	m       map[question]*topic
+	m       streams.Map[question, *topic]
 }
 
 // acquire returns the topic of a question. Each acquire without an error is followed by one release. The error is the
 // status of a question that is one too many.
 func (ts *topics) acquire(q question, by clientlimits.ClientID) (*topic, error) {
 	a := ts.config.parse(q)
-	q = a.question
-	ts.mu.Lock()
-	defer ts.mu.Unlock()
-	t := ts.m[q]
-	if t == nil {
+	return ts.m.Acquire(a.question, func() (*topic, error) {
 		if err := ts.clients.BeginQuestion(by); err != nil {
 			return nil, err
 		}
-		t = ts.add(a, by)
-	}
-	t.users++
-	return t, nil
-}
-
-// add adds a topic that was counted. The caller holds the lock.
-func (ts *topics) add(a asked, by clientlimits.ClientID) *topic {
-	ctx, stop := context.WithCancel(context.Background())
-	t := &topic{
-		asked: a, catalog: ts.catalog, first: by, budget: ts.config.EgressBudget, paced: ts.paced, stop: stop,
-		views: map[viewKey]*view{},
-	}
-	ts.m[a.question] = t
-	if a.watches() {
-		ts.running.Go(func() { t.run(ctx) })
-	}
-	return t
+		ctx, stop := context.WithCancel(context.Background())
+		t := &topic{asked: a, catalog: ts.catalog, first: by, budget: ts.config.EgressBudget, paced: ts.paced, stop: stop, views: map[viewKey]*view{}}
+		if a.unusable == nil {
+			ts.running.Go(func() { t.run(ctx) })
+		}
+		return t, nil
+	})
 }
 
 // release ends the topic when this was its last user.
 func (ts *topics) release(t *topic) {
-	ts.mu.Lock()
-	defer ts.mu.Unlock()
-	if t.users--; t.users > 0 {
-		return
-	}
-	delete(ts.m, t.question)
-	t.stop()
-	ts.clients.EndQuestion(t.first)
+	ts.m.Release(t.question, func(t *topic) {
+		t.stop()
+		ts.clients.EndQuestion(t.first)
+	})
 }
 
 // counts returns how many views there are of each type.
 func (ts *topics) counts() (n [resourceTypes]int) {
-	ts.mu.Lock()
-	defer ts.mu.Unlock()
-	for _, t := range ts.m {
+	ts.m.Each(func(t *topic) {
 		t.mu.Lock()
+		defer t.mu.Unlock()
 		for key := range t.views {
 			n[key.typ]++
 		}
-		t.mu.Unlock()
-	}
+	})
 	return n
 }

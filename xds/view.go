@@ -2,7 +2,6 @@ package xds
 
 import (
 	"encoding/binary"
-	"net/netip"
 	"sync/atomic"
 	"time"
 
@@ -38,8 +37,10 @@ func (v *view) take(f *frame) {
 	if v.since.IsZero() {
 		v.since = f.made
 	}
-	if v.urgent.IsZero() && takesAway(v.current.Load(), f) {
-		v.urgent = f.made
+	if v.urgent.IsZero() {
+		if gone, _ := without(v.current.Load().usable, f.usable); len(gone) > 0 {
+			v.urgent = f.made
+		}
 	}
 }
 
@@ -61,28 +62,11 @@ func samePlain(f, g *frame) bool {
 	return f == nil && g == nil || f != nil && g != nil && f.version == g.version
 }
 
-// takesAway reports whether an endpoint that could be used can't be used any more.
-func takesAway(before, after *frame) bool {
-	if before == nil || len(before.usable) == 0 {
-		return false
-	}
-	left := make(map[netip.AddrPort]struct{}, len(after.usable))
-	for _, e := range after.usable {
-		left[e] = struct{}{}
-	}
-	for _, e := range before.usable {
-		if _, still := left[e]; !still {
-			return true
-		}
-	}
-	return false
-}
-
 // versionOf returns the version of a response with these resources, which are sorted by name.
-func versionOf(frames []*frame) string {
+func versionOf(items []item) string {
 	var content []byte
-	for _, f := range frames {
-		for _, text := range []string{f.name, f.version} {
+	for _, i := range items {
+		for _, text := range []string{i.frame.name, i.frame.version} {
 			content = append(binary.AppendUvarint(content, uint64(len(text))), text...)
 		}
 	}

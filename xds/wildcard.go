@@ -2,12 +2,11 @@ package xds
 
 import (
 	"cmp"
+	"context"
 	"log/slog"
 	"slices"
 	"strings"
 	"sync"
-
-	"golang.org/x/time/rate"
 
 	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/internal/channel"
@@ -32,81 +31,83 @@ type listing struct {
 	services *catalog.ServiceSet
 }
 
-// listings has the listing of each coverage that streams use.
-type listings struct {
-	server *Server
-	lines  rate.Sometimes // when the log has a line about Clusters that were left out
-
-	mu sync.Mutex
-	m  map[coverage]*sharedListing
-}
-
-// sharedListing is the newest listing of a coverage. The lock of the listings guards it.
+// sharedListing is the newest listing of a coverage, for all streams that have it.
 type sharedListing struct {
 	coverage
-	users   int
+	server *Server
+	stop   context.CancelFunc
+
+	mu      sync.Mutex
 	current *listing
+	streams map[*stream]struct{}
 }
 
-func newListings(s *Server) *listings {
-	return &listings{server: s, lines: rate.Sometimes{First: 1, Interval: logInterval}, m: map[coverage]*sharedListing{}}
-}
-
-// join returns the listing of a coverage, which is kept until leave.
-func (ls *listings) join(of coverage) *sharedListing {
-	ls.mu.Lock()
-	defer ls.mu.Unlock()
-	shared := ls.m[of]
-	if shared == nil {
-		shared = &sharedListing{coverage: of}
-		ls.m[of] = shared
-	}
-	shared.users++
+// join makes a stream wake up for each listing of a coverage until it leaves.
+func (s *Server) join(of coverage, st *stream) *sharedListing {
+	shared, _ := s.listings.Acquire(of, func() (*sharedListing, error) {
+		ctx, stop := context.WithCancel(context.Background())
+		sl := &sharedListing{coverage: of, server: s, stop: stop, streams: map[*stream]struct{}{}}
+		s.topics.running.Go(func() { sl.run(ctx) })
+		return sl, nil
+	})
+	shared.mu.Lock()
+	defer shared.mu.Unlock()
+	shared.streams[st] = struct{}{}
 	return shared
 }
 
-func (ls *listings) leave(shared *sharedListing) {
-	ls.mu.Lock()
-	defer ls.mu.Unlock()
-	if shared.users--; shared.users > 0 {
-		return
-	}
-	delete(ls.m, shared.coverage)
-	if shared.current != nil {
-		shared.current.services.Release()
+func (sl *sharedListing) leave(st *stream) {
+	sl.mu.Lock()
+	delete(sl.streams, st)
+	sl.mu.Unlock()
+	sl.server.listings.Release(sl.coverage, func(*sharedListing) { sl.stop() })
+}
+
+// run renews the listing until the context ends.
+func (sl *sharedListing) run(ctx context.Context) {
+	for {
+		l, _ := sl.newest()
+		select {
+		case <-l.services.Stale():
+		case <-ctx.Done():
+			sl.current.services.Release() // nobody else uses it any more
+			return
+		}
 	}
 }
 
 // newest returns the listing for the current state of the catalog, and how many streams have the coverage.
-func (ls *listings) newest(shared *sharedListing) (current *listing, users int) {
-	ls.mu.Lock()
-	defer ls.mu.Unlock()
-	before := shared.current
-	if before == nil || channel.IsClosed(before.services.Stale()) {
-		shared.current = ls.list(shared.coverage)
-		ls.tell(shared, before)
+func (sl *sharedListing) newest() (current *listing, users int) {
+	sl.mu.Lock()
+	defer sl.mu.Unlock()
+	if before := sl.current; before == nil || channel.IsClosed(before.services.Stale()) {
+		sl.current = sl.list()
+		sl.tell(before)
+		for st := range sl.streams {
+			st.wake()
+		}
 	}
-	return shared.current, shared.users
+	return sl.current, len(sl.streams)
 }
 
-// list makes the listing of a coverage.
-func (ls *listings) list(of coverage) *listing {
-	config := ls.server.config
-	l := &listing{services: ls.server.catalog.Services(of.list())}
+// list makes the listing.
+func (sl *sharedListing) list() *listing {
+	config := sl.server.config
+	l := &listing{services: sl.server.catalog.Services(sl.coverage.list())}
 	var all []listed
 	for _, s := range l.services.Services {
-		if s.ExternalName || config.Authenticate != nil && s.Policy != nil && !catalog.Sees(of.viewer, s.Policy.VisibleTo, s.Key.Namespace) {
+		if s.ExternalName || config.Authenticate != nil && s.Policy != nil && !catalog.Sees(sl.viewer, s.Policy.VisibleTo, s.Key.Namespace) {
 			continue
 		}
 		for _, p := range s.Ports {
 			if p.Protocol == catalog.TCP {
-				all = append(all, listed{s.Key, p.Port})
+				all = append(all, listed{service: s.Key, port: p.Port})
 			}
 		}
 	}
-	l.leftOut = max(0, len(all)-maxWildcard)
-	l.clusters = make(map[string]catalog.ServiceKey, len(all)-l.leftOut)
-	for _, c := range fairShare(all)[:len(all)-l.leftOut] {
+	all, l.leftOut = fairShare(all)
+	l.clusters = make(map[string]catalog.ServiceKey, len(all))
+	for _, c := range all {
 		l.clusters[config.namer().ServiceCluster(c.service, c.port)] = c.service
 	}
 	return l
@@ -124,55 +125,46 @@ func (of coverage) list() []string {
 	}
 }
 
-// listed is a port of a Service.
+// listed is a port of a Service. rank is how many ports of its namespace are before it.
 type listed struct {
 	service catalog.ServiceKey
 	port    uint16
+	rank    int
 }
 
-// fairShare returns the ports, which are sorted by namespace, in the order in which they are listed if there
-// are too many: the first one of each namespace, then the second one of each. So a namespace with many
-// Services leaves no other one out.
-func fairShare(all []listed) []listed {
+// fairShare returns the ports that are listed, and how many are too many: the first one of each namespace counts before the
+// second one of any. So a namespace with many Services leaves no other one out.
+func fairShare(all []listed) (kept []listed, leftOut int) {
 	if len(all) <= maxWildcard {
-		return all
+		return all, 0
 	}
-	type ranked struct {
-		listed
-		rank int
+	ranks := map[string]int{}
+	for i := range all {
+		of := all[i].service.Namespace
+		all[i].rank = ranks[of]
+		ranks[of]++
 	}
-	list := make([]ranked, len(all))
-	rank := 0
-	for i, c := range all {
-		if rank++; i == 0 || all[i-1].service.Namespace != c.service.Namespace {
-			rank = 0
-		}
-		list[i] = ranked{c, rank}
-	}
-	slices.SortStableFunc(list, func(a, b ranked) int { return cmp.Compare(a.rank, b.rank) })
-	for i := range list {
-		all[i] = list[i].listed
-	}
-	return all
+	slices.SortStableFunc(all, func(a, b listed) int { return cmp.Compare(a.rank, b.rank) })
+	return all[:maxWildcard], len(all) - maxWildcard
 }
 
 // tell logs that Clusters were left out, and adds to the history which Clusters the clients get or lose. The
 // caller holds the lock.
-func (ls *listings) tell(shared *sharedListing, before *listing) {
-	after := shared.current
+func (sl *sharedListing) tell(before *listing) {
+	server, after := sl.server, sl.current
 	if after.leftOut > 0 {
-		ls.server.refused(refusedClusters)
-		ls.lines.Do(func() {
-			ls.server.log.Warn("Left out Clusters of a wildcard subscription, because there are too many: name fewer namespaces in the metadata of the node",
-				slog.String("namespaces", sanitize.Cut(shared.namespaces)), slog.Int("leftOut", after.leftOut), slog.Int("limit", maxWildcard))
+		server.refused(refusedClusters)
+		server.leftOut.Do(func() {
+			server.log.Warn("Left out Clusters of a wildcard subscription, because there are too many: name fewer namespaces in the metadata of the node",
+				slog.String("namespaces", sanitize.Cut(sl.namespaces)), slog.Int("leftOut", after.leftOut), slog.Int("limit", maxWildcard))
 		})
 	}
-	if before == nil || ls.server.config.History == nil {
+	if before == nil || server.config.History == nil {
 		return
 	}
 	add := func(service catalog.ServiceKey, e history.Entry) {
-		e.Kind, e.Source, e.Type, e.Streams = history.Told, "xds", clusters.String(), shared.users
-		ls.server.config.History.Add(history.Key{Namespace: service.Namespace, Name: service.Name}, service.Namespace, &e)
+		e.Kind, e.Source, e.Type, e.Streams = history.Told, "xds", clusters.String(), len(sl.streams)
+		server.config.History.Add(history.Key{Namespace: service.Namespace, Name: service.Name}, service.Namespace, &e)
 	}
 	for name, service := range after.clusters {
 		if _, known := before.clusters[name]; !known {
@@ -186,31 +178,45 @@ func (ls *listings) tell(shared *sharedListing, before *listing) {
 	}
 }
 
-// cover subscribes to all Clusters of the client's namespaces. Of a delta client, has are the versions that
-// it has from an earlier stream. gRPC clients have no wildcards. The error is a status.
-func (s *stream) cover(has map[string]string) error {
-	if s.client.grpc || s.covered != nil {
+// want subscribes to all resources of the type, of which the client has versions from an earlier stream: one of all, or
+// one of each. Only Clusters have a wildcard, and not for gRPC clients; otherwise it has no resources. The error is a
+// status.
+func (s *stream) want(typ resourceType, has string, each map[string]string) error {
+	in := &s.types[typ]
+	if in.wildcard {
 		return nil
 	}
-	s.covered = s.server.listings.join(s.client.coverage(s.server.config))
-	if _, err := s.list(has); err != nil {
+	in.wildcard, in.owed = true, true
+	if typ != clusters {
+		return nil
+	}
+	if in.nonce == 0 && len(has) <= maxNodeText {
+		in.has = strings.Clone(has)
+	}
+	if s.client.grpc {
+		return nil
+	}
+	s.covered = s.server.join(s.client.coverage(s.server.config), s)
+	if _, err := s.list(each); err != nil {
 		return err
 	}
-	for name := range has {
-		if s.types[clusters].subscriptions[name] == nil {
-			s.types[clusters].lost = append(s.types[clusters].lost, strings.Clone(name))
+	for name := range each {
+		if in.subscriptions[name] == nil {
+			in.lost = append(in.lost, strings.Clone(name))
 		}
 	}
 	return nil
 }
 
-// uncover ends the subscription to all Clusters. Those that the client has named stay.
-func (s *stream) uncover() {
-	if s.covered == nil {
+// unwant ends the subscription to all resources of the type. Those that the client has named stay.
+func (s *stream) unwant(typ resourceType) {
+	in := &s.types[typ]
+	in.wildcard = false
+	if typ != clusters || s.covered == nil {
 		return
 	}
 	s.leaveListing()
-	for _, sub := range s.types[clusters].subscriptions {
+	for _, sub := range in.subscriptions {
 		if sub.listed = false; !sub.named {
 			s.unsubscribe(sub)
 		}
@@ -221,8 +227,8 @@ func (s *stream) leaveListing() {
 	if s.covered == nil {
 		return
 	}
-	s.server.listings.leave(s.covered)
-	s.covered, s.stale = nil, nil
+	s.covered.leave(s)
+	s.covered = nil
 	s.listing.Store(nil)
 }
 
@@ -232,12 +238,11 @@ func (s *stream) list(has map[string]string) (ended []*subscription, err error) 
 	if s.covered == nil {
 		return nil, nil
 	}
-	l, users := s.server.listings.newest(s.covered)
+	l, users := s.covered.newest()
 	if s.users = users; l == s.listing.Load() {
 		return nil, nil
 	}
 	s.listing.Store(l)
-	s.stale = l.services.Stale()
 	in := &s.types[clusters]
 	for name := range l.clusters {
 		sub := in.subscriptions[name]
@@ -257,5 +262,6 @@ func (s *stream) list(has map[string]string) (ended []*subscription, err error) 
 			ended = append(ended, sub)
 		}
 	}
+	s.renewAll()
 	return ended, nil
 }

@@ -383,9 +383,9 @@ func TestWildcardLimit(t *testing.T) {
 	<-c.Synced()
 	var log logtest.Buffer
 	s := NewServer(c, Config{}, prometheus.NewRegistry(), slog.New(slog.NewTextHandler(&log, nil)))
-	shared := s.listings.join(coverage{namespaces: "*"})
-	defer s.listings.leave(shared)
-	l, _ := s.listings.newest(shared)
+	shared := &sharedListing{coverage: coverage{namespaces: "*"}, server: s}
+	l, _ := shared.newest()
+	defer l.services.Release()
 	of := map[string]int{}
 	for _, service := range l.clusters {
 		of[service.Namespace]++

@@ -1,26 +1,37 @@
 package clientlimits
 
 import (
+	"log/slog"
 	"net"
 	"net/netip"
 	"sync"
 	"time"
+
+	"golang.org/x/time/rate"
 )
 
 // userTimeout is how long a connection may have unacknowledged data before the system ends it.
 // grpc-go sets the same for connections that it knows to be TCP, which ours hide.
 const userTimeout = 20 * time.Second
 
+// logInterval is the time between two log lines about refused connections.
+const logInterval = 10 * time.Second
+
 // NewListener returns a listener that accepts as many connections as the limits allow. Others are
-// reset at once: a client that waits in a backlog can't ask another replica. refused is called for each of them.
-func NewListener(l net.Listener, limits *Limits, refused func(why Refusal, from net.Addr)) net.Listener {
-	return &limitedListener{Listener: l, limits: limits, refused: refused, hosts: map[netip.Addr]int{}}
+// reset at once: a client that waits in a backlog can't ask another replica. refused is called for each of them,
+// and some of them are logged.
+func NewListener(l net.Listener, limits *Limits, refused func(Refusal), log *slog.Logger) net.Listener {
+	return &limitedListener{
+		Listener: l, limits: limits, refused: refused, log: log, lines: rate.Sometimes{First: 1, Interval: logInterval}, hosts: map[netip.Addr]int{},
+	}
 }
 
 type limitedListener struct {
 	net.Listener
 	limits  *Limits
-	refused func(why Refusal, from net.Addr)
+	refused func(Refusal)
+	log     *slog.Logger
+	lines   rate.Sometimes
 
 	mu    sync.Mutex
 	total int
@@ -39,7 +50,10 @@ func (l *limitedListener) Accept() (net.Conn, error) {
 		if ok {
 			return l.limited(conn, client), nil
 		}
-		l.refused(reason, conn.RemoteAddr())
+		l.refused(reason)
+		l.lines.Do(func() {
+			l.log.Warn("Refusing connections, because there are too many", "limit", string(reason), "from", conn.RemoteAddr().String(), "server", l.Addr().String())
+		})
 		reset(conn)
 	}
 }

@@ -2,6 +2,7 @@ package clientlimits
 
 import (
 	"errors"
+	"log/slog"
 	"net"
 	"net/netip"
 	"strings"
@@ -24,6 +25,9 @@ func (s *scripted) Accept() (net.Conn, error) {
 	return c, nil
 }
 
+// Addr implements net.Listener.
+func (s *scripted) Addr() net.Addr { return &net.TCPAddr{} }
+
 // fakeConn is a connection of a host to 10.0.0.9.
 type fakeConn struct {
 	net.Conn
@@ -40,7 +44,7 @@ func (c *fakeConn) Close() error { return nil }
 func TestListenerLimitsHosts(t *testing.T) {
 	limits := Limits{MaxConnectionsPerHost: 2}.WithDefaults()
 	refused := map[Refusal]int{}
-	l := NewListener(&scripted{from: []string{"10.0.0.1:1", "10.0.0.1:2", "10.0.0.1:3", "10.0.0.1:4", "10.0.0.2:1", "10.0.0.9:1", "10.0.0.9:2", "10.0.0.9:3"}}, &limits, func(why Refusal, _ net.Addr) { refused[why]++ })
+	l := NewListener(&scripted{from: []string{"10.0.0.1:1", "10.0.0.1:2", "10.0.0.1:3", "10.0.0.1:4", "10.0.0.2:1", "10.0.0.9:1", "10.0.0.9:2", "10.0.0.9:3"}}, &limits, func(why Refusal) { refused[why]++ }, slog.New(slog.DiscardHandler))
 	var got []string
 	var open []net.Conn
 	for {

@@ -33,7 +33,10 @@ const draining = 3
 
 // Assignment returns the ClusterLoadAssignment with this name (§4).
 func (n Namer) Assignment(asked string, s Subject, set catalog.PlacedSet) Resource {
-	endpoints := slices.Clone(set.Endpoints)
+	endpoints := make([]*catalog.PlacedEndpoint, len(set.Endpoints))
+	for i := range set.Endpoints {
+		endpoints[i] = &set.Endpoints[i]
+	}
 	slices.SortStableFunc(endpoints, compareLocalities)
 	m := make(message, 0, len(asked)+64+40*len(endpoints))
 	m = m.text(1, asked)
@@ -49,22 +52,22 @@ func (n Namer) Assignment(asked string, s Subject, set catalog.PlacedSet) Resour
 }
 
 // compareLocalities sorts endpoints by what makes a LocalityLbEndpoints.
-func compareLocalities(a, b catalog.PlacedEndpoint) int {
+func compareLocalities(a, b *catalog.PlacedEndpoint) int {
 	return cmp.Or(cmp.Compare(a.Priority, b.Priority), cmp.Compare(a.Region, b.Region), cmp.Compare(a.Zone, b.Zone))
 }
 
 // locality appends the endpoints of one locality. Clients reject one without a name, and skip one without a weight.
-func (n Namer) locality(m message, s Subject, endpoints []catalog.PlacedEndpoint) message {
+func (n Namer) locality(m message, s Subject, endpoints []*catalog.PlacedEndpoint) message {
 	usable := uint32(0)
-	for i := range endpoints {
-		if !endpoints[i].Draining {
+	for _, e := range endpoints {
+		if !e.Draining {
 			usable++
 		}
 	}
 	return m.nested(2, func(m message) message {
 		m = m.nested(1, func(m message) message { return m.text(1, endpoints[0].Region).text(2, endpoints[0].Zone) })
-		for i := range endpoints {
-			m = n.endpoint(m, s, &endpoints[i])
+		for _, e := range endpoints {
+			m = n.endpoint(m, s, e)
 		}
 		return m.wrapped(3, max(usable, 1)).number(5, uint64(endpoints[0].Priority))
 	})

@@ -1,6 +1,7 @@
 package resource
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -35,12 +36,18 @@ func (n Namer) Cluster(asked string, s Subject, c Client) Resource {
 	if policy.Balancer.Kind != catalog.RoundRobin {
 		m = m.nested(41, func(m message) message { return m.balancer(policy.Balancer) })
 	}
-	return newResource(Cluster, asked, m)
+	return n.newCluster(asked, s, m)
 }
 
 // PlainCluster returns the Cluster without what annotations ask for, for clients that have rejected that (§6.4).
 func (n Namer) PlainCluster(asked string, s Subject, c Client) Resource {
-	return newResource(Cluster, asked, n.plain(asked, s, c))
+	return n.newCluster(asked, s, n.plain(asked, s, c))
+}
+
+func (n Namer) newCluster(asked string, s Subject, m message) Resource {
+	r := newResource(Cluster, asked, m)
+	r.LeadsTo = []string{cmp.Or(n.assignmentName(asked, s), asked)}
+	return r
 }
 
 // plain returns a Cluster that every client understands, with labels for metrics. gRPC clients always speak HTTP/2, and

@@ -9,14 +9,18 @@ const (
 // Listener returns the Listener with this name, which has its routes inline (§3.1). The problems say what of a
 // ServiceProfile it lacks, because xDS can't say that.
 func (n Namer) Listener(asked string, s Subject, c Client) (r Resource, problems []string) {
-	fill, problems := n.routes(s, c)
-	return listener(asked, fill), problems
+	fill, names, problems := n.routes(s, c)
+	r = listener(asked, fill)
+	r.LeadsTo = names
+	return r, problems
 }
 
 // RouteConfiguration returns the RouteConfiguration with this name, which has the same routes as the Listener.
 func (n Namer) RouteConfiguration(asked string, s Subject, c Client) (r Resource, problems []string) {
-	fill, problems := n.routes(s, c)
-	return newResource(RouteConfiguration, asked, fill(message(nil).text(1, asked))), problems
+	fill, names, problems := n.routes(s, c)
+	r = newResource(RouteConfiguration, asked, fill(message(nil).text(1, asked)))
+	r.LeadsTo = names
+	return r, problems
 }
 
 // listener returns the Listener for a client library. What fill appends is the rest of its RouteConfiguration.

@@ -35,15 +35,10 @@ func EmptyAssignment(asked string) Resource {
 
 // MissingCluster returns the Cluster of a Service or port that doesn't exist. It is as it will be once the Service
 // exists, unless annotations ask for more. A client waits 15 s for a Cluster that isn't sent, also for one of several
-// with weights (§5.2).
+// with weights (§5.2). A name that is a reason has a Cluster, too.
 func (n Namer) MissingCluster(asked string, name Name) Resource {
 	if name.Service.Name == "" {
-		return ReasonCluster(asked)
+		return newResource(Cluster, asked, plainCluster(asked, ""))
 	}
 	return n.PlainCluster(asked, Subject{Name: name, Port: name.PortNumber()}, GRPC)
-}
-
-// ReasonCluster returns the Cluster of a name that is a reason.
-func ReasonCluster(asked string) Resource {
-	return newResource(Cluster, asked, plainCluster(asked, ""))
 }

@@ -62,23 +62,24 @@ func (n Namer) Parse(t Type, name, namespace string) (Name, error) {
 	if found && !isLabel(port) {
 		return Name{}, fmt.Errorf("%s has a bad port: write a number or the name of a port", sanitize.Quote(name))
 	}
-	labels := strings.Split(host, ".")
+	short, whole := strings.CutSuffix(host, ".svc."+n.ClusterDomain)
+	labels := strings.Split(short, ".")
 	if slices.ContainsFunc(labels, func(l string) bool { return !isLabel(l) }) {
 		return Name{}, n.noName(name)
 	}
 	parsed.Port = port
-	if service, ok := strings.CutSuffix(host, ".svc."+n.ClusterDomain); ok {
-		labels = append(strings.Split(service, "."), "svc")
+	if !whole && len(labels) == 3 && labels[2] == "svc" {
+		labels = labels[:2]
 	}
-	switch last := labels[len(labels)-1]; {
-	case len(labels) == 1 && namespace == "":
+	switch of := &parsed.Service; {
+	case len(labels) == 1 && !whole && namespace == "":
 		return Name{}, fmt.Errorf("the namespace of Service %s is unknown: write %s.NAMESPACE", labels[0], labels[0])
-	case len(labels) == 1:
-		parsed.Service.Name, parsed.Service.Namespace = labels[0], namespace
-	case len(labels) == 2 && !strings.HasSuffix(host, ".svc."+n.ClusterDomain), len(labels) == 3 && last == "svc":
-		parsed.Service.Name, parsed.Service.Namespace = labels[0], labels[1]
-	case len(labels) == 4 && last == "svc" && strings.HasSuffix(host, ".svc."+n.ClusterDomain):
-		parsed.Hostname, parsed.Service.Name, parsed.Service.Namespace = labels[0], labels[1], labels[2]
+	case len(labels) == 1 && !whole:
+		of.Name, of.Namespace = labels[0], namespace
+	case len(labels) == 2:
+		of.Name, of.Namespace = labels[0], labels[1]
+	case len(labels) == 3 && whole:
+		parsed.Hostname, of.Name, of.Namespace = labels[0], labels[1], labels[2]
 	default:
 		return Name{}, n.noName(name)
 	}

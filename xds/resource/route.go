@@ -22,9 +22,9 @@ const channelID = "io.grpc.channel_id"
 // maxRoutes is how many routes one resource has. A condition with any becomes several.
 const maxRoutes = 1000
 
-// routes returns the function that appends the virtual hosts of a RouteConfiguration (§3.2), and what a ServiceProfile
-// says that it lacks.
-func (n Namer) routes(s Subject, c Client) (fill func(message) message, problems []string) {
+// routes returns the function that appends the virtual hosts of a RouteConfiguration (§3.2), the Clusters that it leads to,
+// and what a ServiceProfile says that it lacks.
+func (n Namer) routes(s Subject, c Client) (fill func(message) message, names, problems []string) {
 	problem := func(format string, values ...any) { problems = append(problems, fmt.Sprintf(format, values...)) }
 	profile := s.Profile
 	if profile != nil && profile.Invalid {
@@ -40,6 +40,10 @@ func (n Namer) routes(s Subject, c Client) (fill func(message) message, problems
 		}
 	}
 	base.cluster = n.ClusterName(s.Name, s.Port)
+	names = []string{base.cluster}
+	for _, w := range base.split {
+		names = append(names, w.cluster)
+	}
 	type route struct {
 		match  conjunction
 		action action
@@ -67,7 +71,7 @@ func (n Namer) routes(s Subject, c Client) (fill func(message) message, problems
 			}
 			return m.route(all, base.appendTo)
 		})
-	}, problems
+	}, names, problems
 }
 
 func routesOf(p *catalog.ServiceProfile) []catalog.Route {

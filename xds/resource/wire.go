@@ -11,12 +11,13 @@ import (
 // Type is a type of resource.
 type Type uint8
 
-// The types of resource. A ClusterLoadAssignment has the type Endpoints.
+// The types of resource, in the order in which a client needs changes of them. A ClusterLoadAssignment has the type
+// Endpoints.
 const (
-	Listener Type = iota
-	RouteConfiguration
-	Cluster
+	Cluster Type = iota
 	Endpoints
+	Listener
+	RouteConfiguration
 )
 
 // The type URLs of the resources.
@@ -36,12 +37,12 @@ const (
 )
 
 // message returns the name of the message of the type.
-func (t Type) message() string {
-	return [...]string{listenerType, routeType, clusterType, endpointsType}[t]
-}
+func (t Type) message() string { return t.URL()[len(typePrefix):] }
 
 // URL returns the type URL.
-func (t Type) URL() string { return typePrefix + t.message() }
+func (t Type) URL() string {
+	return [...]string{ClusterURL, EndpointsURL, ListenerURL, RouteConfigurationURL}[t]
+}
 
 // Resource is an encoded resource.
 type Resource struct {
@@ -51,6 +52,8 @@ type Resource struct {
 	Type    Type
 	// Body is the encoded message.
 	Body []byte
+	// LeadsTo are the names of the Clusters of a Listener or RouteConfiguration, or that of the endpoints of a Cluster.
+	LeadsTo []string
 }
 
 // newResource returns the resource with this message.

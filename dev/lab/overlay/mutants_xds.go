@@ -60,8 +60,8 @@ var xdsMutants = []Mutant{
 		Edits: []Edit{
 			{
 				File: "xds/frame.go",
-				Old:  "	f := &frame{name: name, version: version, wire: wire, made: time.Now()}\n",
-				New:  "	version = fmt.Sprintf(\"%p\", wire)\n	f := &frame{name: name, version: version, wire: wire, made: time.Now()}\n",
+				Old:  "	f.full = make(mem.SliceBuffer, 0, len(f.wire)+96)\n",
+				New:  "	f.version = fmt.Sprintf(\"%p\", f.wire)\n	f.full = make(mem.SliceBuffer, 0, len(f.wire)+96)\n",
 			},
 			{
 				File: "xds/frame.go",

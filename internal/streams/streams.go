@@ -1,0 +1,139 @@
+// Package streams has what the gRPC servers of packages destination and xds keep of their streams: the [Set] of those that
+// are open; in a [Map] what streams share, such as the topic of a query, which is made for the first stream that needs it
+// and ends with the last one; and the [Lag] of each.
+//
+// # Concurrency
+//
+// The methods of a Set and of a Map may be called from any goroutine. They call functions of the caller under their lock:
+// these must not call them, and keep other users waiting. The stream sets its Lag, and any goroutine reads it.
+package streams
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Set is a set of open streams. The zero Set is empty.
+type Set[S comparable] struct {
+	mu sync.Mutex
+	m  map[S]struct{}
+}
+
+// Add adds a stream.
+func (ss *Set[S]) Add(s S) {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	if ss.m == nil {
+		ss.m = map[S]struct{}{}
+	}
+	ss.m[s] = struct{}{}
+}
+
+// Remove removes a stream.
+func (ss *Set[S]) Remove(s S) {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	delete(ss.m, s)
+}
+
+// Each calls f for each stream.
+func (ss *Set[S]) Each(f func(S)) {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	for s := range ss.m {
+		f(s)
+	}
+}
+
+// All returns the streams, in any order.
+func (ss *Set[S]) All() []S {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	list := make([]S, 0, len(ss.m))
+	for s := range ss.m {
+		list = append(list, s)
+	}
+	return list
+}
+
+// Map has the values of the keys in use. The zero Map is empty.
+type Map[K comparable, V any] struct {
+	mu sync.Mutex
+	m  map[K]*used[V]
+}
+
+type used[V any] struct {
+	value V
+	users int
+}
+
+// Acquire returns the value of a key. If the key has no user, create makes the value, or refuses with an error. Each
+// Acquire without an error is followed by one Release.
+func (m *Map[K, V]) Acquire(key K, create func() (V, error)) (V, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	u := m.m[key]
+	if u == nil {
+		value, err := create()
+		if err != nil {
+			return value, err
+		}
+		if m.m == nil {
+			m.m = map[K]*used[V]{}
+		}
+		u = &used[V]{value: value}
+		m.m[key] = u
+	}
+	u.users++
+	return u.value, nil
+}
+
+// Release ends one use of a key. After the last one, the Map drops the value and calls end.
+func (m *Map[K, V]) Release(key K, end func(V)) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	u := m.m[key]
+	if u.users--; u.users > 0 {
+		return
+	}
+	delete(m.m, key)
+	end(u.value)
+}
+
+// Each calls f for each value.
+func (m *Map[K, V]) Each(f func(V)) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, u := range m.m {
+		f(u.value)
+	}
+}
+
+// Len returns how many keys are in use.
+func (m *Map[K, V]) Len() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.m)
+}
+
+// Lag is how late a stream is.
+type Lag struct {
+	// since is the time of what is being sent, in nanoseconds since 1970; zero if nothing is.
+	since atomic.Int64
+}
+
+// Begin records that something of this time is being sent.
+func (l *Lag) Begin(at time.Time) { l.since.Store(at.UnixNano()) }
+
+// End records that nothing is being sent.
+func (l *Lag) End() { l.since.Store(0) }
+
+// At returns the age of what is being sent; zero if nothing is.
+func (l *Lag) At(now time.Time) time.Duration {
+	since := l.since.Load()
+	if since == 0 {
+		return 0
+	}
+	return max(0, now.Sub(time.Unix(0, since)))
+}

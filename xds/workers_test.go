@@ -1,0 +1,90 @@
+package xds
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"runtime"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	discovery "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	rpcstatus "google.golang.org/genproto/googleapis/rpc/status"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
+	"google.golang.org/grpc/test/bufconn"
+
+	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/internal/grpcrecover"
+)
+
+// Case 58: more streams than there are workers don't read. Others get each change.
+func TestStalledStreams(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		web := service("shop", "web", "http:80")
+		f := start(t, Config{EgressBudget: 1 << 40}, web)
+		for range runtime.GOMAXPROCS(0) + 1 {
+			a := f.stalled()
+			defer close(a.reads)
+			a.send(endpoints, httpCluster)
+		}
+		reader := f.ads()
+		reader.send(endpoints, httpCluster)
+		for n := 4000; n < 4010; n++ { // each response has 100 kB, and a stream a window of 64 kB
+			reader.take()
+			f.change(put(slice(web, "web", "http", 8080, many(n)...)))
+			if got := addressesIn(t, reader.one(endpoints).GetResources()[0]); len(got) != n {
+				t.Fatalf("%d endpoints, want %d", len(got), n)
+			}
+			reader.ack(endpoints, httpCluster)
+		}
+	})
+}
+
+// A panic of a worker ends the call that it works for, and no other.
+func TestPanicOfWorker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, objects := shop()
+		f := start(t, Config{Rejected: func(catalog.ServiceKey, string) { panic("on purpose") }}, objects...)
+		var panicked any
+		recoverer := grpcrecover.New(grpcrecover.Config{Registerer: f.registry, Log: slog.New(slog.DiscardHandler), Panicked: func(v any, _ []byte) { panicked = v }})
+		l := bufconn.Listen(1 << 10)
+		server := grpc.NewServer(append(f.server.ServerOptions(), grpc.ChainStreamInterceptor(recoverer.StreamInterceptor))...)
+		f.server.Register(server)
+		go func() { _ = server.Serve(l) }()
+		defer server.Stop()
+		conn, err := grpc.NewClient("passthrough:///recovers", grpc.WithTransportCredentials(insecure.NewCredentials()),
+			grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return l.DialContext(ctx) }))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		stream, err := discovery.NewAggregatedDiscoveryServiceClient(conn).StreamAggregatedResources(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		other := f.ads()
+		other.listener(t, "web.shop:80")
+		r := request{}.listener(pythonAgent, "web.shop:80")
+		if err := stream.Send(r); err != nil {
+			t.Fatal(err)
+		}
+		first, err := stream.Recv()
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.ResponseNonce, r.ErrorDetail = first.GetNonce(), &rpcstatus.Status{Code: 3, Message: "no"}
+		if err := stream.Send(r); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := stream.Recv(); status.Code(err) != codes.Internal || panicked != "on purpose" {
+			t.Errorf("the stream ended with %v after the panic %v", err, panicked)
+		}
+		time.Sleep(time.Second)
+		other.send(clusters, grpcCluster)
+		other.one(clusters)
+	})
+}
