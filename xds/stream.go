@@ -198,6 +198,8 @@ func (s *stream) end(err error) {
 
 // result returns the status of a stream that has ended, or panics as the worker did.
 func (s *stream) result() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.panicked != nil {
 		panic(s.panicked)
 	}
@@ -226,7 +228,9 @@ func (s *stream) work(w *worker) {
 	defer s.working.Unlock()
 	defer func() {
 		if v := recover(); v != nil {
+			s.mu.Lock()
 			s.panicked = panics.Carry(v)
+			s.mu.Unlock()
 			s.end(nil)
 		}
 	}()
