@@ -33,7 +33,7 @@ func (n Namer) Cluster(asked string, s Subject, c Client) Resource {
 		m = m.nested(19, func(m message) message { return m.outliers(policy.Outliers) })
 	}
 	if policy.Balancer.Kind != catalog.RoundRobin {
-		m = m.nested(41, func(m message) message { return m.balancer(policy.Balancer) })
+		m = m.nested(41, func(m message) message { return m.balancer(policy.Balancer, c) })
 	}
 	return newResource(Cluster, asked, m)
 }

@@ -122,9 +122,19 @@ func TestPoliciesAreValid(t *testing.T) {
 			Balancer: catalog.Balancer{Kind: kind, Size: 3, Header: "x"}, MaxRequests: 5,
 			Outliers: &catalog.OutlierDetection{Interval: time.Second, SuccessRate: 1900},
 		}
-		c := decode(t, namer.Cluster("x", s, GRPC).Body, &cluster.Cluster{})
-		if (c.LoadBalancingPolicy == nil) != (kind == catalog.RoundRobin) || c.OutlierDetection == nil {
-			t.Errorf("balancer %d: %v", kind, c)
+		for _, client := range []Client{GRPC, Envoy} {
+			c := decode(t, namer.Cluster("x", s, client).Body, &cluster.Cluster{})
+			if (c.LoadBalancingPolicy == nil) != (kind == catalog.RoundRobin) || c.OutlierDetection == nil {
+				t.Errorf("balancer %d: %v", kind, c)
+			}
+			policies := c.GetLoadBalancingPolicy().GetPolicies()
+			if kind == catalog.RoundRobin {
+				continue
+			}
+			last := policies[len(policies)-1].GetTypedExtensionConfig().GetName()
+			if zones := strings.HasSuffix(last, ".WrrLocality"); zones != (client == GRPC) || !zones && !strings.HasSuffix(last, ".RoundRobin") {
+				t.Errorf("balancer %d, client %d: the last policy is %s", kind, client, last)
+			}
 		}
 	}
 }
