@@ -24,6 +24,7 @@ func policies() []scene {
 		{"zones", nil, zones},
 		{"ring-hash", nil, ringHash},
 		{"least-request", nil, leastRequest},
+		{"balancers", slices.Sorted(maps.Keys(balancers())), otherBalancers},
 		{"outliers", nil, outliers},
 		{"timeout", nil, timeout},
 		{"retry", nil, retry},
@@ -128,6 +129,42 @@ func leastRequest(ctx context.Context, st *stage) error {
 			out.problem = fmt.Sprintf("%s; %d of %d pods", out.cell, len(r.By), len(s.pods))
 		}
 		return out, err
+	})
+	return nil
+}
+
+// balancers are load balancing policies that no other scene has, by the names of Services.
+func balancers() map[string]string {
+	return map[string]string{
+		"weighted": "weighted-round-robin", "subset": "subset; size=2", "first": "pick-first", "stable": "ring-hash; stable",
+	}
+}
+
+// otherBalancers has a Service for each policy. Clients may not know it, but none may reject it, and no call
+// may fail (cases 32 and 33).
+func otherBalancers(ctx context.Context, st *stage) error {
+	for _, s := range st.shops {
+		if err := s.openWith(ctx, map[string]string{"signpost.dev/lb-policy": balancers()[s.name]}, "", "", ""); err != nil {
+			return err
+		}
+	}
+	st.with(st.ofSignpost(), func(c *client) (out result, err error) {
+		for _, s := range st.shops {
+			if err := succeeds(ctx, c, s); err != nil {
+				return out, err
+			}
+			r, err := c.call(ctx, s.host(), 30)
+			if err != nil {
+				return out, err
+			}
+			out.cell += fmt.Sprintf("%s: %d of %d; ", s.name, r.Failed, r.Calls)
+			out.details = append(out.details, errorsOf(r)...)
+			if r.Failed > 0 {
+				out.problem = out.cell
+			}
+		}
+		out.cell = strings.TrimSuffix(out.cell, "; ")
+		return out, nil
 	})
 	return nil
 }
