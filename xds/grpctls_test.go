@@ -1,21 +1,10 @@
 package xds
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
 	"encoding/json"
-	"encoding/pem"
-	"math/big"
 	"net/netip"
-	"net/url"
-	"os"
-	"path/filepath"
 	"testing"
-	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -27,89 +16,29 @@ import (
 	grpcxds "google.golang.org/grpc/xds"
 
 	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/testkit/certtest"
 	"github.com/signpostd/signpost/xds/bootstrap"
 )
 
-// authority signs the certificates of a test.
-type authority struct {
-	t    *testing.T
-	cert *x509.Certificate
-	key  *ecdsa.PrivateKey
-	pool *x509.CertPool
-}
-
-func newAuthority(t *testing.T) *authority {
+// newAuthority returns an authority that signs certificates.
+func newAuthority(t *testing.T) *certtest.Authority {
 	t.Helper()
-	a := &authority{t: t, pool: x509.NewCertPool()}
-	a.cert, a.key = a.sign(&x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "authority"}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
-	})
-	a.pool.AddCert(a.cert)
+	a, err := certtest.NewAuthority()
+	if err != nil {
+		t.Fatal(err)
+	}
 	return a
 }
 
-// sign returns a certificate and its key. The first one signs itself.
-func (a *authority) sign(c *x509.Certificate) (*x509.Certificate, *ecdsa.PrivateKey) {
-	a.t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	c.NotBefore, c.NotAfter = time.Unix(0, 0), time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)
-	parent, signer := a.cert, a.key
-	if parent == nil {
-		parent, signer = c, key
-	}
-	der, err := x509.CreateCertificate(rand.Reader, c, parent, &key.PublicKey, signer)
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	signed, err := x509.ParseCertificate(der)
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	return signed, key
-}
-
-// issue returns a certificate with a SPIFFE ID.
-func (a *authority) issue(id string) (*x509.Certificate, *ecdsa.PrivateKey) {
-	a.t.Helper()
-	uri, err := url.Parse(id)
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	return a.sign(&x509.Certificate{
-		SerialNumber: big.NewInt(2), URIs: []*url.URL{uri}, KeyUsage: x509.KeyUsageDigitalSignature,
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
-	})
-}
-
-// write writes the certificate of an identity, its key and that of the authority to a directory, as cert-manager does.
-func (a *authority) write(id string) string {
-	a.t.Helper()
-	dir := a.t.TempDir()
-	cert, key := a.issue(id)
-	secret, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	for name, block := range map[string]*pem.Block{
-		"tls.crt": {Type: "CERTIFICATE", Bytes: cert.Raw}, "tls.key": {Type: "PRIVATE KEY", Bytes: secret}, "ca.crt": {Type: "CERTIFICATE", Bytes: a.cert.Raw},
-	} {
-		if err := os.WriteFile(filepath.Join(dir, name), pem.EncodeToMemory(block), 0o600); err != nil {
-			a.t.Fatal(err)
-		}
-	}
-	return dir
-}
-
 // secureBackend starts a backend with an identity, which requires a certificate of clients.
-func (w *world) secureBackend(a *authority, id string) *backend {
+func (w *world) secureBackend(a *certtest.Authority, id string) *backend {
 	w.t.Helper()
-	cert, key := a.issue(id)
+	cert, err := a.Issue(id)
+	if err != nil {
+		w.t.Fatal(err)
+	}
 	creds := credentials.NewTLS(&tls.Config{
-		Certificates: []tls.Certificate{{Certificate: [][]byte{cert.Raw}, PrivateKey: key}}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: a.pool,
-		MinVersion: tls.VersionTLS13,
+		Certificates: []tls.Certificate{cert}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: a.Pool(), MinVersion: tls.VersionTLS13,
 	})
 	return w.backend(grpc.Creds(creds))
 }
@@ -163,7 +92,11 @@ func TestGRPCTLSToEndpoints(t *testing.T) {
 	web, next := w.secureBackend(a, "spiffe://cluster.local/ns/shop/sa/web"), w.secureBackend(a, "spiffe://cluster.local/ns/shop/sa/next")
 	w.servePod(web, "web")
 
-	c := w.dialSecurely(a.write("spiffe://cluster.local/ns/shop/sa/client"))
+	certs := t.TempDir()
+	if err := a.Write(certs, "spiffe://cluster.local/ns/shop/sa/client"); err != nil {
+		t.Fatal(err)
+	}
+	c := w.dialSecurely(certs)
 	succeeds(t, c)
 	w.servePod(next, "next") // the identities change before the endpoints
 	waitFor(t, "the next backend is called", func() bool { return call(t, c, patience) == nil && next.calls.Load() > 0 })

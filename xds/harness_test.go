@@ -83,13 +83,7 @@ func startUnsynced(t *testing.T, config Config, objects ...catalog.Object) *fixt
 	server := grpc.NewServer(f.server.ServerOptions()...)
 	f.server.Register(server)
 	wg.Go(func() { _ = server.Serve(f.server.Listener(fromPod{f.listener})) })
-	var err error
-	f.conn, err = grpc.NewClient("passthrough:///signpost", grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return f.listener.DialContext(ctx) }),
-		grpc.WithStaticStreamWindowSize(64<<10), grpc.WithStaticConnWindowSize(1<<20))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f.conn = f.connect()
 	t.Cleanup(func() {
 		f.end()
 		_ = f.conn.Close()
@@ -100,6 +94,18 @@ func startUnsynced(t *testing.T, config Config, objects ...catalog.Object) *fixt
 		f.expectNothingLeft()
 	})
 	return f
+}
+
+// connect returns another connection to the server.
+func (f *fixture) connect() *grpc.ClientConn {
+	f.t.Helper()
+	conn, err := grpc.NewClient("passthrough:///signpost", grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return f.listener.DialContext(ctx) }),
+		grpc.WithStaticStreamWindowSize(64<<10), grpc.WithStaticConnWindowSize(1<<20))
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return conn
 }
 
 // podIP is the address that all clients have.

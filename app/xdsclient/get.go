@@ -2,12 +2,11 @@ package xdsclient
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"math"
-	"net"
-	"strconv"
 	"strings"
 	"time"
 
@@ -19,8 +18,8 @@ import (
 	"google.golang.org/protobuf/types/known/anypb"
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"github.com/signpostd/signpost/app/output"
 	"github.com/signpostd/signpost/app/settings"
-	"github.com/signpostd/signpost/internal/sanitize"
 )
 
 // Options are the argument and the flags of the command.
@@ -31,6 +30,8 @@ type Options struct {
 	Zone, Node, Namespace string
 	Watch                 bool
 	Timeout               time.Duration
+	// Output is the format. With Watch, an answer in JSON is one line.
+	Output output.Format
 }
 
 // ErrUnknown is the error for a target that doesn't exist. The output has the reason.
@@ -61,7 +62,7 @@ func Get(ctx context.Context, o Options, out io.Writer) error {
 		return fmt.Errorf("ask %s: %w", o.Addr, err)
 	}
 	t := &tree{
-		options: o, stream: stream, routes: map[string][]route{}, clusters: map[string]string{},
+		options: o, stream: stream, routes: map[string][]route{}, clusters: map[string]cluster{},
 		endpoints: map[string]*endpointpb.ClusterLoadAssignment{}, asked: map[string][]string{},
 	}
 	if err := t.ask(listenerURL, "", []string{o.Target}); err != nil {
@@ -80,16 +81,15 @@ func Get(ctx context.Context, o Options, out io.Writer) error {
 		if err := t.take(r); err != nil {
 			return err
 		}
-		text, complete := t.text()
+		answer, complete := t.answer()
+		text := answer.text()
 		if !complete || text == last {
 			continue
 		}
 		first.Stop()
-		if last = text; o.Watch {
-			text = time.Now().Format("15:04:05.000") + "\n" + text
-		}
-		if _, err := io.WriteString(out, text); err != nil {
-			return fmt.Errorf("print the answer: %w", err)
+		last = text
+		if err := o.print(out, answer, text); err != nil {
+			return err
 		}
 		if o.Watch {
 			continue
@@ -101,6 +101,27 @@ func Get(ctx context.Context, o Options, out io.Writer) error {
 	}
 }
 
+// print prints an answer, with the time if there may be others.
+func (o Options) print(out io.Writer, a answer, text string) error {
+	if o.Watch {
+		a.Time = new(time.Now())
+		switch {
+		case o.Output.IsTable():
+			text = a.Time.Format("15:04:05.000") + "\n" + text
+		case o.Output.Kind == output.JSON:
+			return json.NewEncoder(out).Encode(a)
+		case o.Output.Kind == output.YAML:
+			if _, err := io.WriteString(out, "---\n"); err != nil {
+				return err
+			}
+		}
+	}
+	if err := output.Print(out, o.Output, output.Answer{Value: a, Names: a.addresses(), Text: text}); err != nil {
+		return fmt.Errorf("print the answer: %w", err)
+	}
+	return nil
+}
+
 // tree is what is known of a target.
 type tree struct {
 	options Options
@@ -109,7 +130,7 @@ type tree struct {
 	listener  []byte
 	rds       string
 	routes    map[string][]route // by the name of the routes; "" is in the Listener
-	clusters  map[string]string  // the name of the endpoints of each
+	clusters  map[string]cluster
 	endpoints map[string]*endpointpb.ClusterLoadAssignment
 	asked     map[string][]string // the names that were asked for last, by type
 }
@@ -152,7 +173,7 @@ func (t *tree) take(r *discovery.DiscoveryResponse) error {
 		for _, name := range r.clusters {
 			clusters = append(clusters, name)
 			if of, known := t.clusters[name]; known {
-				endpoints = append(endpoints, of)
+				endpoints = append(endpoints, of.endpoints)
 			}
 		}
 	}
@@ -178,7 +199,7 @@ func (t *tree) takeOne(resource *anypb.Any) {
 		t.routes[string(one(value, 1))] = routesIn(value)
 	case clusterURL:
 		name := string(one(value, 1))
-		t.clusters[name] = endpointsOf(name, value)
+		t.clusters[name] = cluster{endpoints: endpointsOf(name, value), tls: tlsOf(value)}
 	case endpointsURL:
 		a := &endpointpb.ClusterLoadAssignment{}
 		if resource.UnmarshalTo(a) == nil {
@@ -199,46 +220,20 @@ func (t *tree) unknown() bool {
 	return true
 }
 
-// text returns the tree as text, and whether nothing is missing.
-func (t *tree) text() (text string, complete bool) {
-	var b strings.Builder
+// answer returns what is known, and whether nothing is missing.
+func (t *tree) answer() (made answer, complete bool) {
 	routes, known := t.routes[t.rds]
 	complete = t.listener != nil && known
-	fmt.Fprintf(&b, "%s\n", sanitize.Cut(t.options.Target))
+	made = answer{Target: t.options.Target, Routes: []answerRoute{}}
 	for _, r := range routes {
-		fmt.Fprintf(&b, "  route %s\n", r.match)
+		to := answerRoute{Match: r.match, Clusters: []answerCluster{}}
 		for i, name := range r.clusters {
-			weight := ""
-			if r.weights[i] > 0 {
-				weight = fmt.Sprintf(" weight %d", r.weights[i])
-			}
-			fmt.Fprintf(&b, "    cluster %s%s\n", sanitize.Cut(name), weight)
 			of, hasCluster := t.clusters[name]
-			a := t.endpoints[of]
+			a := t.endpoints[of.endpoints]
 			complete = complete && hasCluster && a != nil
-			writeEndpoints(&b, a)
+			to.Clusters = append(to.Clusters, answerCluster{Name: name, Weight: r.weights[i], TLS: of.tls, Localities: localitiesOf(a)})
 		}
+		made.Routes = append(made.Routes, to)
 	}
-	if len(routes) == 0 {
-		b.WriteString("  no route\n")
-	}
-	return b.String(), complete
-}
-
-func writeEndpoints(b *strings.Builder, a *endpointpb.ClusterLoadAssignment) {
-	if a != nil && len(a.GetEndpoints()) == 0 {
-		b.WriteString("      no endpoints\n")
-	}
-	for _, l := range a.GetEndpoints() {
-		place := strings.Trim(l.GetLocality().GetRegion()+"/"+l.GetLocality().GetZone(), "/")
-		fmt.Fprintf(b, "      priority %d, zone %q, weight %d\n", l.GetPriority(), place, l.GetLoadBalancingWeight().GetValue())
-		for _, e := range l.GetLbEndpoints() {
-			at := e.GetEndpoint().GetAddress().GetSocketAddress()
-			health := ""
-			if h := e.GetHealthStatus(); h != corepb.HealthStatus_UNKNOWN {
-				health = " " + h.String()
-			}
-			fmt.Fprintf(b, "        %s%s\n", sanitize.Cut(net.JoinHostPort(at.GetAddress(), strconv.Itoa(int(at.GetPortValue())))), health)
-		}
-	}
+	return made, complete
 }

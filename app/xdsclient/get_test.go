@@ -11,9 +11,17 @@ import (
 	"testing"
 	"time"
 
+	clusterpb "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
+	corepb "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	tlspb "github.com/envoyproxy/go-control-plane/envoy/extensions/transport_sockets/tls/v3"
+	matcherpb "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/spf13/cobra"
 	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/anypb"
 
+	"github.com/signpostd/signpost/app/output"
 	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/xds"
 )
@@ -22,11 +30,10 @@ import (
 func serve(t *testing.T) (addr string, known *catalog.Catalog) {
 	t.Helper()
 	known = catalog.New(catalog.Options{})
-	key := catalog.ServiceKey{Cluster: catalog.LocalCluster, Namespace: "shop", Name: "web"}
-	known.Put(&catalog.Service{Key: key, Ports: []catalog.ServicePort{{Name: "http", Port: 80, Protocol: catalog.TCP}}})
+	known.Put(web())
 	known.Put(endpoints("10.0.0.1"))
 	known.MarkSynced()
-	server := xds.NewServer(known, xds.Config{}, prometheus.NewRegistry(), slog.New(slog.DiscardHandler))
+	server := xds.NewServer(known, xds.Config{TrustDomain: "cluster.local"}, prometheus.NewRegistry(), slog.New(slog.DiscardHandler))
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -45,6 +52,12 @@ func serve(t *testing.T) (addr string, known *catalog.Catalog) {
 	})
 	<-known.Synced()
 	return l.Addr().String(), known
+}
+
+// web is the Service.
+func web() *catalog.Service {
+	key := catalog.ServiceKey{Cluster: catalog.LocalCluster, Namespace: "shop", Name: "web"}
+	return &catalog.Service{Key: key, Ports: []catalog.ServicePort{{Name: "http", Port: 80, Protocol: catalog.TCP}}}
 }
 
 func endpoints(addresses ...string) *catalog.EndpointSlice {
@@ -69,6 +82,106 @@ func TestGet(t *testing.T) {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the tree lacks %q:\n%s", want, out.String())
 		}
+	}
+}
+
+// The TLS settings of a Cluster are in the tree and in JSON (spec/xds.md case 39): the providers of
+// certificates, and the identities of the endpoints.
+func TestGetTLS(t *testing.T) {
+	addr, known := serve(t)
+	secured, of := web(), endpoints("10.0.0.1")
+	secured.Policy = &catalog.TrafficPolicy{TLS: catalog.SPIFFE}
+	pod := &catalog.Workload{
+		Key: catalog.WorkloadKey{Kind: catalog.Pod, Cluster: catalog.LocalCluster, Namespace: "shop", Name: "web-0"}, ServiceAccount: "web", Running: true, Ready: true,
+	}
+	of.Subsets[0].Endpoints[0].Target = pod.Key
+	for _, v := range []catalog.Object{secured, of, pod} {
+		known.Put(v)
+	}
+	const id = "spiffe://cluster.local/ns/shop/sa/web"
+	for format, want := range map[string]string{
+		output.Table:                            "    cluster web.shop.svc.cluster.local:80\n      TLS, certificate default, authorities default\n        identity " + id + "\n      priority 0",
+		"jsonpath={.routes[0].clusters[0].tls}": `{"authorityProvider":"default","certificateProvider":"default","identities":[{"exact":"` + id + `"}]}`,
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		o := Options{Target: "web.shop:80", Addr: addr, Watch: true, Timeout: time.Minute}
+		o.Output.AddFlag(&cobra.Command{})
+		if err := o.Output.Set(format); err != nil {
+			t.Fatal(err)
+		}
+		// The first answers may be older than the pod.
+		out := &until{want: want, end: cancel}
+		if err := Get(ctx, o, out); err != nil {
+			t.Fatal(err)
+		}
+		if !out.seen {
+			t.Errorf("%s: no answer has %q:\n%s", format, want, out.text.String())
+		}
+	}
+}
+
+// until ends when a text is printed.
+type until struct {
+	want string
+	text strings.Builder
+	seen bool
+	end  func()
+}
+
+// Write implements io.Writer.
+func (u *until) Write(p []byte) (int, error) {
+	u.text.Write(p)
+	if strings.Contains(u.text.String(), u.want) {
+		u.seen = true
+		u.end()
+	}
+	return len(p), nil
+}
+
+// A Cluster that doesn't come from Signpost may have other fields of TLS, or another transport.
+func TestTLSOf(t *testing.T) {
+	exact := func(text string) *matcherpb.StringMatcher {
+		return &matcherpb.StringMatcher{MatchPattern: &matcherpb.StringMatcher_Exact{Exact: text}}
+	}
+	socket := func(name string, config proto.Message) *clusterpb.Cluster {
+		value, err := anypb.New(config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return &clusterpb.Cluster{Name: "web", TransportSocket: &corepb.TransportSocket{Name: name, ConfigType: &corepb.TransportSocket_TypedConfig{TypedConfig: value}}}
+	}
+	combined := &tlspb.CommonTlsContext_CombinedValidationContext{CombinedValidationContext: &tlspb.CommonTlsContext_CombinedCertificateValidationContext{
+		DefaultValidationContext: &tlspb.CertificateValidationContext{MatchTypedSubjectAltNames: []*tlspb.SubjectAltNameMatcher{
+			{SanType: tlspb.SubjectAltNameMatcher_URI, Matcher: exact("spiffe://a")},
+			{Matcher: &matcherpb.StringMatcher{MatchPattern: &matcherpb.StringMatcher_Prefix{Prefix: "b."}}},
+			{Matcher: &matcherpb.StringMatcher{MatchPattern: &matcherpb.StringMatcher_Suffix{Suffix: ".c"}}},
+			{Matcher: &matcherpb.StringMatcher{MatchPattern: &matcherpb.StringMatcher_Contains{Contains: "d"}}},
+			{Matcher: &matcherpb.StringMatcher{MatchPattern: &matcherpb.StringMatcher_SafeRegex{SafeRegex: &matcherpb.RegexMatcher{Regex: "e.*"}}}},
+		}},
+	}}
+	for name, tt := range map[string]struct {
+		cluster *clusterpb.Cluster
+		want    string
+	}{
+		"no transport socket": {&clusterpb.Cluster{Name: "web"}, ""},
+		"another transport":   {socket("plain", &corepb.Address{}), "      transport plain\n"},
+		"nothing is verified": {socket("tls", &tlspb.UpstreamTlsContext{Sni: "web.test"}), "      TLS, server name web.test\n        any identity\n"},
+		"typed names": {
+			socket("tls", &tlspb.UpstreamTlsContext{CommonTlsContext: &tlspb.CommonTlsContext{ValidationContextType: combined}}),
+			"      TLS\n        identity spiffe://a\n        identity prefix b.\n        identity suffix .c\n        identity contains d\n        identity regexp e.*\n",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			wire, err := proto.Marshal(tt.cluster)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got strings.Builder
+			if tlsOf(wire).write(&got); got.String() != tt.want {
+				t.Errorf("%q, want %q", got.String(), tt.want)
+			}
+		})
 	}
 }
 

@@ -120,5 +120,49 @@ func endpointsOf(name string, cluster []byte) string {
 	return cmp.Or(string(one(cluster, 3, 2)), name)
 }
 
+// cluster is what is known of a Cluster.
+type cluster struct {
+	endpoints string      // the name of its endpoints
+	tls       *clusterTLS // nil for a Cluster whose transport is that of the client
+}
+
+// tlsType is the type of the transport socket of a Cluster with TLS.
+const tlsType = "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext"
+
+// tlsOf returns the TLS settings of a Cluster; nil if it has no transport socket.
+func tlsOf(cluster []byte) *clusterTLS {
+	socket := one(cluster, 24)
+	if socket == nil {
+		return nil
+	}
+	if string(one(socket, 3, 1)) != tlsType { // typed_config.type_url
+		return &clusterTLS{Transport: string(one(socket, 1)), Identities: []identity{}}
+	}
+	common := one(socket, 3, 2, 1) // typed_config.value.common_tls_context
+	validation := one(common, 3)
+	if validation == nil {
+		validation = one(common, 8, 1) // combined_validation_context.default_validation_context
+	}
+	made := &clusterTLS{
+		ServerName:          string(one(socket, 3, 2, 2)),
+		CertificateProvider: string(one(common, 14, 1)), AuthorityProvider: string(one(validation, 13, 1)), Identities: []identity{},
+	}
+	for _, matcher := range all(validation, 9) { // match_subject_alt_names
+		made.Identities = append(made.Identities, identityOf(matcher))
+	}
+	for _, typed := range all(validation, 15) { // match_typed_subject_alt_names
+		made.Identities = append(made.Identities, identityOf(one(typed, 2)))
+	}
+	return made
+}
+
+// identityOf returns what a StringMatcher matches.
+func identityOf(matcher []byte) identity {
+	return identity{
+		Exact: string(one(matcher, 1)), Prefix: string(one(matcher, 2)), Suffix: string(one(matcher, 3)),
+		Regex: string(one(matcher, 5, 2)), Contains: string(one(matcher, 7)),
+	}
+}
+
 // isReason reports whether the name of a Cluster is none that a Service can have.
 func isReason(cluster string) bool { return strings.Contains(cluster, " ") }

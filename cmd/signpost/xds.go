@@ -70,8 +70,9 @@ func newXDSGetCommand(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "get TARGET",
 		Short: "Show what a gRPC client gets for a target",
-		Long: `Show what a gRPC client gets for xds:///TARGET: routes, Clusters and endpoints. Any xDS
-server can be asked. The exit code is 2 for a target that doesn't exist.`,
+		Long: `Show what a gRPC client gets for xds:///TARGET: routes, Clusters with their TLS settings,
+and endpoints. Any xDS server can be asked. The exit code is 2 for a target that doesn't
+exist.`,
 		Example: `  kubectl -n signpost port-forward deploy/signpost 8087 &
   signpost xds get web.shop:80 --zone zone-a --watch`,
 		Args: cobra.ExactArgs(1),
@@ -94,5 +95,6 @@ server can be asked. The exit code is 2 for a target that doesn't exist.`,
 	flags.StringVar(&o.Node, "node", "", "`node` of the client")
 	flags.StringVarP(&o.Namespace, "namespace", "n", "", "`namespace` of the client, for names without one")
 	flags.DurationVar(&o.Timeout, "timeout", o.Timeout, "how long the first answer may take")
+	o.Output.AddFlag(cmd)
 	return cmd
 }

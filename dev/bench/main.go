@@ -52,12 +52,14 @@ func benches() []measure.Bench {
 
 // commands are what the benches start as processes of their own, by the first argument.
 var commands = map[string]func(context.Context, []string) error{
-	"apiserver": simulation.Serve,
-	"attack":    abuse.Attack,
-	"floor":     streams.ServeFloor,
-	"hostile":   dns.ReadHostile,
-	"storm":     scale.RunStorm,
-	"xdsfloor":  xds.ServeFloor,
+	"apiserver":    simulation.Serve,
+	"attack":       abuse.Attack,
+	"floor":        streams.ServeFloor,
+	"hostile":      dns.ReadHostile,
+	"storm":        scale.RunStorm,
+	"xdsfloor":     xds.ServeFloor,
+	"xdsmarked":    xds.RunMarked,
+	"xdsreconnect": xds.RunReconnecting,
 }
 
 func main() {

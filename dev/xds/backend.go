@@ -34,8 +34,11 @@ type backend struct {
 	name    string
 	address netip.Addr
 	zone    string
-	state   state
-	// broken makes its gRPC calls fail.
+	// pod is the name of the pod in the API that is the target of its endpoint; empty for an endpoint without
+	// one.
+	pod   string
+	state state
+	// broken makes its calls fail.
 	broken atomic.Bool
 	grpc   *grpc.Server
 	http   *http.Server
@@ -47,11 +50,12 @@ type state int
 const (
 	ready state = iota
 	draining
+	starting
 )
 
-// startBackend starts a pod.
-func startBackend(ctx context.Context, name string, address netip.Addr) (*backend, error) {
-	b := &backend{name: name, address: address, grpc: grpc.NewServer()}
+// startBackend starts a pod. The options are those of its gRPC server.
+func startBackend(ctx context.Context, name string, address netip.Addr, options ...grpc.ServerOption) (*backend, error) {
+	b := &backend{name: name, address: address, grpc: grpc.NewServer(options...)}
 	b.http = &http.Server{Handler: b, ReadHeaderTimeout: time.Minute}
 	b.grpc.RegisterService(b.description(), b)
 	for _, server := range []struct {
@@ -84,7 +88,13 @@ func (b *backend) kill() {
 }
 
 // ServeHTTP implements http.Handler: it answers with the name.
-func (b *backend) ServeHTTP(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(b.name)) }
+func (b *backend) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
+	if b.broken.Load() {
+		http.Error(w, b.name+" is broken", http.StatusServiceUnavailable)
+		return
+	}
+	_, _ = w.Write([]byte(b.name))
+}
 
 // description is that of the service in package caller.
 func (b *backend) description() *grpc.ServiceDesc {

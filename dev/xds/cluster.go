@@ -3,8 +3,10 @@ package main
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -213,6 +215,24 @@ func get(ctx context.Context, url string) (status int, err error) {
 
 // lines calls f with each line of a response.
 func lines(ctx context.Context, url string, f func(line string) error) error {
+	return fetch(ctx, url, func(body io.Reader) error {
+		scanner := bufio.NewScanner(body)
+		for scanner.Scan() {
+			if err := f(scanner.Text()); err != nil {
+				return err
+			}
+		}
+		return scanner.Err()
+	})
+}
+
+// getJSON decodes a response.
+func getJSON(ctx context.Context, url string, into any) error {
+	return fetch(ctx, url, func(body io.Reader) error { return json.NewDecoder(body).Decode(into) })
+}
+
+// fetch calls f with the body of a response.
+func fetch(ctx context.Context, url string, f func(io.Reader) error) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return err
@@ -225,13 +245,7 @@ func lines(ctx context.Context, url string, f func(line string) error) error {
 	if res.StatusCode != http.StatusOK {
 		return errors.New(res.Status)
 	}
-	scanner := bufio.NewScanner(res.Body)
-	for scanner.Scan() {
-		if err := f(scanner.Text()); err != nil {
-			return err
-		}
-	}
-	return scanner.Err()
+	return f(res.Body)
 }
 
 // launch starts a program whose output goes to a file. A command that has an output already keeps it.

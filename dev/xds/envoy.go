@@ -144,3 +144,34 @@ func warming(ctx context.Context) (n int, err error) {
 	})
 	return n, err
 }
+
+// onlyFailurePercentage returns an error unless outlier detection in a Cluster that Envoy has got ejects by
+// the percentage of failures only.
+func onlyFailurePercentage(ctx context.Context, cluster string) error {
+	var dump struct {
+		Configs []struct {
+			Cluster struct {
+				Name     string
+				Outliers map[string]any `json:"outlier_detection"`
+			}
+		}
+	}
+	if err := getJSON(ctx, "http://"+envoyAdmin+"/config_dump?resource=dynamic_active_clusters", &dump); err != nil {
+		return fmt.Errorf("read the Clusters of Envoy: %w", err)
+	}
+	for _, c := range dump.Configs {
+		if c.Cluster.Name != cluster {
+			continue
+		}
+		for field, want := range map[string]float64{
+			"enforcing_failure_percentage": 100, "enforcing_consecutive_5xx": 0, "enforcing_consecutive_gateway_failure": 0,
+			"enforcing_consecutive_local_origin_failure": 0, "enforcing_success_rate": 0,
+		} {
+			if got, set := c.Cluster.Outliers[field].(float64); !set || got != want {
+				return fmt.Errorf("outlier_detection.%s is %v in Cluster %s of Envoy, want %v", field, c.Cluster.Outliers[field], cluster, want)
+			}
+		}
+		return nil
+	}
+	return fmt.Errorf("no Cluster %s in Envoy", cluster)
+}

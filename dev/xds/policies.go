@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -16,13 +17,14 @@ import (
 	"github.com/signpostd/signpost/dev/xds/caller"
 )
 
-// policies returns the scenes about what annotations and ServiceProfiles ask gRPC clients for. Static clusters of Envoy
-// have no part in them.
+// policies returns the scenes about what annotations and ServiceProfiles ask gRPC clients for. Static
+// clusters of Envoy have no part in them; the Clusters that it gets on demand do.
 func policies() []scene {
 	return []scene{
 		{"zones", nil, zones},
 		{"ring-hash", nil, ringHash},
 		{"least-request", nil, leastRequest},
+		{"balancers", slices.Sorted(maps.Keys(balancers())), otherBalancers},
 		{"outliers", nil, outliers},
 		{"timeout", nil, timeout},
 		{"retry", nil, retry},
@@ -32,10 +34,18 @@ func policies() []scene {
 
 // ofGRPC lets all gRPC clients do something, after a first call that succeeds.
 func (st *stage) ofGRPC(ctx context.Context, s *shop, do func(*client) (result, error)) {
-	all := st.clients
-	defer func() { st.clients = all }()
-	st.clients = slices.DeleteFunc(slices.Clone(all), func(c *client) bool { return !c.grpc })
-	st.each(func(c *client) (result, error) {
+	st.withFirstCall(ctx, s, st.named(clientGo, clientPython, clientJava, clientNode), do)
+}
+
+// ofSignpost returns the clients whose Clusters come from Signpost: the gRPC clients, and Envoy that asks for
+// Clusters.
+func (st *stage) ofSignpost() []*client {
+	return st.named(clientGo, clientPython, clientJava, clientNode, clientEnvoyCDS)
+}
+
+// withFirstCall lets some clients do something, after a first call that succeeds.
+func (st *stage) withFirstCall(ctx context.Context, s *shop, clients []*client, do func(*client) (result, error)) {
+	st.with(clients, func(c *client) (result, error) {
 		if err := succeeds(ctx, c, s); err != nil {
 			return result{}, err
 		}
@@ -106,13 +116,13 @@ func ringHash(ctx context.Context, st *stage) error {
 }
 
 // leastRequest asks for a policy that Python and Node may not know: no client may reject it, and no call may fail (case
-// 33).
+// 33). Envoy gets it in a Cluster of Signpost.
 func leastRequest(ctx context.Context, st *stage) error {
 	s := st.shops[0]
 	if err := s.openWith(ctx, map[string]string{"signpost.dev/lb-policy": "least-request"}, "", "", ""); err != nil {
 		return err
 	}
-	st.ofGRPC(ctx, s, func(c *client) (result, error) {
+	st.withFirstCall(ctx, s, st.ofSignpost(), func(c *client) (result, error) {
 		r, err := c.call(ctx, s.host(), 60)
 		out := result{cell: failures(r), details: errorsOf(r)}
 		if r.Failed > 0 || len(r.By) != len(s.pods) {
@@ -123,19 +133,56 @@ func leastRequest(ctx context.Context, st *stage) error {
 	return nil
 }
 
-// outliers has a pod whose calls all fail, which clients eject (case 34).
+// balancers are load balancing policies that no other scene has, by the names of Services.
+func balancers() map[string]string {
+	return map[string]string{
+		"weighted": "weighted-round-robin", "subset": "subset; size=2", "first": "pick-first", "stable": "ring-hash; stable",
+	}
+}
+
+// otherBalancers has a Service for each policy. Clients may not know it, but none may reject it, and no call
+// may fail (cases 32 and 33).
+func otherBalancers(ctx context.Context, st *stage) error {
+	for _, s := range st.shops {
+		if err := s.openWith(ctx, map[string]string{"signpost.dev/lb-policy": balancers()[s.name]}, "", "", ""); err != nil {
+			return err
+		}
+	}
+	st.with(st.ofSignpost(), func(c *client) (out result, err error) {
+		for _, s := range st.shops {
+			if err := succeeds(ctx, c, s); err != nil {
+				return out, err
+			}
+			r, err := c.call(ctx, s.host(), 30)
+			if err != nil {
+				return out, err
+			}
+			out.cell += fmt.Sprintf("%s: %d of %d; ", s.name, r.Failed, r.Calls)
+			out.details = append(out.details, errorsOf(r)...)
+			if r.Failed > 0 {
+				out.problem = out.cell
+			}
+		}
+		out.cell = strings.TrimSuffix(out.cell, "; ")
+		return out, nil
+	})
+	return nil
+}
+
+// outliers has a pod whose calls all fail, which clients eject (case 34): gRPC clients, and Envoy with a
+// Cluster of Signpost. Envoy's detection of consecutive errors, which gRPC clients don't have, is off.
 func outliers(ctx context.Context, st *stage) error {
 	s := st.shops[0]
 	const policy = "failure-percentage=50; interval=1s; min-hosts=1; min-requests=5"
 	if err := s.openWith(ctx, map[string]string{"signpost.dev/outlier-detection": policy}, "", "", ""); err != nil {
 		return err
 	}
-	bad := s.pods[0]
-	st.ofGRPC(ctx, s, func(c *client) (result, error) {
+	bad, judges := s.pods[0], st.ofSignpost()
+	st.withFirstCall(ctx, s, judges, func(c *client) (result, error) {
 		return result{}, reaches(ctx, c, s)
 	})
 	bad.broken.Store(true)
-	st.ofGRPC(ctx, s, func(c *client) (result, error) {
+	st.withFirstCall(ctx, s, judges, func(c *client) (result, error) {
 		var r caller.Reply
 		err := clienttest.Await(ctx, deadline, c.name+" ejects the pod whose calls fail", func() bool {
 			var err error
@@ -144,6 +191,14 @@ func outliers(ctx context.Context, st *stage) error {
 		})
 		return result{cell: fmt.Sprintf("%d of %d after the ejection", r.Failed, r.Calls)}, err
 	})
+	for _, c := range st.named(clientEnvoyCDS) {
+		if c.skipped != "" {
+			continue
+		}
+		if err := onlyFailurePercentage(ctx, s.host()+":80"); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -245,7 +300,16 @@ func retry(ctx context.Context, st *stage) error {
 	return nil
 }
 
-// split sends a tenth of the calls to another Service (case 38).
+// The split of the scene split: of 1,000 calls, 100 go to the other Service, and up to 40 more or fewer by
+// chance.
+const (
+	splitCalls     = 1000
+	splitShare     = 100
+	splitDeviation = 40
+)
+
+// split sends a tenth of the calls to another Service (case 38). When that has no pods, only its share of the
+// calls fails. With weights whose sum is 0, all calls go to the Service itself.
 func split(ctx context.Context, st *stage) error {
 	main, other := st.shops[0], st.shops[1]
 	for _, s := range st.shops {
@@ -253,38 +317,79 @@ func split(ctx context.Context, st *stage) error {
 			return err
 		}
 	}
-	err := main.profile(ctx, map[string]any{"dstOverrides": []any{
-		map[string]any{"authority": main.host() + ".svc.cluster.local:50051", "weight": "900m"},
-		map[string]any{"authority": other.host() + ".svc.cluster.local:50051", "weight": "100m"},
-	}})
-	if err != nil {
+	if err := main.profile(ctx, map[string]any{"dstOverrides": weights(main, "900m", other, "100m")}); err != nil {
 		return err
 	}
-	st.ofGRPC(ctx, main, func(c *client) (out result, err error) {
-		const calls, share, deviation = 1000, 100, 40
-		toOther := func(r caller.Reply) (n int) {
-			for pod, count := range r.By {
-				if other.isOf(pod) {
-					n += count
-				}
+	cells := map[string]string{} // of the parts before, by client
+	part := func(share func(caller.Reply) int, what string) {
+		st.ofGRPC(ctx, main, func(c *client) (result, error) {
+			r, err := st.share(ctx, c, what, share)
+			n := share(r)
+			st.mu.Lock()
+			defer st.mu.Unlock()
+			if cells[c.name] != "" {
+				cells[c.name] += "; "
 			}
-			return n
-		}
-		var r caller.Reply
-		err = clienttest.Await(ctx, deadline, "the split of "+c.name+" is in force", func() bool {
-			r, err = c.call(ctx, main.host(), 20)
-			return err == nil && toOther(r) > 0
-		})
-		if err != nil {
+			cells[c.name] += fmt.Sprintf("%d of %d %s", n, r.Calls, what)
+			out := result{cell: cells[c.name]}
+			if n < splitShare-splitDeviation || n > splitShare+splitDeviation || n+r.By[main.pods[0].name] != r.Calls {
+				out.problem = fmt.Sprintf("%s: %v %v", out.cell, r.By, r.Errors)
+			}
 			return out, err
-		}
-		r, err = c.call(ctx, main.host(), calls)
-		n := toOther(r)
-		out = result{cell: fmt.Sprintf("%d of %d to the other", n, r.Calls), details: errorsOf(r)}
-		if r.Failed > 0 || n < share-deviation || n > share+deviation {
-			out.problem = out.cell
-		}
-		return out, err
+		})
+	}
+	part(other.callsIn, "to the other")
+
+	ended := other.pods
+	other.pods = nil
+	if err := errors.Join(other.write(ctx), stopAll(ctx, ended)); err != nil {
+		return err
+	}
+	part(func(r caller.Reply) int { return r.Failed }, "fail without its pods")
+
+	if err := main.reprofile(ctx, weights(main, "0", other, "0")); err != nil {
+		return err
+	}
+	st.ofGRPC(ctx, main, func(c *client) (result, error) {
+		var r caller.Reply
+		err := clienttest.Await(ctx, deadline, "all calls of "+c.name+" go to the Service", func() bool {
+			var err error
+			r, err = c.call(ctx, main.host(), splitShare)
+			return err == nil && main.callsIn(r) == splitShare
+		})
+		return result{cell: fmt.Sprintf("%s; %d of %d to the Service with weights of 0", cells[c.name], main.callsIn(r), r.Calls)}, err
 	})
 	return nil
+}
+
+// share makes calls, after one of them has been in the share that is counted.
+func (st *stage) share(ctx context.Context, c *client, what string, share func(caller.Reply) int) (r caller.Reply, err error) {
+	host := st.shops[0].host()
+	err = clienttest.Await(ctx, deadline, "calls of "+c.name+" "+what, func() bool {
+		r, err = c.call(ctx, host, 20)
+		return err == nil && share(r) > 0
+	})
+	if err != nil {
+		return r, err
+	}
+	return c.call(ctx, host, splitCalls)
+}
+
+// weights are dstOverrides for two Services.
+func weights(a *shop, ofA string, b *shop, ofB string) []any {
+	authority := func(s *shop) string { return fmt.Sprintf("%s.svc.cluster.local:%d", s.host(), grpcPort) }
+	return []any{
+		map[string]any{"authority": authority(a), "weight": ofA},
+		map[string]any{"authority": authority(b), "weight": ofB},
+	}
+}
+
+// callsIn returns how many calls the pods of the Service answered.
+func (s *shop) callsIn(r caller.Reply) (n int) {
+	for pod, count := range r.By {
+		if s.isOf(pod) {
+			n += count
+		}
+	}
+	return n
 }

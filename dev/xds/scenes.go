@@ -42,6 +42,7 @@ func scenes() []scene {
 		{"resolve", []string{"resolve", "again"}, resolve},
 		{"unknown", nil, unknown},
 		{"zero", nil, zero},
+		{"latency", nil, latency},
 		{"rollout", nil, underLoad(rollout)},
 		{"restart", nil, underLoad(restart)},
 		{"killed", nil, underLoad(killed)},

@@ -38,6 +38,9 @@ func settings() []scene {
 		{"same-zone", nil, sameZone},
 		{"unsynced", nil, unsynced},
 		{"token", nil, token},
+		{"tls", nil, serverTLS},
+		{"mtls", nil, clientTLS},
+		{"endpoint-tls", nil, endpointTLS},
 	}
 }
 
@@ -265,13 +268,18 @@ func (st *stage) fromPeer(ctx context.Context, bootstrap, want string) {
 
 // pod creates a running pod with addresses.
 func (c *cluster) pod(ctx context.Context, namespace, name string, addresses ...netip.Addr) error {
+	return c.podOf(ctx, namespace, "", name, addresses...)
+}
+
+// podOf creates a running pod of a service account.
+func (c *cluster) podOf(ctx context.Context, namespace, account, name string, addresses ...netip.Addr) error {
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}
 	if _, err := c.client.CoreV1().Namespaces().Create(ctx, ns, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
 		return fmt.Errorf("create namespace %s: %w", namespace, err)
 	}
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace},
-		Spec:       corev1.PodSpec{NodeName: "node-1", Containers: []corev1.Container{{Name: "app", Image: "app"}}},
+		Spec:       corev1.PodSpec{NodeName: "node-1", ServiceAccountName: account, Containers: []corev1.Container{{Name: "app", Image: "app"}}},
 	}
 	pod, err := c.client.CoreV1().Pods(namespace).Create(ctx, pod, metav1.CreateOptions{})
 	if err != nil {

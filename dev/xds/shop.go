@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"google.golang.org/grpc"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -72,9 +73,9 @@ func (s *shop) openWith(ctx context.Context, annotations map[string]string, zone
 }
 
 // start starts a pod. The slice has it from the next write on.
-func (s *shop) start(ctx context.Context, zone string) error {
+func (s *shop) start(ctx context.Context, zone string, options ...grpc.ServerOption) error {
 	s.made++
-	b, err := startBackend(ctx, fmt.Sprintf("%s-%d", s.name, s.made), podAddress(s.scene, s.made))
+	b, err := startBackend(ctx, fmt.Sprintf("%s-%d", s.name, s.made), podAddress(s.scene, s.made), options...)
 	if err != nil {
 		return err
 	}
@@ -97,11 +98,14 @@ func (s *shop) write(ctx context.Context) error {
 		e := discoveryv1.Endpoint{
 			Addresses: []string{b.address.String()},
 			Conditions: discoveryv1.EndpointConditions{
-				Ready: new(b.state == ready), Serving: new(true), Terminating: new(b.state == draining),
+				Ready: new(b.state == ready), Serving: new(b.state != starting), Terminating: new(b.state == draining),
 			},
 		}
 		if b.zone != "" {
 			e.Zone = new(b.zone)
+		}
+		if b.pod != "" {
+			e.TargetRef = &corev1.ObjectReference{Kind: "Pod", Namespace: namespace, Name: b.pod}
 		}
 		if s.hinted {
 			e.Hints = &discoveryv1.EndpointHints{ForZones: []discoveryv1.ForZone{{Name: b.zone}}}

@@ -106,6 +106,8 @@ func (o Options) File() (File, error) {
 		dir := strings.TrimSuffix(o.Certs, "/")
 		f.Providers = map[string]Provider{CertificateProvider: {Plugin: "file_watcher", Config: map[string]string{
 			"certificate_file": dir + "/tls.crt", "private_key_file": dir + "/tls.key", "ca_certificate_file": dir + "/ca.crt",
+			// The default of gRFC A29, without which @grpc/grpc-js-xds 1.14.1 refuses the file.
+			"refresh_interval": "600s",
 		}}}
 	}
 	return f, nil

@@ -35,7 +35,7 @@ func TestFile(t *testing.T) {
 		"certificates for endpoints": {
 			Options{Server: "a:1", Certs: "/certs/"},
 			`{"xds_servers":[{"server_uri":"a:1","channel_creds":[{"type":"insecure"}],"server_features":["xds_v3","ignore_resource_deletion"]}],"node":{"id":"signpost","locality":{}},"authorities":{},` +
-				`"certificate_providers":{"default":{"plugin_name":"file_watcher","config":{"ca_certificate_file":"/certs/ca.crt","certificate_file":"/certs/tls.crt","private_key_file":"/certs/tls.key"}}}}`,
+				`"certificate_providers":{"default":{"plugin_name":"file_watcher","config":{"ca_certificate_file":"/certs/ca.crt","certificate_file":"/certs/tls.crt","private_key_file":"/certs/tls.key","refresh_interval":"600s"}}}}`,
 		},
 		"a token without TLS":           {options: Options{Server: "a:1", Files: Files{Token: "/token"}}},
 		"a certificate without its key": {options: Options{Server: "a:1", Files: Files{CA: "/ca", Cert: "/cert"}}},

@@ -34,7 +34,7 @@ func (n Namer) Cluster(asked string, s Subject, c Client) Resource {
 		m = m.nested(19, func(m message) message { return m.outliers(policy.Outliers) })
 	}
 	if policy.Balancer.Kind != catalog.RoundRobin {
-		m = m.nested(41, func(m message) message { return m.balancer(policy.Balancer) })
+		m = m.nested(41, func(m message) message { return m.balancer(policy.Balancer, c) })
 	}
 	return n.newCluster(asked, s, m)
 }
@@ -93,8 +93,9 @@ func plainCluster(name, assignment string) message {
 	}).duration(4, connectTimeout)
 }
 
-// outliers appends the fields of an OutlierDetection. Envoy's detection of consecutive errors is switched off, because
-// gRPC clients have none.
+// outliers appends the fields of an OutlierDetection. Envoy's detection of consecutive errors is switched
+// off, because gRPC clients have none. Envoy may always eject one endpoint, as gRPC clients may: without
+// that, it ejects none of fewer than ten, unless the Service allows more than 10 %.
 func (m message) outliers(o *catalog.OutlierDetection) message {
 	m = m.durationIf(2, o.Interval).durationIf(3, o.EjectionTime).wrappedIf(4, o.MaxEjected).wrapped(5, 0)
 	if o.SuccessRate > 0 {
@@ -108,5 +109,5 @@ func (m message) outliers(o *catalog.OutlierDetection) message {
 	} else {
 		m = m.wrapped(17, 0)
 	}
-	return m.durationIf(21, o.MaxEjectionTime)
+	return m.durationIf(21, o.MaxEjectionTime).wrapped(25, 1)
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
+	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/signpostd/signpost/catalog"
@@ -121,10 +122,57 @@ func TestPoliciesAreValid(t *testing.T) {
 			Balancer: catalog.Balancer{Kind: kind, Size: 3, Header: "x"}, MaxRequests: 5,
 			Outliers: &catalog.OutlierDetection{Interval: time.Second, SuccessRate: 1900},
 		}
-		c := decode(t, namer.Cluster("x", s, GRPC).Body, &cluster.Cluster{})
-		if (c.LoadBalancingPolicy == nil) != (kind == catalog.RoundRobin) || c.OutlierDetection == nil {
-			t.Errorf("balancer %d: %v", kind, c)
+		for _, client := range []Client{GRPC, Envoy} {
+			c := decode(t, namer.Cluster("x", s, client).Body, &cluster.Cluster{})
+			if (c.LoadBalancingPolicy == nil) != (kind == catalog.RoundRobin) || c.OutlierDetection == nil {
+				t.Errorf("balancer %d: %v", kind, c)
+			}
+			policies := c.GetLoadBalancingPolicy().GetPolicies()
+			if kind == catalog.RoundRobin {
+				continue
+			}
+			last := policies[len(policies)-1].GetTypedExtensionConfig().GetName()
+			if zones := strings.HasSuffix(last, ".WrrLocality"); zones != (client == GRPC) || !zones && !strings.HasSuffix(last, ".RoundRobin") {
+				t.Errorf("balancer %d, client %d: the last policy is %s", kind, client, last)
+			}
 		}
+	}
+}
+
+// Case 34: gRPC clients and Envoy eject by the same errors, and both one endpoint at least. Envoy detects
+// nothing else.
+func TestOutlierDetection(t *testing.T) {
+	n, off := wrapperspb.UInt32, wrapperspb.UInt32(0)
+	for name, tt := range map[string]struct {
+		policy catalog.OutlierDetection
+		want   *cluster.OutlierDetection
+	}{
+		"failure percentage": {
+			catalog.OutlierDetection{FailurePercentage: 50, Interval: time.Second, MinHosts: 1, MinRequests: 5, MaxEjected: 20},
+			&cluster.OutlierDetection{
+				Interval: durationpb.New(time.Second), MaxEjectionPercent: n(20), EnforcingSuccessRate: off,
+				FailurePercentageThreshold: n(50), EnforcingFailurePercentage: n(100), FailurePercentageMinimumHosts: n(1), FailurePercentageRequestVolume: n(5),
+			},
+		},
+		"success rate": {
+			catalog.OutlierDetection{SuccessRate: 1900, EjectionTime: time.Minute, MaxEjectionTime: time.Hour, MinHosts: 3, MinRequests: 7},
+			&cluster.OutlierDetection{
+				BaseEjectionTime: durationpb.New(time.Minute), MaxEjectionTime: durationpb.New(time.Hour), EnforcingFailurePercentage: off,
+				EnforcingSuccessRate: n(100), SuccessRateMinimumHosts: n(3), SuccessRateRequestVolume: n(7), SuccessRateStdevFactor: n(1900),
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tt.want.EnforcingConsecutive_5Xx, tt.want.EnforcingConsecutiveGatewayFailure, tt.want.EnforcingConsecutiveLocalOriginFailure = off, off, off
+			tt.want.AlwaysEjectOneHost = wrapperspb.Bool(true)
+			s := web()
+			s.Service.Policy = &catalog.TrafficPolicy{Outliers: &tt.policy}
+			for _, client := range []Client{GRPC, Envoy} {
+				if got := decode(t, namer.Cluster("x", s, client).Body, &cluster.Cluster{}).GetOutlierDetection(); !proto.Equal(got, tt.want) {
+					t.Errorf("client %d: %v, want %v", client, got, tt.want)
+				}
+			}
+		})
 	}
 }
 

@@ -23,17 +23,14 @@ import (
 	"github.com/signpostd/signpost/xds/resource"
 )
 
-// The names of the resources that each stream subscribes to.
-const (
-	xdsListenerName = workload.Service + "." + workload.Namespace + ":80"
-	xdsClusterName  = workload.Service + "." + workload.Namespace + ".svc.cluster.local:80"
-)
+// xdsClusterName is the name of the Cluster of the Service.
+const xdsClusterName = workload.Service + "." + workload.Namespace + ".svc.cluster.local:80"
 
 // xdsStreams are many ADS streams, each for the Listener, the Cluster and the endpoints of one Service. They
 // measure when each of them gets a change of the endpoints.
 type xdsStreams struct {
-	addr string
-	// full is the size of the endpoints when all are ready.
+	addr, service string
+	// full is the size of the endpoints when all are ready; 0 before the first response of a single stream.
 	full int
 
 	conns   []*grpc.ClientConn
@@ -59,7 +56,15 @@ type xdsStream struct {
 
 // openStreams opens streams, perConnection on each connection, and waits until each has all endpoints.
 func openStreams(ctx context.Context, addr string, streams, perConnection, full int) (*xdsStreams, error) {
-	x := &xdsStreams{addr: addr, full: full}
+	return open(ctx, &xdsStreams{addr: addr, service: workload.Service, full: full}, streams, perConnection)
+}
+
+// openStream opens one stream for another Service, whose first response has all endpoints.
+func openStream(ctx context.Context, addr, service string) (*xdsStreams, error) {
+	return open(ctx, &xdsStreams{addr: addr, service: service}, 1, 1)
+}
+
+func open(ctx context.Context, x *xdsStreams, streams, perConnection int) (*xdsStreams, error) {
 	ctx, x.cancel = context.WithCancel(ctx)
 	for i := 0; i < streams; i += perConnection {
 		if err := x.connect(ctx, min(perConnection, streams-i)); err != nil {
@@ -101,36 +106,56 @@ func (x *xdsStreams) close() {
 	}
 }
 
-// subscriptions are the requests that a stream begins with.
-func subscriptions() []*discovery.DiscoveryRequest {
+// subscriptionsTo returns the requests that a stream for a Service begins with.
+func subscriptionsTo(service string) []*discovery.DiscoveryRequest {
+	return subscriptions(service, workload.Namespace)
+}
+
+func subscriptions(service, namespace string) []*discovery.DiscoveryRequest {
+	host := service + "." + namespace
 	return []*discovery.DiscoveryRequest{
-		{Node: &corepb.Node{Id: "bench", UserAgentName: "gRPC Go"}, TypeUrl: resource.ListenerURL, ResourceNames: []string{xdsListenerName}},
-		{TypeUrl: resource.ClusterURL, ResourceNames: []string{xdsClusterName}},
-		{TypeUrl: resource.EndpointsURL, ResourceNames: []string{xdsClusterName}},
+		{Node: &corepb.Node{Id: "bench", UserAgentName: "gRPC Go"}, TypeUrl: resource.ListenerURL, ResourceNames: []string{host + ":80"}},
+		{TypeUrl: resource.ClusterURL, ResourceNames: []string{host + ".svc.cluster.local:80"}},
+		{TypeUrl: resource.EndpointsURL, ResourceNames: []string{host + ".svc.cluster.local:80"}},
 	}
 }
 
-// read subscribes, and acknowledges each response.
+// read receives endpoints until the stream ends.
 func (s *xdsStream) read(ctx context.Context, conn *grpc.ClientConn) error {
+	return follow(ctx, conn, subscriptionsTo(s.all.service), func(r *rawResponse) {
+		if r.typeURL == resource.EndpointsURL {
+			s.receive(r)
+		}
+	})
+}
+
+// decoded is a response of a form that rawCodec decodes.
+type decoded[R any] interface {
+	*R
+	decode([]byte) error
+	raw() *rawResponse
+}
+
+// follow subscribes, calls receive with each response, and acknowledges it.
+func follow[R any, P decoded[R]](ctx context.Context, conn *grpc.ClientConn, subscriptions []*discovery.DiscoveryRequest, receive func(P)) error {
 	stream, err := openADS(ctx, conn)
 	if err != nil {
 		return err
 	}
 	names := map[string][]string{}
-	for _, r := range subscriptions() {
+	for _, r := range subscriptions {
 		names[r.GetTypeUrl()] = r.GetResourceNames()
 		if err := stream.SendMsg(r); err != nil {
 			return err
 		}
 	}
 	for {
-		var r rawResponse
-		if err := stream.RecvMsg(&r); err != nil {
+		got := P(new(R))
+		if err := stream.RecvMsg(got); err != nil {
 			return err
 		}
-		if r.typeURL == resource.EndpointsURL {
-			s.receive(&r)
-		}
+		receive(got)
+		r := got.raw()
 		ack := &discovery.DiscoveryRequest{VersionInfo: r.version, ResponseNonce: r.nonce, TypeUrl: r.typeURL, ResourceNames: names[r.typeURL]}
 		if err := stream.SendMsg(ack); err != nil {
 			return err
@@ -149,7 +174,8 @@ func (s *xdsStream) receive(r *rawResponse) {
 	x, now := s.all, time.Now()
 	x.responses.Add(1)
 	x.bytes.Add(int64(r.size))
-	if !s.had && r.value == x.full {
+	if !s.had && (r.value == x.full || x.full == 0) {
+		x.full = r.value
 		s.had = true
 		x.first.Add(1)
 		return
@@ -166,17 +192,38 @@ func (s *xdsStream) receive(r *rawResponse) {
 
 // update makes one change, and waits until all streams have got it.
 func (x *xdsStreams) update(ctx context.Context, t *workload.Toggler) error {
-	x.seen.Store(0)
-	x.absent.Store(!t.Absent)
-	x.since.Store(time.Now().UnixNano())
+	x.await(!t.Absent)
 	if err := t.Next(ctx); err != nil {
 		return err
 	}
+	return x.seenByAll(ctx)
+}
+
+// await tells the streams of the next change: whether an endpoint becomes absent.
+func (x *xdsStreams) await(absent bool) {
+	x.seen.Store(0)
+	x.absent.Store(absent)
+	x.since.Store(time.Now().UnixNano())
+}
+
+// seenByAll waits until all streams have got the change.
+func (x *xdsStreams) seenByAll(ctx context.Context) error {
 	if err := measure.Poll(ctx, time.Minute, func() bool { return x.seen.Load() >= int64(len(x.streams)) }); err != nil {
 		return fmt.Errorf("%d of %d streams got the change: %w", x.seen.Load(), len(x.streams), err)
 	}
 	x.since.Store(0)
 	return nil
+}
+
+// takeLatencies returns all latencies, and forgets them.
+func (x *xdsStreams) takeLatencies() (all []time.Duration) {
+	for _, s := range x.streams {
+		s.mu.Lock()
+		all = append(all, s.latencies...)
+		s.latencies = nil
+		s.mu.Unlock()
+	}
+	return all
 }
 
 // latencies returns all latencies, sorted, and the longest one of each change.
@@ -205,12 +252,14 @@ type rawResponse struct {
 	size, value int
 }
 
-// rawCodec decodes rawResponses.
+func (r *rawResponse) raw() *rawResponse { return r }
+
+// rawCodec decodes rawResponses, and what has one and more.
 type rawCodec struct{ encoding.CodecV2 }
 
 // Unmarshal implements encoding.CodecV2.
 func (c rawCodec) Unmarshal(data mem.BufferSlice, v any) error {
-	r, ok := v.(*rawResponse)
+	r, ok := v.(interface{ decode([]byte) error })
 	if !ok {
 		return c.CodecV2.Unmarshal(data, v)
 	}
@@ -299,7 +348,7 @@ func readEndpoints(ctx context.Context, conn *grpc.ClientConn, endpoints int) (s
 	if err != nil {
 		return 0, 0, err
 	}
-	for _, r := range subscriptions() {
+	for _, r := range subscriptionsTo(workload.Service) {
 		if err := stream.Send(r); err != nil {
 			return 0, n, err
 		}

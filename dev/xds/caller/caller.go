@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
+	xdscreds "google.golang.org/grpc/credentials/xds"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	_ "google.golang.org/grpc/xds" // resolves xds:///
@@ -115,7 +116,14 @@ func (c *Caller) channel(r Request) (*grpc.ClientConn, error) {
 	if channel := c.channels[r.Target]; channel != nil {
 		return channel, nil
 	}
-	options := []grpc.DialOption{grpc.WithTransportCredentials(insecure.NewCredentials())}
+	creds := insecure.NewCredentials()
+	if r.XDSCredentials {
+		var err error
+		if creds, err = xdscreds.NewClientCredentials(xdscreds.ClientOptions{FallbackCreds: creds}); err != nil {
+			return nil, fmt.Errorf("make xDS credentials: %w", err)
+		}
+	}
+	options := []grpc.DialOption{grpc.WithTransportCredentials(creds)}
 	if r.IdleMS > 0 {
 		options = append(options, grpc.WithIdleTimeout(time.Duration(r.IdleMS)*time.Millisecond))
 	}

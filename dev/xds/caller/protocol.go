@@ -49,6 +49,9 @@ type Request struct {
 	// IdleMS is after how long without a call the channel becomes idle; 0 for the default. The first request for a target
 	// decides. Only the clients in Go and Java know it.
 	IdleMS int `json:"idleMS,omitempty"`
+	// XDSCredentials lets Clusters decide about TLS; without TLS in the Cluster, calls are in plain text. The
+	// first request for a target decides.
+	XDSCredentials bool `json:"xdsCredentials,omitempty"`
 }
 
 // Reply is the outcome of calls.

@@ -2,6 +2,7 @@ import com.google.gson.Gson;
 import com.google.gson.JsonObject;
 import io.grpc.CallOptions;
 import io.grpc.Channel;
+import io.grpc.ChannelCredentials;
 import io.grpc.ClientCall;
 import io.grpc.Grpc;
 import io.grpc.InsecureChannelCredentials;
@@ -9,6 +10,7 @@ import io.grpc.ManagedChannelBuilder;
 import io.grpc.Metadata;
 import io.grpc.MethodDescriptor;
 import io.grpc.Status;
+import io.grpc.xds.XdsChannelCredentials;
 import java.io.BufferedReader;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
@@ -36,6 +38,7 @@ public final class Client {
     int perSecond;
     int timeoutMS;
     int idleMS;
+    boolean xdsCredentials;
   }
 
   /** The outcome of calls, which may end in any thread. */
@@ -140,11 +143,14 @@ public final class Client {
     call.halfClose();
   }
 
-  private static Channel newChannel(String target, int idleMS) {
-    ManagedChannelBuilder<?> builder =
-        Grpc.newChannelBuilder(target, InsecureChannelCredentials.create());
-    if (idleMS > 0) {
-      builder.idleTimeout(idleMS, TimeUnit.MILLISECONDS);
+  private static Channel newChannel(Request request) {
+    ChannelCredentials credentials = InsecureChannelCredentials.create();
+    if (request.xdsCredentials) {
+      credentials = XdsChannelCredentials.create(credentials);
+    }
+    ManagedChannelBuilder<?> builder = Grpc.newChannelBuilder(request.target, credentials);
+    if (request.idleMS > 0) {
+      builder.idleTimeout(request.idleMS, TimeUnit.MILLISECONDS);
     }
     return builder.build();
   }
@@ -157,7 +163,7 @@ public final class Client {
       return outcome;
     }
     Channel channel =
-        channels.computeIfAbsent(request.target, target -> newChannel(target, request.idleMS));
+        channels.computeIfAbsent(request.target, target -> newChannel(request));
     Outcome next = new Outcome();
     if (what.equals("start")) {
       outcome = next;

@@ -2,7 +2,8 @@
 "use strict";
 
 const grpc = require("@grpc/grpc-js");
-require("@grpc/grpc-js-xds").register();
+const xds = require("@grpc/grpc-js-xds");
+xds.register();
 
 const SERVICE = "/signpost.dev.Echo/";
 const clients = new Map();
@@ -19,10 +20,16 @@ function count(outcome, key, counts, ms) {
   if (key in counts || Object.keys(counts).length < 20) counts[key] = (counts[key] || 0) + 1;
 }
 
+// With xDS credentials, Clusters decide about TLS.
+function newClient(request) {
+  const plain = grpc.credentials.createInsecure();
+  return new grpc.Client(request.target, request.xdsCredentials ? new xds.XdsChannelCredentials(plain) : plain);
+}
+
 // call makes a call, and resolves when it has ended.
 function call(request, outcome) {
   if (!clients.has(request.target)) {
-    clients.set(request.target, new grpc.Client(request.target, grpc.credentials.createInsecure()));
+    clients.set(request.target, newClient(request));
   }
   const metadata = new grpc.Metadata();
   for (const [key, value] of Object.entries(request.headers || {})) metadata.set(key, value);

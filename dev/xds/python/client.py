@@ -6,6 +6,7 @@ import threading
 import time
 
 import grpc
+import grpc.experimental
 
 SERVICE = "/signpost.dev.Echo/"
 
@@ -62,6 +63,14 @@ class Outcome:
         }
 
 
+def new_channel(target, request):
+    """Returns a channel. With xDS credentials, Clusters decide about TLS."""
+    if not request.get("xdsCredentials"):
+        return grpc.insecure_channel(target)
+    plain = grpc.experimental.insecure_channel_credentials()
+    return grpc.secure_channel(target, grpc.xds_channel_credentials(plain))
+
+
 class Client:
     def __init__(self):
         self.channels = {}
@@ -71,7 +80,7 @@ class Client:
         """Begins a call."""
         target = request["target"]
         if target not in self.channels:
-            self.channels[target] = grpc.insecure_channel(target)
+            self.channels[target] = new_channel(target, request)
         method = self.channels[target].unary_unary(SERVICE + request["method"])
         outcome.begin()
         begun = time.monotonic()

@@ -1,0 +1,189 @@
+package xdsclient
+
+import (
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+
+	corepb "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	endpointpb "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
+
+	"github.com/signpostd/signpost/internal/sanitize"
+)
+
+// answer is what a client gets for a target, in the order in which it reads it. It is printed as text and as
+// JSON.
+type answer struct {
+	Time   *time.Time    `json:"time,omitempty"`
+	Target string        `json:"target"`
+	Routes []answerRoute `json:"routes"`
+}
+
+type answerRoute struct {
+	Match    string          `json:"match"`
+	Clusters []answerCluster `json:"clusters"`
+}
+
+type answerCluster struct {
+	Name   string `json:"name"`
+	Weight uint64 `json:"weight,omitempty"`
+	// TLS is nil if the client decides about TLS.
+	TLS        *clusterTLS      `json:"tls,omitempty"`
+	Localities []answerLocality `json:"localities"`
+}
+
+// clusterTLS is what a Cluster says of the connections to its endpoints.
+type clusterTLS struct {
+	// Transport is the name of another transport than TLS. Nothing else is known of it.
+	Transport string `json:"transport,omitempty"`
+	// CertificateProvider and AuthorityProvider are the instances in the bootstrap file of the client that
+	// have its certificate, and the authorities that it trusts.
+	CertificateProvider string `json:"certificateProvider,omitempty"`
+	AuthorityProvider   string `json:"authorityProvider,omitempty"`
+	ServerName          string `json:"serverName,omitempty"`
+	// Identities are those of which the certificate of an endpoint must have one. If there are none, any is
+	// accepted.
+	Identities []identity `json:"identities"`
+}
+
+// identity has one field that isn't empty: what a name in a certificate is compared with.
+type identity struct {
+	Exact    string `json:"exact,omitempty"`
+	Prefix   string `json:"prefix,omitempty"`
+	Suffix   string `json:"suffix,omitempty"`
+	Regex    string `json:"regex,omitempty"`
+	Contains string `json:"contains,omitempty"`
+}
+
+type answerLocality struct {
+	Priority  uint32           `json:"priority"`
+	Region    string           `json:"region,omitempty"`
+	Zone      string           `json:"zone,omitempty"`
+	Weight    uint32           `json:"weight"`
+	Endpoints []answerEndpoint `json:"endpoints"`
+}
+
+type answerEndpoint struct {
+	Address string `json:"address"`
+	// Additional are other addresses of the same endpoint.
+	Additional []string `json:"additionalAddresses,omitempty"`
+	// Health is empty for an endpoint that can be used.
+	Health string `json:"health,omitempty"`
+}
+
+// localitiesOf returns the endpoints of a ClusterLoadAssignment, none for nil.
+func localitiesOf(a *endpointpb.ClusterLoadAssignment) []answerLocality {
+	list := []answerLocality{}
+	for _, l := range a.GetEndpoints() {
+		made := answerLocality{
+			Priority: l.GetPriority(), Region: l.GetLocality().GetRegion(), Zone: l.GetLocality().GetZone(),
+			Weight: l.GetLoadBalancingWeight().GetValue(), Endpoints: []answerEndpoint{},
+		}
+		for _, e := range l.GetLbEndpoints() {
+			one := answerEndpoint{Address: addressOf(e.GetEndpoint().GetAddress())}
+			for _, more := range e.GetEndpoint().GetAdditionalAddresses() {
+				one.Additional = append(one.Additional, addressOf(more.GetAddress()))
+			}
+			if h := e.GetHealthStatus(); h != corepb.HealthStatus_UNKNOWN {
+				one.Health = h.String()
+			}
+			made.Endpoints = append(made.Endpoints, one)
+		}
+		list = append(list, made)
+	}
+	return list
+}
+
+func addressOf(a *corepb.Address) string {
+	at := a.GetSocketAddress()
+	return net.JoinHostPort(at.GetAddress(), strconv.Itoa(int(at.GetPortValue())))
+}
+
+// addresses returns the addresses of all endpoints.
+func (a answer) addresses() (list []string) {
+	for _, r := range a.Routes {
+		for _, c := range r.Clusters {
+			for _, l := range c.Localities {
+				for _, e := range l.Endpoints {
+					list = append(list, e.Address)
+				}
+			}
+		}
+	}
+	return list
+}
+
+// text returns the answer as a tree.
+func (a answer) text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n", sanitize.Cut(a.Target))
+	for _, r := range a.Routes {
+		fmt.Fprintf(&b, "  route %s\n", r.Match)
+		for _, c := range r.Clusters {
+			weight := ""
+			if c.Weight > 0 {
+				weight = fmt.Sprintf(" weight %d", c.Weight)
+			}
+			fmt.Fprintf(&b, "    cluster %s%s\n", sanitize.Cut(c.Name), weight)
+			c.TLS.write(&b)
+			writeLocalities(&b, c.Localities)
+		}
+	}
+	if len(a.Routes) == 0 {
+		b.WriteString("  no route\n")
+	}
+	return b.String()
+}
+
+// write appends a line for the settings, and one for each identity.
+func (t *clusterTLS) write(b *strings.Builder) {
+	switch {
+	case t == nil:
+		return
+	case t.Transport != "":
+		fmt.Fprintf(b, "      transport %s\n", sanitize.Name(t.Transport))
+		return
+	}
+	of := []string{"TLS"}
+	for _, part := range []struct{ what, name string }{
+		{"certificate", t.CertificateProvider}, {"authorities", t.AuthorityProvider}, {"server name", t.ServerName},
+	} {
+		if part.name != "" {
+			of = append(of, part.what+" "+sanitize.Name(part.name))
+		}
+	}
+	fmt.Fprintf(b, "      %s\n", strings.Join(of, ", "))
+	for _, id := range t.Identities {
+		for _, match := range []struct{ how, value string }{
+			{"", id.Exact}, {"prefix ", id.Prefix}, {"suffix ", id.Suffix}, {"regexp ", id.Regex}, {"contains ", id.Contains},
+		} {
+			if match.value != "" {
+				fmt.Fprintf(b, "        identity %s%s\n", match.how, sanitize.Cut(match.value))
+			}
+		}
+	}
+	if len(t.Identities) == 0 {
+		b.WriteString("        any identity\n")
+	}
+}
+
+func writeLocalities(b *strings.Builder, list []answerLocality) {
+	if len(list) == 0 {
+		b.WriteString("      no endpoints\n")
+	}
+	for _, l := range list {
+		fmt.Fprintf(b, "      priority %d, zone %q, weight %d\n", l.Priority, strings.Trim(l.Region+"/"+l.Zone, "/"), l.Weight)
+		for _, e := range l.Endpoints {
+			fmt.Fprintf(b, "        %s", sanitize.Cut(e.Address))
+			for _, more := range e.Additional {
+				fmt.Fprintf(b, " or %s", sanitize.Cut(more))
+			}
+			if e.Health != "" {
+				fmt.Fprintf(b, " %s", e.Health)
+			}
+			b.WriteString("\n")
+		}
+	}
+}
