@@ -171,6 +171,24 @@ func TestKnownCauses(t *testing.T) {
 	if got := early(); got != "no pod" || w.explained != 1 {
 		t.Errorf("%q, explained %d times", got, w.explained)
 	}
+	s.finder.last.at, w.services = time.Now().Add(-earlyFor/2), nil
+	if got := early(); got != "no pod" {
+		t.Errorf("%q, want the last complete answer", got)
+	}
+	if now := decodeAnswer[Now](t, ask(s, NowPath)); len(now.Findings) > 0 {
+		t.Errorf("a complete answer is old: %+v", now)
+	}
+}
+
+// A client that doesn't wait for its answer doesn't spoil that of the next one.
+func TestImpatientClient(t *testing.T) {
+	w := &counted{fixture: fixture{services: []Service{{Namespace: "shop", Name: "web", State: ServiceEmpty}}, steps: []Step{{State: StepWrong, Text: "no pod"}}}}
+	s := New(Config{Offers: []Offer{{Role: "destination", Services: w, Explains: w}}})
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	if found := s.finder.find(gone, false).found; len(found) != 1 || found[0].Cause != "no pod" {
+		t.Errorf("%+v", found)
+	}
 }
 
 // Records are listed only if the zones have some that are wrong, because listing visits all of them.

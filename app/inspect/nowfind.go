@@ -17,8 +17,8 @@ const (
 	nowFor, nowShare = time.Second, 10
 	// causesTime is how long the causes of Services may be looked for, which takes requests to the API server.
 	causesTime = 2 * time.Second
-	// causeFor is for how long the cause of a Service is kept.
-	causeFor = time.Minute
+	// causeFor is for how long the cause of a Service is kept, and earlyFor how old an early answer may be.
+	causeFor, earlyFor = time.Minute, time.Minute
 	// staleAfter is after how many seconds changes that may have been missed are wrong. Gaps between two watches are
 	// shorter.
 	staleAfter = 5
@@ -83,12 +83,12 @@ func (s *Server) now(ctx context.Context, p parameters) (any, error) {
 	return now, nil
 }
 
-// find returns a search that is recent enough, or searches. With onlyKnown it waits for no other search and explains no
-// Service.
+// find returns a search that is recent enough, or searches. With onlyKnown an older one is enough, and it waits for no
+// other search and explains no Service.
 func (f *finder) find(ctx context.Context, onlyKnown bool) *search {
 	last, recent := f.recent()
 	switch {
-	case recent:
+	case recent || onlyKnown && last != nil && time.Since(last.at) < earlyFor:
 		return last
 	case onlyKnown:
 		return f.search(ctx, last, true)
@@ -98,6 +98,9 @@ func (f *finder) find(ctx context.Context, onlyKnown bool) *search {
 	if last, recent = f.recent(); recent {
 		return last
 	}
+	// Whether the client waits or not, the next one gets what was found.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), listTime)
+	defer cancel()
 	found := f.search(ctx, last, false)
 	f.mu.Lock()
 	defer f.mu.Unlock()

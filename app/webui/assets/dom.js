@@ -114,12 +114,12 @@ const looks = {
 };
 const shapes = { well: "●", note: "◐", held: "▲", wrong: "◆", none: "○" };
 
-// state shows a state by its word, a shape and a color.
+// state shows a state by its word, a shape and a color. "well" is shown as "ok", as by the commands.
 export function state(word) {
   const look = Object.hasOwn(looks, word) ? looks[word] : "none";
   const shape = make("span", { class: "shape" }, shapes[look]);
   shape.setAttribute("aria-hidden", "true");
-  return make("span", { class: "state " + look }, shape, show(word, 24));
+  return make("span", { class: "state " + look }, shape, word === "well" ? "ok" : show(word, 24));
 }
 
 // objectText is KIND/NAMESPACE/NAME, as it can be asked about.
