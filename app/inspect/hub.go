@@ -13,9 +13,9 @@ const (
 	changesEvery = time.Second
 	// compareTimeout limits the comparison of a topic.
 	compareTimeout = 2 * time.Second
-	// compareRest is how many times as long as a comparison took the topic isn't compared again, so that a page costs at
-	// most a fiftieth of a processor for each topic.
-	compareRest = 50
+	// compareRest is how many times as long as a comparison took the topic isn't compared again, so that a page costs a
+	// fiftieth of a processor for each topic. compareMost limits that, because a comparison may have waited.
+	compareRest, compareMost = 50, 5 * time.Second
 	// maxListeners limits the parallel listeners.
 	maxListeners = 8
 	// maxUnread limits the events that wait for a listener. A slower listener is disconnected.
@@ -129,7 +129,7 @@ func (h *hub) next(ctx context.Context, topic Topic) any {
 	defer cancel()
 	begun := time.Now()
 	changed := h.watches[topic].next(ctx)
-	h.rested[topic] = time.Now().Add(compareRest * time.Since(begun))
+	h.rested[topic] = time.Now().Add(min(compareRest*time.Since(begun), compareMost))
 	return changed
 }
 
