@@ -14,8 +14,9 @@ const (
 	// maxTargets and maxObjects limit those of a displayed record.
 	maxTargets, maxObjects = 50, 20
 	// countFor is the minimum age of cached counts of the zones. If counting is slow, they are kept
-	// longer, so that it takes at most a fiftieth (countShare) of the time.
-	countFor, countShare = time.Second, 50
+	// longer, so that it takes a fiftieth (countShare) of the time. countMost limits that, because
+	// counting may have waited for a publisher that plans.
+	countFor, countShare, countMost = time.Second, 50, 20 * time.Second
 )
 
 // Records implements [inspect.RecordsOf].
@@ -109,7 +110,7 @@ func (r *Role) Zones(ctx context.Context) ([]inspect.Zone, error) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.counted != nil && time.Since(r.countedAt) < max(countFor, countShare*r.took) {
+	if r.counted != nil && time.Since(r.countedAt) < max(countFor, min(countShare*r.took, countMost)) {
 		return r.counted, nil
 	}
 	begun := time.Now()

@@ -165,6 +165,39 @@ func TestChanges(t *testing.T) {
 	})
 }
 
+// slow takes a while to list streams.
+type slow struct {
+	changing
+	takes time.Duration
+}
+
+func (s *slow) Streams() []Stream {
+	time.Sleep(s.takes)
+	return s.changing.Streams()
+}
+
+// A topic whose comparison takes long is compared less often, so that a page costs a small part of the time.
+func TestComparisonsRest(t *testing.T) {
+	for takes, rests := range map[time.Duration]time.Duration{time.Millisecond: 0, 60 * time.Millisecond: 3 * time.Second, time.Second: compareMost} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &slow{takes: takes}
+			l := serveLive(t, Config{Offers: []Offer{{Role: "destination", Streams: s}}})
+			conn, in := l.listen("streams")
+			defer conn.Close()
+			headers(t, in)
+			begun := time.Now()
+			s.edit(func(w *fixture) { w.streams = streamsNumbered(1) })
+			if name, _ := nextEvent(in); name != "streams" {
+				t.Errorf("no event has come: %q", name)
+			}
+			if took := time.Since(begun); took < rests || took > rests+takes+2*changesEvery {
+				t.Errorf("the event came after %v, want about %v", took, rests)
+			}
+			l.stop()
+		})
+	}
+}
+
 // The status is told at once to everybody who begins to listen, and then when it changes.
 func TestStatusChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

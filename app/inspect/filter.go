@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// States that can be queried.
+// States that can be queried. Those of streams and Services are the worst first.
 var (
-	streamStates  = []StreamState{StreamSynced, StreamBehind, StreamStale}
+	streamStates  = []StreamState{StreamBehind, StreamStale, StreamSynced}
 	serviceStates = []ServiceState{ServiceUnserved, ServiceEmpty, ServicePartly, ServicePortless, ServiceExternal, ServiceServed}
 	recordStates  = []RecordState{RecordPublished, RecordPending, RecordHeld, RecordConflict, RecordNoZone, RecordFailing, RecordForeign, RecordUnwanted}
 )
@@ -48,7 +48,11 @@ func (f *streamFilter) match(s *Stream) bool {
 		contains(f.search, s.Target, s.Service, s.Peer, s.Pod, s.Namespace, s.Node)
 }
 
-func compareStreams(a, b Stream) int {
+// compare orders streams: with several states the worst first, then by target and client.
+func (f *streamFilter) compare(a, b *Stream) int {
+	if len(f.states) > 1 && a.State != b.State {
+		return cmp.Compare(slices.Index(streamStates, a.State), slices.Index(streamStates, b.State))
+	}
 	return cmp.Or(cmp.Compare(a.Target, b.Target), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Pod, b.Pod),
 		cmp.Compare(a.Peer, b.Peer), cmp.Compare(a.ID, b.ID))
 }

@@ -13,6 +13,9 @@ const (
 	changesEvery = time.Second
 	// compareTimeout limits the comparison of a topic.
 	compareTimeout = 2 * time.Second
+	// compareRest is how many times as long as a comparison took the topic isn't compared again, so that a page costs a
+	// fiftieth of a processor for each topic. compareMost limits that, because a comparison may have waited.
+	compareRest, compareMost = 50, 5 * time.Second
 	// maxListeners limits the parallel listeners.
 	maxListeners = 8
 	// maxUnread limits the events that wait for a listener. A slower listener is disconnected.
@@ -39,6 +42,8 @@ type hub struct {
 
 	listeners []*listener
 	watches   map[Topic]watch
+	// rested are when topics may be compared again.
+	rested map[Topic]time.Time
 }
 
 // listener is a subscriber of topics.
@@ -58,6 +63,7 @@ func newHub(topics map[Topic]func() watch) *hub {
 		leave:   make(chan *listener),
 		stopped: make(chan struct{}),
 		watches: map[Topic]watch{},
+		rested:  map[Topic]time.Time{},
 	}
 }
 
@@ -114,9 +120,17 @@ func (h *hub) add(ctx context.Context, l *listener) {
 // begin creates a watch of a topic, and returns the data for a new listener.
 func (h *hub) begin(ctx context.Context, topic Topic) any {
 	h.watches[topic] = h.topics[topic]()
+	return h.next(ctx, topic)
+}
+
+// next compares a topic.
+func (h *hub) next(ctx context.Context, topic Topic) any {
 	ctx, cancel := context.WithTimeout(ctx, compareTimeout)
 	defer cancel()
-	return h.watches[topic].next(ctx)
+	begun := time.Now()
+	changed := h.watches[topic].next(ctx)
+	h.rested[topic] = time.Now().Add(min(compareRest*time.Since(begun), compareMost))
+	return changed
 }
 
 func (h *hub) remove(l *listener) {
@@ -130,15 +144,16 @@ func (h *hub) remove(l *listener) {
 
 func (h *hub) look(ctx context.Context) {
 	for topic := range h.watches {
+		if time.Now().Before(h.rested[topic]) {
+			continue
+		}
 		h.tell(ctx, topic)
 	}
 }
 
 // tell sends the changes of a topic to its listeners.
 func (h *hub) tell(ctx context.Context, topic Topic) {
-	ctx, cancel := context.WithTimeout(ctx, compareTimeout)
-	defer cancel()
-	changed := h.watches[topic].next(ctx)
+	changed := h.next(ctx, topic)
 	if changed == nil {
 		return
 	}

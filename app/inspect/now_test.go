@@ -140,25 +140,85 @@ func TestCausesAreKept(t *testing.T) {
 	w := &counted{fixture: fixture{services: []Service{{Namespace: "shop", Name: "web", State: ServiceEmpty}}, steps: []Step{{State: StepWrong, Text: "no pod"}}}}
 	s := New(Config{Offers: []Offer{{Role: "destination", Services: w, Explains: w}}})
 	for range 3 {
-		s.finder.at = time.Time{} // as if a long time had gone by
-		if found, _, _ := s.finder.find(t.Context()); len(found) != 1 || found[0].Cause != "no pod" {
+		if found := s.finder.find(t.Context(), false).found; len(found) != 1 || found[0].Cause != "no pod" {
 			t.Errorf("%+v", found)
 		}
+		s.finder.last.at = time.Time{} // as if a long time had gone by
 	}
 	if w.explained != 1 {
 		t.Errorf("explained %d times, want once", w.explained)
 	}
 	w.services[0].State, w.steps = ServicePartly, []Step{{State: StepNote, Text: "as somebody wants it"}}
-	s.finder.at = time.Time{}
-	if found, _, _ := s.finder.find(t.Context()); len(found) > 0 {
+	if found := s.finder.find(t.Context(), false).found; len(found) > 0 {
 		t.Errorf("%+v", found)
 	}
 }
 
-// counted counts explanations.
+// An early answer waits for no explanation and uses the causes that are known.
+func TestKnownCauses(t *testing.T) {
+	w := &counted{fixture: fixture{services: []Service{{Namespace: "shop", Name: "web", State: ServiceEmpty}}, steps: []Step{{State: StepWrong, Text: "no pod"}}}}
+	s := New(Config{Offers: []Offer{{Role: "destination", Services: w, Explains: w}}})
+	early := func() string {
+		return decodeAnswer[Now](t, ask(s, NowPath+"?known=true")).Findings[0].Cause
+	}
+	s.finder.searching.Lock() // as if another client waits for explanations
+	if got := early(); got != stateCause(ServiceEmpty) || w.explained != 0 {
+		t.Errorf("%q, explained %d times", got, w.explained)
+	}
+	s.finder.searching.Unlock()
+	ask(s, NowPath)
+	s.finder.last.at = time.Time{} // as if a long time had gone by
+	if got := early(); got != "no pod" || w.explained != 1 {
+		t.Errorf("%q, explained %d times", got, w.explained)
+	}
+	s.finder.last.at, w.services = time.Now().Add(-earlyFor/2), nil
+	if got := early(); got != "no pod" {
+		t.Errorf("%q, want the last complete answer", got)
+	}
+	if now := decodeAnswer[Now](t, ask(s, NowPath)); len(now.Findings) > 0 {
+		t.Errorf("a complete answer is old: %+v", now)
+	}
+}
+
+// A client that doesn't wait for its answer doesn't spoil that of the next one.
+func TestImpatientClient(t *testing.T) {
+	w := &counted{fixture: fixture{services: []Service{{Namespace: "shop", Name: "web", State: ServiceEmpty}}, steps: []Step{{State: StepWrong, Text: "no pod"}}}}
+	s := New(Config{Offers: []Offer{{Role: "destination", Services: w, Explains: w}}})
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	if found := s.finder.find(gone, false).found; len(found) != 1 || found[0].Cause != "no pod" {
+		t.Errorf("%+v", found)
+	}
+}
+
+// Records are listed only if the zones have some that are wrong, because listing visits all of them.
+func TestRecordsAreCountedFirst(t *testing.T) {
+	for _, c := range []struct {
+		zones []Zone
+		lists int
+	}{
+		{[]Zone{{Name: "example.org", Records: map[RecordState]int{RecordPublished: 9, RecordForeign: 2}}}, 0},
+		{[]Zone{{Name: "example.org", Records: map[RecordState]int{RecordPublished: 9, RecordFailing: 1}}}, 1},
+		{[]Zone{{Name: "example.org", Records: map[RecordState]int{RecordPublished: 9}}, {Records: map[RecordState]int{RecordNoZone: 1}}}, 1},
+		{[]Zone{{Name: "example.org"}}, 1},
+	} {
+		w := &counted{fixture: fixture{zones: c.zones}}
+		ask(New(Config{Offers: []Offer{{Role: "dns", Records: w, Zones: w}}}), NowPath)
+		if w.listed != c.lists {
+			t.Errorf("%+v: records were listed %d times, want %d", c.zones, w.listed, c.lists)
+		}
+	}
+}
+
+// counted counts explanations, and lists of records.
 type counted struct {
 	fixture
-	explained int
+	explained, listed int
+}
+
+func (c *counted) Records(ctx context.Context, f RecordFilter) (RecordList, error) {
+	c.listed++
+	return c.fixture.Records(ctx, f)
 }
 
 func (c *counted) Explain(context.Context, Query) []Step {

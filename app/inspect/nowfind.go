@@ -17,25 +17,39 @@ const (
 	nowFor, nowShare = time.Second, 10
 	// causesTime is how long the causes of Services may be looked for, which takes requests to the API server.
 	causesTime = 2 * time.Second
-	// causeFor is for how long the cause of a Service is kept.
-	causeFor = time.Minute
+	// causeFor is for how long the cause of a Service is kept, and earlyFor how old an early answer may be.
+	causeFor, earlyFor = time.Minute, time.Minute
 	// staleAfter is after how many seconds changes that may have been missed are wrong. Gaps between two watches are
 	// shorter.
 	staleAfter = 5
 )
 
-// finder finds out what is wrong now. Its lock is held while it does, so that several who ask wait for one answer.
+// finder answers what is wrong now.
 type finder struct {
 	server *Server
 
-	mu    sync.Mutex
-	found []Finding
+	// searching is locked while a search runs, so that several clients wait for one search.
+	searching sync.Mutex
+
+	mu sync.Mutex
+	// last is the last complete search; nil before the first.
+	last *search
+}
+
+// search finds out what is wrong. One goroutine uses it; after that it doesn't change.
+type search struct {
+	server *Server
+	found  []Finding
 	// unknown is what couldn't be found out.
 	unknown []string
 	at      time.Time
 	took    time.Duration
-	// causes are those of Services, by NAMESPACE/NAME and state.
-	causes map[string]cause
+	// known are the causes of Services from the last search, and causes those of this one, by NAMESPACE/NAME and state.
+	known, causes map[string]cause
+	// onlyKnown leaves out the explanation of Services whose cause isn't known.
+	onlyKnown bool
+	// counted are the zones if each has its numbers of records, else nil.
+	counted []Zone
 }
 
 // cause is why a Service has a state. It is empty if the explanation finds nothing wrong.
@@ -46,48 +60,82 @@ type cause struct {
 
 // now answers [NowPath].
 func (s *Server) now(ctx context.Context, p parameters) (any, error) {
-	each := p.values["each"]
-	if each != "" && each != "true" && each != "false" {
-		return nil, badRequest("each is %.20q: must be true or false", each)
+	each, err := p.flag("each")
+	if err != nil {
+		return nil, err
 	}
-	found, unknown, at := s.finder.find(ctx)
+	known, err := p.flag("known")
+	if err != nil {
+		return nil, err
+	}
+	found := s.finder.find(ctx, known)
 	var now Now
-	if each == "true" {
-		now = Now{Findings: append([]Finding{}, found...), Checked: at}
-		for _, f := range found {
+	if each {
+		now = Now{Findings: append([]Finding{}, found.found...), Checked: found.at}
+		for _, f := range found.found {
 			now.Total += f.Count
 		}
 		now.bound(len(areas) * maxSubjects)
 	} else {
-		now = Summarize(found, at)
+		now = Summarize(found.found, found.at)
 	}
-	now.Unknown = unknown
+	now.Unknown = found.unknown
 	return now, nil
 }
 
-// find returns what is wrong, each subject on its own. Callers don't change it.
-func (f *finder) find(ctx context.Context) ([]Finding, []string, time.Time) {
+// find returns a search that is recent enough, or searches. With onlyKnown an older one is enough, and it waits for no
+// other search and explains no Service.
+func (f *finder) find(ctx context.Context, onlyKnown bool) *search {
+	last, recent := f.recent()
+	switch {
+	case recent || onlyKnown && last != nil && time.Since(last.at) < earlyFor:
+		return last
+	case onlyKnown:
+		return f.search(ctx, last, true)
+	}
+	f.searching.Lock()
+	defer f.searching.Unlock()
+	if last, recent = f.recent(); recent {
+		return last
+	}
+	// Whether the client waits or not, the next one gets what was found.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), listTime)
+	defer cancel()
+	found := f.search(ctx, last, false)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if !f.at.IsZero() && time.Since(f.at) < max(nowFor, nowShare*f.took) {
-		return f.found, f.unknown, f.at
-	}
-	begun := time.Now()
-	f.found, f.unknown = nil, nil
-	for _, find := range []func(context.Context){f.process, f.zones, f.writes, f.services, f.streams, f.records, f.plans, f.problems} {
-		find(ctx)
-	}
-	f.at, f.took = time.Now(), time.Since(begun)
-	return f.found, f.unknown, f.at
+	f.last = found
+	return found
 }
 
-func (f *finder) add(found Finding) {
+// recent returns the last search, nil before the first, and whether it is recent enough for an answer.
+func (f *finder) recent() (*search, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.last, f.last != nil && time.Since(f.last.at) < max(nowFor, nowShare*f.last.took)
+}
+
+// search finds out what is wrong, with the causes of the last search.
+func (f *finder) search(ctx context.Context, last *search, onlyKnown bool) *search {
+	begun := time.Now()
+	s := &search{server: f.server, onlyKnown: onlyKnown, causes: map[string]cause{}}
+	if last != nil {
+		s.known = last.causes
+	}
+	for _, find := range []func(context.Context){s.process, s.zones, s.writes, s.services, s.streams, s.records, s.plans, s.problems} {
+		find(ctx)
+	}
+	s.at, s.took = time.Now(), time.Since(begun)
+	return s
+}
+
+func (f *search) add(found Finding) {
 	found.Count = cmp.Or(found.Count, 1)
 	f.found = append(f.found, found)
 }
 
 // more notes that there are more subjects of an area than were looked at.
-func (f *finder) more(area Area, severity Severity, n int, what, list string) {
+func (f *search) more(area Area, severity Severity, n int, what, list string) {
 	if n > 0 {
 		f.add(Finding{Area: area, Severity: severity, Subject: fmt.Sprintf("%d more %s", n, what), Count: n, Cause: "`" + list + "` lists them"})
 	}
@@ -95,7 +143,7 @@ func (f *finder) more(area Area, severity Severity, n int, what, list string) {
 
 // process finds what is wrong with the process, with who leads, with the kinds of objects that it reads, and with linked
 // clusters.
-func (f *finder) process(context.Context) {
+func (f *search) process(context.Context) {
 	if f.server.config.Status == nil {
 		return
 	}
@@ -118,7 +166,7 @@ func (f *finder) process(context.Context) {
 }
 
 // leader finds what is wrong with who leads a role. A standby of a known leader is as it should be.
-func (f *finder) leader(l Leading) {
+func (f *search) leader(l Leading) {
 	if len(l.Unled) > 0 {
 		f.add(Finding{
 			Area: AreaLeader, Severity: SeverityError, Subject: "role " + l.Role,
@@ -134,7 +182,7 @@ func (f *finder) leader(l Leading) {
 }
 
 // kind finds what is wrong with reading a kind of objects.
-func (f *finder) kind(t Table) {
+func (f *search) kind(t Table) {
 	subject := "kind " + t.Kind
 	if t.Group != "" {
 		subject += "." + t.Group
@@ -180,7 +228,7 @@ func cutURL(text string) (server, failure string, ok bool) {
 }
 
 // clusters finds linked clusters that can't be read.
-func (f *finder) clusters(linked []Cluster) {
+func (f *search) clusters(linked []Cluster) {
 	for _, c := range linked {
 		if c.Reason == "" && (c.State == "synced" || c.State == "connecting") {
 			continue
@@ -194,7 +242,7 @@ func (f *finder) clusters(linked []Cluster) {
 }
 
 // zones finds zones that can't be read or written.
-func (f *finder) zones(ctx context.Context) {
+func (f *search) zones(ctx context.Context) {
 	source, ok := first(f.server, zonesOf)
 	if !ok || !f.leads() {
 		return
@@ -203,6 +251,9 @@ func (f *finder) zones(ctx context.Context) {
 	if err != nil {
 		f.unknown = append(f.unknown, "the zones: "+err.Error())
 		return
+	}
+	if !slices.ContainsFunc(zones, func(z Zone) bool { return z.Records == nil }) {
+		f.counted = zones
 	}
 	for _, z := range zones {
 		// Names that are in no zone are found as records.
@@ -213,7 +264,7 @@ func (f *finder) zones(ctx context.Context) {
 }
 
 // leads reports whether this process knows records and plans. A standby has none, and says who has in its status.
-func (f *finder) leads() bool {
+func (f *search) leads() bool {
 	o, ok := f.server.plansOffer()
 	if !ok {
 		return true
@@ -223,7 +274,7 @@ func (f *finder) leads() bool {
 }
 
 // writes finds Services whose Endpoints or slices can't be written.
-func (f *finder) writes(context.Context) {
+func (f *search) writes(context.Context) {
 	source, ok := first(f.server, func(o *Offer) WritesOf { return o.Writes })
 	if !ok {
 		return
@@ -243,7 +294,7 @@ func (f *finder) writes(context.Context) {
 var wrongServices = []ServiceState{ServiceUnserved, ServiceEmpty, ServicePartly}
 
 // services finds Services of which clients are told no endpoint.
-func (f *finder) services(ctx context.Context) {
+func (f *search) services(ctx context.Context) {
 	source, ok := first(f.server, servicesOf)
 	if !ok {
 		return
@@ -251,18 +302,17 @@ func (f *finder) services(ctx context.Context) {
 	list := source.Services(ServiceFilter{States: wrongServices, Limit: maxSubjects})
 	limit, cancel := context.WithTimeout(ctx, causesTime)
 	defer cancel()
-	fresh := map[string]cause{}
 	for _, s := range list.Services {
 		key := s.Namespace + "/" + s.Name + " " + string(s.State)
-		c, known := f.causes[key]
-		if !known || time.Since(c.at) > causeFor {
-			var found bool
-			if c, found = f.causeOf(limit, s); !found {
-				c = cause{text: stateCause(s.State)}
-			}
+		c, known := f.known[key]
+		if !f.onlyKnown && (!known || time.Since(c.at) > causeFor) {
+			c, known = f.causeOf(limit, s)
+		}
+		if !known {
+			c = cause{text: stateCause(s.State)}
 		}
 		if !c.at.IsZero() {
-			fresh[key] = c
+			f.causes[key] = c
 		}
 		if c.text == "" {
 			continue
@@ -274,7 +324,6 @@ func (f *finder) services(ctx context.Context) {
 		}
 		f.add(Finding{Area: AreaService, Severity: severity, Subject: "Service " + s.Namespace + "/" + s.Name, Explain: "Service/" + s.Namespace + "/" + s.Name, Cause: c.text})
 	}
-	f.causes = fresh
 	f.more(AreaService, SeverityWarning, list.Total-len(list.Services), "Services", "signpost services")
 }
 
@@ -291,7 +340,7 @@ func stateCause(s ServiceState) string {
 }
 
 // causeOf explains a Service: the first step that is wrong. It returns false if there was no time.
-func (f *finder) causeOf(ctx context.Context, s Service) (cause, bool) {
+func (f *search) causeOf(ctx context.Context, s Service) (cause, bool) {
 	i := slices.IndexFunc(f.server.config.Offers, func(o Offer) bool { return o.Services != nil && o.Explains != nil })
 	if i < 0 || ctx.Err() != nil {
 		return cause{}, false
@@ -307,7 +356,7 @@ func (f *finder) causeOf(ctx context.Context, s Service) (cause, bool) {
 }
 
 // streams finds clients that lag behind.
-func (f *finder) streams(context.Context) {
+func (f *search) streams(context.Context) {
 	source, ok := f.server.openStreams()
 	if !ok {
 		return
@@ -348,12 +397,16 @@ func clientOf(s *Stream) string {
 }
 
 // records finds records that aren't published. Those that are held are found as plans.
-func (f *finder) records(ctx context.Context) {
+func (f *search) records(ctx context.Context) {
 	source, ok := first(f.server, recordsOf)
 	if !ok || !f.leads() {
 		return
 	}
-	list, err := source.Records(ctx, RecordFilter{States: []RecordState{RecordFailing, RecordConflict, RecordNoZone}, Limit: maxSubjects})
+	// Listing records visits all of them, and zones keep their numbers.
+	if f.counted != nil && !slices.ContainsFunc(f.counted, hasWrongRecords) {
+		return
+	}
+	list, err := source.Records(ctx, RecordFilter{States: wrongRecords, Limit: maxSubjects})
 	if err != nil {
 		f.unknown = append(f.unknown, "the records: "+err.Error())
 		return
@@ -368,8 +421,15 @@ func (f *finder) records(ctx context.Context) {
 	f.more(AreaRecord, SeverityError, list.Total-len(list.Records), "records", "signpost records --state failing,conflict,no-zone")
 }
 
+// wrongRecords are the states of records that are wrong.
+var wrongRecords = []RecordState{RecordFailing, RecordConflict, RecordNoZone}
+
+func hasWrongRecords(z Zone) bool {
+	return slices.ContainsFunc(wrongRecords, func(s RecordState) bool { return z.Records[s] > 0 })
+}
+
 // plans finds what waits for approval.
-func (f *finder) plans(context.Context) {
+func (f *search) plans(context.Context) {
 	for _, p := range f.server.planSummaries() {
 		at := p.At
 		f.add(Finding{
@@ -392,7 +452,7 @@ func spentText(p Plan) string {
 }
 
 // problems finds parts of objects that can't be used.
-func (f *finder) problems(context.Context) {
+func (f *search) problems(context.Context) {
 	all := f.server.allProblems()
 	for _, p := range all[:min(len(all), maxSubjects)] {
 		since := p.Since

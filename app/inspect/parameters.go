@@ -78,6 +78,51 @@ func Window[T any](all []T, offset, limit int) ([]T, Page) {
 	return all[from:to:to], page
 }
 
+// sortedWindow returns one page of a list that isn't sorted, as [Window] would of the sorted one. It sorts only what the
+// first pages need.
+func sortedWindow[T any](all []T, compare func(a, b *T) int, offset, limit int) ([]T, Page) {
+	end := min(offset+limit, len(all))
+	page := Page{Total: len(all)}
+	if end < len(all) {
+		page.Next = end
+	}
+	kept := make([]*T, 0, min(2*end+PageSize, len(all)))
+	var last *T
+	trim := func() {
+		slices.SortFunc(kept, compare)
+		if kept = kept[:min(end, len(kept))]; len(kept) == end && end > 0 {
+			last = kept[end-1]
+		}
+	}
+	for i := range all {
+		if last != nil && compare(&all[i], last) >= 0 {
+			continue
+		}
+		if len(kept) == cap(kept) {
+			trim()
+		}
+		kept = append(kept, &all[i])
+	}
+	trim()
+	part := make([]T, 0, limit)
+	for _, item := range kept[min(offset, len(kept)):] {
+		part = append(part, *item)
+	}
+	return part, page
+}
+
+// flag parses a parameter that is true or false; false if it is missing.
+func (p parameters) flag(parameter string) (bool, error) {
+	switch text := p.values[parameter]; text {
+	case "", "false":
+		return false, nil
+	case "true":
+		return true, nil
+	default:
+		return false, badRequest("%s is %.20q: must be true or false", parameter, text)
+	}
+}
+
 // namespaced parses a parameter NAMESPACE/NAME; empty if it is missing.
 func (p parameters) namespaced(parameter string) (namespace, name string, err error) {
 	text := p.values[parameter]

@@ -103,8 +103,8 @@ func (d documented) example(t *testing.T) string {
 	}
 	s := New(exampleConfig())
 	// What is wrong was found at a fixed time.
-	s.finder.at, s.finder.took = time.Date(2026, 11, 23, 9, 30, 0, 0, time.UTC), 100_000*time.Hour
-	s.finder.add(Finding{
+	s.finder.last = &search{at: time.Date(2026, 11, 23, 9, 30, 0, 0, time.UTC), took: 100_000 * time.Hour}
+	s.finder.last.add(Finding{
 		Area: AreaService, Severity: SeverityError, Subject: "Service shop/web", Explain: "Service/shop/web",
 		Cause: "the selector app=wbe matches no pod; 3 pods of the namespace have app=web: did you mean that?",
 	})

@@ -74,7 +74,7 @@ func New(c Config) *Server {
 	s.hub = newHub(s.topics())
 	s.endpoints = []endpoint{
 		{StatusPath, nil, s.status},
-		{NowPath, []string{"each"}, s.now},
+		{NowPath, []string{"each", "known"}, s.now},
 		{StreamsPath, append([]string{"service", "pod", "node", "state", "search"}, paged...), s.streams},
 		{ServicesPath, append([]string{"namespace", "state", "search"}, paged...), s.services},
 		{RecordsPath, append([]string{"publisher", "zone", "state", "search", "object"}, paged...), s.records},
@@ -216,8 +216,7 @@ func (s *Server) streams(_ context.Context, p parameters) (any, error) {
 		return nil, err
 	}
 	all := slices.DeleteFunc(source.Streams(), func(st Stream) bool { return !f.match(&st) })
-	slices.SortFunc(all, compareStreams)
-	part, page := Window(all, p.offset, p.limit)
+	part, page := sortedWindow(all, f.compare, p.offset, p.limit)
 	return StreamList{Streams: part, Page: page}, nil
 }
 

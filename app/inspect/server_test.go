@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -119,11 +120,53 @@ func TestStreamPages(t *testing.T) {
 			break
 		}
 	}
-	if len(all) != 1234 || !slices.IsSortedFunc(all, compareStreams) {
-		t.Errorf("%d streams, sorted: %v", len(all), slices.IsSortedFunc(all, compareStreams))
+	if sorted := slices.IsSortedFunc(all, func(a, b Stream) int { return (&streamFilter{}).compare(&a, &b) }); len(all) != 1234 || !sorted {
+		t.Errorf("%d streams, sorted: %v", len(all), sorted)
 	}
 	if list := decodeAnswer[StreamList](t, ask(s, StreamsPath)); len(list.Streams) != PageSize || list.Next != PageSize {
 		t.Errorf("%d streams, next %d", len(list.Streams), list.Next)
+	}
+}
+
+// Each page is that of the whole list when it is sorted, wherever it begins.
+func TestSortedWindow(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 200 {
+		all := make([]int, random.IntN(3000))
+		for i := range all {
+			all[i] = random.IntN(500)
+		}
+		offset, limit := random.IntN(len(all)+10), 1+random.IntN(PageSize)
+		sorted := slices.Sorted(slices.Values(all))
+		want, wantPage := Window(sorted, offset, limit)
+		got, page := sortedWindow(all, func(a, b *int) int { return *a - *b }, offset, limit)
+		if !slices.Equal(got, want) || page != wantPage {
+			t.Fatalf("%d of %d from %d on: %v, %+v, want %v, %+v", limit, len(all), offset, got, page, want, wantPage)
+		}
+	}
+}
+
+// With several states the worst streams come first, and each state is sorted like all.
+func TestWorstStreamsFirst(t *testing.T) {
+	s := New(Config{Offers: (&fixture{streams: []Stream{
+		{ID: "1", Target: "a", State: StreamSynced},
+		{ID: "2", Target: "d", State: StreamBehind},
+		{ID: "3", Target: "c", State: StreamStale},
+		{ID: "4", Target: "b", State: StreamBehind},
+	}}).offers()})
+	for query, want := range map[string]string{
+		"?state=behind,stale,synced": "4 2 3 1",
+		"?state=synced,behind":       "4 2 1",
+		"?state=behind":              "4 2",
+		"":                           "1 4 3 2",
+	} {
+		var got []string
+		for _, stream := range decodeAnswer[StreamList](t, ask(s, StreamsPath+query)).Streams {
+			got = append(got, stream.ID)
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: %v, want %s", query, got, want)
+		}
 	}
 }
 
@@ -140,7 +183,7 @@ func TestBadParameters(t *testing.T) {
 		StreamsPath + "?service=web":                        "NAMESPACE/NAME",
 		StreamsPath + "?service=a/b/c":                      "NAMESPACE/NAME",
 		StreamsPath + "?pod=/a":                             "NAMESPACE/NAME",
-		StreamsPath + "?state=slow":                         "allowed are synced, behind, stale",
+		StreamsPath + "?state=slow":                         "allowed are behind, stale, synced",
 		StreamsPath + "?search=" + strings.Repeat("x", 513): "may have 512",
 		StreamsPath + "?%zz=1":                              "percent encoding",
 		RecordsPath + "?state=published,lost":               "allowed are published, pending",

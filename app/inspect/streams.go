@@ -48,7 +48,7 @@ type Stream struct {
 	Opened     time.Time `json:"opened"`
 }
 
-// StreamList is the response of [StreamsPath], sorted by target, then by client.
+// StreamList is the response of [StreamsPath], sorted by target, then by client. With several states, the worst come first.
 type StreamList struct {
 	Streams []Stream `json:"streams"`
 	Page

@@ -82,7 +82,15 @@ type listWatch[T any] struct {
 	list func() []T
 	id   func(*T) string
 	same func(a, b *T) bool
-	last map[string]T
+	// last is nil before the first call of next, which turn counts.
+	last map[string]*seen[T]
+	turn uint64
+}
+
+// seen is an item, and the turn in which it was listed last.
+type seen[T any] struct {
+	item T
+	turn uint64
 }
 
 func newListWatch[T any](list func() []T, id func(*T) string, same func(a, b *T) bool) *listWatch[T] {
@@ -91,21 +99,38 @@ func newListWatch[T any](list func() []T, id func(*T) string, same func(a, b *T)
 
 func (w *listWatch[T]) next(context.Context) any {
 	list := w.list()
-	now := make(map[string]T, len(list))
+	w.turn++
+	begins := w.last == nil
+	if begins {
+		w.last = make(map[string]*seen[T], len(list))
+	}
+	// The items stay in place, so that a list of which little changes makes little garbage.
 	var d Delta[T]
 	for i := range list {
 		id := w.id(&list[i])
-		now[id] = list[i]
-		if old, ok := w.last[id]; w.last != nil && (!ok || !w.same(&old, &list[i])) && len(d.Changed) <= maxChanges {
+		old := w.last[id]
+		switch {
+		case old == nil:
+			old = &seen[T]{}
+			w.last[id] = old
+		case w.same(&old.item, &list[i]):
+			old.turn = w.turn
+			continue
+		}
+		old.item, old.turn = list[i], w.turn
+		if !begins && len(d.Changed) <= maxChanges {
 			d.Changed = append(d.Changed, list[i])
 		}
 	}
-	for id := range w.last {
-		if _, ok := now[id]; !ok && len(d.Gone) <= maxChanges {
+	for id, item := range w.last {
+		if item.turn == w.turn {
+			continue
+		}
+		delete(w.last, id)
+		if len(d.Gone) <= maxChanges {
 			d.Gone = append(d.Gone, id)
 		}
 	}
-	w.last = now
 	return d.bounded()
 }
 

@@ -17,8 +17,8 @@ import (
 	"github.com/signpostd/signpost/internal/version"
 )
 
-const rootHelp = `Signpost watches a Kubernetes cluster once and tells every caller where a service
-lives, in the form that caller understands.
+const rootHelp = `Signpost watches a Kubernetes cluster once and publishes where each Service runs: to
+Linkerd proxies and xDS clients, into Endpoints and EndpointSlices, and into DNS.
 
 In the cluster, start it with a config file, or with the flags of the program
 that it replaces:

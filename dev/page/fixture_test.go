@@ -104,9 +104,19 @@ func (w *fixture) Services(f inspect.ServiceFilter) inspect.ServiceList {
 
 func (w *fixture) Records(_ context.Context, f inspect.RecordFilter) (inspect.RecordList, error) {
 	all := locked(w, func() []inspect.Record { return slices.Clone(w.records) })
-	all = slices.DeleteFunc(all, func(r inspect.Record) bool { return !f.Match(&r) })
+	all = slices.DeleteFunc(all, func(r inspect.Record) bool { return !admits(f, r) })
 	part, page := inspect.Window(all, f.Offset, f.Limit)
 	return inspect.RecordList{Records: part, Page: page}, nil
+}
+
+// admits reports whether a record passes a filter by zone, state, and text of its name, targets and objects.
+func admits(f inspect.RecordFilter, r inspect.Record) bool {
+	texts := append([]string{r.Name}, r.Targets...)
+	for _, o := range r.Objects {
+		texts = append(texts, o.String())
+	}
+	return (f.Zone == "" || r.Zone == f.Zone) && (len(f.States) == 0 || slices.Contains(f.States, r.State)) &&
+		slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(strings.ToLower(text), f.Search) })
 }
 
 // RecordChanges has the last changes of all.

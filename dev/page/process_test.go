@@ -54,12 +54,13 @@ func startSignpost(t *testing.T, kubeconfig, ns string) (url string) {
 	if output, err := exec.Command("go", "build", "-C", "../..", "-trimpath", "-o", binary, "./cmd/signpost").CombinedOutput(); err != nil {
 		t.Fatalf("build signpost: %v\n%s", err, output)
 	}
-	return startBinary(t, binary, "dns", "--source=service", "--namespace="+ns, "--publish-internal-services", "--provider=inmemory", "--inmemory-zone=example.test",
+	url, _ = startBinary(t, binary, "dns", "--source=service", "--namespace="+ns, "--publish-internal-services", "--provider=inmemory", "--inmemory-zone=example.test",
 		"--domain-filter=", "--policy=sync", "--registry=noop", "--metrics-address=127.0.0.1:0", "--kubeconfig="+kubeconfig, "--interval=1s", "--events")
+	return url
 }
 
-// startBinary runs a program until the test ends, and returns where its admin server is.
-func startBinary(t *testing.T, binary string, args ...string) (url string) {
+// startBinary runs a program until the test ends, and returns where its admin server is, and the process.
+func startBinary(t *testing.T, binary string, args ...string) (url string, pid int) {
 	t.Helper()
 	cmd := exec.Command(binary, args...)
 	cmd.Env = append(os.Environ(), "GOMEMLIMIT=3GiB")
@@ -93,9 +94,9 @@ func startBinary(t *testing.T, binary string, args ...string) (url string) {
 	for line := range lines {
 		said = append(said, line)
 		if m := regexp.MustCompile(`admin=(127\.0\.0\.1:\d+)`).FindStringSubmatch(line); m != nil {
-			return fmt.Sprint("http://", m[1])
+			return fmt.Sprint("http://", m[1]), cmd.Process.Pid
 		}
 	}
 	t.Fatalf("signpost doesn't serve:\n%s", strings.Join(said, "\n"))
-	return ""
+	return "", 0
 }

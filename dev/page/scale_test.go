@@ -4,16 +4,20 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"math"
 	"net"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/network"
+	cdppage "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 	pb "github.com/linkerd/linkerd2-proxy-api/go/destination"
 	"golang.org/x/sync/errgroup"
@@ -27,21 +31,47 @@ import (
 	"github.com/signpostd/signpost/testkit/kubetest"
 )
 
-var scale = flag.Float64("scale", 0, "part of 10,000 Services, 20,000 streams and 100,000 records to measure the page with; 0 for no measurement")
+var (
+	scale    = flag.Float64("scale", 0, "part of 10,000 Services, 20,000 streams and 100,000 records to measure the page with; 0 for no measurement")
+	programs = flag.String("programs", "../../bin/signpost", "programs to measure in turns, separated by commas")
+)
 
 const (
 	// scaleServices have namesPerService names each.
 	scaleServices, namesPerService, scaleStreams = 10_000, 10, 20_000
 	// scaleConnections are the connections of all streams.
 	scaleConnections = 100
+	// scaleLoads is how often each list is loaded.
+	scaleLoads = 7
 	// scaleRounds are measured without and with the page in turns, each with scaleUpdates changes.
 	scaleRounds, scaleUpdates = 3, 10
 	// scalePatience is how long the load may take to come up.
 	scalePatience = 10 * time.Minute
 )
 
-// TestScale measures the page of a process with much to show, in a real browser (-scale=1): from a click to the first rows
-// of each list, and the fan-out of changes with and without the page. It needs ../../bin/signpost (make bin/signpost).
+// scaleLists are the lists whose first rows are measured.
+var scaleLists = []string{"now", "services", "streams", "records"}
+
+// scaled is a program with all the load.
+type scaled struct {
+	name, url string
+	pid       int
+	load      *streamLoad
+	// loads are the stages of each load of a list.
+	loads map[string][]stages
+	// without and with are what the fan-out of a change took without and with the page, and cpu what the process used.
+	without, with fanOuts
+}
+
+// fanOuts are how long changes took, and the CPU of the process meanwhile.
+type fanOuts struct {
+	took []time.Duration
+	cpu  time.Duration
+}
+
+// TestScale measures the page of a process with much to show, in a real browser (-scale=1): the time until the first rows
+// of each list are painted, without a cache, and the fan-out of changes with and without the page. It needs ../../bin/signpost
+// (make bin/signpost). Several programs (-programs=OLD,NEW) are measured in turns.
 func TestScale(t *testing.T) {
 	if *scale <= 0 {
 		t.Skip("-scale isn't set")
@@ -49,27 +79,90 @@ func TestScale(t *testing.T) {
 	services, streams := int(scaleServices**scale), int(scaleStreams**scale)
 	cluster := kubetest.StartOwn(t, kubetest.Options{})
 	loadServices(t, cluster.Client, services)
-	grpcAddr, adminURL := startScaled(t, cluster.Kubeconfig)
-	load := openStreams(t, grpcAddr, streams)
+	var all []*scaled
+	for i, program := range strings.Split(*programs, ",") {
+		p := &scaled{name: program, loads: map[string][]stages{}}
+		var grpcAddr string
+		grpcAddr, p.url, p.pid = startScaled(t, program, cluster.Kubeconfig, i)
+		p.load = openStreams(t, cluster.Client, fmt.Sprintf("web-%d", i), grpcAddr, streams)
+		all = append(all, p)
+	}
 	b := newTab(t)
-	b.run(chromedp.Navigate(adminURL + "/#tab=records"))
-	b.awaitFor(scalePatience, fmt.Sprintf(`(() => { const m = /published ([0-9,]+)/.exec(document.querySelector("#tiles").innerText.replace(/\s+/g, " ")); return m !== null && Number(m[1].replace(/,/g, "")) === %d; })()`, services*namesPerService))
-	t.Logf("%d Services, %d streams, %d records", services, streams, services*namesPerService)
-	for _, tab := range []string{"now", "services", "streams", "records"} {
-		rows, answer := b.firstRows(adminURL, tab)
-		t.Logf("first rows of %s: %v ms after the page was asked for, of which their answer took %v ms", tab, rows, answer)
+	call(b, network.Enable, network.EnableParams{})
+	call(b, network.SetCacheDisabled, network.SetCacheDisabledParams{CacheDisabled: true})
+	for _, p := range all {
+		b.run(chromedp.Navigate(p.url + "/#tab=records"))
+		b.awaitFor(scalePatience, fmt.Sprintf(`(() => { const m = /published ([0-9,]+)/.exec(document.querySelector("#tiles").innerText.replace(/\s+/g, " ")); return m !== null && Number(m[1].replace(/,/g, "")) === %d; })()`, services*namesPerService))
 	}
-	var without, with []time.Duration
+	call(b, cdppage.AddScriptToEvaluateOnNewDocument, cdppage.AddScriptToEvaluateOnNewDocumentParams{Source: noteRows})
+	t.Logf("%d Services, %d streams, %d records; load of the machine %s", services, streams, services*namesPerService, loadAverage())
+	for range scaleLoads {
+		for _, list := range scaleLists {
+			for _, p := range all {
+				p.loads[list] = append(p.loads[list], b.firstRows(p.url, list))
+			}
+		}
+	}
+	for _, p := range all {
+		for _, list := range scaleLists {
+			t.Logf("%s: first rows of %s: %s", p.name, list, summary(p.loads[list]))
+		}
+	}
 	for range scaleRounds {
-		b.run(chromedp.Navigate("about:blank"))
-		without = append(without, load.fanOut(t, cluster.Client)...)
-		b.run(chromedp.Navigate(adminURL + "/#tab=streams"))
-		b.await(`document.querySelectorAll("#panel tbody tr").length > 0`)
-		with = append(with, load.fanOut(t, cluster.Client)...)
+		for _, p := range all {
+			b.run(chromedp.Navigate("about:blank"))
+			p.measure(t, cluster.Client, &p.without)
+			b.run(chromedp.Navigate(p.url + "/#tab=streams"))
+			b.await(`document.querySelectorAll("#panel tbody tr").length > 0 && document.querySelector("#live").textContent.includes("live")`)
+			p.measure(t, cluster.Client, &p.with)
+		}
 	}
-	t.Logf("fan-out of a change to %d streams, p50 and p99: %v and %v without the page, %v and %v with it",
-		streams, quantileOf(without, .5), quantileOf(without, .99), quantileOf(with, .5), quantileOf(with, .99))
+	for _, p := range all {
+		t.Logf("%s: fan-out of a change to %d streams: without the page %s; with it %s", p.name, streams, p.without, p.with)
+	}
+	t.Logf("load of the machine %s", loadAverage())
 	b.complaints() // the connection that ended when the page was left
+}
+
+// measure changes the endpoints that the streams of p watch, and adds how long that took.
+func (p *scaled) measure(t *testing.T, client kubernetes.Interface, f *fanOuts) {
+	before := cpuOf(t, p.pid)
+	f.took = append(f.took, p.load.fanOut(t, client)...)
+	f.cpu += cpuOf(t, p.pid) - before
+}
+
+// String returns the p50 and p99, and the CPU for each change.
+func (f fanOuts) String() string {
+	return fmt.Sprintf("p50 %v, p99 %v, %v of CPU", quantileOf(f.took, .5), quantileOf(f.took, .99), (f.cpu / (scaleRounds * scaleUpdates)).Round(time.Millisecond))
+}
+
+// cpuOf returns the CPU time that a process has used. The clock of /proc has 100 ticks a second.
+func cpuOf(t *testing.T, pid int) time.Duration {
+	t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The name, in parentheses, may have spaces. utime and stime are the fields 14 and 15.
+	fields := strings.Fields(string(text[strings.LastIndex(string(text), ")")+1:]))
+	var ticks int64
+	for _, field := range fields[11:13] {
+		n, err := strconv.ParseInt(field, 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ticks += n
+	}
+	return time.Duration(ticks) * time.Second / 100
+}
+
+// loadAverage returns the load of the last minutes.
+func loadAverage() string {
+	text, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return "unknown"
+	}
+	return strings.TrimSpace(string(text))
 }
 
 // quantileOf returns a quantile of durations.
@@ -78,23 +171,56 @@ func quantileOf(all []time.Duration, q float64) time.Duration {
 	return all[int(q*float64(len(all)-1))].Round(time.Millisecond)
 }
 
-// firstRows returns, in ms and sorted, how long after the page was asked for its rows had come, and how long the answer with
-// them took. The rest is what the browser does.
-func (b *tab) firstRows(url, tab string) (rows, answer []int) {
-	for range 5 {
-		b.run(chromedp.Navigate("about:blank"))
-		b.run(chromedp.Navigate(url + "/#tab=" + tab))
-		b.await(`document.querySelector("#panel tbody tr, #panel .finding, #panel .now.is-well") !== null`)
-		const entries = `performance.getEntriesByType("resource").filter((e) => /\/v1alpha1\/%s(\?|$)/.test(e.name)).slice(0, 1).map((e) => Math.round(%s))[0] ?? -1`
-		rows = append(rows, eval[int](b, fmt.Sprintf(entries, tab, "e.responseEnd")))
-		answer = append(answer, eval[int](b, fmt.Sprintf(entries, tab, "e.responseEnd - e.requestStart")))
-	}
-	slices.Sort(rows)
-	slices.Sort(answer)
-	return rows, answer
+// noteRows is a script that notes when the first rows are in the document, and when they have been painted.
+const noteRows = `(() => {
+  const look = new MutationObserver(() => {
+    if (window.rows || !document.querySelector("#panel tbody tr, #panel .finding, #panel .now.is-well")) return;
+    look.disconnect();
+    window.rows = { made: performance.now() };
+    requestAnimationFrame(() => {
+      const later = new MessageChannel();
+      later.port1.onmessage = () => { window.rows.painted = performance.now(); };
+      later.port2.postMessage(0);
+    });
+  });
+  look.observe(document, { childList: true, subtree: true });
+})();`
+
+// stages are when the stages of a load ended, in ms after the page was asked for: the document and its scripts had come,
+// the rows were asked for, their answer had come, they were in the document, and they were painted.
+type stages struct{ Document, Scripts, Asked, Answered, Made, Painted float64 }
+
+// firstRows loads a list.
+func (b *tab) firstRows(url, list string) stages {
+	b.Helper()
+	b.run(chromedp.Navigate("about:blank"))
+	b.run(chromedp.Navigate(url + "/#tab=" + list))
+	b.await(`window.rows?.painted > 0`)
+	return eval[stages](b, fmt.Sprintf(`(() => {
+	  const all = performance.getEntriesByType("resource");
+	  const rows = all.find((e) => /\/v1alpha1\/%s(\?|$)/.test(e.name));
+	  const scripts = Math.max(...all.filter((e) => e.name.endsWith(".js")).map((e) => e.responseEnd));
+	  return { Document: performance.getEntriesByType("navigation")[0].responseEnd, Scripts: scripts, Asked: rows.startTime, Answered: rows.responseEnd, Made: window.rows.made, Painted: window.rows.painted };
+	})()`, list))
 }
 
-// loadServices creates Services that ask for names, and one whose endpoints are served.
+// summary returns the p50 and p90 until the first rows were painted, and the median of each stage.
+func summary(loads []stages) string {
+	of := func(q float64, stage func(stages) float64) int {
+		var all []float64
+		for _, s := range loads {
+			all = append(all, stage(s))
+		}
+		slices.Sort(all)
+		return int(all[int(math.Round(q*float64(len(all)-1)))])
+	}
+	painted := func(s stages) float64 { return s.Painted }
+	return fmt.Sprintf("p50 %d ms, p90 %d ms of %d loads (document %d, scripts %d, asked %d, answered %d, in the document %d)", of(.5, painted), of(.9, painted), len(loads),
+		of(.5, func(s stages) float64 { return s.Document }), of(.5, func(s stages) float64 { return s.Scripts }), of(.5, func(s stages) float64 { return s.Asked }),
+		of(.5, func(s stages) float64 { return s.Answered }), of(.5, func(s stages) float64 { return s.Made }))
+}
+
+// loadServices creates Services that ask for names.
 func loadServices(t *testing.T, client kubernetes.Interface, n int) {
 	t.Helper()
 	g, ctx := errgroup.WithContext(t.Context())
@@ -117,23 +243,16 @@ func loadServices(t *testing.T, client kubernetes.Interface, n int) {
 	if err := g.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	web := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "web"}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}}}
-	if _, err := client.CoreV1().Services("default").Create(t.Context(), web, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := client.DiscoveryV1().EndpointSlices("default").Create(t.Context(), webSlice(true), metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
 }
 
-// webSlice is the slice of the Service web. whole says whether its last endpoint is there.
-func webSlice(whole bool) *discoveryv1.EndpointSlice {
+// slice is the slice of the Service. whole says whether its last endpoint is there.
+func (l *streamLoad) slice(whole bool) *discoveryv1.EndpointSlice {
 	port, n := int32(8080), 20
 	if !whole {
 		n--
 	}
 	s := &discoveryv1.EndpointSlice{
-		ObjectMeta:  metav1.ObjectMeta{Name: "web-1", Labels: map[string]string{discoveryv1.LabelServiceName: "web"}},
+		ObjectMeta:  metav1.ObjectMeta{Name: l.service, Labels: map[string]string{discoveryv1.LabelServiceName: l.service}},
 		AddressType: discoveryv1.AddressTypeIPv4, Ports: []discoveryv1.EndpointPort{{Port: &port}},
 	}
 	for i := range n {
@@ -142,8 +261,9 @@ func webSlice(whole bool) *discoveryv1.EndpointSlice {
 	return s
 }
 
-// startScaled runs the roles destination and dns, and returns their addresses.
-func startScaled(t *testing.T, kubeconfig string) (grpcAddr, adminURL string) {
+// startScaled runs the roles destination and dns of a program, and returns their addresses and the process. Each program
+// of a test leads by a Lease of its own.
+func startScaled(t *testing.T, program, kubeconfig string, number int) (grpcAddr, adminURL string, pid int) {
 	t.Helper()
 	grpcAddr = freeAddress(t)
 	admin := freeAddress(t)
@@ -154,14 +274,15 @@ kubeconfig: %s
 admin: {address: %q}
 destination: {addr: %q, limits: {maxConnectionsPerHost: 20000}, externalWorkloadWriter: false}
 dns:
+  leaderElection: {resourceName: signpost-dns-%d}
   publishers:
     - {name: public, source: [service], provider: inmemory, inmemory-zone: [example.org], policy: sync, registry: noop, interval: 1m}
-`, kubeconfig, admin, grpcAddr)
+`, kubeconfig, admin, grpcAddr, number)
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	startBinary(t, "../../bin/signpost", "run", "--config", config)
-	return grpcAddr, "http://" + admin
+	_, pid = startBinary(t, program, "run", "--config", config)
+	return grpcAddr, "http://" + admin, pid
 }
 
 // freeAddress returns a local address that nobody listens on.
@@ -175,9 +296,10 @@ func freeAddress(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// streamLoad is many streams for the Service web.
+// streamLoad is many streams for a Service.
 type streamLoad struct {
-	n int
+	service string
+	n       int
 	// got counts the messages.
 	got atomic.Int64
 	mu  sync.Mutex
@@ -185,11 +307,18 @@ type streamLoad struct {
 	late []time.Time
 }
 
-// openStreams opens streams until the test ends, and waits until each has its first answer.
-func openStreams(t *testing.T, addr string, n int) *streamLoad {
+// openStreams creates a Service and opens streams for it until the test ends. It waits until each has its first answer.
+func openStreams(t *testing.T, client kubernetes.Interface, service, addr string, n int) *streamLoad {
 	t.Helper()
+	l := &streamLoad{service: service, n: n}
+	web := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: service}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}}}
+	if _, err := client.CoreV1().Services("default").Create(t.Context(), web, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.DiscoveryV1().EndpointSlices("default").Create(t.Context(), l.slice(true), metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-	l := &streamLoad{n: n}
 	var running sync.WaitGroup
 	var conns []*grpc.ClientConn
 	t.Cleanup(func() {
@@ -214,7 +343,7 @@ func openStreams(t *testing.T, addr string, n int) *streamLoad {
 }
 
 func (l *streamLoad) read(ctx context.Context, conn *grpc.ClientConn) {
-	stream, err := pb.NewDestinationClient(conn).Get(ctx, &pb.GetDestination{Scheme: "k8s", Path: "web.default.svc.cluster.local:80"}, grpc.WaitForReady(true))
+	stream, err := pb.NewDestinationClient(conn).Get(ctx, &pb.GetDestination{Scheme: "k8s", Path: l.service + ".default.svc.cluster.local:80"}, grpc.WaitForReady(true))
 	for err == nil {
 		if _, err = stream.Recv(); err != nil {
 			return
@@ -247,7 +376,7 @@ func (l *streamLoad) fanOut(t *testing.T, client kubernetes.Interface) (all []ti
 		l.mu.Unlock()
 		want := l.got.Load() + int64(l.n)
 		begun := time.Now()
-		if _, err := client.DiscoveryV1().EndpointSlices("default").Update(t.Context(), webSlice(i%2 == 1), metav1.UpdateOptions{}); err != nil {
+		if _, err := client.DiscoveryV1().EndpointSlices("default").Update(t.Context(), l.slice(i%2 == 1), metav1.UpdateOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		l.await(t, want)

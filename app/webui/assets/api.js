@@ -29,11 +29,29 @@ async function answer(request) {
   return body;
 }
 
+function urlOf(path, parameters) {
+  const query = new URLSearchParams(Object.entries(parameters).filter(([, v]) => v !== "" && v !== undefined && v !== 0));
+  return root + path + (query.size ? "?" + query : "");
+}
+
+const ask = (url, signal) => fetch(url, { signal, cache: "no-store", credentials: "omit" });
+
+// ahead are the requests of getAhead, by their URL. After aheadFor, in milliseconds, nobody takes them.
+const ahead = new Map(), aheadFor = 5000;
+
+// getAhead asks for what get will be asked for, with the same parameters.
+export function getAhead(path, parameters = {}) {
+  const url = urlOf(path, parameters), response = ask(url);
+  response.catch(() => {}); // get tells of it
+  ahead.set(url, response);
+  setTimeout(() => ahead.delete(url), aheadFor);
+}
+
 // get asks for a path, with parameters; those that are empty are left out.
 export function get(path, parameters = {}, signal = undefined) {
-  const query = new URLSearchParams(Object.entries(parameters).filter(([, v]) => v !== "" && v !== undefined && v !== 0));
-  const url = root + path + (query.size ? "?" + query : "");
-  return answer(fetch(url, { signal, cache: "no-store", credentials: "omit" }));
+  const url = urlOf(path, parameters), asked = ahead.get(url);
+  ahead.delete(url);
+  return answer(asked ?? ask(url, signal));
 }
 
 // approve approves a plan, without the names that are excepted. A token is sent with this request only.

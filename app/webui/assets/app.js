@@ -1,37 +1,26 @@
 // The page: header, numbers, lists, and what keeps them up to date.
 
 import { Failed, get, listen } from "./api.js";
-import { byId, clock, count, keep, longestOpen, make, number, put, say, show, since, state } from "./dom.js";
+import { byId, clock, count, keep, longestOpen, make, number, painted, put, say, show, since, state } from "./dom.js";
 import { explain } from "./explain.js";
 import { feed, note } from "./feed.js";
 import { Figures } from "./figures.js";
-import { counted, fixed, lists, pageSize, readPage, Rows } from "./lists.js";
+import { counted, fixed, lists, readPage, Rows } from "./lists.js";
 import { Now } from "./now.js";
+import { earlyTab, hashOf, pageSize, placeOf, titles } from "./place.js";
 import { Plans } from "./plans.js";
 
 const panel = byId("panel");
 let status = null, plans = [], zones = [];
 // lacking are the lists that the process doesn't have.
 const lacking = new Set();
-const titles = { now: "Now", services: "Services", streams: "Streams", records: "Records", plans: "Held plans", problems: "Problems", clusters: "Clusters", tables: "Tables" };
-// place is what is shown, which is also after the # of the address.
+// place is what is shown.
 let place = { tab: "", q: "", search: "", states: [], zone: "", offset: 0 };
 let view = null;
 const planList = new Plans(panel, () => readPlans());
 const figures = new Figures(byId("figures"));
 
 // ---- where we are
-
-function placeOf(hash) {
-  const p = new URLSearchParams(hash.replace(/^#/, ""));
-  return { tab: Object.hasOwn(titles, p.get("tab") ?? "") ? p.get("tab") : "", q: (p.get("q") ?? "").slice(0, 512), search: (p.get("search") ?? "").slice(0, 512),
-    states: (p.get("state") ?? "").split(",").filter(Boolean), zone: p.get("zone") ?? "", offset: Math.max(0, Math.trunc(Number(p.get("offset"))) || 0) };
-}
-
-function hashOf(p) {
-  const all = { q: p.q, tab: p.tab, search: p.search, state: p.states.join(","), zone: p.zone, offset: p.offset || "" };
-  return "#" + new URLSearchParams(Object.entries(all).filter(([, v]) => v));
-}
 
 // go shows something else. A step that can be taken back gets an entry in the history.
 function go(change, { back = true } = {}) {
@@ -48,8 +37,8 @@ function arrive(next) {
     byId("q").value = next.q;
     explain(next.q, ask);
   }
-  if (!status) return; // the lists come with it
-  const tab = shownTab();
+  const tab = status ? shownTab() : earlyTab(place);
+  if (!tab) return; // the list comes with the status
   if (tab !== view?.tab) open(tab);
   else if (["search", "zone", "offset"].some((k) => next[k] !== before[k]) || next.states.join() !== before.states.join()) view.refresh?.();
 }
@@ -193,12 +182,11 @@ function listView(tab) {
   const prev = make("button", { type: "button", click: () => move(-pageSize) }, "Previous"), next = make("button", { type: "button", click: () => move(pageSize) }, "Next");
   put(panel, make("div", { class: "filters" }, box, stateChips), zoneChips, failed, make("div", { class: "scroll" }, rows.table), make("div", { class: "pager" }, info, prev, next), remark);
 
-  let running = null, again = 0, typing = 0, closed = false;
+  let running = null, again = 0, typing = 0, closed = false, took = 0;
   const me = { tab };
   me.status = () => {
-    const c = status.counts ?? {};
-    const counts = tab === "records" ? c.records ?? {} : {};
-    keep(stateChips, chips(spec, (spec.states ?? spec.order ?? []).map((s) => ({ key: s, look: state(s), count: tab === "records" ? counts[s] ?? 0 : undefined })), place.states,
+    const counts = tab === "records" && status ? status.counts?.records ?? {} : null;
+    keep(stateChips, chips(spec, (spec.states ?? []).map((s) => ({ key: s, look: state(s), count: counts ? counts[s] ?? 0 : undefined })), place.states,
       (s) => go({ states: place.states.includes(s) ? place.states.filter((o) => o !== s) : [...place.states, s], offset: 0 })));
     if (tab !== "records") return;
     keep(zoneChips, chips(spec, zones.filter((z) => z.name).slice(0, 24).map((z) => ({ key: z.name, look: make("span", {}, show(z.name, 60), z.problem ? state("failing") : null), count: Object.values(z.records ?? {}).reduce((a, b) => a + b, 0) })), [place.zone],
@@ -213,16 +201,19 @@ function listView(tab) {
     if (document.activeElement !== box) box.value = place.search;
     me.status();
     panel.setAttribute("aria-busy", "true");
+    const begun = performance.now();
     try {
-      const page = await readPage(spec, place, signal);
-      if (closed) return;
+      const page = await readPage(tab, place, signal);
+      if (closed || signal.aborted) return;
       failed.hidden = true;
-      rows.set(page.items);
+      const filled = rows.set(page.items);
       counted(info, spec, place, page);
       put(remark, spec.note?.(page));
       prev.disabled = place.offset === 0;
       next.disabled = place.offset + page.items.length >= page.total;
       prev.hidden = next.hidden = page.total <= pageSize && place.offset === 0;
+      await filled;
+      if (closed || signal.aborted) return;
     } catch (err) {
       if (signal.aborted || closed) return;
       failed.hidden = false;
@@ -230,13 +221,14 @@ function listView(tab) {
       if (err.code === 409) rows.set([]);
       if (err.code === 404) {
         lacking.add(tab);
-        open(shownTab());
+        if (status) open(shownTab());
       }
     }
+    took = performance.now() - begun;
     panel.setAttribute("aria-busy", "false");
   };
-  // What changed beside the rows that are shown counts at most every other second.
-  me.later = () => { again ||= setTimeout(me.refresh, 2000); };
+  // What changed beside the rows that are shown counts at most every other second, and up to every 10 s where a list takes long.
+  me.later = () => { again ||= setTimeout(me.refresh, Math.min(10000, Math.max(2000, 20 * took))); };
   me.delta = (topic, d) => {
     if (topic !== spec.topic) return;
     if (topic === "status" || d.reset) return me.later();
@@ -250,7 +242,7 @@ function listView(tab) {
     typing = setTimeout(() => go({ search: box.value.trim(), offset: 0 }, { back: false }), 200);
   });
   view = me;
-  me.refresh();
+  me.first = me.refresh();
   return me;
 }
 
@@ -294,15 +286,20 @@ function took(s) {
 
 async function readAll() {
   lacking.clear();
+  const early = view ? "" : earlyTab(place);
+  if (early) open(early);
   took(await get("/status"));
   tabs();
-  // The list doesn't wait for the plans and zones beside it.
   if (!view || view.tab !== shownTab()) open(shownTab());
-  else view.refresh?.();
+  else if (!early) view.refresh?.();
+  await firstRows();
   if (has("plans")) await Promise.all([readPlans(), readZones()]);
   tabs();
   if (view.tab !== shownTab()) open(shownTab());
 }
+
+// firstRows waits until the first rows of the list are painted, because everything else would delay them, but not for long.
+const firstRows = () => Promise.race([Promise.resolve(view?.first).then(painted), new Promise((done) => setTimeout(done, 1500))]);
 
 // readAgain reads what may have changed since readAll. The connection brings the status.
 async function readAgain() {
@@ -313,7 +310,7 @@ async function readAgain() {
 // ---- live
 
 // first is what is read while the connection begins; null after that.
-let down = 0, heard = 0, checking = false, first = null;
+let down = 0, heard = Date.now(), checking = false, first = null, live = null;
 
 function connection(up) {
   const flag = byId("live");
@@ -330,12 +327,12 @@ function connection(up) {
   }
   if (up && first) {
     // Rows that are on their way come first. They are read again, because they may have changed before the connection.
-    first.then(readAgain, () => readAll()).catch(() => live.restart());
+    first.then(readAgain, () => readAll()).catch(() => live?.restart());
     first = null;
     return;
   }
   // A process that has no place for one more that listens can be read all the same.
-  readAll().catch(() => { if (up) live.restart(); });
+  readAll().catch(() => { if (up) live?.restart(); });
 }
 
 let planTimer = 0, zoneTimer = 0;
@@ -362,7 +359,7 @@ async function check() {
     took(await get("/status", {}, AbortSignal.timeout(10000)));
     heard = Date.now();
   } catch (err) {
-    if (!(err instanceof Failed) || !err.code) live.restart();
+    if (!(err instanceof Failed) || !err.code) live?.restart();
   }
   checking = false;
 }
@@ -391,14 +388,18 @@ addEventListener("keydown", (e) => {
 });
 addEventListener("popstate", () => arrive(placeOf(location.hash)));
 addEventListener("hashchange", () => arrive(placeOf(location.hash)));
-const start = placeOf(location.hash);
-place = { ...start, q: "" };
-if (start.q) arrive(start);
+place = placeOf(location.hash);
+if (place.q) {
+  byId("q").value = place.q;
+  explain(place.q, ask);
+}
 say(byId("live"), "connecting…");
 first = readAll();
 first.catch(() => {}); // the connection reads it again
-figures.refresh();
-const live = listen(change, connection);
+firstRows().then(() => {
+  figures.refresh();
+  live = listen(change, connection);
+});
 setInterval(() => {
   view?.tick?.();
   check();

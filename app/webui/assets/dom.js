@@ -80,8 +80,11 @@ export function say(e, text) {
 // byId returns an element of the page.
 export const byId = (id) => document.getElementById(id);
 
-// number writes a number with separators.
-export const number = (n) => Number(n).toLocaleString("en-US");
+// painted waits until what is in the page is painted. A window that isn't seen paints nothing, so it doesn't wait for long.
+export const painted = () => Promise.race([new Promise((done) => requestAnimationFrame(() => setTimeout(done))), new Promise((done) => setTimeout(done, 200))]);
+
+// number writes a whole number with separators. Number.toLocaleString takes a hundred times as long, which rows wait for.
+export const number = (n) => String(Number(n)).replace(/\B(?=(\d{3})+$)/g, ",");
 
 // count is a number with its word.
 export const count = (n, one, many = one + "s") => `${number(n)} ${n === 1 ? one : many}`;
@@ -111,12 +114,12 @@ const looks = {
 };
 const shapes = { well: "●", note: "◐", held: "▲", wrong: "◆", none: "○" };
 
-// state shows a state by its word, a shape and a color.
+// state shows a state by its word, a shape and a color. "well" is shown as "ok", as by the commands.
 export function state(word) {
   const look = Object.hasOwn(looks, word) ? looks[word] : "none";
   const shape = make("span", { class: "shape" }, shapes[look]);
   shape.setAttribute("aria-hidden", "true");
-  return make("span", { class: "state " + look }, shape, show(word, 24));
+  return make("span", { class: "state " + look }, shape, word === "well" ? "ok" : show(word, 24));
 }
 
 // objectText is KIND/NAMESPACE/NAME, as it can be asked about.

@@ -4,7 +4,7 @@ import { get } from "./api.js";
 import { byId, longestOpen, make, objectText, put, show, state } from "./dom.js";
 import { past } from "./history.js";
 
-const words = { well: "All well", unknown: "Not known", wrong: "Something is wrong" };
+const words = { well: "Nothing is wrong", unknown: "Not known", wrong: "Something is wrong" };
 let asking = null;
 
 const text = (kind, of, most = longestOpen) => {

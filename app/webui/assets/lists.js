@@ -1,10 +1,11 @@
 // The lists: a table that the server filters and pages, and what its columns are.
 
-import { clock, count, length, longestOpen, make, number, objectText, put, say, show, since, state } from "./dom.js";
+import { clock, count, length, longestOpen, make, number, objectText, painted, put, say, show, since, state } from "./dom.js";
 import { get } from "./api.js";
+import { request, streamStates } from "./place.js";
 
-// pageSize is how many rows there are at most.
-export const pageSize = 100;
+// atOnce is how many rows of a new list are painted before the others: more than a window shows.
+const atOnce = 30;
 
 const faint = (...what) => make("div", { class: "faint" }, ...what);
 // long is a text of which more than usual is shown.
@@ -29,12 +30,12 @@ const portText = (p) => {
   return port ? `${port} (${name})` : p;
 };
 
-// lists say for each list where it is read, which topic tells its changes, and its columns: a title, what a cell has,
-// and its class. A record without an id is named by key. order are states that are listed one after the other. line are
+// lists say for each list the field of its answer, which topic tells its changes, and its columns: a title, what a cell
+// has, and its class. A record without an id is named by key. line are
 // the columns that a row has on a phone until it is opened.
 export const lists = {
   services: {
-    line: ["State", "Service", "Ready"], title: "Services", path: "/services", items: "services", topic: "status", search: "Namespace or name",
+    line: ["State", "Service", "Ready"], title: "Services", items: "services", topic: "status", search: "Namespace or name",
     key: (s) => s.namespace + "/" + s.name, states: ["unserved", "no-endpoints", "partly-served", "served", "no-ports", "external-name"],
     columns: [
       ["State", (s) => [state(s.state)], "short"],
@@ -47,8 +48,8 @@ export const lists = {
     ],
   },
   streams: {
-    line: ["State", "Target", "Lag"], title: "Streams", path: "/streams", items: "streams", topic: "streams", search: "Service, client, node or address",
-    key: (s) => s.id, order: ["behind", "stale", "synced"],
+    line: ["State", "Target", "Lag"], title: "Streams", items: "streams", topic: "streams", search: "Service, client, node or address",
+    key: (s) => s.id, states: streamStates,
     columns: [
       ["State", (s) => [state(s.state)], "short"],
       ["Target", (s, ask) => [s.service ? asked(s.target, `Service/${s.service}`, ask) : s.target, faint(s.method)]],
@@ -62,7 +63,7 @@ export const lists = {
     note: (page) => `Those that lack something come first.${page.total ? "" : " Nobody has a stream open now."}`,
   },
   records: {
-    line: ["State", "Name", "Type"], title: "Records", path: "/records", items: "records", topic: "records", search: "Name, target or object",
+    line: ["State", "Name", "Type"], title: "Records", items: "records", topic: "records", search: "Name, target or object",
     key: (r) => r.id, states: ["published", "pending", "held", "conflict", "no-zone", "failing", "foreign"],
     columns: [
       ["State", (r) => [state(r.state)], "short"],
@@ -74,7 +75,7 @@ export const lists = {
     ],
   },
   problems: {
-    line: ["Object", "For"], title: "Problems", path: "/problems", items: "problems", topic: "problems", search: "Object, field or reason",
+    line: ["Object", "For"], title: "Problems", items: "problems", topic: "problems", search: "Object, field or reason",
     key: (p) => p.id || [objectText(p.object), p.field, p.reason].join("|"),
     columns: [
       ["Object", (p, ask) => [asked(objectText(p.object), objectText(p.object), ask), p.object.cluster ? faint("cluster ", p.object.cluster) : null]],
@@ -136,6 +137,7 @@ export class Rows {
     this.spec = spec;
     this.ask = ask;
     this.rows = new Map();
+    this.waiting = null; // items whose rows wait until the first ones are painted
     this.body = make("tbody", { role: "rowgroup" });
     const heads = spec.columns.map(([title, , kind]) => {
       const th = make("th", { role: "columnheader", class: kind ?? "" }, title);
@@ -146,8 +148,25 @@ export class Rows {
     this.table = make("table", { role: "table", label: spec.title, class: "list" }, make("thead", { role: "rowgroup" }, make("tr", { role: "row" }, ...heads)), this.body);
   }
 
-  // set replaces the items. Rows of items that are still there stay.
-  set(items) {
+  // set replaces the items. Rows of items that are still there stay. A new list gets its first rows at once, and the
+  // others when those are painted, which it waits for.
+  async set(items) {
+    this.waiting = null;
+    if (this.rows.size || items.length <= atOnce) return this.place(items);
+    this.place(items.slice(0, atOnce));
+    this.waiting = items;
+    await painted();
+    if (this.waiting === items) this.fillUp();
+  }
+
+  // fillUp adds the rows that wait.
+  fillUp() {
+    const items = this.waiting;
+    this.waiting = null;
+    if (items) this.place(items);
+  }
+
+  place(items) {
     const next = new Map();
     for (const item of items) {
       const id = this.spec.key(item);
@@ -167,6 +186,7 @@ export class Rows {
 
   // update changes the row of an item, and says whether it has one.
   update(item) {
+    this.fillUp();
     const row = this.rows.get(this.spec.key(item));
     if (!row) return false;
     this.fill(row, item);
@@ -178,8 +198,8 @@ export class Rows {
     read.set(item, Date.now());
     if (row.text === text) return;
     const buttons = () => [...row.line.querySelectorAll("button")];
-    const focused = buttons().indexOf(document.activeElement);
     const changed = row.text !== "";
+    const focused = changed ? buttons().indexOf(document.activeElement) : -1;
     row.text = text;
     row.item = item;
     put(row.line, ...this.spec.columns.map(([title, cell, kind]) => {
@@ -191,9 +211,10 @@ export class Rows {
     }), make("td", { role: "cell", class: "opener" }, opener(row.line, this.spec.key(item))));
     if (focused >= 0) buttons()[Math.min(focused, buttons().length - 1)]?.focus();
     if (changed) {
-      row.line.classList.remove("changed");
-      void row.line.offsetWidth; // so that the animation begins again
-      row.line.classList.add("changed");
+      // An animation of another name begins, without a layout for each row.
+      const again = row.line.classList.contains("changed");
+      row.line.classList.toggle("changed", !again);
+      row.line.classList.toggle("changed-again", again);
     }
   }
 
@@ -207,20 +228,10 @@ export class Rows {
   }
 }
 
-// readPage reads a page of a list. Where states have an order, all of one come before the first of the next.
-export async function readPage(spec, filter, signal) {
-  const ask = (states, offset, limit) => get(spec.path, { search: filter.search, zone: filter.zone, state: states, offset, limit }, signal);
-  const from = filter.offset ?? 0;
-  if (!spec.order) return ask((filter.states ?? []).join(","), from, pageSize).then((a) => ({ items: a[spec.items] ?? [], total: a.total }));
-  const items = [];
-  let total = 0;
-  for (const one of spec.order.filter((s) => !filter.states?.length || filter.states.includes(s))) {
-    const room = pageSize - items.length;
-    const a = await ask(one, Math.max(0, from - total), Math.max(1, room));
-    if (room > 0) items.push(...(a[spec.items] ?? []));
-    total += a.total;
-  }
-  return { items, total };
+// readPage reads a page of a list.
+export async function readPage(tab, place, signal) {
+  const page = await get(...request(tab, place), signal);
+  return { items: page[lists[tab].items] ?? [], total: page.total };
 }
 
 // counted says which rows of how many are shown.

@@ -2,6 +2,7 @@
 
 import { clock, count, longestOpen, make, number, show, since, state } from "./dom.js";
 import { get } from "./api.js";
+import { request } from "./place.js";
 import { Replicas } from "./replicas.js";
 
 // words say what an area is called.
@@ -44,19 +45,23 @@ export class Now {
     this.list = make("ol", { class: "findings", label: "What is wrong, the worst first" });
     this.note = make("p", { class: "faint" });
     this.timer = 0;
+    this.hurries = false;
     this.closed = false;
     this.shown = "";
+    this.answered = false;
     this.replicas = new Replicas();
     panel.replaceChildren(this.verdict, this.list, this.note, this.replicas.element);
     this.status();
-    this.refresh();
+    this.first = this.refresh();
   }
 
   async refresh() {
     clearTimeout(this.timer);
-    this.timer = 0;
+    this.hurries = false;
+    const early = !this.answered;
+    this.answered = true;
     try {
-      const now = await get("/now");
+      const now = await (early ? get(...request("now")) : get("/now"));
       if (this.closed) return;
       this.show(now);
     } catch (err) {
@@ -65,11 +70,15 @@ export class Now {
       this.list.replaceChildren();
       this.shown = "";
     }
-    this.timer = setTimeout(() => this.refresh(), every);
+    if (this.hurries) return;
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.refresh(), early ? 100 : every);
   }
 
-  // later is called when something has changed.
+  // later is called when something has changed. Further changes don't put the answer off.
   later() {
+    if (this.hurries) return;
+    this.hurries = true;
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.refresh(), soon);
   }

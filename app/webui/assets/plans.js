@@ -51,7 +51,7 @@ class Card {
     this.failed.hidden = true;
     this.element = make("article", { class: "plan", label: "Plan of " + show(plan.zone) },
       make("div", { class: "plan-head" }, state("held"), make("h3", {}, plan.zone), plan.publisher ? make("span", { class: "faint" }, "publisher ", plan.publisher) : null, make("code", {}, plan.hash)),
-      make("p", {}, `${count(plan.deletions, "deletion")} and ${count(plan.updates, "update")} of ${count(plan.owned, "record set")} that are ours wait for approval, for ${since(plan.at)}. Uncheck a name to exclude all its records.`),
+      make("p", {}, `${count(plan.deletions, "deletion")}${plan.updates ? ` and ${count(plan.updates, "update")}` : ""} (${count(plan.owned, "owned record set")}) ${plan.deletions + plan.updates === 1 ? "has" : "have"} waited for approval for ${since(plan.at)}. Uncheck a name to exclude all its records.`),
       plan.limit ? make("p", { class: "faint" }, `${number(plan.spent ?? 0)} of at most ${count(plan.limit, "deletion")} without approval ${plan.spent === 1 ? "was" : "were"} made in the last minutes${plan.room ? `; there is room for these at ${clock(plan.room)}` : ""}.`) : null,
       this.changes, this.failed, make("div", { class: "buttons" }, this.more, this.button));
     this.read();
