@@ -20,7 +20,7 @@ const (
 	stormCalm = 2 * time.Second
 	// stormHeap is the size to which the heap grows during a storm before garbage is collected, in percent of the
 	// memory limit. stormGrowth bounds it, in percent of what is in use.
-	stormHeap   = 58
+	stormHeap   = 55
 	stormGrowth = 400
 )
 
