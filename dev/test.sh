@@ -23,13 +23,15 @@ step "demo" make demo
 
 # go vet is part of "make lint".
 export GOFLAGS="${GOFLAGS:-} -vet=off"
+mapfile -t tools < <(go list ./dev/...)
+mapfile -t product < <(go list ./... | grep -vxF "$(printf '%s\n' "${tools[@]}")")
 
 # The tests of the other modules mostly wait. Meanwhile the packages of the product are compiled for its tests. Programs
 # are left out, because go build would also link them. What doesn't compile is reported by go test.
 (
   renice -n 19 -p "$BASHPID" >/dev/null
   spend_memory
-  go list -f '{{if ne .Name "main"}}{{.ImportPath}}{{end}}' ./... | CGO_ENABLED=1 xargs go build -race >/dev/null 2>&1
+  go list -f '{{if ne .Name "main"}}{{.ImportPath}}{{end}}' "${product[@]}" | CGO_ENABLED=1 xargs go build -race >/dev/null 2>&1
 ) &
 compiling=$!
 step "tests of dev/localcluster" go test -C dev/localcluster -timeout 20m ./...
@@ -38,6 +40,8 @@ step "tests of dev/consumers" go test -C dev/consumers ./network ./tally
 step "tests of dev/image" go test -C dev/image ./...
 step "tests of dev/observe" go test -C dev/observe -timeout 20m -parallel 6 ./...
 step "tests of dev/chart" go test -C dev/chart -timeout 20m ./...
+# Tools are tested without the race detector, which would compile all that they use once more; "make test-long" has it.
+step "tests of tools" go test -short -timeout 20m "${tools[@]}"
 wait "$compiling"
 if ((${#failed[@]})); then
   printf 'FAILED before the tests of the product: %s\n' "${failed[@]}"
@@ -45,5 +49,5 @@ fi
 
 # Last, so that the last lines are the verdict of the tests. -short runs a fifth of the random tests and fault schedules;
 # "make test-long" runs all. Three packages at a time use two cores, because many tests wait for an API server.
-CGO_ENABLED=1 go test -race -short -p "$(($(nproc) * 3 / 2))" -timeout 30m ./... || exit 1
+CGO_ENABLED=1 go test -race -short -p "$(($(nproc) * 3 / 2))" -timeout 30m "${product[@]}" || exit 1
 ((${#failed[@]} == 0))
