@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"text/template"
@@ -156,7 +158,9 @@ func onlyFailurePercentage(ctx context.Context, cluster string) error {
 			}
 		}
 	}
-	if err := getJSON(ctx, "http://"+envoyAdmin+"/config_dump?resource=dynamic_active_clusters", &dump); err != nil {
+	// Envoy 1.40 answers a dump of hundreds of Clusters with a text about a failure.
+	named := url.Values{"resource": {"dynamic_active_clusters"}, "name_regex": {"^" + regexp.QuoteMeta(cluster) + "$"}}
+	if err := getJSON(ctx, "http://"+envoyAdmin+"/config_dump?"+named.Encode(), &dump); err != nil {
 		return fmt.Errorf("read the Clusters of Envoy: %w", err)
 	}
 	for _, c := range dump.Configs {
