@@ -295,13 +295,10 @@ func (s *stream) send(typ resourceType, items []item, more []byte) error {
 	if channel.IsClosed(s.server.stopping) {
 		return nil
 	}
+	s.worker.detach() // also if the client has acknowledged everything: it can guess nonces
 	s.beginSending(items)
 	r := newResponse(s.variant, items, more, s.nonce+1)
 	size := r.bytes.Len()
-	if s.unread {
-		s.worker.detach()
-	}
-	s.unread = true
 	if err := s.out.SendMsg(r); err != nil {
 		return err
 	}
@@ -332,7 +329,6 @@ func (s *stream) beginSending(items []item) {
 	}
 	s.lag.Begin(oldest)
 	if again > 0 && s.resender != nil {
-		s.worker.detach()
 		_ = s.resender.WaitN(s.ctx, min(again, resendBurst)) // it fails if the context ends, which sending notices
 	}
 }

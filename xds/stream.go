@@ -57,8 +57,6 @@ type stream struct {
 	received chan discoveryRequest
 	working  sync.Mutex
 	worker   *worker
-	// unread is true until the client has answered the last response. Until then, sending may have to wait for it.
-	unread bool
 	// mu guards what follows, and the maps of interests for those who don't own the stream.
 	mu sync.Mutex
 	// dirty are the subscriptions whose view has changed, and perhaps some that have ended.
@@ -302,7 +300,6 @@ func (s *stream) changesNothing(r discoveryRequest) bool {
 	if !in.asked || len(s.received) > 0 {
 		return false
 	}
-	s.noteRead(r.GetResponseNonce())
 	switch r := r.(type) {
 	case *discovery.DeltaDiscoveryRequest:
 		return len(r.GetResourceNamesSubscribe()) == 0 && len(r.GetResourceNamesUnsubscribe()) == 0
@@ -311,9 +308,6 @@ func (s *stream) changesNothing(r discoveryRequest) bool {
 	}
 	return false
 }
-
-// noteRead notes that the client has answered a response.
-func (s *stream) noteRead(nonce string) { s.unread = s.unread && nonce != nonceText(s.nonce) }
 
 func (s *stream) receiveOne() (r discoveryRequest, err error) {
 	if r = new(discovery.DiscoveryRequest); s.variant == variantDelta {
@@ -334,7 +328,6 @@ func (s *stream) handle(r discoveryRequest) error {
 		s.moved = s.locate()
 		close(s.identified)
 	}
-	s.noteRead(r.GetResponseNonce())
 	typ, ok, err := s.typeOf(r.GetTypeUrl())
 	if err != nil || !ok {
 		return err

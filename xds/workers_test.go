@@ -2,6 +2,7 @@ package xds
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"net"
 	"runtime"
@@ -21,27 +22,42 @@ import (
 	"github.com/signpostd/signpost/internal/grpcrecover"
 )
 
-// Case 58: more streams than there are workers don't read. Others get each change.
+// Case 58: more streams than there are workers don't read, and acknowledge what they haven't read, because nonces can be
+// guessed. Others get each change.
 func TestStalledStreams(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		web := service("shop", "web", "http:80")
-		f := start(t, Config{EgressBudget: 1 << 40}, web)
-		for range runtime.GOMAXPROCS(0) + 1 {
-			a := f.stalled()
-			defer close(a.reads)
-			a.send(endpoints, httpCluster)
-		}
-		reader := f.ads()
-		reader.send(endpoints, httpCluster)
-		for n := 4000; n < 4010; n++ { // each response has 100 kB, and a stream a window of 64 kB
-			reader.take()
-			f.change(put(slice(web, "web", "http", 8080, many(n)...)))
-			if got := addressesIn(t, reader.one(endpoints).GetResources()[0]); len(got) != n {
-				t.Fatalf("%d endpoints, want %d", len(got), n)
+	for _, acknowledges := range []bool{false, true} {
+		t.Run(fmt.Sprintf("acknowledges=%t", acknowledges), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { stallStreams(t, acknowledges) })
+		})
+	}
+}
+
+func stallStreams(t *testing.T, acknowledge bool) {
+	web := service("shop", "web", "http:80")
+	f := start(t, Config{EgressBudget: 1 << 40}, web)
+	var stalled []*ads
+	for range runtime.GOMAXPROCS(0) + 1 {
+		a := f.stalled()
+		defer close(a.reads)
+		a.send(endpoints, httpCluster)
+		stalled = append(stalled, a)
+	}
+	reader := f.ads()
+	reader.send(endpoints, httpCluster)
+	for n := range uint64(10) { // each response has 100 kB, and a stream a window of 64 kB
+		if acknowledge {
+			for _, a := range stalled {
+				a.request(&discovery.DiscoveryRequest{TypeUrl: endpoints.url(), ResourceNames: []string{httpCluster}, ResponseNonce: nonceText(n + 1)})
 			}
-			reader.ack(endpoints, httpCluster)
 		}
-	})
+		reader.take()
+		size := 4000 + int(n)
+		f.change(put(slice(web, "web", "http", 8080, many(size)...)))
+		if got := addressesIn(t, reader.one(endpoints).GetResources()[0]); len(got) != size {
+			t.Fatalf("%d endpoints, want %d", len(got), size)
+		}
+		reader.ack(endpoints, httpCluster)
+	}
 }
 
 // A panic of a worker ends the call that it works for, and no other.
