@@ -84,6 +84,10 @@ func TestResolveAll(t *testing.T) {
 			objects: []Object{service("web"), zones, &Node{Cluster: LocalCluster, Name: "n1", Zone: "a", Region: "r"}, &Node{Cluster: LocalCluster, Name: "n2", Zone: "a", Region: "s"}},
 			want:    []string{"0 10.0.0.1:8080 a in r", "0 10.0.0.2:8080 b", "0 10.0.0.3:8080 c draining in r"},
 		},
+		"19 an address without workload is in the zone of its slice": {
+			objects: []Object{service("web"), slice("s", "web", IPv4, at("10.0.0.4", WorkloadKey{}, zoned("a"))), &Node{Cluster: LocalCluster, Name: "n1", Zone: "a", Region: "r"}},
+			want:    []string{"0 10.0.0.4:8080 in r"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := snapshotOf("web", append(slices.Clone(pods), tc.objects...)...)

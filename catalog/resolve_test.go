@@ -139,8 +139,8 @@ func TestResolveAddresses(t *testing.T) {
 	})
 }
 
-// What an address tells about itself: an endpoint without targetRef has hints but
-// no zone, one with has nothing of the slice's gateway (§2.4).
+// What an address tells about itself: one with a workload has nothing of the slice's gateway (§2.4). Both have the
+// zone of the slice, which xDS needs (xds.md §4.2) and Get ignores without a workload.
 func TestResolveAddressFields(t *testing.T) {
 	s := slice("s", "web", IPv4,
 		at("10.0.0.1", podKey("a"), inZone("east", "east", "west"), named("h")), at("10.0.0.2", WorkloadKey{}, inZone("east", "west"), named("i")))
@@ -158,7 +158,7 @@ func TestResolveAddressFields(t *testing.T) {
 	}
 	want := []fields{
 		{IP: "10.0.0.1", Hostname: "h", Zone: "east", HintZones: []string{"east", "west"}, Family: true},
-		{IP: "10.0.0.2", Hostname: "i", HintZones: []string{"west"}, GatewayIdentity: "gateway", RemoteName: "web.ns.svc.remote"},
+		{IP: "10.0.0.2", Hostname: "i", Zone: "east", HintZones: []string{"west"}, GatewayIdentity: "gateway", RemoteName: "web.ns.svc.remote"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -56,8 +56,9 @@ func (s *Snapshot) Stale() <-chan struct{} { return s.stale }
 // Address is one IP address of a slice, with everything that does not depend on the query. It is immutable.
 // The next Snapshot has the same pointer if the address has not changed.
 type Address struct {
-	IP        netip.Addr
-	Hostname  string
+	IP       netip.Addr
+	Hostname string
+	// Zone is that of the slice. Clients of Get aren't told that of an address without Target.
 	Zone      string
 	HintZones []string
 	HintNodes []string
@@ -158,7 +159,8 @@ func (s *state) compile(e *sliceEntry, o *Options) *compiledSlice {
 	return c
 }
 
-func (a *Address) hasZone() bool { return a.Zone != "" || len(a.HintZones) > 0 }
+// hasZone reports whether what clients of Get are told of the address depends on their zone.
+func (a *Address) hasZone() bool { return a.Target != nil && a.Zone != "" || len(a.HintZones) > 0 }
 
 func (a *Address) hasNodeHints() bool { return len(a.HintNodes) > 0 }
 
@@ -216,7 +218,7 @@ func appendAddresses(list []*Address, slice *EndpointSlice, j joined) []*Address
 	if e.Target.Kind == "" {
 		for _, ip := range e.Addresses {
 			list = append(list, &Address{
-				IP: ip, Hostname: e.Hostname, HintZones: e.HintZones, HintNodes: e.HintNodes,
+				IP: ip, Hostname: e.Hostname, HintZones: e.HintZones, HintNodes: e.HintNodes, Zone: e.Zone,
 				GatewayIdentity: slice.GatewayIdentity, RemoteName: slice.RemoteName,
 			})
 		}

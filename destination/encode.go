@@ -74,7 +74,7 @@ func (b *addrBuilder) begin(at netip.AddrPort) *pb.WeightedAddr {
 // weightedAddr returns the message of one endpoint (§2.8), valid until the next call. After an error the endpoint must
 // be left out.
 func (b *addrBuilder) weightedAddr(e catalog.Endpoint, q addressQuery) (*pb.WeightedAddr, error) {
-	where := localityOf(q.zone, e.Zone)
+	where := unknownLocality
 	w := b.begin(e.Addr)
 	var err error
 	switch {
@@ -85,7 +85,8 @@ func (b *addrBuilder) weightedAddr(e catalog.Endpoint, q addressQuery) (*pb.Weig
 	default:
 		b.describeExternalWorkload(w, e.Target, e.Addr.Port())
 	}
-	if e.Target != nil {
+	if e.Target != nil { // the original knows no zone of an address alone
+		where = localityOf(q.zone, e.Zone)
 		w.MetricLabels["zone"] = e.Zone
 		if b.ZoneWeights && where == localZone {
 			w.Weight *= localMultiplier
