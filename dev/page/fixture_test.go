@@ -36,6 +36,8 @@ type fixture struct {
 	status   inspect.Status
 	replicas []inspect.Replica
 	figures  *inspect.Figures // nil for those that the server records
+	// arrived is called with the path of each request before it is handled; nil for nothing. It is set before serve.
+	arrived func(path string)
 }
 
 // approval is a request for approval that has come.
@@ -218,6 +220,9 @@ func (w *fixture) serve(t testing.TB, roles ...string) string {
 		}
 	}
 	s := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if w.arrived != nil {
+			w.arrived(r.URL.Path)
+		}
 		if r.Method == http.MethodPost {
 			w.do(func() { w.posts = append(w.posts, r.URL.Path) })
 		}

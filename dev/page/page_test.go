@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/chromedp/cdproto/input"
@@ -121,6 +122,29 @@ func TestChanges(t *testing.T) {
 	b.await(`document.querySelectorAll("#panel tbody tr").length === 2`)
 	w.do(func() { w.problems = nil })
 	b.await(`document.querySelector("#tiles").innerText.replace(/\s+/g, " ").includes("0 problems")`)
+}
+
+// A change is shown if the requests ahead of the scripts come after them. Scripts may run in either order.
+func TestLateFirstRequests(t *testing.T) {
+	w := shop()
+	listed := make(chan struct{})
+	var once sync.Once
+	w.arrived = func(path string) {
+		switch {
+		case strings.HasSuffix(path, "/records"):
+			once.Do(func() { close(listed) })
+		case strings.HasSuffix(path, "/first.js"):
+			<-listed
+		}
+	}
+	url := w.serve(t)
+	b := newTab(t)
+	b.open(url + "/#tab=records&search=www-02")
+	b.await(`performance.getEntriesByType("resource").some((e) => e.name.endsWith("first.js") && e.responseEnd > 0)`)
+	added := w.records[slices.IndexFunc(w.records, func(r inspect.Record) bool { return strings.HasPrefix(r.Name, "www-02") })]
+	added.ID, added.Name = "new", "www-02-new.example.net"
+	w.change(added)
+	b.await(`document.querySelectorAll("#panel tbody tr").length === 2`)
 }
 
 // Text that is typed is explained, and the address of the page has it.

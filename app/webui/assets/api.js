@@ -38,9 +38,12 @@ const ask = (url, signal) => fetch(url, { signal, cache: "no-store", credentials
 
 // ahead are the requests of getAhead, by their URL. After aheadFor, in milliseconds, nobody takes them.
 const ahead = new Map(), aheadFor = 5000;
+let asked = false;
 
-// getAhead asks for what get will be asked for, with the same parameters.
+// getAhead asks for what get will be asked for, with the same parameters. Once get was asked for anything, it is too late:
+// a later get would take an answer from before.
 export function getAhead(path, parameters = {}) {
+  if (asked) return;
   const url = urlOf(path, parameters), response = ask(url);
   response.catch(() => {}); // get tells of it
   ahead.set(url, response);
@@ -49,9 +52,10 @@ export function getAhead(path, parameters = {}) {
 
 // get asks for a path, with parameters; those that are empty are left out.
 export function get(path, parameters = {}, signal = undefined) {
-  const url = urlOf(path, parameters), asked = ahead.get(url);
+  asked = true;
+  const url = urlOf(path, parameters), early = ahead.get(url);
   ahead.delete(url);
-  return answer(asked ?? ask(url, signal));
+  return answer(early ?? ask(url, signal));
 }
 
 // approve approves a plan, without the names that are excepted. A token is sent with this request only.
