@@ -119,6 +119,57 @@ func TestAD06SecondSyncBeforeTheFirstIsSeen(t *testing.T) {
 	s.wantNoWarnings("web", since)
 }
 
+// A write of a slice is carried out, but its answer is lost, and the watch is late: the next plan counts the write, so that no
+// endpoint comes into a second slice, and nothing conflicts.
+func TestLostAnswers(t *testing.T) {
+	s := playAlone(t)
+	s.mixedService()
+	s.service("custom", noSelector)
+	s.endpoints("custom", []corev1.EndpointSubset{subset(80, "10.1.0.1")})
+	s.wantSlices("custom", ofEndpoints, "10.1.0.1 : 80")
+	since := s.journal.now()
+	release := s.gates.hold(t, "endpointslices")
+
+	s.loseAnswer("web-")
+	s.pod("web-1", "web", "10.0.0.2")
+	s.wantSlices("web", ofPods, "10.0.0.1@a 10.0.0.2@a : 8080")
+	s.pod("web-2", "web", "10.0.0.3")
+	s.wantSlices("web", ofPods, "10.0.0.1@a 10.0.0.2@a 10.0.0.3@a : 8080")
+
+	s.loseAnswer("linkerd-external-web-")
+	s.workload("vm-1", "web", []string{"10.0.0.8"})
+	s.wantSlices("web", ofWorkloads, "10.0.0.8 10.0.0.9 : 8080")
+	s.workload("vm-2", "web", []string{"10.0.0.7"})
+	s.wantSlices("web", ofWorkloads, "10.0.0.7 10.0.0.8 10.0.0.9 : 8080")
+
+	s.loseAnswer("custom-")
+	s.editEndpoints("custom", func(e *corev1.Endpoints) { e.Subsets[0].Addresses[0].IP = "10.1.0.2" })
+	s.wantSlices("custom", ofEndpoints, "10.1.0.2 : 80")
+	s.editEndpoints("custom", func(e *corev1.Endpoints) { e.Subsets[0].Addresses[0].IP = "10.1.0.3" })
+	s.wantSlices("custom", ofEndpoints, "10.1.0.3 : 80")
+
+	s.loseAnswer("made-")
+	s.service("made")
+	s.wantSlices("made", ofPods, ":")
+	s.pod("made-0", "made", "10.0.0.6")
+	s.wantSlices("made", ofPods, "10.0.0.6@a : 8080")
+
+	s.loseAnswer("custom-")
+	s.deleteEndpoints("custom")
+	s.wantSlices("custom", ofEndpoints, "absent")
+	s.endpoints("custom", []corev1.EndpointSubset{subset(80, "10.1.0.4")})
+	s.wantSlices("custom", ofEndpoints, "10.1.0.4 : 80")
+
+	release()
+	s.settle()
+	for _, e := range s.wrote(since) {
+		if e.status >= 300 {
+			t.Errorf("a write failed: %v", e)
+		}
+	}
+	s.wantSlices("web", ofPods, "10.0.0.1@a 10.0.0.2@a 10.0.0.3@a : 8080")
+}
+
 // mixedService creates the Service web, which has a pod and an ExternalWorkload, and waits
 // until that is written.
 func (s *fixture) mixedService() {

@@ -25,6 +25,32 @@ type journal struct {
 	entries []*noted
 	// refused are the namespaces and beginnings of names of Endpoints and slices whose writes are refused.
 	refused map[[2]string]bool
+	// lost is how many of the next writes of slices in a namespace are carried out and answered with 503, by the
+	// beginning of their names.
+	lost map[[2]string]int
+}
+
+// loseAnswer has the answer to the next write of a slice lost: it is carried out, and answered with 503.
+func (s *fixture) loseAnswer(prefix string) {
+	s.journal.mu.Lock()
+	defer s.journal.mu.Unlock()
+	if s.journal.lost == nil {
+		s.journal.lost = map[[2]string]int{}
+	}
+	s.journal.lost[[2]string{s.ns, prefix}]++
+}
+
+// loses reports whether the answer to a write is lost.
+func (j *journal) loses(e entry) bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for of, n := range j.lost {
+		if n > 0 && e.namespace == of[0] && strings.HasPrefix(e.name, of[1]) && e.resource == "endpointslices" {
+			j.lost[of]--
+			return true
+		}
+	}
+	return false
 }
 
 // refuse has writes of Endpoints and slices refused, as invalid ones are, until end is called.
@@ -56,11 +82,16 @@ func (j *journal) refuses(e entry) bool {
 
 // refusal is the answer to a write that is refused.
 func refusal(r *http.Request, e entry) *http.Response {
-	status := apierrors.NewInvalid(schema.GroupKind{Kind: e.resource}, e.name, nil).Status()
+	return answerWith(r, apierrors.NewInvalid(schema.GroupKind{Kind: e.resource}, e.name, nil))
+}
+
+// answerWith is an answer with an error.
+func answerWith(r *http.Request, err apierrors.APIStatus) *http.Response {
+	status := err.Status()
 	status.Kind, status.APIVersion = "Status", "v1"
 	body, _ := json.Marshal(status)
 	return &http.Response{
-		StatusCode: http.StatusUnprocessableEntity, Header: http.Header{"Content-Type": {"application/json"}},
+		StatusCode: int(status.Code), Header: http.Header{"Content-Type": {"application/json"}},
 		Body: io.NopCloser(bytes.NewReader(body)), Request: r,
 	}
 }
@@ -133,6 +164,10 @@ func (j *journal) wrap(base http.RoundTripper) http.RoundTripper {
 		response, err := base.RoundTrip(r)
 		if err == nil {
 			n.status = response.StatusCode
+		}
+		if err == nil && j.loses(e) {
+			_ = response.Body.Close()
+			return answerWith(r, apierrors.NewServiceUnavailable("the answer is lost")), nil
 		}
 		return response, err
 	}}

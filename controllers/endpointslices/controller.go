@@ -318,6 +318,9 @@ func (c *Controller) sync(ctx context.Context, key reconcile.Key) error {
 
 // syncService brings the slices of a Service into their desired state (spec/endpoints.md §13.3).
 func (c *Controller) syncService(ctx context.Context, key reconcile.Key) error {
+	if err := c.store.Settle(ctx, key); err != nil {
+		return err
+	}
 	// The library's record of its writes would only grow, by one entry for each slice that ever existed.
 	defer c.tracker.DeleteService(key.Namespace, key.Name)
 	service, members := c.o.Pods.Service(key)

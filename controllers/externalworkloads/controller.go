@@ -135,6 +135,9 @@ func (c *Controller) SliceChanged(old, current *watched.Slice) {
 
 // sync brings the slices of a Service into their desired state (spec/destination.md §8.3).
 func (c *Controller) sync(ctx context.Context, key reconcile.Key) error {
+	if err := c.store.Settle(ctx, key); err != nil {
+		return err
+	}
 	service, workloads := c.o.Workloads.Service(key)
 	if service == nil {
 		c.report(key, nil) // the garbage collector deletes the slices

@@ -181,6 +181,9 @@ func (c *Controller) SliceChanged(old, current *watched.Slice) {
 
 // sync brings the slices of Endpoints into their desired state.
 func (c *Controller) sync(ctx context.Context, key reconcile.Key) error {
+	if err := c.store.Settle(ctx, key); err != nil {
+		return err
+	}
 	begun := time.Now()
 	endpoints, service := c.endpoints(key), c.service(key)
 	if endpoints == nil {

@@ -66,6 +66,22 @@ func scopeOf(err error) scope {
 	}
 }
 
+// MayHaveBeenCarriedOut reports whether a write that failed may have been carried out all the same, so that the object has
+// to be read before the next plan.
+func MayHaveBeenCarriedOut(err error) bool {
+	var status apierrors.APIStatus
+	var connection *net.OpError
+	switch {
+	case err == nil:
+		return false
+	case errors.As(err, &status):
+		code := status.Status().Code
+		return code >= 500 || code == http.StatusRequestTimeout
+	default:
+		return !errors.As(err, &connection) || connection.Op != "dial"
+	}
+}
+
 // isTimeout reports whether there was no response in time.
 func isTimeout(err error) bool {
 	var timeout net.Error

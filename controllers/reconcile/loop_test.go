@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"strings"
 	"sync"
 	"testing"
@@ -296,21 +297,25 @@ func TestWhatErrorsMean(t *testing.T) {
 		Causes: []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}},
 	}}}
 	for _, test := range []struct {
-		name                           string
-		err                            error
-		conflict, refused, terminating bool
+		name                                      string
+		err                                       error
+		conflict, refused, terminating, uncertain bool
 	}{
-		{"none", nil, false, false, false},
-		{"conflict", fmt.Errorf("update: %w", conflict), true, false, false},
-		{"exists already", apierrors.NewAlreadyExists(corev1.Resource("endpoints"), "web"), true, false, false},
-		{"invalid", apierrors.NewBadRequest("no"), false, true, false},
-		{"not found", notFound, false, true, false},
-		{"AD-13: namespace terminating", fmt.Errorf("create: %w", terminating), false, true, true},
-		{"AD-13: other forbidden", apierrors.NewForbidden(corev1.Resource("endpoints"), "web", errors.New("no")), false, true, false},
-		{"connection", errors.New("refused"), false, false, false},
-		{"unavailable", apierrors.NewServiceUnavailable("no"), false, false, false},
-		{"own refusal", Refuse(errors.New("no")), false, true, false},
-		{"own refusal of nothing", Refuse(nil), false, false, false},
+		{"none", nil, false, false, false, false},
+		{"conflict", fmt.Errorf("update: %w", conflict), true, false, false, false},
+		{"exists already", apierrors.NewAlreadyExists(corev1.Resource("endpoints"), "web"), true, false, false, false},
+		{"invalid", apierrors.NewBadRequest("no"), false, true, false, false},
+		{"not found", notFound, false, true, false, false},
+		{"AD-13: namespace terminating", fmt.Errorf("create: %w", terminating), false, true, true, false},
+		{"AD-13: other forbidden", apierrors.NewForbidden(corev1.Resource("endpoints"), "web", errors.New("no")), false, true, false, false},
+		{"connection", errors.New("refused"), false, false, false, true},
+		{"unavailable", apierrors.NewServiceUnavailable("no"), false, false, false, true},
+		{"timeout", apierrors.NewTimeoutError("slow", 1), false, false, false, true},
+		{"too many requests", apierrors.NewTooManyRequestsError("later"), false, false, false, false},
+		{"not connected", fmt.Errorf("update: %w", &net.OpError{Op: "dial", Err: errors.New("refused")}), false, false, false, false},
+		{"connection reset", fmt.Errorf("update: %w", &net.OpError{Op: "read", Err: errors.New("reset")}), false, false, false, true},
+		{"own refusal", Refuse(errors.New("no")), false, true, false, true},
+		{"own refusal of nothing", Refuse(nil), false, false, false, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if got := IsConflict(test.err); got != test.conflict {
@@ -321,6 +326,9 @@ func TestWhatErrorsMean(t *testing.T) {
 			}
 			if got := IsNamespaceTerminating(test.err); got != test.terminating {
 				t.Errorf("namespace terminating: %t, want %t", got, test.terminating)
+			}
+			if got := MayHaveBeenCarriedOut(test.err); got != test.uncertain {
+				t.Errorf("may have been carried out: %t, want %t", got, test.uncertain)
 			}
 		})
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -35,6 +36,10 @@ type Options struct {
 type Store struct {
 	o       Options
 	overlay *reconcile.Overlay[*discoveryv1.EndpointSlice]
+
+	mu sync.Mutex
+	// unsettled are the names of slices, by Service, of which the last write failed and may have been carried out.
+	unsettled map[reconcile.Key]map[string]struct{}
 }
 
 // NewStore returns the store of a controller.
@@ -43,7 +48,10 @@ func NewStore(o Options) *Store {
 		e := o.Table.Get(service.Namespace, name)
 		return e != nil && e.GetUID() == uid
 	}
-	return &Store{o: o, overlay: reconcile.NewOverlay[*discoveryv1.EndpointSlice](o.Table.ResourceVersion, has)}
+	return &Store{
+		o: o, overlay: reconcile.NewOverlay[*discoveryv1.EndpointSlice](o.Table.ResourceVersion, has),
+		unsettled: map[reconcile.Key]map[string]struct{}{},
+	}
 }
 
 // Of returns the slices of a Service that the controller manages, by name, without those that are being
@@ -128,10 +136,16 @@ func (s *Store) create(ctx context.Context, service reconcile.Key, e *discoveryv
 	if readErr != nil {
 		return nil, fmt.Errorf("read EndpointSlice %s/%s, which exists already: %w", service.Namespace, e.Name, readErr)
 	}
+	s.read(service, live)
+	return live, err
+}
+
+// read records a slice that was read from the API server, if it is one of the Service.
+func (s *Store) read(service reconcile.Key, live *discoveryv1.EndpointSlice) {
 	if key, ok := watched.ServiceOf(live); ok && key == service {
+		live.ManagedFields = nil
 		s.overlay.Read(service, live)
 	}
-	return live, err
 }
 
 // Update replaces a slice. A slice without a resourceVersion, which was built from scratch, replaces the
@@ -178,6 +192,7 @@ func (s *Store) write(service reconcile.Key, operation string, e *discoveryv1.En
 	s.o.Loop.Wrote(service, operation, reconcile.Cause(e), err)
 	var meanwhile reconcile.ExternalChange
 	if err != nil {
+		s.unsettle(service, e.Name, err)
 		meanwhile = s.overlay.Failed(service, e.Name)
 		err = fmt.Errorf("%s EndpointSlice %s/%s: %w", operation, e.Namespace, e.Name, err)
 	} else {
@@ -209,6 +224,7 @@ func (s *Store) Delete(ctx context.Context, service reconcile.Key, e *discoveryv
 		s.overlay.Deleted(service, e)
 		return nil
 	}
+	s.unsettle(service, e.Name, err)
 	s.repair(service, e, s.overlay.Failed(service, e.Name))
 	return fmt.Errorf("delete EndpointSlice %s/%s: %w", e.Namespace, e.Name, err)
 }
@@ -269,17 +285,64 @@ func (s *Store) Refresh(ctx context.Context, service reconcile.Key) error {
 		exists[e.UID] = true
 		s.overlay.Read(service, e)
 	}
+	s.vanished(service, func(e *discoveryv1.EndpointSlice) bool { return !exists[e.UID] })
+	return nil
+}
+
+// unsettle notes a write that failed and may have been carried out.
+func (s *Store) unsettle(service reconcile.Key, name string, err error) {
+	if !reconcile.MayHaveBeenCarriedOut(err) {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.unsettled[service] == nil {
+		s.unsettled[service] = map[string]struct{}{}
+	}
+	s.unsettled[service][name] = struct{}{}
+}
+
+// Settle must be called before a plan is made for a Service. It reads the slices of which the last write failed and may
+// have been carried out. The table may lack that version for long, and a plan without it could put an endpoint into a
+// second slice.
+func (s *Store) Settle(ctx context.Context, service reconcile.Key) error {
+	s.mu.Lock()
+	names := slices.Sorted(maps.Keys(s.unsettled[service]))
+	s.mu.Unlock()
+	for _, name := range names {
+		live, err := s.o.Client.EndpointSlices(service.Namespace).Get(ctx, name, metav1.GetOptions{})
+		switch {
+		case err == nil:
+			s.read(service, live)
+		case apierrors.IsNotFound(err):
+			s.vanished(service, func(e *discoveryv1.EndpointSlice) bool { return e.Name == name })
+		default:
+			return fmt.Errorf("read EndpointSlice %s/%s, whose last write may have been carried out: %w", service.Namespace, name, err)
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.unsettled, service)
+	return nil
+}
+
+// vanished drops the slices of a Service that the API server turned out to lack.
+func (s *Store) vanished(service reconcile.Key, lacks func(*discoveryv1.EndpointSlice) bool) {
 	for _, e := range s.Of(service) {
-		if !exists[e.UID] {
+		if lacks(e) {
 			s.overlay.Begin(service, e.Name)
 			s.overlay.Deleted(service, e)
 		}
 	}
-	return nil
 }
 
 // Forget drops the controller's writes from the store, for a new term.
-func (s *Store) Forget() { s.overlay.Forget() }
+func (s *Store) Forget() {
+	s.overlay.Forget()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	clear(s.unsettled)
+}
 
 // Changed is the handler of the table. It queues the Services whose slices another writer changed
 // (spec/endpoints.md §13.4).

@@ -114,12 +114,12 @@ func (c *cluster) judge(err error) outcome {
 
 // judge tells apart what an error of the API server means. Only what is wrong with the request itself is final: an
 // API server that starts answers 403 and 404, too, and one that can't store the address of a Service says that the Service is
-// invalid, with the words of etcd.
+// invalid, with the words of etcd or of the connection to it.
 func judge(err error) outcome {
 	switch {
 	case err == nil:
 		return made
-	case strings.Contains(err.Error(), "etcdserver: "):
+	case strings.Contains(err.Error(), "etcdserver: "), strings.Contains(err.Error(), "failed to allocate IP: rpc error: "):
 		return again
 	}
 	var status apierrors.APIStatus

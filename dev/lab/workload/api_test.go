@@ -28,6 +28,7 @@ func TestJudge(t *testing.T) {
 		{"malformed", apierrors.NewBadRequest("no"), failed},
 		{"invalid", invalid("must be an address"), failed},
 		{"invalid because etcd is full", invalid("failed to allocate IP: etcdserver: mvcc: database space exceeded"), again},
+		{"invalid because etcd is away", invalid("failed to allocate IP: rpc error: code = Unavailable desc = error reading from server: connection reset by peer"), again},
 	} {
 		if got := judge(tt.err); got != tt.want {
 			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
