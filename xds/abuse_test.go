@@ -163,7 +163,7 @@ func (w *world) connect() *grpc.ClientConn {
 
 // canary is a client of a Service that changes.
 type canary struct {
-	t       *testing.T
+	t       testing.TB
 	catalog *catalog.Catalog
 	service *catalog.Service
 	stream  adsStream

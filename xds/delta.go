@@ -72,7 +72,7 @@ func (s *stream) subscribeDelta(typ resourceType, name string, has map[string]st
 func (s *stream) sendAgain(sub *subscription) {
 	sub.resend, sub.removed, sub.again = true, false, true
 	s.joinResender()
-	s.mark(sub)
+	s.mark(sub, laneRequest)
 }
 
 // unsubscribeDelta unsubscribes from a name. A client that still has a wildcard is told whether that covers it.

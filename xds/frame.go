@@ -1,6 +1,8 @@
 package xds
 
 import (
+	"crypto/rand"
+	"encoding/binary"
 	"net/netip"
 	"strconv"
 	"sync"
@@ -135,6 +137,14 @@ func newResponse(variant string, items []item, more []byte, nonce uint64) *respo
 	r.tail = appendBytes(append(r.text[:0], more...), fieldNonce, []byte(nonceText(nonce)))
 	r.bytes = append(r.bytes, &r.tail)
 	return r
+}
+
+// newNonce returns a nonce that clients can't guess: a stream whose client answers with it has read the response, so that
+// there is room for another one.
+func newNonce() uint64 {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // it never fails
+	return max(1, binary.LittleEndian.Uint64(b[:]))
 }
 
 // nonceText returns a nonce as it is sent; none is empty.

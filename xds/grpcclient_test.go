@@ -28,7 +28,7 @@ import (
 
 // world is a catalog and a server over it that real gRPC clients reach, and the backends of web.shop.
 type world struct {
-	t       *testing.T
+	t       testing.TB
 	catalog *catalog.Catalog
 	server  *Server
 	web     *catalog.Service
@@ -37,7 +37,7 @@ type world struct {
 }
 
 // startWorld serves at an address of this host.
-func startWorld(t *testing.T) *world {
+func startWorld(t testing.TB) *world {
 	t.Helper()
 	w := &world{t: t, catalog: catalog.New(catalog.Options{}), web: service("shop", "web", "grpc:50051")}
 	s := NewServer(w.catalog, Config{TrustDomain: "cluster.local"}, prometheus.NewRegistry(), slog.New(slog.DiscardHandler))

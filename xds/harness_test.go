@@ -356,7 +356,7 @@ func namesIn(resources []*anypb.Any) []string {
 	return names
 }
 
-func decode[M proto.Message](t *testing.T, of *anypb.Any, m M) M {
+func decode[M proto.Message](t testing.TB, of *anypb.Any, m M) M {
 	t.Helper()
 	if err := of.UnmarshalTo(m); err != nil {
 		t.Fatal(err)
@@ -379,7 +379,7 @@ func clusterIn(t *testing.T, of *anypb.Any) string {
 }
 
 // addressesIn returns the endpoints of a ClusterLoadAssignment, sorted.
-func addressesIn(t *testing.T, of *anypb.Any) []string {
+func addressesIn(t testing.TB, of *anypb.Any) []string {
 	t.Helper()
 	list := []string{}
 	for _, locality := range decode(t, of, &endpointpb.ClusterLoadAssignment{}).GetEndpoints() {

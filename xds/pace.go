@@ -45,7 +45,7 @@ func (s *stream) hold(typ resourceType, size int) {
 	}
 	if d := budgeted(size, max(1, s.users), s.server.config.EgressBudget); d >= minHold {
 		s.held = time.Now().Add(d)
-		time.AfterFunc(d, s.wake)
+		time.AfterFunc(d, func() { s.wake(laneMany) })
 	}
 }
 

@@ -295,16 +295,18 @@ func (s *stream) send(typ resourceType, items []item, more []byte) error {
 	if channel.IsClosed(s.server.stopping) {
 		return nil
 	}
-	s.worker.detach() // also if the client has acknowledged everything: it can guess nonces
+	if s.unread {
+		s.worker.detach()
+	}
 	s.beginSending(items)
-	r := newResponse(s.variant, items, more, s.nonce+1)
+	s.nonce, s.unread = newNonce(), true
+	r := newResponse(s.variant, items, more, s.nonce)
 	size := r.bytes.Len()
 	if err := s.out.SendMsg(r); err != nil {
 		return err
 	}
 	s.server.metrics.sent(typ, s.variant, size)
 	s.hold(typ, size)
-	s.nonce++
 	s.types[typ].nonce = s.nonce
 	s.responses.Add(1)
 	for _, i := range items {
@@ -329,6 +331,7 @@ func (s *stream) beginSending(items []item) {
 	}
 	s.lag.Begin(oldest)
 	if again > 0 && s.resender != nil {
+		s.worker.detach()
 		_ = s.resender.WaitN(s.ctx, min(again, resendBurst)) // it fails if the context ends, which sending notices
 	}
 }
@@ -359,7 +362,7 @@ func (s *stream) reject(typ resourceType, nonce, why string) {
 		sub.rejected = [2]string{sub.sent, sub.rejected[0]}
 		sub.refused.Store(true)
 		s.server.rejections.tell(rejection{typ, sub.name, sub.sent, s.client.kind}, sub.topic.name.Service, why)
-		s.mark(sub) // there may be a plain variant
+		s.mark(sub, laneRequest) // there may be a plain variant
 	}
 }
 

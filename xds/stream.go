@@ -57,12 +57,16 @@ type stream struct {
 	received chan discoveryRequest
 	working  sync.Mutex
 	worker   *worker
+	// unread is true until the client has answered the last response. Until then, sending may have to wait for it.
+	unread bool
 	// mu guards what follows, and the maps of interests for those who don't own the stream.
 	mu sync.Mutex
 	// dirty are the subscriptions whose view has changed, and perhaps some that have ended.
 	dirty []*subscription
-	// awake is true while there is something to do, and busy while a worker does it or will.
-	awake, busy bool
+	// awake is why there is something to do, the first lane of several; lanes if there is nothing. busy is true while a
+	// worker does it or will.
+	awake lane
+	busy  bool
 	// ended closes when the stream has to end: with the status err, or with a panic.
 	ended    chan struct{}
 	err      error
@@ -132,7 +136,7 @@ type subscription struct {
 func (s *Server) newStream(out grpc.ServerStream, variant string, only *resourceType) *stream {
 	st := &stream{
 		id: s.opened.Add(1), opened: time.Now(), server: s, ctx: out.Context(), out: out, variant: variant, only: only,
-		received: make(chan discoveryRequest, 1), identified: make(chan struct{}), ended: make(chan struct{}),
+		received: make(chan discoveryRequest, 1), identified: make(chan struct{}), ended: make(chan struct{}), awake: lanes,
 	}
 	st.client.connect(st.ctx)
 	return st
@@ -205,17 +209,17 @@ func (s *stream) result() error {
 }
 
 // wake makes sure that a worker looks for what there is to do. It may be called from any goroutine.
-func (s *stream) wake() {
+func (s *stream) wake(why lane) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.wakeLocked()
+	s.wakeLocked(why)
 }
 
-func (s *stream) wakeLocked() {
-	s.awake = true
+func (s *stream) wakeLocked(why lane) {
+	s.awake = min(s.awake, why)
 	if !s.busy && !channel.IsClosed(s.ended) {
 		s.busy = true
-		s.server.workers.add(s)
+		s.server.workers.add(s, s.awake)
 	}
 }
 
@@ -234,7 +238,7 @@ func (s *stream) work(w *worker) {
 	}()
 	s.worker = w
 	s.mu.Lock()
-	s.awake = false
+	s.awake = lanes
 	s.mu.Unlock()
 	if channel.IsClosed(s.ended) {
 		return
@@ -244,8 +248,8 @@ func (s *stream) work(w *worker) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.busy = false; s.awake {
-		s.wakeLocked()
+	if s.busy = false; s.awake < lanes {
+		s.wakeLocked(s.awake)
 	}
 }
 
@@ -280,7 +284,7 @@ func (s *stream) receive() {
 		}
 		select {
 		case s.received <- r:
-			s.wake()
+			s.wake(laneRequest)
 		case <-s.ctx.Done():
 			s.end(nil)
 			return
@@ -300,6 +304,7 @@ func (s *stream) changesNothing(r discoveryRequest) bool {
 	if !in.asked || len(s.received) > 0 {
 		return false
 	}
+	s.noteRead(r.GetResponseNonce())
 	switch r := r.(type) {
 	case *discovery.DeltaDiscoveryRequest:
 		return len(r.GetResourceNamesSubscribe()) == 0 && len(r.GetResourceNamesUnsubscribe()) == 0
@@ -308,6 +313,9 @@ func (s *stream) changesNothing(r discoveryRequest) bool {
 	}
 	return false
 }
+
+// noteRead notes that the client has answered a response, which it has read: it can't guess the nonce.
+func (s *stream) noteRead(nonce string) { s.unread = s.unread && nonce != nonceText(s.nonce) }
 
 func (s *stream) receiveOne() (r discoveryRequest, err error) {
 	if r = new(discovery.DiscoveryRequest); s.variant == variantDelta {
@@ -328,6 +336,7 @@ func (s *stream) handle(r discoveryRequest) error {
 		s.moved = s.locate()
 		close(s.identified)
 	}
+	s.noteRead(r.GetResponseNonce())
 	typ, ok, err := s.typeOf(r.GetTypeUrl())
 	if err != nil || !ok {
 		return err
@@ -419,11 +428,11 @@ func (s *stream) drop(sub *subscription) {
 }
 
 // mark makes the next flush consider a subscription. It may be called from any goroutine.
-func (s *stream) mark(sub *subscription) {
+func (s *stream) mark(sub *subscription, why lane) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.addDirty(sub)
-	s.wakeLocked()
+	s.wakeLocked(why)
 }
 
 // addDirty makes the next flush consider a subscription. The caller holds mu.
@@ -440,7 +449,7 @@ func (s *stream) move() (again <-chan struct{}) {
 	defer s.working.Unlock()
 	again = s.locate()
 	for _, sub := range s.types[endpoints].subscriptions {
-		s.mark(sub)
+		s.mark(sub, laneFew)
 	}
 	return again
 }

@@ -48,8 +48,9 @@ func (v *view) take(f *frame) {
 func (v *view) publish(f *frame, now time.Time) {
 	v.latest, v.since, v.urgent, v.changed = f, time.Time{}, time.Time{}, now
 	v.current.Store(f)
+	lane := laneOf(len(v.subscribers))
 	for sub := range v.subscribers {
-		sub.stream.mark(sub)
+		sub.stream.mark(sub, lane)
 	}
 }
 

@@ -84,7 +84,7 @@ func (sl *sharedListing) newest() (current *listing, users int) {
 		sl.current = sl.list()
 		sl.tell(before)
 		for st := range sl.streams {
-			st.wake()
+			st.wake(laneOf(len(sl.streams)))
 		}
 	}
 	return sl.current, len(sl.streams)

@@ -1,6 +1,9 @@
 package xds
 
-import "sync"
+import (
+	"slices"
+	"sync"
+)
 
 // workers let a few goroutines do the work of all streams: handle requests and send. A stream that has a goroutine for
 // that would keep its stack, 8 kB, which is more than all else that an idle stream costs.
@@ -8,9 +11,33 @@ type workers struct {
 	// slots is how many goroutines work, beside those that may wait for a client.
 	slots int
 
-	mu    sync.Mutex
-	queue []*stream
-	busy  int // slots in use
+	mu   sync.Mutex
+	busy int // slots in use
+	// lanes have the streams that wait, and the next worker looks into the one after turn first: what concerns one stream
+	// doesn't wait for all of what concerns many.
+	lanes [lanes][]*stream
+	turn  lane
+}
+
+// lane says why streams wait for a worker.
+type lane int
+
+const (
+	laneFew     lane = iota // a change that concerns few streams
+	laneMany                // a change that concerns many
+	laneRequest             // a request
+	lanes                   // how many there are
+)
+
+// maxFew is how many streams a change may concern to be one that concerns few.
+const maxFew = 100
+
+// laneOf returns the lane of a change that concerns some streams.
+func laneOf(streams int) lane {
+	if streams > maxFew {
+		return laneMany
+	}
+	return laneFew
 }
 
 // worker is one of the goroutines. It has a slot unless it is detached.
@@ -20,19 +47,37 @@ type worker struct {
 }
 
 // add lets a worker do the work of a stream.
-func (ws *workers) add(s *stream) {
+func (ws *workers) add(s *stream, why lane) {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
-	ws.queue = append(ws.queue, s)
+	ws.lanes[why] = append(ws.lanes[why], s)
 	ws.start()
 }
 
 // start starts a worker if one is needed and there is a slot. The caller holds the lock.
 func (ws *workers) start() {
-	if ws.busy < ws.slots && len(ws.queue) > 0 {
+	if ws.busy < ws.slots && ws.waiting() {
 		ws.busy++
 		go (&worker{all: ws}).run()
 	}
+}
+
+func (ws *workers) waiting() bool {
+	return slices.ContainsFunc(ws.lanes[:], func(l []*stream) bool { return len(l) > 0 })
+}
+
+// take returns the stream that has waited longest in the next lane with one; nil if none waits. The caller holds the lock.
+func (ws *workers) take() *stream {
+	for range lanes {
+		ws.turn = (ws.turn + 1) % lanes
+		if l := ws.lanes[ws.turn]; len(l) > 0 {
+			s := l[0]
+			l[0] = nil
+			ws.lanes[ws.turn] = l[1:]
+			return s
+		}
+	}
+	return nil
 }
 
 func (w *worker) run() {
@@ -41,7 +86,7 @@ func (w *worker) run() {
 	}
 }
 
-// next returns the stream that has waited longest; nil if none waits, or if there is no slot for the worker.
+// next returns a stream that waits; nil if none does, or if there is no slot for the worker.
 func (w *worker) next() *stream {
 	ws := w.all
 	ws.mu.Lock()
@@ -50,14 +95,13 @@ func (w *worker) next() *stream {
 		ws.busy++
 		w.detached = false
 	}
-	if len(ws.queue) == 0 || ws.busy > ws.slots {
-		ws.busy--
-		return nil
+	if ws.busy <= ws.slots {
+		if s := ws.take(); s != nil {
+			return s
+		}
 	}
-	s := ws.queue[0]
-	ws.queue[0] = nil
-	ws.queue = ws.queue[1:]
-	return s
+	ws.busy--
+	return nil
 }
 
 // detach gives the slot to another worker, because this one may have to wait for a client.

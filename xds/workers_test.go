@@ -22,8 +22,8 @@ import (
 	"github.com/signpostd/signpost/internal/grpcrecover"
 )
 
-// Case 58: more streams than there are workers don't read, and acknowledge what they haven't read, because nonces can be
-// guessed. Others get each change.
+// Case 58: more streams than there are workers don't read, and acknowledge what they haven't read, in case nonces
+// could be guessed. Others get each change.
 func TestStalledStreams(t *testing.T) {
 	for _, acknowledges := range []bool{false, true} {
 		t.Run(fmt.Sprintf("acknowledges=%t", acknowledges), func(t *testing.T) {
@@ -103,4 +103,29 @@ func TestPanicOfWorker(t *testing.T) {
 		other.send(clusters, grpcCluster)
 		other.one(clusters)
 	})
+}
+
+// A stream that a change of its own concerns, and one with a request, don't wait for all streams of another change.
+func TestLanes(t *testing.T) {
+	var ws workers // without slots
+	own, asking := &stream{id: 1}, &stream{id: 2}
+	for range maxFew + 1 {
+		ws.add(&stream{}, laneOf(maxFew+1))
+	}
+	ws.add(own, laneOf(maxFew))
+	ws.add(asking, laneRequest)
+	taken := map[uint64]bool{}
+	for range lanes {
+		taken[ws.take().id] = true
+	}
+	if !taken[own.id] || !taken[asking.id] {
+		t.Errorf("the first of each lane are %v", taken)
+	}
+	n := 0
+	for ws.take() != nil {
+		n++
+	}
+	if n != maxFew {
+		t.Errorf("%d more streams, want %d", n, maxFew)
+	}
 }

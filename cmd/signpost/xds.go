@@ -3,11 +3,11 @@ package main
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"sigs.k8s.io/yaml"
 
 	"github.com/signpostd/signpost/app/settings"
 	"github.com/signpostd/signpost/app/xdsclient"
@@ -32,24 +32,29 @@ Nothing is written. Each replica serves.`,
 
 func newXDSBootstrapCommand(s streams) *cobra.Command {
 	o := bootstrap.Options{Server: "dns:///signpost-xds.signpost.svc:8087"}
+	var envoy bool
+	var namespaces []string
 	cmd := &cobra.Command{
 		Use:   "bootstrap",
-		Short: "Print a bootstrap file for gRPC clients",
+		Short: "Print a bootstrap file for gRPC clients or Envoy",
 		Long: `Print a bootstrap file for gRPC clients, which find it by the environment variable
 GRPC_XDS_BOOTSTRAP. One file is enough for all pods: Signpost knows the node and the
-namespace of a pod by its address.`,
-		Example: `  signpost xds bootstrap --server dns:///signpost-xds.signpost.svc:8087 > bootstrap.json`,
-		Args:    noArguments,
+namespace of a pod by its address.
+
+With --envoy, print the configuration with which Envoy gets a Cluster for each TCP port of
+the Services of its namespaces. Add listeners to it.`,
+		Example: `  signpost xds bootstrap --server dns:///signpost-xds.signpost.svc:8087 > bootstrap.json
+  signpost xds bootstrap --envoy --namespaces shop,web > envoy.yaml`,
+		Args: noArguments,
 		RunE: func(*cobra.Command, []string) error {
-			file, err := o.File()
+			if len(namespaces) > 0 && !envoy {
+				return settings.Usagef("--namespaces: is for --envoy only: gRPC clients ask for each Service by its name")
+			}
+			text, err := bootstrapText(o, envoy, namespaces)
 			if err != nil {
 				return settings.AsUsage(err)
 			}
-			text, err := json.MarshalIndent(file, "", "  ")
-			if err != nil {
-				return fmt.Errorf("make the bootstrap: %w", err)
-			}
-			_, err = fmt.Fprintf(s.out, "%s\n", text)
+			_, err = s.out.Write(text)
 			return err
 		},
 	}
@@ -62,7 +67,26 @@ namespace of a pod by its address.`,
 	flags.StringVar(&o.Files.Cert, "tls-cert", "", "`path` in the pods of clients: a client certificate, with --tls-key")
 	flags.StringVar(&o.Files.Key, "tls-key", "", "`path` in the pods of clients: the key of --tls-cert")
 	flags.StringVar(&o.Certs, "certs", "", "`directory` in the pods of clients with tls.crt, tls.key and ca.crt, for Services with the annotation signpost.dev/tls")
+	flags.BoolVar(&envoy, "envoy", false, "print the configuration of Envoy, in YAML")
+	flags.StringSliceVar(&namespaces, "namespaces", nil, "`namespaces` whose Clusters Envoy gets, * for all; the one of its pod if empty")
 	return cmd
+}
+
+// bootstrapText returns the file of gRPC clients in JSON, or that of Envoy in YAML.
+func bootstrapText(o bootstrap.Options, envoy bool, namespaces []string) ([]byte, error) {
+	if envoy {
+		file, err := o.Envoy(namespaces)
+		if err != nil {
+			return nil, err
+		}
+		return yaml.Marshal(file)
+	}
+	file, err := o.File()
+	if err != nil {
+		return nil, err
+	}
+	text, err := json.MarshalIndent(file, "", "  ")
+	return append(text, '\n'), err
 }
 
 func newXDSGetCommand(s streams) *cobra.Command {

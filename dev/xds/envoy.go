@@ -5,7 +5,6 @@ import (
 	_ "embed"
 	"fmt"
 	"net"
-	"net/http"
 	"net/url"
 	"os"
 	"os/exec"
@@ -15,7 +14,6 @@ import (
 	"strings"
 	"text/template"
 
-	"github.com/signpostd/signpost/dev/clienttest"
 	"github.com/signpostd/signpost/dev/xds/caller"
 )
 
@@ -83,12 +81,8 @@ func (c *cluster) startEnvoy(ctx context.Context, scenes []scene) (list []*clien
 	if err != nil {
 		return nil, err
 	}
-	err = clienttest.Await(ctx, startWithin, "Envoy is ready", func() bool {
-		status, err := get(ctx, "http://"+envoyAdmin+"/ready")
-		return err == nil && status == http.StatusOK
-	})
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", err, p.died())
+	if err := awaitEnvoy(ctx, envoyAdmin, p); err != nil {
+		return nil, err
 	}
 	return list, nil
 }

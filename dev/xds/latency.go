@@ -40,17 +40,10 @@ func latency(ctx context.Context, st *stage) error {
 	if err := s.known(ctx); err != nil {
 		return err
 	}
-	var streams []*rawStream
-	for i := range replicas {
-		r, err := s.subscribe(ctx, replicaAddress(i))
-		if err != nil {
-			return err
-		}
-		defer r.conn.Close()
-		if err := r.first(ctx, len(s.pods)); err != nil {
-			return err
-		}
-		streams = append(streams, r)
+	streams, end, err := s.subscribeAll(ctx)
+	defer end()
+	if err != nil {
+		return err
 	}
 	var took []time.Duration
 	for range changes {
@@ -96,17 +89,30 @@ func latency(ctx context.Context, st *stage) error {
 func (s *shop) known(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	_, end, err := s.subscribeAll(ctx)
+	end()
+	return err
+}
+
+// subscribeAll opens a stream to each replica, and waits until it has the Service and its pods. The returned function
+// closes the connections.
+func (s *shop) subscribeAll(ctx context.Context) (streams []*rawStream, end func(), err error) {
+	end = func() {
+		for _, r := range streams {
+			_ = r.conn.Close()
+		}
+	}
 	for i := range replicas {
 		r, err := s.subscribe(ctx, replicaAddress(i))
 		if err != nil {
-			return err
+			return streams, end, err
 		}
-		defer r.conn.Close()
+		streams = append(streams, r)
 		if err := r.first(ctx, len(s.pods)); err != nil {
-			return err
+			return streams, end, err
 		}
 	}
-	return nil
+	return streams, end, nil
 }
 
 func inMS(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

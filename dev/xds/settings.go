@@ -63,6 +63,19 @@ func (st *stage) startExtra(kubeconfig string, flags ...string) (end func(), err
 	return func() { st.end(p, stopWithin) }, nil
 }
 
+// startReady is startExtra, and waits until the replica is ready.
+func (st *stage) startReady(ctx context.Context, kubeconfig string, flags ...string) (end func(), err error) {
+	end, err = st.startExtra(kubeconfig, flags...)
+	if err != nil {
+		return nil, err
+	}
+	if err := st.awaitExtra(ctx, "/ready"); err != nil {
+		end()
+		return nil, err
+	}
+	return end, nil
+}
+
 // awaitExtra waits until the replica of startExtra has a path of its metrics address answer with 200.
 func (st *stage) awaitExtra(ctx context.Context, path string) error {
 	return st.await(ctx, "the replica of scene "+st.scene.name+" answers "+path, func() bool {
@@ -148,14 +161,11 @@ func idle(ctx context.Context, st *stage) error {
 	if err := s.open(ctx, "", ""); err != nil {
 		return err
 	}
-	end, err := st.startExtra(st.kubeconfig)
+	end, err := st.startReady(ctx, st.kubeconfig)
 	if err != nil {
 		return err
 	}
 	defer end()
-	if err := st.awaitExtra(ctx, "/ready"); err != nil {
-		return err
-	}
 	path := st.path("bootstrap.json")
 	if err := bootstrapFile(ctx, path, "--server", fmt.Sprintf("dns:///%s:%d", podAddress(255, 5), extraPort)); err != nil {
 		return err
@@ -360,14 +370,11 @@ func token(ctx context.Context, st *stage) error {
 	if err != nil {
 		return err
 	}
-	end, err := st.startExtra(st.kubeconfig, "--xds-auth", "token", "--xds-tls-cert", cert, "--xds-tls-key", key)
+	end, err := st.startReady(ctx, st.kubeconfig, "--xds-auth", "token", "--xds-tls-cert", cert, "--xds-tls-key", key)
 	if err != nil {
 		return err
 	}
 	defer end()
-	if err := st.awaitExtra(ctx, "/ready"); err != nil {
-		return err
-	}
 	uri := fmt.Sprintf("dns:///%s:%d", server, extraPort)
 	for path, flags := range map[string][]string{st.path("with.json"): {"--token-file", tokenFile}, st.path("without.json"): nil} {
 		if err := bootstrapFile(ctx, path, append(flags, "--server", uri, "--tls-ca", cert)...); err != nil {

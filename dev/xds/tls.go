@@ -32,14 +32,11 @@ func serverTLS(ctx context.Context, st *stage) error {
 	if err := certtest.WriteSelfSigned(cert, key, "signpost", server); err != nil {
 		return err
 	}
-	end, err := st.startExtra(st.kubeconfig, "--xds-tls-cert", cert, "--xds-tls-key", key)
+	end, err := st.startReady(ctx, st.kubeconfig, "--xds-tls-cert", cert, "--xds-tls-key", key)
 	if err != nil {
 		return err
 	}
 	defer end()
-	if err := st.awaitExtra(ctx, "/ready"); err != nil {
-		return err
-	}
 	path := st.path("bootstrap.json")
 	if err := bootstrapFile(ctx, path, "--server", fmt.Sprintf("dns:///%s:%d", server, extraPort), "--tls-ca", cert); err != nil {
 		return err
@@ -113,12 +110,15 @@ func clientTLS(ctx context.Context, st *stage) error {
 	if err := st.awaitExtra(ctx, "/ready"); err != nil {
 		return err
 	}
-	for _, of := range []string{"none", "other", namespace} {
-		flags := []string{"--server", fmt.Sprintf("dns:///%s:%d", server, extraPort), "--tls-ca", ca}
-		if of != "none" {
-			flags = append(flags, "--tls-cert", st.path(of)+"/tls.crt", "--tls-key", st.path(of)+"/tls.key")
+	flags := func(of string) []string {
+		list := []string{"--server", fmt.Sprintf("dns:///%s:%d", server, extraPort), "--tls-ca", ca}
+		if of == "none" {
+			return list
 		}
-		if err := bootstrapFile(ctx, st.path(of+".json"), flags...); err != nil {
+		return append(list, "--tls-cert", st.path(of)+"/tls.crt", "--tls-key", st.path(of)+"/tls.key")
+	}
+	for _, of := range []string{"none", "other", namespace} {
+		if err := bootstrapFile(ctx, st.path(of+".json"), flags(of)...); err != nil {
 			return err
 		}
 	}
@@ -128,7 +128,29 @@ func clientTLS(ctx context.Context, st *stage) error {
 	clients, endClients := st.own(st.path(namespace+".json"), []string{clientGo, clientPython})
 	defer endClients()
 	st.with(clients, func(c *client) (result, error) { return st.succeedsWith(ctx, c, short) })
-	return nil
+	return st.envoyWithCertificate(ctx, flags(namespace))
+}
+
+// envoyWithCertificate lets Envoy get the Clusters of the namespace that its certificate names, with what
+// `signpost xds bootstrap --envoy` prints with these flags (case 62).
+func (st *stage) envoyWithCertificate(ctx context.Context, flags []string) error {
+	if skipped := notInstalled("envoy"); skipped != "" {
+		st.say("Envoy: %s", skipped)
+		return nil
+	}
+	e := &wildEnvoy{name: "certificate", admin: "127.0.0.1:10121"}
+	p, err := st.launchEnvoy(ctx, e.name, "admin: {address: {socket_address: {address: 127.0.0.1, port_value: 10121}}}", flags...)
+	if err != nil {
+		return err
+	}
+	if err := awaitEnvoy(ctx, e.admin, p); err != nil {
+		return err
+	}
+	err = e.await(ctx, startWithin, "Envoy has the Clusters of its namespace", func(n stats) bool { return n.active > portsOfShop && n.warming == 0 })
+	if err == nil {
+		st.say("Envoy: has the Clusters of the namespace in its certificate")
+	}
+	return err
 }
 
 // endpointTLS has pods that speak TLS, each with the identity of its service account, and a Service that

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
@@ -33,9 +32,11 @@ const (
 //go:embed wildcard.yaml.tmpl
 var wildTemplate string
 
-// wildEnvoy is an Envoy with a wildcard for clusters.
+// wildEnvoy is an Envoy with a wildcard for clusters. Its namespaces are in its metadata, which is added to what
+// `signpost xds bootstrap` prints, or are flags of that command (case 62).
 type wildEnvoy struct {
 	name, api, metadata     string
+	namespaces              []string
 	admin, routes, clusters string
 	// http calls the routes of a Service, and grpc a cluster by its name.
 	http, grpc *client
@@ -45,7 +46,7 @@ func wildEnvoys() []*wildEnvoy {
 	return []*wildEnvoy{
 		{name: "wild-sotw", api: "GRPC", metadata: "{NAMESPACE: shop}", admin: "127.0.0.1:10101", routes: "127.0.0.1:10102", clusters: "127.0.0.1:10103"},
 		{
-			name: "wild-delta", api: "DELTA_GRPC", metadata: `{signpost.dev/namespaces: [shop, none]}`,
+			name: "wild-delta", api: "DELTA_GRPC", namespaces: []string{"--namespaces", "shop,none"},
 			admin: "127.0.0.1:10111", routes: "127.0.0.1:10112", clusters: "127.0.0.1:10113",
 		},
 	}
@@ -212,11 +213,11 @@ func (s *shop) reprofile(ctx context.Context, overrides []any) error {
 
 // start starts Envoy, and the clients that call it.
 func (e *wildEnvoy) start(ctx context.Context, st *stage, kept *shop) error {
-	path := filepath.Join(st.dir, e.name+".yaml")
-	if err := e.write(path, kept); err != nil {
+	more, err := e.more(kept)
+	if err != nil {
 		return err
 	}
-	p, err := st.launch(e.name, exec.Command("bin/xds-clients/envoy", "-c", path, "--concurrency", "1", "--use-dynamic-base-id"))
+	p, err := st.launchEnvoy(ctx, e.name, more, append(e.namespaces, "--server", "dns:///"+serviceAddress)...)
 	if err != nil {
 		return err
 	}
@@ -227,8 +228,23 @@ func (e *wildEnvoy) start(ctx context.Context, st *stage, kept *shop) error {
 	}
 	e.http = calls("HTTP/1.1", "http://"+e.routes, "")
 	e.grpc = calls("gRPC", "passthrough:///"+e.clusters, fmt.Sprintf("%s.svc.cluster.local:%d", kept.host(), grpcPort))
-	err = clienttest.Await(ctx, startWithin, "Envoy is ready", func() bool {
-		status, err := get(ctx, "http://"+e.admin+"/ready")
+	return awaitEnvoy(ctx, e.admin, p)
+}
+
+// launchEnvoy starts Envoy with what `signpost xds bootstrap --envoy` prints with these flags, and more of its
+// configuration.
+func (st *stage) launchEnvoy(ctx context.Context, name, more string, flags ...string) (*program, error) {
+	path := filepath.Join(st.dir, name+".yaml")
+	if err := bootstrapFile(ctx, path, append([]string{"--envoy"}, flags...)...); err != nil {
+		return nil, err
+	}
+	return st.launch(name, exec.Command("bin/xds-clients/envoy", "-c", path, "--config-yaml", more, "--concurrency", "1", "--use-dynamic-base-id"))
+}
+
+// awaitEnvoy waits until an Envoy with this admin address is ready.
+func awaitEnvoy(ctx context.Context, admin string, p *program) error {
+	err := clienttest.Await(ctx, startWithin, "Envoy is ready", func() bool {
+		status, err := get(ctx, "http://"+admin+"/ready")
 		return err == nil && status == http.StatusOK
 	})
 	if err != nil {
@@ -237,21 +253,17 @@ func (e *wildEnvoy) start(ctx context.Context, st *stage, kept *shop) error {
 	return nil
 }
 
-// write writes the configuration of Envoy.
-func (e *wildEnvoy) write(path string, kept *shop) error {
+// more returns what the scene needs in the configuration of Envoy.
+func (e *wildEnvoy) more(kept *shop) (string, error) {
 	parsed, err := template.New("wildcard").Funcs(template.FuncMap{"address": yamlAddress}).Parse(wildTemplate)
 	if err != nil {
-		return err
+		return "", err
 	}
-	f, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	return parsed.Execute(f, map[string]any{
-		"ID": e.name, "Metadata": e.metadata, "API": e.api, "Admin": e.admin, "Routes": e.routes, "Clusters": e.clusters,
-		"RouteName": kept.host() + ":80", "Server": serviceAddress,
+	var out strings.Builder
+	err = parsed.Execute(&out, map[string]any{
+		"ID": e.name, "Metadata": e.metadata, "API": e.api, "Admin": e.admin, "Routes": e.routes, "Clusters": e.clusters, "RouteName": kept.host() + ":80",
 	})
+	return out.String(), err
 }
 
 // stats are the numbers of clusters of an Envoy, and how many have been changed so far.

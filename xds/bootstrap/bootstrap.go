@@ -1,10 +1,11 @@
-// Package bootstrap makes the bootstrap file that gRPC clients need to find Signpost (docs/spec/xds.md §9).
+// Package bootstrap makes the bootstrap file that gRPC clients and Envoy need to find Signpost (docs/spec/xds.md §9).
 //
-// The command `signpost xds bootstrap` prints the file. The format is that of the gRPC proposals A27, A47 and A71.
+// The command `signpost xds bootstrap` prints the file. For gRPC clients, the format is that of the gRPC proposals A27,
+// A47 and A71.
 //
 // # Concurrency
 //
-// Options are values; [Options.File] may be called from any goroutine.
+// Options are values; their methods may be called from any goroutine.
 package bootstrap
 
 import (
