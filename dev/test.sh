@@ -23,7 +23,7 @@ step "demo" make demo
 
 # go vet is part of "make lint".
 export GOFLAGS="${GOFLAGS:-} -vet=off"
-mapfile -t tools < <(go list ./dev/...)
+mapfile -t tools < <(go list ./dev/... ./internal/{specrefs,houserules,importrules,walkthrough})
 mapfile -t product < <(go list ./... | grep -vxF "$(printf '%s\n' "${tools[@]}")")
 
 # The tests of the other modules mostly wait. Meanwhile the packages of the product are compiled for its tests. Programs
@@ -40,7 +40,8 @@ step "tests of dev/consumers" go test -C dev/consumers ./network ./tally
 step "tests of dev/image" go test -C dev/image ./...
 step "tests of dev/observe" go test -C dev/observe -timeout 20m -parallel 6 ./...
 step "tests of dev/chart" go test -C dev/chart -timeout 20m ./...
-# Tools are tested without the race detector, which would compile all that they use once more; "make test-long" has it.
+# Tools, and the rules about code and docs, are tested without the race detector, which would compile all that they use once
+# more; "make test-long" has it.
 step "tests of tools" go test -short -timeout 20m "${tools[@]}"
 wait "$compiling"
 if ((${#failed[@]})); then

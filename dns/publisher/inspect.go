@@ -222,9 +222,9 @@ func (p *Publisher) filterSettledRows(at nameInZone, f RowFilter, named bool, fo
 		return false
 	}
 	state := RowNotOwned
-	switch asked := p.Desired.Asked(at.name); {
-	case !asked && n.owned == 0 && p.Rules.Owner != "":
-	case asked && p.settledAsAsked(at, n):
+	switch {
+	case n.owned == 0 && p.Rules.Owner != "" && !p.Desired.Asked(at.name):
+	case p.settledAsAsked(at, n):
 		state = RowPublished
 	default:
 		return false

@@ -204,7 +204,7 @@ func TestRepository(t *testing.T) {
 		switch {
 		case err != nil:
 			return err
-		case entry.IsDir() && name != root && (entry.Name() == "bin" || strings.HasPrefix(entry.Name(), ".")):
+		case entry.IsDir() && name != root && (entry.Name() == "bin" || relative == "dist" || relative == "dev/lab/out" || strings.HasPrefix(entry.Name(), ".")):
 			return filepath.SkipDir
 		case !entry.Type().IsRegular() || strings.HasPrefix(entry.Name(), ".") || path.Ext(relative) == ".sum" || path.Ext(relative) == ".png":
 			targets[relative] = nil
