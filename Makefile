@@ -34,6 +34,10 @@ demo: ## Show Signpost at work on a local cluster (STAY=1 keeps it running)
 recording: build ## Write what the demo prints to docs/demo.md
 	@dev/recording.sh
 
+.PHONY: pictures
+pictures: deps ## Write the pictures of the page to docs/images
+	@dev/pictures.sh
+
 .PHONY: demo-multicluster
 demo-multicluster: ## Show a federated Service gain and lose a cluster
 	@VERSION=$(VERSION) dev/build.sh localcluster signpost demo

@@ -1,6 +1,7 @@
 package page_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -319,7 +320,7 @@ func shop() *fixture {
 			zone = ""
 		}
 		r := inspect.Record{
-			ID: fmt.Sprint("r", i), Zone: zone, Name: fmt.Sprintf("www-%02d.%s", i, zone), Type: "A", State: state, TTL: 300, Owner: "default",
+			ID: fmt.Sprint("r", i), Zone: zone, Name: fmt.Sprintf("www-%02d.%s", i, cmp.Or(zone, "example.edu")), Type: "A", State: state, TTL: 300, Owner: "default",
 			Wanted: []string{fmt.Sprintf("192.0.2.%d", i)}, Targets: []string{fmt.Sprintf("192.0.2.%d", i)}, Message: messages[state],
 			Objects: []inspect.ObjectRef{{Kind: "Ingress", Group: "networking.k8s.io", Namespace: "shop", Name: fmt.Sprintf("web-%02d", i)}},
 		}
