@@ -111,11 +111,7 @@ func TestAD06SecondSyncBeforeTheFirstIsSeen(t *testing.T) {
 	s.wantSlices("web", ofWorkloads, "10.0.0.8 10.0.0.9 : 8080")
 	release()
 	s.settle()
-	for _, e := range s.wrote(since) {
-		if e.status >= 300 {
-			t.Errorf("a write failed: %v", e)
-		}
-	}
+	s.wantNoFailures(since)
 	s.wantNoWarnings("web", since)
 }
 
@@ -162,12 +158,18 @@ func TestLostAnswers(t *testing.T) {
 
 	release()
 	s.settle()
+	s.wantNoFailures(since)
+	s.wantSlices("web", ofPods, "10.0.0.1@a 10.0.0.2@a 10.0.0.3@a : 8080")
+}
+
+// wantNoFailures checks that no write of Endpoints and slices failed.
+func (s *fixture) wantNoFailures(since int) {
+	s.Helper()
 	for _, e := range s.wrote(since) {
 		if e.status >= 300 {
-			t.Errorf("a write failed: %v", e)
+			s.Errorf("a write failed: %v", e)
 		}
 	}
-	s.wantSlices("web", ofPods, "10.0.0.1@a 10.0.0.2@a 10.0.0.3@a : 8080")
 }
 
 // mixedService creates the Service web, which has a pod and an ExternalWorkload, and waits

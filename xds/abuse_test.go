@@ -35,6 +35,24 @@ var attacks = map[string]attack{
 			_, _ = s.Recv()
 		}
 	},
+	"other names each time": func(s adsStream) {
+		for n, err := 0, error(nil); err == nil; n++ {
+			var list []string
+			for i := range 5_000 {
+				list = append(list, fmt.Sprintf("s%d-%d.shop:80", n, i))
+			}
+			err = s.Send(&discovery.DiscoveryRequest{Node: envoyIn("shop"), TypeUrl: clusters.url(), ResourceNames: list})
+		}
+	},
+	"rejections of many subscriptions": func(s adsStream) {
+		list := names(20_000)
+		if s.Send(&discovery.DiscoveryRequest{Node: envoyIn("shop"), TypeUrl: clusters.url(), ResourceNames: list}) != nil {
+			return
+		}
+		for n, err := uint64(1), error(nil); err == nil; n++ {
+			err = s.Send(&discovery.DiscoveryRequest{TypeUrl: clusters.url(), ResourceNames: list[:1], ResponseNonce: nonceText(n), ErrorDetail: &rpcstatus.Status{Code: 3}})
+		}
+	},
 	"messages of 4 MiB": func(s adsStream) {
 		if s.Send(&discovery.DiscoveryRequest{TypeUrl: clusters.url(), VersionInfo: strings.Repeat("x", 4<<20)}) == nil {
 			_, _ = s.Recv()

@@ -17,7 +17,11 @@ func (s *stream) handleDelta(typ resourceType, r *discovery.DeltaDiscoveryReques
 	}
 	has := r.GetInitialResourceVersions()
 	names := r.GetResourceNamesSubscribe()
-	if err := s.checkNames(names, in.countNew(names)); err != nil {
+	added := in.countNew(names)
+	if err := s.checkNames(names, added); err != nil {
+		return err
+	}
+	if err := s.budget.take(s.ctx, added*newNameCost); err != nil {
 		return err
 	}
 	in.asked = true
@@ -71,7 +75,6 @@ func (s *stream) subscribeDelta(typ resourceType, name string, has map[string]st
 // sendAgain makes the next flush send a resource, whatever the client has.
 func (s *stream) sendAgain(sub *subscription) {
 	sub.resend, sub.removed, sub.again = true, false, true
-	s.joinResender()
 	s.mark(sub, laneRequest)
 }
 

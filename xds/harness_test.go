@@ -155,9 +155,6 @@ func (f *fixture) expectNothingLeft() {
 	if n := f.server.topics.m.Len(); n > 0 {
 		f.t.Errorf("%d topics are left without streams", n)
 	}
-	if n := f.server.resenders.Len(); n > 0 {
-		f.t.Errorf("%d resenders are left without streams", n)
-	}
 	if !f.server.clients.Idle() || len(f.server.open()) > 0 {
 		f.t.Errorf("clients are left that hold something, or %d streams", len(f.server.open()))
 	}

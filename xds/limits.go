@@ -1,6 +1,10 @@
 package xds
 
 import (
+	"context"
+	"sync"
+	"time"
+
 	"golang.org/x/time/rate"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -22,6 +26,12 @@ const (
 	requestRate, requestBurst = 100, 2_000
 	// resendRate bounds the bytes a second that one client causes by subscribing again, after a burst.
 	resendRate, resendBurst = 8 << 20, 1 << 20
+	// intakeRate bounds the bytes a second of the requests of one client, after a burst. A new name counts as many bytes
+	// more, because it may be a new topic, and a rejection as many for each resource that it may be about.
+	intakeRate, intakeBurst    = 32 << 20, 64 << 20
+	newNameCost, rejectionCost = 1 << 10, 16
+	// maxBudgets is how many clients have a budget at a time.
+	maxBudgets = 20_000
 	// What is used of a node: the bytes of a text, and the entries of its metadata.
 	maxNodeText, maxNodeMetadata = 253, 64
 	// maxNamespace is the length of the name of a namespace, in bytes.
@@ -66,18 +76,41 @@ func (s *stream) checkNames(names []string, added int) error {
 	return status.Errorf(codes.ResourceExhausted, "the stream would be subscribed to %d resources by name, and may be to %d", s.names+added, limit)
 }
 
-// joinResender makes the stream share a limiter with the other streams of its client: each time that a client
-// unsubscribes and subscribes again, a resource is sent again (§6.2).
-func (s *stream) joinResender() {
-	if s.resender == nil {
-		s.resender, _ = s.server.resenders.Acquire(s.client.id, func() (*rate.Limiter, error) {
-			return rate.NewLimiter(resendRate, resendBurst), nil
-		})
-	}
+// budget bounds what one client costs, over all of its streams.
+type budget struct {
+	// intake counts the bytes of requests, and what they cost beside (newNameCost, rejectionCost).
+	intake *rate.Limiter
+	// resend counts the bytes of resources that the client is sent again because it subscribed again (§6.2).
+	resend *rate.Limiter
 }
 
-func (s *stream) leaveResender() {
-	if s.resender != nil {
-		s.server.resenders.Release(s.client.id, func(*rate.Limiter) {})
+// take waits until the budget has room for a request. It fails if the context ends.
+func (b *budget) take(ctx context.Context, cost int) error {
+	if b.intake.AllowN(time.Now(), cost) {
+		return nil
 	}
+	return b.intake.WaitN(ctx, min(cost, intakeBurst))
+}
+
+// budgets are those of clients that had a stream lately, so that a client gains nothing if it connects again. If they are
+// too many, all begin anew.
+type budgets struct {
+	mu sync.Mutex
+	m  map[clientlimits.ClientID]*budget
+}
+
+// of returns the budget of a client.
+func (bs *budgets) of(id clientlimits.ClientID) *budget {
+	bs.mu.Lock()
+	defer bs.mu.Unlock()
+	b := bs.m[id]
+	if b != nil {
+		return b
+	}
+	if bs.m == nil || len(bs.m) >= maxBudgets {
+		bs.m = map[clientlimits.ClientID]*budget{}
+	}
+	b = &budget{intake: rate.NewLimiter(intakeRate, intakeBurst), resend: rate.NewLimiter(resendRate, resendBurst)}
+	bs.m[id] = b
+	return b
 }

@@ -2,6 +2,7 @@ package xds
 
 import (
 	"fmt"
+	"net/netip"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -269,4 +270,55 @@ func TestNamesOfAStream(t *testing.T) {
 			t.Errorf("%d names, want %d", got, maxNames)
 		}
 	})
+}
+
+// Case 59: requests of one client with names, also with others each time, and rejections have a rate, over all of its
+// streams. A client that connects again gains nothing.
+func TestIntake(t *testing.T) {
+	const namesOfRequest = 5_000
+	list := func(n int) []string {
+		names := make([]string, namesOfRequest)
+		for i := range names {
+			names[i] = fmt.Sprintf("s%d-%d.shop:80", n, i)
+		}
+		return names
+	}
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, Config{})
+		begun := time.Now()
+		const requests = 30
+		var a *ads
+		for n := range requests {
+			if n%10 == 0 {
+				if a != nil {
+					a.cancel()
+				}
+				a = f.ads()
+			}
+			if err := a.stream.Send(&discovery.DiscoveryRequest{Node: node("envoy", nil), TypeUrl: clusters.url(), ResourceNames: list(n)}); err != nil {
+				t.Fatal(err)
+			}
+			for len(a.take()) == 0 {
+				time.Sleep(time.Millisecond)
+			}
+		}
+		const cost = requests * namesOfRequest * newNameCost
+		if took, want := time.Since(begun).Seconds(), float64(cost-intakeBurst)/intakeRate; took < want {
+			t.Errorf("%d requests took %.2f s, want %.2f s at least", requests, took, want)
+		}
+		if n := len(f.server.budgets.m); n != 1 {
+			t.Errorf("%d budgets of one client", n)
+		}
+	})
+}
+
+// Clients that come and go leave no more budgets than there may be.
+func TestBudgetsAreBounded(t *testing.T) {
+	var bs budgets
+	for i := range maxBudgets + 2 {
+		bs.of(netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}), 0))
+	}
+	if n := len(bs.m); n != 2 {
+		t.Errorf("%d budgets, want 2 after all began anew", n)
+	}
 }

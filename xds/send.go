@@ -330,9 +330,9 @@ func (s *stream) beginSending(items []item) {
 		}
 	}
 	s.lag.Begin(oldest)
-	if again > 0 && s.resender != nil {
+	if again > 0 {
 		s.worker.detach()
-		_ = s.resender.WaitN(s.ctx, min(again, resendBurst)) // it fails if the context ends, which sending notices
+		_ = s.budget.resend.WaitN(s.ctx, min(again, resendBurst)) // it fails if the context ends, which sending notices
 	}
 }
 
@@ -344,6 +344,7 @@ func (s *stream) reject(typ resourceType, nonce, why string) {
 	if n == 0 || n == in.rejected {
 		return
 	}
+	_ = s.budget.take(s.ctx, rejectionCost*len(in.subscriptions)) // it fails if the context ends, which sending notices
 	var answered []*subscription
 	for _, sub := range in.subscriptions {
 		if sub.nonce == n && sub.rejected[0] != sub.sent {

@@ -31,7 +31,7 @@ type Server struct {
 	workers    workers
 	listings   streams.Map[coverage, *sharedListing]
 	clients    *clientlimits.Clients
-	resenders  streams.Map[clientlimits.ClientID, *rate.Limiter]
+	budgets    budgets
 	metrics    *metrics
 	rejections rejections
 	leftOut    rate.Sometimes // when the log has a line about Clusters that a wildcard lacks

@@ -21,6 +21,9 @@ func (s *stream) handleSotW(typ resourceType, r *discovery.DiscoveryRequest) err
 	if err := s.checkNames(names, len(names)-in.names); err != nil {
 		return err
 	}
+	if err := s.budget.take(s.ctx, in.countNew(names)*newNameCost); err != nil {
+		return err
+	}
 	in.named, in.asked, in.askedNames = true, true, names
 	wanted := make(map[string]struct{}, len(names))
 	for _, name := range names {

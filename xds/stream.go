@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/internal/channel"
@@ -43,7 +44,7 @@ type stream struct {
 	types      [resourceTypes]interest
 	names      int // subscriptions of all types by name
 	nonce      uint64
-	resender   *rate.Limiter // nil until the stream unsubscribes from something
+	budget     *budget // that of the client
 
 	// covered has the Clusters of a wildcard, nil without one. listing is those that the stream is subscribed to, which
 	// anybody may read, and users is how many streams share them.
@@ -79,6 +80,7 @@ type stream struct {
 
 // discoveryRequest is a request of one of the variants.
 type discoveryRequest interface {
+	proto.Message
 	GetNode() *corepb.Node
 	GetTypeUrl() string
 	GetResponseNonce() string
@@ -139,6 +141,7 @@ func (s *Server) newStream(out grpc.ServerStream, variant string, only *resource
 		received: make(chan discoveryRequest, 1), identified: make(chan struct{}), ended: make(chan struct{}), awake: lanes,
 	}
 	st.client.connect(st.ctx)
+	st.budget = s.budgets.of(st.client.id)
 	return st
 }
 
@@ -265,8 +268,8 @@ func (s *stream) step() error {
 	return s.flush()
 }
 
-// receive receives requests until the call ends, not more than requestRate a second. The requests after wait in the
-// flow control of the client. A request that changes nothing goes no further: each response has one.
+// receive receives requests until the call ends, not more than requestRate a second, nor more than the budget of the
+// client has room for. The requests after wait in the flow control of the client. A request that changes nothing goes no further: each response has one.
 func (s *stream) receive() {
 	defer s.server.running.Done()
 	limiter := rate.NewLimiter(requestRate, requestBurst)
@@ -274,6 +277,9 @@ func (s *stream) receive() {
 		r, err := s.receiveOne()
 		if err == nil && !limiter.Allow() {
 			err = limiter.Wait(s.ctx)
+		}
+		if err == nil {
+			err = s.budget.take(s.ctx, proto.Size(r))
 		}
 		if err != nil {
 			s.end(err)
@@ -415,7 +421,6 @@ func (s *stream) subscribe(typ resourceType, name string) (*subscription, error)
 func (s *stream) unsubscribe(sub *subscription) {
 	s.drop(sub)
 	s.types[sub.typ].again = true
-	s.joinResender()
 }
 
 // drop ends a subscription.
@@ -465,5 +470,4 @@ func (s *stream) close() {
 		}
 	}
 	s.leaveListing()
-	s.leaveResender()
 }

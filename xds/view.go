@@ -47,8 +47,8 @@ func (v *view) take(f *frame) {
 // publish makes f the current version and tells the subscriptions. The caller holds the lock of the topic.
 func (v *view) publish(f *frame, now time.Time) {
 	v.latest, v.since, v.urgent, v.changed = f, time.Time{}, time.Time{}, now
-	v.current.Store(f)
 	lane := laneOf(len(v.subscribers))
+	v.current.Store(f)
 	for sub := range v.subscribers {
 		sub.stream.mark(sub, lane)
 	}

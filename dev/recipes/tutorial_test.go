@@ -153,12 +153,15 @@ func TestPrints(t *testing.T) {
 	}
 }
 
-// awaitLog waits until a process has logged what a page shows.
+// awaitLog waits until a process has logged the lines that a page shows, in any order: its roles don't wait for each other.
 func (p *process) awaitLog(t *testing.T, page string) {
 	t.Helper()
 	kubetest.Eventually(t, patience, func() error {
-		if log := p.log.String(); !prints(log, page) {
-			return fmt.Errorf("the log has\n%s\nand the page shows\n%s", log, page)
+		log := p.log.String()
+		for line := range strings.Lines(page) {
+			if !prints(log, line) {
+				return fmt.Errorf("the log has\n%s\nand the page shows\n%s", log, page)
+			}
 		}
 		return nil
 	})

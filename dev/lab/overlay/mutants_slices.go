@@ -61,8 +61,8 @@ func (s *Store) takes(manager string) bool {
 			},
 			{
 				File: "controllers/slices/store.go",
-				Old:  "	\"slices\"\n	\"time\"\n",
-				New:  "	\"slices\"\n	\"strings\"\n	\"time\"\n",
+				Old:  "	\"slices\"\n	\"sync\"\n",
+				New:  "	\"slices\"\n	\"strings\"\n	\"sync\"\n",
 			},
 		},
 	},
