@@ -38,14 +38,14 @@ var attacks = map[string]attack{
 	"other names each time": func(s adsStream) {
 		for n, err := 0, error(nil); err == nil; n++ {
 			var list []string
-			for i := range 5_000 {
+			for i := range 1_000 {
 				list = append(list, fmt.Sprintf("s%d-%d.shop:80", n, i))
 			}
 			err = s.Send(&discovery.DiscoveryRequest{Node: envoyIn("shop"), TypeUrl: clusters.url(), ResourceNames: list})
 		}
 	},
 	"rejections of many subscriptions": func(s adsStream) {
-		list := names(20_000)
+		list := names(5_000)
 		if s.Send(&discovery.DiscoveryRequest{Node: envoyIn("shop"), TypeUrl: clusters.url(), ResourceNames: list}) != nil {
 			return
 		}
