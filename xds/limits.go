@@ -3,7 +3,6 @@ package xds
 import (
 	"context"
 	"sync"
-	"time"
 
 	"golang.org/x/time/rate"
 	"google.golang.org/grpc/codes"
@@ -86,9 +85,6 @@ type budget struct {
 
 // take waits until the budget has room for a request. It fails if the context ends.
 func (b *budget) take(ctx context.Context, cost int) error {
-	if b.intake.AllowN(time.Now(), cost) {
-		return nil
-	}
 	return b.intake.WaitN(ctx, min(cost, intakeBurst))
 }
 

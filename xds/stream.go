@@ -269,7 +269,8 @@ func (s *stream) step() error {
 }
 
 // receive receives requests until the call ends, not more than requestRate a second, nor more than the budget of the
-// client has room for. The requests after wait in the flow control of the client. A request that changes nothing goes no further: each response has one.
+// client has room for. The requests after wait in the flow control of the client. A request that changes nothing goes no
+// further: each response has one.
 func (s *stream) receive() {
 	defer s.server.running.Done()
 	limiter := rate.NewLimiter(requestRate, requestBurst)

@@ -281,9 +281,8 @@ func (s *Store) Refresh(ctx context.Context, service reconcile.Key) error {
 	exists := map[types.UID]bool{}
 	for i := range live.Items {
 		e := &live.Items[i]
-		e.ManagedFields = nil
 		exists[e.UID] = true
-		s.overlay.Read(service, e)
+		s.read(service, e)
 	}
 	s.vanished(service, func(e *discoveryv1.EndpointSlice) bool { return !exists[e.UID] })
 	return nil

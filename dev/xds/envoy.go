@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"fmt"
 	"net"
+	"net/http"
 	"net/url"
 	"os"
 	"os/exec"
@@ -14,6 +15,7 @@ import (
 	"strings"
 	"text/template"
 
+	"github.com/signpostd/signpost/dev/clienttest"
 	"github.com/signpostd/signpost/dev/xds/caller"
 )
 
@@ -76,8 +78,7 @@ func (c *cluster) startEnvoy(ctx context.Context, scenes []scene) (list []*clien
 	if err := writeEnvoy(path, clusters); err != nil {
 		return nil, err
 	}
-	// One worker: each worker has a round robin of its own.
-	p, err := c.launch("envoy", exec.Command("bin/xds-clients/envoy", "-c", path, "--concurrency", "1", "--use-dynamic-base-id"))
+	p, err := c.launch("envoy", envoyCommand("-c", path))
 	if err != nil {
 		return nil, err
 	}
@@ -85,6 +86,33 @@ func (c *cluster) startEnvoy(ctx context.Context, scenes []scene) (list []*clien
 		return nil, err
 	}
 	return list, nil
+}
+
+// envoyCommand returns the command of an Envoy with one worker: each worker has a round robin of its own.
+func envoyCommand(flags ...string) *exec.Cmd {
+	return exec.Command("bin/xds-clients/envoy", append(flags, "--concurrency", "1", "--use-dynamic-base-id")...)
+}
+
+// launchEnvoy starts Envoy with what `signpost xds bootstrap --envoy` prints with these flags, and more of its
+// configuration.
+func (st *stage) launchEnvoy(ctx context.Context, name, more string, flags ...string) (*program, error) {
+	path := filepath.Join(st.dir, name+".yaml")
+	if err := bootstrapFile(ctx, path, append([]string{"--envoy"}, flags...)...); err != nil {
+		return nil, err
+	}
+	return st.launch(name, envoyCommand("-c", path, "--config-yaml", more))
+}
+
+// awaitEnvoy waits until an Envoy with this admin address is ready.
+func awaitEnvoy(ctx context.Context, admin string, p *program) error {
+	err := clienttest.Await(ctx, startWithin, "Envoy is ready", func() bool {
+		status, err := get(ctx, "http://"+admin+"/ready")
+		return err == nil && status == http.StatusOK
+	})
+	if err != nil {
+		return fmt.Errorf("%w: %w", err, p.died())
+	}
+	return nil
 }
 
 // cluster returns the name of the cluster of a Service.

@@ -5,9 +5,6 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
-	"net/http"
-	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"text/template"
@@ -33,10 +30,10 @@ const (
 var wildTemplate string
 
 // wildEnvoy is an Envoy with a wildcard for clusters. Its namespaces are in its metadata, which is added to what
-// `signpost xds bootstrap` prints, or are flags of that command (case 62).
+// `signpost xds bootstrap` prints, or in flags of that command (case 62).
 type wildEnvoy struct {
 	name, api, metadata     string
-	namespaces              []string
+	flags                   []string
 	admin, routes, clusters string
 	// http calls the routes of a Service, and grpc a cluster by its name.
 	http, grpc *client
@@ -46,7 +43,7 @@ func wildEnvoys() []*wildEnvoy {
 	return []*wildEnvoy{
 		{name: "wild-sotw", api: "GRPC", metadata: "{NAMESPACE: shop}", admin: "127.0.0.1:10101", routes: "127.0.0.1:10102", clusters: "127.0.0.1:10103"},
 		{
-			name: "wild-delta", api: "DELTA_GRPC", namespaces: []string{"--namespaces", "shop,none"},
+			name: "wild-delta", api: "DELTA_GRPC", flags: []string{"--namespaces", "shop,none"},
 			admin: "127.0.0.1:10111", routes: "127.0.0.1:10112", clusters: "127.0.0.1:10113",
 		},
 	}
@@ -217,7 +214,7 @@ func (e *wildEnvoy) start(ctx context.Context, st *stage, kept *shop) error {
 	if err != nil {
 		return err
 	}
-	p, err := st.launchEnvoy(ctx, e.name, more, append(e.namespaces, "--server", "dns:///"+serviceAddress)...)
+	p, err := st.launchEnvoy(ctx, e.name, more, append(e.flags, "--server", "dns:///"+serviceAddress)...)
 	if err != nil {
 		return err
 	}
@@ -229,28 +226,6 @@ func (e *wildEnvoy) start(ctx context.Context, st *stage, kept *shop) error {
 	e.http = calls("HTTP/1.1", "http://"+e.routes, "")
 	e.grpc = calls("gRPC", "passthrough:///"+e.clusters, fmt.Sprintf("%s.svc.cluster.local:%d", kept.host(), grpcPort))
 	return awaitEnvoy(ctx, e.admin, p)
-}
-
-// launchEnvoy starts Envoy with what `signpost xds bootstrap --envoy` prints with these flags, and more of its
-// configuration.
-func (st *stage) launchEnvoy(ctx context.Context, name, more string, flags ...string) (*program, error) {
-	path := filepath.Join(st.dir, name+".yaml")
-	if err := bootstrapFile(ctx, path, append([]string{"--envoy"}, flags...)...); err != nil {
-		return nil, err
-	}
-	return st.launch(name, exec.Command("bin/xds-clients/envoy", "-c", path, "--config-yaml", more, "--concurrency", "1", "--use-dynamic-base-id"))
-}
-
-// awaitEnvoy waits until an Envoy with this admin address is ready.
-func awaitEnvoy(ctx context.Context, admin string, p *program) error {
-	err := clienttest.Await(ctx, startWithin, "Envoy is ready", func() bool {
-		status, err := get(ctx, "http://"+admin+"/ready")
-		return err == nil && status == http.StatusOK
-	})
-	if err != nil {
-		return fmt.Errorf("%w: %w", err, p.died())
-	}
-	return nil
 }
 
 // more returns what the scene needs in the configuration of Envoy.

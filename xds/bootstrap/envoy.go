@@ -65,7 +65,7 @@ func (o Options) envoyCluster() (object, error) {
 		return nil, fmt.Errorf("--server=%s: %w", o.Server, err)
 	}
 	discovery := "STRICT_DNS"
-	if _, err := netip.ParseAddr(host); err == nil {
+	if isAddress(host) {
 		discovery = "STATIC"
 	}
 	cluster := object{
@@ -99,7 +99,7 @@ func (f Files) envoyTLS(host string) (object, error) {
 		return nil, errors.New("--tls-cert: needs --tls-ca, because Envoy has no authorities of its own")
 	}
 	kind := "DNS"
-	if _, err := netip.ParseAddr(host); err == nil {
+	if isAddress(host) {
 		kind = "IP_ADDRESS"
 	}
 	common := object{"validation_context": object{
@@ -114,6 +114,11 @@ func (f Files) envoyTLS(host string) (object, error) {
 		tls["sni"] = host
 	}
 	return tls, nil
+}
+
+func isAddress(host string) bool {
+	_, err := netip.ParseAddr(host)
+	return err == nil
 }
 
 // hostPort returns the host and the port of a server such as dns:///signpost-xds.signpost.svc:8087, with or without the
