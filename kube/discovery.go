@@ -3,7 +3,6 @@ package kube
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,6 +10,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 )
 
 const (
@@ -38,9 +38,8 @@ func (p *part) explained(ctx context.Context, err error) error {
 		return err
 	}
 	others, cause := p.source.otherVersions(ctx)
-	status := apierrors.APIStatus(nil)
 	switch {
-	case errors.As(cause, &status): // it may not be asked
+	case isForbidden(cause): // it may not be asked
 		return err
 	case cause != nil:
 		return fmt.Errorf("ask whether the cluster has %s in another version: %w", p.feed.resource.GroupResource(), cause)
@@ -51,6 +50,9 @@ func (p *part) explained(ctx context.Context, err error) error {
 		p.feed.resource.GroupResource(), strings.Join(others, ", "), p.feed.resource.Version, p.feed.resource.Version)}
 }
 
+// isForbidden reports whether a request failed because of missing rights. Other failures pass.
+func isForbidden(err error) bool { return err != nil && reasonOf(err) == Forbidden }
+
 // otherVersions returns the other versions of the group in which the API server serves the resource.
 func (s *source) otherVersions(ctx context.Context) (others []string, err error) {
 	var group metav1.APIGroup
@@ -58,7 +60,10 @@ func (s *source) otherVersions(ctx context.Context) (others []string, err error)
 		return nil, err
 	}
 	for i, v := range group.Versions {
-		if v.Version == s.resource.Version || i == mostVersions {
+		if i >= mostVersions {
+			break
+		}
+		if v.Version == s.resource.Version || len(validation.IsDNS1035Label(v.Version)) > 0 {
 			continue
 		}
 		verbs, err := s.verbs(ctx, v.Version)
@@ -124,8 +129,10 @@ func (p *part) suspect() {
 	}
 }
 
-// followDefinition checks, on each suspicion until ctx ends, whether the CRD of the kind is being removed.
+// followDefinition checks, on each suspicion until ctx ends, whether the CRD of the kind is being removed. A check that
+// fails is repeated.
 func (p *part) followDefinition(ctx context.Context) {
+	var delay retry
 	for {
 		var again <-chan time.Time
 		if p.state.isTerminating() {
@@ -139,17 +146,22 @@ func (p *part) followDefinition(ctx context.Context) {
 		}
 		if p.checkDefinition(ctx) != nil {
 			p.suspect()
+			pause(ctx, delay.next(retryLimitMissing))
+			continue
 		}
+		delay = retry{}
 		pause(ctx, terminatingEvery)
 	}
 }
 
-// checkDefinition records whether the CRD of the kind is being removed. If discovery is forbidden, it
-// assumes not.
+// checkDefinition records whether the CRD of the kind is being removed. A request that fails says nothing: what was known
+// stays. Without the right to ask there is nothing to repeat, and the CRD counts as not being removed unless it was.
 func (p *part) checkDefinition(ctx context.Context) error {
 	terminating, err := p.source.terminating(ctx)
-	status := apierrors.APIStatus(nil)
-	if err != nil && !errors.As(err, &status) {
+	switch {
+	case isForbidden(err):
+		return nil
+	case err != nil:
 		return err
 	}
 	p.state.setTerminating(terminating)

@@ -24,8 +24,10 @@ type fakeServer struct {
 	objects map[string][]string // names by resource
 	// cut closes when open watches of the first kind end.
 	cut chan struct{}
-	// discovery has documents by their path.
+	// discovery has documents by their path, failing the statuses of those that can't be had, and failed how often.
 	discovery map[string]string
+	failing   map[string]int
+	failed    int
 	// gone are resources that are answered with 404, and forbidden those with 403.
 	gone, forbidden map[string]bool
 	// events take what open watches of a resource bring.
@@ -35,7 +37,7 @@ type fakeServer struct {
 func newFakeServer() *fakeServer {
 	return &fakeServer{
 		version: 1000, objects: map[string][]string{}, cut: make(chan struct{}),
-		discovery: map[string]string{}, gone: map[string]bool{}, forbidden: map[string]bool{}, events: map[string]chan string{"as": make(chan string), "bs": make(chan string)},
+		discovery: map[string]string{}, failing: map[string]int{}, gone: map[string]bool{}, forbidden: map[string]bool{}, events: map[string]chan string{"as": make(chan string), "bs": make(chan string)},
 	}
 }
 
@@ -50,10 +52,17 @@ func (s *fakeServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	resource := r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:]
 	version, names, cut, document := strconv.Itoa(s.version), s.objects[resource], s.cut, s.discovery[r.URL.Path]
-	gone, forbidden := s.gone[resource], s.forbidden[resource]
+	gone, forbidden, failing := s.gone[resource], s.forbidden[resource], s.failing[r.URL.Path]
+	if failing != 0 {
+		s.failed++
+	}
 	s.mu.Unlock()
 	w.Header().Set("Content-Type", "application/json")
 	switch {
+	case failing != 0:
+		w.WriteHeader(failing)
+		fmt.Fprintf(w, `{"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": %d}`, failing)
+		return
 	case document != "":
 		fmt.Fprint(w, document)
 		return
@@ -267,6 +276,91 @@ func TestVersionIsDropped(t *testing.T) {
 	}
 	s.set(func() { s.gone["as"] = false })
 	await(t, c, "as", Synced, "")
+}
+
+// An API server that is busy doesn't say whether a kind is served in another version: the kind doesn't count as absent.
+func TestOtherVersionOfABusyServer(t *testing.T) {
+	for _, code := range []int{http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusServiceUnavailable} {
+		t.Run(strconv.Itoa(code), func(t *testing.T) {
+			s := newFakeServer()
+			h := httptest.NewServer(s)
+			t.Cleanup(h.Close)
+			s.set(func() {
+				s.gone["as"] = true
+				s.failing["/apis/example.com"] = code
+			})
+			k := fakeKind("as")
+			k.Optional = true
+			as := k.Table()
+			c := run(t, &rest.Config{Host: h.URL}, newRecorder(), as)
+			await(t, c, "as", Waiting, ServerError)
+			s.set(func() { s.failing["/apis/example.com"] = http.StatusForbidden })
+			await(t, c, "as", Waiting, NotFound)
+		})
+	}
+}
+
+// Versions whose names are none are not asked for, nor shown, nor more than a few: the server may be anybody's.
+func TestOtherVersionsAreLimited(t *testing.T) {
+	s := newFakeServer()
+	h := httptest.NewServer(s)
+	t.Cleanup(h.Close)
+	s.set(func() {
+		versions := []string{`{"version": "` + strings.Repeat("x", 100) + `"}`, `{"version": "../v3"}`}
+		for n := range 30 {
+			name := fmt.Sprintf("v1alpha%d", n)
+			versions = append(versions, fmt.Sprintf(`{"version": %q}`, name))
+			s.discovery["/apis/example.com/"+name] = `{"kind": "APIResourceList", "resources": [{"name": "as", "verbs": ["list"]}]}`
+		}
+		s.gone["as"] = true
+		s.discovery["/apis/example.com"] = `{"kind": "APIGroup", "versions": [` + strings.Join(versions, ", ") + `]}`
+	})
+	k := fakeKind("as")
+	k.Optional = true
+	as := k.Table()
+	c := run(t, &rest.Config{Host: h.URL}, newRecorder(), as)
+	await(t, c, "as", Waiting, OtherVersion)
+	if detail, want := as.Status().Detail, "serves as.example.com in v1alpha0, v1alpha1, v1alpha2, v1alpha3, v1alpha4, v1alpha5, v1alpha6, v1alpha7, and not"; !strings.Contains(detail, want) {
+		t.Errorf("it says %q, want %q", detail, want)
+	}
+}
+
+// day2 B11: a CRD is being removed. Requests that fail in the meantime, which may be long, don't say that it isn't.
+func TestTerminatingDefinitionAndFailures(t *testing.T) {
+	for _, code := range []int{http.StatusForbidden, http.StatusTooManyRequests, http.StatusServiceUnavailable} {
+		t.Run(strconv.Itoa(code), func(t *testing.T) {
+			s := newFakeServer()
+			h := httptest.NewServer(s)
+			t.Cleanup(h.Close)
+			const path = "/apis/example.com/v1"
+			s.set(func() {
+				s.discovery[path] = `{"kind": "APIResourceList", "resources": [{"name": "as", "verbs": ["deletecollection", "list"]}]}`
+				s.objects["as"] = []string{"a"}
+			})
+			k := fakeKind("as")
+			k.Optional = true
+			as := k.Table()
+			c := run(t, &rest.Config{Host: h.URL}, newRecorder(), as)
+			await(t, c, "as", Waiting, Terminating)
+			s.set(func() { s.failing[path] = code })
+			kubetest.Eventually(t, 20*time.Second, func() error {
+				s.mu.Lock()
+				defer s.mu.Unlock()
+				if s.failed < 2 { // the first one has been handled when the second one comes
+					return fmt.Errorf("the definition was asked for %d times", s.failed)
+				}
+				return nil
+			})
+			if got := status(c, "as"); got.Reason != Terminating {
+				t.Errorf("%s %s", got.State, got.Reason)
+			}
+			s.set(func() {
+				delete(s.failing, path)
+				s.discovery[path] = `{"kind": "APIResourceList", "resources": [{"name": "as", "verbs": ["create", "update", "deletecollection", "list"]}]}`
+			})
+			await(t, c, "as", Synced, "")
+		})
+	}
 }
 
 // day2 B11: a CRD is being removed, so its objects are deleted.
