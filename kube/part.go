@@ -61,7 +61,12 @@ func (p *part) run(ctx context.Context) {
 	}
 	var delay retry
 	for ctx.Err() == nil {
+		begun := p.state.now()
 		p.runUntilRewound(ctx, &delay)
+		if p.state.now().Sub(begun) > healthy {
+			delay = retry{}
+		}
+		pause(ctx, delay.next(p.retryLimit())) // the version may go back again and again
 	}
 }
 

@@ -53,6 +53,8 @@ type source struct {
 	buffer int
 	// untrusted is nil for a trusted API server.
 	untrusted *UntrustedLimits
+	// listed is how many objects the pages so far of the present listing had.
+	listed int
 	// held returns how many objects the tables have. continued returns nil if a watch may continue at their
 	// version.
 	held      func() int
@@ -109,6 +111,18 @@ func (s *source) request(opts *metav1.ListOptions, accept string) *rest.Request 
 }
 
 func (s *source) list(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
+	if opts.Continue == "" {
+		s.listed = 0
+	}
+	list, err := s.listPage(ctx, opts)
+	if err == nil {
+		s.listed += meta.LenList(list)
+	}
+	return list, err
+}
+
+// listPage lists all objects, or as many as the API server wants to send at a time.
+func (s *source) listPage(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
 	bounded, cancel := context.WithTimeout(ctx, listTimeout)
 	defer cancel()
 	request := s.request(&opts, s.form.acceptList)
@@ -144,12 +158,13 @@ func (s *source) listEntries(ctx context.Context, request *rest.Request) (runtim
 	return list, nil
 }
 
-// checkCount returns an error if there are more objects than the limits for an untrusted server allow.
+// checkCount returns an error if a page with so many objects makes more of them than the limits for an untrusted server
+// allow.
 func (s *source) checkCount(objects int) error {
 	if s.untrusted == nil {
 		return nil
 	}
-	return s.untrusted.check(objects)
+	return s.untrusted.check(s.listed + objects)
 }
 
 // classify returns a request's error as it may be shown: without texts of an untrusted server.
@@ -217,7 +232,7 @@ func (s *source) open(ctx context.Context, opts metav1.ListOptions, start func()
 	}
 	stream := &stream{body: body, cancel: cancel, state: s.state, number: start(), watches: s.watches, asked: asked, short: short}
 	s.watches.opened(stream)
-	decoder, err := s.guard(stream, opts)
+	decoder, err := s.guard(stream)
 	if err != nil {
 		_ = stream.Close()
 		return nil, fmt.Errorf("choose decoder for watch: %w", err)
@@ -226,20 +241,16 @@ func (s *source) open(ctx context.Context, opts metav1.ListOptions, start func()
 }
 
 // guard returns the decoder of a stream, with the limits for an untrusted server.
-func (s *source) guard(stream io.ReadCloser, opts metav1.ListOptions) (watch.Decoder, error) {
+func (s *source) guard(stream io.ReadCloser) (watch.Decoder, error) {
 	if s.untrusted == nil {
 		return s.decoder(stream)
-	}
-	held := s.held()
-	if fills(opts) {
-		held = 0 // the watch sends all objects again
 	}
 	m := &meter{Reader: stream, untrusted: s.untrusted}
 	decoder, err := s.decoder(struct {
 		io.Reader
 		io.Closer
 	}{m, stream})
-	return &guarded{Decoder: decoder, meter: m, objects: held}, err
+	return &guarded{Decoder: decoder, meter: m, filled: s.state.following, held: s.held, failed: s.state.failed}, err
 }
 
 func (s *source) decoder(stream io.ReadCloser) (watch.Decoder, error) {

@@ -29,7 +29,7 @@ type UntrustedLimits struct {
 	ListBytes int64
 	// EventBytes bounds one event of a watch; 32 MiB by default.
 	EventBytes int64
-	// Objects bounds the objects of a kind; 500,000 by default.
+	// Objects bounds the objects of a kind, over all pages of a listing; 500,000 by default.
 	Objects int
 }
 
@@ -129,8 +129,13 @@ func (m *meter) exceeded() error {
 type guarded struct {
 	watch.Decoder
 	meter *meter
-	// objects is the number of objects according to the events so far.
-	objects int
+	// filled reports whether the tables have the objects that existed, and held how many there are in them.
+	filled func() bool
+	held   func() int
+	// failed records an exceeded limit: a reflector only begins again when a watch ends.
+	failed func(error)
+	// sent is how many objects were sent, whatever was said of them, while the tables weren't filled.
+	sent int
 }
 
 // Decode implements watch.Decoder.
@@ -142,17 +147,25 @@ func (g *guarded) Decode() (watch.EventType, runtime.Object, error) {
 		err = conceal(g.meter.exceeded())
 	case err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF):
 		err = conceal(err)
-	case kind == watch.Added:
-		g.objects++
-		if exceeded := g.meter.untrusted.check(g.objects); exceeded != nil {
+	case kind == watch.Added, kind == watch.Modified:
+		if exceeded := g.meter.untrusted.check(g.objects()); exceeded != nil {
 			err = conceal(exceeded)
+			g.failed(err)
 		}
-	case kind == watch.Deleted:
-		g.objects--
 	case kind == watch.Error:
 		object = concealedStatus(apierrors.FromObject(object))
 	}
 	return kind, object, err
+}
+
+// objects returns how many objects the server makes this process keep, a few events late. Each object that is added or
+// modified may be another one, and what is deleted may never have been there.
+func (g *guarded) objects() int {
+	if g.filled() {
+		return g.held()
+	}
+	g.sent++
+	return g.sent
 }
 
 // check returns an error if there are too many objects.

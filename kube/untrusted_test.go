@@ -77,6 +77,64 @@ func TestForeignLimits(t *testing.T) {
 	}
 }
 
+// Whatever an untrusted server says of objects, it can't make the process keep more of them.
+func TestForeignObjectsAreLimited(t *testing.T) {
+	server := func(i int) string {
+		return fmt.Sprintf(`{"kind":"Server","apiVersion":"policy.linkerd.io/v1beta3","metadata":{"namespace":"ns","name":"s%d","resourceVersion":"9"}}`, i)
+	}
+	event := func(kind string, i int) string { return fmt.Sprintf(`{"type":%q,"object":%s}`, kind, server(i)) }
+	for name, test := range map[string]struct {
+		// fills is true if the events come before the existing objects have arrived.
+		fills bool
+		// events are those of a watch, without end.
+		events func(i int) string
+		// page is what each page of a listing has, of which there is always one more.
+		page string
+	}{
+		"unknown objects are modified": {events: func(i int) string { return event("MODIFIED", i) }},
+		"others are deleted":           {events: func(i int) string { return event("ADDED", i) + event("DELETED", 1_000_000+i) }},
+		"modified while filling":       {fills: true, events: func(i int) string { return event("MODIFIED", i) }},
+		"deleted while filling":        {fills: true, events: func(i int) string { return event("ADDED", i) + event("DELETED", 1_000_000+i) }},
+		"pages without end":            {page: server(1) + "," + server(2)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Content-Type", "application/json")
+				q := r.URL.Query()
+				switch fills := q.Get("sendInitialEvents") == "true"; {
+				case q.Get("watch") == "":
+					more := ""
+					if test.page != "" {
+						more = "more"
+					}
+					fmt.Fprintf(w, `{"kind":"ServerList","apiVersion":"policy.linkerd.io/v1beta3","metadata":{"resourceVersion":"9","continue":%q},"items":[%s]}`, more, test.page)
+				case fills && !test.fills:
+					http.Error(w, "no", http.StatusUnprocessableEntity)
+				default:
+					for i := 0; r.Context().Err() == nil && i < 1000; i++ {
+						fmt.Fprint(w, test.events(i))
+						_ = http.NewResponseController(w).Flush()
+					}
+					<-r.Context().Done()
+				}
+			}))
+			t.Cleanup(h.Close)
+			c := runWith(t, Options{Config: &rest.Config{Host: h.URL}, Untrusted: &UntrustedLimits{Objects: 5}}, Servers().Table())
+			most := 0
+			kubetest.Eventually(t, 20*time.Second, func() error {
+				most = max(most, c.Status()[0].Objects)
+				if s := c.Status()[0]; !strings.Contains(s.Detail, "it has more than 5 objects of the kind") {
+					return fmt.Errorf("%d objects, %s %q", s.Objects, s.State, s.Detail)
+				}
+				return nil
+			})
+			if most > 5+200 { // events are on their way to the table
+				t.Errorf("%d objects", most)
+			}
+		})
+	}
+}
+
 // An event that goes on for ever is cut off, and what comes after short ones is not.
 func TestMeter(t *testing.T) {
 	m := &meter{Reader: endless{}, untrusted: &UntrustedLimits{EventBytes: 1000}}
