@@ -16,6 +16,8 @@ type asked struct {
 	name   resource.Name
 	// unusable says why no Service can have the name; nil for a name that one can have.
 	unusable error
+	// lastVisibleTo is what visibleTo returned while there was a Service: clients keep what they have of it.
+	lastVisibleTo string
 }
 
 func (c *Config) namer() resource.Namer {
@@ -80,9 +82,14 @@ func (a *asked) make(v *view, f facts) *frame {
 	return made
 }
 
-// visibleTo returns the namespaces whose clients may see the Service; empty for all.
+// visibleTo returns the namespaces whose clients may see the Service, or what there was of it; empty for all.
 func (a *asked) visibleTo(f facts) string {
-	if a.config.Authenticate == nil || f.snapshot == nil || f.snapshot.Service == nil || f.snapshot.Service.Policy == nil {
+	switch {
+	case a.config.Authenticate == nil || f.snapshot == nil:
+		return ""
+	case f.snapshot.Service == nil:
+		return a.lastVisibleTo
+	case f.snapshot.Service.Policy == nil:
 		return ""
 	}
 	return f.snapshot.Service.Policy.VisibleTo

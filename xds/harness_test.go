@@ -158,6 +158,11 @@ func (f *fixture) expectNothingLeft() {
 	if !f.server.clients.Idle() || len(f.server.open()) > 0 {
 		f.t.Errorf("clients are left that hold something, or %d streams", len(f.server.open()))
 	}
+	for id, b := range f.server.budgets.m {
+		if n := b.subscriptions.Load(); n != 0 {
+			f.t.Errorf("%d subscriptions of %v are left", n, id)
+		}
+	}
 }
 
 // metric returns the value of a series such as xds_streams{client="go",variant="sotw"}.

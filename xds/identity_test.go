@@ -69,7 +69,7 @@ func TestVisibility(t *testing.T) {
 		web, objects := shop()
 		visible := func(to string) *catalog.Service {
 			s := *web
-			s.Policy = &catalog.TrafficPolicy{VisibleTo: to}
+			s.Policy = &catalog.TrafficPolicy{VisibleTo: to, Balancer: catalog.Balancer{Kind: catalog.LeastRequest}}
 			return &s
 		}
 		f := start(t, Config{Authenticate: byHeader}, append(objects, visible("."))...)
@@ -99,9 +99,21 @@ func TestVisibility(t *testing.T) {
 		if got := other.take(); len(got) != 2 || clusterIn(t, got[1].GetResources()[0]) == httpCluster || len(addressesIn(t, got[0].GetResources()[0])) != 0 {
 			t.Errorf("when it is hidden again: %s", transcript(got))
 		}
+		own.send(clusters, httpCluster)
+		other.send(clusters, httpCluster)
+		private := own.one(clusters).GetVersionInfo()
+		if got := other.one(clusters).GetVersionInfo(); got == private {
+			t.Errorf("the Cluster is shown to all, version %s", got)
+		}
 		f.change(nil, web.ID())
 		if got := other.take(); len(got) != 0 {
 			t.Errorf("when a hidden Service is deleted: %s", transcript(got))
+		}
+		for name, late := range map[string]*ads{"shop": f.as("shop"), "other": f.as("other")} {
+			late.send(clusters, httpCluster)
+			if got := late.one(clusters); (got.GetVersionInfo() == private) != (name == "shop") {
+				t.Errorf("a new client in %s is sent %v after the deletion", name, clusterOf(t, got.GetResources()[0]))
+			}
 		}
 	})
 }

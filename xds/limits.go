@@ -3,6 +3,7 @@ package xds
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 
 	"golang.org/x/time/rate"
 	"google.golang.org/grpc/codes"
@@ -29,6 +30,11 @@ const (
 	// more, because it may be a new topic, and a rejection as many for each resource that it may be about.
 	intakeRate, intakeBurst    = 32 << 20, 64 << 20
 	newNameCost, rejectionCost = 1 << 10, 16
+	// listedCost is the same for a Cluster that a wildcard covers.
+	listedCost = 128
+	// maxSubscriptions bounds what one client is subscribed to over all of its streams, by name and by wildcards. Each costs
+	// about 250 bytes.
+	maxSubscriptions = 200_000
 	// maxBudgets is how many clients have a budget at a time.
 	maxBudgets = 20_000
 	// What is used of a node: the bytes of a text, and the entries of its metadata.
@@ -47,12 +53,13 @@ const (
 	refusedIdentity        clientlimits.Refusal = "identity"
 	refusedClusters        clientlimits.Refusal = "clusters"
 	refusedNamespaces      clientlimits.Refusal = "namespaces"
+	refusedSubscriptions   clientlimits.Refusal = "subscriptions"
 )
 
 // refusals returns all reasons.
 func refusals() []clientlimits.Refusal {
 	return append(clientlimits.Refusals(), refusedUnsynced, refusedName, refusedNames, refusedInitialVersions, refusedNode, refusedIdentity,
-		refusedClusters, refusedNamespaces)
+		refusedClusters, refusedNamespaces, refusedSubscriptions)
 }
 
 // checkNames returns the status error of a request whose new names are too many, or too long. It is called
@@ -81,7 +88,20 @@ type budget struct {
 	intake *rate.Limiter
 	// resend counts the bytes of resources that the client is sent again because it subscribed again (§6.2).
 	resend *rate.Limiter
+	// subscriptions counts what the streams are subscribed to.
+	subscriptions atomic.Int64
 }
+
+// subscribe counts another subscription. It returns false if that is one too many; otherwise one unsubscribe follows.
+func (b *budget) subscribe() bool {
+	if b.subscriptions.Add(1) <= maxSubscriptions {
+		return true
+	}
+	b.unsubscribe()
+	return false
+}
+
+func (b *budget) unsubscribe() { b.subscriptions.Add(-1) }
 
 // take waits until the budget has room for a request. It fails if the context ends.
 func (b *budget) take(ctx context.Context, cost int) error {

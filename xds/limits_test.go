@@ -327,3 +327,57 @@ func TestBudgetsAreBounded(t *testing.T) {
 		t.Errorf("%d budgets, want 2 after all began anew", n)
 	}
 }
+
+// What one client is subscribed to is bounded over all of its streams, and given back by each that ends.
+func TestSubscriptionsOfClientAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, Config{}, town()...)
+		first := f.ads()
+		first.wild("*")
+		f.rest()
+		held := f.server.open()[0].budget
+		listed := held.subscriptions.Load()
+		if listed == 0 {
+			t.Fatal("the Clusters of a wildcard aren't counted")
+		}
+		held.subscriptions.Store(maxSubscriptions)
+		second := f.ads()
+		second.wild("*")
+		f.rest()
+		if got := second.ended(); got != "ResourceExhausted" {
+			t.Errorf("a stream above the limit ended with %s", got)
+		}
+		if n := f.metric(`xds_refused_total{reason="subscriptions"}`); n != 1 {
+			t.Errorf("%v refusals are counted", n)
+		}
+		if n := held.subscriptions.Load(); n != maxSubscriptions {
+			t.Errorf("%d subscriptions are counted after the refusal, want %d", n, maxSubscriptions)
+		}
+		held.subscriptions.Store(listed)
+		third := f.ads()
+		third.wild("*")
+		f.rest()
+		if n := held.subscriptions.Load(); n != 2*listed {
+			t.Errorf("two streams have %d subscriptions, one has %d", n, listed)
+		}
+	})
+}
+
+// Each list of namespaces has a goroutine and a list of Clusters, so a client may have only so many of them.
+func TestCoveragesOfClientAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, Config{Limits: clientlimits.Limits{MaxQuestionsPerClient: 3}})
+		ended := 0
+		for i := range 10 {
+			a := f.ads()
+			a.wild(fmt.Sprintf("ns-%d", i))
+			f.rest()
+			if a.ended() == "ResourceExhausted" {
+				ended++
+			}
+		}
+		if ended != 7 || f.server.listings.Len() != 3 {
+			t.Errorf("%d streams ended, and %d lists are kept", ended, f.server.listings.Len())
+		}
+	})
+}

@@ -141,8 +141,8 @@ type rejection struct {
 	kind          clientKind
 }
 
-// tell logs a rejection of a resource of a Service, unless it is known. The key is zero if the name is not that of a
-// Service.
+// tell logs a rejection of a resource of a Service, unless it is known. The key is zero if there is no Service that the
+// client may see.
 func (rs *rejections) tell(r rejection, of catalog.ServiceKey, why string) {
 	if !rs.isNew(r) {
 		return

@@ -197,6 +197,22 @@ func TestRejection(t *testing.T) {
 	})
 }
 
+// Nobody can have Events sent about Services that there aren't.
+func TestRejectionOfMissingService(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		events := 0
+		f := start(t, Config{Rejected: func(catalog.ServiceKey, string) { events++ }})
+		a := f.ads()
+		a.send(endpoints, httpCluster)
+		a.take()
+		a.nack(endpoints, "no", httpCluster)
+		f.rest()
+		if n := f.metric(`xds_nacks_total{client="cpp",type="eds"}`); n != 1 || events != 0 {
+			t.Errorf("%v rejections are counted, %d Events", n, events)
+		}
+	})
+}
+
 // Cases 44 and 59: after a Cluster is rejected its plain variant is sent, once. A client that rejects that one too gets
 // neither again.
 func TestRejectionOfPlainCluster(t *testing.T) {
@@ -385,6 +401,34 @@ func TestDeltaReconnects(t *testing.T) {
 		again().expect("nothing differs")
 		versions[httpCluster] = "old"
 		again().expect("one differs", "+"+httpCluster)
+	})
+}
+
+// Case 48: a client reconnects that has Clusters, too. One that differs is used only after another response with its
+// endpoints, whatever the client has of them.
+func TestDeltaReconnectsWithClusters(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, objects := shop()
+		f := start(t, Config{}, objects...)
+		versions := map[resourceType]map[string]string{clusters: {}, endpoints: {}}
+		connect := func() *delta {
+			d := f.delta()
+			for _, typ := range []resourceType{clusters, endpoints} {
+				d.send(&discovery.DeltaDiscoveryRequest{TypeUrl: typ.url(), ResourceNamesSubscribe: []string{httpCluster}, InitialResourceVersions: versions[typ]})
+			}
+			return d
+		}
+		d := connect()
+		for len(d.responses) > 0 {
+			r := <-d.responses
+			typ, _ := typeOf(r.GetTypeUrl())
+			versions[typ][httpCluster] = r.GetResources()[0].GetVersion()
+		}
+		if versions[clusters][httpCluster] == "" || versions[endpoints][httpCluster] == "" {
+			t.Fatalf("versions %v", versions)
+		}
+		versions[clusters][httpCluster] = "of an earlier program"
+		connect().expect("the Cluster differs", "+"+httpCluster, "+"+httpCluster)
 	})
 }
 

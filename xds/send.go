@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/internal/channel"
 )
 
@@ -362,9 +363,17 @@ func (s *stream) reject(typ resourceType, nonce, why string) {
 	for _, sub := range answered {
 		sub.rejected = [2]string{sub.sent, sub.rejected[0]}
 		sub.refused.Store(true)
-		s.server.rejections.tell(rejection{typ, sub.name, sub.sent, s.client.kind}, sub.topic.name.Service, why)
+		s.server.rejections.tell(rejection{typ, sub.name, sub.sent, s.client.kind}, sub.visibleService(), why)
 		s.mark(sub, laneRequest) // there may be a plain variant
 	}
+}
+
+// visibleService returns the Service that a subscription asks for; zero if there is none, or none that the client may see.
+func (sub *subscription) visibleService() catalog.ServiceKey {
+	if key, unknown, _ := sub.topic.inspect(sub); !unknown {
+		return key
+	}
+	return catalog.ServiceKey{}
 }
 
 // maxReason is how much of the reason of a rejection is searched for names.

@@ -401,8 +401,13 @@ func (s *stream) unname(sub *subscription) {
 
 // subscribe subscribes to a resource that the stream is not subscribed to. The error is a status.
 func (s *stream) subscribe(typ resourceType, name string) (*subscription, error) {
+	if !s.budget.subscribe() {
+		s.server.refused(refusedSubscriptions)
+		return nil, status.Errorf(codes.ResourceExhausted, "the streams of this client are subscribed to %d resources already", maxSubscriptions)
+	}
 	t, err := s.server.topics.acquire(newQuestion(typ, name, s.client.namespace), s.client.id)
 	if err != nil {
+		s.budget.unsubscribe()
 		return nil, err
 	}
 	in := &s.types[typ]
@@ -431,6 +436,7 @@ func (s *stream) drop(sub *subscription) {
 	s.mu.Unlock()
 	sub.topic.leave(sub)
 	s.server.topics.release(sub.topic)
+	s.budget.unsubscribe()
 }
 
 // mark makes the next flush consider a subscription. It may be called from any goroutine.

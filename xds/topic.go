@@ -139,6 +139,7 @@ func (t *topic) refresh() {
 	}
 	t.facts.release()
 	t.facts = t.look(t.catalog)
+	t.lastVisibleTo = t.visibleTo(t.facts)
 	now := time.Now()
 	for _, v := range t.views {
 		v.take(t.answer(v, t.facts))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/internal/channel"
+	"github.com/signpostd/signpost/internal/clientlimits"
 	"github.com/signpostd/signpost/internal/history"
 	"github.com/signpostd/signpost/internal/sanitize"
 )
@@ -35,6 +36,7 @@ type listing struct {
 type sharedListing struct {
 	coverage
 	server *Server
+	first  clientlimits.ClientID // whose stream was the first to have it
 	stop   context.CancelFunc
 
 	mu      sync.Mutex
@@ -42,25 +44,35 @@ type sharedListing struct {
 	streams map[*stream]struct{}
 }
 
-// join makes a stream wake up for each listing of a coverage until it leaves.
-func (s *Server) join(of coverage, st *stream) *sharedListing {
-	shared, _ := s.listings.Acquire(of, func() (*sharedListing, error) {
+// join makes a stream wake up for each listing of a coverage until it leaves. A coverage that no other stream has counts as
+// a question of the client. The error is the status of one that is one too many.
+func (s *Server) join(of coverage, st *stream) (*sharedListing, error) {
+	shared, err := s.listings.Acquire(of, func() (*sharedListing, error) {
+		if err := s.clients.BeginQuestion(st.client.id); err != nil {
+			return nil, err
+		}
 		ctx, stop := context.WithCancel(context.Background())
-		sl := &sharedListing{coverage: of, server: s, stop: stop, streams: map[*stream]struct{}{}}
+		sl := &sharedListing{coverage: of, server: s, first: st.client.id, stop: stop, streams: map[*stream]struct{}{}}
 		s.topics.running.Go(func() { sl.run(ctx) })
 		return sl, nil
 	})
+	if err != nil {
+		return nil, err
+	}
 	shared.mu.Lock()
 	defer shared.mu.Unlock()
 	shared.streams[st] = struct{}{}
-	return shared
+	return shared, nil
 }
 
 func (sl *sharedListing) leave(st *stream) {
 	sl.mu.Lock()
 	delete(sl.streams, st)
 	sl.mu.Unlock()
-	sl.server.listings.Release(sl.coverage, func(*sharedListing) { sl.stop() })
+	sl.server.listings.Release(sl.coverage, func(*sharedListing) {
+		sl.stop()
+		sl.server.clients.EndQuestion(sl.first)
+	})
 }
 
 // run renews the listing until the context ends.
@@ -196,7 +208,14 @@ func (s *stream) want(typ resourceType, has string, each map[string]string) erro
 	if s.client.grpc {
 		return nil
 	}
-	s.covered = s.server.join(s.client.coverage(s.server.config), s)
+	covered, err := s.server.join(s.client.coverage(s.server.config), s)
+	if err != nil {
+		return err
+	}
+	s.covered = covered
+	if l, _ := covered.newest(); s.budget.take(s.ctx, listedCost*len(l.clusters)) != nil {
+		return nil // the client has gone
+	}
 	if _, err := s.list(each); err != nil {
 		return err
 	}

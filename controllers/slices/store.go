@@ -369,6 +369,7 @@ func (s *Store) arrived(old, current *watched.Slice) {
 	key, ok := current.Key()
 	if old != nil && s.manages(old) {
 		if before, had := old.Key(); had && (before != key || !s.manages(current)) {
+			s.overlay.Gone(before, current) // or it would stay hidden when it is given back
 			s.o.Loop.Repair(before, reconcile.Taken, current.ChangedBy())
 		}
 	}

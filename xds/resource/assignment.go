@@ -93,7 +93,7 @@ func (n Namer) endpoint(m message, s Subject, e *catalog.PlacedEndpoint) message
 		}
 		if s.policy().Balancer.Stable && e.Target != nil {
 			m = m.nested(3, func(m message) message {
-				return m.entry(1, "envoy.lb", func(m message) message { return m.structField("hash_key", e.Target.Key.Name) })
+				return m.entry(1, "envoy.lb", func(m message) message { return m.structField("hash_key", hashKey(e.Source, e.Target)) })
 			})
 		}
 		return m
@@ -105,4 +105,13 @@ func (m message) address(a netip.AddrPort) message {
 	return m.nested(1, func(m message) message {
 		return m.nested(1, func(m message) message { return m.text(2, a.Addr().String()).number(3, uint64(a.Port())) })
 	})
+}
+
+// hashKey returns the place of a workload on a hash ring, which stays when its address changes. Pods of several clusters may
+// have one name.
+func hashKey(from *catalog.Source, w *catalog.Target) string {
+	if from == nil || from.Cluster == nil {
+		return w.Key.Name
+	}
+	return from.Cluster.Name + "/" + w.Key.Name
 }

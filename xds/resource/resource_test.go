@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -220,6 +221,29 @@ func placed(i int) catalog.PlacedEndpoint {
 	return catalog.PlacedEndpoint{Endpoint: catalog.Endpoint{
 		Addr: netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)}), 8080), Address: &catalog.Address{Zone: fmt.Sprint("z", i%3)},
 	}}
+}
+
+// Pods of several clusters that have one name have places of their own on the ring.
+func TestHashKeys(t *testing.T) {
+	s := web()
+	s.Service.Policy = &catalog.TrafficPolicy{Balancer: catalog.Balancer{Kind: catalog.RingHash, Stable: true}}
+	local, linked := placed(1), placed(2)
+	for _, e := range []*catalog.PlacedEndpoint{&local, &linked} {
+		of := *e.Address
+		of.Target = &catalog.Target{Workload: &catalog.Workload{Key: catalog.WorkloadKey{Kind: catalog.Pod, Namespace: "ns", Name: "web-0"}}}
+		e.Address = &of
+	}
+	linked.Source = &catalog.Source{Cluster: &catalog.Cluster{Name: "east"}}
+	got := decode(t, namer.Assignment("web", s, catalog.PlacedSet{Endpoints: []catalog.PlacedEndpoint{local, linked}}).Body, &endpoint.ClusterLoadAssignment{})
+	var keys []string
+	for _, l := range got.Endpoints {
+		for _, e := range l.LbEndpoints {
+			keys = append(keys, e.GetMetadata().GetFilterMetadata()["envoy.lb"].GetFields()["hash_key"].GetStringValue())
+		}
+	}
+	if !slices.Equal(keys, []string{"web-0", "east/web-0"}) {
+		t.Errorf("the keys are %q", keys)
+	}
 }
 
 func TestAssignment(t *testing.T) {
