@@ -369,11 +369,12 @@ func (s *Store) arrived(old, current *watched.Slice) {
 	key, ok := current.Key()
 	if old != nil && s.manages(old) {
 		if before, had := old.Key(); had && (before != key || !s.manages(current)) {
-			s.overlay.Gone(before, current) // or it would stay hidden when it is given back
+			s.overlay.Gone(before, current)
 			s.o.Loop.Repair(before, reconcile.Taken, current.ChangedBy())
 		}
 	}
 	if !ok || !s.manages(current) {
+		s.overlay.Gone(key, current) // or it would stay hidden when it is given back
 		return
 	}
 	what := s.overlay.Arrived(key, current).Lacking(func() bool { return old != nil && lacks(current.Object(), old.Object()) })

@@ -360,6 +360,27 @@ func TestUpdateKeepsWhatOthersPutOnASlice(t *testing.T) {
 	}
 }
 
+// Somebody takes a slice over, and a listing lacks it before the watch says so. When it is given back, it counts again.
+func TestTakenBeforeTheWatchSaysSo(t *testing.T) {
+	s := newShelf(t)
+	e := s.create()
+	s.edit(e.Name, label(discoveryv1.LabelManagedBy, "them"))
+	s.must(s.Refresh(t.Context(), s.service))
+	s.follow()
+	counts := func(want int) {
+		t.Helper()
+		s.eventually(func() error {
+			if all, own := len(s.All(s.service)), len(s.Of(s.service)); all != 1 || own != want {
+				return fmt.Errorf("the Service has %d slices, of which %d are ours, want 1 and %d", all, own, want)
+			}
+			return nil
+		})
+	}
+	counts(0)
+	s.edit(e.Name, label(discoveryv1.LabelManagedBy, us))
+	counts(1)
+}
+
 // A change by somebody else makes the store sync the Service; no other change does.
 func TestChanges(t *testing.T) {
 	s := newShelf(t)
