@@ -5,11 +5,13 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/signpostd/signpost/internal/channel"
 	"github.com/signpostd/signpost/kube"
 )
 
@@ -122,8 +124,10 @@ func (c *cluster) run(ctx context.Context) {
 			c.follow(ctx, newest)
 		case <-c.again.C:
 			c.follow(ctx, newest)
-		case <-c.pending.settled():
-			c.takeOver()
+		case <-c.readAll():
+			if len(c.lacks()) == 0 {
+				c.takeOver()
+			}
 		case <-c.notified:
 		}
 		c.observe(ctx)
@@ -187,6 +191,23 @@ func (c *cluster) intake(l *link) *intake {
 	return firstIntake(c.set.options.Catalog, l.cluster())
 }
 
+// readAll returns a channel that is closed once the pending connection has read everything that it can; nil if there is
+// none, or if that is known to be less than what the connection in force has.
+func (c *cluster) readAll() <-chan struct{} {
+	if len(c.lacks()) > 0 {
+		return nil
+	}
+	return c.pending.settled()
+}
+
+// lacks returns what the pending connection can't read, and the one in force has.
+func (c *cluster) lacks() (kinds []string) {
+	if c.pending == nil || c.inForce == nil || !channel.IsClosed(c.pending.settled()) {
+		return nil
+	}
+	return c.pending.lacks(c.inForce)
+}
+
 // takeOver puts the pending connection in force, because it has read everything.
 func (c *cluster) takeOver() {
 	// Late events of the old connection must not be mixed with the new objects.
@@ -214,6 +235,9 @@ func (c *cluster) conditions() conditions {
 	var now conditions
 	if c.pending != nil {
 		now.pending = conditionOf(c.pending.tables.Status(), Connecting)
+		if kinds := c.lacks(); len(kinds) > 0 && now.pending.reason == "" {
+			now.pending.detail = "it can't read " + strings.Join(kinds, ", ") + ", which the previous one has read: grant that in the cluster"
+		}
 	} else {
 		now.pending = condition{state: Connecting, detail: c.openError}
 	}

@@ -58,6 +58,25 @@ func (conn *connection) settled() <-chan struct{} {
 	return conn.tables.Settled()
 }
 
+// lacks returns the optional kinds that another connection has read and this one can't, whose objects would vanish if it took
+// the place of the other one. Once the other one is no longer up to date, it lacks none. A kind that the cluster no longer
+// has isn't lacking.
+func (conn *connection) lacks(other *connection) (kinds []string) {
+	read := map[string]kube.TableStatus{}
+	for _, t := range conn.tables.Status() {
+		read[t.Kind] = t
+	}
+	for _, t := range other.tables.Status() {
+		switch now := read[t.Kind]; {
+		case t.Required && t.State != kube.Synced:
+			return nil
+		case !t.Required && t.Filled && !now.Filled && !now.Absent():
+			kinds = append(kinds, t.Resource.String())
+		}
+	}
+	return kinds
+}
+
 // uses reports whether the connection, which may be nil, was made with the kubeconfig of a link.
 func (conn *connection) uses(l *link) bool {
 	return conn != nil && conn.link.Kubeconfig == l.Kubeconfig

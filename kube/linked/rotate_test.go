@@ -24,6 +24,44 @@ func badToken(c *api.Config) {
 
 // M7: well-formed credentials that don't work ended the connection that worked, and the cluster
 // stayed frozen. M8: meanwhile, new domains were not told to the catalog.
+// Credentials with fewer rights would take away what was read of optional kinds.
+func TestRotationToFewerRights(t *testing.T) {
+	cluster := kubetest.Start(t)
+	there := cluster.Namespace(t)
+	applyService(t, cluster, there, "web")
+	f := start(t, cluster)
+	east := linkTo("east", cluster, t)
+	f.create(east)
+	f.await("east", Synced, "")
+	user := "rotated-" + there
+	grant := func(resources string) {
+		cluster.Apply(t, `
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: `+user+`}
+rules:
+- {apiGroups: ["*"], resources: [`+resources+`], verbs: [list, watch]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: `+user+`}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: `+user+`}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: `+user+`}]
+`, "")
+	}
+	grant("pods, services, replicasets, endpointslices")
+	east.Data[kubeconfigKey] = []byte(kubeconfigOf(t, cluster, func(c *api.Config) {
+		for _, u := range c.AuthInfos {
+			u.Impersonate = user
+		}
+	}))
+	f.update(east)
+	f.await("east", Synced, "stays in force: it can't read")
+	f.wantEvent("cluster-credentials-east", "Warning CredentialsUnusable", "which the previous one has read")
+	grant(`"*"`)
+	f.awaitInForce("east")
+}
+
 func TestBadRotation(t *testing.T) {
 	cluster := kubetest.Start(t)
 	there := cluster.Namespace(t)

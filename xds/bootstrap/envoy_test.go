@@ -14,6 +14,7 @@ node: {id: envoy, cluster: envoy, metadata: {signpost.dev/namespaces: [shop]}}
 dynamic_resources:
   ads_config: {api_type: DELTA_GRPC, transport_api_version: V3, grpc_services: [{envoy_grpc: {cluster_name: signpost}}]}
   cds_config: {resource_api_version: V3, ads: {}}
+layered_runtime: {layers: [{name: signpost, static_layer: {re2.max_program_size.error_level: 1000}}]}
 static_resources:
   clusters:
   - name: signpost
