@@ -172,7 +172,7 @@ func exampleConfig() Config {
 			yes := true
 			return []Replica{{Process: "signpost-7c9d-k4q2x", Ready: &yes, Revision: "7c9d", Node: "n2", Started: &at}, {Process: "signpost-7c9d-abcde", Ready: &yes, Revision: "7c9d", Node: "n1"}}
 		},
-		Settings: json.RawMessage(`{"apiVersion":"signpost/v1alpha1","kind":"Config","log":{"level":"info"}}`),
+		Settings: json.RawMessage(`{"apiVersion":"signpost.dev/v1alpha1","kind":"Config","log":{"level":"info"}}`),
 	}
 }
 

@@ -92,6 +92,18 @@ func TestStreams(t *testing.T) {
 	}
 }
 
+// The streams of an installation that serves xDS alone are listed, too.
+func TestStreamsOfXDSAlone(t *testing.T) {
+	c, _ := newClient(t, &looktest.Process{
+		Status:  &inspect.Status{Roles: []string{"xds"}, Ready: true},
+		Streams: []inspect.Stream{{ID: "1", Method: "ADS", Target: "web.shop:80", State: inspect.StreamSynced}},
+	})
+	a, err := c.Streams(t.Context(), StreamFilter{})
+	if err != nil || len(a.Value.(inspect.StreamList).Streams) != 1 {
+		t.Errorf("%v, %v", a.Value, err)
+	}
+}
+
 // What one process can't answer is a note.
 func TestNotesOfOthers(t *testing.T) {
 	one := destination()
@@ -118,7 +130,7 @@ func TestErrors(t *testing.T) {
 		p    *looktest.Process
 		want string
 	}{
-		"another role":   {dnsProcess("leads"), "has the role destination: name another one"},
+		"another role":   {dnsProcess("leads"), "has the role destination or xds: name another one"},
 		"another server": {answer(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "what?", http.StatusNotFound) }), "the answer is 404 Not Found: is that the admin server"},
 		"text":           {answer(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "hello") }), "is that the admin server of a signpost of this version?"},
 		"a redirect":     {answer(http.RedirectHandler("/ping", http.StatusFound).ServeHTTP), "302 Found"},

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/signpostd/signpost/app/inspect"
@@ -17,6 +18,7 @@ import (
 // Roles, as in [inspect.Status].
 const (
 	destinationRole = "destination"
+	xdsRole         = "xds"
 	dnsRole         = "dns"
 )
 
@@ -71,18 +73,18 @@ func (c *Client) unqueried() []member {
 	return members
 }
 
-// having returns the members with a role. For the role dns only leaders are returned; if there is
+// having returns the members with one of the roles. For the role dns only leaders are returned; if there is
 // none, a note is written and all are returned.
-func (c *Client) having(ctx context.Context, role string) ([]member, error) {
+func (c *Client) having(ctx context.Context, roles ...string) ([]member, error) {
 	all, err := c.members(ctx)
 	if err != nil {
 		return nil, err
 	}
-	all = slices.DeleteFunc(all, func(m member) bool { return !m.has(role) })
+	all = slices.DeleteFunc(all, func(m member) bool { return !slices.ContainsFunc(roles, m.has) })
 	if len(all) == 0 {
-		return nil, fmt.Errorf("no process that was asked has the role %s: name another one with --selector or --addr", role)
+		return nil, fmt.Errorf("no process that was asked has the role %s: name another one with --selector or --addr", strings.Join(roles, " or "))
 	}
-	if role == dnsRole {
+	if slices.Contains(roles, dnsRole) {
 		all = c.leading(all)
 	}
 	return all, nil

@@ -25,9 +25,9 @@ type StreamFilter struct {
 	Namespace string
 }
 
-// Streams returns the open calls of the Destination API.
+// Streams returns the open calls of the Destination API, and the streams of xDS clients.
 func (c *Client) Streams(ctx context.Context, filter StreamFilter) (output.Answer, error) {
-	members, err := c.having(ctx, destinationRole)
+	members, err := c.having(ctx, destinationRole, xdsRole)
 	if err != nil {
 		return output.Answer{}, err
 	}

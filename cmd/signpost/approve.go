@@ -20,11 +20,11 @@ func newApproveCommand(s streams) *cobra.Command {
 	var publisher string
 	cmd := &cobra.Command{
 		Use:   "approve [HASH]",
-		Short: "Have a running signpost make the DNS changes that it holds",
-		Long: `Have a running signpost make the DNS changes that it holds: deletions, or updates by
-new settings, that are more than the budget of a zone allows. HASH is that of the plan,
-in the log and in the Event. Without it, the plans that are held are shown, and with
---show the changes of one. The process that leads is found among all pods.
+		Short: "Approve held DNS changes",
+		Long: `Approve held DNS changes: deletions, or updates by new settings, that are more than the
+budget of a zone allows. HASH is that of the plan, in the log and in the Event. Without
+it, the plans that are held are shown, and with --show the changes of one. The process
+that leads is found among all pods.
 
 The approval is for the changes that this plan has shown, with their old and new targets.
 Further names that join are held under another hash. If a record of the plan is to be

@@ -28,10 +28,10 @@ func newBundleCommand(s streams) *cobra.Command {
 	var file string
 	cmd := &cobra.Command{
 		Use:   "bundle",
-		Short: "Collect what somebody else needs to find the cause of a problem",
-		Long: `Collect what somebody else needs to find the cause of a problem, as a file: what all
-processes say about themselves, streams, Services, records, problems and held plans, their
-settings and metrics, and their pods with logs, Leases and the last Events.
+		Short: "Collect a support bundle",
+		Long: `Collect a support bundle, as a file: what all processes say about themselves, streams,
+Services, records, problems and held plans, their settings and metrics, and their pods
+with logs, Leases and the last Events.
 
 Secrets are left out: those of settings, and of arguments and variables of the pods, and
 what looks like a key, a token or a password. It has the names of your Services, pods,

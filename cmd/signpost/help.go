@@ -24,7 +24,7 @@ const (
 func commandGroups() []*cobra.Group {
 	return []*cobra.Group{
 		{ID: groupRoles, Title: "Server roles:"},
-		{ID: groupLook, Title: "Look:"},
+		{ID: groupLook, Title: "Inspection:"},
 		{ID: groupDNS, Title: "DNS:"},
 		{ID: groupSetup, Title: "Setup:"},
 	}

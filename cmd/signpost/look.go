@@ -295,8 +295,7 @@ func newExplainCommand(s streams) *cobra.Command {
 		Use:   "explain SUBJECT",
 		Short: "Say why something is served or published, or isn't",
 		Long: `Say why something is served or published, or isn't: the way from the object to the
-clients and into DNS, step by step, and last in one sentence what is so and what to
-change. SUBJECT is
+clients and into DNS, step by step, with the cause and the fix in the last line. SUBJECT is
 
   svc/web, shop/web, web.shop:80      a Service, with or without a port
   db-0.db.shop.svc.cluster.local      a pod of a headless Service

@@ -27,9 +27,9 @@ The file begins with
   apiVersion: ` + settings.APIVersion + `
   kind: ` + settings.Kind + `
 
-and has the sections kubeconfig, log, admin, shutdownGrace and one for each role:
-destination, controllers, dns, xds. A role runs when its section is there, even if empty.
-A flag overrides what the file says.`,
+and has the sections kubeconfig, log, admin, inspection, traces, shutdownGrace and one
+for each role: destination, controllers, dns, xds. A role runs when its section is
+there, even if empty. A flag overrides what the file says.`,
 		Args: noRunArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return runConfig(cmd.Context(), file, overridden(cmd.Flags()), s)

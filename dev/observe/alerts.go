@@ -141,7 +141,7 @@ func dnsAlerts() []Alert {
 			Name: "SignpostZoneFailing", Severity: Page, For: 5 * time.Minute,
 			Expr:        `signpost_dns_zone_failing > 0 or signpost_dns_provider_failing > 0`,
 			Summary:     "{{ $labels.pod }} can't read or change {{ with $labels.zone }}the zone {{ . }}{{ else }}any zone{{ end }}: names keep their old addresses.",
-			Description: "signpost records and the log have the answer of the server. Check that it runs, the way to it, and the credentials: signpost check dns.",
+			Description: "signpost records and the log have the answer of the server. Check that it runs, the network path to it, and the credentials: signpost check.",
 		},
 		{
 			Name: "SignpostNamesFailing", Severity: Ticket, For: 15 * time.Minute,
@@ -165,7 +165,7 @@ func dnsAlerts() []Alert {
 			Name: "SignpostBudgetStoreFailing", Severity: Ticket, For: 10 * time.Minute,
 			Expr:        `signpost_dns_budget_store_failing > 0`,
 			Summary:     "{{ $labels.pod }} can't store what was deleted and approved: after a restart, deletions wait for a whole window of their budget.",
-			Description: "The log names the ConfigMap and why: a right is missing, or it is immutable. signpost check dns names the right.",
+			Description: "The log names the ConfigMap and why: a right is missing, or it is immutable. signpost check names the right.",
 		},
 		{
 			Name: "SignpostPublishersUnled", Severity: Page, For: 5 * time.Minute,
@@ -177,7 +177,7 @@ func dnsAlerts() []Alert {
 			Name: "SignpostSourceFailing", Severity: Ticket, For: 10 * time.Minute,
 			Expr:        `signpost_dns_source_failing > 0`,
 			Summary:     "The source {{ $labels.source }} can't be read: its records stay as they are, and nothing is deleted.",
-			Description: "The log says why; mostly a right or a CustomResourceDefinition is missing. signpost check dns names it.",
+			Description: "The log says why; mostly a right or a CustomResourceDefinition is missing. signpost check names it.",
 		},
 		{
 			Name: "SignpostProviderThrottled", Severity: Ticket, For: 15 * time.Minute,
