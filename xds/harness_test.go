@@ -136,8 +136,11 @@ func (f *fixture) rest() {
 	synctest.Wait()
 }
 
-// change puts objects and deletes others, and waits for the outcome.
+// change puts objects and deletes others in one step of the catalog, and waits for the outcome: right after a step, a catalog
+// waits for more changes.
 func (f *fixture) change(put []catalog.Object, remove ...catalog.ID) {
+	f.catalog.Put(&catalog.Node{Cluster: catalog.LocalCluster, Name: "unused"})
+	synctest.Wait()
 	for _, id := range remove {
 		f.catalog.Delete(id)
 	}
