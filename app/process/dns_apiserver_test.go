@@ -364,6 +364,13 @@ func (api roleServer) testDNSApprovalRunning(t *testing.T) {
 		hash = list.Plans[0].Hash
 		return nil
 	})
+	kubetest.Eventually(t, 20*time.Second, func() error { // stored a moment after it was shown
+		maps, err := api.Client.CoreV1().ConfigMaps(ns).List(t.Context(), metav1.ListOptions{})
+		if err == nil && !strings.Contains(fmt.Sprint(maps.Items), hash) {
+			err = fmt.Errorf("no ConfigMap of %d has the plan %s", len(maps.Items), hash)
+		}
+		return err
+	})
 	// Another one joins. The next process knows the plan, and that one record was deleted.
 	remove("d")
 	s.stop(t)
