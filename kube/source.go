@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -53,8 +54,9 @@ type source struct {
 	buffer int
 	// untrusted is nil for a trusted API server.
 	untrusted *UntrustedLimits
-	// listed is how many objects the pages so far of the present listing had.
-	listed int
+	// listed is how many objects the pages so far of the present listing had, at least one each. After a rewind, the
+	// listing before may not have ended yet.
+	listed atomic.Int64
 	// held returns how many objects the tables have. continued returns nil if a watch may continue at their
 	// version.
 	held      func() int
@@ -112,11 +114,11 @@ func (s *source) request(opts *metav1.ListOptions, accept string) *rest.Request 
 
 func (s *source) list(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
 	if opts.Continue == "" {
-		s.listed = 0
+		s.listed.Store(0)
 	}
 	list, err := s.listPage(ctx, opts)
 	if err == nil {
-		s.listed += meta.LenList(list)
+		s.listed.Add(max(1, int64(meta.LenList(list))))
 	}
 	return list, err
 }
@@ -164,7 +166,7 @@ func (s *source) checkCount(objects int) error {
 	if s.untrusted == nil {
 		return nil
 	}
-	return s.untrusted.check(s.listed + objects)
+	return s.untrusted.check(int(s.listed.Load()) + objects)
 }
 
 // classify returns a request's error as it may be shown: without texts of an untrusted server.

@@ -96,6 +96,7 @@ func TestForeignObjectsAreLimited(t *testing.T) {
 		"modified while filling":       {fills: true, events: func(i int) string { return event("MODIFIED", i) }},
 		"deleted while filling":        {fills: true, events: func(i int) string { return event("ADDED", i) + event("DELETED", 1_000_000+i) }},
 		"pages without end":            {page: server(1) + "," + server(2)},
+		"empty pages without end":      {page: " "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
