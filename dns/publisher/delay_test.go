@@ -84,6 +84,39 @@ func TestDelayedDeletions(t *testing.T) {
 	})
 }
 
+// A record set whose object is back before its deletion is made stays, also if the provider adjusts record
+// sets, so that the name is planned anew only after it was asked.
+func TestBackBeforeTheDeletionIsMade(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newFixture(t)
+		var c called
+		w.zones.SetHooks(c.hooks(0))
+		w.provider = &judging{Provider: w.zones, ttl: 60}
+		w.change = func(c *Config) { c.Limits.BatchInterval = 10 * time.Second }
+		web := record(t, "web", "www."+zoneName, "A", "192.0.2.1")
+		w.objects.set("web", web)
+		w.start()
+		defer w.stop()
+		time.Sleep(DefaultInterval)
+		w.objects.set("other", record(t, "other", "other."+zoneName, "A", "192.0.2.2"))
+		rest()
+		// The deletion is planned, and waits for the next batch.
+		w.objects.set("web")
+		time.Sleep(2 * time.Second)
+		waiting := 0
+		if err := w.publisher.visit(t.Context(), func() { waiting = w.publisher.zones.byKey[zoneKey{zoneName, zoneName}].names.count(planned) }); err != nil || waiting != 1 {
+			t.Fatalf("%d names are planned, %v", waiting, err)
+		}
+		before := len(c.times(inmemory.Apply))
+		w.objects.set("web", web)
+		time.Sleep(2 * DefaultInterval)
+		w.expectZone("other."+zoneName+" A 192.0.2.2", "www."+zoneName+" A 192.0.2.1")
+		if n := len(c.times(inmemory.Apply)) - before; n != 0 {
+			t.Errorf("%d batches were made", n)
+		}
+	})
+}
+
 // Without a delay, and when a run ends, records are deleted at once.
 func TestNoDeletionDelay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

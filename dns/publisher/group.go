@@ -1,6 +1,9 @@
 package publisher
 
-import "github.com/signpostd/signpost/dns"
+import (
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/budget"
+)
 
 // group is the changes under one name. One call of the provider gets all of them.
 type group struct {
@@ -12,3 +15,6 @@ type group struct {
 
 // size returns the number of changes.
 func (g group) size() int { return len(g.changes) + len(g.orphans) }
+
+// deletes reports whether the changes take a record set away and put none in its place.
+func (g group) deletes() bool { return len(budget.Losses(g.changes)) > 0 }

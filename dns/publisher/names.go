@@ -35,7 +35,8 @@ import (
 //   - touch: objects ask for something else.
 //   - outdate: like touch, and the provider must be asked how it stores that. A dirty name that has
 //     a response is planned with it, because a name that is touched all the time would never have a
-//     current one.
+//     current one. A plan that deletes something isn't made any more, though: the object may be back.
+//     The name becomes dirty instead.
 //   - differ: the zone has changed.
 //   - repeat: a plan was tried three times without effect ([names].repeats). Whatever moves the
 //     name, the same plan isn't tried again before its time.
@@ -175,10 +176,10 @@ func (s *names) touch(name string) {
 }
 
 // outdate notes that objects ask for something else, about which the provider has to be asked. A
-// plan that exists is applied first.
+// plan that exists is applied first, unless it deletes something.
 func (s *names) outdate(name string) {
 	n := s.state(name)
-	if n.phase == planned || n.phase == dirty && n.adjusted != nil {
+	if n.phase == planned && !n.plan.deletes() || n.phase == dirty && n.adjusted != nil {
 		n.again = true
 		return
 	}
@@ -220,11 +221,14 @@ func (s *names) replan(n *nameState, g group) {
 // planned notes the changes that a dirty name needs.
 func (s *names) planned(n *nameState, g group) {
 	s.replan(n, g)
-	if g.size() > 0 {
+	switch {
+	case n.again && g.deletes():
+		s.touch(n.name)
+	case g.size() > 0:
 		s.move(n, planned)
-		return
+	default:
+		s.rest(n, settled)
 	}
-	s.rest(n, settled)
 }
 
 // hold notes that the changes of a dirty name have to wait for an event.

@@ -199,6 +199,9 @@ func (m *namesModel) apply(t *rapid.T) {
 		if g.size() == 0 {
 			t.Fatalf("%s is taken without changes", g.name)
 		}
+		if g.deletes() && m.about[g.name] != m.asked[g.name] {
+			t.Fatalf("%s loses something, and objects ask for something else since that was planned", g.name)
+		}
 		if i > 0 && before[taken[i-1].name] > before[g.name] {
 			t.Fatalf("%s comes after %s, and was planned before it", g.name, taken[i-1].name)
 		}
