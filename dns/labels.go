@@ -9,9 +9,13 @@ import (
 // memory. It is never written.
 const LabelNonce = "txt-encryption-nonce"
 
+// LabelIntended is the label of an item of DynamoDB whose claim isn't confirmed. Its value says which
+// targets the record set may have.
+const LabelIntended = "signpost-intended"
+
 // reservedLabels are the labels with a fixed meaning. Only Signpost itself sets them.
 var reservedLabels = map[string]bool{
-	LabelOwner: true, LabelResource: true, LabelOwnedRecord: true, LabelDescription: true, LabelNonce: true, LabelInstance: true,
+	LabelOwner: true, LabelResource: true, LabelOwnedRecord: true, LabelDescription: true, LabelNonce: true, LabelInstance: true, LabelIntended: true,
 }
 
 // IsReservedLabel reports whether a label has a fixed meaning. Neither objects nor providers may

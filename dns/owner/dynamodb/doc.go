@@ -5,7 +5,7 @@
 //
 // The table has an item for each owned record set: its key, the owner and the labels. Only one of
 // two owners can have an item. An item of a claim that isn't confirmed has the additional label
-// [LabelIntended]. ExternalDNS treats it like any label, and drops it when it writes the labels
+// [dns.LabelIntended]. ExternalDNS treats it like any label, and drops it when it writes the labels
 // itself; the item then counts as confirmed here too.
 //
 // # Concurrency

@@ -17,11 +17,8 @@ const (
 	attributeLabels = "l"
 )
 
-// LabelIntended is a label of items whose claims aren't confirmed. Its value is the prints of the
-// targets that the record set may have, or none.
-const LabelIntended = "signpost-intended"
-
-// none is the value of the label if no record set is ours.
+// none is the value of [dns.LabelIntended] if no record set is ours. Else it is the prints of the
+// targets that the record set may have.
 const none = "none"
 
 // item is an item of the table.
@@ -84,8 +81,8 @@ func itemOf(c *claims.Claim, had *item) *item {
 		for i, p := range c.Prints {
 			prints[i] = string(p)
 		}
-		if it.labels[LabelIntended] = strings.Join(prints, " "); len(prints) == 0 {
-			it.labels[LabelIntended] = none
+		if it.labels[dns.LabelIntended] = strings.Join(prints, " "); len(prints) == 0 {
+			it.labels[dns.LabelIntended] = none
 		}
 	}
 	return it
@@ -98,8 +95,8 @@ func claimOf(key dns.Key, it *item, ownerID string) *claims.Claim {
 	}
 	c := &claims.Claim{Key: key, Labels: maps.Clone(it.labels), State: claims.Confirmed, Progress: claims.Done, Handle: it.k}
 	c.Labels[dns.LabelOwner] = ownerID
-	if text, intended := it.labels[LabelIntended]; intended {
-		delete(c.Labels, LabelIntended)
+	if text, intended := it.labels[dns.LabelIntended]; intended {
+		delete(c.Labels, dns.LabelIntended)
 		c.State, c.Progress = claims.Intended, claims.Underway
 		for _, p := range strings.Fields(text) {
 			if p != none {
