@@ -72,6 +72,12 @@ func TestNamesOutsideOfTheDomains(t *testing.T) {
 	if dirty, _ := s.Put(object, records); strings.Join(dirty, " ") != "w.a.org" || s.Len() != 0 || s.Unresolved("w.a.org") {
 		t.Errorf("changed are %q, %d names are left", dirty, s.Len())
 	}
+	// What isn't allowed doesn't keep a name as it is, whatever else is wrong with it.
+	wrong := asked("b.org", dns.TypeA, 0)
+	wrong.Targets = []string{"x"}
+	if s.Put(object, []*dns.RecordSet{wrong}); s.Unresolved("b.org") {
+		t.Error("a name of others is unresolved")
+	}
 	s.Put(object, nil)
 	if n := s.Stats().NotAllowed; n != 0 {
 		t.Errorf("%d are counted in the end", n)

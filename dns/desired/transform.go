@@ -35,10 +35,11 @@ func (t *transform) dropped(r *dns.RecordSet, targets []string, reason DropReaso
 // run returns the records to publish for an object, in the order of spec/dns.md §6.13. Want applies
 // the minimum TTL.
 func (t *transform) run(asked []*dns.RecordSet) records {
-	sets := t.defaultTargets(normal(asked))
+	// What the namespace may not ask for goes first: it must not make a name unresolved.
+	sets := slices.DeleteFunc(t.defaultTargets(normal(asked)), t.notAllowed)
 	sets = t.deduplicated(t.valid(sets))
 	sets = t.filtered(t.withIPv4(sets))
-	sets = slices.DeleteFunc(sets, func(r *dns.RecordSet) bool { return t.notAllowed(r) || t.refused(r) })
+	sets = slices.DeleteFunc(sets, t.refused)
 	for _, property := range t.OneName {
 		t.oneName(sets, property)
 	}

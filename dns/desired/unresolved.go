@@ -29,6 +29,16 @@ func (s *Set) UnresolvedIn(name, namespace string) bool {
 	return s.unresolved[dns.Canonical(name)][namespace] > 0
 }
 
+// UnresolvedFor is Unresolved for the objects of those namespaces for which concerned returns true.
+func (s *Set) UnresolvedFor(name string, concerned func(namespace string) bool) bool {
+	for namespace := range s.unresolved[dns.Canonical(name)] {
+		if concerned(namespace) {
+			return true
+		}
+	}
+	return false
+}
+
 // countUnresolved adds n to the number of objects of a namespace for which a name is unresolved.
 func (s *Set) countUnresolved(name, namespace string, n int) {
 	of := s.unresolved[name]

@@ -99,15 +99,12 @@ func present(r, c *dns.RecordSet) (count int) {
 // there returns the zone's record set with the key of r, if we may change it, or nil.
 func (n *name) there(r *dns.RecordSet) *dns.RecordSet {
 	for i, c := range n.current {
-		if sameKey(c.Set, r) && n.counts(i) && n.mayChange(c.Set) {
+		if sameKey(c.Set, r) && n.counts(i) && n.rules.MayOwn(c.Set) {
 			return c.Set
 		}
 	}
 	return nil
 }
-
-// mayChange reports whether a record set is ours, or becomes ours if it is wanted.
-func (n *name) mayChange(r *dns.RecordSet) bool { return n.rules.Owns(r) || n.rules.adopts(r) }
 
 // holdsAny reports whether the object that asks for r holds a record set of the name.
 func (n *name) holdsAny(r *dns.RecordSet) bool {
@@ -116,7 +113,7 @@ func (n *name) holdsAny(r *dns.RecordSet) bool {
 		return false
 	}
 	for i, c := range n.current {
-		if resource(c.Set) == object && n.counts(i) && n.mayChange(c.Set) {
+		if resource(c.Set) == object && n.counts(i) && n.rules.MayOwn(c.Set) {
 			return true
 		}
 	}
@@ -127,10 +124,10 @@ func (n *name) holdsAny(r *dns.RecordSet) bool {
 // that can be published must not lose to one that can't.
 func (n *name) blocked(r *dns.RecordSet) bool {
 	for i, c := range n.current {
-		if !n.counts(i) || n.rules.Owns(c.Set) {
+		if n.rules.Owns(c.Set) || !excludes(c.Set, r) && c.Set.SetIdentifier != r.SetIdentifier || !n.counts(i) {
 			continue
 		}
-		if excludes(c.Set, r) || c.Set.SetIdentifier == r.SetIdentifier && !(n.rules.adopts(c.Set) && n.asked(c.Set)) {
+		if excludes(c.Set, r) || !(n.rules.adopts(c.Set) && n.asked(c.Set)) {
 			return true
 		}
 	}

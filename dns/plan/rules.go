@@ -67,6 +67,9 @@ func (r *Rules) Owns(set *dns.RecordSet) bool {
 	return r.Owner == "" || set.Labels[dns.LabelOwner] == r.Owner && dns.OtherInstance(set.Labels, r.Instance) == ""
 }
 
+// MayOwn reports whether a record set is ours, or becomes ours if it is wanted.
+func (r *Rules) MayOwn(set *dns.RecordSet) bool { return r.Owns(set) || r.adopts(set) }
+
 // adopts reports whether a record set of the old owner becomes ours if it is wanted.
 func (r *Rules) adopts(set *dns.RecordSet) bool {
 	return r.Owner != "" && r.OldOwner != "" && r.OldOwner != r.Owner &&

@@ -22,11 +22,35 @@ type unsupportedSet struct {
 	reason string
 }
 
+// maxRecordSets limits the record sets of a name in a zone. The comparison of a name takes the square
+// of their number, in the goroutine that all zones share. Route 53 allows 100 of a name and type.
+const maxRecordSets = 500
+
+// limitRecordSets splits what objects ask for under a name into what is considered and the rest. What
+// the zone has already comes first.
+func limitRecordSets(asked []desired.Asked, rank func(*dns.RecordSet) int) (kept []desired.Asked, left []unsupportedSet) {
+	if len(asked) <= maxRecordSets {
+		return asked, nil
+	}
+	ranks := make(map[*dns.RecordSet]int, len(asked))
+	for _, a := range asked {
+		if rank != nil {
+			ranks[a.Set] = rank(a.Set)
+		}
+	}
+	slices.SortStableFunc(asked, func(a, b desired.Asked) int { return cmp.Compare(ranks[a.Set], ranks[b.Set]) })
+	reason := fmt.Sprintf("objects ask for %d record sets of the name, and more than %d are ignored: use fewer set identifiers", len(asked), maxRecordSets)
+	for _, a := range asked[maxRecordSets:] {
+		left = append(left, unsupportedSet{a.Set, reason})
+	}
+	return asked[:maxRecordSets], left
+}
+
 // splitSupported splits the wanted record sets into those that the provider can store, in the form in which
-// it stores them, and those that it can't.
-func (p *Publisher) splitSupported(asked []desired.Asked) ([]plan.Candidate, []unsupportedSet) {
+// it stores them, and those that it can't, or that are too many. rank says which come first.
+func (p *Publisher) splitSupported(asked []desired.Asked, rank func(*dns.RecordSet) int) ([]plan.Candidate, []unsupportedSet) {
 	c := p.capabilities
-	var left []unsupportedSet
+	asked, left := limitRecordSets(asked, rank)
 	able := make([]plan.Candidate, 0, len(asked))
 	for _, a := range asked {
 		r := a.Set

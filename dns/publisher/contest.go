@@ -17,7 +17,7 @@ func idOf(r *dns.RecordSet) candidateID {
 	return candidateID{r.Type, r.SetIdentifier, r.Labels[dns.LabelResource], strings.Join(r.Targets, " ")}
 }
 
-// maxLost limits how many losing candidates of a name are notified.
+// maxLost limits how many losing or refused candidates of a name are notified and shown.
 const maxLost = 64
 
 // reportLost records which candidates of a name lose to others, and notifies their objects when that

@@ -259,6 +259,8 @@ func (p *Publisher) evaluateObject(i int, key source.Key) (records int) {
 		p.problem(origin, problem)
 	}
 	if result.Err != nil {
+		// The object is there, so its records stay.
+		delete(p.departing, origin)
 		p.evaluationFailed(origin, result)
 		return 0
 	}
@@ -356,8 +358,9 @@ func loses(c dns.Change) bool {
 }
 
 // held returns why a change must wait until more is known, or "". explained is true if evaluated
-// objects ask for all that is under the name.
-func (p *Publisher) held(c dns.Change, explained bool) string {
+// objects ask for all that is under the name. Only objects of namespaces for which concerned returns
+// true may ask for it.
+func (p *Publisher) held(c dns.Change, explained bool, concerned func(namespace string) bool) string {
 	if !loses(c) {
 		return ""
 	}
@@ -366,12 +369,13 @@ func (p *Publisher) held(c dns.Change, explained bool) string {
 			return "source " + p.Sources[i].Name + " has not been read yet"
 		}
 	}
-	if p.Desired.Unresolved(c.Old.Name) {
+	if p.Desired.UnresolvedFor(c.Old.Name, concerned) {
 		return "an object asks for the name in a way that can't be published"
 	}
 	resource := c.Old.Labels[dns.LabelResource]
 	for origin, why := range p.unresolved {
 		switch {
+		case !concerned(origin.Namespace):
 		case strings.HasSuffix(resource, "/"+origin.Namespace+"/"+origin.Name), origin.Namespace == "" && strings.HasSuffix(resource, "/"+origin.Name):
 			return resource + " can't be evaluated"
 		case !explained && (resource == "" || c.New != nil || why.pending):

@@ -261,7 +261,7 @@ func sameKind(a, b *dns.RecordSet) bool {
 
 // settledAsAsked reports whether a settled name has exactly the wanted record sets.
 func (p *Publisher) settledAsAsked(at nameInZone, n *node) bool {
-	if n.owned != n.plain || n.plain == 0 || p.Rules.Policy == plan.CreateOnly || !p.admits(at.zone, at.name) {
+	if n.owned != n.plain || n.plain == 0 || p.Rules.Policy == plan.CreateOnly || !p.admits(at.zone, at.name) || p.mayRefuse(at.name) {
 		return false
 	}
 	for _, r := range n.raw {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -375,4 +376,45 @@ func idleHour(b *testing.B, zones int, limit float64) (total, most int) {
 		b.Fatal("the hour failed")
 	}
 	return total, most
+}
+
+// A name for which objects ask for more record sets than a zone may have gets those that it has already, and
+// then the first ones. The others are told. Other names don't wait for it.
+func TestTooManyRecordSetsOfAName(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newFixture(t)
+		of := func(first, count int) (sets []*dns.RecordSet) {
+			for i := range count {
+				r := record(t, "many", "many."+zoneName, "A", "192.0.2.1")
+				r.SetIdentifier = fmt.Sprintf("id-%05d", first+i)
+				sets = append(sets, r)
+			}
+			return sets
+		}
+		w.objects.set("many", of(10_000, 10)...)
+		w.start()
+		defer w.stop()
+		rest()
+		w.objects.set("many", append(of(0, 5_000), of(10_000, 10_000)...)...)
+		w.objects.set("other", record(t, "other", "other."+zoneName, "A", "192.0.2.2"))
+		time.Sleep(2 * DefaultInterval)
+		identifiers := map[string]bool{}
+		other := false
+		for _, r := range w.listing() {
+			if r.Type == "A" {
+				identifiers[r.SetIdentifier] = true
+				other = other || r.Name == "other."+zoneName
+			}
+		}
+		if len(identifiers) != maxRecordSets+1 || !identifiers["id-10000"] || !identifiers["id-10009"] || !identifiers["id-00000"] || identifiers["id-10010"] || !other {
+			t.Errorf("%d identifiers are published: those of before %t, %t, the first %t; the other name: %t", len(identifiers), identifiers["id-10000"], identifiers["id-10009"], identifiers["id-00000"], other)
+		}
+		if said := strings.Join(w.said(), "\n"); !strings.Contains(said, "objects ask for 15000 record sets of the name, and more than 500 are ignored") {
+			t.Errorf("said:\n%s", said)
+		}
+		page, err := w.publisher.Rows(t.Context(), RowFilter{}, 0, 10)
+		if err != nil || page.Total != maxRecordSets+maxLost+1 {
+			t.Errorf("%d rows, %v", page.Total, err)
+		}
+	})
 }

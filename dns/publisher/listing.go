@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -133,6 +134,7 @@ func (p *Publisher) setZones(zones []dns.Zone, filter dns.Filter) {
 			p.Metrics.forget(z)
 		}
 	}
+	p.refilter(before)
 	if before != nil && len(changed) == 0 {
 		return
 	}
@@ -151,6 +153,28 @@ func (p *Publisher) setZones(zones []dns.Zone, filter dns.Filter) {
 	}
 	p.accounts.book.Retain(time.Now(), zones)
 	p.zoneless.leave(func(name string) bool { return len(p.zones.holders(name)) > 0 })
+}
+
+// refilter plans the names again that the provider's filter selects now and didn't before, and those
+// that it selects no more.
+func (p *Publisher) refilter(before *zoneSet) {
+	if before == nil || reflect.DeepEqual(before.filter, p.zones.filter) {
+		return
+	}
+	differs := func(name string) bool { return before.admits(name) != p.zones.admits(name) }
+	for name := range p.Desired.Names() {
+		if differs(name) {
+			p.touch(name)
+		}
+	}
+	for _, z := range p.zones.all() {
+		z.saidUnselected = false
+		for name, n := range z.mirror.names {
+			if n.owned > 0 && differs(name) {
+				z.names.touch(name)
+			}
+		}
+	}
 }
 
 // related reports whether a zone is a parent or child of one of zones, or has the same name.

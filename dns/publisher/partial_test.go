@@ -77,6 +77,47 @@ func (unselecting) DomainFilter(context.Context) dns.Filter {
 	return dns.NewDomainFilter(nil, []string{"sub.shop.test"})
 }
 
+// refiltering is a provider whose filter changes.
+type refiltering struct {
+	*inmemory.Provider
+	excluded atomic.Pointer[string]
+}
+
+func (p *refiltering) DomainFilter(context.Context) dns.Filter {
+	return dns.NewDomainFilter(nil, []string{*p.excluded.Load()})
+}
+
+// When the provider's filter changes, names that it selects now are published, and records that nothing asks
+// for are deleted; names that it selects no more stay as they are.
+func TestFilterOfTheProviderChanges(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newFixture(t)
+		p := &refiltering{Provider: w.zones}
+		excluded := func(domain string) { p.excluded.Store(&domain) }
+		excluded("x.test")
+		w.provider = p
+		gone := record(t, "gone", "gone.sub.shop.test", "A", "192.0.2.9")
+		w.objects.set("gone", gone)
+		w.start()
+		defer w.stop()
+		rest()
+		excluded("sub.shop.test")
+		time.Sleep(2 * DefaultInterval)
+		w.objects.set("gone")
+		w.objects.set("a", record(t, "a", "a.sub.shop.test", "A", "192.0.2.1"), record(t, "a", "c.shop.test", "A", "192.0.2.1"))
+		time.Sleep(2 * DefaultInterval)
+		w.expectZone("c.shop.test A 192.0.2.1", "gone.sub.shop.test A 192.0.2.9")
+		excluded("x.test")
+		time.Sleep(2 * DefaultInterval)
+		w.expectZone("a.sub.shop.test A 192.0.2.1", "c.shop.test A 192.0.2.1")
+		excluded("shop.test")
+		time.Sleep(2 * DefaultInterval)
+		w.objects.set("a")
+		time.Sleep(2 * DefaultInterval)
+		w.expectZone("a.sub.shop.test A 192.0.2.1", "c.shop.test A 192.0.2.1")
+	})
+}
+
 // clouds F7: nothing was said of names below a zone that isn't selected. Now the log has one line, and
 // explain says so.
 func TestNamesOfAZoneThatIsNotSelected(t *testing.T) {

@@ -97,9 +97,9 @@ func (p *Publisher) planName(z *zone, n *nameState, w wish) {
 		p.deferToOther(z, n, clash, out)
 		return
 	}
-	explained, reason := z.mirror.node(n.name).explained, ""
+	explained, reason, concerned := z.mirror.node(n.name).explained, "", p.concerned(z, n.name, w)
 	for _, c := range out.Changes {
-		if why := p.held(c, explained); why != "" {
+		if why := p.held(c, explained, concerned); why != "" {
 			reason = why
 		}
 	}

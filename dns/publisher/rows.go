@@ -88,13 +88,11 @@ func (p *Publisher) rowsAt(at nameInZone) []Row {
 		p.judge(at, both, &row)
 		rows = append(rows, row)
 	}
-	for _, r := range refused {
-		if _, shown := pairs[r.set.Key()]; !shown {
-			rows = append(rows, conflictRow(at, r.set, r.reason))
-		}
+	for _, r := range refused[:min(len(refused), maxLost)] {
+		rows = addLoser(at, rows, r.set, r.reason)
 	}
 	for _, l := range lost[:min(len(lost), maxLost)] {
-		rows = p.addLoser(at, rows, l)
+		rows = addLoser(at, rows, l.Set, p.lossMessage(l))
 	}
 	slices.SortFunc(rows, func(a, b Row) int { return compareRowKeys(a.RowKey, b.RowKey) })
 	return rows
@@ -107,15 +105,14 @@ func conflictRow(at nameInZone, r *dns.RecordSet, message string) Row {
 	return row
 }
 
-// addLoser adds a losing candidate to the row of its key, or adds a row.
-func (p *Publisher) addLoser(at nameInZone, rows []Row, l plan.Loss) []Row {
-	message := p.lossMessage(l)
-	key := rowKey(at, l.Set.Key())
+// addLoser adds a record set that isn't published to the row of its key, or adds a row.
+func addLoser(at nameInZone, rows []Row, r *dns.RecordSet, message string) []Row {
+	key := rowKey(at, r.Key())
 	i := slices.IndexFunc(rows, func(r Row) bool { return r.RowKey == key })
 	if i < 0 {
-		return append(rows, conflictRow(at, l.Set, message))
+		return append(rows, conflictRow(at, r, message))
 	}
-	rows[i].Losers = append(rows[i].Losers, RowLoser{Objects: l.Set.Objects, Targets: l.Set.Targets, Message: message})
+	rows[i].Losers = append(rows[i].Losers, RowLoser{Objects: r.Objects, Targets: r.Targets, Message: message})
 	return rows
 }
 

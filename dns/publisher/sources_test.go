@@ -150,6 +150,29 @@ func TestLostKind(t *testing.T) {
 	})
 }
 
+// An object of an optional kind that is gone for a moment, and can't be evaluated when it is back, keeps its
+// records.
+func TestReturnsUnevaluated(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newFixture(t)
+		things := &table{}
+		reading(w, things)
+		things.set(kube.Synced, "")
+		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"))
+		w.start()
+		defer w.stop()
+		rest()
+		w.objects.set("a")
+		time.Sleep(time.Second)
+		w.objects.fail("a", errTemplate)
+		time.Sleep(3 * DefaultInterval)
+		w.expectZone("a.shop.test A 192.0.2.1")
+		w.objects.set("a")
+		time.Sleep(3 * statusEvery)
+		w.expectZone()
+	})
+}
+
 // day2 B11: the removal of a kind hangs, so it can still be read, and its objects are gone. This must not
 // remove records.
 func TestTerminatingKind(t *testing.T) {

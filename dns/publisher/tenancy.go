@@ -41,8 +41,8 @@ func setsOf(candidates []plan.Candidate) []*dns.RecordSet {
 // holds the name counts.
 func (p *Publisher) want(z *zone, name string) wish {
 	if p.NamePolicy != tenancy.Namespaced && p.MaxNames == 0 {
-		w := wish{}
-		w.wanted, w.left = p.splitSupported(p.Desired.Candidates(name, p.rank(z, name)))
+		w, rank := wish{}, p.rank(z, name)
+		w.wanted, w.left = p.splitSupported(p.Desired.Candidates(name, rank), rank)
 		return w
 	}
 	if z == nil {
@@ -52,8 +52,8 @@ func (p *Publisher) want(z *zone, name string) wish {
 	}
 	c, until := p.caseOf(z, name)
 	d := tenancy.Decide(p.NamePolicy, c)
-	w := wish{granted: d.Granted, refused: d.Refused}
-	w.wanted, w.left = p.splitSupported(p.Desired.CandidatesOf(name, p.rank(z, name), d.Granted...))
+	w, rank := wish{granted: d.Granted, refused: d.Refused}, p.rank(z, name)
+	w.wanted, w.left = p.splitSupported(p.Desired.CandidatesOf(name, rank, d.Granted...), rank)
 	if len(d.Granted) == 0 && len(c.Asking) > 0 {
 		w.until = until
 	}
@@ -116,6 +116,17 @@ func (p *Publisher) mayAsk(name, namespace string) bool {
 	return false
 }
 
+// concerned returns whether objects of a namespace may have something of a name: with
+// [tenancy.Namespaced] those of the holder and of the namespace that gets the name. An object of any
+// other namespace can't keep a name as it is.
+func (p *Publisher) concerned(z *zone, name string, w wish) func(namespace string) bool {
+	holder, held := p.holderOf(z, name)
+	if p.NamePolicy != tenancy.Namespaced || !held {
+		return func(string) bool { return true }
+	}
+	return func(namespace string) bool { return namespace == holder || slices.Contains(w.granted, namespace) }
+}
+
 // passesAt returns when a name goes to another namespace, because the holder doesn't ask for it any
 // more; zero means now. An object that is replaced is gone for a moment, and must not lose its
 // name.
@@ -147,9 +158,7 @@ func (p *Publisher) standsFor(z *zone, name string) (other, namespace string) {
 	if o, ok := p.Owner.(ownershipDescriber); ok && p.blocksOwnership(name) {
 		candidates = o.Describes(name)
 	}
-	if challenged := tenancy.ChallengedBy(name); challenged != "" {
-		candidates = append(candidates, challenged)
-	}
+	candidates = append(candidates, tenancy.ChallengedBy(name)...)
 	twin := p.twin(name)
 	for _, other := range append(candidates, twin) {
 		if other == name || other == "" {
@@ -197,13 +206,13 @@ func (p *Publisher) touchDependents(name string) {
 	}
 }
 
-// holderIn returns the namespace in the label resource of our record sets under a name. If they
-// differ, the first type counts.
+// holderIn returns the namespace in the label resource of the record sets under a name that are ours,
+// or become ours if they are wanted. If they differ, the first type counts.
 func (p *Publisher) holderIn(sets []plan.Current) tenantID {
 	var first *dns.RecordSet
 	holder := nobody
 	for _, c := range sets {
-		if p.Rules.Owner == "" || !p.Rules.Owns(c.Set) {
+		if p.Rules.Owner == "" || !p.Rules.MayOwn(c.Set) {
 			continue
 		}
 		namespace, known := tenancy.HolderOf(c.Set.Labels[dns.LabelResource])
@@ -335,6 +344,11 @@ func (p *Publisher) refusedSets(origin desired.Origin, kept []*dns.RecordSet) (g
 		})
 	}
 	return granted, dropped
+}
+
+// mayRefuse reports whether a name may be refused to some of those that ask for it.
+func (p *Publisher) mayRefuse(name string) bool {
+	return (p.NamePolicy == tenancy.Namespaced || p.MaxNames > 0) && len(p.Desired.Namespaces(name)) > 1
 }
 
 // refusalOf returns why a namespace doesn't get a name in a zone that holds it.

@@ -145,18 +145,25 @@ func TestNamesThatStandForAnother(t *testing.T) {
 		defer w.stop()
 		w.asks("bank", "v", "v.shop.test", "A", "192.0.2.10")
 		rest()
+		w.asks("bank", "wildcard", "*.w.shop.test", "A", "192.0.2.10")
+		rest()
 		w.asks("zzz", "challenge", "_acme-challenge.v.shop.test", "CNAME", "evil.example.net")
+		w.asks("zzz", "wildcard", "_acme-challenge.w.shop.test", "CNAME", "evil.example.net")
 		w.asks("zzz", "owner", "own-aaaa-v.shop.test", "CNAME", "evil.example.net")
 		w.asks("zzz", "free", "_acme-challenge.free.shop.test", "CNAME", "mine.example.net")
 		rest()
-		w.expectZone("_acme-challenge.free.shop.test CNAME mine.example.net", "v.shop.test A 192.0.2.10")
-		if got := slices.Sorted(slices.Values(w.saidOf(ReasonTaken))); !slices.Equal(got, []string{"zzz/challenge", "zzz/owner"}) {
+		w.expectZone("*.w.shop.test A 192.0.2.10", "_acme-challenge.free.shop.test CNAME mine.example.net", "v.shop.test A 192.0.2.10")
+		if got := slices.Sorted(slices.Values(w.saidOf(ReasonTaken))); !slices.Equal(got, []string{"zzz/challenge", "zzz/owner", "zzz/wildcard"}) {
 			t.Errorf("refused: %q", got)
 		}
 		// Nobody has the name any more.
 		w.asks("bank", "v", "", "")
+		w.asks("bank", "wildcard", "", "")
 		time.Sleep(10 * time.Second)
-		w.expectZone("_acme-challenge.free.shop.test CNAME mine.example.net", "_acme-challenge.v.shop.test CNAME evil.example.net", "own-aaaa-v.shop.test CNAME evil.example.net")
+		w.expectZone(
+			"_acme-challenge.free.shop.test CNAME mine.example.net", "_acme-challenge.v.shop.test CNAME evil.example.net",
+			"_acme-challenge.w.shop.test CNAME evil.example.net", "own-aaaa-v.shop.test CNAME evil.example.net",
+		)
 	})
 }
 
@@ -209,6 +216,104 @@ func TestNamesWithOneOwnershipRecord(t *testing.T) {
 			})
 		})
 	}
+}
+
+// An object of another namespace can't keep a name as it is: neither by asking for it in a way that can't be
+// published, nor because it can't be evaluated. The holder can.
+func TestAnotherNamespaceHoldsNothingUp(t *testing.T) {
+	const name = "v.shop.test"
+	synctest.Test(t, func(t *testing.T) {
+		w := newFixture(t)
+		namespaced(w)
+		w.start()
+		defer func() { w.stop() }()
+		w.asks("bank", "v", name, "A", "192.0.2.10")
+		rest()
+		wrong := invalid(t, "evil", name, "192.0.2.300")
+		wrong.Labels, wrong.Objects[0].Namespace = map[string]string{dns.LabelResource: "service/evil/evil"}, "evil"
+		w.objects.setKey(source.Key{Kind: "Service", Namespace: "evil", Name: "evil"}, wrong)
+		w.objects.mu.Lock()
+		w.objects.errs[source.Key{Kind: "Service", Namespace: "evil", Name: "unclear"}] = errTemplate
+		w.objects.mu.Unlock()
+		w.stop()
+		w.start()
+		time.Sleep(2 * DefaultInterval)
+		w.asks("bank", "v", name, "A", "192.0.2.11")
+		time.Sleep(2 * DefaultInterval)
+		w.expectZone(name + " A 192.0.2.11")
+
+		// The namespace that has the name asks for it in a way that can't be published.
+		wrong = invalid(t, "v", name, "192.0.2.300")
+		wrong.Labels, wrong.Objects[0].Namespace = map[string]string{dns.LabelResource: "service/bank/v"}, "bank"
+		w.objects.setKey(source.Key{Kind: "Service", Namespace: "bank", Name: "v"}, wrong)
+		time.Sleep(2 * DefaultInterval)
+		w.expectZone(name + " A 192.0.2.11")
+		w.asks("bank", "v", name, "")
+		time.Sleep(2 * DefaultInterval)
+		w.expectZone()
+	})
+}
+
+// With --migrate-from-txt-owner, the namespace that has a name under the old owner keeps it.
+func TestANamespaceKeepsItsNameUnderANewOwner(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newFixture(t)
+		namespaced(w)
+		base := w.change
+		w.asks("bank", "v", "v.shop.test", "A", "192.0.2.10")
+		w.change = func(c *Config) {
+			base(c)
+			o, err := owner.NewTXT(owner.TXTOptions{OwnerID: "old", Prefix: "own-"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.Owner, c.Rules.Owner = o, "old"
+		}
+		w.start()
+		rest()
+		w.stop()
+		w.asks("aaa", "evil", "v.shop.test", "A", "6.6.6.6")
+		w.change = func(c *Config) {
+			base(c)
+			o, err := owner.NewTXT(owner.TXTOptions{OwnerID: "me", OldOwnerID: "old", Prefix: "own-"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.Owner, c.Rules.OldOwner = o, "old"
+		}
+		w.start()
+		defer w.stop()
+		time.Sleep(2 * DefaultInterval)
+		w.expectZone("v.shop.test A 192.0.2.10")
+		if got := w.saidOf(ReasonTaken); !slices.Equal(got, []string{"aaa/evil"}) {
+			t.Errorf("refused: %q", got)
+		}
+	})
+}
+
+// A name that is refused to an object is shown beside the record that another namespace has, also when the
+// name is settled.
+func TestRowsShowRefusals(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newFixture(t)
+		namespaced(w)
+		w.start()
+		defer w.stop()
+		w.asks("bank", "v", "v.shop.test", "A", "192.0.2.10")
+		rest()
+		w.asks("zzz", "evil", "v.shop.test", "A", "6.6.6.6")
+		time.Sleep(2 * DefaultInterval)
+		page, err := w.publisher.Rows(t.Context(), RowFilter{}, 0, 10)
+		if err != nil || len(page.Rows) != 1 || len(page.Rows[0].Losers) != 1 || page.Rows[0].Losers[0].Objects[0].Namespace != "zzz" || !strings.Contains(page.Rows[0].Losers[0].Message, "the namespace bank has the name") {
+			t.Errorf("rows: %+v, %v", page.Rows, err)
+		}
+		w.asks("zzz", "evil", "v.shop.test", "AAAA", "2001:db8::6")
+		time.Sleep(2 * DefaultInterval)
+		expectLines(
+			t, w.rowLines(RowFilter{States: []RowState{RowConflict}}),
+			"v.shop.test AAAA conflict the namespace bank has the name (--name-policy=namespace): use another name, or have it removed there",
+		)
+	})
 }
 
 // While something isn't known of the namespace that has a name, another one doesn't get the name.

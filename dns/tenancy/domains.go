@@ -226,7 +226,7 @@ func (d *Domains) special(name, recordType string) string {
 	switch {
 	case recordType == dns.TypeNS || recordType == dns.TypeDNAME:
 		return "a record of the type " + recordType
-	case name == "*" || strings.HasPrefix(name, "*."):
+	case name == "*" || strings.HasPrefix(name, wildcard):
 		return "a wildcard"
 	case strings.HasPrefix(name, acmeChallenge):
 		return "a name that begins with _acme-challenge"
@@ -241,17 +241,21 @@ func (d *Domains) special(name, recordType string) string {
 // control over the rest of the name (RFC 8555, 8.4).
 const acmeChallenge = "_acme-challenge."
 
-// ChallengedBy returns the name whose ACME challenge has the given name, or "".
-func ChallengedBy(name string) string {
+// wildcard is the first label of a wildcard name.
+const wildcard = "*."
+
+// ChallengedBy returns the names whose ACME challenge has the given name: a name and its wildcard
+// (RFC 8555, 7.1.3), or none.
+func ChallengedBy(name string) []string {
 	rest, found := strings.CutPrefix(name, acmeChallenge)
-	if !found {
-		return ""
+	if !found || rest == "" {
+		return nil
 	}
-	return rest
+	return []string{rest, wildcard + rest}
 }
 
 // ChallengeOf returns the name of the ACME challenge of a name.
-func ChallengeOf(name string) string { return acmeChallenge + name }
+func ChallengeOf(name string) string { return acmeChallenge + strings.TrimPrefix(name, wildcard) }
 
 // within reports whether a name is a domain or below it.
 func within(name, domain string) bool {
