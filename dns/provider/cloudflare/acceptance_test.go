@@ -538,6 +538,43 @@ func TestCustomHostnameRefused(t *testing.T) {
 	})
 }
 
+// CF18 of spec/clouds.md: a batch that is refused is halved. If Cloudflare throttles the second half, the custom
+// hostnames of the first one are created nevertheless, because its records are made and count as such.
+func TestCustomHostnamesOfHalf(t *testing.T) {
+	withFixture(t, paid, func(w *fixture) {
+		w.arguments = []string{"--cloudflare-custom-hostnames"}
+		batches := 0
+		w.server.SetHooks(cloudflaretest.Hooks{Before: func(c cloudflaretest.Call) *cloudflaretest.Fault {
+			if c.Operation != cloudflaretest.Batch {
+				return nil
+			}
+			switch batches++; batches {
+			case 1:
+				return &cloudflaretest.Fault{Status: 400, Code: 1004, Message: "DNS Validation Error"}
+			case 2:
+				return nil
+			}
+			return cloudflaretest.Throttled(time.Hour)
+		}})
+		p := w.open()
+		zones, err := p.Zones(w.T.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = p.Apply(w.T.Context(), zones[0], []dns.Change{
+			{New: want("a.shop.test", "A", "192.0.2.1", "custom-hostname=a.customer.io")}, {New: want("b.shop.test", "A", "192.0.2.1", "custom-hostname=b.customer.io")},
+		})
+		each, ok := errors.AsType[*provider.ApplyError](err)
+		if !ok || each.Errs[0] != nil || !errors.Is(each.Errs[1], provider.ErrThrottled) {
+			t.Errorf("error %v", err)
+		}
+		w.Expect("a A 192.0.2.1")
+		if all := w.server.Hostnames(w.zone); len(all) != 1 || all[0].Hostname != "a.customer.io" {
+			t.Errorf("custom hostnames %v", all)
+		}
+	})
+}
+
 // CF18 of spec/clouds.md: the answers of requests about hostnames and regions get lost.
 func TestLostSides(t *testing.T) {
 	for _, operation := range []string{cloudflaretest.CreateHostname, cloudflaretest.DeleteHostname, cloudflaretest.CreateRegion, cloudflaretest.DeleteRegion} {
