@@ -428,6 +428,64 @@ func TestZones(t *testing.T) {
 	}
 }
 
+// A zone of --zone-id-filter that Cloudflare doesn't answer about for a moment stays as it is known, so that its names go
+// neither unpublished nor to the zone above. One that Cloudflare refuses goes. Either is said.
+func TestZoneOfFilterFails(t *testing.T) {
+	environment(t, "https://api.test/client/v4")
+	server := cloudflaretest.New()
+	shop := server.AddZone(cloudflaretest.Zone{Name: "shop.test"})
+	sub := server.AddZone(cloudflaretest.Zone{Name: "sub.shop.test", Plan: paid})
+	in := input()
+	in.ZoneIDs, in.Wrap = []string{shop, sub}, transportOf(server)
+	p := open(t, in)
+	list := func() string {
+		t.Helper()
+		zones, err := p.Zones(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for _, z := range zones {
+			names = append(names, z.Name)
+		}
+		return strings.Join(names, " ")
+	}
+	all := "shop.test sub.shop.test"
+	if got := list(); got != all || p.Unlisted() != nil {
+		t.Fatalf("zones %s, unlisted %v", got, p.Unlisted())
+	}
+	before := p.zones.Last().byID[sub]
+	for name, test := range map[string]struct {
+		fault *cloudflaretest.Fault
+		want  string
+	}{
+		"a failure":   {cloudflaretest.Failed, all},
+		"a lost one":  {cloudflaretest.Lost, all},
+		"a refusal":   {&cloudflaretest.Fault{Status: 403, Code: 10000, Message: "Authentication error"}, "shop.test"},
+		"a gone zone": {&cloudflaretest.Fault{Status: 404, Code: 7003, Message: "Could not route"}, "shop.test"},
+	} {
+		server.SetHooks(cloudflaretest.Hooks{Before: func(c cloudflaretest.Call) *cloudflaretest.Fault {
+			if c.Operation == cloudflaretest.GetZone && c.Zone == sub {
+				return test.fault
+			}
+			return nil
+		}})
+		for range 2 {
+			if got := list(); got != test.want || p.Unlisted() == nil || !strings.Contains(p.Unlisted().Error(), sub) {
+				t.Errorf("%s: zones %s, want %s; unlisted %v", name, got, test.want, p.Unlisted())
+			}
+		}
+		if test.want == all && (p.zones.Last().byID[sub] != before || !p.DomainFilter(t.Context()).Match("a.sub.shop.test")) {
+			t.Errorf("%s: what is known of the zone is lost", name)
+		}
+		server.SetHooks(cloudflaretest.Hooks{})
+		if got := list(); got != all || p.Unlisted() != nil {
+			t.Errorf("after %s: zones %s, unlisted %v", name, got, p.Unlisted())
+		}
+		before = p.zones.Last().byID[sub]
+	}
+}
+
 // CF17 of spec/clouds.md: a zone that may not be changed, or not be listed, doesn't keep the others from
 // being published, and the error names the permission and the zone.
 func TestZoneWithoutPermission(t *testing.T) {
