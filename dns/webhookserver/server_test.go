@@ -239,6 +239,35 @@ func TestBatches(t *testing.T) {
 	})
 }
 
+// A record set and its ownership record are applied together: a provider that refuses the one then refuses the other. So
+// are those of a name that is both that of a record set and that of an ownership record.
+func TestBatchesOfOwnershipRecords(t *testing.T) {
+	b := one("example.test")
+	b.batch = 2
+	set := func(name, recordType, owned string) string {
+		text := `{"dnsName":"` + name + `.example.test","recordType":"` + recordType + `"`
+		if owned != "" {
+			text += `,"labels":{"ownedRecord":"` + owned + `.example.test"}`
+		}
+		return text + "}"
+	}
+	body := `{"create":[` + strings.Join([]string{
+		set("x", "A", ""), set("y", "A", ""), set("z", "A", ""), set("a-x", "TXT", "x"), set("a-y", "TXT", "y"), set("a-z", "TXT", "z"), set("a-a-z", "TXT", "a-z"), set("a-z", "A", ""),
+	}, ",") + `]}`
+	w := httptest.NewRecorder()
+	webhookserver.New(defaults(b)).Handler().ServeHTTP(w, httptest.NewRequest("POST", "/records", strings.NewReader(body)))
+	if w.Code != 204 {
+		t.Fatalf("status %d, %s", w.Code, w.Body)
+	}
+	want := []string{
+		"1: +x.example.test +a-x.example.test", "1: +y.example.test +a-y.example.test",
+		"1: +z.example.test +a-z.example.test +a-a-z.example.test +a-z.example.test",
+	}
+	if diff := cmp.Diff(want, b.applied); diff != "" {
+		t.Errorf("applied (-want +got):\n%s", diff)
+	}
+}
+
 // exclusive is a provider that fails the test when it is called twice at the same time.
 type exclusive struct {
 	*backend
