@@ -119,6 +119,8 @@ func ask(p provider.Provider, method, path, body string) *httptest.ResponseRecor
 
 func TestStatuses(t *testing.T) {
 	broken := errors.New("the API is down")
+	record := `{"dnsName":"a","targets":["1.2.3.4"],"recordType":"A","setIdentifier":"x","recordTTL":1,"labels":{"a":"b"},"providerSpecific":[{"name":"n","value":"v"}]}`
+	usual := strings.TrimSuffix(strings.Repeat(record+",", 4096/len(record)-1), ",")
 	tests := map[string]struct {
 		provider           provider.Provider
 		method, path, body string
@@ -151,9 +153,11 @@ func TestStatuses(t *testing.T) {
 		"adjust null":              {one("example.test"), "POST", "/adjustendpoints", `[null]`, 400, ""},
 		"adjust nonsense":          {one("example.test"), "POST", "/adjustendpoints", `{}`, 400, ""},
 		"adjust no body":           {one("example.test"), "POST", "/adjustendpoints", ``, 400, ""},
+		"adjust many":              {one("example.test"), "POST", "/adjustendpoints", "[" + usual + "]", 200, "[" + usual + "]"},
 		"adjust two values":        {one("example.test"), "POST", "/adjustendpoints", `[][]`, 400, ""},
 		"case 215: 413":            {one("example.test"), "POST", "/adjustendpoints", `[{"dnsName":"` + strings.Repeat("a", 5000) + `"}]`, 413, ""},
 		"413 behind the end":       {one("example.test"), "POST", "/records", `{}` + strings.Repeat(" ", 5000), 413, ""},
+		"413 for what it needs":    {one("example.test"), "POST", "/records", `{"create":[` + strings.Repeat("{},", 1000) + `{}]}`, 413, ""},
 		"apply nothing":            {one("example.test"), "POST", "/records", `{}`, 204, ""},
 		"apply":                    {one("example.test"), "POST", "/records", `{"create":[{"dnsName":"a.example.test"}]}`, 204, ""},
 		"apply in old spelling":    {one("example.test"), "POST", "/records", `{"Create":[{"dnsName":"a.example.test"}],"Delete":null}`, 204, ""},
@@ -313,6 +317,19 @@ func TestOneAtATime(t *testing.T) {
 			}
 		}
 	})
+}
+
+// An error of each of many changes isn't said as a whole.
+func TestManyErrors(t *testing.T) {
+	c := defaults(one("example.test"))
+	var log bytes.Buffer
+	c.Log = slog.New(slog.NewTextHandler(&log, nil))
+	w := httptest.NewRecorder()
+	body := `{"create":[` + strings.TrimSuffix(strings.Repeat(`{"dnsName":"a.other.test","recordType":"A"},`, 5000), ",") + `]}`
+	webhookserver.New(c).Handler().ServeHTTP(w, httptest.NewRequest("POST", "/records", strings.NewReader(body)))
+	if n := w.Body.Len(); w.Code != 500 || n < 1000 || n > 20_000 || log.Len() < 1000 || log.Len() > 40_000 {
+		t.Errorf("status %d, %d bytes, and %d in the log", w.Code, n, log.Len())
+	}
 }
 
 func TestErrorsAreLogged(t *testing.T) {
