@@ -11,6 +11,7 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/awsaccess"
+	"github.com/signpostd/signpost/dns/listlimit"
 	"github.com/signpostd/signpost/dns/owner"
 	"github.com/signpostd/signpost/dns/owner/crd"
 	"github.com/signpostd/signpost/dns/owner/dynamodb"
@@ -28,7 +29,7 @@ func (o *Options) openDynamoDB(ctx context.Context, in Input) (owner.Owner, erro
 		return nil, err
 	}
 	return dynamodb.New(client, dynamodb.Options{
-		Table: r.DynamoTable, OwnerID: r.OwnerID, TXT: txt, RemoveTXT: o.rules().Manages(dns.TypeTXT), Problems: o.problems(in), Log: in.Log,
+		Table: r.DynamoTable, OwnerID: r.OwnerID, TXT: txt, RemoveTXT: o.rules().Manages(dns.TypeTXT), Budget: listlimit.New(o.Reading), Problems: o.problems(in), Log: in.Log,
 	})
 }
 

@@ -46,6 +46,12 @@ func (b *Budget) Part(subject string) *Listing {
 	return newListing(subject, "record sets", "max-zone-records", mostOf(b.limit().ZoneRecords))
 }
 
+// Claims starts a listing of a registry outside of the zones. It has the limits of all zones
+// together, and doesn't count for them.
+func (b *Budget) Claims(subject string) *Listing {
+	return newListing(subject, "claims", "max-records", mostOf(b.limit().Records))
+}
+
 // Zones starts a listing of the zones of a provider.
 func (b *Budget) Zones(subject string) *Listing {
 	return newListing(subject, "zones", "max-zones", mostOf(b.limit().Zones))

@@ -11,8 +11,14 @@ import (
 	"strconv"
 
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/dns/provider/httpapi"
 	"github.com/signpostd/signpost/dns/provider/webhook"
+	"github.com/signpostd/signpost/internal/sanitize"
 )
+
+// decodedFactor is by how much the memory of a decoded request may exceed the size of its body. A
+// usual record set takes five times as much, and an empty one seventy times.
+const decodedFactor = 10
 
 // operation handles a request. The result is sent as JSON; nil means no body.
 type operation func(ctx context.Context, body io.Reader) (answer any, err error)
@@ -36,7 +42,7 @@ func (s *Server) handle(operations map[string]operation) http.HandlerFunc {
 		}
 		body := r.Body
 		if s.config.MaxBodySize > 0 {
-			body = http.MaxBytesReader(w, body, s.config.MaxBodySize)
+			body = httpapi.LimitDecoded(http.MaxBytesReader(w, body, s.config.MaxBodySize), decodedFactor*s.config.MaxBodySize)
 		}
 		answer, err := s.call(r.Context(), run, body)
 		if err != nil {
@@ -79,7 +85,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	var large *http.MaxBytesError
 	var request requestError
 	switch {
-	case errors.As(err, &large):
+	case errors.As(err, &large), errors.Is(err, httpapi.ErrTooLarge):
 		status = http.StatusRequestEntityTooLarge
 	case errors.As(err, &request):
 		status = http.StatusBadRequest
@@ -89,10 +95,15 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 			w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(throttled.After.Seconds()))))
 		}
 	default:
-		s.config.Log.Error("A webhook request failed", "method", r.Method, "path", r.URL.Path, "err", err)
+		s.config.Log.Error("A webhook request failed", "method", r.Method, "path", r.URL.Path, "err", said(err))
 	}
-	http.Error(w, err.Error(), status)
+	http.Error(w, said(err), status)
 }
+
+// maxSaid limits the text of an error, in bytes: each change of a request may have its own.
+const maxSaid = 16 << 10
+
+func said(err error) string { return sanitize.Shorten(err.Error(), maxSaid) }
 
 // decode reads the body of a request.
 func decode(body io.Reader, into any) error {

@@ -234,8 +234,8 @@ func (s *Server) applyIn(ctx context.Context, z dns.Zone, changes []dns.Change) 
 	return errors.Join(errs...)
 }
 
-// batches splits changes into lists of at most size changes; zero means no limit. Changes of one
-// name stay together, even if they are more.
+// batches splits changes into lists of at most size changes; zero means no limit. Changes that
+// belong together stay together, even if they are more.
 func batches(changes []dns.Change, size int) [][]dns.Change {
 	if len(changes) == 0 {
 		return nil
@@ -243,22 +243,45 @@ func batches(changes []dns.Change, size int) [][]dns.Change {
 	if size <= 0 || len(changes) <= size {
 		return [][]dns.Change{changes}
 	}
-	var names []string
-	byName := map[string][]dns.Change{}
-	for _, c := range changes {
-		name := c.RecordSet().Key().Name
-		if byName[name] == nil {
-			names = append(names, name)
-		}
-		byName[name] = append(byName[name], c)
-	}
 	var all [][]dns.Change
 	var batch []dns.Change
-	for _, name := range names {
-		if group := byName[name]; len(batch) > 0 && len(batch)+len(group) > size {
+	for _, group := range groups(changes) {
+		if len(batch) > 0 && len(batch)+len(group) > size {
 			all, batch = append(all, batch), nil
 		}
-		batch = append(batch, byName[name]...)
+		batch = append(batch, group...)
 	}
 	return append(all, batch)
+}
+
+// groups divides changes into those that belong together: all of a name, and those of its ownership
+// records ([dns.Change.Subject]). A provider that refuses a record set because another writer has
+// changed it refuses the ownership record too, but only if it gets both in one call.
+func groups(changes []dns.Change) [][]dns.Change {
+	// groupOf has, by name, the first change of its group. next leads from a group to one that it was
+	// joined to.
+	groupOf, next := map[string]int{}, make([]int, len(changes))
+	find := func(i int) int {
+		for next[i] != i {
+			i = next[i]
+		}
+		return i
+	}
+	for i, c := range changes {
+		next[i] = i
+		for _, name := range []string{c.RecordSet().Key().Name, c.Subject()} {
+			first, known := groupOf[name]
+			if !known {
+				groupOf[name] = find(i)
+				continue
+			}
+			a, b := find(first), find(i)
+			next[max(a, b)] = min(a, b)
+		}
+	}
+	byGroup := make([][]dns.Change, len(changes))
+	for i, c := range changes {
+		byGroup[find(i)] = append(byGroup[find(i)], c)
+	}
+	return slices.DeleteFunc(byGroup, func(group []dns.Change) bool { return len(group) == 0 })
 }

@@ -119,6 +119,8 @@ func ask(p provider.Provider, method, path, body string) *httptest.ResponseRecor
 
 func TestStatuses(t *testing.T) {
 	broken := errors.New("the API is down")
+	record := `{"dnsName":"a","targets":["1.2.3.4"],"recordType":"A","setIdentifier":"x","recordTTL":1,"labels":{"a":"b"},"providerSpecific":[{"name":"n","value":"v"}]}`
+	usual := strings.TrimSuffix(strings.Repeat(record+",", 4096/len(record)-1), ",")
 	tests := map[string]struct {
 		provider           provider.Provider
 		method, path, body string
@@ -151,9 +153,11 @@ func TestStatuses(t *testing.T) {
 		"adjust null":              {one("example.test"), "POST", "/adjustendpoints", `[null]`, 400, ""},
 		"adjust nonsense":          {one("example.test"), "POST", "/adjustendpoints", `{}`, 400, ""},
 		"adjust no body":           {one("example.test"), "POST", "/adjustendpoints", ``, 400, ""},
+		"adjust many":              {one("example.test"), "POST", "/adjustendpoints", "[" + usual + "]", 200, "[" + usual + "]"},
 		"adjust two values":        {one("example.test"), "POST", "/adjustendpoints", `[][]`, 400, ""},
 		"case 215: 413":            {one("example.test"), "POST", "/adjustendpoints", `[{"dnsName":"` + strings.Repeat("a", 5000) + `"}]`, 413, ""},
 		"413 behind the end":       {one("example.test"), "POST", "/records", `{}` + strings.Repeat(" ", 5000), 413, ""},
+		"413 for what it needs":    {one("example.test"), "POST", "/records", `{"create":[` + strings.Repeat("{},", 1000) + `{}]}`, 413, ""},
 		"apply nothing":            {one("example.test"), "POST", "/records", `{}`, 204, ""},
 		"apply":                    {one("example.test"), "POST", "/records", `{"create":[{"dnsName":"a.example.test"}]}`, 204, ""},
 		"apply in old spelling":    {one("example.test"), "POST", "/records", `{"Create":[{"dnsName":"a.example.test"}],"Delete":null}`, 204, ""},
@@ -239,6 +243,35 @@ func TestBatches(t *testing.T) {
 	})
 }
 
+// A record set and its ownership record are applied together: a provider that refuses the one then refuses the other. So
+// are those of a name that is both that of a record set and that of an ownership record.
+func TestBatchesOfOwnershipRecords(t *testing.T) {
+	b := one("example.test")
+	b.batch = 2
+	set := func(name, recordType, owned string) string {
+		text := `{"dnsName":"` + name + `.example.test","recordType":"` + recordType + `"`
+		if owned != "" {
+			text += `,"labels":{"ownedRecord":"` + owned + `.example.test"}`
+		}
+		return text + "}"
+	}
+	body := `{"create":[` + strings.Join([]string{
+		set("x", "A", ""), set("y", "A", ""), set("z", "A", ""), set("a-x", "TXT", "x"), set("a-y", "TXT", "y"), set("a-z", "TXT", "z"), set("a-a-z", "TXT", "a-z"), set("a-z", "A", ""),
+	}, ",") + `]}`
+	w := httptest.NewRecorder()
+	webhookserver.New(defaults(b)).Handler().ServeHTTP(w, httptest.NewRequest("POST", "/records", strings.NewReader(body)))
+	if w.Code != 204 {
+		t.Fatalf("status %d, %s", w.Code, w.Body)
+	}
+	want := []string{
+		"1: +x.example.test +a-x.example.test", "1: +y.example.test +a-y.example.test",
+		"1: +z.example.test +a-z.example.test +a-a-z.example.test +a-z.example.test",
+	}
+	if diff := cmp.Diff(want, b.applied); diff != "" {
+		t.Errorf("applied (-want +got):\n%s", diff)
+	}
+}
+
 // exclusive is a provider that fails the test when it is called twice at the same time.
 type exclusive struct {
 	*backend
@@ -284,6 +317,19 @@ func TestOneAtATime(t *testing.T) {
 			}
 		}
 	})
+}
+
+// An error of each of many changes isn't said as a whole.
+func TestManyErrors(t *testing.T) {
+	c := defaults(one("example.test"))
+	var log bytes.Buffer
+	c.Log = slog.New(slog.NewTextHandler(&log, nil))
+	w := httptest.NewRecorder()
+	body := `{"create":[` + strings.TrimSuffix(strings.Repeat(`{"dnsName":"a.other.test","recordType":"A"},`, 5000), ",") + `]}`
+	webhookserver.New(c).Handler().ServeHTTP(w, httptest.NewRequest("POST", "/records", strings.NewReader(body)))
+	if n := w.Body.Len(); w.Code != 500 || n < 1000 || n > 20_000 || log.Len() < 1000 || log.Len() > 40_000 {
+		t.Errorf("status %d, %d bytes, and %d in the log", w.Code, n, log.Len())
+	}
 }
 
 func TestErrorsAreLogged(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/listlimit"
 	"github.com/signpostd/signpost/dns/owner/claims"
 )
 
@@ -27,6 +28,11 @@ type item struct {
 	k string
 	// labels are those in the table, without the owner. The map is never changed.
 	labels map[string]string
+}
+
+// size returns the memory of an item with its claim, in bytes.
+func (it *item) size() int {
+	return listlimit.SetSize(&dns.RecordSet{Name: it.k, Labels: it.labels})
 }
 
 // textOf returns the key of a claim in the form of the table.

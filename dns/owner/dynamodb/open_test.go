@@ -2,7 +2,9 @@ package dynamodb
 
 import (
 	"encoding/pem"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -11,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/signpostd/signpost/dns/awsaccess"
+	"github.com/signpostd/signpost/dns/listlimit"
+	"github.com/signpostd/signpost/dns/provider/httpapi"
 	"github.com/signpostd/signpost/testkit/dynamodbtest"
 )
 
@@ -72,6 +76,58 @@ func load(t *testing.T, f *dynamodbtest.Table) {
 	compare(t, "calls", []string{"DescribeTable", "Scan"}, f.Take())
 	if sent.calls != 2 {
 		t.Errorf("%d requests were counted, want 2", sent.calls)
+	}
+}
+
+// endless is a transport whose answers have no end.
+type endless struct{}
+
+func (endless) RoundTrip(r *http.Request) (*http.Response, error) {
+	again := strings.Repeat("{},", 1000)
+	return &http.Response{
+		StatusCode: 200, Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}}, Request: r,
+		Body: io.NopCloser(io.MultiReader(strings.NewReader(`{"Table":{"AttributeDefinitions":[`), forever(again))),
+	}, nil
+}
+
+// forever is a text that comes again and again.
+type forever string
+
+func (f forever) Read(into []byte) (int, error) {
+	n := copy(into, f)
+	return n - n%len("{},"), nil
+}
+
+// A table with more items of ours than there may be record sets is an error, and so is an answer that doesn't end. Items of
+// others aren't kept, and so aren't counted.
+func TestHostile(t *testing.T) {
+	f, _ := newTable(t)
+	for i := range 5 {
+		f.Put(fmt.Sprintf("n%d.shop.test#A#", i), dynamodbtest.Row{Owner: "me"})
+		f.Put(fmt.Sprintf("o%d.shop.test#A#", i), dynamodbtest.Row{Owner: "other"})
+	}
+	for most, want := range map[int]string{5: "", 4: "--max-records"} {
+		o, err := New(f.Client(nil), Options{OwnerID: "me", Budget: listlimit.New(listlimit.Limits{Records: most})})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := o.Load(t.Context()); (err != nil) != (want != "") || want != "" && (!errors.Is(err, listlimit.ErrExceeded) || !strings.Contains(err.Error(), want)) {
+			t.Errorf("at most %d: %v", most, err)
+		}
+	}
+	for name, value := range map[string]string{"AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "key", "AWS_EC2_METADATA_DISABLED": "true", "AWS_CA_BUNDLE": "", "AWS_PROFILE": ""} {
+		t.Setenv(name, value)
+	}
+	client, err := Open(t.Context(), awsaccess.Access{Region: "eu-north-1", Attempts: 1, Wrap: func(http.RoundTripper) http.RoundTripper { return endless{} }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := New(client, Options{OwnerID: "me"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := o.Load(t.Context()); !errors.Is(err, httpapi.ErrTooLarge) {
+		t.Errorf("an answer without an end: %v", err)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/listlimit"
 	"github.com/signpostd/signpost/dns/owner"
 	"github.com/signpostd/signpost/dns/owner/claims"
 )
@@ -39,6 +40,8 @@ type Options struct {
 	// Refresh is the age at which the items are read again, in case another process writes to the
 	// table as this owner. Zero means [DefaultRefresh].
 	Refresh time.Duration
+	// Budget limits how many items of our owner are read. Nil means the default limits.
+	Budget *listlimit.Budget
 	// Problems is called by Before with the reasons why record sets aren't changed. It must not block.
 	// It may be nil.
 	Problems func(dns.Problem)
@@ -51,6 +54,7 @@ type table struct {
 	name, id string
 	refresh  time.Duration
 	now      func() time.Time
+	budget   *listlimit.Budget
 
 	// checked is true once the table's key was verified.
 	checked bool
@@ -71,7 +75,7 @@ func New(client *dynamodb.Client, o Options) (*claims.Owner, error) {
 	case o.Refresh < 0:
 		return nil, fmt.Errorf("DynamoDB registry: the refresh interval %v must not be negative", o.Refresh)
 	}
-	t := &table{client: client, name: cmp.Or(o.Table, DefaultTable), id: o.OwnerID, refresh: cmp.Or(o.Refresh, DefaultRefresh), now: time.Now}
+	t := &table{client: client, name: cmp.Or(o.Table, DefaultTable), id: o.OwnerID, refresh: cmp.Or(o.Refresh, DefaultRefresh), now: time.Now, budget: o.Budget}
 	return claims.New(claims.Options{Store: t, ID: o.OwnerID, TXT: o.TXT, RemoveTXT: o.RemoveTXT, Problems: o.Problems, Log: o.Log}), nil
 }
 
@@ -127,9 +131,11 @@ func check(table *types.TableDescription) error {
 	return nil
 }
 
-// scan reads the items of our owner.
+// scan reads the items of our owner. Most pages may have none of these.
 func (t *table) scan(ctx context.Context) (map[dns.Key]*claims.Claim, error) {
 	read := map[dns.Key]*claims.Claim{}
+	counted := t.budget.Claims("the table")
+	defer counted.End(nil)
 	pages := dynamodb.NewScanPaginator(t.client, &dynamodb.ScanInput{
 		TableName:                 aws.String(t.name),
 		FilterExpression:          aws.String("o = :ownerval"),
@@ -143,10 +149,15 @@ func (t *table) scan(ctx context.Context) (map[dns.Key]*claims.Claim, error) {
 			return nil, err
 		}
 		for _, attributes := range page.Items {
-			if it := parseItem(attributes); it != nil {
-				if key := keyOf(it.k); key.Name != "" {
-					read[key] = claimOf(key, it, t.id)
-				}
+			it := parseItem(attributes)
+			if it == nil {
+				continue
+			}
+			if err := counted.Add(1, it.size()); err != nil {
+				return nil, err
+			}
+			if key := keyOf(it.k); key.Name != "" {
+				read[key] = claimOf(key, it, t.id)
 			}
 		}
 	}

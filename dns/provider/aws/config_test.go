@@ -90,6 +90,40 @@ func TestProfiles(t *testing.T) {
 	}
 }
 
+// If an account can't be listed, its zones stay as they are known, also those that aren't managed: their names don't go to
+// a zone above, of another account.
+func TestZonesOfFailingAccount(t *testing.T) {
+	start(t)
+	above, below := route53test.New(), route53test.New()
+	above.AddZone(route53test.Zone{ID: "Z1", Name: zoneName})
+	below.AddZone(route53test.Zone{ID: "Z2", Name: "sub." + zoneName})
+	below.AddZone(route53test.Zone{ID: "Z3", Name: "own." + zoneName})
+	openAt := func(server *route53test.Server) *route53Provider {
+		in := input()
+		in.Wrap, in.ZoneIDs = transportOf(server), []string{"Z1", "Z3"}
+		return open(t, in)
+	}
+	p := openAt(above)
+	p.accounts = append(p.accounts, openAt(below).accounts...)
+	for _, fault := range []*route53test.Fault{nil, {Status: 403, Code: "AccessDenied"}} {
+		below.SetHooks(route53test.Hooks{Before: func(route53test.Call) *route53test.Fault { return fault }})
+		zones, err := p.Zones(t.Context())
+		if err != nil || len(zones) != 2 || (p.Unlisted() == nil) != (fault == nil) {
+			t.Fatalf("zones %v, %v, unlisted %v", zones, err, p.Unlisted())
+		}
+		filter := p.DomainFilter(t.Context())
+		for name, want := range map[string]bool{"a." + zoneName: true, "a.own." + zoneName: true, "a.sub." + zoneName: false} {
+			if filter.Match(name) != want {
+				t.Errorf("fault %v: the filter passes %s: %t", fault, name, !want)
+			}
+		}
+		err = p.Apply(t.Context(), zones[1], []dns.Change{{New: &dns.RecordSet{Name: "a.sub." + zoneName, Type: "A", Targets: []string{"192.0.2.1"}}}})
+		if each, ok := errors.AsType[*provider.ApplyError](err); zones[1].Name != zoneName || !ok || !errors.Is(each.Errs[0], provider.ErrRejected) {
+			t.Errorf("fault %v: a name of the zone below was written to %s: %v", fault, zones[1].Name, err)
+		}
+	}
+}
+
 // Programs that Route 53 sees are told apart by their names.
 func TestUserAgent(t *testing.T) {
 	start(t)

@@ -35,13 +35,14 @@ type hostedZone struct {
 
 // zoneList is the result of one listing of zones. It is immutable.
 type zoneList struct {
+	// all are the zones that Route 53 has, managed or not.
+	all []foundZone
 	// managed are the zones to publish to, and byID has them by their IDs.
 	managed []*hostedZone
 	byID    map[string]*hostedZone
 	// versions has how many records each of them had, by ID.
 	versions map[string]string
-	// public and private find the zone of a name among all zones that Route 53 has, managed or
-	// not.
+	// public and private find the zone of a name among all.
 	public, private *dns.ZoneFinder
 	// unlisted says which accounts couldn't be listed; nil is for none.
 	unlisted error
@@ -114,7 +115,7 @@ func (p *route53Provider) list(ctx context.Context) (*zoneList, error) {
 
 // arrange returns the list of zones that were found.
 func (p *route53Provider) arrange(before *zoneList, all []foundZone, unlisted error) *zoneList {
-	next := &zoneList{byID: map[string]*hostedZone{}, versions: map[string]string{}, unlisted: unlisted}
+	next := &zoneList{all: all, byID: map[string]*hostedZone{}, versions: map[string]string{}, unlisted: unlisted}
 	var public, private []dns.Zone
 	for _, z := range all {
 		if z.Private {
@@ -151,17 +152,12 @@ type foundZone struct {
 	managed bool
 }
 
-// of returns the managed zones of an account. It may be called on nil.
+// of returns the zones of an account. It may be called on nil.
 func (l *zoneList) of(a *account) []foundZone {
-	var found []foundZone
-	if l != nil {
-		for _, z := range l.managed {
-			if z.account == a {
-				found = append(found, foundZone{z.Zone, a, l.versions[z.ID], true})
-			}
-		}
+	if l == nil {
+		return nil
 	}
-	return found
+	return slices.DeleteFunc(slices.Clone(l.all), func(z foundZone) bool { return z.account != a })
 }
 
 // keep returns the zone of the last listing, or a new one.

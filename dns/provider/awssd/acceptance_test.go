@@ -164,6 +164,104 @@ func TestTypeChanges(t *testing.T) {
 	})
 }
 
+// A type change that Cloud Map refuses doesn't cost the name its answers: they come back, and the change isn't tried again at
+// once. Whatever the reason is, the name has the new records once it is gone.
+func TestTypeChangeRefused(t *testing.T) {
+	const old = "a MULTIVALUE A=60 [192.0.2.1 IPV4=192.0.2.1] [192.0.2.2 IPV4=192.0.2.2] MINE"
+	for name, refuse := range map[string]func(s *cloudmaptest.Server){
+		"the service can't be deleted": func(s *cloudmaptest.Server) {
+			s.SetHooks(cloudmaptest.Hooks{Before: func(c cloudmaptest.Call) *cloudmaptest.Fault {
+				if c.Operation == "DeleteService" {
+					return &cloudmaptest.Fault{Status: 400, Code: "AccessDeniedException", Message: "not authorized to perform: servicediscovery:DeleteService"}
+				}
+				return nil
+			}})
+		},
+		"the service can't be created": func(s *cloudmaptest.Server) {
+			s.SetHooks(cloudmaptest.Hooks{Before: func(c cloudmaptest.Call) *cloudmaptest.Fault {
+				if c.Operation == "CreateService" && strings.Contains(c.Body, "CNAME") {
+					return &cloudmaptest.Fault{Status: 400, Code: "InvalidInput", Message: "no"}
+				}
+				return nil
+			}})
+		},
+		"the record can't be made": func(s *cloudmaptest.Server) {
+			s.SetOperation(func(kind, instance string) string {
+				if kind == "REGISTER_INSTANCE" && instance == "lb.example.net" {
+					return "INVALID_CHANGE_BATCH"
+				}
+				return ""
+			})
+		},
+		"an instance can't be taken away": func(s *cloudmaptest.Server) {
+			s.SetOperation(func(kind, instance string) string {
+				if kind == "DEREGISTER_INSTANCE" && instance == "192.0.2.2" {
+					return "INTERNAL_FAILURE"
+				}
+				return ""
+			})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			withFixture(t, func(w *fixture) {
+				w.settle(lasting(60, set("a", "A", "192.0.2.1,192.0.2.2")))
+				refuse(w.server)
+				if _, err := w.Run(set("a", "CNAME", "lb.example.net"), set("b", "A", "192.0.2.3")); err == nil {
+					t.Error("a refused type change is no error")
+				}
+				w.expect(old, "b MULTIVALUE A=300 [192.0.2.3 IPV4=192.0.2.3] MINE")
+				w.server.SetHooks(cloudmaptest.Hooks{})
+				w.server.SetOperation(nil)
+				time.Sleep(2 * provider.FirstSwapPause)
+				w.settle(set("a", "CNAME", "lb.example.net"), set("b", "A", "192.0.2.3"))
+				w.expect("a WEIGHTED CNAME=300 [lb.example.net CNAME=lb.example.net] MINE", "b MULTIVALUE A=300 [192.0.2.3 IPV4=192.0.2.3] MINE")
+			})
+		})
+	}
+}
+
+// A refused type change isn't tried again at once, because each try leaves the name without an answer for some seconds.
+func TestTypeChangeWaits(t *testing.T) {
+	withFixture(t, func(w *fixture) {
+		w.settle(set("a", "A", "192.0.2.1"))
+		tries := 0
+		w.server.SetOperation(func(kind, instance string) string {
+			if kind == "REGISTER_INSTANCE" && instance == "lb.example.net" {
+				tries++
+				return "INVALID_CHANGE_BATCH"
+			}
+			return ""
+		})
+		p := w.open()
+		zones, err := p.Zones(w.T.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		records, err := p.Records(w.T.Context(), zones[0])
+		if err != nil || len(records) != 1 {
+			t.Fatal(records, err)
+		}
+		apply := func() error {
+			return p.Apply(w.T.Context(), zones[0], []dns.Change{{Old: records[0]}, {New: set("a", "CNAME", "lb.example.net")}})
+		}
+		for range 3 {
+			if err := apply(); err == nil || tries != 1 {
+				t.Errorf("%d tries: %v", tries, err)
+			}
+			w.expect("a MULTIVALUE A=300 [192.0.2.1 IPV4=192.0.2.1] MINE")
+		}
+		if err := apply(); !errors.Is(err, provider.ErrRejected) || !strings.Contains(err.Error(), "INVALID_CHANGE_BATCH") {
+			t.Errorf("the error is %v", err)
+		}
+		time.Sleep(provider.FirstSwapPause)
+		w.server.SetOperation(nil)
+		if err := apply(); err != nil {
+			t.Error(err)
+		}
+		w.expect("a WEIGHTED CNAME=300 [lb.example.net CNAME=lb.example.net] MINE")
+	})
+}
+
 // SD6 of spec/clouds.md: a changed TTL updates the service, and so does another object that asks
 // for the name, also if nothing else changes. What the service has otherwise stays.
 func TestUpdates(t *testing.T) {

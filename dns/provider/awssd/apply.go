@@ -159,11 +159,12 @@ func (p *cloudMap) make(ctx context.Context, n *namespace, u *unit) error {
 		err := w.step(ctx)
 		switch {
 		case err == nil:
+			w.replaced()
 			return nil
 		case errors.Is(err, errAgain):
 			continue
 		case isCertain(err) || try == tries || ctx.Err() != nil:
-			return w.undo(ctx, err)
+			return w.restore(ctx, w.undo(ctx, err))
 		}
 		w.begun, try = true, try+1
 		if err := pause.For(ctx, p.account.poll); err != nil {

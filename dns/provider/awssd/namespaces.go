@@ -23,6 +23,8 @@ type namespace struct {
 	dns.Zone
 	// httpName is its name in questions about revisions.
 	httpName string
+	// swaps are the type changes that were refused.
+	swaps provider.Swaps
 
 	mu sync.Mutex
 	// known has what is known of services, by the names of their records.

@@ -34,6 +34,8 @@ type work struct {
 	looked int
 	// begun is true when some of the steps may have been taken.
 	begun bool
+	// cleared is the service that a type change takes away; nil for other changes.
+	cleared *cleared
 }
 
 func newRequestID() string { return rand.Text() }
@@ -107,13 +109,9 @@ func (w *work) step(ctx context.Context) error {
 	case s == nil:
 		return w.create(ctx, b, w.description(""))
 	case !b.fits(s):
-		if err := w.clear(ctx, s, instances); err != nil {
+		if err := w.takeAway(ctx, s, instances); err != nil {
 			return err
 		}
-		if err := w.account.remove(ctx, s.id); err != nil {
-			return err
-		}
-		w.gone(s.id)
 		return w.create(ctx, b, w.description(s.description))
 	}
 	return w.change(ctx, s, instances, b)

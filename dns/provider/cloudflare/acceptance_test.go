@@ -428,6 +428,64 @@ func TestZones(t *testing.T) {
 	}
 }
 
+// A zone of --zone-id-filter that Cloudflare doesn't answer about for a moment stays as it is known, so that its names go
+// neither unpublished nor to the zone above. One that Cloudflare refuses goes. Either is said.
+func TestZoneOfFilterFails(t *testing.T) {
+	environment(t, "https://api.test/client/v4")
+	server := cloudflaretest.New()
+	shop := server.AddZone(cloudflaretest.Zone{Name: "shop.test"})
+	sub := server.AddZone(cloudflaretest.Zone{Name: "sub.shop.test", Plan: paid})
+	in := input()
+	in.ZoneIDs, in.Wrap = []string{shop, sub}, transportOf(server)
+	p := open(t, in)
+	list := func() string {
+		t.Helper()
+		zones, err := p.Zones(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for _, z := range zones {
+			names = append(names, z.Name)
+		}
+		return strings.Join(names, " ")
+	}
+	all := "shop.test sub.shop.test"
+	if got := list(); got != all || p.Unlisted() != nil {
+		t.Fatalf("zones %s, unlisted %v", got, p.Unlisted())
+	}
+	before := p.zones.Last().byID[sub]
+	for name, test := range map[string]struct {
+		fault *cloudflaretest.Fault
+		want  string
+	}{
+		"a failure":   {cloudflaretest.Failed, all},
+		"a lost one":  {cloudflaretest.Lost, all},
+		"a refusal":   {&cloudflaretest.Fault{Status: 403, Code: 10000, Message: "Authentication error"}, "shop.test"},
+		"a gone zone": {&cloudflaretest.Fault{Status: 404, Code: 7003, Message: "Could not route"}, "shop.test"},
+	} {
+		server.SetHooks(cloudflaretest.Hooks{Before: func(c cloudflaretest.Call) *cloudflaretest.Fault {
+			if c.Operation == cloudflaretest.GetZone && c.Zone == sub {
+				return test.fault
+			}
+			return nil
+		}})
+		for range 2 {
+			if got := list(); got != test.want || p.Unlisted() == nil || !strings.Contains(p.Unlisted().Error(), sub) {
+				t.Errorf("%s: zones %s, want %s; unlisted %v", name, got, test.want, p.Unlisted())
+			}
+		}
+		if test.want == all && (p.zones.Last().byID[sub] != before || !p.DomainFilter(t.Context()).Match("a.sub.shop.test")) {
+			t.Errorf("%s: what is known of the zone is lost", name)
+		}
+		server.SetHooks(cloudflaretest.Hooks{})
+		if got := list(); got != all || p.Unlisted() != nil {
+			t.Errorf("after %s: zones %s, unlisted %v", name, got, p.Unlisted())
+		}
+		before = p.zones.Last().byID[sub]
+	}
+}
+
 // CF17 of spec/clouds.md: a zone that may not be changed, or not be listed, doesn't keep the others from
 // being published, and the error names the permission and the zone.
 func TestZoneWithoutPermission(t *testing.T) {
@@ -535,6 +593,43 @@ func TestCustomHostnameRefused(t *testing.T) {
 		w.Expect("b A 192.0.2.2", "c A 192.0.2.1")
 		w.server.Permit(cloudflaretest.CreateHostname, w.zone)
 		w.Settle(0, want("c.shop.test", "A", "192.0.2.1", "custom-hostname=c.customer.io"), want("b.shop.test", "A", "192.0.2.2"))
+	})
+}
+
+// CF18 of spec/clouds.md: a batch that is refused is halved. If Cloudflare throttles the second half, the custom
+// hostnames of the first one are created nevertheless, because its records are made and count as such.
+func TestCustomHostnamesOfHalf(t *testing.T) {
+	withFixture(t, paid, func(w *fixture) {
+		w.arguments = []string{"--cloudflare-custom-hostnames"}
+		batches := 0
+		w.server.SetHooks(cloudflaretest.Hooks{Before: func(c cloudflaretest.Call) *cloudflaretest.Fault {
+			if c.Operation != cloudflaretest.Batch {
+				return nil
+			}
+			switch batches++; batches {
+			case 1:
+				return &cloudflaretest.Fault{Status: 400, Code: 1004, Message: "DNS Validation Error"}
+			case 2:
+				return nil
+			}
+			return cloudflaretest.Throttled(time.Hour)
+		}})
+		p := w.open()
+		zones, err := p.Zones(w.T.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = p.Apply(w.T.Context(), zones[0], []dns.Change{
+			{New: want("a.shop.test", "A", "192.0.2.1", "custom-hostname=a.customer.io")}, {New: want("b.shop.test", "A", "192.0.2.1", "custom-hostname=b.customer.io")},
+		})
+		each, ok := errors.AsType[*provider.ApplyError](err)
+		if !ok || each.Errs[0] != nil || !errors.Is(each.Errs[1], provider.ErrThrottled) {
+			t.Errorf("error %v", err)
+		}
+		w.Expect("a A 192.0.2.1")
+		if all := w.server.Hostnames(w.zone); len(all) != 1 || all[0].Hostname != "a.customer.io" {
+			t.Errorf("custom hostnames %v", all)
+		}
 	})
 }
 

@@ -17,6 +17,7 @@ var (
 	_ provider.Provider       = (*cloudflareProvider)(nil)
 	_ provider.Adjuster       = (*cloudflareProvider)(nil)
 	_ provider.DomainFilterer = (*cloudflareProvider)(nil)
+	_ provider.PartialLister  = (*cloudflareProvider)(nil)
 )
 
 // prefix is what the names of all properties begin with.
@@ -62,6 +63,14 @@ func (p *cloudflareProvider) Zones(ctx context.Context) ([]dns.Zone, error) {
 		zones[i] = z.Zone
 	}
 	return zones, nil
+}
+
+// Unlisted implements provider.PartialLister.
+func (p *cloudflareProvider) Unlisted() error {
+	if list := p.zones.Last(); list != nil {
+		return list.unlisted
+	}
+	return nil
 }
 
 // DomainFilter implements provider.DomainFilterer. A name in a zone that isn't managed can't be

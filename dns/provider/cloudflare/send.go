@@ -23,16 +23,16 @@ func (a *applying) send(ctx context.Context, units []*unit) error {
 		}
 	}
 	units = batch.Pending(units)
-	if err := a.batches.Send(ctx, units); err != nil {
-		return err
-	}
+	err := a.batches.Send(ctx, units)
+	// After a refusal the batch was halved, so the records of some units may be made although a later
+	// half has failed.
 	for _, u := range units {
 		if u.Made {
 			// The records are made, whether or not the rest succeeds.
 			u.late = a.p.give(ctx, a.zone, u.side)
 		}
 	}
-	return nil
+	return err
 }
 
 // Change implements [batch.Zone]. If an answer is lost and both requests arrive, the second one is refused,

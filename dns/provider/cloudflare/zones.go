@@ -33,6 +33,10 @@ type zoneList struct {
 	byID    map[string]*managedZone
 	// finder finds the zone of a name among all zones that the credentials may see, managed or not.
 	finder *dns.ZoneFinder
+	// found has the zones as the API has them, by ID.
+	found map[string]zone
+	// unlisted says which zones of --zone-id-filter couldn't be read; nil is for none.
+	unlisted error
 }
 
 // filter says which zones are managed.
@@ -53,23 +57,27 @@ var wholeID = regexp.MustCompile(`^[0-9a-f]{32}$`)
 
 // list lists the zones.
 func (p *cloudflareProvider) list(ctx context.Context) (*zoneList, error) {
-	found, err := p.find(ctx)
+	found, unlisted, err := p.find(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if before := p.zones.Last(); unlisted != nil && (before == nil || before.unlisted == nil) {
+		p.log.Error("Can't read a zone of --zone-id-filter; the others are used, and those that are known stay", "err", unlisted)
 	}
 	found = provider.Usable(&p.names, p.log, found, func(z zone) dns.Zone { return dns.Zone{ID: z.ID, Name: dns.Canonical(z.Name)} })
 	// Of several zones of one name, which belong to different accounts, Cloudflare serves the active one.
 	slices.SortStableFunc(found, func(a, b zone) int {
 		return cmp.Or(cmp.Compare(a.Name, b.Name), -compareBools(a.active(), b.active()), cmp.Compare(a.ID, b.ID))
 	})
-	return p.zones.Replace(func(before *zoneList) *zoneList { return p.arrange(before, found) }), nil
+	return p.zones.Replace(func(before *zoneList) *zoneList { return p.arrange(before, found, unlisted) }), nil
 }
 
 // arrange returns the list of zones that were found.
-func (p *cloudflareProvider) arrange(before *zoneList, found []zone) *zoneList {
-	next := &zoneList{byID: map[string]*managedZone{}}
+func (p *cloudflareProvider) arrange(before *zoneList, found []zone, unlisted error) *zoneList {
+	next := &zoneList{byID: map[string]*managedZone{}, found: make(map[string]zone, len(found)), unlisted: unlisted}
 	all := make([]dns.Zone, len(found))
 	for i, z := range found {
+		next.found[z.ID] = z
 		all[i] = dns.Zone{ID: z.ID, Name: dns.Canonical(z.Name)}
 		if !p.filter.admits(all[i]) || next.byID[z.ID] != nil {
 			continue
@@ -92,29 +100,43 @@ func compareBools(a, b bool) int {
 	return number[a] - number[b]
 }
 
-// find returns all zones, or those with the IDs of --zone-id-filter if these are whole IDs.
-func (p *cloudflareProvider) find(ctx context.Context) ([]zone, error) {
+// find returns all zones, or those with the IDs of --zone-id-filter if these are whole IDs. unlisted says
+// which of these couldn't be read. Such a zone stays as it is known, unless Cloudflare refuses it: what
+// Cloudflare doesn't answer for a moment is no reason to give up a zone.
+func (p *cloudflareProvider) find(ctx context.Context) (found []zone, unlisted, err error) {
 	if len(p.filter.ids) == 0 || slices.ContainsFunc(p.filter.ids, func(id string) bool { return !wholeID.MatchString(id) }) {
-		return p.api.zones(ctx)
+		found, err = p.api.zones(ctx)
+		return found, nil, err
 	}
-	var found []zone
+	before := p.zones.Last()
 	var errs []error
 	for _, id := range p.filter.ids {
 		z, err := p.api.zone(ctx, id)
-		switch {
-		case err == nil:
-			found = append(found, z)
-		case ctx.Err() != nil || errors.Is(err, provider.ErrThrottled):
-			return nil, err
-		default:
-			errs = append(errs, fmt.Errorf("zone %s: %w", id, err))
-			p.log.Error("Can't get a zone of --zone-id-filter; the others are used", "id", id, "err", err)
+		if ctx.Err() != nil || errors.Is(err, provider.ErrThrottled) {
+			return nil, nil, err
 		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("zone %s: %w", id, err))
+			var known bool
+			if z, known = before.last(id); !known || provider.NothingMade(err) {
+				continue
+			}
+		}
+		found = append(found, z)
 	}
+	unlisted = errors.Join(errs...)
 	if len(found) == 0 {
-		return nil, errors.Join(errs...)
+		return nil, nil, unlisted
 	}
-	return found, nil
+	return found, unlisted, nil
+}
+
+// last returns a zone as the API had it. It may be called on nil.
+func (l *zoneList) last(id string) (z zone, known bool) {
+	if l != nil {
+		z, known = l.found[id]
+	}
+	return z, known
 }
 
 // keep returns the zone of the last listing, or a new one.

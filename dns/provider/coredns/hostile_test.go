@@ -53,6 +53,7 @@ func TestHostileEtcd(t *testing.T) {
 		"endless pages":         {func(n int, _ int64) *pb.RangeResponse { return more(keys(100*n, 100, `{"host":"192.0.2.1"}`)) }, "more than"},
 		"endless pages of 2 kB": {func(n int, _ int64) *pb.RangeResponse { return more(keys(100*n, 100, strings.Repeat("x", 2000))) }, "need more than"},
 		"pages that alternate":  {func(n int, _ int64) *pb.RangeResponse { return more(keys(n%2, 1, "")) }, "has no end"},
+		"more after nothing":    {func(int, int64) *pb.RangeResponse { return more(nil) }, "has no end"},
 		"empty keys":            {func(int, int64) *pb.RangeResponse { return emptyKeys }, "larger than max"},
 		"a large key":           {func(int, int64) *pb.RangeResponse { return more(keys(1, 1, strings.Repeat("x", 8<<20))) }, "larger than max"},
 	} {

@@ -105,8 +105,11 @@ func (s *store) read(ctx context.Context, from, to string, l *listlimit.Listing)
 			}
 		}
 		all = append(all, page.Kvs...)
-		if !page.More || len(page.Kvs) == 0 {
+		if !page.More {
 			return all, revision, nil
+		}
+		if len(page.Kvs) == 0 {
+			return nil, 0, fmt.Errorf("read %s from etcd: %w: its list of keys has no end: more keys are to follow an answer without any", from, listlimit.ErrExceeded)
 		}
 	}
 }

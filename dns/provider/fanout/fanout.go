@@ -28,7 +28,7 @@ type Provider struct {
 // zone is a zone, with the zones of the providers that have it.
 type zone struct {
 	dns.Zone
-	// parts has the zone of each provider.
+	// parts has the zone of each provider, without its version.
 	parts []dns.Zone
 
 	mu sync.Mutex
@@ -42,6 +42,7 @@ var (
 	_ provider.Provider       = (*Provider)(nil)
 	_ provider.Adjuster       = (*Provider)(nil)
 	_ provider.DomainFilterer = (*Provider)(nil)
+	_ provider.Confirmer      = (*Provider)(nil)
 )
 
 // New returns a provider that passes changes to all members. There must be at least one.
@@ -85,11 +86,31 @@ func (p *Provider) Zones(ctx context.Context) ([]dns.Zone, error) {
 	if err != nil {
 		return nil, err
 	}
-	return p.adopt(found), nil
+	versions := make([]string, len(found))
+	for i, z := range found {
+		versions[i] = z.takeVersions()
+	}
+	return p.adopt(found, versions), nil
 }
 
-// adopt replaces the zones, and keeps the state of unchanged ones.
-func (p *Provider) adopt(found []*zone) []dns.Zone {
+// takeVersions removes the versions of the parts, and returns all of them together, or "" if none
+// has one.
+func (z *zone) takeVersions() string {
+	var all []string
+	for i, part := range z.parts {
+		all = append(all, part.Version)
+		z.parts[i].Version = ""
+	}
+	if strings.Join(all, "") == "" {
+		return ""
+	}
+	return strings.Join(all, " ")
+}
+
+// adopt replaces the zones, and keeps the state of those that consist of the same zones as before.
+// versions has the version of each. The versions of a zone's parts don't matter for its state: they
+// change with every record, also with one that only some providers have.
+func (p *Provider) adopt(found []*zone, versions []string) []dns.Zone {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	before := p.zones
@@ -101,6 +122,7 @@ func (p *Provider) adopt(found []*zone) []dns.Zone {
 		}
 		p.zones[z.Name] = z
 		list[i] = z.Zone
+		list[i].Version = versions[i]
 	}
 	return list
 }
@@ -220,13 +242,16 @@ func (p *Provider) Capabilities() provider.Capabilities {
 		all.BatchSize = stricter(all.BatchSize, c.BatchSize)
 		all.BatchInterval = max(all.BatchInterval, c.BatchInterval)
 		all.BatchTime = max(all.BatchTime, c.BatchTime)
+		// Zero is the shortest time.
+		all.ListingTime = min(all.ListingTime, c.ListingTime)
 		all.Calls = stricter(all.Calls, c.Calls)
+		all.CallsPerSecond = stricter(all.CallsPerSecond, c.CallsPerSecond)
 	}
 	return all
 }
 
 // stricter returns the lower limit of two; zero means none.
-func stricter(a, b int) int {
+func stricter[N int | float64](a, b N) N {
 	if a == 0 || b > 0 && b < a {
 		return b
 	}
@@ -264,6 +289,21 @@ func (p *Provider) DomainFilter(ctx context.Context) dns.Filter {
 		}
 	}
 	return dns.MatchAll(all...)
+}
+
+// Confirm implements [provider.Confirmer]. It returns when the servers of all providers return what
+// was made.
+func (p *Provider) Confirm(ctx context.Context, dnsZone dns.Zone) error {
+	z, err := p.find(dnsZone.Name)
+	if err != nil {
+		return err
+	}
+	return named(p.each(func(i int, member provider.Provider) error {
+		if c, ok := member.(provider.Confirmer); ok {
+			return c.Confirm(ctx, z.parts[i])
+		}
+		return nil
+	}))
 }
 
 func (p *Provider) find(name string) (*zone, error) {

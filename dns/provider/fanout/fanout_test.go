@@ -235,6 +235,80 @@ func TestUnfinished(t *testing.T) {
 	}
 }
 
+// versioned has a zone whose version is the number of its records, as at Route 53 and Azure.
+type versioned struct{ *inmemory.Provider }
+
+func (v versioned) Zones(ctx context.Context) ([]dns.Zone, error) {
+	zones, err := v.Provider.Zones(ctx)
+	for i := range zones {
+		list, err := v.All(zones[i].Name)
+		if err != nil {
+			return nil, err
+		}
+		zones[i].Version = fmt.Sprint(len(list))
+	}
+	return zones, err
+}
+
+// What is known of a zone stays while its version changes, which it does with each record. Otherwise
+// a change that only one provider has made would be forgotten at the next listing of zones, and its
+// record could never be changed again.
+func TestUnfinishedWithVersions(t *testing.T) {
+	a, b := inmemory.New(zoneName), inmemory.New(zoneName)
+	p := pair{t: t, a: a, b: b, Provider: fanout.New([]provider.Provider{versioned{a}, versioned{b}})}
+	versions := map[string]bool{}
+	zones := func() {
+		t.Helper()
+		list, err := p.Zones(t.Context())
+		if err != nil || len(list) != 1 || list[0].Version == "" {
+			t.Fatal(list, err)
+		}
+		versions[list[0].Version] = true
+	}
+	zones()
+	p.get()
+	fail(b, provider.ErrRejected)
+	if err := p.apply(dns.Change{New: record("www", "192.0.2.1")}); err == nil {
+		t.Fatal("a provider has refused it")
+	}
+	fail(b, nil)
+	zones()
+	p.expect("www 300 192.0.2.1 fanout/unfinished", "www 300 192.0.2.1", "")
+	if err := p.apply(dns.Change{Old: p.get(), New: record("www", "192.0.2.2")}); err != nil {
+		t.Fatal(err)
+	}
+	p.expect("www 300 192.0.2.2", "www 300 192.0.2.2", "www 300 192.0.2.2")
+	zones()
+	if len(versions) != 3 {
+		t.Errorf("versions %v: each change must give another one", versions)
+	}
+}
+
+// confirming counts what it is asked to confirm.
+type confirming struct {
+	*inmemory.Provider
+	asked *[]dns.Zone
+	err   error
+}
+
+func (c confirming) Confirm(_ context.Context, z dns.Zone) error {
+	*c.asked = append(*c.asked, z)
+	return c.err
+}
+
+// A record is published when the servers of all providers return it.
+func TestConfirm(t *testing.T) {
+	late, asked := errors.New("late"), []dns.Zone{}
+	p := fanout.New([]provider.Provider{inmemory.New(zoneName), confirming{inmemory.New(zoneName), &asked, late}})
+	if _, err := p.Zones(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	c := any(p).(provider.Confirmer)
+	if err := c.Confirm(t.Context(), zone); !errors.Is(err, late) || len(asked) != 1 || asked[0].Name != zoneName {
+		t.Errorf("asked %v: %v", asked, err)
+	}
+}
+
 // After a lost answer, the records are read before the next change.
 func TestAnswerLost(t *testing.T) {
 	p := newPair(t)

@@ -51,8 +51,10 @@ func (p *Provider) recordsFrom(ctx context.Context, server string, z *zone) ([]*
 		return nil, err
 	}
 	defer s.close()
-	if last := z.remembered(server, time.Now()); last != nil && s.serial(ctx, z.full) == last.serial {
-		return last.sets, nil
+	if last := z.remembered(server, time.Now()); last != nil {
+		if now := s.serial(ctx, z.full); now != 0 && now == last.serial {
+			return last.sets, nil
+		}
 	}
 	counted := p.budget.Zone(z.Zone)
 	fresh := collector{zone: z, closest: p.closest, byKey: map[dns.Key]*dns.RecordSet{}, counted: counted}

@@ -227,6 +227,16 @@ func TestBrokenTransfers(t *testing.T) {
 	}
 }
 
+// A zone whose serial number is 0 isn't taken for unchanged because its server doesn't tell the number.
+func TestSerialOfZero(t *testing.T) {
+	address := listen(t, scripted(func(m *mdns.Msg) { m.Rcode = mdns.RcodeServerFailure }))
+	p := open(t, settings(nil, func(c *Config) { c.Insecure = true })).at(disabled, address)
+	p.zones[zoneName].last = &listing{server: address, at: time.Now(), sets: []*dns.RecordSet{record("www", "A", "192.0.2.1")}}
+	if list, err := p.Records(t.Context(), testZone); err == nil {
+		t.Errorf("the listing is believed: %v", lines(list))
+	}
+}
+
 // The errors for the answers to an update. None of these servers signs its answers, which only
 // matters if it says that it has made the update.
 func TestCodes(t *testing.T) {
