@@ -189,11 +189,17 @@ func TestRejection(t *testing.T) {
 		if n := f.metric(`xds_nacks_total{client="cpp",type="eds"}`); n != 1 {
 			t.Errorf("%v rejections are counted, want 1", n)
 		}
+		if n := f.metric(`xds_rejected{type="eds"}`); n != 1 {
+			t.Errorf("xds_rejected is %v, want 1", n)
+		}
 		if log := f.log.String(); strings.Count(log, "Client rejected a resource") != 1 || strings.Contains(log, "\nlevel=ERROR") {
 			t.Errorf("the log: %s", log)
 		}
 		f.change(put(slice(web, "web-http", "http", 8080, "10.0.0.1")))
 		a.one(endpoints)
+		if n := f.metric(`xds_rejected{type="eds"}`); n != 0 {
+			t.Errorf("after the next version, xds_rejected is %v", n)
+		}
 	})
 }
 

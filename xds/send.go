@@ -356,7 +356,7 @@ func (s *stream) reject(typ resourceType, nonce, why string) {
 		return
 	}
 	in.rejected = n
-	s.server.metrics.rejected(typ, s.client.kind)
+	s.server.metrics.countRejection(typ, s.client.kind)
 	if named := namedIn(why, answered); len(named) > 0 {
 		answered = named
 	}
