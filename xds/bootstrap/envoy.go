@@ -40,13 +40,13 @@ func (o Options) Envoy(namespaces []string) (map[string]any, error) {
 			"cds_config": object{"resource_api_version": "V3", "ads": object{}},
 		},
 		"static_resources": object{"clusters": []any{cluster}},
-		"layered_runtime":  object{"layers": []any{object{"name": "signpost", "static_layer": object{"re2.max_program_size.error_level": maxProgramSize}}}},
+		"layered_runtime":  object{"layers": []any{object{"name": "signpost", "static_layer": object{"re2.max_program_size.error_level": MaxProgramSize}}}},
 	}, nil
 }
 
-// maxProgramSize is how many instructions a regular expression may have in Envoy. One of a ServiceProfile with a long path
-// has more than the 100 of Envoy's default, and Envoy rejects all routes with it.
-const maxProgramSize = 1000
+// MaxProgramSize is how many instructions a regular expression may have in Envoy, which rejects all routes with a larger
+// one. One of a ServiceProfile with a long path has more than the 100 of Envoy's default.
+const MaxProgramSize = 1000
 
 // fitsEnvoy refuses the options that Envoy has nothing for.
 func (o Options) fitsEnvoy() error {
