@@ -25,6 +25,9 @@ var (
 // checkRegexp returns the reason why clients would reject a regular expression.
 func checkRegexp(text string) error {
 	re, err := syntax.Parse(text, syntax.Perl)
+	if _, literal := literalPath(text); literal {
+		return nil // clients get the path
+	}
 	switch {
 	case err != nil || slices.ContainsFunc(classes.FindAllStringSubmatch(text, -1), func(m []string) bool { return !isClass(m[1] + m[2]) }):
 		return errRegexp

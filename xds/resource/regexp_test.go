@@ -30,6 +30,9 @@ func TestInstructions(t *testing.T) {
 			t.Errorf("%s has %d instructions, too large: %v", text, size, tooLarge)
 		}
 	}
+	if err := checkRegexp("/" + strings.Repeat("a", 2000)); err != nil {
+		t.Errorf("a path, which is no regular expression for clients: %v", err)
+	}
 	if err := checkRegexp(strings.Repeat(`\pL`, 2700)); !errors.Is(err, errLargeRegexp) {
 		t.Errorf("2,700 classes of Unicode: %v", err)
 	}
