@@ -92,7 +92,7 @@ func (s *Server) Subscribers(key catalog.ServiceKey) (streams int, rejected []st
 			}
 			subscribed = true
 			if sub.refused.Load() {
-				lines[fmt.Sprintf("%s %s, by clients of the kind %s", sub.typ.kind(), sub.name, st.kind())]++
+				lines[fmt.Sprintf("%s %s, by clients of the kind %s", sub.typ.Kind(), sub.name, st.kind())]++
 			}
 		}
 		if subscribed {

@@ -73,7 +73,7 @@ func frameOf(typ resourceType, r resource.Resource) *frame {
 	f := &frame{name: r.Name, version: r.Version, wire: r.Any(), leadsTo: r.LeadsTo, made: time.Now()}
 	f.full = make(mem.SliceBuffer, 0, len(f.wire)+96)
 	f.full = appendBytes(f.full, fieldResources, f.wire)
-	if typ.single() {
+	if typ.Single() {
 		f.full = appendHead(f.full, f.version, typ)
 	}
 	return f
@@ -88,7 +88,7 @@ func (f *frame) kept() *frame {
 // appendHead appends the version and the type of a response.
 func appendHead(b []byte, version string, typ resourceType) []byte {
 	b = appendBytes(b, fieldVersion, []byte(version))
-	return appendBytes(b, fieldTypeURL, []byte(typ.url()))
+	return appendBytes(b, fieldTypeURL, []byte(typ.URL()))
 }
 
 func appendBytes(b []byte, field protowire.Number, v []byte) []byte {

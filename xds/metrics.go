@@ -157,7 +157,7 @@ func (rs *rejections) tell(r rejection, of catalog.ServiceKey, why string) {
 		rs.log.Warn("Client rejected a resource", "type", r.typ.String(), "name", sanitize.Cut(r.name), "version", r.version, "client", string(r.kind), "reason", sanitize.Cut(why))
 	}
 	if rs.report != nil && of.Name != "" && rs.events.Allow() {
-		rs.report(of, fmt.Sprintf("A client (%s) rejected the %s of %s, version %s: %s", r.kind, r.typ.kind(), sanitize.Cut(r.name), r.version, sanitize.Quote(why)))
+		rs.report(of, fmt.Sprintf("A client (%s) rejected the %s of %s, version %s: %s", r.kind, r.typ.Kind(), sanitize.Cut(r.name), r.version, sanitize.Quote(why)))
 	}
 }
 

@@ -40,7 +40,7 @@ const minHold = 10 * time.Millisecond
 // hold makes all but endpoints wait after a response, for as long as it takes to send it to all streams with the same
 // Clusters within the budget. A SotW response has all Clusters of a wildcard, whichever has changed.
 func (s *stream) hold(typ resourceType, size int) {
-	if typ.single() {
+	if typ.Single() {
 		return
 	}
 	if d := budgeted(size, max(1, s.users), s.server.config.EgressBudget); d >= minHold {

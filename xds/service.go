@@ -1,45 +1,21 @@
 package xds
 
 import (
-	"strings"
-
 	"google.golang.org/grpc"
 
 	"github.com/signpostd/signpost/xds/resource"
 )
 
 // resourceType is a type of resources. Their order is that in which changes are sent (§6.6).
-type resourceType resource.Type
+type resourceType = resource.Type
 
 const (
-	clusters      = resourceType(resource.Cluster)
-	endpoints     = resourceType(resource.Endpoints)
-	listeners     = resourceType(resource.Listener)
-	routes        = resourceType(resource.RouteConfiguration)
+	clusters      = resource.Cluster
+	endpoints     = resource.Endpoints
+	listeners     = resource.Listener
+	routes        = resource.RouteConfiguration
 	resourceTypes = routes + 1 // how many there are
 )
-
-// typeOf returns the type of a URL.
-func typeOf(url string) (resourceType, bool) {
-	for typ := range resourceTypes {
-		if typ.url() == url {
-			return typ, true
-		}
-	}
-	return 0, false
-}
-
-// url returns the type URL of the resources in messages.
-func (t resourceType) url() string { return resource.Type(t).URL() }
-
-// String returns the type as metrics and logs call it.
-func (t resourceType) String() string { return [resourceTypes]string{"cds", "eds", "lds", "rds"}[t] }
-
-// kind returns the kind of the resources, as Envoy's documents call it.
-func (t resourceType) kind() string { return t.url()[strings.LastIndexByte(t.url(), '.')+1:] }
-
-// single reports whether a SotW response has one resource; otherwise it has all that are subscribed (§6.7).
-func (t resourceType) single() bool { return t == endpoints || t == routes }
 
 // Variants of the protocol, as metrics call them.
 const (

@@ -23,6 +23,7 @@ import (
 	"github.com/signpostd/signpost/internal/clientlimits"
 	"github.com/signpostd/signpost/internal/panics"
 	"github.com/signpostd/signpost/internal/streams"
+	"github.com/signpostd/signpost/xds/resource"
 )
 
 // stream is one open call of either variant. The goroutine of its handler only waits, and a second one receives. While
@@ -302,7 +303,7 @@ func (s *stream) receive() {
 // changesNothing reports whether a request only says that the client has accepted a response. While something is being
 // done, that isn't known.
 func (s *stream) changesNothing(r discoveryRequest) bool {
-	typ, ok := typeOf(r.GetTypeUrl())
+	typ, ok := resource.TypeOf(r.GetTypeUrl())
 	if !ok || r.GetErrorDetail() != nil || r.GetResponseNonce() == "" || !s.working.TryLock() {
 		return false
 	}
@@ -365,9 +366,9 @@ func (s *stream) typeOf(url string) (typ resourceType, ok bool, err error) {
 	if url == "" {
 		return 0, false, status.Error(codes.InvalidArgument, "a request of an aggregated stream needs a type_url")
 	}
-	typ, ok = typeOf(url)
+	typ, ok = resource.TypeOf(url)
 	if s.only != nil && typ != *s.only {
-		return 0, false, status.Errorf(codes.InvalidArgument, "this service has resources of the type %s only", s.only.url())
+		return 0, false, status.Errorf(codes.InvalidArgument, "this service has resources of the type %s only", s.only.URL())
 	}
 	return typ, ok, nil
 }

@@ -19,24 +19,24 @@ type question struct {
 	name, namespace string
 	// typ is the type that the name is read for. Listeners and routes share a topic, and so do Clusters and endpoints,
 	// unless their names have the type in them.
-	typ resource.Type
+	typ resourceType
 }
 
 func newQuestion(typ resourceType, name, namespace string) question {
-	q := question{name: name, namespace: namespace, typ: resource.Type(typ)}
+	q := question{name: name, namespace: namespace, typ: typ}
 	switch {
 	case strings.HasPrefix(name, "xdstp:"):
 	case q.route():
-		q.typ = resource.Listener
+		q.typ = listeners
 	default:
-		q.typ = resource.Cluster
+		q.typ = clusters
 	}
 	return q
 }
 
 // route reports whether the question is about a Listener or routes.
 func (q question) route() bool {
-	return q.typ == resource.Listener || q.typ == resource.RouteConfiguration
+	return q.typ == listeners || q.typ == routes
 }
 
 // topic has the views of one question, for all types. All of them answer from the same snapshot. Its goroutine renews
