@@ -159,8 +159,8 @@ func (f *fixture) expectNothingLeft() {
 	if n := f.server.topics.m.Len(); n > 0 {
 		f.t.Errorf("%d topics are left without streams", n)
 	}
-	if !f.server.clients.Idle() || len(f.server.open()) > 0 {
-		f.t.Errorf("clients are left that hold something, or %d streams", len(f.server.open()))
+	if !f.server.clients.Idle() || len(f.server.streams.All()) > 0 {
+		f.t.Errorf("clients are left that hold something, or %d streams", len(f.server.streams.All()))
 	}
 	for id, b := range f.server.budgets.m {
 		if n := b.subscriptions.Load(); n != 0 {

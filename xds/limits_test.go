@@ -335,7 +335,7 @@ func TestSubscriptionsOfClientAreBounded(t *testing.T) {
 		first := f.ads()
 		first.wild("*")
 		f.rest()
-		held := f.server.open()[0].budget
+		held := f.server.streams.All()[0].budget
 		listed := held.subscriptions.Load()
 		if listed == 0 {
 			t.Fatal("the Clusters of a wildcard aren't counted")

@@ -92,7 +92,7 @@ func (m *metrics) Collect(ch chan<- prometheus.Metric) {
 	var subscriptions, rejected [resourceTypes]int
 	var lag time.Duration
 	now := time.Now()
-	for _, s := range m.server.open() {
+	for _, s := range m.server.streams.All() {
 		streams[series{s.variant, s.kind()}]++
 		lag = max(lag, s.lag.At(now))
 		all, _ := s.all()

@@ -272,7 +272,7 @@ func TestWildcards(t *testing.T) {
 // only returns the only open stream, which rests.
 func (f *fixture) only() *stream {
 	f.t.Helper()
-	open := f.server.open()
+	open := f.server.streams.All()
 	if len(open) != 1 {
 		f.t.Fatalf("%d streams are open", len(open))
 	}

@@ -152,9 +152,6 @@ func (s *Server) end(st *stream) {
 	s.running.Done()
 }
 
-// open returns the open streams.
-func (s *Server) open() []*stream { return s.streams.All() }
-
 // serve serves a stream of any service until it ends.
 func (s *Server) serve(out grpc.ServerStream, variant string, only *resourceType) (err error) {
 	st := s.newStream(out, variant, only)

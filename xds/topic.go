@@ -184,7 +184,7 @@ func (t *topic) join(sub *subscription, place catalog.Client) {
 	}
 	v := t.views[key]
 	if v == nil {
-		v = newView(key)
+		v = &view{viewKey: key, subscribers: map[*subscription]struct{}{}}
 		v.publish(t.answer(v, t.facts), time.Now())
 		t.views[key] = v
 	}

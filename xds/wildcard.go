@@ -13,6 +13,7 @@ import (
 	"github.com/signpostd/signpost/internal/clientlimits"
 	"github.com/signpostd/signpost/internal/history"
 	"github.com/signpostd/signpost/internal/sanitize"
+	"github.com/signpostd/signpost/xds/resource"
 )
 
 // coverage is what a wildcard subscription for Clusters covers (§8.3). Streams with the same coverage share a
@@ -120,7 +121,7 @@ func (sl *sharedListing) list() *listing {
 	all, l.leftOut = fairShare(all)
 	l.clusters = make(map[string]catalog.ServiceKey, len(all))
 	for _, c := range all {
-		l.clusters[config.namer().ServiceCluster(c.service, c.port)] = c.service
+		l.clusters[config.namer().ClusterName(resource.Name{Service: c.service}, c.port)] = c.service
 	}
 	return l
 }

@@ -316,7 +316,7 @@ func TestWildcardShares(t *testing.T) {
 			a.wild("shop,db")
 			streams = append(streams, a)
 		}
-		open := f.server.open()
+		open := f.server.streams.All()
 		for _, st := range open[1:] {
 			if st.listing.Load() != open[0].listing.Load() {
 				t.Error("two streams have two listings")

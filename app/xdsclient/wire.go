@@ -4,35 +4,21 @@ import (
 	"cmp"
 	"fmt"
 	"iter"
+	"math"
 
-	"google.golang.org/protobuf/encoding/protowire"
+	"github.com/signpostd/signpost/internal/wire"
 )
 
 // fields returns the fields of a message that have bytes. It ends at what can't be parsed.
-func fields(message []byte) iter.Seq2[protowire.Number, []byte] {
-	return func(yield func(protowire.Number, []byte) bool) {
-		for len(message) > 0 {
-			number, typ, n := protowire.ConsumeTag(message)
-			if n < 0 {
-				return
-			}
-			message = message[n:]
-			if n = protowire.ConsumeFieldValue(number, typ, message); n < 0 {
-				return
-			}
-			if typ == protowire.BytesType {
-				value, _ := protowire.ConsumeBytes(message)
-				if !yield(number, value) {
-					return
-				}
-			}
-			message = message[n:]
+func fields(message []byte) iter.Seq2[int, []byte] {
+	return func(yield func(int, []byte) bool) {
+		for r := wire.Read(message); r.Next(wire.Fields{Bytes: math.MaxUint64}) && yield(r.Number, r.Bytes()); {
 		}
 	}
 }
 
 // all returns the values of a field, and one the first of them along a path of fields.
-func all(message []byte, field protowire.Number) (values [][]byte) {
+func all(message []byte, field int) (values [][]byte) {
 	for number, value := range fields(message) {
 		if number == field {
 			values = append(values, value)
@@ -41,7 +27,7 @@ func all(message []byte, field protowire.Number) (values [][]byte) {
 	return values
 }
 
-func one(message []byte, path ...protowire.Number) []byte {
+func one(message []byte, path ...int) []byte {
 	for _, field := range path {
 		values := all(message, field)
 		if len(values) == 0 {
@@ -79,16 +65,11 @@ func routeOf(r []byte) answerRoute {
 		made.Clusters = []answerCluster{{Name: string(name)}}
 	}
 	for _, weighted := range all(one(action, 3), 1) {
-		weight, _ := protowire.ConsumeVarint(after(one(weighted, 2)))
-		made.Clusters = append(made.Clusters, answerCluster{Name: string(one(weighted, 1)), Weight: weight})
+		weight := wire.Read(one(weighted, 2))
+		weight.Next(wire.Fields{Varints: 1 << 1})
+		made.Clusters = append(made.Clusters, answerCluster{Name: string(one(weighted, 1)), Weight: weight.Varint})
 	}
 	return made
-}
-
-// after returns what is behind the tag of a message with one number.
-func after(message []byte) []byte {
-	_, _, n := protowire.ConsumeTag(message)
-	return message[max(n, 0):]
 }
 
 func matchOf(match []byte) string {
@@ -153,7 +134,7 @@ func tlsOf(cluster []byte) *clusterTLS {
 // identityOf returns what a StringMatcher matches.
 func identityOf(matcher []byte) identity {
 	id := identity{}
-	for how, path := range map[string][]protowire.Number{"exact": {1}, "prefix": {2}, "suffix": {3}, "regex": {5, 2}, "contains": {7}} {
+	for how, path := range map[string][]int{"exact": {1}, "prefix": {2}, "suffix": {3}, "regex": {5, 2}, "contains": {7}} {
 		if value := one(matcher, path...); len(value) > 0 {
 			id[how] = string(value)
 		}
