@@ -101,15 +101,9 @@ func (f *frame) field(variant string) *mem.SliceBuffer {
 		return &f.full
 	}
 	f.once.Do(func() {
-		size := protowire.SizeTag(fieldResourceVersion) + protowire.SizeBytes(len(f.version)) +
-			protowire.SizeTag(fieldResourceAny) + protowire.SizeBytes(len(f.wire)) +
-			protowire.SizeTag(fieldResourceName) + protowire.SizeBytes(len(f.name))
-		b := make([]byte, 0, size+8)
-		b = protowire.AppendTag(b, fieldResources, protowire.BytesType)
-		b = protowire.AppendVarint(b, uint64(size))
-		b = appendBytes(b, fieldResourceVersion, []byte(f.version))
-		b = appendBytes(b, fieldResourceAny, f.wire)
-		f.part = appendBytes(b, fieldResourceName, []byte(f.name))
+		b := appendBytes(nil, fieldResourceVersion, []byte(f.version))
+		b = appendBytes(b, fieldResourceName, []byte(f.name))
+		f.part = appendBytes(nil, fieldResources, appendBytes(b, fieldResourceAny, f.wire))
 	})
 	return &f.part
 }

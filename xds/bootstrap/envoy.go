@@ -12,9 +12,6 @@ import (
 // serverCluster is the name of the cluster that Envoy reaches Signpost with.
 const serverCluster = "signpost"
 
-// object is a message of Envoy's API in JSON.
-type object = map[string]any
-
 // Envoy returns the configuration with which Envoy gets the Clusters of namespaces, and what its other resources refer
 // to by `ads: {}` (docs/spec/xds.md §8). Without namespaces, the namespace of its pod counts. The keys are those of
 // envoy.config.bootstrap.v3.Bootstrap. The error names the flag with a wrong value.
@@ -96,8 +93,7 @@ func (o Options) envoyCluster() (object, error) {
 // envoyTLS returns how Envoy connects with TLS; nil for without. Envoy accepts a certificate for any name unless it is
 // told which.
 func (f Files) envoyTLS(host string) (object, error) {
-	channel, _, err := f.credentials()
-	if err != nil || channel.Type != "tls" {
+	if err := f.check(); err != nil || !f.hasTLS() {
 		return nil, err
 	}
 	if f.CA == "" {

@@ -52,7 +52,7 @@ const programOverhead = 5
 
 // instructions estimates how many instructions RE2 makes of a part of a regular expression, and rather too many than too
 // few: RE2 has one for each byte of UTF-8, and copies what is repeated. The count ends soon after maxEstimate. Too few are
-// possible where Go has merged an alternative "." with classes beside it.
+// possible where Go has merged alternatives that are classes or ".", and RE2 doesn't.
 func instructions(re *syntax.Regexp) (n int) {
 	for _, sub := range re.Sub {
 		if n += instructions(sub); n > maxEstimate {
@@ -90,37 +90,20 @@ func instructions(re *syntax.Regexp) (n int) {
 // anyUTF8 is the number of instructions for any rune beyond ASCII.
 const anyUTF8 = 6
 
-// rangeSize returns the number of instructions for a range of runes.
+// rangeSize returns the number of instructions for a range of runes, at most: those of n bytes are up to 2n-1 products of
+// ranges of bytes, and one if they differ in the last byte only.
 func rangeSize(low, high rune) (n int) {
 	if low <= utf8.RuneSelf && high == utf8.MaxRune {
 		return 1 + anyUTF8
 	}
-	for _, last := range []rune{0x7f, 0x7ff, 0xffff, utf8.MaxRune} { // the last runes of one byte, two bytes, and so on
+	for i, last := range []rune{0x7f, 0x7ff, 0xffff, utf8.MaxRune} { // the last runes of one byte, two bytes, and so on
 		if end := min(last, high); low <= end {
-			from, to := utf8.AppendRune(nil, low), utf8.AppendRune(nil, end)
-			n += len(to) * sequences(from, to)
-			low = end + 1
+			products := 2*i + 1
+			if low>>6 == end>>6 {
+				products = 1
+			}
+			n, low = n+(i+1)*products, last+1
 		}
 	}
 	return n
-}
-
-// sequences returns how many products of byte ranges make up the texts between two of the same length, whose bytes
-// after the first are from 0x80 to 0xbf.
-func sequences(from, to []byte) (n int) {
-	if len(from) <= 1 {
-		return 1
-	}
-	if from[0] == to[0] {
-		return sequences(from[1:], to[1:])
-	}
-	low, high := slices.Repeat([]byte{0x80}, len(from)-1), slices.Repeat([]byte{0xbf}, len(from)-1)
-	whole := int(to[0]) - int(from[0]) + 1 // how many first bytes all texts follow
-	if !slices.Equal(from[1:], low) {
-		n, whole = n+sequences(from[1:], high), whole-1
-	}
-	if !slices.Equal(to[1:], high) {
-		n, whole = n+sequences(low, to[1:]), whole-1
-	}
-	return n + min(whole, 1)
 }
