@@ -140,7 +140,7 @@ func TestAbuse(t *testing.T) {
 			t.Logf("p50, p99 of the others without the attack: %v, %v; with it: %v, %v", calm[len(calm)/2], calm[len(calm)-1], attacked[len(attacked)/2], attacked[len(attacked)-1])
 			waitFor(t, "nothing is left of the attack", func() bool {
 				open, _ := w.server.CountStreams(0)
-				return open == 1 && w.server.topics.m.Len() == 1
+				return open == 1 && w.server.topics.Len() == 1
 			})
 			if n := len(w.server.rejections.seen); n > maxRejections {
 				t.Errorf("%d rejections are remembered", n)

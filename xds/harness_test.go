@@ -156,7 +156,7 @@ func put(objects ...catalog.Object) []catalog.Object { return objects }
 // expectNothingLeft checks that nothing is left of streams that have ended.
 func (f *fixture) expectNothingLeft() {
 	f.t.Helper()
-	if n := f.server.topics.m.Len(); n > 0 {
+	if n := f.server.topics.Len(); n > 0 {
 		f.t.Errorf("%d topics are left without streams", n)
 	}
 	if !f.server.clients.Idle() || len(f.server.streams.All()) > 0 {

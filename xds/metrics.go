@@ -106,7 +106,7 @@ func (m *metrics) Collect(ch chan<- prometheus.Metric) {
 	for of, n := range streams {
 		gauge(m.streams, float64(n), of.variant, string(of.kind))
 	}
-	resources := m.server.topics.counts()
+	resources := m.server.countViews()
 	for typ := range resourceTypes {
 		gauge(m.subscriptions, float64(subscriptions[typ]), typ.String())
 		gauge(m.rejected, float64(rejected[typ]), typ.String())

@@ -406,7 +406,7 @@ func (s *stream) subscribe(typ resourceType, name string) (*subscription, error)
 		s.server.refused(refusedSubscriptions)
 		return nil, status.Errorf(codes.ResourceExhausted, "the streams of this client are subscribed to %d resources already", maxSubscriptions)
 	}
-	t, err := s.server.topics.acquire(newQuestion(typ, name, s.client.namespace), s.client.id)
+	t, err := s.server.acquire(newQuestion(typ, name, s.client.namespace), s.client.id)
 	if err != nil {
 		s.budget.unsubscribe()
 		return nil, err
@@ -436,7 +436,7 @@ func (s *stream) drop(sub *subscription) {
 	delete(s.types[sub.typ].subscriptions, sub.name)
 	s.mu.Unlock()
 	sub.topic.leave(sub)
-	s.server.topics.release(sub.topic)
+	s.server.release(sub.topic)
 	s.budget.unsubscribe()
 }
 
