@@ -47,7 +47,7 @@ func (s *Server) Explain(key catalog.ServiceKey, hostname string, port uint16) F
 		return FirstResponse{Refusal: err}
 	}
 	t := FirstResponse{Cluster: s.config.namer().ClusterName(subject.Name, subject.Port), VisibleTo: a.visibleTo(f)}
-	_, t.Problems = s.config.namer().Listener(a.question.name, subject, resource.GRPC)
+	_, t.Problems = s.config.namer().Routes(resource.Listener, a.question.name, subject, resource.GRPC)
 	places, more := s.catalog.Places(key, f.kind())
 	t.MorePlaces = more
 	for _, place := range places {

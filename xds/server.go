@@ -154,7 +154,7 @@ func (s *Server) end(st *stream) {
 }
 
 // serve serves a stream of any service until it ends.
-func (s *Server) serve(out grpc.ServerStream, variant string, only *resourceType) (err error) {
+func (s *Server) serve(out grpc.ServerStream, variant, only string) (err error) {
 	st := s.newStream(out, variant, only)
 	if s.config.Authenticate != nil {
 		if st.client.identity, err = s.config.Authenticate(st.ctx); err != nil {

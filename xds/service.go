@@ -26,20 +26,18 @@ const (
 // api is one of the gRPC services: the aggregated one, or that of one type (§1.2).
 type api struct {
 	name, sotw, delta string
-	// only is the type of the service; nil for all.
-	only *resourceType
+	only              string // the URL of its type; empty for all
 }
 
 // apis are the services. The packages of their generated code would add the messages of all resources to the
 // program, of which none is used.
 func apis() []api {
-	one := func(t resourceType) *resourceType { return &t }
 	return []api{
-		{"envoy.service.discovery.v3.AggregatedDiscoveryService", "StreamAggregatedResources", "DeltaAggregatedResources", nil},
-		{"envoy.service.cluster.v3.ClusterDiscoveryService", "StreamClusters", "DeltaClusters", one(clusters)},
-		{"envoy.service.endpoint.v3.EndpointDiscoveryService", "StreamEndpoints", "DeltaEndpoints", one(endpoints)},
-		{"envoy.service.listener.v3.ListenerDiscoveryService", "StreamListeners", "DeltaListeners", one(listeners)},
-		{"envoy.service.route.v3.RouteDiscoveryService", "StreamRoutes", "DeltaRoutes", one(routes)},
+		{"envoy.service.discovery.v3.AggregatedDiscoveryService", "StreamAggregatedResources", "DeltaAggregatedResources", ""},
+		{"envoy.service.cluster.v3.ClusterDiscoveryService", "StreamClusters", "DeltaClusters", resource.ClusterURL},
+		{"envoy.service.endpoint.v3.EndpointDiscoveryService", "StreamEndpoints", "DeltaEndpoints", resource.EndpointsURL},
+		{"envoy.service.listener.v3.ListenerDiscoveryService", "StreamListeners", "DeltaListeners", resource.ListenerURL},
+		{"envoy.service.route.v3.RouteDiscoveryService", "StreamRoutes", "DeltaRoutes", resource.RouteConfigurationURL},
 	}
 }
 

@@ -1,6 +1,7 @@
 package xds
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -35,7 +36,7 @@ type stream struct {
 	ctx     context.Context
 	out     grpc.ServerStream
 	variant string
-	only    *resourceType // the type of all requests; nil for any
+	only    string // the URL of the type of all requests; empty for any
 
 	// client and moved don't change once identified is closed. moved closes when the node of the client has changed.
 	client     client
@@ -136,7 +137,7 @@ type subscription struct {
 	again bool
 }
 
-func (s *Server) newStream(out grpc.ServerStream, variant string, only *resourceType) *stream {
+func (s *Server) newStream(out grpc.ServerStream, variant, only string) *stream {
 	st := &stream{
 		id: s.opened.Add(1), opened: time.Now(), server: s, ctx: out.Context(), out: out, variant: variant, only: only,
 		received: make(chan discoveryRequest, 1), identified: make(chan struct{}), ended: make(chan struct{}), awake: lanes,
@@ -360,17 +361,14 @@ func (s *stream) handle(r discoveryRequest) error {
 
 // typeOf returns the type of a request. It is not ok for types that are not served, which have no resources.
 func (s *stream) typeOf(url string) (typ resourceType, ok bool, err error) {
-	if s.only != nil && url == "" {
-		return *s.only, true, nil
-	}
-	if url == "" {
-		return 0, false, status.Error(codes.InvalidArgument, "a request of an aggregated stream needs a type_url")
+	switch url = cmp.Or(url, s.only); {
+	case url == "":
+		err = status.Error(codes.InvalidArgument, "a request of an aggregated stream needs a type_url")
+	case s.only != "" && url != s.only:
+		err = status.Errorf(codes.InvalidArgument, "this service has resources of the type %s only", s.only)
 	}
 	typ, ok = resource.TypeOf(url)
-	if s.only != nil && typ != *s.only {
-		return 0, false, status.Errorf(codes.InvalidArgument, "this service has resources of the type %s only", s.only.URL())
-	}
-	return typ, ok, nil
+	return typ, ok, err
 }
 
 // name subscribes to a resource by its name, which was checked. The error is a status.

@@ -132,7 +132,7 @@ func isLabel(text string) bool {
 	return true
 }
 
-// IsReason reports whether the name of a Cluster is the reason why a name doesn't exist, as [Namer.MissingListener]
+// IsReason reports whether the name of a Cluster is the reason why a name doesn't exist, as [MissingListener]
 // makes it. Names of Services have no spaces.
 func IsReason(cluster string) bool {
 	return strings.Contains(cluster, " ") && len(cluster) <= maxName

@@ -55,7 +55,7 @@ func TestRoutesBesideALargeRegexp(t *testing.T) {
 		{Name: "small", Condition: &catalog.RequestMatch{PathRegex: "/a/.*"}},
 	}}
 	for _, c := range []Client{GRPC, Envoy} {
-		r, problems := namer.RouteConfiguration("web.shop:80", s, c)
+		r, problems := namer.Routes(RouteConfiguration, "web.shop:80", s, c)
 		if len(problems) != 2 || !strings.Contains(problems[0], "large") || !strings.Contains(problems[0], "too large") || !strings.Contains(problems[1], "letters") {
 			t.Errorf("problems %q", problems)
 		}
