@@ -13,13 +13,13 @@ func TestClientTrustDomains(t *testing.T) {
 		want []string
 		err  string
 	}{
-		"default":           {args: mtls, want: []string{"cluster.local"}},
-		"that of pods":      {args: append(mtls, "--identity-trust-domain=pods.test"), want: []string{"pods.test"}},
-		"two":               {args: append(mtls, "--xds-client-trust-domains=a.test,b.test"), want: []string{"a.test", "b.test"}},
-		"an ID":             {args: append(mtls, "--xds-client-trust-domains=spiffe://a.test"), err: "--xds-client-trust-domains=spiffe://a.test: must be trust domains, such as cluster.local: lower-case letters, digits, dots, dashes and underscores"},
-		"upper case":        {args: append(mtls, "--xds-client-trust-domains=A.test"), err: "--xds-client-trust-domains=A.test: must be trust domains, such as cluster.local: lower-case letters, digits, dots, dashes and underscores"},
-		"without TLS":       {args: []string{"--xds-client-trust-domains=a.test"}, err: "--xds-client-trust-domains=a.test: is only used with --xds-auth=mtls"},
-		"no certificates":   {},
+		"default":         {args: mtls, want: []string{"cluster.local"}},
+		"that of pods":    {args: append(mtls, "--identity-trust-domain=pods.test"), want: []string{"pods.test"}},
+		"two":             {args: append(mtls, "--xds-client-trust-domains=a.test,b.test"), want: []string{"a.test", "b.test"}},
+		"an ID":           {args: append(mtls, "--xds-client-trust-domains=spiffe://a.test"), err: "--xds-client-trust-domains=spiffe://a.test: must be trust domains, such as cluster.local: lower-case letters, digits, dots, dashes and underscores"},
+		"upper case":      {args: append(mtls, "--xds-client-trust-domains=A.test"), err: "--xds-client-trust-domains=A.test: must be trust domains, such as cluster.local: lower-case letters, digits, dots, dashes and underscores"},
+		"without TLS":     {args: []string{"--xds-client-trust-domains=a.test"}, err: "--xds-client-trust-domains=a.test: is only used with --xds-auth=mtls"},
+		"no certificates": {},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := parseFlags(t, "xds", slices.Clone(tt.args)...)
