@@ -154,8 +154,8 @@ func (s *Server) end(st *stream) {
 }
 
 // serve serves a stream of any service until it ends.
-func (s *Server) serve(out grpc.ServerStream, variant, only string) (err error) {
-	st := s.newStream(out, variant, only)
+func (s *Server) serve(out grpc.ServerStream, variant string, of *api) (err error) {
+	st := s.newStream(out, variant, of)
 	if s.config.Authenticate != nil {
 		if st.client.identity, err = s.config.Authenticate(st.ctx); err != nil {
 			s.refused(refusedIdentity)

@@ -45,7 +45,7 @@ func apis() []api {
 func (s *Server) description(a api) *grpc.ServiceDesc {
 	method := func(name, variant string) grpc.StreamDesc {
 		return grpc.StreamDesc{StreamName: name, ServerStreams: true, ClientStreams: true, Handler: func(_ any, out grpc.ServerStream) error {
-			return s.serve(out, variant, a.only)
+			return s.serve(out, variant, &a)
 		}}
 	}
 	return &grpc.ServiceDesc{

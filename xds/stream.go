@@ -36,7 +36,7 @@ type stream struct {
 	ctx     context.Context
 	out     grpc.ServerStream
 	variant string
-	only    string // the URL of the type of all requests; empty for any
+	api     *api // the service that was called
 
 	// client and moved don't change once identified is closed. moved closes when the node of the client has changed.
 	client     client
@@ -137,9 +137,9 @@ type subscription struct {
 	again bool
 }
 
-func (s *Server) newStream(out grpc.ServerStream, variant, only string) *stream {
+func (s *Server) newStream(out grpc.ServerStream, variant string, of *api) *stream {
 	st := &stream{
-		id: s.opened.Add(1), opened: time.Now(), server: s, ctx: out.Context(), out: out, variant: variant, only: only,
+		id: s.opened.Add(1), opened: time.Now(), server: s, ctx: out.Context(), out: out, variant: variant, api: of,
 		received: make(chan discoveryRequest, 1), identified: make(chan struct{}), ended: make(chan struct{}), awake: lanes,
 	}
 	st.client.connect(st.ctx)
@@ -361,11 +361,11 @@ func (s *stream) handle(r discoveryRequest) error {
 
 // typeOf returns the type of a request. It is not ok for types that are not served, which have no resources.
 func (s *stream) typeOf(url string) (typ resourceType, ok bool, err error) {
-	switch url = cmp.Or(url, s.only); {
+	switch url = cmp.Or(url, s.api.only); {
 	case url == "":
 		err = status.Error(codes.InvalidArgument, "a request of an aggregated stream needs a type_url")
-	case s.only != "" && url != s.only:
-		err = status.Errorf(codes.InvalidArgument, "this service has resources of the type %s only", s.only)
+	case s.api.only != "" && url != s.api.only:
+		err = status.Errorf(codes.InvalidArgument, "this service has resources of the type %s only", s.api.only)
 	}
 	typ, ok = resource.TypeOf(url)
 	return typ, ok, err
