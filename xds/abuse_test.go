@@ -26,12 +26,12 @@ type attack func(adsStream)
 // attacks are the hostile clients of case 59. Each is repeated on a new stream when it returns.
 var attacks = map[string]attack{
 	"too many names": func(s adsStream) {
-		if s.Send(&discovery.DiscoveryRequest{TypeUrl: clusters.url(), ResourceNames: names(20_001)}) == nil {
+		if s.Send(&discovery.DiscoveryRequest{TypeUrl: clusters.URL(), ResourceNames: names(20_001)}) == nil {
 			_, _ = s.Recv()
 		}
 	},
 	"many names that don't exist": func(s adsStream) {
-		if s.Send(&discovery.DiscoveryRequest{TypeUrl: clusters.url(), ResourceNames: names(2_000)}) == nil {
+		if s.Send(&discovery.DiscoveryRequest{TypeUrl: clusters.URL(), ResourceNames: names(2_000)}) == nil {
 			_, _ = s.Recv()
 		}
 	},
@@ -41,36 +41,36 @@ var attacks = map[string]attack{
 			for i := range 1_000 {
 				list = append(list, fmt.Sprintf("s%d-%d.shop:80", n, i))
 			}
-			err = s.Send(&discovery.DiscoveryRequest{Node: envoyIn("shop"), TypeUrl: clusters.url(), ResourceNames: list})
+			err = s.Send(&discovery.DiscoveryRequest{Node: envoyIn("shop"), TypeUrl: clusters.URL(), ResourceNames: list})
 		}
 	},
 	"rejections of many subscriptions": func(s adsStream) {
 		list := names(5_000)
-		if s.Send(&discovery.DiscoveryRequest{Node: envoyIn("shop"), TypeUrl: clusters.url(), ResourceNames: list}) != nil {
+		if s.Send(&discovery.DiscoveryRequest{Node: envoyIn("shop"), TypeUrl: clusters.URL(), ResourceNames: list}) != nil {
 			return
 		}
 		for n, err := uint64(1), error(nil); err == nil; n++ {
-			err = s.Send(&discovery.DiscoveryRequest{TypeUrl: clusters.url(), ResourceNames: list[:1], ResponseNonce: nonceText(n), ErrorDetail: &rpcstatus.Status{Code: 3}})
+			err = s.Send(&discovery.DiscoveryRequest{TypeUrl: clusters.URL(), ResourceNames: list[:1], ResponseNonce: nonceText(n), ErrorDetail: &rpcstatus.Status{Code: 3}})
 		}
 	},
 	"messages of 4 MiB": func(s adsStream) {
-		if s.Send(&discovery.DiscoveryRequest{TypeUrl: clusters.url(), VersionInfo: strings.Repeat("x", 4<<20)}) == nil {
+		if s.Send(&discovery.DiscoveryRequest{TypeUrl: clusters.URL(), VersionInfo: strings.Repeat("x", 4<<20)}) == nil {
 			_, _ = s.Recv()
 		}
 	},
 	"names with control bytes": func(s adsStream) {
-		if s.Send(&discovery.DiscoveryRequest{TypeUrl: listeners.url(), ResourceNames: []string{"\x1b[2J\n.shop:80"}, Node: node("gRPC \x1b[2J\n", nil)}) == nil {
+		if s.Send(&discovery.DiscoveryRequest{TypeUrl: listeners.URL(), ResourceNames: []string{"\x1b[2J\n.shop:80"}, Node: node("gRPC \x1b[2J\n", nil)}) == nil {
 			_, _ = s.Recv()
 		}
 	},
 	"rejections in a loop": func(s adsStream) {
-		if s.Send(&discovery.DiscoveryRequest{TypeUrl: endpoints.url(), ResourceNames: []string{httpCluster}}) != nil {
+		if s.Send(&discovery.DiscoveryRequest{TypeUrl: endpoints.URL(), ResourceNames: []string{httpCluster}}) != nil {
 			return
 		}
 		r, err := s.Recv()
 		for err == nil {
 			err = s.Send(&discovery.DiscoveryRequest{
-				TypeUrl: endpoints.url(), ResourceNames: []string{httpCluster}, ResponseNonce: r.GetNonce(),
+				TypeUrl: endpoints.URL(), ResourceNames: []string{httpCluster}, ResponseNonce: r.GetNonce(),
 				ErrorDetail: &rpcstatus.Status{Code: 3, Message: strings.Repeat("bad\n", 10_000)},
 			})
 		}
@@ -79,7 +79,7 @@ var attacks = map[string]attack{
 		for err := error(nil); err == nil; {
 			for _, list := range [][]string{{httpCluster}, nil} {
 				if err == nil {
-					err = s.Send(&discovery.DiscoveryRequest{TypeUrl: endpoints.url(), ResourceNames: list})
+					err = s.Send(&discovery.DiscoveryRequest{TypeUrl: endpoints.URL(), ResourceNames: list})
 				}
 			}
 		}
@@ -88,29 +88,29 @@ var attacks = map[string]attack{
 		for err := error(nil); err == nil; {
 			for _, list := range [][]string{{wildcard, "x.shop:80"}, {"x.shop:80"}, {wildcard}} {
 				if err == nil {
-					err = s.Send(&discovery.DiscoveryRequest{Node: envoyIn("*"), TypeUrl: clusters.url(), ResourceNames: list})
+					err = s.Send(&discovery.DiscoveryRequest{Node: envoyIn("*"), TypeUrl: clusters.URL(), ResourceNames: list})
 				}
 			}
 		}
 	},
 	"wildcards with many namespaces": func(s adsStream) {
-		if s.Send(&discovery.DiscoveryRequest{Node: envoyIn(strings.Repeat("n,", 10_000)), TypeUrl: clusters.url()}) == nil {
+		if s.Send(&discovery.DiscoveryRequest{Node: envoyIn(strings.Repeat("n,", 10_000)), TypeUrl: clusters.URL()}) == nil {
 			_, _ = s.Recv()
 		}
 	},
 	"rejected wildcards": func(s adsStream) {
-		if s.Send(&discovery.DiscoveryRequest{Node: envoyIn("*"), TypeUrl: clusters.url()}) != nil {
+		if s.Send(&discovery.DiscoveryRequest{Node: envoyIn("*"), TypeUrl: clusters.URL()}) != nil {
 			return
 		}
 		r, err := s.Recv()
 		for err == nil {
 			err = s.Send(&discovery.DiscoveryRequest{
-				TypeUrl: clusters.url(), ResponseNonce: r.GetNonce(), ErrorDetail: &rpcstatus.Status{Code: 3, Message: strings.Repeat("bad ", 100_000)},
+				TypeUrl: clusters.URL(), ResponseNonce: r.GetNonce(), ErrorDetail: &rpcstatus.Status{Code: 3, Message: strings.Repeat("bad ", 100_000)},
 			})
 		}
 	},
 	"a stream that doesn't read": func(s adsStream) {
-		for i := 0; s.Send(&discovery.DiscoveryRequest{TypeUrl: endpoints.url(), ResourceNames: []string{httpCluster, fmt.Sprintf("s%d.shop:80", i)}}) == nil; i++ {
+		for i := 0; s.Send(&discovery.DiscoveryRequest{TypeUrl: endpoints.URL(), ResourceNames: []string{httpCluster, fmt.Sprintf("s%d.shop:80", i)}}) == nil; i++ {
 		}
 	},
 	"streams without requests": func(s adsStream) {
@@ -140,7 +140,7 @@ func TestAbuse(t *testing.T) {
 			t.Logf("p50, p99 of the others without the attack: %v, %v; with it: %v, %v", calm[len(calm)/2], calm[len(calm)-1], attacked[len(attacked)/2], attacked[len(attacked)-1])
 			waitFor(t, "nothing is left of the attack", func() bool {
 				open, _ := w.server.CountStreams(0)
-				return open == 1 && w.server.topics.m.Len() == 1
+				return open == 1 && w.server.topics.Len() == 1
 			})
 			if n := len(w.server.rejections.seen); n > maxRejections {
 				t.Errorf("%d rejections are remembered", n)
@@ -197,7 +197,7 @@ func (w *world) canary(of *catalog.Service) *canary {
 	}
 	c := &canary{t: w.t, catalog: w.catalog, service: of, stream: stream}
 	name := of.Key.Name + ".shop.svc.cluster.local:80"
-	if err := stream.Send(&discovery.DiscoveryRequest{Node: node(pythonAgent, nil), TypeUrl: endpoints.url(), ResourceNames: []string{name}}); err != nil {
+	if err := stream.Send(&discovery.DiscoveryRequest{Node: node(pythonAgent, nil), TypeUrl: endpoints.URL(), ResourceNames: []string{name}}); err != nil {
 		w.t.Fatal(err)
 	}
 	c.next()

@@ -144,12 +144,8 @@ func (a *asked) missing(v *view, why error) *frame {
 // used makes a Listener, RouteConfiguration or Cluster of a Service.
 func (a *asked) used(v *view, f facts, s resource.Subject) *frame {
 	namer, name := a.config.namer(), a.question.name
-	switch v.typ {
-	case listeners:
-		r, _ := namer.Listener(name, s, v.client)
-		return frameOf(v.typ, r)
-	case routes:
-		r, _ := namer.RouteConfiguration(name, s, v.client)
+	if v.typ != clusters {
+		r, _ := namer.Routes(v.typ, name, s, v.client)
 		return frameOf(v.typ, r)
 	}
 	if s.Service != nil && s.Service.Policy != nil && s.Service.Policy.TLS != catalog.NoTLS {

@@ -73,7 +73,7 @@ type follower struct {
 // follow subscribes, and acknowledges each response until the stream ends.
 func (w *follower) follow(ctx context.Context, conn *grpc.ClientConn, cluster string) {
 	stream, err := discovery.NewAggregatedDiscoveryServiceClient(conn).StreamAggregatedResources(ctx)
-	r := &discovery.DiscoveryRequest{Node: node("gRPC Go", nil), TypeUrl: endpoints.url(), ResourceNames: []string{cluster}}
+	r := &discovery.DiscoveryRequest{Node: node("gRPC Go", nil), TypeUrl: endpoints.URL(), ResourceNames: []string{cluster}}
 	for err == nil {
 		if err = stream.Send(r); err != nil {
 			break
@@ -82,7 +82,7 @@ func (w *follower) follow(ctx context.Context, conn *grpc.ClientConn, cluster st
 		if got, err = stream.Recv(); err == nil {
 			w.size.Add(int64(proto.Size(got)))
 			w.receive(got)
-			r = &discovery.DiscoveryRequest{TypeUrl: endpoints.url(), ResourceNames: []string{cluster}, ResponseNonce: got.GetNonce(), VersionInfo: got.GetVersionInfo()}
+			r = &discovery.DiscoveryRequest{TypeUrl: endpoints.URL(), ResourceNames: []string{cluster}, ResponseNonce: got.GetNonce(), VersionInfo: got.GetVersionInfo()}
 		}
 	}
 	if ctx.Err() == nil {

@@ -26,7 +26,7 @@ func BenchmarkOtherService(b *testing.B) {
 		}
 		stream, err := discovery.NewAggregatedDiscoveryServiceClient(conn).StreamAggregatedResources(b.Context())
 		if err == nil {
-			err = stream.Send(&discovery.DiscoveryRequest{Node: node(pythonAgent, nil), TypeUrl: endpoints.url(), ResourceNames: []string{httpCluster}})
+			err = stream.Send(&discovery.DiscoveryRequest{Node: node(pythonAgent, nil), TypeUrl: endpoints.URL(), ResourceNames: []string{httpCluster}})
 		}
 		if err == nil && i%streamsOfConnection == 0 {
 			_, err = stream.Recv()

@@ -36,11 +36,7 @@ type PlaceResponse struct {
 
 // Explain returns what clients of a port are sent: the answers are made as those of streams.
 func (s *Server) Explain(key catalog.ServiceKey, hostname string, port uint16) FirstResponse {
-	host := key.Name + "." + key.Namespace + ".svc." + s.config.ClusterDomain
-	if hostname != "" {
-		host = hostname + "." + host
-	}
-	a := s.config.parse(newQuestion(listeners, fmt.Sprintf("%s:%d", host, port), ""))
+	a := s.config.parse(newQuestion(listeners, s.config.namer().ClusterName(resource.Name{Service: key, Hostname: hostname}, port), ""))
 	if a.unusable != nil {
 		return FirstResponse{Refusal: a.unusable}
 	}
@@ -51,7 +47,7 @@ func (s *Server) Explain(key catalog.ServiceKey, hostname string, port uint16) F
 		return FirstResponse{Refusal: err}
 	}
 	t := FirstResponse{Cluster: s.config.namer().ClusterName(subject.Name, subject.Port), VisibleTo: a.visibleTo(f)}
-	_, t.Problems = s.config.namer().Listener(a.question.name, subject, resource.GRPC)
+	_, t.Problems = s.config.namer().Routes(resource.Listener, a.question.name, subject, resource.GRPC)
 	places, more := s.catalog.Places(key, f.kind())
 	t.MorePlaces = more
 	for _, place := range places {
@@ -83,7 +79,7 @@ func placeResponse(filter catalog.Filter, set catalog.PlacedSet) PlaceResponse {
 // for each resource and kind of client, sorted.
 func (s *Server) Subscribers(key catalog.ServiceKey) (streams int, rejected []string) {
 	lines := map[string]int{}
-	for _, st := range s.open() {
+	for _, st := range s.streams.All() {
 		all, _ := st.all()
 		subscribed := false
 		for _, sub := range all {
@@ -92,7 +88,7 @@ func (s *Server) Subscribers(key catalog.ServiceKey) (streams int, rejected []st
 			}
 			subscribed = true
 			if sub.refused.Load() {
-				lines[fmt.Sprintf("%s %s, by clients of the kind %s", sub.typ.kind(), sub.name, st.kind())]++
+				lines[fmt.Sprintf("%s %s, by clients of the kind %s", sub.typ.Kind(), sub.name, st.kind())]++
 			}
 		}
 		if subscribed {

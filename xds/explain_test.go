@@ -42,7 +42,7 @@ func TestExplain(t *testing.T) {
 		for at, place := range map[string]PlaceResponse{"": want[0], "b": want[2]} {
 			a := f.ads()
 			a.request(&discovery.DiscoveryRequest{
-				Node: &corepb.Node{UserAgentName: pythonAgent, Locality: &corepb.Locality{Zone: at}}, TypeUrl: endpoints.url(), ResourceNames: []string{httpCluster},
+				Node: &corepb.Node{UserAgentName: pythonAgent, Locality: &corepb.Locality{Zone: at}}, TypeUrl: endpoints.URL(), ResourceNames: []string{httpCluster},
 			})
 			if n := len(addressesIn(t, a.one(endpoints).GetResources()[0])); n != place.Usable[0]+place.Draining+sum(place.Usable[1:]) {
 				t.Errorf("a client in %q gets %d endpoints", at, n)

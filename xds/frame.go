@@ -73,7 +73,7 @@ func frameOf(typ resourceType, r resource.Resource) *frame {
 	f := &frame{name: r.Name, version: r.Version, wire: r.Any(), leadsTo: r.LeadsTo, made: time.Now()}
 	f.full = make(mem.SliceBuffer, 0, len(f.wire)+96)
 	f.full = appendBytes(f.full, fieldResources, f.wire)
-	if typ.single() {
+	if typ.Single() {
 		f.full = appendHead(f.full, f.version, typ)
 	}
 	return f
@@ -88,7 +88,7 @@ func (f *frame) kept() *frame {
 // appendHead appends the version and the type of a response.
 func appendHead(b []byte, version string, typ resourceType) []byte {
 	b = appendBytes(b, fieldVersion, []byte(version))
-	return appendBytes(b, fieldTypeURL, []byte(typ.url()))
+	return appendBytes(b, fieldTypeURL, []byte(typ.URL()))
 }
 
 func appendBytes(b []byte, field protowire.Number, v []byte) []byte {
@@ -101,15 +101,9 @@ func (f *frame) field(variant string) *mem.SliceBuffer {
 		return &f.full
 	}
 	f.once.Do(func() {
-		size := protowire.SizeTag(fieldResourceVersion) + protowire.SizeBytes(len(f.version)) +
-			protowire.SizeTag(fieldResourceAny) + protowire.SizeBytes(len(f.wire)) +
-			protowire.SizeTag(fieldResourceName) + protowire.SizeBytes(len(f.name))
-		b := make([]byte, 0, size+8)
-		b = protowire.AppendTag(b, fieldResources, protowire.BytesType)
-		b = protowire.AppendVarint(b, uint64(size))
-		b = appendBytes(b, fieldResourceVersion, []byte(f.version))
-		b = appendBytes(b, fieldResourceAny, f.wire)
-		f.part = appendBytes(b, fieldResourceName, []byte(f.name))
+		b := appendBytes(nil, fieldResourceVersion, []byte(f.version))
+		b = appendBytes(b, fieldResourceName, []byte(f.name))
+		f.part = appendBytes(nil, fieldResources, appendBytes(b, fieldResourceAny, f.wire))
 	})
 	return &f.part
 }

@@ -35,6 +35,7 @@ import (
 
 	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/testkit/logtest"
+	"github.com/signpostd/signpost/xds/resource"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -155,11 +156,11 @@ func put(objects ...catalog.Object) []catalog.Object { return objects }
 // expectNothingLeft checks that nothing is left of streams that have ended.
 func (f *fixture) expectNothingLeft() {
 	f.t.Helper()
-	if n := f.server.topics.m.Len(); n > 0 {
+	if n := f.server.topics.Len(); n > 0 {
 		f.t.Errorf("%d topics are left without streams", n)
 	}
-	if !f.server.clients.Idle() || len(f.server.open()) > 0 {
-		f.t.Errorf("clients are left that hold something, or %d streams", len(f.server.open()))
+	if !f.server.clients.Idle() || len(f.server.streams.All()) > 0 {
+		f.t.Errorf("clients are left that hold something, or %d streams", len(f.server.streams.All()))
 	}
 	for id, b := range f.server.budgets.m {
 		if n := b.subscriptions.Load(); n != 0 {
@@ -264,24 +265,24 @@ func (a *ads) read() bool {
 
 // send sends a request of a gRPC client, without a nonce.
 func (a *ads) send(typ resourceType, names ...string) {
-	a.request(&discovery.DiscoveryRequest{Node: node(pythonAgent, nil), TypeUrl: typ.url(), ResourceNames: names})
+	a.request(&discovery.DiscoveryRequest{Node: node(pythonAgent, nil), TypeUrl: typ.URL(), ResourceNames: names})
 }
 
 // ack sends a request with the nonce of the last response of the type.
 func (a *ads) ack(typ resourceType, names ...string) {
-	a.request(&discovery.DiscoveryRequest{TypeUrl: typ.url(), ResourceNames: names, ResponseNonce: a.nonce(typ)})
+	a.request(&discovery.DiscoveryRequest{TypeUrl: typ.URL(), ResourceNames: names, ResponseNonce: a.nonce(typ)})
 }
 
 func (a *ads) nack(typ resourceType, why string, names ...string) {
 	a.request(&discovery.DiscoveryRequest{
-		TypeUrl: typ.url(), ResourceNames: names, ResponseNonce: a.nonce(typ), ErrorDetail: &rpcstatus.Status{Code: 3, Message: why},
+		TypeUrl: typ.URL(), ResourceNames: names, ResponseNonce: a.nonce(typ), ErrorDetail: &rpcstatus.Status{Code: 3, Message: why},
 	})
 }
 
 func (a *ads) nonce(typ resourceType) string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.nonces[typ.url()]
+	return a.nonces[typ.URL()]
 }
 
 func (a *ads) request(r *discovery.DiscoveryRequest) {
@@ -305,7 +306,7 @@ func (a *ads) take() []*discovery.DiscoveryResponse {
 func (a *ads) one(typ resourceType) *discovery.DiscoveryResponse {
 	a.f.t.Helper()
 	got := a.take()
-	if len(got) != 1 || got[0].GetTypeUrl() != typ.url() {
+	if len(got) != 1 || got[0].GetTypeUrl() != typ.URL() {
 		a.f.t.Fatalf("%s, want one response of %s", transcript(got), typ)
 	}
 	return got[0]
@@ -337,7 +338,7 @@ func (a *ads) ended() string {
 func transcript(responses []*discovery.DiscoveryResponse) []string {
 	var lines []string
 	for _, r := range responses {
-		typ, _ := typeOf(r.GetTypeUrl())
+		typ, _ := resource.TypeOf(r.GetTypeUrl())
 		lines = append(lines, typ.String()+" "+strings.Join(namesIn(r.GetResources()), " "))
 	}
 	return lines

@@ -52,7 +52,7 @@ func TestIdentity(t *testing.T) {
 		}
 		a := f.as("shop/n1")
 		a.request(&discovery.DiscoveryRequest{
-			Node: node("gRPC Go", map[string]string{"NODE_NAME": "n2", "NAMESPACE": "other"}), TypeUrl: listeners.url(), ResourceNames: []string{"web:80"},
+			Node: node("gRPC Go", map[string]string{"NODE_NAME": "n2", "NAMESPACE": "other"}), TypeUrl: listeners.URL(), ResourceNames: []string{"web:80"},
 		})
 		if got := clusterIn(t, a.one(listeners).GetResources()[0]); got != httpCluster {
 			t.Errorf("a short name leads to %q", got)

@@ -43,7 +43,7 @@ type OpenStream struct {
 // OpenStreams returns all open streams, in any order.
 func (s *Server) OpenStreams() []OpenStream {
 	now := time.Now()
-	open := s.open()
+	open := s.streams.All()
 	list := make([]OpenStream, 0, len(open))
 	for _, st := range open {
 		list = append(list, st.inspect(now))
@@ -55,7 +55,7 @@ func (s *Server) OpenStreams() []OpenStream {
 // time without having been sent.
 func (s *Server) CountStreams(than time.Duration) (open, behind int) {
 	now := time.Now()
-	for _, st := range s.open() {
+	for _, st := range s.streams.All() {
 		open++
 		if st.lag.At(now) > than {
 			behind++

@@ -39,15 +39,15 @@ func TestHostileRequests(t *testing.T) {
 		want    string // how the stream is afterwards
 		why     string // what is counted
 	}{
-		"50,000 names":            {&discovery.DiscoveryRequest{TypeUrl: clusters.url(), ResourceNames: names(20_001)}, "ResourceExhausted", "names"},
-		"1,001 names of gRPC":     {&discovery.DiscoveryRequest{TypeUrl: clusters.url(), ResourceNames: names(1_001), Node: node("gRPC Go", nil)}, "ResourceExhausted", "names"},
-		"1,000 names of gRPC":     {&discovery.DiscoveryRequest{TypeUrl: clusters.url(), ResourceNames: names(1_000), Node: node("gRPC Go", nil)}, "open", ""},
-		"a long name":             {&discovery.DiscoveryRequest{TypeUrl: clusters.url(), ResourceNames: []string{strings.Repeat("x", 513)}}, "InvalidArgument", "name_length"},
-		"a message of 4 MiB":      {&discovery.DiscoveryRequest{TypeUrl: clusters.url(), VersionInfo: strings.Repeat("x", 4<<20)}, "ResourceExhausted", "message_size"},
-		"a node of 1 MiB":         {&discovery.DiscoveryRequest{TypeUrl: clusters.url(), Node: node("envoy", map[string]string{"NODE_NAME": strings.Repeat("x", 1_000_000)})}, "open", "node"},
-		"a zone of 1 MiB":         {&discovery.DiscoveryRequest{TypeUrl: clusters.url(), Node: &corepb.Node{Locality: &corepb.Locality{Zone: strings.Repeat("x", 1_000_000)}}}, "open", "node"},
-		"a user agent of 1 MiB":   {&discovery.DiscoveryRequest{TypeUrl: clusters.url(), Node: &corepb.Node{Id: strings.Repeat("x", 400_000), UserAgentName: strings.Repeat("\x01", 400_000)}}, "open", ""},
-		"a name with a line feed": {&discovery.DiscoveryRequest{TypeUrl: clusters.url(), ResourceNames: []string{"a\nb\x1b.shop:80"}}, "open", ""},
+		"50,000 names":            {&discovery.DiscoveryRequest{TypeUrl: clusters.URL(), ResourceNames: names(20_001)}, "ResourceExhausted", "names"},
+		"1,001 names of gRPC":     {&discovery.DiscoveryRequest{TypeUrl: clusters.URL(), ResourceNames: names(1_001), Node: node("gRPC Go", nil)}, "ResourceExhausted", "names"},
+		"1,000 names of gRPC":     {&discovery.DiscoveryRequest{TypeUrl: clusters.URL(), ResourceNames: names(1_000), Node: node("gRPC Go", nil)}, "open", ""},
+		"a long name":             {&discovery.DiscoveryRequest{TypeUrl: clusters.URL(), ResourceNames: []string{strings.Repeat("x", 513)}}, "InvalidArgument", "name_length"},
+		"a message of 4 MiB":      {&discovery.DiscoveryRequest{TypeUrl: clusters.URL(), VersionInfo: strings.Repeat("x", 4<<20)}, "ResourceExhausted", "message_size"},
+		"a node of 1 MiB":         {&discovery.DiscoveryRequest{TypeUrl: clusters.URL(), Node: node("envoy", map[string]string{"NODE_NAME": strings.Repeat("x", 1_000_000)})}, "open", "node"},
+		"a zone of 1 MiB":         {&discovery.DiscoveryRequest{TypeUrl: clusters.URL(), Node: &corepb.Node{Locality: &corepb.Locality{Zone: strings.Repeat("x", 1_000_000)}}}, "open", "node"},
+		"a user agent of 1 MiB":   {&discovery.DiscoveryRequest{TypeUrl: clusters.URL(), Node: &corepb.Node{Id: strings.Repeat("x", 400_000), UserAgentName: strings.Repeat("\x01", 400_000)}}, "open", ""},
+		"a name with a line feed": {&discovery.DiscoveryRequest{TypeUrl: clusters.URL(), ResourceNames: []string{"a\nb\x1b.shop:80"}}, "open", ""},
 		"no type":                 {&discovery.DiscoveryRequest{}, "InvalidArgument", ""},
 		"an unknown type":         {&discovery.DiscoveryRequest{TypeUrl: "type.googleapis.com/x"}, "open", ""},
 	} {
@@ -125,7 +125,7 @@ func TestResubscriptionLoop(t *testing.T) {
 		const times = 150
 		for range times {
 			for _, names := range [][]string{nil, {httpCluster}} {
-				if err := a.stream.Send(&discovery.DiscoveryRequest{TypeUrl: endpoints.url(), ResourceNames: names}); err != nil {
+				if err := a.stream.Send(&discovery.DiscoveryRequest{TypeUrl: endpoints.URL(), ResourceNames: names}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -228,9 +228,9 @@ func TestLimitBeforeCost(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					f := start(t, Config{Limits: clientlimits.Limits{MaxQuestionsPerClient: 2}})
 					if variant == variantSotW {
-						f.ads().request(&discovery.DiscoveryRequest{TypeUrl: clusters.url(), ResourceNames: list})
+						f.ads().request(&discovery.DiscoveryRequest{TypeUrl: clusters.URL(), ResourceNames: list})
 					} else {
-						f.delta().send(&discovery.DeltaDiscoveryRequest{TypeUrl: clusters.url(), ResourceNamesSubscribe: list})
+						f.delta().send(&discovery.DeltaDiscoveryRequest{TypeUrl: clusters.URL(), ResourceNamesSubscribe: list})
 					}
 					if n := f.metric(fmt.Sprintf("xds_refused_total{reason=%q}", why)); n != 1 {
 						t.Errorf("refused as %s %v times, want 1", why, n)
@@ -262,7 +262,7 @@ func TestNamesOfAStream(t *testing.T) {
 		}
 		d := f.delta()
 		subscribe := func(list ...string) {
-			d.send(&discovery.DeltaDiscoveryRequest{Node: node(pythonAgent, nil), TypeUrl: clusters.url(), ResourceNamesSubscribe: list})
+			d.send(&discovery.DeltaDiscoveryRequest{Node: node(pythonAgent, nil), TypeUrl: clusters.URL(), ResourceNamesSubscribe: list})
 		}
 		subscribe(names(maxNames)...)
 		subscribe(names(maxNames)...)
@@ -300,7 +300,7 @@ func TestIntake(t *testing.T) {
 				}
 				a = f.ads()
 			}
-			if err := a.stream.Send(&discovery.DiscoveryRequest{Node: node("envoy", nil), TypeUrl: clusters.url(), ResourceNames: list(n)}); err != nil {
+			if err := a.stream.Send(&discovery.DiscoveryRequest{Node: node("envoy", nil), TypeUrl: clusters.URL(), ResourceNames: list(n)}); err != nil {
 				t.Fatal(err)
 			}
 			for len(a.take()) == 0 {
@@ -335,7 +335,7 @@ func TestSubscriptionsOfClientAreBounded(t *testing.T) {
 		first := f.ads()
 		first.wild("*")
 		f.rest()
-		held := f.server.open()[0].budget
+		held := f.server.streams.All()[0].budget
 		listed := held.subscriptions.Load()
 		if listed == 0 {
 			t.Fatal("the Clusters of a wildcard aren't counted")

@@ -24,6 +24,7 @@ type metrics struct {
 	paced         prometheus.Histogram
 	streams       *prometheus.Desc
 	subscriptions *prometheus.Desc
+	rejected      *prometheus.Desc
 	resources     *prometheus.Desc
 	lag           *prometheus.Desc
 }
@@ -45,6 +46,7 @@ func newMetrics(s *Server, r prometheus.Registerer) *metrics {
 		}),
 		streams:       prometheus.NewDesc("xds_streams", "Open streams.", []string{"variant", "client"}, nil),
 		subscriptions: prometheus.NewDesc("xds_subscriptions", "Resources that the open streams are subscribed to.", []string{"type"}, nil),
+		rejected:      prometheus.NewDesc("xds_rejected", "Subscriptions whose last response the client rejected: it uses what it had before.", []string{"type"}, nil),
 		resources:     prometheus.NewDesc("xds_resources", "Different resources that are kept for the open streams.", []string{"type"}, nil),
 		lag:           prometheus.NewDesc("xds_lag_seconds", "For how long the oldest change has been known that is being sent.", nil, nil),
 	}
@@ -66,13 +68,13 @@ func (m *metrics) sent(typ resourceType, variant string, bytes int) {
 	m.bytes[typ].Add(float64(bytes))
 }
 
-func (m *metrics) rejected(typ resourceType, kind clientKind) {
+func (m *metrics) countRejection(typ resourceType, kind clientKind) {
 	m.nacks.WithLabelValues(typ.String(), string(kind)).Inc()
 }
 
 // Describe implements prometheus.Collector.
 func (m *metrics) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{m.streams, m.subscriptions, m.resources, m.lag} {
+	for _, d := range []*prometheus.Desc{m.streams, m.subscriptions, m.rejected, m.resources, m.lag} {
 		ch <- d
 	}
 }
@@ -87,23 +89,27 @@ func (m *metrics) Collect(ch chan<- prometheus.Metric) {
 		kind    clientKind
 	}
 	streams := map[series]int{}
-	var subscriptions [resourceTypes]int
+	var subscriptions, rejected [resourceTypes]int
 	var lag time.Duration
 	now := time.Now()
-	for _, s := range m.server.open() {
+	for _, s := range m.server.streams.All() {
 		streams[series{s.variant, s.kind()}]++
 		lag = max(lag, s.lag.At(now))
 		all, _ := s.all()
 		for _, sub := range all {
 			subscriptions[sub.typ]++
+			if sub.refused.Load() {
+				rejected[sub.typ]++
+			}
 		}
 	}
 	for of, n := range streams {
 		gauge(m.streams, float64(n), of.variant, string(of.kind))
 	}
-	resources := m.server.topics.counts()
+	resources := m.server.countViews()
 	for typ := range resourceTypes {
 		gauge(m.subscriptions, float64(subscriptions[typ]), typ.String())
+		gauge(m.rejected, float64(rejected[typ]), typ.String())
 		gauge(m.resources, float64(resources[typ]), typ.String())
 	}
 	gauge(m.lag, lag.Seconds())
@@ -151,7 +157,7 @@ func (rs *rejections) tell(r rejection, of catalog.ServiceKey, why string) {
 		rs.log.Warn("Client rejected a resource", "type", r.typ.String(), "name", sanitize.Cut(r.name), "version", r.version, "client", string(r.kind), "reason", sanitize.Cut(why))
 	}
 	if rs.report != nil && of.Name != "" && rs.events.Allow() {
-		rs.report(of, fmt.Sprintf("A client (%s) rejected the %s of %s, version %s: %s", r.kind, r.typ.kind(), sanitize.Cut(r.name), r.version, sanitize.Quote(why)))
+		rs.report(of, fmt.Sprintf("A client (%s) rejected the %s of %s, version %s: %s", r.kind, r.typ.Kind(), sanitize.Cut(r.name), r.version, sanitize.Quote(why)))
 	}
 }
 

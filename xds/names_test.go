@@ -277,7 +277,7 @@ func TestResourcesByClient(t *testing.T) {
 				ask := func(typ resourceType, name string) *anypb.Any {
 					a := f.ads()
 					defer a.cancel()
-					a.request(&discovery.DiscoveryRequest{Node: node(agent, nil), TypeUrl: typ.url(), ResourceNames: []string{name}})
+					a.request(&discovery.DiscoveryRequest{Node: node(agent, nil), TypeUrl: typ.URL(), ResourceNames: []string{name}})
 					got := a.take()
 					if len(got) == 0 {
 						return nil

@@ -26,7 +26,7 @@ func (t *topic) settle(v *view, now time.Time) (due time.Time) {
 		return due
 	}
 	if due.After(v.since) {
-		t.paced(now.Sub(v.since).Seconds())
+		t.server.metrics.paced.Observe(now.Sub(v.since).Seconds())
 	}
 	next := v.latest
 	v.publish(next, now)
@@ -40,7 +40,7 @@ const minHold = 10 * time.Millisecond
 // hold makes all but endpoints wait after a response, for as long as it takes to send it to all streams with the same
 // Clusters within the budget. A SotW response has all Clusters of a wildcard, whichever has changed.
 func (s *stream) hold(typ resourceType, size int) {
-	if typ.single() {
+	if typ.Single() {
 		return
 	}
 	if d := budgeted(size, max(1, s.users), s.server.config.EgressBudget); d >= minHold {
@@ -52,7 +52,7 @@ func (s *stream) hold(typ resourceType, size int) {
 // delay returns how long it takes to send a version to all of its clients within the budget: endpoints have no
 // differences, so each change is sent as a whole.
 func (t *topic) delay(f *frame, clients int) time.Duration {
-	return budgeted(len(f.wire), clients, t.budget)
+	return budgeted(len(f.wire), clients, t.config.EgressBudget)
 }
 
 // budgeted returns how long bytes for each of some clients take within a budget of bytes a second.

@@ -59,7 +59,7 @@ func TestPlaces(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := start(t, Config{}, append(put(web, hinted(web), zoneA), tt.more...)...)
 				a := f.ads()
-				a.request(&discovery.DiscoveryRequest{Node: tt.node, TypeUrl: endpoints.url(), ResourceNames: []string{httpCluster}})
+				a.request(&discovery.DiscoveryRequest{Node: tt.node, TypeUrl: endpoints.URL(), ResourceNames: []string{httpCluster}})
 				if got := prioritiesIn(t, a.one(endpoints)); got != tt.want {
 					t.Errorf("endpoints %s, want %s", got, tt.want)
 				}
@@ -81,7 +81,7 @@ func TestHintsChange(t *testing.T) {
 		web := service("shop", "web", "http:80")
 		f := start(t, Config{}, web, slice(web, "s", "http", 8080, "10.0.0.1", "10.0.0.2"))
 		a := f.ads()
-		a.request(&discovery.DiscoveryRequest{Node: &corepb.Node{Locality: &corepb.Locality{Zone: "a"}}, TypeUrl: endpoints.url(), ResourceNames: []string{httpCluster}})
+		a.request(&discovery.DiscoveryRequest{Node: &corepb.Node{Locality: &corepb.Locality{Zone: "a"}}, TypeUrl: endpoints.URL(), ResourceNames: []string{httpCluster}})
 		a.one(endpoints)
 		f.change(put(hinted(web)))
 		if got := prioritiesIn(t, a.take()[0]); got != "0:10.0.0.1 1:10.0.0.2" {

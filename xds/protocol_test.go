@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/xds/resource"
 )
 
 // request makes requests.
@@ -23,7 +24,7 @@ type request struct{}
 
 // listener returns the first request of a client with this user agent.
 func (request) listener(agent, name string) *discovery.DiscoveryRequest {
-	return &discovery.DiscoveryRequest{Node: node(agent, nil), TypeUrl: listeners.url(), ResourceNames: []string{name}}
+	return &discovery.DiscoveryRequest{Node: node(agent, nil), TypeUrl: listeners.URL(), ResourceNames: []string{name}}
 }
 
 // Cases 11 and 12: a change is one response of one type, and what changes nothing is none.
@@ -139,7 +140,7 @@ func TestSubscribedAgainAtOnce(t *testing.T) {
 		for range 100 {
 			nonce := a.nonce(endpoints)
 			for _, names := range [][]string{{}, {httpCluster}} {
-				r := &discovery.DiscoveryRequest{TypeUrl: endpoints.url(), ResourceNames: names, ResponseNonce: nonce}
+				r := &discovery.DiscoveryRequest{TypeUrl: endpoints.URL(), ResourceNames: names, ResponseNonce: nonce}
 				if err := a.stream.Send(r); err != nil {
 					t.Fatal(err)
 				}
@@ -160,7 +161,7 @@ func TestStaleNonce(t *testing.T) {
 		old := a.one(endpoints).GetNonce()
 		f.change(put(slice(web, "web-http", "http", 8080, "10.0.0.1")))
 		a.one(endpoints)
-		a.request(&discovery.DiscoveryRequest{TypeUrl: endpoints.url(), ResourceNames: []string{grpcCluster}, ResponseNonce: old})
+		a.request(&discovery.DiscoveryRequest{TypeUrl: endpoints.URL(), ResourceNames: []string{grpcCluster}, ResponseNonce: old})
 		a.none("a stale nonce")
 		a.ack(endpoints, grpcCluster)
 		if got := namesIn(a.one(endpoints).GetResources()); got[0] != grpcCluster {
@@ -189,11 +190,17 @@ func TestRejection(t *testing.T) {
 		if n := f.metric(`xds_nacks_total{client="cpp",type="eds"}`); n != 1 {
 			t.Errorf("%v rejections are counted, want 1", n)
 		}
+		if n := f.metric(`xds_rejected{type="eds"}`); n != 1 {
+			t.Errorf("xds_rejected is %v, want 1", n)
+		}
 		if log := f.log.String(); strings.Count(log, "Client rejected a resource") != 1 || strings.Contains(log, "\nlevel=ERROR") {
 			t.Errorf("the log: %s", log)
 		}
 		f.change(put(slice(web, "web-http", "http", 8080, "10.0.0.1")))
 		a.one(endpoints)
+		if n := f.metric(`xds_rejected{type="eds"}`); n != 0 {
+			t.Errorf("after the next version, xds_rejected is %v", n)
+		}
 	})
 }
 
@@ -249,7 +256,7 @@ func TestWildcards(t *testing.T) {
 				f := start(t, Config{}, objects...)
 				a := f.ads()
 				for i, names := range requests {
-					a.request(&discovery.DiscoveryRequest{Node: node("envoy", nil), TypeUrl: clusters.url(), ResourceNames: names, ResponseNonce: a.nonce(clusters)})
+					a.request(&discovery.DiscoveryRequest{Node: node("envoy", nil), TypeUrl: clusters.URL(), ResourceNames: names, ResponseNonce: a.nonce(clusters)})
 					in := f.only().types[clusters]
 					named := slices.Contains(names, httpCluster)
 					star := slices.Contains(names, "*") || names == nil && i == 0
@@ -265,7 +272,7 @@ func TestWildcards(t *testing.T) {
 // only returns the only open stream, which rests.
 func (f *fixture) only() *stream {
 	f.t.Helper()
-	open := f.server.open()
+	open := f.server.streams.All()
 	if len(open) != 1 {
 		f.t.Fatalf("%d streams are open", len(open))
 	}
@@ -347,7 +354,7 @@ func TestDelta(t *testing.T) {
 		f := start(t, Config{}, objects...)
 		d := f.delta()
 		subscribe := func(typ resourceType, names ...string) {
-			d.send(&discovery.DeltaDiscoveryRequest{TypeUrl: typ.url(), ResourceNamesSubscribe: names, ResponseNonce: "stale"})
+			d.send(&discovery.DeltaDiscoveryRequest{TypeUrl: typ.URL(), ResourceNamesSubscribe: names, ResponseNonce: "stale"})
 		}
 		subscribe(endpoints, httpCluster)
 		d.expect("the first subscription", "+"+httpCluster)
@@ -355,7 +362,7 @@ func TestDelta(t *testing.T) {
 		d.expect("another one, with a stale nonce", "+"+grpcCluster)
 		subscribe(endpoints, httpCluster)
 		d.expect("one that is subscribed to", "+"+httpCluster)
-		d.send(&discovery.DeltaDiscoveryRequest{TypeUrl: endpoints.url(), ResourceNamesUnsubscribe: []string{"unknown"}})
+		d.send(&discovery.DeltaDiscoveryRequest{TypeUrl: endpoints.URL(), ResourceNamesUnsubscribe: []string{"unknown"}})
 		d.expect("a superfluous unsubscription")
 		subscribe(clusters, "nope.shop.svc.cluster.local:80")
 		d.expect("a Cluster that doesn't exist", "-nope.shop.svc.cluster.local:80")
@@ -363,9 +370,9 @@ func TestDelta(t *testing.T) {
 		d.expect("it appears", "+nope.shop.svc.cluster.local:80")
 		f.change(put(slice(web, "web-http", "http", 8080, "10.0.0.1")))
 		d.expect("a change", "+"+httpCluster)
-		d.send(&discovery.DeltaDiscoveryRequest{TypeUrl: endpoints.url(), ResponseNonce: "x", ErrorDetail: &rpcstatus.Status{Message: "no"}})
+		d.send(&discovery.DeltaDiscoveryRequest{TypeUrl: endpoints.URL(), ResponseNonce: "x", ErrorDetail: &rpcstatus.Status{Message: "no"}})
 		d.expect("a rejection of nothing")
-		d.send(&discovery.DeltaDiscoveryRequest{TypeUrl: endpoints.url(), ResourceNamesUnsubscribe: []string{httpCluster}})
+		d.send(&discovery.DeltaDiscoveryRequest{TypeUrl: endpoints.URL(), ResourceNamesUnsubscribe: []string{httpCluster}})
 		f.change(put(slice(web, "web-http", "http", 8080, "10.0.0.2")))
 		d.expect("a change of what is unsubscribed from")
 	})
@@ -379,7 +386,7 @@ func TestDeltaReconnects(t *testing.T) {
 		{
 			f := start(t, Config{}, objects...)
 			d := f.delta()
-			d.send(&discovery.DeltaDiscoveryRequest{TypeUrl: endpoints.url(), ResourceNamesSubscribe: []string{httpCluster, grpcCluster}})
+			d.send(&discovery.DeltaDiscoveryRequest{TypeUrl: endpoints.URL(), ResourceNamesSubscribe: []string{httpCluster, grpcCluster}})
 			for len(d.responses) > 0 {
 				for _, r := range (<-d.responses).GetResources() {
 					versions[r.GetName()] = r.GetVersion()
@@ -394,7 +401,7 @@ func TestDeltaReconnects(t *testing.T) {
 		again := func() *delta {
 			d := f.delta()
 			d.send(&discovery.DeltaDiscoveryRequest{
-				TypeUrl: endpoints.url(), ResourceNamesSubscribe: []string{httpCluster, grpcCluster}, InitialResourceVersions: versions,
+				TypeUrl: endpoints.URL(), ResourceNamesSubscribe: []string{httpCluster, grpcCluster}, InitialResourceVersions: versions,
 			})
 			return d
 		}
@@ -414,14 +421,14 @@ func TestDeltaReconnectsWithClusters(t *testing.T) {
 		connect := func() *delta {
 			d := f.delta()
 			for _, typ := range []resourceType{clusters, endpoints} {
-				d.send(&discovery.DeltaDiscoveryRequest{TypeUrl: typ.url(), ResourceNamesSubscribe: []string{httpCluster}, InitialResourceVersions: versions[typ]})
+				d.send(&discovery.DeltaDiscoveryRequest{TypeUrl: typ.URL(), ResourceNamesSubscribe: []string{httpCluster}, InitialResourceVersions: versions[typ]})
 			}
 			return d
 		}
 		d := connect()
 		for len(d.responses) > 0 {
 			r := <-d.responses
-			typ, _ := typeOf(r.GetTypeUrl())
+			typ, _ := resource.TypeOf(r.GetTypeUrl())
 			versions[typ][httpCluster] = r.GetResources()[0].GetVersion()
 		}
 		if versions[clusters][httpCluster] == "" || versions[endpoints][httpCluster] == "" {
@@ -475,7 +482,7 @@ func TestServiceOfOneType(t *testing.T) {
 			"envoy.service.endpoint.v3.EndpointDiscoveryService/StreamEndpoints": endpoints,
 			"envoy.service.cluster.v3.ClusterDiscoveryService/StreamClusters":    clusters,
 		} {
-			for url, want := range map[string]bool{"": true, typ.url(): true, listeners.url(): false} {
+			for url, want := range map[string]bool{"": true, typ.URL(): true, listeners.URL(): false} {
 				ctx, cancel := context.WithCancel(t.Context())
 				stream, err := f.conn.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}, "/"+method)
 				if err != nil {
@@ -485,7 +492,7 @@ func TestServiceOfOneType(t *testing.T) {
 					t.Fatal(err)
 				}
 				r := &discovery.DiscoveryResponse{}
-				if err := stream.RecvMsg(r); (err == nil) != want || err == nil && r.GetTypeUrl() != typ.url() {
+				if err := stream.RecvMsg(r); (err == nil) != want || err == nil && r.GetTypeUrl() != typ.URL() {
 					t.Errorf("%s with the type %q: %v, %s", method, url, err, r.GetTypeUrl())
 				}
 				cancel()

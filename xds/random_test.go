@@ -20,6 +20,7 @@ import (
 	"google.golang.org/protobuf/types/known/anypb"
 
 	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/xds/resource"
 )
 
 // randomCluster is a cluster with random objects: the Services a and b in the namespace shop with their slices, pods and nodes.
@@ -139,12 +140,12 @@ func (f *fixture) resources(agent, on string) map[string]string {
 	a := f.ads()
 	for typ, names := range [resourceTypes][]string{clusterNames, clusterNames, routeNames, routeNames} {
 		a.request(&discovery.DiscoveryRequest{
-			Node: node(agent, map[string]string{"NODE_NAME": on, "NAMESPACE": "shop"}), TypeUrl: resourceType(typ).url(), ResourceNames: names,
+			Node: node(agent, map[string]string{"NODE_NAME": on, "NAMESPACE": "shop"}), TypeUrl: resource.Type(typ).URL(), ResourceNames: names,
 		})
 	}
 	all := map[string]string{}
 	for _, r := range a.take() {
-		typ, _ := typeOf(r.GetTypeUrl())
+		typ, _ := resource.TypeOf(r.GetTypeUrl())
 		for i, name := range namesIn(r.GetResources()) {
 			all[typ.String()+" "+name] = r.GetVersionInfo() + " " + string(r.GetResources()[i].GetValue())
 		}
@@ -213,7 +214,7 @@ func TestRandomSlices(t *testing.T) {
 			a := config.parse(newQuestion(endpoints, name, ""))
 			snapshot := known.Service(a.name.Service)
 			for _, place := range []catalog.Client{{}, {Node: "n1", Zone: "east"}, {Node: "n2", Zone: "west"}} {
-				v := newView(viewKey{typ: endpoints, filter: snapshot.PriorityKind().For(place)})
+				v := &view{viewKey: viewKey{typ: endpoints, filter: snapshot.PriorityKind().For(place)}}
 				f := a.answer(v, facts{snapshot: snapshot})
 				var wire anypb.Any
 				if err := proto.Unmarshal(f.wire, &wire); err != nil {

@@ -125,7 +125,7 @@ func (s *stream) flushType(typ resourceType, dirty *[resourceTypes][]*subscripti
 	switch {
 	case s.variant == variantDelta:
 		return s.flushDelta(typ, list)
-	case typ.single():
+	case typ.Single():
 		return s.flushEach(typ, list)
 	default:
 		return s.flushWhole(typ, list)
@@ -266,7 +266,7 @@ func (s *stream) flushDelta(typ resourceType, list []*subscription) error {
 			sub.removed, sub.sent = true, ""
 		}
 	}
-	head := appendBytes(nil, fieldTypeURL, []byte(typ.url()))
+	head := appendBytes(nil, fieldTypeURL, []byte(typ.URL()))
 	var items []item
 	size := 0
 	for _, sub := range list {
@@ -356,7 +356,7 @@ func (s *stream) reject(typ resourceType, nonce, why string) {
 		return
 	}
 	in.rejected = n
-	s.server.metrics.rejected(typ, s.client.kind)
+	s.server.metrics.countRejection(typ, s.client.kind)
 	if named := namedIn(why, answered); len(named) > 0 {
 		answered = named
 	}

@@ -27,7 +27,7 @@ type Server struct {
 	catalog    *catalog.Catalog
 	config     *Config
 	log        *slog.Logger
-	topics     *topics
+	topics     streams.Map[question, *topic]
 	workers    workers
 	listings   streams.Map[coverage, *sharedListing]
 	clients    *clientlimits.Clients
@@ -45,6 +45,8 @@ type Server struct {
 	stopped bool
 	// running are the streams and the goroutines that receive their requests.
 	running sync.WaitGroup
+	// renewing are the goroutines of topics and listings.
+	renewing sync.WaitGroup
 }
 
 // NewServer returns a server for the catalog, with its metrics registered with r. It serves through a gRPC server that
@@ -62,7 +64,6 @@ func NewServer(c *catalog.Catalog, config Config, r prometheus.Registerer, log *
 	}
 	s.clients = clientlimits.NewClients(&config.Limits, s.refused)
 	s.metrics = newMetrics(s, r)
-	s.topics = &topics{catalog: c, config: s.config, clients: s.clients, paced: s.metrics.paced.Observe}
 	return s
 }
 
@@ -126,7 +127,7 @@ func (s *Server) Run(ctx context.Context) error {
 	s.mu.Unlock()
 	close(s.stopping)
 	s.running.Wait()
-	s.topics.running.Wait()
+	s.renewing.Wait()
 	return nil
 }
 
@@ -152,12 +153,9 @@ func (s *Server) end(st *stream) {
 	s.running.Done()
 }
 
-// open returns the open streams.
-func (s *Server) open() []*stream { return s.streams.All() }
-
 // serve serves a stream of any service until it ends.
-func (s *Server) serve(out grpc.ServerStream, variant string, only *resourceType) (err error) {
-	st := s.newStream(out, variant, only)
+func (s *Server) serve(out grpc.ServerStream, variant string, of *api) (err error) {
+	st := s.newStream(out, variant, of)
 	if s.config.Authenticate != nil {
 		if st.client.identity, err = s.config.Authenticate(st.ctx); err != nil {
 			s.refused(refusedIdentity)

@@ -1,6 +1,7 @@
 package xds
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -23,6 +24,7 @@ import (
 	"github.com/signpostd/signpost/internal/clientlimits"
 	"github.com/signpostd/signpost/internal/panics"
 	"github.com/signpostd/signpost/internal/streams"
+	"github.com/signpostd/signpost/xds/resource"
 )
 
 // stream is one open call of either variant. The goroutine of its handler only waits, and a second one receives. While
@@ -34,7 +36,7 @@ type stream struct {
 	ctx     context.Context
 	out     grpc.ServerStream
 	variant string
-	only    *resourceType // the type of all requests; nil for any
+	api     *api // the service that was called
 
 	// client and moved don't change once identified is closed. moved closes when the node of the client has changed.
 	client     client
@@ -135,9 +137,9 @@ type subscription struct {
 	again bool
 }
 
-func (s *Server) newStream(out grpc.ServerStream, variant string, only *resourceType) *stream {
+func (s *Server) newStream(out grpc.ServerStream, variant string, of *api) *stream {
 	st := &stream{
-		id: s.opened.Add(1), opened: time.Now(), server: s, ctx: out.Context(), out: out, variant: variant, only: only,
+		id: s.opened.Add(1), opened: time.Now(), server: s, ctx: out.Context(), out: out, variant: variant, api: of,
 		received: make(chan discoveryRequest, 1), identified: make(chan struct{}), ended: make(chan struct{}), awake: lanes,
 	}
 	st.client.connect(st.ctx)
@@ -302,7 +304,7 @@ func (s *stream) receive() {
 // changesNothing reports whether a request only says that the client has accepted a response. While something is being
 // done, that isn't known.
 func (s *stream) changesNothing(r discoveryRequest) bool {
-	typ, ok := typeOf(r.GetTypeUrl())
+	typ, ok := resource.TypeOf(r.GetTypeUrl())
 	if !ok || r.GetErrorDetail() != nil || r.GetResponseNonce() == "" || !s.working.TryLock() {
 		return false
 	}
@@ -359,17 +361,14 @@ func (s *stream) handle(r discoveryRequest) error {
 
 // typeOf returns the type of a request. It is not ok for types that are not served, which have no resources.
 func (s *stream) typeOf(url string) (typ resourceType, ok bool, err error) {
-	if s.only != nil && url == "" {
-		return *s.only, true, nil
+	switch url = cmp.Or(url, s.api.only); {
+	case url == "":
+		err = status.Error(codes.InvalidArgument, "a request of an aggregated stream needs a type_url")
+	case s.api.only != "" && url != s.api.only:
+		err = status.Errorf(codes.InvalidArgument, "this service has resources of the type %s only", s.api.only)
 	}
-	if url == "" {
-		return 0, false, status.Error(codes.InvalidArgument, "a request of an aggregated stream needs a type_url")
-	}
-	typ, ok = typeOf(url)
-	if s.only != nil && typ != *s.only {
-		return 0, false, status.Errorf(codes.InvalidArgument, "this service has resources of the type %s only", s.only.url())
-	}
-	return typ, ok, nil
+	typ, ok = resource.TypeOf(url)
+	return typ, ok, err
 }
 
 // name subscribes to a resource by its name, which was checked. The error is a status.
@@ -405,7 +404,7 @@ func (s *stream) subscribe(typ resourceType, name string) (*subscription, error)
 		s.server.refused(refusedSubscriptions)
 		return nil, status.Errorf(codes.ResourceExhausted, "the streams of this client are subscribed to %d resources already", maxSubscriptions)
 	}
-	t, err := s.server.topics.acquire(newQuestion(typ, name, s.client.namespace), s.client.id)
+	t, err := s.server.acquire(newQuestion(typ, name, s.client.namespace), s.client.id)
 	if err != nil {
 		s.budget.unsubscribe()
 		return nil, err
@@ -435,7 +434,7 @@ func (s *stream) drop(sub *subscription) {
 	delete(s.types[sub.typ].subscriptions, sub.name)
 	s.mu.Unlock()
 	sub.topic.leave(sub)
-	s.server.topics.release(sub.topic)
+	s.server.release(sub.topic)
 	s.budget.unsubscribe()
 }
 

@@ -9,7 +9,6 @@ import (
 	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/internal/channel"
 	"github.com/signpostd/signpost/internal/clientlimits"
-	"github.com/signpostd/signpost/internal/streams"
 	"github.com/signpostd/signpost/xds/resource"
 )
 
@@ -19,35 +18,32 @@ type question struct {
 	name, namespace string
 	// typ is the type that the name is read for. Listeners and routes share a topic, and so do Clusters and endpoints,
 	// unless their names have the type in them.
-	typ resource.Type
+	typ resourceType
 }
 
 func newQuestion(typ resourceType, name, namespace string) question {
-	q := question{name: name, namespace: namespace, typ: resource.Type(typ)}
+	q := question{name: name, namespace: namespace, typ: typ}
 	switch {
 	case strings.HasPrefix(name, "xdstp:"):
 	case q.route():
-		q.typ = resource.Listener
+		q.typ = listeners
 	default:
-		q.typ = resource.Cluster
+		q.typ = clusters
 	}
 	return q
 }
 
 // route reports whether the question is about a Listener or routes.
 func (q question) route() bool {
-	return q.typ == resource.Listener || q.typ == resource.RouteConfiguration
+	return q.typ == listeners || q.typ == routes
 }
 
 // topic has the views of one question, for all types. All of them answer from the same snapshot. Its goroutine renews
 // them when the snapshot is stale.
 type topic struct {
 	asked
-	catalog *catalog.Catalog
-	first   clientlimits.ClientID // who was the first to ask
-	budget  int
-	paced   func(seconds float64)
-	stop    context.CancelFunc
+	server *Server
+	end    func() // called when nobody uses the topic any more
 
 	mu    sync.Mutex
 	facts facts
@@ -70,6 +66,9 @@ type viewKey struct {
 
 // run renews the views until the context ends.
 func (t *topic) run(ctx context.Context) {
+	if t.unusable != nil {
+		return
+	}
 	defer t.releaseFacts()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -138,7 +137,7 @@ func (t *topic) refresh() {
 		return
 	}
 	t.facts.release()
-	t.facts = t.look(t.catalog)
+	t.facts = t.look(t.server.catalog)
 	t.lastVisibleTo = t.visibleTo(t.facts)
 	now := time.Now()
 	for _, v := range t.views {
@@ -184,7 +183,7 @@ func (t *topic) join(sub *subscription, place catalog.Client) {
 	}
 	v := t.views[key]
 	if v == nil {
-		v = newView(key)
+		v = &view{viewKey: key, subscribers: map[*subscription]struct{}{}}
 		v.publish(t.answer(v, t.facts), time.Now())
 		t.views[key] = v
 	}
@@ -208,45 +207,37 @@ func (t *topic) drop(sub *subscription) {
 	}
 }
 
-// topics are the topics that streams use.
-type topics struct {
-	catalog *catalog.Catalog
-	config  *Config
-	clients *clientlimits.Clients
-	paced   func(seconds float64)
-
-	running sync.WaitGroup
-	m       streams.Map[question, *topic]
-}
-
 // acquire returns the topic of a question. Each acquire without an error is followed by one release. The error is the
 // status of a question that is one too many.
-func (ts *topics) acquire(q question, by clientlimits.ClientID) (*topic, error) {
-	a := ts.config.parse(q)
-	return ts.m.Acquire(a.question, func() (*topic, error) {
-		if err := ts.clients.BeginQuestion(by); err != nil {
-			return nil, err
-		}
-		ctx, stop := context.WithCancel(context.Background())
-		t := &topic{asked: a, catalog: ts.catalog, first: by, budget: ts.config.EgressBudget, paced: ts.paced, stop: stop, views: map[viewKey]*view{}}
-		if a.unusable == nil {
-			ts.running.Go(func() { t.run(ctx) })
-		}
-		return t, nil
+func (s *Server) acquire(q question, by clientlimits.ClientID) (*topic, error) {
+	a := s.config.parse(q)
+	return s.topics.Acquire(a.question, func() (t *topic, err error) {
+		t = &topic{asked: a, server: s, views: map[viewKey]*view{}}
+		t.end, err = s.renewFor(by, t.run)
+		return t, err
 	})
 }
 
 // release ends the topic when this was its last user.
-func (ts *topics) release(t *topic) {
-	ts.m.Release(t.question, func(t *topic) {
-		t.stop()
-		ts.clients.EndQuestion(t.first)
-	})
+func (s *Server) release(t *topic) { s.topics.Release(t.question, func(t *topic) { t.end() }) }
+
+// renewFor counts a question of a client, and runs what renews its answers until end is called. The error is the status of
+// a question that is one too many.
+func (s *Server) renewFor(by clientlimits.ClientID, run func(context.Context)) (end func(), err error) {
+	if err := s.clients.BeginQuestion(by); err != nil {
+		return nil, err
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	s.renewing.Go(func() { run(ctx) })
+	return func() {
+		stop()
+		s.clients.EndQuestion(by)
+	}, nil
 }
 
-// counts returns how many views there are of each type.
-func (ts *topics) counts() (n [resourceTypes]int) {
-	ts.m.Each(func(t *topic) {
+// countViews returns how many views there are of each type.
+func (s *Server) countViews() (n [resourceTypes]int) {
+	s.topics.Each(func(t *topic) {
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		for key := range t.views {

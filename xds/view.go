@@ -23,10 +23,6 @@ type view struct {
 	subscribers map[*subscription]struct{}
 }
 
-func newView(key viewKey) *view {
-	return &view{viewKey: key, subscribers: map[*subscription]struct{}{}}
-}
-
 // take makes f the newest version, unless it says the same as the current one. The caller holds the lock of the topic.
 func (v *view) take(f *frame) {
 	if f.same(v.current.Load()) {

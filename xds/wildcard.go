@@ -10,9 +10,9 @@ import (
 
 	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/internal/channel"
-	"github.com/signpostd/signpost/internal/clientlimits"
 	"github.com/signpostd/signpost/internal/history"
 	"github.com/signpostd/signpost/internal/sanitize"
+	"github.com/signpostd/signpost/xds/resource"
 )
 
 // coverage is what a wildcard subscription for Clusters covers (§8.3). Streams with the same coverage share a
@@ -36,8 +36,7 @@ type listing struct {
 type sharedListing struct {
 	coverage
 	server *Server
-	first  clientlimits.ClientID // whose stream was the first to have it
-	stop   context.CancelFunc
+	end    func() // called when no stream has it any more
 
 	mu      sync.Mutex
 	current *listing
@@ -47,14 +46,10 @@ type sharedListing struct {
 // join makes a stream wake up for each listing of a coverage until it leaves. A coverage that no other stream has counts as
 // a question of the client. The error is the status of one that is one too many.
 func (s *Server) join(of coverage, st *stream) (*sharedListing, error) {
-	shared, err := s.listings.Acquire(of, func() (*sharedListing, error) {
-		if err := s.clients.BeginQuestion(st.client.id); err != nil {
-			return nil, err
-		}
-		ctx, stop := context.WithCancel(context.Background())
-		sl := &sharedListing{coverage: of, server: s, first: st.client.id, stop: stop, streams: map[*stream]struct{}{}}
-		s.topics.running.Go(func() { sl.run(ctx) })
-		return sl, nil
+	shared, err := s.listings.Acquire(of, func() (sl *sharedListing, err error) {
+		sl = &sharedListing{coverage: of, server: s, streams: map[*stream]struct{}{}}
+		sl.end, err = s.renewFor(st.client.id, sl.run)
+		return sl, err
 	})
 	if err != nil {
 		return nil, err
@@ -69,10 +64,7 @@ func (sl *sharedListing) leave(st *stream) {
 	sl.mu.Lock()
 	delete(sl.streams, st)
 	sl.mu.Unlock()
-	sl.server.listings.Release(sl.coverage, func(*sharedListing) {
-		sl.stop()
-		sl.server.clients.EndQuestion(sl.first)
-	})
+	sl.server.listings.Release(sl.coverage, func(*sharedListing) { sl.end() })
 }
 
 // run renews the listing until the context ends.
@@ -120,7 +112,7 @@ func (sl *sharedListing) list() *listing {
 	all, l.leftOut = fairShare(all)
 	l.clusters = make(map[string]catalog.ServiceKey, len(all))
 	for _, c := range all {
-		l.clusters[config.namer().ServiceCluster(c.service, c.port)] = c.service
+		l.clusters[config.namer().ClusterName(resource.Name{Service: c.service}, c.port)] = c.service
 	}
 	return l
 }

@@ -34,11 +34,11 @@ func envoyIn(namespaces string) *corepb.Node {
 
 // wild sends a request for all Clusters of the client's namespaces.
 func (a *ads) wild(namespaces string) {
-	a.request(&discovery.DiscoveryRequest{Node: envoyIn(namespaces), TypeUrl: clusters.url()})
+	a.request(&discovery.DiscoveryRequest{Node: envoyIn(namespaces), TypeUrl: clusters.URL()})
 }
 
 func (d *delta) wild(namespaces string, has map[string]string) {
-	d.send(&discovery.DeltaDiscoveryRequest{Node: envoyIn(namespaces), TypeUrl: clusters.url(), InitialResourceVersions: has})
+	d.send(&discovery.DeltaDiscoveryRequest{Node: envoyIn(namespaces), TypeUrl: clusters.URL(), InitialResourceVersions: has})
 }
 
 // town has Services in three namespaces.
@@ -82,14 +82,14 @@ func TestWildcardNamespaces(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					f := start(t, Config{}, town()...)
 					a := f.ads()
-					a.request(&discovery.DiscoveryRequest{Node: tc.node, TypeUrl: clusters.url(), ResourceNames: names})
+					a.request(&discovery.DiscoveryRequest{Node: tc.node, TypeUrl: clusters.URL(), ResourceNames: names})
 					if got := namesIn(a.one(clusters).GetResources()); !slices.Equal(got, tc.want) {
 						t.Errorf("SotW: %q, want %q", got, tc.want)
 					}
 					a.ack(clusters, names...)
 					a.none("an ACK")
 					d := f.delta()
-					d.send(&discovery.DeltaDiscoveryRequest{Node: tc.node, TypeUrl: clusters.url(), ResourceNamesSubscribe: names})
+					d.send(&discovery.DeltaDiscoveryRequest{Node: tc.node, TypeUrl: clusters.URL(), ResourceNamesSubscribe: names})
 					d.expect("delta", plus(tc.want...))
 				})
 			})
@@ -98,7 +98,7 @@ func TestWildcardNamespaces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, Config{}, town()...)
 		a := f.ads()
-		a.request(&discovery.DiscoveryRequest{Node: node(pythonAgent, map[string]string{namespacesKey: "*"}), TypeUrl: clusters.url()})
+		a.request(&discovery.DiscoveryRequest{Node: node(pythonAgent, map[string]string{namespacesKey: "*"}), TypeUrl: clusters.URL()})
 		a.none("a gRPC client")
 	})
 }
@@ -155,7 +155,7 @@ func TestUpstreamHTTP2(t *testing.T) {
 
 // subscribeEndpoints subscribes to the endpoints of Clusters, as Envoy does.
 func (a *ads) subscribeEndpoints(names ...string) {
-	a.request(&discovery.DiscoveryRequest{TypeUrl: endpoints.url(), ResourceNames: names, ResponseNonce: a.nonce(endpoints)})
+	a.request(&discovery.DiscoveryRequest{TypeUrl: endpoints.URL(), ResourceNames: names, ResponseNonce: a.nonce(endpoints)})
 }
 
 // Cases 46 and 47: Services that come, change and go in one step make one response each, in an order in which
@@ -172,10 +172,10 @@ func TestWildcardChanges(t *testing.T) {
 		a, d := f.ads(), f.delta()
 		a.wild("")
 		a.subscribeEndpoints(httpCluster, oldCluster)
-		a.request(&discovery.DiscoveryRequest{TypeUrl: routes.url(), ResourceNames: []string{httpCluster}})
+		a.request(&discovery.DiscoveryRequest{TypeUrl: routes.URL(), ResourceNames: []string{httpCluster}})
 		d.wild("", nil)
-		d.send(&discovery.DeltaDiscoveryRequest{TypeUrl: endpoints.url(), ResourceNamesSubscribe: []string{httpCluster}})
-		d.send(&discovery.DeltaDiscoveryRequest{TypeUrl: routes.url(), ResourceNamesSubscribe: []string{httpCluster}})
+		d.send(&discovery.DeltaDiscoveryRequest{TypeUrl: endpoints.URL(), ResourceNamesSubscribe: []string{httpCluster}})
+		d.send(&discovery.DeltaDiscoveryRequest{TypeUrl: routes.URL(), ResourceNamesSubscribe: []string{httpCluster}})
 		a.take()
 		d.take()
 		expect := func(what string, sotw, incremental []string) {
@@ -215,7 +215,7 @@ func TestWildcardAndNames(t *testing.T) {
 		f := start(t, Config{}, town()...)
 		d := f.delta()
 		send := func(subscribe, unsubscribe []string) {
-			d.send(&discovery.DeltaDiscoveryRequest{Node: envoyIn(""), TypeUrl: clusters.url(), ResourceNamesSubscribe: subscribe, ResourceNamesUnsubscribe: unsubscribe})
+			d.send(&discovery.DeltaDiscoveryRequest{Node: envoyIn(""), TypeUrl: clusters.URL(), ResourceNamesSubscribe: subscribe, ResourceNamesUnsubscribe: unsubscribe})
 		}
 		send([]string{wildcard, httpCluster, sqlCluster}, nil)
 		d.expect("a star and names", plus(sqlCluster, grpcCluster, httpCluster))
@@ -274,7 +274,7 @@ func TestWildcardReconnect(t *testing.T) {
 		a, b := f.ads(), f.ads()
 		a.wild("")
 		version := a.one(clusters).GetVersionInfo()
-		b.request(&discovery.DiscoveryRequest{Node: envoyIn(""), TypeUrl: clusters.url(), VersionInfo: version})
+		b.request(&discovery.DiscoveryRequest{Node: envoyIn(""), TypeUrl: clusters.URL(), VersionInfo: version})
 		b.none("an equal version")
 		f.change(put(service("shop", "new", "http:80")))
 		if got := len(b.one(clusters).GetResources()); got != 3 {
@@ -316,7 +316,7 @@ func TestWildcardShares(t *testing.T) {
 			a.wild("shop,db")
 			streams = append(streams, a)
 		}
-		open := f.server.open()
+		open := f.server.streams.All()
 		for _, st := range open[1:] {
 			if st.listing.Load() != open[0].listing.Load() {
 				t.Error("two streams have two listings")
@@ -358,7 +358,7 @@ func TestWildcardNamespaceLimit(t *testing.T) {
 				n := envoyIn("")
 				n.Metadata.Fields[namespacesKey] = value
 				a := f.ads()
-				a.request(&discovery.DiscoveryRequest{Node: n, TypeUrl: clusters.url()})
+				a.request(&discovery.DiscoveryRequest{Node: n, TypeUrl: clusters.URL()})
 				if a.ended() != "InvalidArgument" || f.metric(`xds_refused_total{reason="namespaces"}`) != 1 {
 					t.Errorf("%s (%v)", a.ended(), a.err)
 				}
@@ -433,7 +433,7 @@ func TestWildcardRejection(t *testing.T) {
 		a.wild("")
 		a.take()
 		a.request(&discovery.DiscoveryRequest{
-			TypeUrl: clusters.url(), ResponseNonce: a.nonce(clusters), ErrorDetail: &rpcstatus.Status{Code: 3, Message: "Error adding/updating cluster(s) web.shop.svc.cluster.local:8080: bad"},
+			TypeUrl: clusters.URL(), ResponseNonce: a.nonce(clusters), ErrorDetail: &rpcstatus.Status{Code: 3, Message: "Error adding/updating cluster(s) web.shop.svc.cluster.local:8080: bad"},
 		})
 		a.none("a rejection")
 		if o := f.server.OpenStreams()[0]; !slices.Equal(o.Rejected, []string{"web.shop.svc.cluster.local:8080"}) {

@@ -295,7 +295,7 @@ func (s *Server) allProblems() []Problem {
 
 func (s *Server) settings(context.Context, parameters) (any, error) {
 	if s.config.Settings == nil {
-		return nil, &refusal{http.StatusNotFound, Failure{Error: "the settings of this process aren't known: it was not started by `signpost run`, destination, controllers or dns"}}
+		return nil, &refusal{http.StatusNotFound, Failure{Error: "the settings of this process aren't known: it was not started by `signpost run`, destination, controllers, dns or xds"}}
 	}
 	return s.config.Settings, nil
 }

@@ -14,8 +14,8 @@ const (
 	// instead of one finding for those with the same cause), known (true: an early answer, which may be a
 	// minute old and explains no Service whose cause isn't known yet).
 	NowPath = Root + "/now"
-	// StreamsPath has a [StreamList]: the open calls of the Destination API. Parameters: service
-	// (NAMESPACE/NAME), pod (NAMESPACE/NAME), node, state (a [StreamState]; several with commas, the worst first),
+	// StreamsPath has a [StreamList]: the open calls of the Destination API, and the streams of xDS clients. Parameters:
+	// service (NAMESPACE/NAME), pod (NAMESPACE/NAME), node, state (a [StreamState]; several with commas, the worst first),
 	// search (a part of any of these texts).
 	StreamsPath = Root + "/streams"
 	// ServicesPath has a [ServiceList]: what is served. Parameters: namespace, state (a [ServiceState]; several with

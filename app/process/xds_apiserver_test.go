@@ -114,3 +114,44 @@ func (api roleServer) testXDSTokens(t *testing.T) {
 	s.wantMetrics(t, `xds_refused_total{reason="identity"} 3`)
 	s.stop(t)
 }
+
+// spec/xds.md §7.3: a client certificate counts in the trust domains of the settings only, by default in that of pods.
+func (api roleServer) testXDSCertificates(t *testing.T) {
+	ns, dir := api.Namespace(t), t.TempDir()
+	a, err := certtest.NewAuthority()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Write(dir, "spiffe://pods.test/ns/signpost/sa/signpost", netip.MustParseAddr("127.0.0.1")); err != nil {
+		t.Fatal(err)
+	}
+	c := settings.Default()
+	c.RunsXDS, c.XDS.LinkNamespace, c.XDS.Auth, c.XDS.IdentityTrustDomain = true, ns, settings.XDSAuthMTLS, "pods.test"
+	c.Process.Kubeconfig = api.Kubeconfig
+	c.XDS.TLSCert, c.XDS.TLSKey, c.XDS.ClientCA = filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key"), filepath.Join(dir, "ca.crt")
+	c.XDS = c.XDS.Settled()
+	s := serveConfig(t, c)
+	s.awaitReady(t, "ok\n")
+	ctx, cancel := context.WithTimeout(t.Context(), deliveryTimeout)
+	defer cancel()
+	for domain, want := range map[string]codes.Code{"pods.test": codes.OK, "cluster.local": codes.Unauthenticated} {
+		cert, err := a.Issue("spiffe://" + domain + "/ns/" + ns + "/sa/client")
+		if err != nil {
+			t.Fatal(err)
+		}
+		conn, err := grpc.NewClient(s.grpc, grpc.WithTransportCredentials(credentials.NewTLS(&tls.Config{RootCAs: a.Pool(), Certificates: []tls.Certificate{cert}})))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		stream, err := discoverypb.NewAggregatedDiscoveryServiceClient(conn).StreamAggregatedResources(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = stream.Send(&discoverypb.DiscoveryRequest{TypeUrl: "type.googleapis.com/envoy.config.cluster.v3.Cluster", ResourceNames: []string{"web." + ns + ".svc.cluster.local:80"}})
+		if _, err := stream.Recv(); status.Code(err) != want {
+			t.Errorf("trust domain %s: %v, want %v", domain, err, want)
+		}
+	}
+	s.stop(t)
+}

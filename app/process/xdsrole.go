@@ -109,7 +109,7 @@ func newXDSAccess(o settings.XDS, client *kubernetes.Clientset, log *slog.Logger
 		a.authenticate, a.ready = keys.Authenticate, keys.Ready
 		a.actors = []run.Actor{{Name: "keys of tokens", Run: keys.Run}}
 	case settings.XDSAuthMTLS:
-		a.authenticate = auth.Certificates()
+		a.authenticate = auth.Certificates(o.ClientTrustDomains)
 	}
 	return a, nil
 }

@@ -76,6 +76,7 @@ func decode(name string, text []byte, also func(*configure.Options) error) (Conf
 	if c.RunsDestination {
 		c.Destination = c.Destination.Settled()
 		c.XDS.ClusterDomain = cmp.Or(c.XDS.ClusterDomain, c.Destination.ClusterDomain)
+		c.XDS.IdentityTrustDomain = cmp.Or(c.XDS.IdentityTrustDomain, c.Destination.IdentityTrustDomain)
 	}
 	c.XDS = c.XDS.Settled()
 	return c, nil

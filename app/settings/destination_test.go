@@ -88,7 +88,7 @@ func checkFlagSet(t *testing.T, c *Config, want string) {
 func parseFlags(t *testing.T, command string, args ...string) *Config {
 	t.Helper()
 	c := Default()
-	c.RunsDestination, c.RunsControllers = command == "destination", command == "controllers"
+	c.RunsDestination, c.RunsControllers, c.RunsXDS = command == "destination", command == "controllers", command == "xds"
 	flags := pflag.NewFlagSet(command, pflag.ContinueOnError)
 	AddFlags(flags, c.Settings())
 	if err := flags.Parse(args); err != nil {

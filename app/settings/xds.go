@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"regexp"
 	"slices"
 	"time"
 
@@ -29,6 +30,8 @@ type XDS struct {
 	Auth string
 	// TLSCert, TLSKey and ClientCA are the paths of PEM files; without a certificate there is no TLS.
 	TLSCert, TLSKey, ClientCA string
+	// ClientTrustDomains are the trust domains of client certificates that are accepted.
+	ClientTrustDomains []string
 	// Limits bound what clients can make the server hold.
 	Limits clientlimits.Limits
 }
@@ -71,6 +74,7 @@ func (o *XDS) Settings() []Setting {
 		{Flag: "xds-tls-cert", Path: "xds.tls.cert", Value: textValue{&o.TLSCert}, Usage: "`path` of the certificate chain of the server, in PEM; it is read again when it changes; empty for no TLS"},
 		{Flag: "xds-tls-key", Path: "xds.tls.key", Value: textValue{&o.TLSKey}, Usage: "`path` of the private key for --xds-tls-cert, in PEM"},
 		{Flag: "xds-client-ca", Path: "xds.tls.clientCA", Value: textValue{&o.ClientCA}, Usage: "`path` of the certificates of the authorities that sign those of clients, in PEM; for --xds-auth=mtls"},
+		{Flag: "xds-client-trust-domains", Path: "xds.tls.clientTrustDomains", Value: &listValue{target: &o.ClientTrustDomains}, Usage: "SPIFFE trust domains of client certificates that are accepted, for --xds-auth=mtls; empty for that of --identity-trust-domain"},
 	}
 	limits := slices.DeleteFunc(limitSettings(&o.Limits, XDSSection), func(s Setting) bool { return s.Flag == "grpc-max-undeclared-ports" })
 	return append(own, limits...)
@@ -83,6 +87,9 @@ func (o XDS) Settled() XDS {
 	}
 	if o.IdentityTrustDomain == "" {
 		o.IdentityTrustDomain = defaultDomain
+	}
+	if o.Auth == XDSAuthMTLS && len(o.ClientTrustDomains) == 0 {
+		o.ClientTrustDomains = []string{o.IdentityTrustDomain}
 	}
 	return o
 }
@@ -117,7 +124,14 @@ func (o *XDS) checkAuth() []problem {
 		return wrong("mtls needs --xds-tls-cert and --xds-client-ca", "xds-auth")
 	case o.Auth != XDSAuthMTLS && o.ClientCA != "":
 		return wrong("is only used with --xds-auth=mtls", "xds-client-ca")
+	case o.Auth != XDSAuthMTLS && len(o.ClientTrustDomains) > 0:
+		return wrong("is only used with --xds-auth=mtls", "xds-client-trust-domains")
+	case slices.ContainsFunc(o.ClientTrustDomains, func(d string) bool { return !trustDomain.MatchString(d) }):
+		return wrong("must be trust domains, such as cluster.local: lower-case letters, digits, dots, dashes and underscores", "xds-client-trust-domains")
 	default:
 		return nil
 	}
 }
+
+// trustDomain matches the name of a SPIFFE trust domain.
+var trustDomain = regexp.MustCompile(`^[a-z0-9._-]{1,255}$`)

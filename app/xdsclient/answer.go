@@ -48,14 +48,8 @@ type clusterTLS struct {
 	Identities []identity `json:"identities"`
 }
 
-// identity has one field that isn't empty: what a name in a certificate is compared with.
-type identity struct {
-	Exact    string `json:"exact,omitempty"`
-	Prefix   string `json:"prefix,omitempty"`
-	Suffix   string `json:"suffix,omitempty"`
-	Regex    string `json:"regex,omitempty"`
-	Contains string `json:"contains,omitempty"`
-}
+// identity has one entry: what a name in a certificate is compared with, by how: exact, prefix, suffix, regex or contains.
+type identity map[string]string
 
 type answerLocality struct {
 	Priority  uint32           `json:"priority"`
@@ -156,12 +150,8 @@ func (t *clusterTLS) write(b *strings.Builder) {
 	}
 	fmt.Fprintf(b, "      %s\n", strings.Join(of, ", "))
 	for _, id := range t.Identities {
-		for _, match := range []struct{ how, value string }{
-			{"", id.Exact}, {"prefix ", id.Prefix}, {"suffix ", id.Suffix}, {"regexp ", id.Regex}, {"contains ", id.Contains},
-		} {
-			if match.value != "" {
-				fmt.Fprintf(b, "        identity %s%s\n", match.how, sanitize.Cut(match.value))
-			}
+		for how, value := range id {
+			fmt.Fprintf(b, "        identity %s%s\n", strings.TrimPrefix(how+" ", "exact "), sanitize.Cut(value))
 		}
 	}
 	if len(t.Identities) == 0 {

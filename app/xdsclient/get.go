@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,6 +21,7 @@ import (
 
 	"github.com/signpostd/signpost/app/output"
 	"github.com/signpostd/signpost/app/settings"
+	"github.com/signpostd/signpost/xds/resource"
 )
 
 // Options are the argument and the flags of the command.
@@ -36,14 +38,6 @@ type Options struct {
 
 // ErrUnknown is the error for a target that doesn't exist. The output has the reason.
 var ErrUnknown = errors.New("the target doesn't exist")
-
-// The types of resources.
-const (
-	listenerURL  = "type.googleapis.com/envoy.config.listener.v3.Listener"
-	routesURL    = "type.googleapis.com/envoy.config.route.v3.RouteConfiguration"
-	clusterURL   = "type.googleapis.com/envoy.config.cluster.v3.Cluster"
-	endpointsURL = "type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment"
-)
 
 // Get prints the tree of a target to out: once, or each time that it changes until the context ends.
 func Get(ctx context.Context, o Options, out io.Writer) error {
@@ -62,10 +56,10 @@ func Get(ctx context.Context, o Options, out io.Writer) error {
 		return fmt.Errorf("ask %s: %w", o.Addr, err)
 	}
 	t := &tree{
-		options: o, stream: stream, routes: map[string][]route{}, clusters: map[string]cluster{},
+		options: o, stream: stream, routes: map[string][]answerRoute{}, clusters: map[string]cluster{},
 		endpoints: map[string]*endpointpb.ClusterLoadAssignment{}, asked: map[string][]string{},
 	}
-	if err := t.ask(listenerURL, "", []string{o.Target}); err != nil {
+	if err := t.ask(resource.ListenerURL, "", []string{o.Target}); err != nil {
 		return err
 	}
 	for last := ""; ; {
@@ -129,7 +123,7 @@ type tree struct {
 	// listener is the last one; nil before. rds is the name of its routes, if they aren't in it.
 	listener  []byte
 	rds       string
-	routes    map[string][]route // by the name of the routes; "" is in the Listener
+	routes    map[string][]answerRoute // by the name of the routes; "" is in the Listener
 	clusters  map[string]cluster
 	endpoints map[string]*endpointpb.ClusterLoadAssignment
 	asked     map[string][]string // the names that were asked for last, by type
@@ -159,8 +153,8 @@ func (t *tree) ask(url, nonce string, names []string) error {
 
 // take acknowledges a response, and asks for what it leads to.
 func (t *tree) take(r *discovery.DiscoveryResponse) error {
-	for _, resource := range r.GetResources() {
-		t.takeOne(resource)
+	for _, each := range r.GetResources() {
+		t.takeOne(each)
 	}
 	if err := t.ask(r.GetTypeUrl(), r.GetNonce(), t.asked[r.GetTypeUrl()]); err != nil {
 		return err
@@ -170,14 +164,14 @@ func (t *tree) take(r *discovery.DiscoveryResponse) error {
 		routes = []string{t.rds}
 	}
 	for _, r := range t.routes[t.rds] {
-		for _, name := range r.clusters {
-			clusters = append(clusters, name)
-			if of, known := t.clusters[name]; known {
+		for _, c := range r.Clusters {
+			clusters = append(clusters, c.Name)
+			if of, known := t.clusters[c.Name]; known {
 				endpoints = append(endpoints, of.endpoints)
 			}
 		}
 	}
-	for url, names := range map[string][]string{routesURL: routes, clusterURL: clusters, endpointsURL: endpoints} {
+	for url, names := range map[string][]string{resource.RouteConfigurationURL: routes, resource.ClusterURL: clusters, resource.EndpointsURL: endpoints} {
 		if strings.Join(names, "\x00") == strings.Join(t.asked[url], "\x00") {
 			continue
 		}
@@ -188,21 +182,19 @@ func (t *tree) take(r *discovery.DiscoveryResponse) error {
 	return nil
 }
 
-func (t *tree) takeOne(resource *anypb.Any) {
-	switch value := resource.GetValue(); resource.GetTypeUrl() {
-	case listenerURL:
+func (t *tree) takeOne(r *anypb.Any) {
+	switch value := r.GetValue(); r.GetTypeUrl() {
+	case resource.ListenerURL:
 		t.listener = value
-		var routes []route
-		routes, t.rds = routesOf(value)
-		t.routes[""] = routes
-	case routesURL:
+		t.routes[""], t.rds = routesOf(value)
+	case resource.RouteConfigurationURL:
 		t.routes[string(one(value, 1))] = routesIn(value)
-	case clusterURL:
+	case resource.ClusterURL:
 		name := string(one(value, 1))
 		t.clusters[name] = cluster{endpoints: endpointsOf(name, value), tls: tlsOf(value)}
-	case endpointsURL:
+	case resource.EndpointsURL:
 		a := &endpointpb.ClusterLoadAssignment{}
-		if resource.UnmarshalTo(a) == nil {
+		if r.UnmarshalTo(a) == nil {
 			t.endpoints[a.GetClusterName()] = a
 		}
 	}
@@ -211,8 +203,8 @@ func (t *tree) takeOne(resource *anypb.Any) {
 // unknown reports whether the Listener leads nowhere, or to a Cluster that is called by a reason.
 func (t *tree) unknown() bool {
 	for _, r := range t.routes[t.rds] {
-		for _, name := range r.clusters {
-			if !isReason(name) {
+		for _, c := range r.Clusters {
+			if !strings.Contains(c.Name, " ") { // the name of a Service has no space
 				return false
 			}
 		}
@@ -226,14 +218,15 @@ func (t *tree) answer() (made answer, complete bool) {
 	complete = t.listener != nil && known
 	made = answer{Target: t.options.Target, Routes: []answerRoute{}}
 	for _, r := range routes {
-		to := answerRoute{Match: r.match, Clusters: []answerCluster{}}
-		for i, name := range r.clusters {
-			of, hasCluster := t.clusters[name]
+		r.Clusters = slices.Clone(r.Clusters)
+		for i := range r.Clusters {
+			c := &r.Clusters[i]
+			of, hasCluster := t.clusters[c.Name]
 			a := t.endpoints[of.endpoints]
 			complete = complete && hasCluster && a != nil
-			to.Clusters = append(to.Clusters, answerCluster{Name: name, Weight: r.weights[i], TLS: of.tls, Localities: localitiesOf(a)})
+			c.TLS, c.Localities = of.tls, localitiesOf(a)
 		}
-		made.Routes = append(made.Routes, to)
+		made.Routes = append(made.Routes, r)
 	}
 	return made, complete
 }

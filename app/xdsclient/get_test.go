@@ -169,7 +169,7 @@ func TestTLSOf(t *testing.T) {
 		"nothing is verified": {socket("tls", &tlspb.UpstreamTlsContext{Sni: "web.test"}), "      TLS, server name web.test\n        any identity\n"},
 		"typed names": {
 			socket("tls", &tlspb.UpstreamTlsContext{CommonTlsContext: &tlspb.CommonTlsContext{ValidationContextType: combined}}),
-			"      TLS\n        identity spiffe://a\n        identity prefix b.\n        identity suffix .c\n        identity contains d\n        identity regexp e.*\n",
+			"      TLS\n        identity spiffe://a\n        identity prefix b.\n        identity suffix .c\n        identity contains d\n        identity regex e.*\n",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

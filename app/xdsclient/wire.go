@@ -4,36 +4,21 @@ import (
 	"cmp"
 	"fmt"
 	"iter"
-	"strings"
+	"math"
 
-	"google.golang.org/protobuf/encoding/protowire"
+	"github.com/signpostd/signpost/internal/wire"
 )
 
 // fields returns the fields of a message that have bytes. It ends at what can't be parsed.
-func fields(message []byte) iter.Seq2[protowire.Number, []byte] {
-	return func(yield func(protowire.Number, []byte) bool) {
-		for len(message) > 0 {
-			number, typ, n := protowire.ConsumeTag(message)
-			if n < 0 {
-				return
-			}
-			message = message[n:]
-			if n = protowire.ConsumeFieldValue(number, typ, message); n < 0 {
-				return
-			}
-			if typ == protowire.BytesType {
-				value, _ := protowire.ConsumeBytes(message)
-				if !yield(number, value) {
-					return
-				}
-			}
-			message = message[n:]
+func fields(message []byte) iter.Seq2[int, []byte] {
+	return func(yield func(int, []byte) bool) {
+		for r := wire.Read(message); r.Next(wire.Fields{Bytes: math.MaxUint64}) && yield(r.Number, r.Bytes()); {
 		}
 	}
 }
 
 // all returns the values of a field, and one the first of them along a path of fields.
-func all(message []byte, field protowire.Number) (values [][]byte) {
+func all(message []byte, field int) (values [][]byte) {
 	for number, value := range fields(message) {
 		if number == field {
 			values = append(values, value)
@@ -42,7 +27,7 @@ func all(message []byte, field protowire.Number) (values [][]byte) {
 	return values
 }
 
-func one(message []byte, path ...protowire.Number) []byte {
+func one(message []byte, path ...int) []byte {
 	for _, field := range path {
 		values := all(message, field)
 		if len(values) == 0 {
@@ -53,15 +38,8 @@ func one(message []byte, path ...protowire.Number) []byte {
 	return message
 }
 
-// route is a route of a Listener.
-type route struct {
-	match    string
-	clusters []string
-	weights  []uint64
-}
-
 // routesOf returns the routes of a Listener, or the name of the routes that are to be asked for.
-func routesOf(listener []byte) (routes []route, rds string) {
+func routesOf(listener []byte) (routes []answerRoute, rds string) {
 	manager := one(listener, 19, 1, 2) // api_listener.api_listener.value
 	if name := one(manager, 3, 2); name != nil {
 		return nil, string(name)
@@ -70,7 +48,7 @@ func routesOf(listener []byte) (routes []route, rds string) {
 }
 
 // routesIn returns the routes of a RouteConfiguration.
-func routesIn(configuration []byte) (routes []route) {
+func routesIn(configuration []byte) (routes []answerRoute) {
 	for _, host := range all(configuration, 2) {
 		for _, r := range all(host, 3) {
 			routes = append(routes, routeOf(r))
@@ -79,23 +57,19 @@ func routesIn(configuration []byte) (routes []route) {
 	return routes
 }
 
-func routeOf(r []byte) route {
+// routeOf returns a route, which lacks all of its Clusters but their names and weights.
+func routeOf(r []byte) answerRoute {
 	match, action := one(r, 1), one(r, 2)
-	made := route{match: matchOf(match)}
+	made := answerRoute{Match: matchOf(match), Clusters: []answerCluster{}}
 	if name := one(action, 1); name != nil {
-		made.clusters, made.weights = []string{string(name)}, []uint64{0}
+		made.Clusters = []answerCluster{{Name: string(name)}}
 	}
 	for _, weighted := range all(one(action, 3), 1) {
-		weight, _ := protowire.ConsumeVarint(after(one(weighted, 2)))
-		made.clusters, made.weights = append(made.clusters, string(one(weighted, 1))), append(made.weights, weight)
+		weight := wire.Read(one(weighted, 2))
+		weight.Next(wire.Fields{Varints: 1 << 1})
+		made.Clusters = append(made.Clusters, answerCluster{Name: string(one(weighted, 1)), Weight: weight.Varint})
 	}
 	return made
-}
-
-// after returns what is behind the tag of a message with one number.
-func after(message []byte) []byte {
-	_, _, n := protowire.ConsumeTag(message)
-	return message[max(n, 0):]
 }
 
 func matchOf(match []byte) string {
@@ -147,22 +121,23 @@ func tlsOf(cluster []byte) *clusterTLS {
 		ServerName:          string(one(socket, 3, 2, 2)),
 		CertificateProvider: string(one(common, 14, 1)), AuthorityProvider: string(one(validation, 13, 1)), Identities: []identity{},
 	}
-	for _, matcher := range all(validation, 9) { // match_subject_alt_names
-		made.Identities = append(made.Identities, identityOf(matcher))
-	}
+	matchers := all(validation, 9)              // match_subject_alt_names
 	for _, typed := range all(validation, 15) { // match_typed_subject_alt_names
-		made.Identities = append(made.Identities, identityOf(one(typed, 2)))
+		matchers = append(matchers, one(typed, 2))
+	}
+	for _, matcher := range matchers {
+		made.Identities = append(made.Identities, identityOf(matcher))
 	}
 	return made
 }
 
 // identityOf returns what a StringMatcher matches.
 func identityOf(matcher []byte) identity {
-	return identity{
-		Exact: string(one(matcher, 1)), Prefix: string(one(matcher, 2)), Suffix: string(one(matcher, 3)),
-		Regex: string(one(matcher, 5, 2)), Contains: string(one(matcher, 7)),
+	id := identity{}
+	for how, path := range map[string][]int{"exact": {1}, "prefix": {2}, "suffix": {3}, "regex": {5, 2}, "contains": {7}} {
+		if value := one(matcher, path...); len(value) > 0 {
+			id[how] = string(value)
+		}
 	}
+	return id
 }
-
-// isReason reports whether the name of a Cluster is none that a Service can have.
-func isReason(cluster string) bool { return strings.Contains(cluster, " ") }

@@ -86,10 +86,10 @@ func newStreamsCommand(s streams) *cobra.Command {
 	var state string
 	cmd := &cobra.Command{
 		Use:   "streams [SERVICE]",
-		Short: "Show the clients of the Destination API, and which lag behind",
-		Long: `Show the open calls of the Destination API in all processes: the client, what it asks
-for, and how far it is. SENT is the version of the answer that it was sent, and the
-newest one. A stream is
+		Short: "Show the clients of the Destination API and of xDS, and which lag behind",
+		Long: `Show the open calls of the Destination API and the streams of xDS clients in all
+processes: the client, what it asks for, and how far it is. SENT is the version of the
+answer that it was sent, and the newest one. A stream is
 
   SYNCED  the client was sent all that is known
   BEHIND  the client doesn't read as fast as there is something to send

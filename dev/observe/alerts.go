@@ -8,6 +8,7 @@ func Alerts() []Group {
 	return []Group{
 		{"signpost-process", processAlerts()},
 		{"signpost-destination", destinationAlerts()},
+		{"signpost-xds", xdsAlerts()},
 		{"signpost-controllers", controllersAlerts()},
 		{"signpost-dns", dnsAlerts()},
 	}
@@ -107,6 +108,36 @@ func destinationAlerts() []Alert {
 			Expr:        `linked_cluster_secret_unusable == 1`,
 			Summary:     "The Secret {{ $labels.secret }} should link a cluster and can't be used: Services of that cluster have no endpoints here.",
 			Description: "An Event about the Secret and signpost clusters say what is wrong with it. Make it again with linkerd multicluster link.",
+		},
+	}
+}
+
+func xdsAlerts() []Alert {
+	return []Alert{
+		{
+			Name: "SignpostXdsRefused", Severity: Ticket,
+			// A process that starts refuses connections (unsynced), and of a node only what is too long is ignored (node).
+			Expr:        `sum by (job, namespace, pod, instance, reason) (increase(xds_refused_total{reason!~"unsynced|node"}[15m])) > 0`,
+			Summary:     "{{ $labels.pod }} refused xDS clients because of the limit {{ $labels.reason }}: they have no endpoints, or old ones.",
+			Description: "Look up the limit in docs/xds.md, and the client in signpost streams -o wide. For identity, check the tokens or certificates of the clients.",
+		},
+		{
+			Name: "SignpostXdsRejected", Severity: Ticket, For: 15 * time.Minute,
+			Expr:        `sum by (job, namespace, pod, instance, type) (xds_rejected) > 0`,
+			Summary:     "Clients of {{ $labels.pod }} reject {{ $value }} resources ({{ $labels.type }}): they don't follow changes of these Services.",
+			Description: "signpost streams --search rejected names them. The Event XdsRejected of the Service has the client's reason: mostly an annotation that this client doesn't know.",
+		},
+		{
+			Name: "SignpostXdsBehind", Severity: Ticket, For: 10 * time.Minute,
+			Expr:        `max by (job, namespace, pod, instance) (xds_lag_seconds) > 15`,
+			Summary:     "An xDS client of {{ $labels.pod }} is {{ $value | humanizeDuration }} behind: it may send requests to pods that are gone.",
+			Description: "signpost streams --behind names the client. It doesn't read: look at the CPU of that pod and at its node.",
+		},
+		{
+			Name: "SignpostXdsPaced", Severity: Ticket, For: 30 * time.Minute,
+			Expr:        `sum by (job, namespace, pod, instance) (rate(xds_paced_seconds_sum[10m])) > 0.5`,
+			Summary:     "{{ $labels.pod }} holds back changes of endpoints most of the time: clients learn of pods up to 2 s late.",
+			Description: "Large Services with many clients change all the time. Raise --xds-egress-budget if the network has room, or add replicas.",
 		},
 	}
 }

@@ -18,6 +18,8 @@ var notScraped = map[string]string{
 	"external_dns_http_request_duration_seconds_count": "only providers that are asked over HTTP have it; docs/metrics.md, which is made of what is registered, lists it",
 	"endpoint_updates_queue_overflow":                  "a series begins when a client is 16 updates behind; docs/metrics.md lists it",
 	"profile_updates_queue_overflow":                   "a series begins when a client skips a profile; docs/metrics.md lists it",
+	"xds_nacks_total":                                  "a series begins when a client rejects something; docs/metrics.md lists it",
+	"xds_streams":                                      "a series begins with the first xDS client; docs/metrics.md lists it",
 }
 
 // addedLabels are those that a PodMonitor, a publisher in a config file and histograms add.

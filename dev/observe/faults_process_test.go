@@ -166,7 +166,7 @@ var withoutFault = map[string]string{
 // Each alert fires in a test for a fault of a process that runs, or there is a reason why not.
 func TestEachAlertHasAFault(t *testing.T) {
 	var tests strings.Builder
-	for _, name := range []string{"faults_test.go", "faults_provider_test.go", "faults_process_test.go"} {
+	for _, name := range []string{"faults_test.go", "faults_provider_test.go", "faults_process_test.go", "faults_xds_test.go"} {
 		text, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)

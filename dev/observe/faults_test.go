@@ -33,6 +33,7 @@ kubeconfig: %[1]s
 admin: {address: "ADMIN"}
 destination: {addr: "GRPC", controllerNamespace: %[2]s}
 controllers: {leaderElection: {resourceNamespace: %[2]s}}
+xds: {addr: "XDS"}
 dns:
   leaderElection: {resourceNamespace: %[2]s}
   publishers:

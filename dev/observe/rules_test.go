@@ -76,6 +76,22 @@ var alertTests = map[string]alertTest{
 		bad:  `linked_cluster_secret_unusable{P, secret="linkerd/east"} 1x60`,
 		good: `linked_cluster_secret_unusable{P, secret="linkerd/east"} 1x3 stale`,
 	},
+	"SignpostXdsRefused": {
+		bad:  `xds_refused_total{P, reason="names"} 0x10 5x50`,
+		good: "xds_refused_total{P, reason=\"names\"} 5x60\nxds_refused_total{P, reason=\"unsynced\"} 0x10 50x50\nxds_refused_total{P, reason=\"node\"} 0+1x60",
+	},
+	"SignpostXdsRejected": {
+		bad:  "xds_rejected{P, type=\"cds\"} 0x5 3x55\nxds_rejected{P, type=\"eds\"} 0x60",
+		good: `xds_rejected{P, type="cds"} 0x5 3x10 0x45`,
+	},
+	"SignpostXdsBehind": {
+		bad:  `xds_lag_seconds{P} 0+60x60`,
+		good: "xds_lag_seconds{P} 0 30 60 120 0x56\nxds_lag_seconds{Q} 1x60",
+	},
+	"SignpostXdsPaced": {
+		bad:  `xds_paced_seconds_sum{P} 0+40x60`,
+		good: "xds_paced_seconds_sum{P} 0+40x20 800x40\nxds_paced_seconds_sum{Q} 0+20x60",
+	},
 	"SignpostEndpointsUnwritten": {
 		bad:  `controller_oldest_unwritten_seconds{P, controller="endpoint"} 0+60x60`,
 		good: `controller_oldest_unwritten_seconds{P, controller="endpoint"} 0 60 100 0x57`,

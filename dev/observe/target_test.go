@@ -26,20 +26,20 @@ const signpost = root + "/bin/signpost"
 
 // target is a process of signpost.
 type target struct {
-	name, admin, grpc string
-	process           *childprocess.Process
-	log               childprocess.Log
+	name, admin, grpc, xds string
+	process                *childprocess.Process
+	log                    childprocess.Log
 }
 
-// start starts signpost with a config file, in which ADMIN and GRPC stand for addresses.
+// start starts signpost with a config file, in which ADMIN, GRPC and XDS stand for addresses.
 func start(t *testing.T, name, config string) *target {
 	t.Helper()
 	if _, err := os.Stat(signpost); err != nil {
 		t.Fatalf("%v: run make build", err)
 	}
-	p := &target{name: name, admin: address(t), grpc: address(t)}
+	p := &target{name: name, admin: address(t), grpc: address(t), xds: address(t)}
 	path := filepath.Join(t.TempDir(), "signpost.yaml")
-	config = strings.NewReplacer("ADMIN", p.admin, "GRPC", p.grpc).Replace(config)
+	config = strings.NewReplacer("ADMIN", p.admin, "GRPC", p.grpc, "XDS", p.xds).Replace(config)
 	if err := os.WriteFile(path, []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}

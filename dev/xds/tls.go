@@ -82,7 +82,8 @@ func (st *stage) refused(ctx context.Context, bootstrap, target string, names ..
 }
 
 // clientTLS resolves with a client certificate, whose namespace is that of a name without one (case 60). A
-// client without a certificate is refused, and one of another namespace doesn't find the Service.
+// client without a certificate, or with one of another trust domain, is refused. One of another namespace doesn't find
+// the Service.
 func clientTLS(ctx context.Context, st *stage) error {
 	if err := st.shops[0].open(ctx, "", ""); err != nil {
 		return err
@@ -96,6 +97,7 @@ func clientTLS(ctx context.Context, st *stage) error {
 		a.Write(st.path("server"), "spiffe://cluster.local/ns/signpost/sa/signpost-xds", server),
 		a.Write(st.path(namespace), "spiffe://cluster.local/ns/"+namespace+"/sa/client"),
 		a.Write(st.path("other"), "spiffe://cluster.local/ns/other/sa/client"),
+		a.Write(st.path("elsewhere"), "spiffe://elsewhere.test/ns/"+namespace+"/sa/client"),
 	)
 	if err != nil {
 		return err
@@ -117,7 +119,7 @@ func clientTLS(ctx context.Context, st *stage) error {
 		}
 		return append(list, "--tls-cert", st.path(of)+"/tls.crt", "--tls-key", st.path(of)+"/tls.key")
 	}
-	for _, of := range []string{"none", "other", namespace} {
+	for _, of := range []string{"none", "other", "elsewhere", namespace} {
 		if err := bootstrapFile(ctx, st.path(of+".json"), flags(of)...); err != nil {
 			return err
 		}
@@ -125,6 +127,7 @@ func clientTLS(ctx context.Context, st *stage) error {
 	short := fmt.Sprintf("xds:///%s:%d", st.shops[0].name, grpcPort)
 	st.refused(ctx, st.path("none.json"), short, clientGo, clientPython)
 	st.refused(ctx, st.path("other.json"), short, clientGo, clientPython)
+	st.refused(ctx, st.path("elsewhere.json"), short, clientGo, clientPython)
 	clients, endClients := st.own(st.path(namespace+".json"), []string{clientGo, clientPython})
 	defer endClients()
 	st.with(clients, func(c *client) (result, error) { return st.succeedsWith(ctx, c, short) })

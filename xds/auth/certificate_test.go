@@ -23,6 +23,10 @@ func TestCertificates(t *testing.T) {
 		"not verified":       {uris: []string{"spiffe://cluster.local/ns/shop/sa/web"}, unverified: true},
 		"no URI":             {},
 		"two URIs":           {uris: []string{"spiffe://cluster.local/ns/shop/sa/web", "spiffe://cluster.local/ns/other/sa/web"}},
+		"a second domain":    {uris: []string{"spiffe://east.test/ns/shop/sa/web"}, want: Identity{Namespace: "shop", ServiceAccount: "web"}},
+		"another domain":     {uris: []string{"spiffe://other.test/ns/shop/sa/web"}},
+		"a domain with more": {uris: []string{"spiffe://cluster.local.test/ns/shop/sa/web"}},
+		"a port":             {uris: []string{"spiffe://cluster.local:80/ns/shop/sa/web"}},
 		"another scheme":     {uris: []string{"https://cluster.local/ns/shop/sa/web"}},
 		"no trust domain":    {uris: []string{"spiffe:///ns/shop/sa/web"}},
 		"an empty namespace": {uris: []string{"spiffe://cluster.local/ns//sa/web"}},
@@ -42,14 +46,14 @@ func TestCertificates(t *testing.T) {
 			if tt.unverified {
 				info.State.VerifiedChains = nil
 			}
-			got, err := Certificates()(peer.NewContext(t.Context(), &peer.Peer{AuthInfo: info}))
+			got, err := Certificates([]string{"cluster.local", "east.test"})(peer.NewContext(t.Context(), &peer.Peer{AuthInfo: info}))
 			if got != tt.want || (err == nil) != (tt.want != Identity{}) || err != nil && status.Code(err) != codes.Unauthenticated {
 				t.Errorf("%+v, %v", got, err)
 			}
 		})
 	}
 	for _, ctx := range []context.Context{t.Context(), peer.NewContext(t.Context(), &peer.Peer{})} {
-		if _, err := Certificates()(ctx); status.Code(err) != codes.Unauthenticated {
+		if _, err := Certificates([]string{"cluster.local"})(ctx); status.Code(err) != codes.Unauthenticated {
 			t.Errorf("without TLS: %v", err)
 		}
 	}

@@ -3,6 +3,7 @@ package auth
 import (
 	"context"
 	"net/url"
+	"slices"
 	"strings"
 
 	"google.golang.org/grpc/codes"
@@ -27,8 +28,8 @@ func refusef(format string, values ...any) error {
 }
 
 // Certificates returns an authenticator for connections with a client certificate, which the TLS configuration of the
-// server has verified. Its only URI is the SPIFFE ID of a service account (gRFC A65).
-func Certificates() Authenticator {
+// server has verified. Its only URI is the SPIFFE ID of a service account (gRFC A65) in one of the trust domains.
+func Certificates(trustDomains []string) Authenticator {
 	return func(ctx context.Context) (Identity, error) {
 		p, _ := peer.FromContext(ctx)
 		if p == nil {
@@ -41,6 +42,10 @@ func Certificates() Authenticator {
 		uris := info.State.VerifiedChains[0][0].URIs
 		if len(uris) != 1 {
 			return Identity{}, refusef("the client certificate has %d URIs, and needs one: spiffe://TRUST-DOMAIN/ns/NAMESPACE/sa/SERVICE-ACCOUNT", len(uris))
+		}
+		if domain := uris[0].Host; domain != "" && !slices.Contains(trustDomains, domain) {
+			return Identity{}, refusef("the client certificate is of the trust domain %.100q, and xDS is served to %s (--xds-client-trust-domains)",
+				domain, strings.Join(trustDomains, ", "))
 		}
 		return fromSPIFFE(uris[0])
 	}

@@ -9,7 +9,9 @@
 package bootstrap
 
 import (
+	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"strings"
 )
@@ -34,78 +36,43 @@ type Files struct {
 	CA, Token, Cert, Key string
 }
 
-// File is a bootstrap file.
-type File struct {
-	Servers     []Server             `json:"xds_servers"`
-	Node        Node                 `json:"node"`
-	Authorities map[string]Authority `json:"authorities"`
-	Providers   map[string]Provider  `json:"certificate_providers,omitempty"`
-}
-
-// Provider is an entry of certificate_providers (gRFC A29).
-type Provider struct {
-	Plugin string            `json:"plugin_name"`
-	Config map[string]string `json:"config"`
-}
-
 // CertificateProvider is the name of the provider in the bootstrap file that Clusters with TLS ask for.
 const CertificateProvider = "default"
 
-// Server is an entry of xds_servers.
-type Server struct {
-	URI         string        `json:"server_uri"`
-	Credentials []Credentials `json:"channel_creds"`
-	// Tokens are the tokens of calls (gRFC A97).
-	Tokens   []Credentials `json:"call_creds,omitempty"`
-	Features []string      `json:"server_features"`
-}
-
-// Credentials say how a client connects, or what it sends with calls.
-type Credentials struct {
-	Type   string            `json:"type"`
-	Config map[string]string `json:"config,omitempty"`
-}
-
-// Node says who a client is. @grpc/grpc-js-xds 1.14.1 fails without a locality, even an empty one.
-type Node struct {
-	ID       string   `json:"id"`
-	Locality struct{} `json:"locality"`
-}
-
-// Authority is an entry of authorities.
-type Authority struct {
-	Template string `json:"client_listener_resource_name_template"`
-}
+// object is an object in JSON.
+type object = map[string]any
 
 // File returns the bootstrap file. The error names the flag with a wrong value.
-func (o Options) File() (File, error) {
-	channel, tokens, err := o.Files.credentials()
+func (o Options) File() (map[string]any, error) {
+	server, err := o.Files.credentials()
 	if err != nil {
-		return File{}, err
+		return nil, err
 	}
-	f := File{Node: Node{ID: "signpost"}, Authorities: map[string]Authority{}}
+	// A client that knows the second feature keeps what it has when a server lacks it.
+	server["server_features"] = []string{"xds_v3", "ignore_resource_deletion"}
+	servers, authorities := []object{}, object{}
 	for _, of := range []struct{ flag, uri string }{{"server", o.Server}, {"fallback", o.Fallback}} {
 		if of.uri == "" && of.flag == "fallback" {
 			continue
 		}
-		if err := checkURI(of.uri); err != nil {
-			return File{}, fmt.Errorf("--%s=%s: %w", of.flag, of.uri, err)
+		if of.uri == "" || strings.ContainsAny(of.uri, " \t\n\"") {
+			return nil, fmt.Errorf("--%s=%s: must be the URI of a gRPC server, such as dns:///signpost-xds.signpost.svc:8087", of.flag, of.uri)
 		}
-		f.Servers = append(f.Servers, Server{
-			URI: of.uri, Credentials: []Credentials{channel}, Tokens: tokens,
-			// A client that knows the second feature keeps what it has when a server lacks it.
-			Features: []string{"xds_v3", "ignore_resource_deletion"},
-		})
+		one := maps.Clone(server)
+		one["server_uri"] = of.uri
+		servers = append(servers, one)
 	}
 	for _, a := range o.Authorities {
 		if a == "" || url.PathEscape(a) != a || strings.Contains(a, ":") {
-			return File{}, fmt.Errorf("--authority=%s: must be a name such as signpost", a)
+			return nil, fmt.Errorf("--authority=%s: must be a name such as signpost", a)
 		}
-		f.Authorities[a] = Authority{Template: "xdstp://" + a + "/envoy.config.listener.v3.Listener/%s"}
+		authorities[a] = object{"client_listener_resource_name_template": "xdstp://" + a + "/envoy.config.listener.v3.Listener/%s"}
 	}
+	// @grpc/grpc-js-xds 1.14.1 fails without a locality, even an empty one.
+	f := object{"xds_servers": servers, "node": object{"id": "signpost", "locality": object{}}, "authorities": authorities}
 	if o.Certs != "" {
 		dir := strings.TrimSuffix(o.Certs, "/")
-		f.Providers = map[string]Provider{CertificateProvider: {Plugin: "file_watcher", Config: map[string]string{
+		f["certificate_providers"] = object{CertificateProvider: object{"plugin_name": "file_watcher", "config": object{ // gRFC A29
 			"certificate_file": dir + "/tls.crt", "private_key_file": dir + "/tls.key", "ca_certificate_file": dir + "/ca.crt",
 			// The default of gRFC A29, without which @grpc/grpc-js-xds 1.14.1 refuses the file.
 			"refresh_interval": "600s",
@@ -114,33 +81,35 @@ func (o Options) File() (File, error) {
 	return f, nil
 }
 
-// credentials returns how clients connect, and the tokens that they send (gRFCs A65 and A97).
-func (f Files) credentials() (channel Credentials, tokens []Credentials, err error) {
-	if (f.Cert == "") != (f.Key == "") {
-		return channel, nil, fmt.Errorf("--tls-cert and --tls-key: one is missing: give both or neither")
-	}
-	if f.CA == "" && f.Cert == "" {
-		if f.Token != "" {
-			return channel, nil, fmt.Errorf("--token-file=%s: needs --tls-ca, because clients send tokens with TLS only", f.Token)
-		}
-		return Credentials{Type: "insecure"}, nil, nil
-	}
-	channel = Credentials{Type: "tls", Config: map[string]string{}}
-	for key, path := range map[string]string{"ca_certificate_file": f.CA, "certificate_file": f.Cert, "private_key_file": f.Key} {
-		if path != "" {
-			channel.Config[key] = path
-		}
-	}
-	if f.Token != "" {
-		tokens = []Credentials{{Type: "jwt_token_file", Config: map[string]string{"jwt_token_file": f.Token}}}
-	}
-	return channel, tokens, nil
-}
+// hasTLS reports whether clients connect with TLS.
+func (f Files) hasTLS() bool { return f.CA != "" || f.Cert != "" }
 
-// checkURI refuses what a client of gRPC can't dial.
-func checkURI(uri string) error {
-	if uri == "" || strings.ContainsAny(uri, " \t\n\"") {
-		return fmt.Errorf("must be the URI of a gRPC server, such as dns:///signpost-xds.signpost.svc:8087")
+// check refuses files that don't go together.
+func (f Files) check() error {
+	if (f.Cert == "") != (f.Key == "") {
+		return errors.New("--tls-cert and --tls-key: one is missing: give both or neither")
+	}
+	if f.Token != "" && !f.hasTLS() {
+		return fmt.Errorf("--token-file=%s: needs --tls-ca, because clients send tokens with TLS only", f.Token)
 	}
 	return nil
+}
+
+// credentials returns the entry of xds_servers, as far as it says how clients connect (gRFC A65), and which tokens they send
+// (gRFC A97).
+func (f Files) credentials() (object, error) {
+	if err := f.check(); err != nil || !f.hasTLS() {
+		return object{"channel_creds": []object{{"type": "insecure"}}}, err
+	}
+	config := object{}
+	for key, path := range map[string]string{"ca_certificate_file": f.CA, "certificate_file": f.Cert, "private_key_file": f.Key} {
+		if path != "" {
+			config[key] = path
+		}
+	}
+	server := object{"channel_creds": []object{{"type": "tls", "config": config}}}
+	if f.Token != "" {
+		server["call_creds"] = []object{{"type": "jwt_token_file", "config": object{"jwt_token_file": f.Token}}}
+	}
+	return server, nil
 }

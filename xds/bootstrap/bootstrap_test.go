@@ -2,7 +2,10 @@ package bootstrap
 
 import (
 	"encoding/json"
+	"errors"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func TestFile(t *testing.T) {
@@ -53,8 +56,15 @@ func TestFile(t *testing.T) {
 				return
 			}
 			text, err := json.Marshal(file)
-			if err != nil || string(text) != tt.want {
-				t.Errorf("%s (%v), want %s", text, err, tt.want)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got, want any
+			if err := errors.Join(json.Unmarshal(text, &got), json.Unmarshal([]byte(tt.want), &want)); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("the file (-want +got):\n%s", diff)
 			}
 		})
 	}

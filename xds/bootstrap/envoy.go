@@ -12,9 +12,6 @@ import (
 // serverCluster is the name of the cluster that Envoy reaches Signpost with.
 const serverCluster = "signpost"
 
-// object is a message of Envoy's API in JSON.
-type object = map[string]any
-
 // Envoy returns the configuration with which Envoy gets the Clusters of namespaces, and what its other resources refer
 // to by `ads: {}` (docs/spec/xds.md §8). Without namespaces, the namespace of its pod counts. The keys are those of
 // envoy.config.bootstrap.v3.Bootstrap. The error names the flag with a wrong value.
@@ -40,13 +37,13 @@ func (o Options) Envoy(namespaces []string) (map[string]any, error) {
 			"cds_config": object{"resource_api_version": "V3", "ads": object{}},
 		},
 		"static_resources": object{"clusters": []any{cluster}},
-		"layered_runtime":  object{"layers": []any{object{"name": "signpost", "static_layer": object{"re2.max_program_size.error_level": maxProgramSize}}}},
+		"layered_runtime":  object{"layers": []any{object{"name": "signpost", "static_layer": object{"re2.max_program_size.error_level": MaxProgramSize}}}},
 	}, nil
 }
 
-// maxProgramSize is how many instructions a regular expression may have in Envoy. One of a ServiceProfile with a long path
-// has more than the 100 of Envoy's default, and Envoy rejects all routes with it.
-const maxProgramSize = 1000
+// MaxProgramSize is how many instructions a regular expression may have in Envoy, which rejects all routes with a larger
+// one. One of a ServiceProfile with a long path has more than the 100 of Envoy's default.
+const MaxProgramSize = 1000
 
 // fitsEnvoy refuses the options that Envoy has nothing for.
 func (o Options) fitsEnvoy() error {
@@ -96,8 +93,7 @@ func (o Options) envoyCluster() (object, error) {
 // envoyTLS returns how Envoy connects with TLS; nil for without. Envoy accepts a certificate for any name unless it is
 // told which.
 func (f Files) envoyTLS(host string) (object, error) {
-	channel, _, err := f.credentials()
-	if err != nil || channel.Type != "tls" {
+	if err := f.check(); err != nil || !f.hasTLS() {
 		return nil, err
 	}
 	if f.CA == "" {

@@ -28,7 +28,7 @@ func TestExpectedMessages(t *testing.T) {
 	if diff := cmp.Diff(&wantCluster, got, protocmp.Transform()); diff != "" {
 		t.Errorf("Cluster (-want +got):\n%s", diff)
 	}
-	r, _ := namer.Listener("web.shop:80", web(), GRPC)
+	r, _ := namer.Routes(Listener, "web.shop:80", web(), GRPC)
 	if diff := cmp.Diff([]*route.VirtualHost{&wantHost}, virtualHosts(t, r), protocmp.Transform()); diff != "" {
 		t.Errorf("Listener (-want +got):\n%s", diff)
 	}

@@ -6,19 +6,15 @@ const (
 	router            = "envoy.extensions.filters.http.router.v3.Router"
 )
 
-// Listener returns the Listener with this name, which has its routes inline (§3.1). The problems say what of a
-// ServiceProfile it lacks, because xDS can't say that.
-func (n Namer) Listener(asked string, s Subject, c Client) (r Resource, problems []string) {
+// Routes returns the Listener with this name, which has its routes inline (§3.1), or the RouteConfiguration with the same
+// routes. The problems say what of a ServiceProfile it lacks, because xDS can't say that.
+func (n Namer) Routes(t Type, asked string, s Subject, c Client) (r Resource, problems []string) {
 	fill, names, problems := n.routes(s, c)
-	r = listener(asked, fill)
-	r.LeadsTo = names
-	return r, problems
-}
-
-// RouteConfiguration returns the RouteConfiguration with this name, which has the same routes as the Listener.
-func (n Namer) RouteConfiguration(asked string, s Subject, c Client) (r Resource, problems []string) {
-	fill, names, problems := n.routes(s, c)
-	r = newResource(RouteConfiguration, asked, fill(message(nil).text(1, asked)))
+	if t == Listener {
+		r = listener(asked, fill)
+	} else {
+		r = newResource(RouteConfiguration, asked, fill(message(nil).text(1, asked)))
+	}
 	r.LeadsTo = names
 	return r, problems
 }

@@ -19,7 +19,6 @@ var (
 	errNotPath          = errors.New("xDS has no not for a pathRegex")
 	errNotTree          = errors.New("xDS has not for a method only")
 	errNoCondition      = errors.New("a part of the condition is empty")
-	errRegexp           = errors.New("the pathRegex is no regular expression of RE2")
 )
 
 // conjunction is what a route requires of a request: all of these hold.
@@ -57,8 +56,8 @@ func expand(m *catalog.RequestMatch) ([]conjunction, error) {
 		return nil, errNoCondition
 	}
 	if m.PathRegex != "" {
-		if _, err := syntax.Parse(m.PathRegex, syntax.Perl); err != nil {
-			return nil, errRegexp
+		if err := checkRegexp(m.PathRegex); err != nil {
+			return nil, err
 		}
 	}
 	list := []conjunction{{path: m.PathRegex}}

@@ -132,14 +132,20 @@ func isLabel(text string) bool {
 	return true
 }
 
-// IsReason reports whether the name of a Cluster is the reason why a name doesn't exist, as [Namer.MissingListener]
+// IsReason reports whether the name of a Cluster is the reason why a name doesn't exist, as [MissingListener]
 // makes it. Names of Services have no spaces.
 func IsReason(cluster string) bool {
 	return strings.Contains(cluster, " ") && len(cluster) <= maxName
 }
 
 // PortNumber returns the port of a name that has a number; 0 for any other.
-func (name Name) PortNumber() uint16 { return portNumber(name.Port) }
+func (name Name) PortNumber() uint16 {
+	r, ok := catalog.ParsePortRange(name.Port)
+	if !ok || strings.Contains(name.Port, "-") {
+		return 0
+	}
+	return r.Low
+}
 
 // ChoosePort returns the port of the Service that the name means (§2.1). The Service is nil if there is none. The text
 // of an error is the reason that a client is told.
@@ -214,11 +220,6 @@ func (n Namer) ClusterName(name Name, port uint16) string {
 		return plain
 	}
 	return "xdstp://" + name.authority + "/" + clusterType + "/" + plain
-}
-
-// ServiceCluster returns the canonical name of the Cluster of a port of a Service of our own cluster.
-func (n Namer) ServiceCluster(service catalog.ServiceKey, port uint16) string {
-	return n.ClusterName(Name{Service: service}, port)
 }
 
 // host returns the DNS name that a name means.

@@ -197,7 +197,7 @@ func TestProfileRoutes(t *testing.T) { // cases 36 to 38
 		{Condition: &catalog.RequestMatch{PathRegex: "/a/.*"}, Retryable: true},
 		{Condition: &catalog.RequestMatch{Not: &catalog.RequestMatch{PathRegex: "x"}}},
 	}, DstOverrides: []catalog.WeightedDst{{Authority: "web-v2.shop.svc.cluster.local", MilliWeight: 100}, {Authority: webCluster, MilliWeight: 900}}}
-	r, problems := namer.Listener("web.shop:80", s, GRPC)
+	r, problems := namer.Routes(Listener, "web.shop:80", s, GRPC)
 	if len(problems) != 1 || !strings.Contains(problems[0], "spec.routes[2]") {
 		t.Errorf("problems: %q", problems)
 	}

@@ -3,7 +3,6 @@ package resource
 import (
 	"fmt"
 	"math"
-	"strings"
 	"time"
 
 	"github.com/signpostd/signpost/catalog"
@@ -175,13 +174,4 @@ func (a action) appendRetry(m message) message {
 		return m
 	}
 	return m.nested(8, func(m message) message { return m.duration(1, a.retry.Backoff).durationIf(2, a.retry.MaxBackoff) })
-}
-
-// portNumber returns the port that a text is, 0 if it is none.
-func portNumber(text string) uint16 {
-	r, ok := catalog.ParsePortRange(text)
-	if !ok || strings.Contains(text, "-") {
-		return 0
-	}
-	return r.Low
 }

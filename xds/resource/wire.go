@@ -3,6 +3,8 @@ package resource
 import (
 	"crypto/sha256"
 	"encoding/base32"
+	"slices"
+	"strings"
 	"time"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -36,13 +38,29 @@ const (
 	endpointsType = "envoy.config.endpoint.v3.ClusterLoadAssignment"
 )
 
-// message returns the name of the message of the type.
-func (t Type) message() string { return t.URL()[len(typePrefix):] }
+// urls are the URLs of the types.
+var urls = [...]string{ClusterURL, EndpointsURL, ListenerURL, RouteConfigurationURL}
+
+// TypeOf returns the type with a URL.
+func TypeOf(url string) (t Type, ok bool) {
+	i := slices.Index(urls[:], url)
+	return Type(max(i, 0)), i >= 0
+}
 
 // URL returns the type URL.
-func (t Type) URL() string {
-	return [...]string{ClusterURL, EndpointsURL, ListenerURL, RouteConfigurationURL}[t]
-}
+func (t Type) URL() string { return urls[t] }
+
+// String returns the type as metrics and logs call it.
+func (t Type) String() string { return [...]string{"cds", "eds", "lds", "rds"}[t] }
+
+// Kind returns the kind of the resources, as Envoy's documents call it.
+func (t Type) Kind() string { return t.URL()[strings.LastIndexByte(t.URL(), '.')+1:] }
+
+// Single reports whether a SotW response has one resource; otherwise it has all that are subscribed (§6.7).
+func (t Type) Single() bool { return t == Endpoints || t == RouteConfiguration }
+
+// message returns the name of the message of the type.
+func (t Type) message() string { return t.URL()[len(typePrefix):] }
 
 // Resource is an encoded resource.
 type Resource struct {
