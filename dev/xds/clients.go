@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -56,9 +57,7 @@ func (c *client) ask(ctx context.Context, host string, r caller.Request) (caller
 	if r.Headers == nil {
 		r.Headers = map[string]string{}
 	}
-	for key, value := range headers {
-		r.Headers[key] = value
-	}
+	maps.Copy(r.Headers, headers)
 	if r.Method == "" {
 		r.Method = caller.Who
 	}

@@ -8,6 +8,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -272,9 +273,7 @@ func (r *reconnecting) report(stage string) stageReport {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for code, n := range r.codes {
-		report.Codes[code] = n
-	}
+	maps.Copy(report.Codes, r.codes)
 	clear(r.codes)
 	return report
 }
