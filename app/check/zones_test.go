@@ -38,7 +38,7 @@ const goodSecret, otherSecret = "c2VjcmV0LW9mLXRoZS10ZXN0", "b3RoZXItc2VjcmV0"
 // startBIND starts a server whose zone example.org has records of two owners and of nobody.
 func startBIND(t *testing.T) *bindtest.Server {
 	t.Helper()
-	server, err := bindtest.Start(t.Context(), bindtest.Config{
+	return bindtest.Serve(t, bindtest.Config{
 		Keys: []bindtest.Key{{Name: "signpost", Algorithm: "hmac-sha256", Secret: goodSecret}},
 		Zones: []bindtest.Zone{{Name: "example.org", Key: "signpost", Records: `
 www A 192.0.2.1
@@ -47,15 +47,6 @@ api A 192.0.2.2
 a-api TXT "heritage=external-dns,external-dns/owner=elsewhere,external-dns/resource=service/shop/api"
 mail A 192.0.2.3`}},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := server.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
-	return server
 }
 
 func rfc2136(addr string, more ...string) []string {

@@ -124,17 +124,9 @@ type scenario struct {
 }
 
 func startScenario(t *testing.T, policy, zone string, flags []string) *scenario {
-	bind, err := bindtest.Start(t.Context(), bindtest.Config{
+	bind := bindtest.Serve(t, bindtest.Config{
 		Zones: []bindtest.Zone{{Name: "example.test", Key: "k", Policy: policy, Records: zone}},
 		Keys:  []bindtest.Key{{Name: "k", Algorithm: "hmac-sha256", Secret: secret}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := bind.Stop(); err != nil {
-			t.Error(err)
-		}
 	})
 	args := append([]string{
 		"--source=service", "--provider=rfc2136", "--policy=sync", "--txt-owner-id=me", "--rfc2136-host=127.0.0.1",
@@ -156,6 +148,7 @@ func startScenario(t *testing.T, policy, zone string, flags []string) *scenario 
 	}
 	s := &scenario{t: t, bind: bind, objects: objectserver.New(kinds...)}
 	log := slog.New(slog.NewTextHandler(t.Output(), nil))
+	var err error
 	if s.opened, err = options.Open(t.Context(), configure.Input{Log: log}); err != nil {
 		t.Fatal(err)
 	}

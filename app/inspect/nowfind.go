@@ -233,9 +233,8 @@ func (f *search) clusters(linked []Cluster) {
 		if c.Reason == "" && (c.State == "synced" || c.State == "connecting") {
 			continue
 		}
-		since := c.Since
 		f.add(Finding{
-			Area: AreaCluster, Severity: SeverityError, Subject: "cluster " + cmp.Or(c.Name, "of the Secret "+c.Secret), Since: &since,
+			Area: AreaCluster, Severity: SeverityError, Subject: "cluster " + cmp.Or(c.Name, "of the Secret "+c.Secret), Since: new(c.Since),
 			Cause: cmp.Or(c.Reason, "it is "+c.State+": what was known last is served"),
 		})
 	}
@@ -281,10 +280,9 @@ func (f *search) writes(context.Context) {
 	}
 	waits, all := source.Waits(maxSubjects)
 	for _, w := range waits {
-		since := w.Since
 		f.add(Finding{
 			Area: AreaWrite, Severity: SeverityError, Subject: "Service " + w.Namespace + "/" + w.Name, Explain: "Service/" + w.Namespace + "/" + w.Name,
-			Cause: w.Reason, Since: &since,
+			Cause: w.Reason, Since: new(w.Since),
 		})
 	}
 	f.more(AreaWrite, SeverityError, all-len(waits), "Services whose Endpoints or slices can't be written", "signpost status")
@@ -431,9 +429,8 @@ func hasWrongRecords(z Zone) bool {
 // plans finds what waits for approval.
 func (f *search) plans(context.Context) {
 	for _, p := range f.server.planSummaries() {
-		at := p.At
 		f.add(Finding{
-			Area: AreaPlan, Severity: SeverityWarning, Subject: "zone " + cmp.Or(p.Zone, "."), Since: &at,
+			Area: AreaPlan, Severity: SeverityWarning, Subject: "zone " + cmp.Or(p.Zone, "."), Since: new(p.At),
 			Cause: fmt.Sprintf("%d deletions and %d updates wait for approval%s: signpost approve %s", p.Deletions, p.Updates, spentText(p), p.Hash),
 		})
 	}
@@ -455,12 +452,11 @@ func spentText(p Plan) string {
 func (f *search) problems(context.Context) {
 	all := f.server.allProblems()
 	for _, p := range all[:min(len(all), maxSubjects)] {
-		since := p.Since
 		text := p.Reason
 		if p.Field != "" && p.Object.Kind != "Publisher" {
 			text = p.Field + ": " + text
 		}
-		f.add(Finding{Area: AreaProblem, Severity: SeverityWarning, Subject: p.Object.title(), Explain: p.Object.String(), Cause: text, Since: &since})
+		f.add(Finding{Area: AreaProblem, Severity: SeverityWarning, Subject: p.Object.title(), Explain: p.Object.String(), Cause: text, Since: new(p.Since)})
 	}
 	f.more(AreaProblem, SeverityWarning, len(all)-maxSubjects, "problems", "signpost problems")
 }

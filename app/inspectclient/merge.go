@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -163,28 +164,19 @@ func list[L, T any](ctx context.Context, c *Client, m *member, path string, quer
 	var all []T
 	offset := 0
 	for range maxPages {
-		query := cloneQuery(query)
-		query.Set("limit", strconv.Itoa(inspect.PageSize))
-		query.Set("offset", strconv.Itoa(offset))
+		page := url.Values{"limit": {strconv.Itoa(inspect.PageSize)}, "offset": {strconv.Itoa(offset)}}
+		maps.Copy(page, query)
 		var answer L
-		if err := c.call(ctx, m.Process, path, query, nil, &answer); err != nil {
+		if err := c.call(ctx, m.Process, path, page, nil, &answer); err != nil {
 			return nil, err
 		}
-		items, page := split(answer)
+		items, part := split(answer)
 		all = append(all, items...)
-		if page.Next <= offset {
+		if part.Next <= offset {
 			return all, nil
 		}
-		offset = page.Next
+		offset = part.Next
 	}
 	c.tooMany.Do(func() { c.note("only the first %d of a process are shown: narrow them down", len(all)) })
 	return all, nil
-}
-
-func cloneQuery(query url.Values) url.Values {
-	clone := url.Values{}
-	for key, values := range query {
-		clone[key] = values
-	}
-	return clone
 }

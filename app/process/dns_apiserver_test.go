@@ -56,19 +56,10 @@ type bind struct{ *bindtest.Server }
 
 func startBIND(t *testing.T, records string) bind {
 	t.Helper()
-	s, err := bindtest.Start(t.Context(), bindtest.Config{
+	return bind{bindtest.Serve(t, bindtest.Config{
 		Zones: []bindtest.Zone{{Name: "example.test", Key: "k", Records: records}},
 		Keys:  []bindtest.Key{{Name: "k", Algorithm: "hmac-sha256", Secret: dnsSecret}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
-	return bind{s}
+	})}
 }
 
 // args returns the flags that publish the Services of a namespace in the zone.

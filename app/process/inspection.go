@@ -135,10 +135,9 @@ func roleProblems(roles []role) (all []inspect.Problem) {
 func inspectedProblems(known []report.Known) []inspect.Problem {
 	all := make([]inspect.Problem, 0, len(known))
 	for _, k := range known {
-		last := k.Last
 		all = append(all, inspect.Problem{
 			ID: strconv.FormatUint(k.ID, 10), Object: inspect.ObjectRef{Kind: k.Kind, Namespace: k.Namespace, Name: k.Name, Cluster: k.Cluster},
-			Field: k.Field, Reason: k.Reason, Since: k.Since, Last: &last,
+			Field: k.Field, Reason: k.Reason, Since: k.Since, Last: new(k.Last),
 		})
 	}
 	return all

@@ -3,6 +3,7 @@ package settings
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -145,9 +146,7 @@ func flagSchema(f *pflag.Flag, choices []string) object {
 		}
 		return schema
 	}
-	for key, value := range item {
-		schema[key] = value
-	}
+	maps.Copy(schema, item)
 	if f.DefValue != "" {
 		schema["default"] = f.DefValue
 	}

@@ -116,18 +116,18 @@ func startAs(t *testing.T, cluster *kubetest.Cluster, objects []*unstructured.Un
 	t.Helper()
 	dir := t.TempDir()
 	config := find[corev1.ConfigMap](t, objects, "ConfigMap", "signpost").Data["signpost.yaml"]
-	p := &process{admin: freeAddress(t)}
+	p := &process{admin: kubetest.Address(t)}
 	file := map[string]any{}
 	if err := yaml.Unmarshal([]byte(config), &file); err != nil {
 		t.Fatal(err)
 	}
-	file["admin"], file["inspection"] = map[string]any{"address": p.admin}, map[string]any{"address": freeAddress(t)}
+	file["admin"], file["inspection"] = map[string]any{"address": p.admin}, map[string]any{"address": kubetest.Address(t)}
 	file["kubeconfig"] = kubeconfigOf(t, cluster, objects, namespace, dir)
 	if destination, ok := file["destination"].(map[string]any); ok {
-		destination["addr"] = freeAddress(t)
+		destination["addr"] = kubetest.Address(t)
 	}
 	if xds, ok := file["xds"].(map[string]any); ok {
-		xds["addr"] = freeAddress(t)
+		xds["addr"] = kubetest.Address(t)
 	}
 	p.config = file
 	text, err := yaml.Marshal(file)
@@ -165,15 +165,6 @@ type unstructuredDeployment struct {
 			} `json:"spec"`
 		} `json:"template"`
 	} `json:"spec"`
-}
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	address, err := childprocess.Address()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return address
 }
 
 // kubeconfigOf returns the path of a kubeconfig with a token of the service account.

@@ -1,11 +1,12 @@
-// Package clienttest has what the programs share that play scenes with real clients: waiting for a condition, and the
-// tables in Markdown that they print.
+// Package clienttest has what programs share that start a local cluster and other programs: [Programs], waiting for a
+// condition, and the tables in Markdown that they print.
 //
-// The programs are dev/consumers, with kube-proxy and CoreDNS behind the slices, and dev/xds, with xDS clients.
+// They are dev/consumers, with kube-proxy and CoreDNS behind the slices, dev/xds, with xDS clients, and
+// dev/differential, with the controllers of Kubernetes.
 //
 // # Concurrency
 //
-// The functions may be called from any goroutine.
+// The functions may be called from any goroutine. One goroutine at a time starts and ends [Programs].
 package clienttest
 
 import (

@@ -81,7 +81,7 @@ func (s *side) createStage(ctx context.Context, index int, families ...corev1.IP
 	if _, err := s.client.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{}); err != nil {
 		return nil, fmt.Errorf("create a namespace: %w", err)
 	}
-	return st, s.await(ctx, "the default service account exists", func() bool {
+	return st, s.Await(ctx, "the default service account exists", func() bool {
 		_, err := s.client.CoreV1().ServiceAccounts(st.namespace).Get(ctx, "default", metav1.GetOptions{})
 		return err == nil
 	})

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/netip"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"syscall"
@@ -49,16 +50,17 @@ conntrack:
 `
 
 func (s *side) startProxy(ctx context.Context) error {
-	config := filepath.Join(s.dir, "kube-proxy.yaml")
+	config := filepath.Join(s.Dir, "kube-proxy.yaml")
 	content := fmt.Sprintf(proxyConfig, proxyNode, network.PodsV4, network.PodsV6, s.kubeconfig)
 	if err := os.WriteFile(config, []byte(content), 0o600); err != nil {
 		return err
 	}
-	_, err := s.launch("kube-proxy", s.host.Node.Args("bin/kube-proxy", "--config", config)...)
+	command := s.host.Node.Args("bin/kube-proxy", "--config", config)
+	_, err := s.Launch("kube-proxy", exec.Command(command[0], command[1:]...))
 	if err != nil {
 		return err
 	}
-	return s.await(ctx, "kube-proxy has written its rules", func() bool {
+	return s.Await(ctx, "kube-proxy has written its rules", func() bool {
 		return s.host.Node.Command("nft", "list", "table", "ip", "kube-proxy") == nil
 	})
 }
@@ -85,7 +87,7 @@ func (s *side) startCoreDNS(ctx context.Context) error {
 		return err
 	}
 	s.resolver = resolver
-	config := filepath.Join(s.dir, "Corefile")
+	config := filepath.Join(s.Dir, "Corefile")
 	if err := os.WriteFile(config, fmt.Appendf(nil, corefile, port(resolver), ready, s.kubeconfig), 0o600); err != nil {
 		return err
 	}
@@ -93,10 +95,10 @@ func (s *side) startCoreDNS(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := s.launch(coreDNS, self, coreDNS, "-conf", config); err != nil {
+	if _, err := s.Launch(coreDNS, exec.Command(self, coreDNS, "-conf", config)); err != nil {
 		return err
 	}
-	return s.await(ctx, "CoreDNS is ready", func() bool {
+	return s.Await(ctx, "CoreDNS is ready", func() bool {
 		response, err := http.Get("http://" + ready + "/ready")
 		if err != nil {
 			return false

@@ -139,7 +139,7 @@ func (s *side) killOnce(ctx context.Context, index int, result *tally.Result) er
 	if err != nil {
 		return err
 	}
-	return s.await(ctx, "no connection fails any more", func() bool {
+	return s.Await(ctx, "no connection fails any more", func() bool {
 		last, failed := load.Outcomes().LastFailure()
 		return !failed || time.Since(last) > calm
 	})

@@ -106,7 +106,7 @@ func (st *stage) awaitServed(ctx context.Context, family corev1.IPFamily, pods .
 	}
 	load := st.connections(family, perSecond)
 	defer load.Stop()
-	return st.await(ctx, "the Service answers with all its pods", func() bool {
+	return st.Await(ctx, "the Service answers with all its pods", func() bool {
 		for _, o := range load.Outcomes() {
 			delete(missing, o.By)
 		}

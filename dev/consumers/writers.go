@@ -3,17 +3,20 @@ package main
 import (
 	"context"
 	"fmt"
+	"os/exec"
+	"syscall"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/signpostd/signpost/dev/clienttest"
 	"github.com/signpostd/signpost/internal/childprocess"
 )
 
 // writers are the two replicas that write slices: the one that holds the Lease, and the one that waits for
 // it.
 type writers struct {
-	leader, standby *program
+	leader, standby *clienttest.Program
 	holder          string // identity of the leader in the Lease
 	started         int
 }
@@ -31,7 +34,7 @@ func (s *side) startWriters(ctx context.Context) (err error) {
 	if s.writers.leader, err = s.startWriter(); err != nil {
 		return err
 	}
-	if err := s.await(ctx, "a writer holds the Lease", func() bool { s.writers.holder = s.holder(ctx); return s.writers.holder != "" }); err != nil {
+	if err := s.Await(ctx, "a writer holds the Lease", func() bool { s.writers.holder = s.holder(ctx); return s.writers.holder != "" }); err != nil {
 		return err
 	}
 	s.writers.standby, err = s.startWriter()
@@ -39,7 +42,7 @@ func (s *side) startWriters(ctx context.Context) (err error) {
 }
 
 // startWriter starts a replica, with the settings that it has when nobody sets any.
-func (s *side) startWriter() (*program, error) {
+func (s *side) startWriter() (*clienttest.Program, error) {
 	s.writers.started++
 	log := fmt.Sprintf("writer-%d", s.writers.started)
 	address, err := childprocess.Address()
@@ -47,15 +50,15 @@ func (s *side) startWriter() (*program, error) {
 		return nil, err
 	}
 	if s.name == "signpost" {
-		return s.launch(log, "bin/signpost", "controllers", "--kubeconfig", s.kubeconfig, "--metrics-addr", address,
-			"--controllers=*,-externalworkloads")
+		return s.Launch(log, exec.Command("bin/signpost", "controllers", "--kubeconfig", s.kubeconfig, "--metrics-addr", address,
+			"--controllers=*,-externalworkloads"))
 	}
 	_, name := s.lease()
-	return s.launch(log, "bin/localcluster", "kube-controller-manager", "--kubeconfig", s.kubeconfig,
+	return s.Launch(log, exec.Command("bin/localcluster", "kube-controller-manager", "--kubeconfig", s.kubeconfig,
 		"--authentication-kubeconfig", s.kubeconfig, "--authorization-kubeconfig", s.kubeconfig,
-		"--bind-address=127.0.0.1", "--secure-port="+port(address), "--cert-dir="+s.dir,
+		"--bind-address=127.0.0.1", "--secure-port="+port(address), "--cert-dir="+s.Dir,
 		"--leader-elect-resource-name="+name,
-		"--controllers=endpoints-controller,endpointslice-controller,endpointslice-mirroring-controller")
+		"--controllers=endpoints-controller,endpointslice-controller,endpointslice-mirroring-controller"))
 }
 
 // holder returns who holds the Lease, or an empty string.
@@ -73,7 +76,7 @@ func (s *side) killLeader(ctx context.Context) (killed time.Time, err error) {
 	if holder := s.holder(ctx); holder != s.writers.holder {
 		return killed, fmt.Errorf("kill the leader: %s holds the Lease, not %s", holder, s.writers.holder)
 	}
-	if err := s.kill(s.writers.leader); err != nil {
+	if err := s.Kill(s.writers.leader, syscall.SIGKILL); err != nil {
 		return killed, fmt.Errorf("kill the leader: %w", err)
 	}
 	return time.Now(), nil
@@ -83,7 +86,7 @@ func (s *side) killLeader(ctx context.Context) (killed time.Time, err error) {
 // Lease.
 func (s *side) awaitLeader(ctx context.Context) (err error) {
 	before := s.writers.holder
-	err = s.await(ctx, "another writer holds the Lease", func() bool {
+	err = s.Await(ctx, "another writer holds the Lease", func() bool {
 		s.writers.holder = s.holder(ctx)
 		return s.writers.holder != "" && s.writers.holder != before
 	})

@@ -2,12 +2,9 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
-	"syscall"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -15,16 +12,12 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/signpostd/signpost/dev/clienttest"
 	"github.com/signpostd/signpost/internal/childprocess"
-	"github.com/signpostd/signpost/internal/pause"
 )
 
 const (
-	startWithin = 3 * time.Minute
-	stopWithin  = 15 * time.Second
 	// heartbeat is how often nodes say that they are alive; after ten minutes without, their pods would become unready.
 	heartbeat = 2 * time.Minute
 )
@@ -48,52 +41,34 @@ func nodeIn(namespace, node string) string {
 
 // side is one of the two clusters.
 type side struct {
+	clienttest.Programs
 	name   string // kubernetes or signpost, after whose controllers write
-	dir    string
 	client kubernetes.Interface
 	feed   *feed
 	pulse  pulse
 	// admin is where Signpost serves its metrics; empty where it doesn't run.
-	admin     string
-	processes []*program
-}
-
-// program is a process of a side.
-type program struct {
-	*childprocess.Process
-	log string
+	admin string
 }
 
 // startSide starts a cluster and the controllers that write in it.
 func startSide(ctx context.Context, dir, controllers string) (*side, error) {
-	s := &side{name: controllers, dir: filepath.Join(dir, controllers)}
+	s := &side{name: controllers, Programs: clienttest.Programs{Dir: filepath.Join(dir, controllers), Target: "build"}}
 	if err := s.start(ctx); err != nil {
-		s.stop()
+		s.Stop()
 		return nil, fmt.Errorf("start the cluster with the controllers of %s: %w", controllers, err)
 	}
 	return s, nil
 }
 
 func (s *side) start(ctx context.Context) error {
-	if err := os.MkdirAll(s.dir, 0o700); err != nil {
-		return err
-	}
-	cluster := filepath.Join(s.dir, "cluster")
-	err := s.launch("bin/localcluster", "up", "--dir", cluster, "--nodes", "0",
-		"--components", "etcd,kube-apiserver,kube-controller-manager", "--endpoint-controllers", s.name)
+	kubeconfig, err := s.StartCluster(ctx, "--components", "etcd,kube-apiserver,kube-controller-manager", "--endpoint-controllers", s.name)
 	if err != nil {
 		return err
 	}
-	kubeconfig := filepath.Join(cluster, "kubeconfig")
-	if err := s.await(ctx, func() bool { _, err := os.Stat(kubeconfig); return err == nil }); err != nil {
-		return err
-	}
-	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	config, err := clienttest.ClientConfig(kubeconfig)
 	if err != nil {
 		return err
 	}
-	config.QPS = -1
-	config.WarningHandler = rest.NoWarnings{} // they say that Endpoints are deprecated
 	if s.client, err = kubernetes.NewForConfig(config); err != nil {
 		return err
 	}
@@ -114,64 +89,13 @@ func (s *side) startSignpost(ctx context.Context, kubeconfig string) error {
 	if err != nil {
 		return err
 	}
-	err = s.launch("bin/signpost", "controllers", "--kubeconfig", kubeconfig, "--metrics-addr", admin,
-		"--leader-elect=false", "--controllers=*,-externalworkloads")
+	_, err = s.Launch("signpost", exec.Command("bin/signpost", "controllers", "--kubeconfig", kubeconfig, "--metrics-addr", admin,
+		"--leader-elect=false", "--controllers=*,-externalworkloads"))
 	if err != nil {
 		return err
 	}
 	s.admin = admin
-	return s.await(ctx, func() bool { return isReady(admin) == nil })
-}
-
-// launch starts a program whose output goes to a file.
-func (s *side) launch(name string, args ...string) error {
-	log, err := os.Create(filepath.Join(s.dir, filepath.Base(name)+".log"))
-	if err != nil {
-		return err
-	}
-	defer log.Close()
-	cmd := exec.Command(name, args...)
-	cmd.Stdout, cmd.Stderr = log, log
-	p, err := childprocess.Start(cmd, syscall.SIGTERM)
-	if err != nil {
-		return fmt.Errorf("%w: run `make build` first", err)
-	}
-	s.processes = append(s.processes, &program{p, log.Name()})
-	return nil
-}
-
-// alive returns an error if a process has ended by itself, with the end of its log.
-func (s *side) alive() error {
-	for _, p := range s.processes {
-		select {
-		case <-p.Exited():
-			log, _ := os.ReadFile(p.log)
-			return fmt.Errorf("a process in the cluster of %s has ended: %s", s.name, log[max(0, len(log)-2000):])
-		default:
-		}
-	}
-	return nil
-}
-
-// await waits until something holds while all processes live.
-func (s *side) await(ctx context.Context, holds func() bool) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, startWithin, errors.New("it took too long"))
-	defer cancel()
-	for !holds() {
-		if err := s.alive(); err != nil {
-			return err
-		}
-		if pause.For(ctx, pollEvery) != nil {
-			return context.Cause(ctx)
-		}
-	}
-	return nil
-}
-
-func (s *side) stop() {
-	for i := len(s.processes) - 1; i >= 0; i-- {
-		s.processes[i].Stop(stopWithin)
-	}
+	return s.Await(ctx, "signpost is ready", func() bool { return isReady(admin) == nil })
 }
 
 // createNodes creates the nodes of the pods, whose zones go into slices.
@@ -226,12 +150,12 @@ func (s *side) createNamespace(ctx context.Context, name string) error {
 	if _, err := s.client.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{}); err != nil {
 		return fmt.Errorf("create a namespace in the cluster of %s: %w", s.name, err)
 	}
-	err := s.await(ctx, func() bool {
+	err := s.Await(ctx, "the default service account exists", func() bool {
 		_, err := s.client.CoreV1().ServiceAccounts(name).Get(ctx, "default", metav1.GetOptions{})
 		return err == nil
 	})
 	if err != nil {
-		return fmt.Errorf("wait for the default service account in the cluster of %s: %w", s.name, err)
+		return fmt.Errorf("in the cluster of %s: %w", s.name, err)
 	}
 	return nil
 }

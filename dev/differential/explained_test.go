@@ -64,9 +64,9 @@ func firstOnOwnNode(w *clusterState) {
 // emptySlice takes the endpoints from the slice.
 func emptySlice(w *clusterState) { w.slices[0].Endpoints = nil }
 
-// emptySliceAndLabel is a Service that has got a label, and whose slice is empty.
-func emptySliceAndLabel(label, value string) *scenario {
-	s := newScenario().both(emptySlice).both(func(w *clusterState) {
+// emptySliceAndLabel gives the Service a label, and takes the endpoints from its slice.
+func (s *scenario) emptySliceAndLabel(label, value string) {
+	s.both(emptySlice).both(func(w *clusterState) {
 		for _, o := range []metav1.Object{w.services[0], w.slices[0]} {
 			labels := maps.Clone(o.GetLabels())
 			if labels == nil {
@@ -77,7 +77,6 @@ func emptySliceAndLabel(label, value string) *scenario {
 		}
 	})
 	s.last = step{putService{onService: onService{"a"}, wanted: &corev1.Service{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{label: value}}}}}
-	return s
 }
 
 // Each reason explains its own case, and nothing that is only nearly so.
@@ -85,398 +84,318 @@ func TestReasons(t *testing.T) {
 	on := onService{"a"}
 	takes := handOver{on, exampleState("").endpoints[0]}
 	for name, tt := range map[string]struct {
-		make func() *scenario
+		edit func(*scenario)
 		want string
 	}{
-		"headless label is right here": {func() *scenario {
-			s := newScenario().both(func(w *clusterState) { w.services[0].Spec.ClusterIP = corev1.ClusterIPNone })
+		"headless label is right here": {func(s *scenario) {
+			s.both(func(w *clusterState) { w.services[0].Spec.ClusterIP = corev1.ClusterIPNone })
 			s.signpost.endpoints[0].Labels[corev1.IsHeadlessService] = ""
-			return s
 		}, "headless label put right"},
-		"headless label is stale there": {func() *scenario {
-			s := newScenario()
+		"headless label is stale there": {func(s *scenario) {
 			s.kubernetes.endpoints[0].Labels[corev1.IsHeadlessService] = ""
-			return s
 		}, "headless label put right"},
-		"headless label is wrong here": {func() *scenario {
-			s := newScenario()
+		"headless label is wrong here": {func(s *scenario) {
 			s.signpost.endpoints[0].Labels[corev1.IsHeadlessService] = ""
-			return s
 		}, ""},
-		"headless label and something else": {func() *scenario {
-			s := newScenario()
+		"headless label and something else": {func(s *scenario) {
 			s.kubernetes.endpoints[0].Labels[corev1.IsHeadlessService] = ""
 			s.kubernetes.endpoints[0].Labels["team"] = "x"
-			return s
 		}, ""},
-		"headless label of hand-written Endpoints": {func() *scenario {
-			s := newScenario().both(withoutSelector)
+		"headless label of hand-written Endpoints": {func(s *scenario) {
+			s.both(withoutSelector)
 			s.kubernetes.endpoints[0].Labels[corev1.IsHeadlessService] = ""
-			return s
 		}, ""},
 
-		"ended pod is only there": {func() *scenario {
-			s := newScenario().both(func(w *clusterState) { w.pods[0].Status.Phase = corev1.PodFailed })
+		"ended pod is only there": {func(s *scenario) {
+			s.both(func(w *clusterState) { w.pods[0].Status.Phase = corev1.PodFailed })
 			s.lasts = untilTouched
 			s.signpost.slices[0].Endpoints = s.signpost.slices[0].Endpoints[1:]
-			return s
 		}, "ended pod leaves at once"},
-		"ended pod has a slice of its own there": {func() *scenario {
-			s := newScenario().both(func(w *clusterState) { w.pods[0].Status.Phase = corev1.PodFailed })
+		"ended pod has a slice of its own there": {func(s *scenario) {
+			s.both(func(w *clusterState) { w.pods[0].Status.Phase = corev1.PodFailed })
 			s.lasts = untilTouched
 			s.signpost.slices[0].Endpoints = s.signpost.slices[0].Endpoints[1:]
 			s.kubernetes.slices = append(s.kubernetes.slices, s.kubernetes.slices[0].DeepCopy())
 			s.kubernetes.slices[0].Endpoints = s.kubernetes.slices[0].Endpoints[1:]
 			s.kubernetes.slices[1].Endpoints = s.kubernetes.slices[1].Endpoints[:1]
-			return s
 		}, "ended pod leaves at once"},
-		"ended pod is only there, even when touched": {func() *scenario {
-			s := newScenario().both(func(w *clusterState) { w.pods[0].Status.Phase = corev1.PodFailed })
+		"ended pod is only there, even when touched": {func(s *scenario) {
+			s.both(func(w *clusterState) { w.pods[0].Status.Phase = corev1.PodFailed })
 			s.signpost.slices[0].Endpoints = s.signpost.slices[0].Endpoints[1:]
-			return s
 		}, ""},
-		"ended pod is only here": {func() *scenario {
-			s := newScenario().both(func(w *clusterState) { w.pods[0].Status.Phase = corev1.PodFailed })
+		"ended pod is only here": {func(s *scenario) {
+			s.both(func(w *clusterState) { w.pods[0].Status.Phase = corev1.PodFailed })
 			s.lasts = untilTouched
 			s.kubernetes.slices[0].Endpoints = s.kubernetes.slices[0].Endpoints[1:]
-			return s
 		}, ""},
-		"living pod is only there": {func() *scenario {
-			s := newScenario()
+		"living pod is only there": {func(s *scenario) {
 			s.lasts = untilTouched
 			s.signpost.slices[0].Endpoints = s.signpost.slices[0].Endpoints[1:]
-			return s
 		}, ""},
 
-		"selector was taken after a change": {func() *scenario {
-			s := newScenario().both(withoutSelector)
+		"selector was taken after a change": {func(s *scenario) {
+			s.both(withoutSelector)
 			s.last = step{setStatus{onPod{"pod-0"}, corev1.PodStatus{}}, takes}
 			s.kubernetes.slices[0].Endpoints = nil
-			return s
 		}, "selector taken away during a change"},
-		"selector was taken after a change, and neither has what was before": {func() *scenario {
-			s := newScenario().both(withoutSelector)
+		"selector was taken after a change, and neither has what was before": {func(s *scenario) {
+			s.both(withoutSelector)
 			s.last = step{setStatus{onPod{"pod-0"}, corev1.PodStatus{}}, takes}
 			s.kubernetes.slices[0].Endpoints = nil
 			s.signpost.slices[0].Ports = nil
-			return s
 		}, ""},
-		"selector was taken after two changes": {func() *scenario {
-			s := newScenario().both(withoutSelector)
+		"selector was taken after two changes": {func(s *scenario) {
+			s.both(withoutSelector)
 			status := setStatus{onPod{"pod-0"}, corev1.PodStatus{}}
 			s.last = step{status, status, takes}
 			s.kubernetes.slices[0].Endpoints = nil
 			s.signpost.slices[0].Ports = nil
-			return s
 		}, "selector taken away during a change"},
-		"selector was taken, and nothing else": {func() *scenario {
-			s := newScenario().both(withoutSelector)
+		"selector was taken, and nothing else": {func(s *scenario) {
+			s.both(withoutSelector)
 			s.last = step{takes}
 			s.kubernetes.slices[0].Endpoints = nil
-			return s
 		}, ""},
-		"selector was taken before a change": {func() *scenario {
-			s := newScenario().both(withoutSelector)
+		"selector was taken before a change": {func(s *scenario) {
+			s.both(withoutSelector)
 			s.last = step{takes, setStatus{onPod{"pod-0"}, corev1.PodStatus{}}}
 			s.kubernetes.slices[0].Endpoints = nil
-			return s
 		}, "selector taken away during a change"},
-		"selector was taken, and Endpoints were written by hand": {func() *scenario {
-			s := newScenario().both(withoutSelector)
+		"selector was taken, and Endpoints were written by hand": {func(s *scenario) {
+			s.both(withoutSelector)
 			s.last = step{takes, writeEndpoints(takes)}
 			s.kubernetes.slices[0].Endpoints = nil
-			return s
 		}, ""},
-		"selector of another Service was taken": {func() *scenario {
-			s := newScenario().both(withoutSelector)
+		"selector of another Service was taken": {func(s *scenario) {
+			s.both(withoutSelector)
 			s.last = step{setStatus{onPod{"pod-0"}, corev1.PodStatus{}}, handOver{onService{"b"}, &corev1.Endpoints{}}}
 			s.kubernetes.slices[0].Endpoints = nil
-			return s
 		}, ""},
-		"selector is there still": {func() *scenario {
-			s := newScenario()
+		"selector is there still": {func(s *scenario) {
 			s.last = step{setStatus{onPod{"pod-0"}, corev1.PodStatus{}}, takes}
 			s.kubernetes.slices[0].Endpoints = nil
-			return s
 		}, ""},
 
-		"Service came again, and its slices are missing there": {func() *scenario {
-			s := newScenario().both(inIPv4)
+		"Service came again, and its slices are missing there": {func(s *scenario) {
+			s.both(inIPv4)
 			s.last = step{deleteService{on}, putService{onService: on}}
 			s.kubernetes.slices = nil
-			return s
 		}, "Kubernetes lacks all slices of a family"},
-		"Service changed, and its slices were deleted and are missing there": {func() *scenario {
-			s := newScenario().both(inIPv4)
+		"Service changed, and its slices were deleted and are missing there": {func(s *scenario) {
+			s.both(inIPv4)
 			s.last = step{putService{onService: on}, deleteSlices{on}}
 			s.kubernetes.slices = nil
-			return s
 		}, "Kubernetes lacks all slices of a family"},
-		"pod changed, and the slices were deleted and are missing there": {func() *scenario {
-			s := newScenario().both(inIPv4)
+		"pod changed, and the slices were deleted and are missing there": {func(s *scenario) {
+			s.both(inIPv4)
 			s.last = step{setStatus{onPod{"pod-0"}, corev1.PodStatus{}}, deleteSlices{on}}
 			s.kubernetes.slices = nil
-			return s
 		}, "Kubernetes lacks all slices of a family"},
-		"slices were deleted and are missing there": {func() *scenario {
-			s := newScenario().both(inIPv4)
+		"slices were deleted and are missing there": {func(s *scenario) {
+			s.both(inIPv4)
 			s.last = step{deleteSlices{on}}
 			s.kubernetes.slices = nil
-			return s
 		}, ""},
-		"pod changed, and the slices of another Service were deleted": {func() *scenario {
-			s := newScenario().both(inIPv4)
+		"pod changed, and the slices of another Service were deleted": {func(s *scenario) {
+			s.both(inIPv4)
 			s.last = step{setStatus{onPod{"pod-0"}, corev1.PodStatus{}}, deleteSlices{onService{"b"}}}
 			s.kubernetes.slices = nil
-			return s
 		}, ""},
-		"Service came again, and one of two slices is missing there": {func() *scenario {
-			s := newScenario().both(inIPv4).both(func(w *clusterState) {
+		"Service came again, and one of two slices is missing there": {func(s *scenario) {
+			s.both(inIPv4).both(func(w *clusterState) {
 				w.slices = append(w.slices, w.slices[0].DeepCopy())
 				w.slices[1].Endpoints = nil
 			})
 			s.last = step{deleteService{on}, putService{onService: on}}
 			s.kubernetes.slices = s.kubernetes.slices[:1]
-			return s
 		}, ""},
-		"Service came again, and a family that it lacks is only here": {func() *scenario {
-			s := newScenario()
+		"Service came again, and a family that it lacks is only here": {func(s *scenario) {
 			s.last = step{deleteService{on}, putService{onService: on}}
 			s.kubernetes.slices = nil
-			return s
 		}, ""},
-		"Service came again, and its slices are missing here": {func() *scenario {
-			s := newScenario().both(inIPv4)
+		"Service came again, and its slices are missing here": {func(s *scenario) {
+			s.both(inIPv4)
 			s.last = step{deleteService{on}, putService{onService: on}}
 			s.signpost.slices = nil
-			return s
 		}, ""},
-		"Service changed, and its slices are missing there": {func() *scenario {
-			s := newScenario().both(inIPv4)
+		"Service changed, and its slices are missing there": {func(s *scenario) {
+			s.both(inIPv4)
 			s.last = step{putService{onService: on}}
 			s.kubernetes.slices = nil
-			return s
 		}, ""},
-		"Endpoints written by hand are only here": {func() *scenario {
-			s := newScenario().both(withoutSelector)
+		"Endpoints written by hand are only here": {func(s *scenario) {
+			s.both(withoutSelector)
 			s.last = step{handOver{on, s.signpost.endpoints[0].DeepCopy()}}
 			s.kubernetes.endpoints[0].Subsets = nil
-			return s
 		}, "Kubernetes overwrites Endpoints written by hand"},
-		"Endpoints written by hand are only there": {func() *scenario {
-			s := newScenario().both(withoutSelector)
+		"Endpoints written by hand are only there": {func(s *scenario) {
+			s.both(withoutSelector)
 			s.last = step{handOver{on, s.kubernetes.endpoints[0].DeepCopy()}}
 			s.signpost.endpoints[0].Subsets = nil
-			return s
 		}, ""},
-		"Endpoints written by hand were deleted": {func() *scenario {
-			s := newScenario().both(withoutSelector)
+		"Endpoints written by hand were deleted": {func(s *scenario) {
+			s.both(withoutSelector)
 			s.last = step{handOver{on, s.signpost.endpoints[0].DeepCopy()}, deleteEndpoints{on}}
 			s.kubernetes.endpoints[0].Subsets = nil
-			return s
 		}, "selector taken away during a change"},
-		"slice is stale there for a while": {func() *scenario {
-			s := newScenario()
+		"slice is stale there for a while": {func(s *scenario) {
 			s.lasts, s.moved = late, []string{kubernetesSide}
 			s.kubernetes.slices[0].Endpoints = s.kubernetes.slices[0].Endpoints[1:]
-			return s
 		}, "Kubernetes is late"},
-		"slice is stale here for a while": {func() *scenario {
-			s := newScenario()
+		"slice is stale here for a while": {func(s *scenario) {
 			s.lasts, s.moved = late, []string{signpost}
 			s.signpost.slices[0].Endpoints = s.signpost.slices[0].Endpoints[1:]
-			return s
 		}, ""},
-		"slice is other in both for a while": {func() *scenario {
-			s := newScenario()
+		"slice is other in both for a while": {func(s *scenario) {
 			s.lasts, s.moved = late, []string{kubernetesSide, signpost}
 			s.kubernetes.slices[0].Endpoints = s.kubernetes.slices[0].Endpoints[1:]
-			return s
 		}, ""},
-		"slice is stale there until its Service is touched": {func() *scenario {
-			s := newScenario()
+		"slice is stale there until its Service is touched": {func(s *scenario) {
 			s.lasts, s.moved = untilTouched, []string{kubernetesSide}
 			s.kubernetes.slices[0].Endpoints = s.kubernetes.slices[0].Endpoints[1:]
-			return s
 		}, ""},
-		"slices were deleted, and one is missing here until touched": {func() *scenario {
-			s := newScenario()
+		"slices were deleted, and one is missing here until touched": {func(s *scenario) {
 			s.lasts, s.last = untilTouched, step{deleteSlices{on}}
 			s.signpost.slices = nil
-			return s
 		}, ""},
-		"slices were deleted, and one is missing here for a while": {func() *scenario {
-			s := newScenario()
+		"slices were deleted, and one is missing here for a while": {func(s *scenario) {
 			s.lasts, s.last = late, step{deleteSlices{on}}
 			s.signpost.slices = nil
-			return s
 		}, "repair is put off"},
-		"slices were deleted, and one is missing here for good": {func() *scenario {
-			s := newScenario()
+		"slices were deleted, and one is missing here for good": {func(s *scenario) {
 			s.last = step{deleteSlices{on}}
 			s.signpost.slices = nil
-			return s
 		}, ""},
-		"slices were deleted, and one is other here": {func() *scenario {
-			s := newScenario()
+		"slices were deleted, and one is other here": {func(s *scenario) {
 			s.lasts, s.last = late, step{deleteSlices{on}}
 			s.signpost.slices[0].Endpoints = nil
-			return s
 		}, ""},
-		"Endpoints were deleted, and a slice is missing here for a while": {func() *scenario {
-			s := newScenario()
+		"Endpoints were deleted, and a slice is missing here for a while": {func(s *scenario) {
 			s.lasts, s.last = late, step{deleteEndpoints{on}}
 			s.signpost.slices = nil
-			return s
 		}, ""},
-		"endpoint on a deleted node is only here": {func() *scenario {
-			s := newScenario().both(firstOnOwnNode)
+		"endpoint on a deleted node is only here": {func(s *scenario) {
+			s.both(firstOnOwnNode)
 			s.last = step{createNode{zone: "z1"}, deleteNode{}}
 			s.kubernetes.slices[0].Endpoints = s.kubernetes.slices[0].Endpoints[1:]
-			return s
 		}, "pods of a deleted node stay"},
-		"endpoint on a deleted node is only there": {func() *scenario {
-			s := newScenario().both(firstOnOwnNode)
+		"endpoint on a deleted node is only there": {func(s *scenario) {
+			s.both(firstOnOwnNode)
 			s.last = step{createNode{zone: "z1"}, deleteNode{}}
 			s.signpost.slices[0].Endpoints = s.signpost.slices[0].Endpoints[1:]
-			return s
 		}, ""},
-		"endpoint is only here, and no node was deleted": {func() *scenario {
-			s := newScenario().both(firstOnOwnNode)
+		"endpoint is only here, and no node was deleted": {func(s *scenario) {
+			s.both(firstOnOwnNode)
 			s.last = step{createNode{zone: "z1"}}
 			s.kubernetes.slices[0].Endpoints = s.kubernetes.slices[0].Endpoints[1:]
-			return s
 		}, ""},
-		"endpoint on another node is only here": {func() *scenario {
-			s := newScenario().both(firstOnOwnNode)
+		"endpoint on another node is only here": {func(s *scenario) {
+			s.both(firstOnOwnNode)
 			s.last = step{createNode{zone: "z1"}, deleteNode{}}
 			s.kubernetes.slices[0].Endpoints = s.kubernetes.slices[0].Endpoints[:1]
-			return s
 		}, ""},
-		"node was created again in another zone, which is known here": {func() *scenario {
-			s := newScenario().both(firstOnOwnNode)
+		"node was created again in another zone, which is known here": {func(s *scenario) {
+			s.both(firstOnOwnNode)
 			s.last = step{createNode{zone: "z1"}, deleteNode{}, createNode{zone: "z2"}}
 			s.signpost.slices[0].Endpoints[0].Zone = new("z2")
-			return s
 		}, "pods of a deleted node stay"},
-		"node was created again in another zone, which is known there": {func() *scenario {
-			s := newScenario().both(firstOnOwnNode)
+		"node was created again in another zone, which is known there": {func(s *scenario) {
+			s.both(firstOnOwnNode)
 			s.last = step{createNode{zone: "z1"}, deleteNode{}, createNode{zone: "z2"}}
 			s.kubernetes.slices[0].Endpoints[0].Zone = new("z2")
-			return s
 		}, ""},
-		"empty label is missing on an empty slice here": {func() *scenario {
-			s := emptySliceAndLabel("team", "")
+		"empty label is missing on an empty slice here": {func(s *scenario) {
+			s.emptySliceAndLabel("team", "")
 			delete(s.signpost.slices[0].Labels, "team")
-			return s
 		}, "empty label on an empty slice"},
-		"empty label is missing on an empty slice there": {func() *scenario {
-			s := emptySliceAndLabel("team", "")
+		"empty label is missing on an empty slice there": {func(s *scenario) {
+			s.emptySliceAndLabel("team", "")
 			delete(s.kubernetes.slices[0].Labels, "team")
-			return s
 		}, "empty label on an empty slice"},
-		"headless label stays on an empty slice": {func() *scenario {
-			s := newScenario().both(emptySlice)
+		"headless label stays on an empty slice": {func(s *scenario) {
+			s.both(emptySlice)
 			s.last = step{putService{onService: on, wanted: &corev1.Service{Spec: corev1.ServiceSpec{ClusterIP: corev1.ClusterIPNone}}}}
 			s.signpost.slices[0].Labels[corev1.IsHeadlessService] = ""
-			return s
 		}, "empty label on an empty slice"},
-		"headless label is on an empty slice of a Service that wasn't headless": {func() *scenario {
-			s := newScenario().both(emptySlice)
+		"headless label is on an empty slice of a Service that wasn't headless": {func(s *scenario) {
+			s.both(emptySlice)
 			s.last = step{putService{onService: on, wanted: &corev1.Service{}}}
 			s.signpost.slices[0].Labels[corev1.IsHeadlessService] = ""
-			return s
 		}, ""},
-		"empty label is missing on a slice with endpoints": {func() *scenario {
-			s := emptySliceAndLabel("team", "")
+		"empty label is missing on a slice with endpoints": {func(s *scenario) {
+			s.emptySliceAndLabel("team", "")
 			full := exampleState("").slices[0].Endpoints[1:]
 			s.kubernetes.slices[0].Endpoints, s.signpost.slices[0].Endpoints = full, full
 			delete(s.signpost.slices[0].Labels, "team")
-			return s
 		}, ""},
-		"label with a value is missing on an empty slice": {func() *scenario {
-			s := emptySliceAndLabel("team", "a")
+		"label with a value is missing on an empty slice": {func(s *scenario) {
+			s.emptySliceAndLabel("team", "a")
 			delete(s.signpost.slices[0].Labels, "team")
-			return s
 		}, ""},
-		"empty label has a value on an empty slice": {func() *scenario {
-			s := emptySliceAndLabel("team", "")
+		"empty label has a value on an empty slice": {func(s *scenario) {
+			s.emptySliceAndLabel("team", "")
 			s.signpost.slices[0].Labels["team"] = "a"
-			return s
 		}, ""},
-		"empty label that the Service never had is on an empty slice": {func() *scenario {
-			s := newScenario().both(emptySlice)
+		"empty label that the Service never had is on an empty slice": {func(s *scenario) {
+			s.both(emptySlice)
 			s.signpost.slices[0].Labels["team"] = ""
-			return s
 		}, ""},
-		"empty label is missing on an empty slice that has other ports": {func() *scenario {
-			s := emptySliceAndLabel("team", "")
+		"empty label is missing on an empty slice that has other ports": {func(s *scenario) {
+			s.emptySliceAndLabel("team", "")
 			delete(s.signpost.slices[0].Labels, "team")
 			s.signpost.slices[0].Ports = append(s.signpost.slices[0].Ports, discoveryv1.EndpointPort{Name: new("q"), Port: new(int32(1)), Protocol: new(corev1.ProtocolTCP)})
-			return s
 		}, ""},
-		"mirrored slice is stale there": {func() *scenario {
-			s := newScenario().both(byHand)
+		"mirrored slice is stale there": {func(s *scenario) {
+			s.both(byHand)
 			s.kubernetes.slices[0].Endpoints = s.kubernetes.slices[0].Endpoints[1:]
-			return s
 		}, "mirroring of Kubernetes is late"},
-		"mirrored slice is stale here": {func() *scenario {
-			s := newScenario().both(byHand)
+		"mirrored slice is stale here": {func(s *scenario) {
+			s.both(byHand)
 			s.signpost.slices[0].Endpoints = s.signpost.slices[0].Endpoints[1:]
-			return s
 		}, ""},
-		"slice of the former selector is only there": {func() *scenario {
-			s := newScenario().both(withoutSelector)
+		"slice of the former selector is only there": {func(s *scenario) {
+			s.both(withoutSelector)
 			s.last = step{takes}
 			s.signpost.slices = nil
-			return s
 		}, "slices of a former selector are deleted"},
-		"slice of the former selector is only there, and mirroring is late": {func() *scenario {
-			s := newScenario().both(byHand)
+		"slice of the former selector is only there, and mirroring is late": {func(s *scenario) {
+			s.both(byHand)
 			s.last = step{takes}
 			s.kubernetes.slices = append(s.kubernetes.slices, exampleState("kubernetes").slices[0])
 			s.kubernetes.slices[0].Endpoints = s.kubernetes.slices[0].Endpoints[1:]
-			return s
 		}, "slices of a former selector are deleted"},
-		"slice of the former selector is only there, and a mirrored one is stale here": {func() *scenario {
-			s := newScenario().both(byHand)
+		"slice of the former selector is only there, and a mirrored one is stale here": {func(s *scenario) {
+			s.both(byHand)
 			s.last = step{takes}
 			s.kubernetes.slices = append(s.kubernetes.slices, exampleState("kubernetes").slices[0])
 			s.signpost.slices[0].Endpoints = s.signpost.slices[0].Endpoints[1:]
-			return s
 		}, ""},
-		"slice of the former selector is only there, and nobody wrote Endpoints": {func() *scenario {
-			s := newScenario().both(withoutSelector)
+		"slice of the former selector is only there, and nobody wrote Endpoints": {func(s *scenario) {
+			s.both(withoutSelector)
 			s.last = step{putService{onService: on, wanted: &corev1.Service{}}}
 			s.signpost.slices = nil
-			return s
 		}, ""},
-		"slice of the present selector is only there": {func() *scenario {
-			s := newScenario()
+		"slice of the present selector is only there": {func(s *scenario) {
 			s.last = step{takes}
 			s.signpost.slices = nil
-			return s
 		}, ""},
-		"slice of the former selector is only here": {func() *scenario {
-			s := newScenario().both(withoutSelector)
+		"slice of the former selector is only here": {func(s *scenario) {
+			s.both(withoutSelector)
 			s.last = step{takes}
 			s.kubernetes.slices = nil
-			return s
 		}, ""},
-		"mirrored slice has another label": {func() *scenario {
-			s := newScenario().both(byHand)
+		"mirrored slice has another label": {func(s *scenario) {
+			s.both(byHand)
 			s.signpost.slices[0].Labels["team"] = "x"
-			return s
 		}, ""},
-		"slice of pods is stale there": {func() *scenario {
-			s := newScenario()
+		"slice of pods is stale there": {func(s *scenario) {
 			s.kubernetes.slices[0].Endpoints = s.kubernetes.slices[0].Endpoints[1:]
-			return s
 		}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := tt.make().reasons()
-			if len(got) != 1 || got[0] != tt.want {
+			s := newScenario()
+			tt.edit(s)
+			if got := s.reasons(); len(got) != 1 || got[0] != tt.want {
 				t.Errorf("got %q, want one disagreement with %q", got, tt.want)
 			}
 		})

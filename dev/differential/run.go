@@ -70,7 +70,7 @@ func (p *player) start(ctx context.Context, dir string) error {
 func (p *player) stop() {
 	for _, s := range p.sides() {
 		if s != nil {
-			s.stop()
+			s.Stop()
 		}
 	}
 }
@@ -79,7 +79,7 @@ func (p *player) stop() {
 func (p *player) care(ctx context.Context, end context.CancelCauseFunc) {
 	beat := time.Now()
 	for pause.For(ctx, aliveEvery) == nil {
-		if err := p.both((*side).alive); err != nil {
+		if err := p.both((*side).Alive); err != nil {
 			end(err)
 		}
 		if time.Since(beat) > heartbeat {

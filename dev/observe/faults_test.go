@@ -57,12 +57,7 @@ dns:
 // startBIND starts BIND with the zone example.org.
 func startBIND(t *testing.T) *bindtest.Server {
 	t.Helper()
-	server, err := bindtest.Start(t.Context(), bindtest.Config{Zones: []bindtest.Zone{{Name: "example.org"}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = server.Stop() })
-	return server
+	return bindtest.Serve(t, bindtest.Config{Zones: []bindtest.Zone{{Name: "example.org"}}})
 }
 
 // published are Services with a record each.

@@ -37,7 +37,7 @@ func start(t *testing.T, name, config string) *target {
 	if _, err := os.Stat(signpost); err != nil {
 		t.Fatalf("%v: run make build", err)
 	}
-	p := &target{name: name, admin: address(t), grpc: address(t), xds: address(t)}
+	p := &target{name: name, admin: kubetest.Address(t), grpc: kubetest.Address(t), xds: kubetest.Address(t)}
 	path := filepath.Join(t.TempDir(), "signpost.yaml")
 	config = strings.NewReplacer("ADMIN", p.admin, "GRPC", p.grpc, "XDS", p.xds).Replace(config)
 	if err := os.WriteFile(path, []byte(config), 0o600); err != nil {
@@ -60,15 +60,6 @@ func start(t *testing.T, name, config string) *target {
 }
 
 func tail(s string, n int) string { return s[max(0, len(s)-n):] }
-
-func address(t *testing.T) string {
-	t.Helper()
-	a, err := childprocess.Address()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return a
-}
 
 // fetch returns the answer to a GET request to the admin server.
 func (p *target) fetch(path string) (string, error) {

@@ -27,7 +27,7 @@ func TestControllers(t *testing.T) {
 	page := blocks(t, "migrate-controllers.md")
 	sh := newShell(t, bin, cluster.Kubeconfig)
 	managed := func(controllers string) *process {
-		address := freeAddress(t)
+		address := kubetest.Address(t)
 		_, port, _ := strings.Cut(address, ":")
 		return start(t, bin, "localcluster", address, nil, "kube-controller-manager", "--kubeconfig="+cluster.Kubeconfig,
 			"--authentication-kubeconfig="+cluster.Kubeconfig, "--authorization-kubeconfig="+cluster.Kubeconfig,
@@ -51,7 +51,7 @@ func TestControllers(t *testing.T) {
 	manager.Stop(20 * time.Second)
 	manager = managed(strings.TrimSpace(page["flag"]))
 	args := strings.Fields(page["start"])
-	admin := freeAddress(t)
+	admin := kubetest.Address(t)
 	signpost := start(t, bin, args[0], admin, []string{"KUBECONFIG=" + cluster.Kubeconfig}, append(args[1:], "--metrics-addr="+admin)...)
 	signpost.awaitReady(t)
 	sh.run(t, page["after"])

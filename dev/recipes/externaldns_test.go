@@ -65,7 +65,7 @@ func TestExternalDNS(t *testing.T) {
 		"POD_NAME=external-dns-0", "POD_NAMESPACE=external-dns",
 	}
 	run := func() *process {
-		admin := freeAddress(t)
+		admin := kubetest.Address(t)
 		// The address is the only thing that a pod doesn't need.
 		p := start(t, bin, "external-dns", admin, env, append(slices.Clone(swapped.Args), "--metrics-address="+admin)...)
 		p.awaitReady(t)
@@ -163,19 +163,10 @@ type zone struct{ *bindtest.Server }
 
 func startZone(t *testing.T) zone {
 	t.Helper()
-	s, err := bindtest.Start(t.Context(), bindtest.Config{
+	return zone{bindtest.Serve(t, bindtest.Config{
 		Zones: []bindtest.Zone{{Name: "example.test", Key: "k", Records: leftByExternalDNS}},
 		Keys:  []bindtest.Key{{Name: "k", Algorithm: "hmac-sha256", Secret: secret}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
-	return zone{s}
+	})}
 }
 
 // records returns the records of the zone but the SOA, sorted, each as "name TYPE data".

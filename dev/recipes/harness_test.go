@@ -195,15 +195,6 @@ func (p *process) wantAllowed(t *testing.T) {
 	}
 }
 
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	address, err := childprocess.Address()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return address
-}
-
 // kubeconfigOf returns the path of a kubeconfig with a token of a service account, as a pod has it.
 func kubeconfigOf(t *testing.T, cluster *kubetest.Cluster, namespace, account string) string {
 	t.Helper()

@@ -40,7 +40,7 @@ func TestLinkerd(t *testing.T) {
 	before := pod()
 	kubeconfig := kubeconfigOf(t, cluster, "linkerd", "linkerd-destination")
 	run := func(hostname string, c corev1.Container) (p *process, addr string) {
-		admin, addr := freeAddress(t), freeAddress(t)
+		admin, addr := kubetest.Address(t), kubetest.Address(t)
 		// The addresses, and the kubeconfig, are all that a pod doesn't need.
 		p = start(t, bin, "signpost", admin, []string{"HOSTNAME=" + hostname}, append(slices.Clone(c.Args), "-addr="+addr, "-metrics-addr="+admin, "-kubeconfig="+kubeconfig)...)
 		p.awaitReady(t)
@@ -90,7 +90,7 @@ func TestLinkerd(t *testing.T) {
 // compare runs Signpost beside the other controller and asks both, as the page does.
 func compare(t *testing.T, bin string, sh shell, page map[string]string, linkerd string) {
 	t.Helper()
-	addr, admin := freeAddress(t), freeAddress(t)
+	addr, admin := kubetest.Address(t), kubetest.Address(t)
 	ports := strings.NewReplacer("127.0.0.1:8086", linkerd, "127.0.0.1:18086", addr, "127.0.0.1:19996", admin)
 	script := ports.Replace(page["beside"])
 	words := strings.Replace(script, "\nsignpost ", "\nprintf '%s\\n' ", 1)

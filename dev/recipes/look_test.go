@@ -43,7 +43,7 @@ func TestLook(t *testing.T) {
 
 	cluster.Apply(t, "{apiVersion: v1, kind: Namespace, metadata: {name: shop}}", "")
 	cluster.Apply(t, web("10.1.0.1", "10.1.0.2"), "shop")
-	admin, addr := freeAddress(t), freeAddress(t)
+	admin, addr := kubetest.Address(t), kubetest.Address(t)
 	linkerd := start(t, bin, "signpost", admin, nil, "destination", "-addr="+addr, "-metrics-addr="+admin, "-kubeconfig="+cluster.Kubeconfig,
 		"-controller-namespace=linkerd", "-cluster-domain=cluster.local", "-identity-trust-domain=cluster.local", "-enable-ipv6=false", "-external-workload-writer=false")
 	linkerd.awaitReady(t)

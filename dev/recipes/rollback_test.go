@@ -81,7 +81,7 @@ func swapped(t *testing.T, order []string) {
 
 func startPublisher(t *testing.T, dir, kubeconfig string, z zone) *process {
 	t.Helper()
-	admin := freeAddress(t)
+	admin := kubetest.Address(t)
 	p := start(t, dir, "signpost", admin, []string{"POD_NAME=signpost-0", "POD_NAMESPACE=default"},
 		"dns", "--kubeconfig="+kubeconfig, "--source=service", "--provider=rfc2136", "--rfc2136-host="+z.Addr.Addr().String(),
 		"--rfc2136-port="+strconv.Itoa(int(z.Addr.Port())), "--rfc2136-zone=example.test", "--rfc2136-axfr", "--rfc2136-tsig-keyname=k",

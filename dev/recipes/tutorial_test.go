@@ -23,7 +23,7 @@ func TestTutorial(t *testing.T) {
 		t.Fatal(err)
 	}
 	link(t, deploy, filepath.Join(dir, "deploy"))
-	admin, grpc, dns := freeAddress(t), freeAddress(t), freeAddress(t)
+	admin, grpc, dns := kubetest.Address(t), kubetest.Address(t), kubetest.Address(t)
 	_, dnsPort, _ := strings.Cut(dns, ":")
 	ports := strings.NewReplacer("127.0.0.1:9996", admin, "127.0.0.1:8086", grpc, "5300", dnsPort)
 	sh := newShell(t, bin, filepath.Join(dir, "tutorial/kubeconfig"))

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/signpostd/signpost/dev/clienttest"
 	"github.com/signpostd/signpost/dev/xds/caller"
 )
 
@@ -40,7 +42,7 @@ type client struct {
 	target func(host string) (target string, headers map[string]string)
 	grpc   bool // a gRPC client, not Envoy
 	// program is the process of a gRPC client.
-	program *program
+	program *clienttest.Program
 }
 
 // deadline is that of each call.
@@ -55,9 +57,7 @@ func (c *client) ask(ctx context.Context, host string, r caller.Request) (caller
 	if r.Headers == nil {
 		r.Headers = map[string]string{}
 	}
-	for key, value := range headers {
-		r.Headers[key] = value
-	}
+	maps.Copy(r.Headers, headers)
 	if r.Method == "" {
 		r.Method = caller.Who
 	}
@@ -107,7 +107,7 @@ func (c *cluster) startClients(ctx context.Context, o options, scenes []scene) (
 
 // writeBootstrap writes the bootstrap file of the gRPC clients, as users make it (case 62). It has a second server.
 func (c *cluster) writeBootstrap(ctx context.Context) (path string, err error) {
-	path = filepath.Join(c.dir, "bootstrap.json")
+	path = filepath.Join(c.Dir, "bootstrap.json")
 	return path, bootstrapFile(ctx, path, "--server", "dns:///"+serviceAddress,
 		"--fallback", "dns:///"+replicaAddress(replicas-1), "--authority", authority)
 }
@@ -165,7 +165,7 @@ func (c *cluster) process(bootstrap, name string, variables ...string) *client {
 	}
 	cmd.Stdout = writes
 	c.started++
-	p, err := c.launch(fmt.Sprintf("client-%s-%d", name, c.started), cmd)
+	p, err := c.Launch(fmt.Sprintf("client-%s-%d", name, c.started), cmd)
 	_ = writes.Close()
 	if err != nil {
 		made.skipped = err.Error()
@@ -178,7 +178,7 @@ func (c *cluster) process(bootstrap, name string, variables ...string) *client {
 
 // dialogue is the standard input and output of a client.
 type dialogue struct {
-	program  *program
+	program  *clienttest.Program
 	requests *json.Encoder
 	replies  *json.Decoder
 }
@@ -192,7 +192,7 @@ func (d *dialogue) ask(ctx context.Context, r caller.Request) (reply caller.Repl
 	}
 	if err := d.replies.Decode(&reply); errors.Is(err, io.EOF) {
 		<-d.program.Exited()
-		return reply, d.program.died()
+		return reply, d.program.Ended()
 	} else if err != nil {
 		return reply, fmt.Errorf("read the reply to %s: %w", r.Do, err)
 	}

@@ -20,16 +20,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/signpostd/signpost/dev/clienttest"
-	"github.com/signpostd/signpost/internal/childprocess"
 )
 
 const (
-	startWithin = 3 * time.Minute
-	stopWithin  = 10 * time.Second
 	// outage is how long the API server is away in the scene about that.
 	outage = 60 * time.Second
 	// replicas is how many replicas of signpost xds run.
@@ -42,24 +37,18 @@ const (
 
 // cluster is the API server, the replicas and all other programs. One goroutine uses it.
 type cluster struct {
-	dir, kubeconfig string
-	client          kubernetes.Interface
-	dynamic         dynamic.Interface
-	front           *front
-	replicas        [replicas]*program
-	programs        []*program
-	started         int
-}
-
-// program is a process whose output goes to a file.
-type program struct {
-	*childprocess.Process
-	name, log string
+	clienttest.Programs
+	kubeconfig string
+	client     kubernetes.Interface
+	dynamic    dynamic.Interface
+	front      *front
+	replicas   [replicas]*clienttest.Program
+	started    int
 }
 
 // startCluster starts the servers.
 func startCluster(ctx context.Context, dir string) (*cluster, error) {
-	c := &cluster{dir: dir}
+	c := &cluster{Programs: clienttest.Programs{Dir: dir, Target: "xds"}}
 	for _, step := range []func(context.Context) error{c.startAPIServer, c.startFront, c.startReplicas} {
 		if err := step(ctx); err != nil {
 			c.stop()
@@ -69,22 +58,15 @@ func startCluster(ctx context.Context, dir string) (*cluster, error) {
 	return c, nil
 }
 
-func (c *cluster) startAPIServer(ctx context.Context) error {
-	dir := filepath.Join(c.dir, "cluster")
-	_, err := c.launch("cluster", exec.Command("bin/localcluster", "up", "--dir", dir, "--crds", "deploy/crds", "--nodes", "0",
-		"--components", "etcd,kube-apiserver", "--restart-delay", outage.String()))
+func (c *cluster) startAPIServer(ctx context.Context) (err error) {
+	c.kubeconfig, err = c.StartCluster(ctx, "--crds", "deploy/crds", "--components", "etcd,kube-apiserver", "--restart-delay", outage.String())
 	if err != nil {
 		return err
 	}
-	c.kubeconfig = filepath.Join(dir, "kubeconfig")
-	if err := c.await(ctx, "the API server is ready", func() bool { _, err := os.Stat(c.kubeconfig); return err == nil }); err != nil {
-		return err
-	}
-	config, err := clientcmd.BuildConfigFromFlags("", c.kubeconfig)
+	config, err := clienttest.ClientConfig(c.kubeconfig)
 	if err != nil {
 		return err
 	}
-	config.QPS, config.WarningHandler = -1, rest.NoWarnings{}
 	if c.client, err = kubernetes.NewForConfig(config); err != nil {
 		return err
 	}
@@ -121,14 +103,14 @@ func adminAddress(i int) string { return fmt.Sprintf("127.0.0.1:%d", 19996+i) }
 // startReplica starts a replica with the settings that it has when nobody sets any, and an authority.
 func (c *cluster) startReplica(i int) (err error) {
 	c.started++
-	c.replicas[i], err = c.launch(fmt.Sprintf("signpost-%d", c.started), exec.Command("bin/signpost", "xds",
+	c.replicas[i], err = c.Launch(fmt.Sprintf("signpost-%d", c.started), exec.Command("bin/signpost", "xds",
 		"--kubeconfig", c.kubeconfig, "--xds-addr", replicaAddress(i), "--metrics-addr", adminAddress(i), "--xds-authorities", authority))
 	return err
 }
 
 func (c *cluster) awaitReplicas(ctx context.Context) error {
 	for i := range c.replicas {
-		err := c.await(ctx, "replica "+strconv.Itoa(i)+" is ready", func() bool {
+		err := c.Await(ctx, "replica "+strconv.Itoa(i)+" is ready", func() bool {
 			res, err := get(ctx, "http://"+adminAddress(i)+"/ready")
 			return err == nil && res == http.StatusOK
 		})
@@ -141,18 +123,12 @@ func (c *cluster) awaitReplicas(ctx context.Context) error {
 
 // endReplica ends a replica with a signal, and waits until it has ended.
 func (c *cluster) endReplica(i int, with syscall.Signal) error {
-	p := c.replicas[i]
-	c.forget(p)
-	if err := p.Signal(with); err != nil {
-		return fmt.Errorf("end replica %d: %w", i, err)
-	}
-	<-p.Exited()
-	return nil
+	return c.Kill(c.replicas[i], with)
 }
 
 // killAPIServer ends the API server as a crash would. It comes back after the outage.
 func (c *cluster) killAPIServer() error {
-	path := filepath.Join(c.dir, "cluster", "pids", "kube-apiserver")
+	path := filepath.Join(c.Dir, "cluster", "pids", "kube-apiserver")
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return fmt.Errorf("kill the API server: %w", err)
@@ -248,72 +224,9 @@ func fetch(ctx context.Context, url string, f func(io.Reader) error) error {
 	return f(res.Body)
 }
 
-// launch starts a program whose output goes to a file. A command that has an output already keeps it.
-func (c *cluster) launch(name string, cmd *exec.Cmd) (*program, error) {
-	log, err := os.Create(filepath.Join(c.dir, name+".log"))
-	if err != nil {
-		return nil, err
-	}
-	defer log.Close()
-	if cmd.Stdout == nil {
-		cmd.Stdout = log
-	}
-	cmd.Stderr = log
-	process, err := childprocess.Start(cmd, syscall.SIGTERM)
-	if err != nil {
-		return nil, fmt.Errorf("%w: run `make xds`, which builds it", err)
-	}
-	p := &program{process, name, log.Name()}
-	c.programs = append(c.programs, p)
-	return p, nil
-}
-
-// alive returns an error if a program has ended by itself.
-func (c *cluster) alive() error {
-	for _, p := range c.programs {
-		select {
-		case <-p.Exited():
-			return p.died()
-		default:
-		}
-	}
-	return nil
-}
-
-// died returns the error of a program that has ended by itself, with the end of its log.
-func (p *program) died() error {
-	log, _ := os.ReadFile(p.log)
-	return fmt.Errorf("%s has ended; the end of its log:\n%s", p.name, log[max(0, len(log)-2000):])
-}
-
-// await waits until something holds while all programs run.
-func (c *cluster) await(ctx context.Context, what string, holds func() bool) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	return clienttest.Await(ctx, startWithin, what, func() bool {
-		if err := c.alive(); err != nil {
-			cancel(err)
-		}
-		return holds()
-	})
-}
-
-// forget makes the end of a program no error.
-func (c *cluster) forget(p *program) {
-	var left []*program
-	for _, other := range c.programs {
-		if other != p {
-			left = append(left, other)
-		}
-	}
-	c.programs = left
-}
-
 // stop ends all programs, the last started first.
 func (c *cluster) stop() {
-	for i := len(c.programs) - 1; i >= 0; i-- {
-		c.programs[i].Stop(stopWithin)
-	}
+	c.Stop()
 	if c.front != nil {
 		c.front.close()
 	}

@@ -74,11 +74,11 @@ func (c *cluster) startEnvoy(ctx context.Context, scenes []scene) (list []*clien
 	if skipped != "" {
 		return list, nil
 	}
-	path := filepath.Join(c.dir, "envoy.yaml")
+	path := filepath.Join(c.Dir, "envoy.yaml")
 	if err := writeEnvoy(path, clusters); err != nil {
 		return nil, err
 	}
-	p, err := c.launch("envoy", envoyCommand("-c", path))
+	p, err := c.Launch("envoy", envoyCommand("-c", path))
 	if err != nil {
 		return nil, err
 	}
@@ -95,22 +95,22 @@ func envoyCommand(flags ...string) *exec.Cmd {
 
 // launchEnvoy starts Envoy with what `signpost xds bootstrap --envoy` prints with these flags, and more of its
 // configuration.
-func (st *stage) launchEnvoy(ctx context.Context, name, more string, flags ...string) (*program, error) {
-	path := filepath.Join(st.dir, name+".yaml")
+func (st *stage) launchEnvoy(ctx context.Context, name, more string, flags ...string) (*clienttest.Program, error) {
+	path := filepath.Join(st.Dir, name+".yaml")
 	if err := bootstrapFile(ctx, path, append([]string{"--envoy"}, flags...)...); err != nil {
 		return nil, err
 	}
-	return st.launch(name, envoyCommand("-c", path, "--config-yaml", more))
+	return st.Launch(name, envoyCommand("-c", path, "--config-yaml", more))
 }
 
 // awaitEnvoy waits until an Envoy with this admin address is ready.
-func awaitEnvoy(ctx context.Context, admin string, p *program) error {
-	err := clienttest.Await(ctx, startWithin, "Envoy is ready", func() bool {
+func awaitEnvoy(ctx context.Context, admin string, p *clienttest.Program) error {
+	err := clienttest.Await(ctx, clienttest.StartWithin, "Envoy is ready", func() bool {
 		status, err := get(ctx, "http://"+admin+"/ready")
 		return err == nil && status == http.StatusOK
 	})
 	if err != nil {
-		return fmt.Errorf("%w: %w", err, p.died())
+		return fmt.Errorf("%w: %w", err, p.Ended())
 	}
 	return nil
 }

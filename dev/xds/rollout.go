@@ -84,7 +84,7 @@ func apiServerAway(ctx context.Context, st *stage, s *shop) error {
 	if st.serves(ctx) {
 		return fmt.Errorf("the API server serves although it was killed")
 	}
-	if err := st.await(ctx, "the API server is back", func() bool { return st.serves(ctx) }); err != nil {
+	if err := st.Await(ctx, "the API server is back", func() bool { return st.serves(ctx) }); err != nil {
 		return err
 	}
 	st.say("the API server was away for %.0f s", time.Since(begun).Seconds())

@@ -53,14 +53,14 @@ const (
 // startExtra starts a replica with flags of its own, beside those that all scenes use. The returned function ends it.
 func (st *stage) startExtra(kubeconfig string, flags ...string) (end func(), err error) {
 	st.started++
-	p, err := st.launch(fmt.Sprintf("signpost-%d", st.started), exec.Command("bin/signpost", append([]string{
+	p, err := st.Launch(fmt.Sprintf("signpost-%d", st.started), exec.Command("bin/signpost", append([]string{
 		"xds",
 		"--kubeconfig", kubeconfig, "--xds-addr", fmt.Sprintf(":%d", extraPort), "--metrics-addr", extraAdmin,
 	}, flags...)...))
 	if err != nil {
 		return nil, err
 	}
-	return func() { st.end(p, stopWithin) }, nil
+	return func() { st.End(p, clienttest.StopWithin) }, nil
 }
 
 // startReady is startExtra, and waits until the replica is ready.
@@ -78,16 +78,10 @@ func (st *stage) startReady(ctx context.Context, kubeconfig string, flags ...str
 
 // awaitExtra waits until the replica of startExtra has a path of its metrics address answer with 200.
 func (st *stage) awaitExtra(ctx context.Context, path string) error {
-	return st.await(ctx, "the replica of scene "+st.scene.name+" answers "+path, func() bool {
+	return st.Await(ctx, "the replica of scene "+st.scene.name+" answers "+path, func() bool {
 		code, err := get(ctx, "http://"+extraAdmin+path)
 		return err == nil && code == http.StatusOK
 	})
-}
-
-// end ends a program whose end is no error, and which may take some time for it.
-func (c *cluster) end(p *program, within time.Duration) {
-	c.forget(p)
-	p.Stop(within)
 }
 
 // own starts clients of the scene with a bootstrap file of their own, in the languages that play the scene. The returned
@@ -101,7 +95,7 @@ func (st *stage) own(bootstrap string, names []string, variables ...string) (lis
 	return list, func() {
 		for _, c := range list {
 			if c.program != nil {
-				st.end(c.program, 0) // a client that waits for a request doesn't end by itself
+				st.End(c.program, 0) // a client that waits for a request doesn't end by itself
 			}
 		}
 	}
@@ -121,7 +115,7 @@ func (st *stage) named(names ...string) []*client {
 }
 
 // path is that of a file of the scene.
-func (st *stage) path(name string) string { return filepath.Join(st.dir, st.scene.name+"-"+name) }
+func (st *stage) path(name string) string { return filepath.Join(st.Dir, st.scene.name+"-"+name) }
 
 // succeedsWith calls a target until a call succeeds. The cell has how long the first call took and whether it failed.
 func (st *stage) succeedsWith(ctx context.Context, c *client, target string) (result, error) {
@@ -129,7 +123,7 @@ func (st *stage) succeedsWith(ctx context.Context, c *client, target string) (re
 	first := result{}
 	var r caller.Reply
 	// A process in Java that has just been started may take ten seconds on a busy machine.
-	err := clienttest.Await(ctx, startWithin, "a call of "+c.name+" to "+target+" succeeds", func() bool {
+	err := clienttest.Await(ctx, clienttest.StartWithin, "a call of "+c.name+" to "+target+" succeeds", func() bool {
 		var err error
 		r, err = c.ask(ctx, host, caller.Request{Do: caller.Call, Count: 1, Target: target})
 		if first.cell == "" {

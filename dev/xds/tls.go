@@ -149,7 +149,7 @@ func (st *stage) envoyWithCertificate(ctx context.Context, flags []string) error
 	if err := awaitEnvoy(ctx, e.admin, p); err != nil {
 		return err
 	}
-	err = e.await(ctx, startWithin, "Envoy has the Clusters of its namespace", func(n stats) bool { return n.active > portsOfShop && n.warming == 0 })
+	err = e.await(ctx, clienttest.StartWithin, "Envoy has the Clusters of its namespace", func(n stats) bool { return n.active > portsOfShop && n.warming == 0 })
 	if err == nil {
 		st.say("Envoy: has the Clusters of the namespace in its certificate")
 	}
@@ -245,7 +245,7 @@ func endpointTLS(ctx context.Context, st *stage) error {
 		return err
 	}
 	st.with(clients, func(c *client) (result, error) {
-		return result{}, clienttest.Await(ctx, startWithin, "calls of "+c.name+" to pods with the identity of another service account fail", func() bool {
+		return result{}, clienttest.Await(ctx, clienttest.StartWithin, "calls of "+c.name+" to pods with the identity of another service account fail", func() bool {
 			r, err := call(c)
 			return err == nil && r.Failed == r.Calls
 		})

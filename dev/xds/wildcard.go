@@ -103,7 +103,7 @@ func (e *wildEnvoy) play(ctx context.Context, st *stage, kept, old *shop) error 
 	if err := e.start(ctx, st, kept); err != nil {
 		return err
 	}
-	err := e.await(ctx, startWithin, "all clusters are warm", func(n stats) bool { return n.active > wildServices*portsOfShop && n.warming == 0 })
+	err := e.await(ctx, clienttest.StartWithin, "all clusters are warm", func(n stats) bool { return n.active > wildServices*portsOfShop && n.warming == 0 })
 	if err != nil {
 		return err
 	}

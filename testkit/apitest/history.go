@@ -28,6 +28,15 @@ func NewHistory[K comparable, R any](sets map[K]*R) History[K, R] {
 // Now returns what the zone has.
 func (h *History[K, R]) Now() map[K]*R { return h.now.sets }
 
+// Set stores a set, or deletes it if it is nil.
+func (h *History[K, R]) Set(k K, set *R, lag time.Duration) {
+	next := maps.Clone(h.now.sets)
+	if next[k] = set; set == nil {
+		delete(next, k)
+	}
+	h.Replace(next, lag)
+}
+
 // Replace replaces what the zone has.
 func (h *History[K, R]) Replace(next map[K]*R, lag time.Duration) {
 	now := time.Now()

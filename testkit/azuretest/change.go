@@ -9,7 +9,7 @@ import (
 
 // get returns a record set.
 func (s *Server) get(req *request, z *zone) (answer, *Fault) {
-	r := z.sets[setKey{req.Name, req.Type}]
+	r := z.Now()[setKey{req.Name, req.Type}]
 	if r == nil {
 		return answer{}, notFound(req)
 	}
@@ -35,7 +35,7 @@ func condition(req *request, there *RecordSet) *Fault {
 // put creates or replaces a record set (REST reference, record-sets, create-or-update).
 func (s *Server) put(req *request, z *zone) (answer, *Fault) {
 	k := setKey{req.Name, req.Type}
-	there := z.sets[k]
+	there := z.Now()[k]
 	r := &RecordSet{Name: req.Name, Type: req.Type}
 	if fault := parse(req, r); fault != nil {
 		return answer{}, fault
@@ -52,9 +52,8 @@ func (s *Server) put(req *request, z *zone) (answer, *Fault) {
 	if there != nil && there.Registered {
 		return answer{}, &Fault{Status: 400, Code: "BadRequest", Message: "The record set was registered by a virtual network, and can't be changed.", Bare: true}
 	}
-	z.remember()
 	r.ETag = s.etag()
-	z.sets[k] = r
+	z.Set(k, r, s.Lag())
 	status := 200
 	if there == nil {
 		status = 201
@@ -103,7 +102,7 @@ func strict(text []byte, into any) error {
 // remove deletes a record set (REST reference, record-sets, delete). Status 204 means that it didn't exist.
 func (s *Server) remove(req *request, z *zone) (answer, *Fault) {
 	k := setKey{req.Name, req.Type}
-	there := z.sets[k]
+	there := z.Now()[k]
 	switch {
 	case there == nil:
 		return answer{status: 204}, nil
@@ -116,8 +115,7 @@ func (s *Server) remove(req *request, z *zone) (answer, *Fault) {
 	if there.Registered {
 		return answer{}, &Fault{Status: 400, Code: "BadRequest", Message: "The record set was registered by a virtual network, and can't be deleted.", Bare: true}
 	}
-	z.remember()
-	delete(z.sets, k)
+	z.Set(k, nil, s.Lag())
 	return answer{status: 200}, nil
 }
 

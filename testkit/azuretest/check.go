@@ -37,11 +37,11 @@ func (z *zone) check(r *RecordSet) string {
 	if z.kind == private {
 		types, most = privateTypes, privateSets
 	}
-	there := z.sets[setKey{r.Name, r.Type}]
+	there := z.Now()[setKey{r.Name, r.Type}]
 	switch {
 	case !contains(types, r.Type):
 		return fmt.Sprintf("The record type '%s' is not supported.", r.Type)
-	case there == nil && len(z.sets) >= most:
+	case there == nil && len(z.Now()) >= most:
 		return fmt.Sprintf("The maximum number of record sets in the zone, %d, is reached.", most)
 	case r.Type == "SOA" && there == nil:
 		return "Record sets of type SOA cannot be created."
@@ -98,7 +98,7 @@ func metadata(m map[string]string) string {
 // beside checks the other record sets of the name (dns-zones-records, "CNAME records"). Azure responds with
 // 409 to a conflict (external-dns issues 4855 and 5358).
 func (z *zone) beside(r *RecordSet) string {
-	for k := range z.sets {
+	for k := range z.Now() {
 		if k.name == r.Name && k.recordType != r.Type && (k.recordType == "CNAME" || r.Type == "CNAME") {
 			return fmt.Sprintf("The record could not be created because a CNAME record with the same name already exists in this zone, or the record is a CNAME and others exist: %s and %s.", k.recordType, r.Type)
 		}

@@ -5,7 +5,6 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // usualPage is the default page size (REST reference, $top).
@@ -60,7 +59,7 @@ func (s *Server) listZones(req *request) (answer, *Fault) {
 			}
 			entries = append(entries, map[string]any{
 				"id": z.id(), "name": z.name, "type": "Microsoft.Network/" + z.kind.resource(), "etag": "zone", "location": "global",
-				"properties": map[string]any{"numberOfRecordSets": len(z.sets)},
+				"properties": map[string]any{"numberOfRecordSets": len(z.Now())},
 			})
 		}
 		return entries
@@ -70,7 +69,7 @@ func (s *Server) listZones(req *request) (answer, *Fault) {
 // listSets lists the record sets of a zone.
 func (s *Server) listSets(req *request, z *zone) (answer, *Fault) {
 	return s.pageOf(req, func() (entries []any) {
-		for _, r := range ordered(z.at(time.Now().Add(-s.Lag()))) {
+		for _, r := range z.List(s.Lag(), order) {
 			entries = append(entries, r.wire(z))
 		}
 		return entries

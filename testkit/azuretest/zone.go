@@ -2,29 +2,21 @@ package azuretest
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
-	"time"
+
+	"github.com/signpostd/signpost/testkit/apitest"
 )
 
 // setKey identifies a record set in a zone.
 type setKey struct{ name, recordType string }
 
-// zone is a zone with its history.
+// zone is a zone with its record sets.
 type zone struct {
 	kind  kind
 	group string
 	name  string
-	sets  map[setKey]*RecordSet
-	// past has the states before changes, for listings that lag.
-	past []past
-}
-
-// past is the content of a zone until some time.
-type past struct {
-	until time.Time
-	sets  map[setKey]*RecordSet
+	apitest.History[setKey, RecordSet]
 }
 
 // AddZone adds a public zone, in a resource group.
@@ -37,13 +29,13 @@ func (s *Server) AddPrivateZone(name, group string) { s.add(private, name, group
 func (s *Server) add(k kind, name, group string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	z := &zone{kind: k, group: group, name: strings.ToLower(name), sets: map[setKey]*RecordSet{}}
 	ttl := int64(3600)
-	z.sets[setKey{"@", "SOA"}] = &RecordSet{Name: "@", Type: "SOA", ETag: "soa", Properties: Properties{TTL: &ttl, SOA: &SOA{Host: "ns1-01.azure-dns.test.", Email: "hostmaster.test."}}}
+	sets := map[setKey]*RecordSet{}
+	sets[setKey{"@", "SOA"}] = &RecordSet{Name: "@", Type: "SOA", ETag: "soa", Properties: Properties{TTL: &ttl, SOA: &SOA{Host: "ns1-01.azure-dns.test.", Email: "hostmaster.test."}}}
 	if k == public {
-		z.sets[setKey{"@", "NS"}] = &RecordSet{Name: "@", Type: "NS", ETag: "ns", Properties: Properties{TTL: &ttl, NS: []NS{{"ns1-01.azure-dns.test."}, {"ns2-01.azure-dns.test."}}}}
+		sets[setKey{"@", "NS"}] = &RecordSet{Name: "@", Type: "NS", ETag: "ns", Properties: Properties{TTL: &ttl, NS: []NS{{"ns1-01.azure-dns.test."}, {"ns2-01.azure-dns.test."}}}}
 	}
-	s.zones = append(s.zones, z)
+	s.zones = append(s.zones, &zone{k, group, strings.ToLower(name), apitest.NewHistory(sets)})
 }
 
 // DeleteZone deletes the zones of a name.
@@ -63,13 +55,12 @@ func (s *Server) Set(zoneName string, r RecordSet) {
 			continue
 		}
 		k := setKey{strings.ToLower(r.Name), r.Type}
-		z.remember()
 		if r.TTL == nil {
-			delete(z.sets, k)
+			z.Set(k, nil, s.Lag())
 			continue
 		}
 		r.ETag = s.etag()
-		z.sets[k] = &r
+		z.Set(k, &r, s.Lag())
 	}
 }
 
@@ -82,7 +73,7 @@ func (s *Server) Sets(zoneName string) []RecordSet {
 		if z.name != zoneName {
 			continue
 		}
-		for _, r := range ordered(z.sets) {
+		for _, r := range z.List(0, order) {
 			if r.Type != "SOA" && !(r.Type == "NS" && r.Name == "@") {
 				sets = append(sets, *r)
 			}
@@ -117,26 +108,7 @@ func (s *Server) etag() string {
 	return fmt.Sprintf("etag-%d", s.etags)
 }
 
-// remember keeps the zone's content for listings that lag.
-func (z *zone) remember() {
-	now := time.Now()
-	z.past = slices.DeleteFunc(z.past, func(p past) bool { return now.Sub(p.until) > time.Minute })
-	z.past = append(z.past, past{until: now, sets: maps.Clone(z.sets)})
-}
-
-// at returns the zone's content at time t.
-func (z *zone) at(t time.Time) map[setKey]*RecordSet {
-	for _, p := range z.past {
-		if t.Before(p.until) {
-			return p.sets
-		}
-	}
-	return z.sets
-}
-
-func ordered(sets map[setKey]*RecordSet) []*RecordSet {
-	return slices.SortedFunc(maps.Values(sets), func(a, b *RecordSet) int { return strings.Compare(a.Name+" "+a.Type, b.Name+" "+b.Type) })
-}
+func order(a, b *RecordSet) int { return strings.Compare(a.Name+" "+a.Type, b.Name+" "+b.Type) }
 
 func (z *zone) id() string {
 	return "/subscriptions/" + Subscription + "/resourceGroups/" + z.group + "/providers/Microsoft.Network/" + z.kind.resource() + "/" + z.name

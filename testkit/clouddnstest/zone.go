@@ -87,11 +87,8 @@ func (s *Server) DeleteZone(name string) {
 func (s *Server) Put(zoneName string, r RecordSet) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	z := s.find(zoneName)
 	r.Name = canonical(r.Name)
-	next := maps.Clone(z.Now())
-	next[r.key()] = &r
-	z.Replace(next, s.Lag())
+	s.find(zoneName).Set(r.key(), &r, s.Lag())
 }
 
 // Fill stores n record sets, even beyond the default limits, which Google may raise for a project.
@@ -111,10 +108,7 @@ func (s *Server) Fill(zoneName string, n int) {
 func (s *Server) Remove(zoneName, name, recordType string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	z := s.find(zoneName)
-	next := maps.Clone(z.Now())
-	delete(next, setKey{canonical(name), recordType})
-	z.Replace(next, s.Lag())
+	s.find(zoneName).Set(setKey{canonical(name), recordType}, nil, s.Lag())
 }
 
 // Sets returns the record sets of a zone except the NS and SOA of its apex, in the order of a listing.

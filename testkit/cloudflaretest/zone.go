@@ -3,7 +3,6 @@ package cloudflaretest
 import (
 	"cmp"
 	"encoding/json"
-	"maps"
 	"slices"
 	"strings"
 
@@ -92,10 +91,7 @@ func (s *Server) Put(zoneID string, r Record) (id string) {
 	if r.TTL == 0 {
 		r.TTL = 1
 	}
-	z := s.find(zoneID)
-	next := maps.Clone(z.Now())
-	next[r.ID] = &r
-	z.Replace(next, s.Lag())
+	s.find(zoneID).Set(r.ID, &r, s.Lag())
 	return r.ID
 }
 
@@ -103,10 +99,7 @@ func (s *Server) Put(zoneID string, r Record) (id string) {
 func (s *Server) Remove(zoneID, id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	z := s.find(zoneID)
-	next := maps.Clone(z.Now())
-	delete(next, id)
-	z.Replace(next, s.Lag())
+	s.find(zoneID).Set(id, nil, s.Lag())
 }
 
 // Records returns the present records of a zone, by name, type and content.

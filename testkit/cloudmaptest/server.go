@@ -3,6 +3,7 @@ package cloudmaptest
 import (
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"strings"
 	"sync"
@@ -116,9 +117,7 @@ func (s *Server) fail(w http.ResponseWriter, f *Fault) {
 		panic(http.ErrAbortHandler)
 	}
 	answer := map[string]string{"__type": f.Code, "Message": f.Message}
-	for key, value := range f.More {
-		answer[key] = value
-	}
+	maps.Copy(answer, f.More)
 	apitest.WriteJSON(w, f.Status, contentType, answer)
 }
 

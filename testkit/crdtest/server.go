@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,6 +19,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/signpostd/signpost/api/externaldns"
+	"github.com/signpostd/signpost/internal/handlertransport"
 )
 
 // collection is the path of the DNSRecords.
@@ -43,26 +43,11 @@ func New(t testing.TB) *Server {
 
 // Config returns the configuration of a client. Wrap, if not nil, wraps its transport.
 func (s *Server) Config(wrap func(http.RoundTripper) http.RoundTripper) (*rest.Config, *http.Client) {
-	var transport http.RoundTripper = direct{s}
+	transport := handlertransport.New(s)
 	if wrap != nil {
 		transport = wrap(transport)
 	}
 	return &rest.Config{Host: "http://kubernetes.invalid", QPS: -1}, &http.Client{Transport: transport}
-}
-
-// direct is a transport that calls a handler without a network.
-type direct struct{ handler http.Handler }
-
-// RoundTrip implements [http.RoundTripper].
-func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
-	if err := r.Context().Err(); err != nil {
-		return nil, err
-	}
-	w := httptest.NewRecorder()
-	d.handler.ServeHTTP(w, r)
-	response := w.Result()
-	response.Request = r
-	return response, nil
 }
 
 // Objects returns the DNSRecords, by name.

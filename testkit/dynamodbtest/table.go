@@ -6,7 +6,6 @@ import (
 	"hash/crc32"
 	"maps"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
@@ -15,6 +14,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/signpostd/signpost/internal/handlertransport"
 )
 
 // value is an attribute in DynamoDB's JSON.
@@ -59,7 +60,7 @@ func New(t testing.TB) *Table {
 
 // Client returns a client of the table. Wrap, if not nil, wraps its transport.
 func (f *Table) Client(wrap func(http.RoundTripper) http.RoundTripper) *dynamodb.Client {
-	var transport http.RoundTripper = direct{f}
+	transport := handlertransport.New(f)
 	if wrap != nil {
 		transport = wrap(transport)
 	}
@@ -67,21 +68,6 @@ func (f *Table) Client(wrap func(http.RoundTripper) http.RoundTripper) *dynamodb
 		Region: "eu-north-1", BaseEndpoint: aws.String("http://dynamodb.invalid"), Credentials: credentials.NewStaticCredentialsProvider("id", "key", ""),
 		Retryer: aws.NopRetryer{}, HTTPClient: &http.Client{Transport: transport},
 	})
-}
-
-// direct is a transport that calls a handler without a network.
-type direct struct{ handler http.Handler }
-
-// RoundTrip implements [http.RoundTripper].
-func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
-	if err := r.Context().Err(); err != nil {
-		return nil, err
-	}
-	w := httptest.NewRecorder()
-	d.handler.ServeHTTP(w, r)
-	response := w.Result()
-	response.Request = r
-	return response, nil
 }
 
 // Rows returns the items, by their key.

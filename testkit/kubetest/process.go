@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"syscall"
+	"testing"
 	"time"
 
 	"github.com/signpostd/signpost/internal/childprocess"
@@ -101,4 +102,14 @@ func namelessFile(dir string) (*os.File, error) {
 		return nil, errors.Join(fmt.Errorf("make a file for the output of localcluster: %w", err), file.Close())
 	}
 	return file, nil
+}
+
+// Address returns a local address for a server that is about to start.
+func Address(t testing.TB) string {
+	t.Helper()
+	address, err := childprocess.Address()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return address
 }

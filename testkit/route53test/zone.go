@@ -1,7 +1,6 @@
 package route53test
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
@@ -44,11 +43,8 @@ func (s *Server) DeleteZone(id string) {
 func (s *Server) Put(zoneID string, r RecordSet) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	z := s.find(zoneID)
 	r.Name = canonical(r.Name)
-	next := maps.Clone(z.Now())
-	next[r.key()] = &r
-	z.Replace(next, s.Lag())
+	s.find(zoneID).Set(r.key(), &r, s.Lag())
 }
 
 // Sets returns the record sets of a zone except the NS and SOA of its apex, in the order of a listing.

@@ -9,7 +9,6 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
-	"net"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -18,7 +17,6 @@ import (
 	pb "github.com/linkerd/linkerd2-proxy-api/go/destination"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
 
 	"github.com/signpostd/signpost/dev/bench/measure"
@@ -98,11 +96,7 @@ func (m *Mesh) Open(ctx context.Context, spread time.Duration) error {
 // connect opens the connection and the streams of a proxy.
 func (m *Mesh) connect(ctx context.Context, p int, due time.Time) error {
 	number := m.First + p
-	from := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 1, byte(number/250), byte(1+number%250))}}
-	conn, err := grpc.NewClient("passthrough:///"+m.Addr, grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithContextDialer(func(ctx context.Context, addr string) (net.Conn, error) { return from.DialContext(ctx, "tcp", addr) }),
-		grpc.WithInitialWindowSize(workload.StreamWindow), grpc.WithInitialConnWindowSize(workload.ConnectionWindow),
-		grpc.WithReadBufferSize(4<<10), grpc.WithWriteBufferSize(4<<10))
+	conn, err := workload.DialFrom(number, m.Addr)
 	if err != nil {
 		return err
 	}

@@ -9,28 +9,19 @@ import (
 	pb "github.com/linkerd/linkerd2-proxy-api/go/destination"
 	netpb "github.com/linkerd/linkerd2-proxy-api/go/net"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/encoding"
-	_ "google.golang.org/grpc/encoding/proto" // registers the codec
 	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/proto"
 	discoveryv1 "k8s.io/api/discovery/v1"
 
 	"github.com/signpostd/signpost/dev/bench/workload"
+	"github.com/signpostd/signpost/internal/precoded"
 )
 
 // encoded is a message that is sent as it is.
 type encoded struct{ bytes mem.BufferSlice }
 
-type floorCodec struct{ encoding.CodecV2 }
-
-// Marshal implements encoding.CodecV2.
-func (c floorCodec) Marshal(v any) (mem.BufferSlice, error) {
-	if f, ok := v.(*encoded); ok {
-		f.bytes.Ref()
-		return f.bytes, nil
-	}
-	return c.CodecV2.Marshal(v)
-}
+// Encoded implements precoded.Message.
+func (e *encoded) Encoded() mem.BufferSlice { return e.bytes }
 
 // floor is the least that a grpc-go server can spend on the job: it encodes each
 // change once and hands the same bytes to every stream. It knows nothing of
@@ -56,7 +47,7 @@ func ServeFloor(ctx context.Context, args []string) error {
 				{StreamName: "GetProfile", ServerStreams: true, Handler: func(_ any, s grpc.ServerStream) error { return sendProfile(s) }},
 			},
 		},
-		Codec: floorCodec{encoding.GetCodecV2("proto")}, Apply: f.apply,
+		Codec: precoded.NewCodec(), Apply: f.apply,
 	}.Serve(ctx, args)
 }
 

@@ -11,7 +11,6 @@ import (
 
 	pb "github.com/linkerd/linkerd2-proxy-api/go/destination"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/signpostd/signpost/dev/bench/measure"
 )
@@ -19,23 +18,12 @@ import (
 // PerConnection is how many streams share a connection.
 const PerConnection = 50
 
-// The receive windows of the proxy, which also switch off grpc-go's own tuning
-// of them.
-const (
-	StreamWindow     = 64 << 10
-	ConnectionWindow = 1 << 20
-)
-
 // Clients are many streams for the same Service that measure when each of them
 // hears of a change.
 type Clients struct {
-	addr      string
+	Connections
 	endpoints int
-
-	Streams []*Client
-	conns   []*grpc.ClientConn
-	cancel  context.CancelFunc
-	running sync.WaitGroup
+	Streams   []*Client
 
 	full, Messages, Ended, Seen atomic.Int64
 	// awaited is the address that changes, shifted left by one, with the lowest bit set if it
@@ -83,45 +71,20 @@ func PodNumber(i int) uint32 {
 
 // Open opens the streams and waits until each has its first answer.
 func Open(ctx context.Context, addr string, streams, endpoints int) (*Clients, error) {
-	c := &Clients{addr: addr, endpoints: endpoints}
-	ctx, c.cancel = context.WithCancel(ctx)
-	for i := 0; i < streams; i += PerConnection {
-		if err := c.connect(ctx, min(PerConnection, streams-i)); err != nil {
-			c.Close()
-			return nil, err
-		}
+	c := &Clients{endpoints: endpoints, Streams: make([]*Client, streams)}
+	for i := range c.Streams {
+		c.Streams[i] = &Client{all: c}
 	}
-	err := measure.Poll(ctx, 2*time.Minute, func() bool { return c.full.Load() >= int64(streams) })
+	err := c.Start(ctx, addr, streams, PerConnection, func(ctx context.Context, i int, conn *grpc.ClientConn) { c.Streams[i].read(ctx, conn) })
+	if err != nil {
+		return nil, err
+	}
+	err = measure.Poll(ctx, 2*time.Minute, func() bool { return c.full.Load() >= int64(streams) })
 	if err != nil {
 		c.Close()
 		return nil, fmt.Errorf("%d of %d streams got their first answer: %w", c.full.Load(), streams, err)
 	}
 	return c, nil
-}
-
-// connect opens one more connection with n streams.
-func (c *Clients) connect(ctx context.Context, n int) error {
-	conn, err := grpc.NewClient(c.addr, grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithInitialWindowSize(StreamWindow), grpc.WithInitialConnWindowSize(ConnectionWindow))
-	if err != nil {
-		return err
-	}
-	c.conns = append(c.conns, conn)
-	for range n {
-		s := &Client{all: c}
-		c.Streams = append(c.Streams, s)
-		c.running.Go(func() { s.read(ctx, conn) })
-	}
-	return nil
-}
-
-// Close ends the streams and closes their connections.
-func (c *Clients) Close() {
-	c.cancel()
-	c.running.Wait()
-	for _, conn := range c.conns {
-		_ = conn.Close()
-	}
 }
 
 func (s *Client) read(ctx context.Context, conn *grpc.ClientConn) {

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -73,7 +72,7 @@ func measureBudget(ctx context.Context, r *measure.Report, c measure.Options) er
 	if err != nil {
 		return err
 	}
-	defer canary.close()
+	defer canary.Close()
 	alone, err := changer.watchCanary(ctx, canary, func(ctx context.Context) error { return measure.Pause(ctx, c.Share(canaryFor)) })
 	if err != nil {
 		return err
@@ -355,40 +354,33 @@ func RunMarked(ctx context.Context, args []string) error {
 	}
 	const perConnection = 20
 	received := make([][]receipt, *streams)
-	var running, first sync.WaitGroup
-	var conn *grpc.ClientConn
-	for i := range received {
-		if i%perConnection == 0 {
-			var err error
-			if conn, err = grpc.NewClient(*addr, grpc.WithTransportCredentials(insecure.NewCredentials()),
-				grpc.WithInitialWindowSize(workload.StreamWindow), grpc.WithInitialConnWindowSize(workload.ConnectionWindow)); err != nil {
-				return err
+	var all workload.Connections
+	var first sync.WaitGroup
+	first.Add(*streams)
+	err := all.Start(ctx, *addr, *streams, perConnection, func(ctx context.Context, i int, conn *grpc.ClientConn) {
+		err := follow(ctx, conn, subscriptionsTo(workload.Service), func(r *markedResponse) {
+			if r.typeURL != resource.EndpointsURL {
+				return
 			}
-			defer conn.Close()
-		}
-		first.Add(1)
-		conn := conn
-		running.Go(func() {
-			err := follow(ctx, conn, subscriptionsTo(workload.Service), func(r *markedResponse) {
-				if r.typeURL != resource.EndpointsURL {
-					return
-				}
-				if len(received[i]) == 0 {
-					first.Done()
-				}
-				received[i] = append(received[i], receipt{time.Now().UnixMicro(), r.size, r.change, r.removal})
-			})
 			if len(received[i]) == 0 {
 				first.Done()
 			}
-			if ctx.Err() == nil {
-				fmt.Fprintln(os.Stderr, "a stream ended:", err)
-			}
+			received[i] = append(received[i], receipt{time.Now().UnixMicro(), r.size, r.change, r.removal})
 		})
+		if len(received[i]) == 0 {
+			first.Done()
+		}
+		if ctx.Err() == nil {
+			fmt.Fprintln(os.Stderr, "a stream ended:", err)
+		}
+	})
+	if err != nil {
+		return err
 	}
+	defer all.Close()
 	first.Wait()
 	fmt.Println(readyLine)
-	running.Wait()
+	all.Wait()
 	return json.NewEncoder(os.Stdout).Encode(received)
 }
 

@@ -8,8 +8,8 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
-	"net"
 	"os"
 	"slices"
 	"strconv"
@@ -21,7 +21,6 @@ import (
 	endpointpb "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
@@ -227,7 +226,7 @@ func RunReconnecting(ctx context.Context, args []string) error {
 	for i := range *streams {
 		if i%restartPerConnection == 0 {
 			var err error
-			if conn, err = all.connect(i / restartPerConnection); err != nil {
+			if conn, err = workload.DialFrom(i/restartPerConnection, all.addr); err != nil {
 				return err
 			}
 			defer conn.Close()
@@ -247,15 +246,6 @@ func RunReconnecting(ctx context.Context, args []string) error {
 	}
 	<-ctx.Done()
 	return nil
-}
-
-// connect returns a connection from an address of its own, as clients in pods have.
-func (r *reconnecting) connect(number int) (*grpc.ClientConn, error) {
-	from := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 1, byte(number/250), byte(1+number%250))}}
-	return grpc.NewClient("passthrough:///"+r.addr, grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithContextDialer(func(ctx context.Context, addr string) (net.Conn, error) { return from.DialContext(ctx, "tcp", addr) }),
-		grpc.WithInitialWindowSize(workload.StreamWindow), grpc.WithInitialConnWindowSize(workload.ConnectionWindow),
-		grpc.WithReadBufferSize(4<<10), grpc.WithWriteBufferSize(4<<10))
 }
 
 // await makes the streams wait for another state of the cluster.
@@ -283,9 +273,7 @@ func (r *reconnecting) report(stage string) stageReport {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for code, n := range r.codes {
-		report.Codes[code] = n
-	}
+	maps.Copy(report.Codes, r.codes)
 	clear(r.codes)
 	return report
 }

@@ -29,14 +29,12 @@ const xdsClusterName = workload.Service + "." + workload.Namespace + ".svc.clust
 // xdsStreams are many ADS streams, each for the Listener, the Cluster and the endpoints of one Service. They
 // measure when each of them gets a change of the endpoints.
 type xdsStreams struct {
-	addr, service string
+	workload.Connections
+	service string
 	// full is the size of the endpoints when all are ready; 0 before the first response of a single stream.
 	full int
 
-	conns   []*grpc.ClientConn
 	streams []*xdsStream
-	cancel  context.CancelFunc
-	running sync.WaitGroup
 
 	// first counts the streams that have had all endpoints, responses and bytes what came of the endpoints.
 	first, responses, bytes, ended, seen atomic.Int64
@@ -56,54 +54,31 @@ type xdsStream struct {
 
 // openStreams opens streams, perConnection on each connection, and waits until each has all endpoints.
 func openStreams(ctx context.Context, addr string, streams, perConnection, full int) (*xdsStreams, error) {
-	return open(ctx, &xdsStreams{addr: addr, service: workload.Service, full: full}, streams, perConnection)
+	return open(ctx, addr, &xdsStreams{service: workload.Service, full: full}, streams, perConnection)
 }
 
 // openStream opens one stream for another Service, whose first response has all endpoints.
 func openStream(ctx context.Context, addr, service string) (*xdsStreams, error) {
-	return open(ctx, &xdsStreams{addr: addr, service: service}, 1, 1)
+	return open(ctx, addr, &xdsStreams{service: service}, 1, 1)
 }
 
-func open(ctx context.Context, x *xdsStreams, streams, perConnection int) (*xdsStreams, error) {
-	ctx, x.cancel = context.WithCancel(ctx)
-	for i := 0; i < streams; i += perConnection {
-		if err := x.connect(ctx, min(perConnection, streams-i)); err != nil {
-			x.close()
-			return nil, err
+func open(ctx context.Context, addr string, x *xdsStreams, streams, perConnection int) (*xdsStreams, error) {
+	for range streams {
+		x.streams = append(x.streams, &xdsStream{all: x})
+	}
+	err := x.Start(ctx, addr, streams, perConnection, func(ctx context.Context, i int, conn *grpc.ClientConn) {
+		if err := x.streams[i].read(ctx, conn); err != nil && ctx.Err() == nil {
+			x.ended.Add(1)
 		}
+	})
+	if err != nil {
+		return nil, err
 	}
 	if err := measure.Poll(ctx, 2*time.Minute, func() bool { return x.first.Load() >= int64(streams) }); err != nil {
-		x.close()
+		x.Close()
 		return nil, fmt.Errorf("%d of %d streams got all endpoints, %d ended: %w", x.first.Load(), streams, x.ended.Load(), err)
 	}
 	return x, nil
-}
-
-func (x *xdsStreams) connect(ctx context.Context, streams int) error {
-	conn, err := grpc.NewClient(x.addr, grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithInitialWindowSize(workload.StreamWindow), grpc.WithInitialConnWindowSize(workload.ConnectionWindow))
-	if err != nil {
-		return err
-	}
-	x.conns = append(x.conns, conn)
-	for range streams {
-		s := &xdsStream{all: x}
-		x.streams = append(x.streams, s)
-		x.running.Go(func() {
-			if err := s.read(ctx, conn); err != nil && ctx.Err() == nil {
-				x.ended.Add(1)
-			}
-		})
-	}
-	return nil
-}
-
-func (x *xdsStreams) close() {
-	x.cancel()
-	x.running.Wait()
-	for _, conn := range x.conns {
-		_ = conn.Close()
-	}
 }
 
 // subscriptionsTo returns the requests that a stream for a Service begins with.

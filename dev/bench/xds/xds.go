@@ -175,7 +175,7 @@ func fanXDS(ctx context.Context, k *measure.Cluster, s *measure.Server, shape te
 	if err != nil {
 		return result{}, err
 	}
-	defer x.close()
+	defer x.Close()
 	subscribed, err := s.Usage()
 	if err != nil {
 		return result{}, err

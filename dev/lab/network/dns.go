@@ -25,20 +25,14 @@ const (
 // DNS passes the messages of one replica to a name server, over UDP and TCP, and the answers back. It changes no byte, so
 // signatures stay valid. It records each UPDATE (RFC 2136) as a history.Write, with the response code of its answer.
 type DNS struct {
-	recorder Recorder
-	replica  string
-	target   string
-	udp      *net.UDPConn
-	gate     *gate // of TCP
-	faults   faults[dnsFault]
-	ctx      context.Context // ends with Close
-	stop     context.CancelFunc
-	serving  sync.WaitGroup // UDP
-
-	mu      sync.Mutex
-	streams map[*dnsStream]struct{}
-	closed  bool
-	open    sync.WaitGroup // of streams
+	recorder                      Recorder
+	replica                       string
+	target                        string
+	udp                           *net.UDPConn
+	ctx                           context.Context // ends with Close
+	stop                          context.CancelFunc
+	serving                       sync.WaitGroup // UDP
+	passage[dnsFault, *dnsStream]                // TCP
 }
 
 // dnsFault is one of these.
@@ -48,9 +42,12 @@ type dnsFault struct {
 	cut               bool
 }
 
+func (f dnsFault) cuts() bool { return f.cut }
+
 // NewDNS listens on a free port of 127.0.0.1, the same for UDP and TCP. The name server, host:port, is target.
 func NewDNS(recorder Recorder, replica, target string) (*DNS, error) {
-	d := &DNS{recorder: recorder, replica: replica, target: target, streams: map[*dnsStream]struct{}{}}
+	d := &DNS{recorder: recorder, replica: replica, target: target}
+	d.connect = d.newStream
 	d.ctx, d.stop = context.WithCancel(context.Background())
 	if err := d.listen(); err != nil {
 		d.stop()
@@ -64,7 +61,7 @@ func NewDNS(recorder Recorder, replica, target string) (*DNS, error) {
 func (d *DNS) listen() error {
 	var errs []error
 	for range portAttempts {
-		gate, err := newGate(0, d.serveTCP)
+		gate, err := newGate(0, d.serve)
 		if err != nil {
 			return err
 		}
@@ -80,9 +77,6 @@ func (d *DNS) listen() error {
 	}
 	return errors.Join(errs...)
 }
-
-// Addr is where it listens, as 127.0.0.1:port. It stays the same.
-func (d *DNS) Addr() string { return d.gate.addr.String() }
 
 // DropRequests loses a share of the requests, from 0 to 1, at random from a seed. The name server gets none of them.
 func (d *DNS) DropRequests(share float64, seed uint64) (end func()) {
@@ -103,57 +97,12 @@ func (d *DNS) Delay(latency, jitter time.Duration) (end func()) {
 // CutTCP resets all TCP connections, and refuses new ones until it ends.
 func (d *DNS) CutTCP() (end func()) { return d.begin(dnsFault{cut: true}) }
 
-// Heal ends all faults.
-func (d *DNS) Heal() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.faults.endAll()
-	d.applyLocked()
-}
-
 // Close resets all connections. When it returns, everything is recorded.
 func (d *DNS) Close() {
-	d.mu.Lock()
-	d.closed = true
 	d.stop()
-	d.resetLocked()
-	d.mu.Unlock()
 	_ = d.udp.Close()
-	d.gate.close()
+	d.end()
 	d.serving.Wait()
-	d.open.Wait()
-}
-
-func (d *DNS) begin(what dnsFault) (end func()) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	f := d.faults.begin(what)
-	d.applyLocked()
-	return func() {
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		d.faults.end(f)
-		d.applyLocked()
-	}
-}
-
-func (d *DNS) applyLocked() {
-	if !d.isCut() {
-		d.gate.open()
-		return
-	}
-	d.gate.shut()
-	d.resetLocked()
-}
-
-func (d *DNS) resetLocked() {
-	for s := range d.streams {
-		s.reset()
-	}
-}
-
-func (d *DNS) isCut() bool {
-	return slices.ContainsFunc(d.faults.now(), func(f *fault[dnsFault]) bool { return f.what.cut })
 }
 
 // loses waits as long as a message is delayed, and reports whether it gets lost.

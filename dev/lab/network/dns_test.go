@@ -35,19 +35,12 @@ type names struct {
 
 func newNames(t *testing.T) names {
 	t.Helper()
-	bind, err := bindtest.Start(t.Context(), bindtest.Config{
+	bind := bindtest.Serve(t, bindtest.Config{
 		Zones: []bindtest.Zone{{Name: "lab.example", Key: "lab", Records: "www A 192.0.2.1"}},
 		Keys:  []bindtest.Key{{Name: "lab", Algorithm: "hmac-sha256", Secret: secret}},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := bind.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
 	n := names{t: t, recorder: newRecorder(t), bind: bind}
+	var err error
 	if n.DNS, err = network.NewDNS(n.recorder, "replica-a", bind.Addr.String()); err != nil {
 		t.Fatal(err)
 	}

@@ -24,36 +24,10 @@ type dnsStream struct {
 	pending map[uint16]*update
 }
 
-// serveTCP passes the messages of one connection.
-func (d *DNS) serveTCP(client *net.TCPConn) {
-	s := d.add(client)
-	if s == nil {
-		reset(client)
-		return
-	}
-	defer d.remove(s)
-	s.run()
-}
-
-// add returns nil for a connection that isn't accepted.
-func (d *DNS) add(client *net.TCPConn) *dnsStream {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.closed || d.isCut() {
-		return nil
-	}
+func (d *DNS) newStream(client *net.TCPConn) *dnsStream {
 	s := &dnsStream{dns: d, client: client, pending: map[uint16]*update{}}
 	s.ctx, s.cancel = context.WithCancel(d.ctx)
-	d.streams[s] = struct{}{}
-	d.open.Add(1)
 	return s
-}
-
-func (d *DNS) remove(s *dnsStream) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	delete(d.streams, s)
-	d.open.Done()
 }
 
 // reset ends both connections at once.

@@ -10,8 +10,8 @@
 // A fault begins with a call, which returns a function that ends it, and holds for connections that are open
 // and for new ones. Faults add up: delays follow each other, and the lowest speed counts. Heal ends all.
 //
-// Read it in this order: faults.go, gate.go, link.go, pair.go; request.go, body.go, failure.go, upstream.go, api.go,
-// exchange.go, kubeconfig.go, apipath.go; dns.go, dnsudp.go, dnstcp.go.
+// Read it in this order: faults.go, gate.go, passage.go, link.go, pair.go; request.go, body.go, failure.go, upstream.go,
+// api.go, exchange.go, kubeconfig.go, apipath.go; dns.go, dnsudp.go, dnstcp.go.
 //
 // # Concurrency
 //

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"sync"
 	"syscall"
 	"time"
 )
@@ -27,14 +26,7 @@ const (
 // When one side closes or resets the connection, the other side sees the same. A target that can't be reached
 // looks like one that resets each connection.
 type Link struct {
-	target string
-	gate   *gate
-	faults faults[linkFault]
-
-	mu     sync.Mutex
-	pairs  map[*pair]struct{}
-	closed bool
-	open   sync.WaitGroup // of pairs
+	passage[linkFault, *pair]
 }
 
 // linkFault is one of these.
@@ -45,19 +37,27 @@ type linkFault struct {
 	halfOpen        Direction
 }
 
+func (f linkFault) cuts() bool { return f.cut }
+
 // NewLink listens on a free port of 127.0.0.1 and passes connections to the target, which is host:port.
 func NewLink(target string) (*Link, error) {
-	l := &Link{target: target, pairs: map[*pair]struct{}{}}
-	gate, err := newGate(0, l.serve)
-	if err != nil {
+	l := &Link{}
+	l.connect = func(client *net.TCPConn) *pair {
+		p := newPair(client, target, &l.faults)
+		p.kill(l.dead())
+		return p
+	}
+	l.changed = func() {
+		for p := range l.conns {
+			p.kill(l.dead())
+		}
+	}
+	var err error
+	if l.gate, err = newGate(0, l.serve); err != nil {
 		return nil, fmt.Errorf("make a link to %s: %w", target, err)
 	}
-	l.gate = gate
 	return l, nil
 }
-
-// Addr is where the Link listens, as 127.0.0.1:port. It stays the same.
-func (l *Link) Addr() string { return l.gate.addr.String() }
 
 // Delay holds each chunk of bytes back for latency, more or less by up to jitter. The next chunk is read afterwards, so what
 // is written within one latency waits for up to two.
@@ -78,97 +78,15 @@ func (l *Link) Cut() (end func()) { return l.begin(linkFault{cut: true}) }
 // until the Link is closed, or both sides have given up. New ones work when it ends.
 func (l *Link) HalfOpen(d Direction) (end func()) { return l.begin(linkFault{halfOpen: d & Both}) }
 
-// Heal ends all faults.
-func (l *Link) Heal() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.faults.endAll()
-	l.applyLocked()
-}
-
 // Close resets all connections and ends the Link.
-func (l *Link) Close() {
-	l.mu.Lock()
-	l.closed = true
-	l.resetLocked()
-	l.mu.Unlock()
-	l.gate.close()
-	l.open.Wait()
-}
+func (l *Link) Close() { l.end() }
 
-func (l *Link) begin(what linkFault) (end func()) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	f := l.faults.begin(what)
-	l.applyLocked()
-	return func() {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.faults.end(f)
-		l.applyLocked()
-	}
-}
-
-// applyLocked does to the connections and to the gate what the faults say. The rest is done when bytes come.
-func (l *Link) applyLocked() {
-	cut, dead := l.now()
-	for p := range l.pairs {
-		p.kill(dead)
-	}
-	if !cut {
-		l.gate.open()
-		return
-	}
-	l.gate.shut()
-	l.resetLocked()
-}
-
-func (l *Link) resetLocked() {
-	for p := range l.pairs {
-		p.reset()
-	}
-}
-
-// now returns whether the Link is cut, and in which directions it is half-open.
-func (l *Link) now() (cut bool, dead Direction) {
+// dead returns in which directions the Link is half-open.
+func (l *Link) dead() (d Direction) {
 	for _, f := range l.faults.now() {
-		cut = cut || f.what.cut
-		dead |= f.what.halfOpen
+		d |= f.what.halfOpen
 	}
-	return cut, dead
-}
-
-// serve passes the bytes of one connection.
-func (l *Link) serve(client *net.TCPConn) {
-	p := l.add(client)
-	if p == nil {
-		reset(client)
-		return
-	}
-	defer l.remove(p)
-	p.run(l.target)
-}
-
-// add returns nil for a connection that the Link doesn't accept.
-func (l *Link) add(client *net.TCPConn) *pair {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	cut, dead := l.now()
-	if cut || l.closed {
-		return nil
-	}
-	p := newPair(client, &l.faults)
-	p.kill(dead)
-	l.pairs[p] = struct{}{}
-	l.open.Add(1)
-	return p
-}
-
-func (l *Link) remove(p *pair) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	delete(l.pairs, p)
-	l.open.Done()
+	return d
 }
 
 // reset closes a connection so that the other side gets a reset, even if everything was read and written.

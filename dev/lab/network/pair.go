@@ -22,18 +22,19 @@ const (
 
 // pair is a connection of a client, and the one to the target that belongs to it.
 type pair struct {
-	client *net.TCPConn
-	faults *faults[linkFault]
-	ctx    context.Context // ends with reset, and when both sides are done
-	cancel context.CancelFunc
-	dead   atomic.Uint32 // the directions in which everything is swallowed, for ever
+	client  *net.TCPConn
+	address string // of the target
+	faults  *faults[linkFault]
+	ctx     context.Context // ends with reset, and when both sides are done
+	cancel  context.CancelFunc
+	dead    atomic.Uint32 // the directions in which everything is swallowed, for ever
 
 	mu     sync.Mutex
 	target *net.TCPConn // nil until it is connected
 }
 
-func newPair(client *net.TCPConn, faults *faults[linkFault]) *pair {
-	p := &pair{client: client, faults: faults}
+func newPair(client *net.TCPConn, address string, faults *faults[linkFault]) *pair {
+	p := &pair{client: client, address: address, faults: faults}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	bound(client)
 	return p
@@ -76,9 +77,9 @@ func (p *pair) reset() {
 }
 
 // run returns when both sides are done.
-func (p *pair) run(address string) {
+func (p *pair) run() {
 	defer p.close()
-	target, err := p.connect(address)
+	target, err := p.connect()
 	if err != nil {
 		p.reset()
 		return
@@ -104,11 +105,11 @@ func (p *pair) close() {
 }
 
 // connect returns nil without an error if the client mustn't notice that there is no target.
-func (p *pair) connect(address string) (*net.TCPConn, error) {
+func (p *pair) connect() (*net.TCPConn, error) {
 	if p.isDead(ToTarget) {
 		return nil, nil
 	}
-	target, err := dial(p.ctx, address)
+	target, err := dial(p.ctx, p.address)
 	if err != nil && p.isDead(Both) {
 		p.kill(ToTarget)
 		return nil, nil

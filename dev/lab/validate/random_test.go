@@ -1,6 +1,7 @@
 package validate_test
 
 import (
+	"maps"
 	"slices"
 	"testing"
 	"time"
@@ -93,9 +94,7 @@ var lies = []struct {
 		}
 		other := &simStream{client: s.made.open(r.name), silent: map[string]bool{}, answered: true}
 		r.streams = append(r.streams, other)
-		for at, text := range c.known {
-			other.known[at] = text
-		}
+		maps.Copy(other.known, c.known)
 		delete(other.known, known[s.n(len(known))])
 		other.update(history.Stream{Added: other.knows("")})
 		s.tell(r)

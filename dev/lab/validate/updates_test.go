@@ -85,15 +85,7 @@ func serials(t *testing.T, server string, since uint32) []history.Zone {
 
 // What a real name server makes of updates is what is expected of them, so each serial is known to be of its author.
 func TestAuthors(t *testing.T) {
-	s, err := bindtest.Start(t.Context(), bindtest.Config{Zones: []bindtest.Zone{{Name: "lab.example"}}, Options: "max-ixfr-ratio unlimited;"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := s.Stop(); err != nil {
-			t.Error(err)
-		}
-	}()
+	s := bindtest.Serve(t, bindtest.Config{Zones: []bindtest.Zone{{Name: "lab.example"}}, Options: "max-ixfr-ratio unlimited;"})
 	random := rand.New(rand.NewPCG(1, 2))
 	h := history.History{Setup: history.Setup{Zones: []string{"lab.example."}}}
 	h.Entries = []history.Entry{{At: 1, Zone: &history.Zone{Name: "lab.example.", Serial: bindtest.Serial, Whole: true}}}

@@ -27,18 +27,10 @@ type fixture struct {
 
 func newFixture(t *testing.T, options, records string) *fixture {
 	t.Helper()
-	server, err := bindtest.Start(t.Context(), bindtest.Config{
+	server := bindtest.Serve(t, bindtest.Config{
 		Zones:   []bindtest.Zone{{Name: "lab.example", Key: "lab", Records: records}},
 		Keys:    []bindtest.Key{{Name: "lab", Algorithm: "hmac-sha256", Secret: secret}},
 		Options: options,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := server.Stop(); err != nil {
-			t.Error(err)
-		}
 	})
 	return &fixture{T: t, server: server, recorder: newRecorder(t), config: ZoneConfig{
 		Server: server.Addr.String(), Name: "Lab.Example", Key: &Key{"lab", "hmac-sha256", secret},

@@ -31,22 +31,10 @@ var (
 func startBIND(t *testing.T, p Plan) *bindtest.Server {
 	t.Helper()
 	name := strings.TrimSuffix(p.Settings().Zone, ".")
-	s, err := bindtest.Start(t.Context(), bindtest.Config{
+	return bindtest.Serve(t, bindtest.Config{
 		Zones: []bindtest.Zone{{Name: name, Key: personKey.Name, Records: p.ZoneRecords()}},
 		Keys:  []bindtest.Key{{Name: personKey.Name, Algorithm: personKey.Algorithm, Secret: personKey.Secret}},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if t.Failed() {
-			t.Logf("named said:\n%s", s.Log())
-		}
-		if err := s.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
-	return s
 }
 
 func newRecorder(t *testing.T) *history.Recorder {

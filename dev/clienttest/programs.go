@@ -1,0 +1,139 @@
+package clienttest
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"time"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/signpostd/signpost/internal/childprocess"
+)
+
+const (
+	// StartWithin is how long a program may take to be ready, and StopWithin to end.
+	StartWithin = 3 * time.Minute
+	StopWithin  = 10 * time.Second
+)
+
+// Program is a process whose output goes to a file.
+type Program struct {
+	*childprocess.Process
+	name, log string
+}
+
+// Ended returns the error of a program that has ended by itself, with the end of its log.
+func (p *Program) Ended() error {
+	log, _ := os.ReadFile(p.log)
+	return fmt.Errorf("%s has ended; the end of its log:\n%s", p.name, log[max(0, len(log)-2000):])
+}
+
+// Programs are the programs beside a cluster.
+type Programs struct {
+	// Dir has the logs, and the directory of the cluster.
+	Dir string
+	// Target is the target of make that builds the programs.
+	Target  string
+	running []*Program
+}
+
+// StartCluster starts bin/localcluster without nodes, and returns the path of its kubeconfig when it is ready.
+func (g *Programs) StartCluster(ctx context.Context, flags ...string) (kubeconfig string, err error) {
+	if err := os.MkdirAll(g.Dir, 0o700); err != nil {
+		return "", err
+	}
+	dir := filepath.Join(g.Dir, "cluster")
+	if _, err := g.Launch("cluster", exec.Command("bin/localcluster", append([]string{"up", "--dir", dir, "--nodes", "0"}, flags...)...)); err != nil {
+		return "", err
+	}
+	kubeconfig = filepath.Join(dir, "kubeconfig")
+	return kubeconfig, g.Await(ctx, "the cluster is ready", func() bool { _, err := os.Stat(kubeconfig); return err == nil })
+}
+
+// ClientConfig returns the configuration of clients without a rate limit, and without warnings, which say that
+// Endpoints are deprecated.
+func ClientConfig(kubeconfig string) (*rest.Config, error) {
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	config.QPS, config.WarningHandler = -1, rest.NoWarnings{}
+	return config, nil
+}
+
+// Launch starts a program whose output goes to a file. A command that has a standard output already keeps it.
+func (g *Programs) Launch(name string, cmd *exec.Cmd) (*Program, error) {
+	log, err := os.Create(filepath.Join(g.Dir, name+".log"))
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close()
+	if cmd.Stdout == nil {
+		cmd.Stdout = log
+	}
+	cmd.Stderr = log
+	process, err := childprocess.Start(cmd, syscall.SIGTERM)
+	if err != nil {
+		return nil, fmt.Errorf("%w: run `make %s`, which builds it", err, g.Target)
+	}
+	p := &Program{process, name, log.Name()}
+	g.running = append(g.running, p)
+	return p, nil
+}
+
+// Alive returns an error if a program has ended by itself.
+func (g *Programs) Alive() error {
+	for _, p := range g.running {
+		select {
+		case <-p.Exited():
+			return p.Ended()
+		default:
+		}
+	}
+	return nil
+}
+
+// Await waits until a condition holds while all programs run.
+func (g *Programs) Await(ctx context.Context, what string, holds func() bool) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	return Await(ctx, StartWithin, what, func() bool {
+		if err := g.Alive(); err != nil {
+			cancel(err)
+		}
+		return holds()
+	})
+}
+
+// End ends a program, whose end is no error then. After the time within it is killed.
+func (g *Programs) End(p *Program, within time.Duration) {
+	g.forget(p)
+	p.Stop(within)
+}
+
+// Kill ends a program with a signal, and waits until it has ended.
+func (g *Programs) Kill(p *Program, with syscall.Signal) error {
+	g.forget(p)
+	if err := p.Signal(with); err != nil {
+		return fmt.Errorf("end %s: %w", p.name, err)
+	}
+	<-p.Exited()
+	return nil
+}
+
+func (g *Programs) forget(p *Program) {
+	g.running = slices.DeleteFunc(g.running, func(other *Program) bool { return other == p })
+}
+
+// Stop ends all programs, the last started first.
+func (g *Programs) Stop() {
+	for _, p := range slices.Backward(g.running) {
+		p.Stop(StopWithin)
+	}
+}
