@@ -267,9 +267,9 @@ func TestUndeclaredPorts(t *testing.T) {
 }
 
 // M6: questions of both methods are bounded. What is asked already can always be asked again.
-func TestQuestionLimits(t *testing.T) {
+func TestQueryLimits(t *testing.T) {
 	for why, limits := range map[clientlimits.Refusal]clientlimits.Limits{
-		clientlimits.RefusedQuestion: {MaxQuestions: 2}, clientlimits.RefusedQuestionOfClient: {MaxQuestionsPerClient: 2},
+		clientlimits.RefusedQuery: {MaxQueries: 2}, clientlimits.RefusedQueryOfClient: {MaxQueriesPerClient: 2},
 	} {
 		t.Run(string(why), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -131,7 +131,7 @@ type profileViews struct {
 // the status of a query above a limit.
 func (vs *profileViews) acquire(q catalog.ProfileQuery, by clientlimits.ClientID) (*profileView, error) {
 	return vs.m.Acquire(q, func() (*profileView, error) {
-		if err := vs.clients.BeginQuestion(by); err != nil {
+		if err := vs.clients.BeginQuery(by); err != nil {
 			return nil, err
 		}
 		return &profileView{query: q, firstClient: by, catalog: vs.catalog, config: vs.config}, nil
@@ -141,7 +141,7 @@ func (vs *profileViews) acquire(q catalog.ProfileQuery, by clientlimits.ClientID
 // release drops the view after its last user.
 func (vs *profileViews) release(v *profileView) {
 	vs.m.Release(v.query, func(v *profileView) {
-		vs.clients.EndQuestion(v.firstClient)
+		vs.clients.EndQuery(v.firstClient)
 		if a := v.current.Load(); a != nil {
 			a.snapshot.Release()
 		}

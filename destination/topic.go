@@ -247,7 +247,7 @@ func (ss *topics) begin(q query, by subscriber) error {
 		return status.Errorf(codes.ResourceExhausted, "service %s.%s doesn't declare port %d, and clients ask for %d such ports already; declare it",
 			q.service.Name, q.service.Namespace, q.port, ss.undeclared[q.service])
 	}
-	if err := ss.clients.BeginQuestion(by.client); err != nil {
+	if err := ss.clients.BeginQuery(by.client); err != nil {
 		return err
 	}
 	if by.undeclared {
@@ -260,7 +260,7 @@ func (ss *topics) begin(q query, by subscriber) error {
 func (ss *topics) release(s *topic) {
 	ss.m.Release(s.query, func(s *topic) {
 		s.stop()
-		ss.clients.EndQuestion(s.firstSubscriber.client)
+		ss.clients.EndQuery(s.firstSubscriber.client)
 		if !s.firstSubscriber.undeclared {
 			return
 		}

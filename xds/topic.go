@@ -224,7 +224,7 @@ type topics struct {
 func (ts *topics) acquire(q question, by clientlimits.ClientID) (*topic, error) {
 	a := ts.config.parse(q)
 	return ts.m.Acquire(a.question, func() (*topic, error) {
-		if err := ts.clients.BeginQuestion(by); err != nil {
+		if err := ts.clients.BeginQuery(by); err != nil {
 			return nil, err
 		}
 		ctx, stop := context.WithCancel(context.Background())
@@ -240,7 +240,7 @@ func (ts *topics) acquire(q question, by clientlimits.ClientID) (*topic, error) 
 func (ts *topics) release(t *topic) {
 	ts.m.Release(t.question, func(t *topic) {
 		t.stop()
-		ts.clients.EndQuestion(t.first)
+		ts.clients.EndQuery(t.first)
 	})
 }
 

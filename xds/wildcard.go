@@ -48,7 +48,7 @@ type sharedListing struct {
 // a question of the client. The error is the status of one that is one too many.
 func (s *Server) join(of coverage, st *stream) (*sharedListing, error) {
 	shared, err := s.listings.Acquire(of, func() (*sharedListing, error) {
-		if err := s.clients.BeginQuestion(st.client.id); err != nil {
+		if err := s.clients.BeginQuery(st.client.id); err != nil {
 			return nil, err
 		}
 		ctx, stop := context.WithCancel(context.Background())
@@ -71,7 +71,7 @@ func (sl *sharedListing) leave(st *stream) {
 	sl.mu.Unlock()
 	sl.server.listings.Release(sl.coverage, func(*sharedListing) {
 		sl.stop()
-		sl.server.clients.EndQuestion(sl.first)
+		sl.server.clients.EndQuery(sl.first)
 	})
 }
 
