@@ -163,7 +163,7 @@ func (s *Set) Lead(ctx context.Context) error {
 	return nil
 }
 
-// Health returns the health of all controllers' writes, while the set leads.
+// Health returns the combined health of the writes of all controllers. Between terms it is zero.
 func (s *Set) Health() reconcile.Health {
 	var health reconcile.Health
 	for _, c := range s.run {
@@ -172,8 +172,8 @@ func (s *Set) Health() reconcile.Health {
 	return health
 }
 
-// Waiting returns why a Service waits for its next sync, by the kind of objects that its controller writes,
-// while the set leads.
+// Waiting returns why a Service waits for its next sync, by the kind of objects that its controller writes.
+// Between terms the map is empty.
 func (s *Set) Waiting(key reconcile.Key) map[string]reconcile.Wait {
 	waits := map[string]reconcile.Wait{}
 	for _, c := range s.run {
@@ -184,15 +184,15 @@ func (s *Set) Waiting(key reconcile.Key) map[string]reconcile.Wait {
 	return waits
 }
 
-// Unwritten is what a controller has not written for a Service.
+// Unwritten is a change of a Service that a controller has not written yet.
 type Unwritten struct {
 	reconcile.KeyWait
-	// Makes is what the controller makes, in words.
+	// Makes describes the objects that the controller writes, in words.
 	Makes string
 }
 
-// AllWaiting returns what waits to be written, at most so much of it, what waits for the longest time first, and how
-// much waits. Between terms nothing does.
+// AllWaiting returns the unwritten changes that have waited longest, at most most of them, and the number of
+// all. Between terms there are none.
 func (s *Set) AllWaiting(most int) (some []Unwritten, all int) {
 	for _, c := range s.run {
 		waits, n := c.AllWaiting(most)
@@ -205,7 +205,7 @@ func (s *Set) AllWaiting(most int) (some []Unwritten, all int) {
 	return some[:min(len(some), most)], all
 }
 
-// makes says what a controller makes, in words.
+// makes describes the objects that a controller writes, in words.
 func (s *Set) makes(c controller) string {
 	switch c {
 	case s.endpointsController:
@@ -309,8 +309,9 @@ func (s *Set) makeControllers(c Config) {
 	}
 }
 
-// workloadsKnown reports whether a new leader may write slices for ExternalWorkloads. Former leaders may have known newer
-// ones than a table that can't be read now, which kube.CatchUp doesn't wait for, because the kind is optional.
+// workloadsKnown reports whether a new leader may write slices for ExternalWorkloads. If their table can't be
+// read now, it may be older than that of former leaders. kube.CatchUp doesn't wait for such a table, because
+// the kind is optional.
 func workloadsKnown(s kube.TableStatus) bool {
 	return s.State == kube.Synced || s.State == kube.Waiting && s.Reason == kube.NotFound
 }

@@ -159,7 +159,7 @@ func (c *Controller) forget() {
 	} {
 		gauge.Reset()
 	}
-	c.o.Metrics.Unsized(queueName)
+	c.o.Metrics.ResetSizes(queueName)
 	c.reconciler, c.topology, c.triggers, c.tracker = nil, nil, nil, nil
 }
 
@@ -359,7 +359,7 @@ func (c *Controller) syncService(ctx context.Context, key reconcile.Key) error {
 // uncount removes the slices of a Service from the gauges.
 func (c *Controller) uncount(key reconcile.Key) {
 	c.reconciler.DeleteService(key.Namespace, key.Name)
-	c.o.Metrics.Sized(queueName, key, reconcile.Size{})
+	c.o.Metrics.SetSize(queueName, key, reconcile.Size{})
 }
 
 // announce reports a failure with an Event on the Service.
@@ -390,7 +390,7 @@ func (c *Controller) reconcile(ctx context.Context, key reconcile.Key, service *
 	// and its error names those pods anyway.
 	err := c.reconciler.Reconcile(klog.Logger{}, service, pods, existing, cause)
 	size, failed := c.writer.end(key)
-	c.o.Metrics.Sized(queueName, key, size)
+	c.o.Metrics.SetSize(queueName, key, size)
 	if failed != nil {
 		return failed
 	}

@@ -290,7 +290,7 @@ func (s *Store) Refresh(ctx context.Context, service reconcile.Key) error {
 
 // unsettle notes a write that failed and may have been carried out.
 func (s *Store) unsettle(service reconcile.Key, name string, err error) {
-	if !reconcile.MayHaveBeenCarriedOut(err) {
+	if !reconcile.MayHaveSucceeded(err) {
 		return
 	}
 	s.mu.Lock()
