@@ -178,7 +178,7 @@ func (s *Set) Waiting(key reconcile.Key) map[string]reconcile.Wait {
 	waits := map[string]reconcile.Wait{}
 	for _, c := range s.run {
 		if wait, ok := c.Waiting(key); ok {
-			waits[s.makes(c)] = wait
+			waits[s.objectsOf(c)] = wait
 		}
 	}
 	return waits
@@ -187,26 +187,26 @@ func (s *Set) Waiting(key reconcile.Key) map[string]reconcile.Wait {
 // Unwritten is a change of a Service that a controller has not written yet.
 type Unwritten struct {
 	reconcile.KeyWait
-	// Makes describes the objects that the controller writes, in words.
-	Makes string
+	// Objects describes the objects that the controller writes, in words.
+	Objects string
 }
 
-// AllWaiting returns the unwritten changes that have waited longest, at most most of them, and the number of
-// all. Between terms there are none.
-func (s *Set) AllWaiting(most int) (some []Unwritten, all int) {
+// AllWaiting returns the unwritten changes that have waited longest, at most limit, and the number of all.
+// Between terms there are none.
+func (s *Set) AllWaiting(limit int) (oldest []Unwritten, total int) {
 	for _, c := range s.run {
-		waits, n := c.AllWaiting(most)
-		all += n
+		waits, n := c.AllWaiting(limit)
+		total += n
 		for _, w := range waits {
-			some = append(some, Unwritten{w, s.makes(c)})
+			oldest = append(oldest, Unwritten{w, s.objectsOf(c)})
 		}
 	}
-	slices.SortStableFunc(some, func(a, b Unwritten) int { return reconcile.CompareKeyWaits(a.KeyWait, b.KeyWait) })
-	return some[:min(len(some), most)], all
+	slices.SortStableFunc(oldest, func(a, b Unwritten) int { return reconcile.CompareKeyWaits(a.KeyWait, b.KeyWait) })
+	return oldest[:min(len(oldest), limit)], total
 }
 
-// makes describes the objects that a controller writes, in words.
-func (s *Set) makes(c controller) string {
+// objectsOf describes the objects that a controller writes, in words.
+func (s *Set) objectsOf(c controller) string {
 	switch c {
 	case s.endpointsController:
 		return "Endpoints"
