@@ -279,17 +279,17 @@ func TestAD11MetadataOfOthers(t *testing.T) {
 	s.wantEndpoints("web", "")
 	owner := metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: "some", UID: "some"}
 	s.editEndpoints("web", func(ep *corev1.Endpoints) {
-		ep.Annotations = map[string]string{"foreign": "yes"}
+		ep.Annotations = map[string]string{"external": "yes"}
 		ep.OwnerReferences = []metav1.OwnerReference{owner}
-		ep.Finalizers = []string{"example.org/foreign"}
-		ep.Labels["foreign"] = "yes"
+		ep.Finalizers = []string{"example.org/external"}
+		ep.Labels["external"] = "yes"
 	})
 	t.Cleanup(func() { s.unfinalizeEndpoints("web") })
 	s.pod("web-0", "web", "10.0.0.1")
 	s.wantEndpoints("web", "10.0.0.1 : 8080")
 	s.wantLabels("web", map[string]string{"mine": "yes"})
 	ep := s.getEndpoints("web")
-	if ep.Annotations["foreign"] != "yes" || len(ep.OwnerReferences) != 1 || len(ep.Finalizers) != 1 {
+	if ep.Annotations["external"] != "yes" || len(ep.OwnerReferences) != 1 || len(ep.Finalizers) != 1 {
 		t.Errorf("Endpoints have annotations %v, owners %v and finalizers %v, want those of the other writer", ep.Annotations, ep.OwnerReferences, ep.Finalizers)
 	}
 }

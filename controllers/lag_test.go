@@ -195,7 +195,7 @@ func TestAD10UpdateOfDeletedObjects(t *testing.T) {
 	s := playAlone(t)
 	s.mixedService()
 	s.editEndpoints("web", func(ep *corev1.Endpoints) {
-		metav1.SetMetaDataAnnotation(&ep.ObjectMeta, "foreign", "yes")
+		metav1.SetMetaDataAnnotation(&ep.ObjectMeta, "external", "yes")
 	})
 	s.settle()
 	release := s.watchDelays.hold(t, "endpoints", "endpointslices")
@@ -206,7 +206,7 @@ func TestAD10UpdateOfDeletedObjects(t *testing.T) {
 	}
 	s.editService("web", serviceLabel("new", "yes"))
 	s.wantMixed()
-	if ep := s.getEndpoints("web"); ep.Annotations["foreign"] != "" || ep.Labels["new"] == "" {
+	if ep := s.getEndpoints("web"); ep.Annotations["external"] != "" || ep.Labels["new"] == "" {
 		t.Errorf("Endpoints have annotations %v and labels %v, want new ones", ep.Annotations, ep.Labels)
 	}
 	release()

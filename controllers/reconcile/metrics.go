@@ -44,7 +44,7 @@ func NewMetrics(r, queues prometheus.Registerer) *Metrics {
 			Name: "controller_persistent_failures_total", Help: "Services whose sync failed 15 times in a row. They are tried again all the same.",
 		}, []string{"controller"}),
 		repairs: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "controller_repairs_total", Help: "Syncs that put right what somebody else had changed or deleted.",
+			Name: "controller_repairs_total", Help: "Syncs that reverted another writer's change.",
 		}, []string{"controller"}),
 		problems: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "controller_problems_total", Help: "Problems of objects that are left out, by reason, as reported by Events.",
@@ -56,7 +56,7 @@ func NewMetrics(r, queues prometheus.Registerer) *Metrics {
 			Name: "controller_last_write_timestamp_seconds", Help: "Time of the last write that succeeded.",
 		}, []string{"controller"}),
 		oldest: newAges(prometheus.NewDesc(
-			"controller_oldest_unwritten_seconds", "How long the oldest change has been waiting whose write failed, is held back, or is put off because somebody else keeps changing the object; 0 when none is.", []string{"controller"}, nil,
+			"controller_oldest_unwritten_seconds", "How long the oldest change has been waiting whose write failed, is held back, or is delayed because another writer keeps changing the object; 0 when none is.", []string{"controller"}, nil,
 		)),
 		sizes: newSizes(),
 	}
