@@ -440,7 +440,7 @@ func TestMadeByExternalDNS(t *testing.T) {
 
 // A change that was made, and whose answer was lost, is done; one that wasn't made is made. No
 // service is created twice.
-func TestLostResponses(t *testing.T) {
+func TestLostAnswers(t *testing.T) {
 	for _, action := range []string{"CreateService", "RegisterInstance", "DeregisterInstance", "UpdateService", "DeleteService", "GetOperation"} {
 		for _, fault := range []*cloudmaptest.Fault{cloudmaptest.Failed, cloudmaptest.Lost} {
 			for _, made := range []bool{true, false} {
