@@ -24,14 +24,14 @@ func pointers(c *Catalog) map[string]*Address {
 	return out
 }
 
-// reuseCase changes a slice with the pods a, b and old, which share an address,
-// and one without targetRef.
+// reuseCase changes a slice with the pods a, b and old, which share an address, and one address without
+// targetRef.
 type reuseCase struct {
 	steps [][]Object
 	// remove deletes an object in the last step.
 	remove ID
-	// fresh are the addresses that are other values than before; gone are no more.
-	fresh, gone []string
+	// added are the addresses with new values, and removed those that no longer exist.
+	added, removed []string
 }
 
 const (
@@ -59,39 +59,39 @@ var reuseCases = map[string]reuseCase{
 	"nothing":                    {},
 	"the slice is put again":     {steps: [][]Object{{reuseEndpoints(unchanged)}}},
 	"the Service":                {steps: [][]Object{{service("web")}}},
-	"a pod":                      {steps: [][]Object{{pod("a")}}, fresh: []string{addressA}},
-	"an owner":                   {steps: [][]Object{{owner("ReplicaSet", "rs", OwnerRef{"Deployment", "web"})}}, fresh: []string{addressB}},
-	"a Server":                   {steps: [][]Object{{opaqueServer("x", 80, having("app", "a"))}}, fresh: []string{addressA}},
+	"a pod":                      {steps: [][]Object{{pod("a")}}, added: []string{addressA}},
+	"an owner":                   {steps: [][]Object{{owner("ReplicaSet", "rs", OwnerRef{"Deployment", "web"})}}, added: []string{addressB}},
+	"a Server":                   {steps: [][]Object{{opaqueServer("x", 80, having("app", "a"))}}, added: []string{addressA}},
 	"a Server of nobody":         {steps: [][]Object{{opaqueServer("x", 80, having("app", "x"))}}},
-	"another slice":              {steps: [][]Object{{slice("s2", "web", IPv4, at("10.0.0.7", podKey("a")))}}, fresh: []string{"10.0.0.7 a"}},
-	"a pod is gone":              {remove: podKey("old").ID(), gone: []string{addressOld}},
-	"an endpoint is gone":        {steps: [][]Object{{reuseEndpoints(func(l []SliceEndpoint) []SliceEndpoint { return l[1:] })}}, gone: []string{addressA}},
+	"another slice":              {steps: [][]Object{{slice("s2", "web", IPv4, at("10.0.0.7", podKey("a")))}}, added: []string{"10.0.0.7 a"}},
+	"a pod is gone":              {remove: podKey("old").ID(), removed: []string{addressOld}},
+	"an endpoint is gone":        {steps: [][]Object{{reuseEndpoints(func(l []SliceEndpoint) []SliceEndpoint { return l[1:] })}}, removed: []string{addressA}},
 	"the endpoints change order": {steps: [][]Object{{reuseEndpoints(func(l []SliceEndpoint) []SliceEndpoint { slices.Reverse(l); return l })}}},
 	"an endpoint is added": {
 		steps: [][]Object{{reuseEndpoints(func(l []SliceEndpoint) []SliceEndpoint { return append(l, at("10.0.0.0", podKey("a"))) })}},
-		fresh: []string{"10.0.0.0 a"},
+		added: []string{"10.0.0.0 a"},
 	},
 	"a hint": {
-		steps: [][]Object{{reuseEndpoints(func(l []SliceEndpoint) []SliceEndpoint { l[0].HintZones = []string{"east"}; return l })}}, fresh: []string{addressA},
+		steps: [][]Object{{reuseEndpoints(func(l []SliceEndpoint) []SliceEndpoint { l[0].HintZones = []string{"east"}; return l })}}, added: []string{addressA},
 	},
 	"a zone": {
-		steps: [][]Object{{reuseEndpoints(func(l []SliceEndpoint) []SliceEndpoint { l[1].Zone = "east"; return l })}}, fresh: []string{addressB},
+		steps: [][]Object{{reuseEndpoints(func(l []SliceEndpoint) []SliceEndpoint { l[1].Zone = "east"; return l })}}, added: []string{addressB},
 	},
 	"a hostname": {
-		steps: [][]Object{{reuseEndpoints(func(l []SliceEndpoint) []SliceEndpoint { l[3].Hostname = "h"; return l })}}, fresh: []string{addressBare},
+		steps: [][]Object{{reuseEndpoints(func(l []SliceEndpoint) []SliceEndpoint { l[3].Hostname = "h"; return l })}}, added: []string{addressBare},
 	},
-	"the gateway's identity": {steps: [][]Object{{withGateway(reuseEndpoints(unchanged))}}, fresh: []string{addressBare}},
+	"the gateway's identity": {steps: [][]Object{{withGateway(reuseEndpoints(unchanged))}}, added: []string{addressBare}},
 	"the port of the slice":  {steps: [][]Object{{serving(reuseEndpoints(unchanged), SubsetPort{"http", 9090})}}},
-	// Nobody asks between the steps.
-	"several steps": {steps: [][]Object{{pod("a")}, {reuseEndpoints(unchanged)}, {pod("a")}, {reuseEndpoints(unchanged)}}, fresh: []string{addressA}},
+	// No snapshot is taken between the steps.
+	"several steps": {steps: [][]Object{{pod("a")}, {reuseEndpoints(unchanged)}, {pod("a")}, {reuseEndpoints(unchanged)}}, added: []string{addressA}},
 	"a slice deleted and back": {
 		steps: [][]Object{{reuseEndpoints(func([]SliceEndpoint) []SliceEndpoint { return nil })}, {reuseEndpoints(unchanged)}},
 	},
 }
 
-// An address stays the same value from one snapshot to the next while nothing about it
-// changes, so that what was encoded from it can be used again.
-func TestAddressesStay(t *testing.T) {
+// An address is the same value in the next snapshot if it has not changed, so that its encoding can be
+// reused.
+func TestAddressesAreReused(t *testing.T) {
 	for name, tc := range reuseCases {
 		t.Run(name, func(t *testing.T) {
 			c := started(
@@ -119,11 +119,11 @@ func TestAddressesStay(t *testing.T) {
 			}
 			slices.Sort(fresh)
 			slices.Sort(gone)
-			if diff := cmp.Diff(tc.fresh, fresh); diff != "" {
-				t.Errorf("other values than before (-want +got):\n%s", diff)
+			if diff := cmp.Diff(tc.added, fresh); diff != "" {
+				t.Errorf("new values (-want +got):\n%s", diff)
 			}
-			if diff := cmp.Diff(tc.gone, gone); diff != "" {
-				t.Errorf("gone (-want +got):\n%s", diff)
+			if diff := cmp.Diff(tc.removed, gone); diff != "" {
+				t.Errorf("removed (-want +got):\n%s", diff)
 			}
 		})
 	}

@@ -53,8 +53,7 @@ func New(o Options) *Catalog {
 	}
 }
 
-// inbox collects changes until the next step takes them. If an object changes several times, the last change
-// wins.
+// inbox collects changes until the next step. If an object changes several times, the last change wins.
 type inbox struct {
 	mu sync.Mutex
 	batch

@@ -38,7 +38,7 @@ func inCluster(v Object, cluster string) Object {
 	return v
 }
 
-// drawCluster draws clusters too, and puts what is drawn into one.
+// drawCluster also draws clusters, and puts each object into one.
 func drawCluster(local *rapid.Generator[Object]) *rapid.Generator[Object] {
 	return rapid.Custom(func(t *rapid.T) Object {
 		if rapid.IntRange(0, 9).Draw(t, "is cluster") == 0 {
@@ -93,7 +93,7 @@ func servedIn(cluster, ip string) []Object {
 	}
 }
 
-// where returns the addresses of an answer, each with the trust domain of its cluster.
+// where returns the addresses of a set, each with the trust domain of its cluster.
 func where(set EndpointSet) []string {
 	var out []string
 	for _, e := range set.Endpoints {
@@ -106,7 +106,7 @@ func where(set EndpointSet) []string {
 	return out
 }
 
-// Which endpoints remote and federated Services have (§2.2, §5; G11, F1 to F4).
+// The endpoints of remote and federated Services (§2.2, §5; G11, F1 to F4).
 func TestResolveMembers(t *testing.T) {
 	objects := slices.Concat(servedIn(LocalCluster, "10.0.0.1"), servedIn("east", "10.1.0.1"), servedIn("west", "10.2.0.1"), servedIn("north", "10.3.0.1"),
 		[]Object{linked("east"), linked("west"), &Cluster{Name: "north"}})
@@ -146,7 +146,7 @@ func TestResolveMembers(t *testing.T) {
 	}
 }
 
-// Each member maps the requested port by itself, so members may differ in ports.
+// Each member maps the requested port, because the ports of members may differ.
 func TestMembersMapPorts(t *testing.T) {
 	other := inCluster(service("bb", func(s *Service) { s.Ports[0].Name = "web" }), "east")
 	s := slice("bb", "bb", IPv4, at("10.1.0.1", WorkloadKey{}))
@@ -158,10 +158,8 @@ func TestMembersMapPorts(t *testing.T) {
 	}
 }
 
-// The client's place selects among endpoints of its own cluster only (§2.2); the hostname
-// selects among all.
-// mesh finding 7: a member that lacks a port of the federated Service has no endpoints for it. A
-// port that neither declares is one of the endpoints, as for any Service.
+// A member that lacks a port of the federated Service has no endpoints for it. A port that neither declares
+// is taken as the port of the endpoints, as for any Service (mesh finding 7).
 func TestMembersLackPorts(t *testing.T) {
 	all := ports(ServicePort{Name: "http", Port: 80, Protocol: TCP}, ServicePort{Name: "grpc", Port: 90, Protocol: TCP})
 	own := serving(slice("a", "a", IPv4, at("10.0.0.1", podKey("a"))), SubsetPort{"http", 8080}, SubsetPort{"grpc", 9090})
@@ -184,7 +182,8 @@ func TestMembersLackPorts(t *testing.T) {
 	}
 }
 
-func TestPlaceIsOfTheOwnCluster(t *testing.T) {
+// The node and zone of the client only filter endpoints of our own cluster (§2.2). The hostname filters all.
+func TestFilterAppliesToOwnClusterOnly(t *testing.T) {
 	local := servedIn(LocalCluster, "10.0.0.1")
 	local[0].(*Service).LocalTraffic = true
 	east := servedIn("east", "10.1.0.1")
@@ -214,8 +213,8 @@ func TestPlaceIsOfTheOwnCluster(t *testing.T) {
 	}
 }
 
-// What makes the Snapshot of a federated Service stale: everything about its members
-// and their clusters, and nothing else.
+// The Snapshot of a federated Service becomes stale after each change of its members and their clusters, and
+// after no other change.
 func TestMembersMakeStale(t *testing.T) {
 	members := federated("bb", RemoteMember{"bb", "east"})
 	for name, tc := range map[string]struct {
@@ -243,33 +242,33 @@ func TestMembersMakeStale(t *testing.T) {
 	}
 }
 
-// The profile of a hostname is that of the endpoint in the cluster where it is, and
-// follows the Service there.
+// The profile of a hostname is that of the endpoint in its cluster, and follows a move of the Service to
+// another cluster.
 func TestProfileOfRemoteHostname(t *testing.T) {
 	east := servedIn("east", "10.1.0.1")
 	east[2].(*EndpointSlice).Subsets[0].Endpoints[0].Hostname = "h"
 	c := started(append(east, service("web", remote("east", "bb")))...)
 	q := ProfileQuery{Cluster: LocalCluster, Service: serviceKey("web"), Hostname: "h", Port: 8080}
 	s := c.Profile(q)
-	if s.Subject != NothingFound {
-		t.Fatalf("before the cluster is linked: %v", s.Subject)
+	if s.Result != NothingFound {
+		t.Fatalf("before the cluster is linked: %v", s.Result)
 	}
 	apply(c, linked("east"))
 	if !isClosed(s.Stale()) {
 		t.Error("not stale after the cluster was linked")
 	}
 	s = c.Profile(q)
-	if s.Subject != EndpointFound || s.Endpoint.String() != "10.1.0.1:8080" || s.Cluster == nil || s.Cluster.TrustDomain != "east.trust" {
+	if s.Result != EndpointFound || s.Endpoint.String() != "10.1.0.1:8080" || s.Cluster == nil || s.Cluster.TrustDomain != "east.trust" {
 		t.Errorf("once it is linked: %+v", s)
 	}
 	apply(c, service("web"))
-	if !isClosed(s.Stale()) || c.Profile(q).Subject != NothingFound {
+	if !isClosed(s.Stale()) || c.Profile(q).Result != NothingFound {
 		t.Error("the profile did not follow the Service back")
 	}
 }
 
-// Nothing is left of a cluster that is forgotten, whatever objects it had.
-func TestReplaceForgetsACluster(t *testing.T) {
+// A removed cluster leaves no objects of any kind.
+func TestReplaceForgetsCluster(t *testing.T) {
 	c := started(slices.Concat(servedIn(LocalCluster, "10.0.0.1"), servedIn("east", "10.1.0.1"), []Object{linked("east"), service("web", remote("east", "bb"))})...)
 	snapshot := c.Service(serviceKey("web"))
 	before := size(started(append(servedIn(LocalCluster, "10.0.0.1"), service("web", remote("east", "bb")))...))

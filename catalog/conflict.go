@@ -9,10 +9,10 @@ import (
 // AddressConflict says that two objects claim one IP address.
 type AddressConflict struct {
 	IP netip.Addr
-	// Kept gets the address and Other does not. If Undecided is true, no rule decides between them, and
+	// Winner gets the address and Loser does not. If Undecided is true, no rule decides between them, and
 	// neither gets it.
-	Kept, Other ID
-	Undecided   bool
+	Winner, Loser ID
+	Undecided     bool
 }
 
 // claim is a workload that claims an address. For endpoints of a Service, ready comes from the slice; for
@@ -22,9 +22,9 @@ type claim struct {
 	ready bool
 }
 
-// compareClaims decides which of two workloads gets an address that both claim. It is negative if a gets it,
-// and zero if no rule decides. The usual pair is a pod of a lost node that is not marked for deletion yet,
-// and a new pod with the same address.
+// compareClaims decides which of two workloads gets an address that both claim. It is negative if a gets the
+// address, and zero if no rule decides. The usual pair is a pod of a lost node that is not marked for
+// deletion yet, and a new pod with the same address.
 func compareClaims(a, b claim) int {
 	return cmp.Or(
 		first(!a.Terminating, !b.Terminating),
@@ -73,7 +73,7 @@ func conflicts(ip netip.Addr, claimants []*workloadEntry) []AddressConflict {
 			break
 		}
 		list = append(list, AddressConflict{
-			IP: ip, Kept: kept.ID(), Other: other.ID(), Undecided: compareClaims(claim{kept, kept.Ready}, claim{other, other.Ready}) == 0,
+			IP: ip, Winner: kept.ID(), Loser: other.ID(), Undecided: compareClaims(claim{kept, kept.Ready}, claim{other, other.Ready}) == 0,
 		})
 	}
 	return list

@@ -8,18 +8,18 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// mesh finding 5: of two pods of one address, an answer about a Service and one about the address
-// name the same, and both say who didn't get it.
-func TestRivals(t *testing.T) {
+// For two pods with one address, the responses about the Service and about the address have the same pod, and
+// both report the other one (mesh finding 5).
+func TestAddressConflict(t *testing.T) {
 	old, young := pod("old", runs("10.0.0.1"), readied, born(1)), pod("young", runs("10.0.0.1"), readied, born(2))
 	both := slice("s", "web", IPv4, at("10.0.0.1", podKey("old")), at("10.0.0.1", podKey("young")))
 	c := started(service("web"), old, young, both)
-	want := []AddressConflict{{IP: netip.MustParseAddr("10.0.0.1"), Kept: young.ID(), Other: old.ID()}}
+	want := []AddressConflict{{IP: netip.MustParseAddr("10.0.0.1"), Winner: young.ID(), Loser: old.ID()}}
 	set := Resolve(c.Service(serviceKey("web")), Query{Port: 80})
 	if diff := cmp.Diff([]string{"10.0.0.1:8080 young"}, show(set)) + cmp.Diff(want, set.Conflicts, cmpopts.EquateComparable(netip.Addr{})); diff != "" {
 		t.Errorf("the Service (-want +got):\n%s", diff)
 	}
-	profile := c.Profile(askIP("10.0.0.1", 8080))
+	profile := c.Profile(queryIP("10.0.0.1", 8080))
 	defer profile.Release()
 	if profile.Target == nil || profile.Target.Key != young.Key {
 		t.Errorf("the address is that of %v", profile.Target)
@@ -29,7 +29,8 @@ func TestRivals(t *testing.T) {
 	}
 }
 
-// A pod that becomes ready changes no answer about a Service: its slice says that.
+// A change of the readiness of a pod alone changes no response about a Service, because the readiness of its
+// endpoint is in the slice.
 func TestReadinessAloneKeepsSnapshots(t *testing.T) {
 	a := pod("a", runs("10.0.0.1"))
 	c := started(service("web"), a, slice("s", "web", IPv4, at("10.0.0.1", podKey("a"))))

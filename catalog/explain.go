@@ -14,8 +14,8 @@ type Explanation struct {
 // Member is a member of a Service.
 type Member struct {
 	Key ServiceKey
-	// Linked is false if the cluster of the member is not linked, Synced if it is not synced yet. Slices is
-	// then empty.
+	// Linked is false if the cluster of the member is not linked, and Synced if it is not synced yet. In both
+	// cases Slices is empty.
 	Linked, Synced bool
 	// Service is nil if the cluster of the member has no such Service.
 	Service *Service
@@ -39,7 +39,7 @@ type ExplainedEndpoint struct {
 	Outcome  Outcome
 }
 
-// Outcome says whether an endpoint is served to a client whose node and zone are unknown, or why not.
+// Outcome is the reason why an endpoint is served or not served to a client whose node and zone are unknown.
 type Outcome uint8
 
 // The outcomes. All but Served leave the endpoint out.
@@ -74,7 +74,7 @@ func (c *Catalog) Explain(key ServiceKey, q Query) Explanation {
 
 func (s *state) explain(key ServiceKey, q Query) Explanation {
 	w := Explanation{Service: s.services[key]}
-	taken := map[netip.AddrPort]bool{}
+	served := map[netip.AddrPort]bool{}
 	declared := false
 	if w.Service != nil {
 		_, declared = w.Service.port(q.Port)
@@ -85,7 +85,7 @@ func (s *state) explain(key ServiceKey, q Query) Explanation {
 		if usable {
 			m.Service = s.services[member]
 			m.Slices = s.explainSlices(member, q, declared)
-			m.settle(q, taken)
+			m.settle(q, served)
 		}
 		w.Members = append(w.Members, m)
 	}
@@ -158,7 +158,7 @@ func (s *state) explainEndpoint(e *SliceEndpoint, w *workloadEntry, q addressQue
 }
 
 // settle sets the outcomes that depend on other endpoints: those of IP families and of duplicate addresses.
-func (m *Member) settle(q Query, taken map[netip.AddrPort]bool) {
+func (m *Member) settle(q Query, served map[netip.AddrPort]bool) {
 	hasIPv6 := map[WorkloadKey]bool{}
 	m.each(func(slice *EndpointSlice, e *ExplainedEndpoint) {
 		if ofFamily(slice, e.Endpoint) && e.Addr.Addr().Is6() && q.IPv6 {
@@ -175,10 +175,10 @@ func (m *Member) settle(q Query, taken map[netip.AddrPort]bool) {
 			e.Outcome = IPv6Disabled
 		case family && e.Addr.Addr().Is4() && hasIPv6[e.Endpoint.Target]:
 			e.Outcome = IPv6Preferred
-		case taken[e.Addr]:
+		case served[e.Addr]:
 			e.Outcome = DuplicateAddress
 		default:
-			taken[e.Addr] = true
+			served[e.Addr] = true
 		}
 	})
 }

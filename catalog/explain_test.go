@@ -150,7 +150,7 @@ func TestHolders(t *testing.T) {
 	if h := c.Holders(netip.MustParseAddrPort("10.0.0.9:80")); len(h.Services)+len(h.Workloads)+len(h.Hosts)+len(h.Slices) != 0 {
 		t.Errorf("%+v", h)
 	}
-	// mesh finding 8: of the pods on a node, those that have the port.
+	// Holders of an address of a node are only the pods with that hostPort (mesh finding 8).
 	apply(c, pod("c", runs("10.0.0.3"), onHost("192.168.0.1", 80)), pod("d", runs("10.0.0.4"), onHost("192.168.0.1", 81)))
 	for at, want := range map[string]int{"192.168.0.1:80": 1, "192.168.0.1:0": 2, "192.168.0.1:1080": 0} {
 		if h := c.Holders(netip.MustParseAddrPort(at)); len(h.Hosts) != want {

@@ -33,7 +33,7 @@ func TestResolveHints(t *testing.T) {
 		"several hints":                      {objects: with(at("10.0.0.1", podKey("a"), hinted("east", "north")), at("10.0.0.2", podKey("b"), hinted("east", "west"))), query: fromZone("west"), want: both[1:]},
 		"one without hints in another slice": {objects: append(apart[:5:5], slice("s2", "web", IPv4, at("10.0.0.3", podKey("c")))), query: fromZone("east"), want: append(both[:2:2], "10.0.0.3:8080 c")},
 		"one without hints that doesn't count": {
-			// It has another hostname, so that it is no candidate.
+			// The third endpoint has another hostname, so it is no candidate.
 			objects: with(at("10.0.0.1", podKey("a"), hinted("east"), named("h")), at("10.0.0.2", podKey("b"), hinted("west"), named("h")), at("10.0.0.3", podKey("c"), named("i"))),
 			query:   Query{Hostname: "h", Filter: Filter{Kind: FilterZone, Zone: "east"}}, want: onlyA,
 		},
@@ -41,7 +41,7 @@ func TestResolveHints(t *testing.T) {
 	})
 }
 
-// mesh finding 13: hints for nodes, as kube-proxy uses them.
+// Hints for nodes are used as in kube-proxy (mesh finding 13).
 func TestResolveNodeHints(t *testing.T) {
 	to := func(zone string, nodes ...string) func(*SliceEndpoint) {
 		return func(e *SliceEndpoint) { e.HintZones, e.HintNodes = []string{zone}, nodes }
@@ -112,7 +112,8 @@ func TestResolveFamily(t *testing.T) {
 		"S13 both hinted to the client's zone: IPv6": {objects: dual(east, east), query: zoned(true), want: []string{v6}},
 		"S13 IPv6 hinted to another zone: IPv4":      {objects: dual(east, west), query: zoned(true), want: []string{v4}},
 		"IPv4 hinted to another zone: IPv6":          {objects: dual(west, east), query: zoned(true), want: []string{v6}},
-		// mesh finding 2: the family that clients can't use has no part in the choice of the place.
+		// Addresses of an unusable IP family don't influence the choice of endpoints by hints (mesh finding
+		// 2).
 		"IPv6 is off and hinted to the zone: IPv4":      {objects: dual(west, east), query: zoned(false), want: []string{v4}},
 		"another pod's IPv6 doesn't matter":             {objects: append(one(slice("s4", "web", IPv4, at("10.0.0.1", podKey("a")))), slice("s6", "web", IPv6, at("fd00::2", podKey("b")))), query: on, want: []string{v4, "[fd00::2]:8080 b"}},
 		"G14 two IPv4 slices beside IPv6":               {objects: append(dual(plain, plain), slice("s5", "web", IPv4, at("10.0.0.1", podKey("a")))), query: on, want: []string{v6}},
@@ -157,7 +158,7 @@ func TestFilterKind(t *testing.T) {
 	}
 }
 
-// The node's name never is part of a filter unless the answer depends on it.
+// A filter only has the name of the node if the response depends on it.
 func TestFilterFor(t *testing.T) {
 	known, zoneless, nodeless := Client{"n1", "east"}, Client{Node: "n1"}, Client{}
 	for name, tc := range map[string]struct {

@@ -11,7 +11,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// The tests of this package take place in one namespace, unless they say otherwise.
+// testNamespace is the namespace of objects unless a test names another one.
 const testNamespace = "ns"
 
 func serviceKey(name string) ServiceKey { return ServiceKey{LocalCluster, testNamespace, name} }
@@ -58,7 +58,7 @@ func labelled(labels ...string) func(*Workload) {
 	return func(w *Workload) { w.Labels = labelsOf(labels...) }
 }
 
-// labelsOf takes keys and values in turn.
+// labelsOf takes pairs of keys and values.
 func labelsOf(pairs ...string) objectmeta.Labels {
 	m := map[string]string{}
 	for i := 0; i < len(pairs); i += 2 {
@@ -96,7 +96,7 @@ func snapshotOf(name string, objects ...Object) *Snapshot {
 	return stateOf(objects...).snapshot(serviceKey(name), &Options{})
 }
 
-// show returns an answer as text: addresses and targets.
+// show formats an endpoint set: addresses and targets.
 func show(set EndpointSet) []string {
 	var out []string
 	for _, e := range set.Endpoints {
@@ -109,7 +109,7 @@ func show(set EndpointSet) []string {
 	return out
 }
 
-// started returns a catalog with these objects, whose steps the test calls itself.
+// started returns a catalog with these objects. The test calls its steps.
 func started(objects ...Object) *Catalog {
 	c := New(Options{})
 	apply(c, objects...)

@@ -59,7 +59,7 @@ func (p profileResolver) byHostname() {
 			return
 		}
 	}
-	p.snapshot.Subject = NothingFound
+	p.snapshot.Result = NothingFound
 }
 
 // byHostnameOf is byHostname for one member. It returns false if the member has no such endpoint. Endpoints
@@ -69,7 +69,7 @@ func (p profileResolver) byHostnameOf(member ServiceKey) bool {
 		if n.Target.Kind != "" && i < maxNamed {
 			p.dependOn(dependency{object: n.Target.ID()})
 		}
-		if n.gone() {
+		if n.deleted() {
 			continue
 		}
 		at := n.ip
@@ -92,8 +92,8 @@ type namedEndpoint struct {
 	workload *workloadEntry
 }
 
-// gone reports whether the workload of the targetRef does not exist, has another UID, or has finished.
-func (n namedEndpoint) gone() bool {
+// deleted reports whether the workload of the targetRef does not exist, has another UID, or has finished.
+func (n namedEndpoint) deleted() bool {
 	if n.Target.Kind == "" {
 		return false
 	}

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// S4: at debug the log has a line for each step, with what it changed and what it touched. At info it has
-// none.
+// At debug, the log has a line for each step, with the numbers of changes and stale snapshots. At info it has
+// none (S4).
 func TestStepsAreLogged(t *testing.T) {
 	for level, want := range map[slog.Level]string{
 		slog.LevelInfo: "",

@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// running runs a catalog within the bubble of a test, until the test ends. The
-// test begins a while after the catalog's last step.
+// running runs a catalog in a synctest bubble until the test ends. The test starts a while after the last
+// step of the catalog.
 func running(t *testing.T) *Catalog {
 	c := New(Options{})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -28,8 +28,8 @@ func running(t *testing.T) *Catalog {
 	return c
 }
 
-// observe returns when each state of the Service web was seen, from now on and
-// by the number of its ports, once stop is called.
+// observe records the time of each state of the Service web, by the number of its ports, until stop is
+// called.
 func observe(c *Catalog) (stop func() map[int]time.Duration) {
 	seen, begin, done := map[int]time.Duration{}, time.Now(), make(chan struct{})
 	var wg sync.WaitGroup
@@ -58,8 +58,8 @@ func version(n int) *Service {
 
 const ms = time.Millisecond
 
-// A change that comes alone is applied at once; changes that come close together
-// are applied as one step, after a quiet moment or, if there is none, after 50 ms.
+// A single change is applied at once. Changes in quick succession are applied as one step, after quietDelay
+// without a change, or after 50 ms at the latest.
 func TestPace(t *testing.T) {
 	for name, tc := range map[string]struct {
 		puts []time.Duration       // when versions 1, 2, … are put
@@ -90,7 +90,7 @@ func TestPace(t *testing.T) {
 	}
 }
 
-// However long a burst of changes lasts, no change waits for more than 50 ms.
+// In a burst of any length, no change waits for more than 50 ms.
 func TestPaceOfLongBurst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := running(t)
@@ -144,8 +144,8 @@ func TestRunEndsInBurst(t *testing.T) {
 	})
 }
 
-// The catalog is synced only when everything is applied that was put before MarkSynced, from
-// any number of goroutines.
+// The catalog is synced once all objects are applied that were put before MarkSynced, by any number of
+// goroutines.
 func TestSynced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := New(Options{})
@@ -173,19 +173,19 @@ func TestSynced(t *testing.T) {
 		for g := range goroutines {
 			for i := range each {
 				if _, ok := c.FindService(serviceKey(fmt.Sprintf("s-%d-%d", g, i))); !ok {
-					t.Errorf("s-%d-%d was put before, and isn't known", g, i)
+					t.Errorf("s-%d-%d was put before but is missing", g, i)
 				}
 			}
 		}
 		if _, ok := c.FindService(serviceKey("last")); !ok {
-			t.Error("what was put last isn't known")
+			t.Error("the object that was put last is missing")
 		}
-		c.MarkSynced() // twice does no harm
+		c.MarkSynced() // a second call has no effect
 		time.Sleep(time.Second)
 	})
 }
 
-// Many goroutines may put and read at the same time. In the end, readers get the last state.
+// Many goroutines may put and read concurrently. In the end, readers get the last state.
 func TestConcurrentUse(t *testing.T) {
 	c := New(Options{})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -225,12 +225,12 @@ func TestConcurrentUse(t *testing.T) {
 	<-c.Synced()
 	want := []string{"10.0.0.1:8080 a", "10.0.0.2:8080 b"}
 	if diff := cmp.Diff(want, show(Resolve(c.Service(serviceKey("both")), Query{Port: 80}))); diff != "" {
-		t.Errorf("at rest (-want +got):\n%s", diff)
+		t.Errorf("after all changes (-want +got):\n%s", diff)
 	}
 }
 
-// Readers that compute the same things at the same time end up with the same
-// values: otherwise the addresses of one pod would look like those of two.
+// Readers that compute the same addresses concurrently get the same values. Otherwise the addresses of one
+// pod would look like those of two.
 func TestConcurrentReadersAgree(t *testing.T) {
 	const services = 8
 	objects := []Object{pod("a")}

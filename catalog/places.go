@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// maxPlaces limits the places of [Catalog.Places].
+// maxPlaces limits the result of [Catalog.Places].
 const maxPlaces = 200
 
-// Places returns the nodes and zones that responses about a Service may distinguish, the unknown one first, and how
-// many more there are above a limit. They come from all endpoints in slices, because an endpoint that one response
-// lacks can be in another one.
+// Places returns the nodes and zones of clients that may get different responses about a Service, the unknown
+// one first, and the number of further ones above a limit. They are those of all endpoints in slices, because
+// an endpoint that one response lacks can be in another one.
 func (c *Catalog) Places(key ServiceKey, kind FilterKind) (list []Client, more int) {
 	places := map[Client]struct{}{}
 	for _, m := range c.Explain(key, Query{}).Members {

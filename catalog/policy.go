@@ -14,14 +14,14 @@ type TrafficPolicy struct {
 	MaxRequests uint32
 	Retry       *RetryPolicy
 	Timeout     time.Duration
-	// TLS is what clients verify in the certificates of the endpoints.
+	// TLS is the kind of TLS between clients and the endpoints.
 	TLS EndpointTLS
-	// VisibleTo are the namespaces of the clients that may see the Service, separated by commas, "." for its own; empty
-	// for all. It counts only if clients prove who they are.
+	// VisibleTo are the namespaces of the clients that may see the Service, separated by commas, "." for its
+	// own; empty for all. It only applies if clients are authenticated.
 	VisibleTo string
 }
 
-// Sees reports whether clients in a namespace may see a Service of the namespace own that is visible to these.
+// Sees reports whether clients in a namespace may see a Service of the namespace own with this VisibleTo.
 func Sees(namespace, visibleTo, own string) bool {
 	if visibleTo == "" {
 		return true
@@ -34,17 +34,18 @@ func Sees(namespace, visibleTo, own string) bool {
 	return false
 }
 
-// EndpointTLS says whether xDS clients use TLS towards the endpoints of a Service, and which identities of endpoints
-// they accept.
+// EndpointTLS is the kind of TLS that xDS clients use for the endpoints of a Service, with the identities
+// that they accept.
 type EndpointTLS uint8
 
 // The values of EndpointTLS.
 const (
-	// NoTLS: whatever the client uses by itself.
+	// NoTLS leaves the choice to the client.
 	NoTLS EndpointTLS = iota
-	// SPIFFE: the SPIFFE IDs of the service accounts, spiffe://TRUST-DOMAIN/ns/NAMESPACE/sa/SERVICE-ACCOUNT.
+	// SPIFFE accepts the SPIFFE IDs of the service accounts,
+	// spiffe://TRUST-DOMAIN/ns/NAMESPACE/sa/SERVICE-ACCOUNT.
 	SPIFFE
-	// LinkerdTLS: the identities that Linkerd gives to meshed pods, which are DNS names.
+	// LinkerdTLS accepts the identities that Linkerd gives to meshed pods, which are DNS names.
 	LinkerdTLS
 )
 
@@ -72,8 +73,8 @@ type Balancer struct {
 	Size uint32
 }
 
-// OutlierDetection says when a client ejects an endpoint whose requests fail. For zero fields the default of
-// the client applies.
+// OutlierDetection has the conditions for which a client ejects an endpoint whose requests fail. For zero
+// fields the default of the client applies.
 type OutlierDetection struct {
 	Interval, EjectionTime, MaxEjectionTime time.Duration
 	// MaxEjected is the percentage of endpoints that may be ejected.
@@ -88,7 +89,7 @@ type OutlierDetection struct {
 	MinHosts, MinRequests uint32
 }
 
-// RetryPolicy says which requests a client retries.
+// RetryPolicy has the conditions for which a client retries a request.
 type RetryPolicy struct {
 	// On are the gRPC statuses that are retried, as xDS spells them, separated by commas.
 	On    string

@@ -52,7 +52,7 @@ var portListCases = map[string]struct {
 	"a name":                      {list: "http", bad: []string{"http"}},
 }
 
-// Case T25.
+// Port lists with valid and invalid items (T25).
 func TestParsePortList(t *testing.T) {
 	for name, tc := range portListCases {
 		t.Run(name, func(t *testing.T) {
@@ -86,8 +86,8 @@ func TestPortSetHas(t *testing.T) {
 	}
 }
 
-// Case T25: whatever the list, each item is either in the set or described, and
-// the set has the ports of the good items exactly.
+// Each item of a list is either in the set or described by an error, and the set has exactly the ports of the
+// valid items (T25).
 func FuzzParsePortList(f *testing.F) {
 	for _, list := range []string{
 		"", ",", ",,", "25,443", "25,443,", "1-2-3", "25-23", "-23", " 3306 , 665", "65535-65536", "http,80", "0-65535", "x,é,\x00",
@@ -128,7 +128,7 @@ func FuzzParsePortList(f *testing.F) {
 	})
 }
 
-// portsOf returns what an annotation with a list of ports says of a workload that declares these.
+// portsOf returns the ports of an annotation with a list, on a workload that declares these ports.
 func portsOf(list string, declared ...WorkloadPort) *PortSet {
 	var ranges []PortRange
 	for item := range PortItems(list) {

@@ -114,12 +114,12 @@ func (e Endpoint) withOwnHints() Endpoint {
 	if len(e.HintZones) > 0 || len(e.HintNodes) > 0 {
 		return e
 	}
-	home := *e.Address
-	home.HintZones = []string{e.Zone}
+	own := *e.Address
+	own.HintZones = []string{e.Zone}
 	if e.Target != nil {
-		home.HintNodes = []string{e.Target.Node}
+		own.HintNodes = []string{e.Target.Node}
 	}
-	e.Address = &home
+	e.Address = &own
 	return e
 }
 

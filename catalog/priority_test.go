@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// showPlaced returns a line for each endpoint: its priority, addresses, target, and what else is known.
+// showPlaced formats each endpoint: its priority, addresses, target and other fields.
 func showPlaced(set PlacedSet) []string {
 	var out []string
 	for _, e := range set.Endpoints {
@@ -44,7 +44,7 @@ func hintedNode(node string) func(*SliceEndpoint) {
 	return func(e *SliceEndpoint) { e.HintNodes = []string{node} }
 }
 
-// xds cases 17, 19 to 22, 24 and 25.
+// The endpoints and priorities for xDS clients (xds cases 17, 19 to 22, 24 and 25).
 func TestResolveAll(t *testing.T) {
 	local := service("web", func(s *Service) { s.LocalTraffic = true })
 	pods := []Object{pod("a", onNode("n1")), pod("b", onNode("n2")), pod("c", onNode("n3"))}
@@ -99,7 +99,7 @@ func TestResolveAll(t *testing.T) {
 	}
 }
 
-// A zone moves to another region: snapshots become stale, and nothing is left when the nodes are gone.
+// If a zone moves to another region, snapshots become stale. Deleted nodes leave no state.
 func TestRegionOfZone(t *testing.T) {
 	c := started(service("web"), pod("a"), slice("s", "web", IPv4, at("10.0.0.1", podKey("a"), zoned("a"))))
 	for _, region := range []string{"r", "s", ""} {
@@ -120,7 +120,7 @@ func TestRegionOfZone(t *testing.T) {
 	}
 }
 
-// Draining endpoints make no difference to Get: neither to what is served nor to who shares it.
+// Draining endpoints don't affect the endpoints of Get, nor which clients share them.
 func TestResolveIgnoresDraining(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var with, without []Object
@@ -160,7 +160,8 @@ func TestResolveIgnoresDraining(t *testing.T) {
 	})
 }
 
-// xds case 25: no address twice, and without draining endpoints and hints the addresses are those of Get.
+// No address appears twice. Without draining endpoints and hints, the addresses are those of Get (xds case
+// 25).
 func TestResolveAllAddresses(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var objects []Object
@@ -173,7 +174,7 @@ func TestResolveAllAddresses(t *testing.T) {
 			for _, e := range ResolveAll(s, Query{Port: 80, IPv6: true}).Endpoints {
 				for _, a := range []netip.AddrPort{e.Addr, e.Additional} {
 					if a.IsValid() && seen[a] {
-						t.Errorf("%v is there twice", a)
+						t.Errorf("%v appears twice", a)
 					}
 					seen[a] = true
 				}

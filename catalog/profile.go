@@ -23,13 +23,13 @@ type ProfileQuery struct {
 	ClusterDomain string
 }
 
-// ProfileSubject is the kind of object that a [ProfileQuery] found.
-type ProfileSubject uint8
+// ProfileResult is the kind of object that a [ProfileQuery] found.
+type ProfileResult uint8
 
-// The subjects of profiles.
+// The results of profile queries.
 const (
 	// NothingFound: the Service does not exist, or no endpoint has the hostname.
-	NothingFound ProfileSubject = iota
+	NothingFound ProfileResult = iota
 	// ServiceFound: a Service that declares the port.
 	ServiceFound
 	// PortNotDeclared: a Service that does not declare the port.
@@ -44,7 +44,7 @@ const (
 
 // ProfileSnapshot is the immutable result of a ProfileQuery. The caller calls Release unless it is stale.
 type ProfileSnapshot struct {
-	Subject ProfileSubject
+	Result ProfileResult
 	// Service is the requested Service, by name or by cluster IP.
 	Service ServiceKey
 	// Profile is the ServiceProfile that applies, nil for none.
@@ -61,7 +61,7 @@ type ProfileSnapshot struct {
 	// Opaque is true if the port is opaque.
 	Opaque bool
 	// ConflictReason names the claimants of the address, for ConflictFound. Conflicts are the conflicts about
-	// the address, for any subject.
+	// the address, with any Result.
 	ConflictReason string
 	Conflicts      []AddressConflict
 
@@ -114,7 +114,7 @@ func (p profileResolver) byIP() {
 	}
 }
 
-// byServices is for a cluster IP that several Services have.
+// byServices sets the result for a cluster IP that several Services have.
 func (p profileResolver) byServices(keys []ServiceKey) {
 	keys = slices.Clone(keys)
 	slices.SortFunc(keys, func(a, b ServiceKey) int {
@@ -122,7 +122,7 @@ func (p profileResolver) byServices(keys []ServiceKey) {
 	})
 	for _, key := range keys[1:] {
 		p.snapshot.Conflicts = append(p.snapshot.Conflicts, AddressConflict{
-			IP: p.query.IP, Kept: (&Service{Key: keys[0]}).ID(), Other: (&Service{Key: key}).ID(), Undecided: true,
+			IP: p.query.IP, Winner: (&Service{Key: keys[0]}).ID(), Loser: (&Service{Key: key}).ID(), Undecided: true,
 		})
 	}
 	p.conflict(fmt.Sprintf("%d Services have the cluster IP %s, such as %s/%s and %s/%s; delete all but one, or recreate them",
@@ -130,7 +130,7 @@ func (p profileResolver) byServices(keys []ServiceKey) {
 }
 
 func (p profileResolver) conflict(what string) {
-	p.snapshot.Subject, p.snapshot.ConflictReason = ConflictFound, what
+	p.snapshot.Result, p.snapshot.ConflictReason = ConflictFound, what
 }
 
 func (p profileResolver) byService(key ServiceKey) {
@@ -141,17 +141,17 @@ func (p profileResolver) byService(key ServiceKey) {
 	s.Opaque = p.options.serviceOpaque(service).Has(p.query.Port) || service != nil && service.OpaqueProtocol.Has(p.query.Port)
 	s.Profile = p.serviceProfile(key)
 	if service == nil {
-		s.Subject = NothingFound
+		s.Result = NothingFound
 		return
 	}
 	_, declared := service.port(p.query.Port)
 	switch {
 	case !declared:
-		s.Subject = PortNotDeclared
+		s.Result = PortNotDeclared
 	case service.ExternalName:
-		s.Subject = ExternalNameFound
+		s.Result = ExternalNameFound
 	default:
-		s.Subject = ServiceFound
+		s.Result = ServiceFound
 	}
 }
 
@@ -189,7 +189,7 @@ func (p profileResolver) byEndpoint(key addressKey) {
 	p.endpoint(at, nil)
 }
 
-// claimed is for an address with claimants, in the order of [claimants].
+// claimed sets the result for an address with claimants, in the order of [claimants].
 func (p profileResolver) claimed(at netip.AddrPort, by []*workloadEntry) {
 	p.snapshot.Conflicts = conflicts(at.Addr(), by)
 	if r := p.snapshot.Conflicts; len(r) == 0 || !r[0].Undecided {
@@ -237,7 +237,7 @@ func (p WorkloadPort) mappedAt(ip netip.Addr) bool {
 // ignored.
 func (p profileResolver) endpoint(at netip.AddrPort, w *workloadEntry) {
 	s := p.snapshot
-	s.Subject, s.Endpoint, s.Port = EndpointFound, at, at.Port()
+	s.Result, s.Endpoint, s.Port = EndpointFound, at, at.Port()
 	if w == nil || w.workload == nil || w.workload.Key.Kind == Pod && !w.workload.Running {
 		s.Opaque = p.options.DefaultOpaquePorts.Has(at.Port())
 		return

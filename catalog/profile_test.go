@@ -8,41 +8,43 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// profileOptions are those of all tests about profiles.
+// profileOptions are the options of all tests of profiles.
 var profileOptions = Options{DefaultOpaquePorts: PortSet{{3306, 3306}}}
 
-// profileCase is a question and what the answer to it becomes with each step.
+// profileCase is a query with its result after each step.
 type profileCase struct {
-	ask   ProfileQuery
+	query ProfileQuery
 	steps []profileStep
 }
 
-// profileStep is a change and the answer after it.
+// profileStep is a change and the result after it.
 type profileStep struct {
 	put    []Object
 	remove []Object
 	want   string
 }
 
-// now puts objects.
-func now(want string, put ...Object) profileStep { return profileStep{put: put, want: want} }
+// after puts objects.
+func after(want string, put ...Object) profileStep { return profileStep{put: put, want: want} }
 
-// gone deletes objects.
-func gone(want string, remove ...Object) profileStep { return profileStep{remove: remove, want: want} }
+// deleted deletes objects.
+func deleted(want string, remove ...Object) profileStep {
+	return profileStep{remove: remove, want: want}
+}
 
-func askService(name string, port uint16, edits ...func(*ProfileQuery)) ProfileQuery {
+func queryService(name string, port uint16, edits ...func(*ProfileQuery)) ProfileQuery {
 	return *edited(&ProfileQuery{Cluster: LocalCluster, Service: serviceKey(name), Port: port, ClusterDomain: "cluster.local"}, edits)
 }
 
-func askIP(ip string, port uint16) ProfileQuery {
+func queryIP(ip string, port uint16) ProfileQuery {
 	return ProfileQuery{Cluster: LocalCluster, IP: netip.MustParseAddr(ip), Port: port, ClusterDomain: "cluster.local"}
 }
 
-func askHostname(service, hostname string, port uint16) ProfileQuery {
-	return askService(service, port, func(q *ProfileQuery) { q.Hostname = hostname })
+func queryHostname(service, hostname string, port uint16) ProfileQuery {
+	return queryService(service, port, func(q *ProfileQuery) { q.Hostname = hostname })
 }
 
-// from asks on behalf of a client in the namespace.
+// from sets the namespace of the client.
 func from(namespace string) func(*ProfileQuery) {
 	return func(q *ProfileQuery) { q.ClientNamespace = namespace }
 }
@@ -59,7 +61,7 @@ func parseIPs(ips []string) []netip.Addr {
 	return list
 }
 
-// opaqueAs annotates a Service.
+// opaqueAs sets the opaque-ports annotation of a Service.
 func opaqueAs(list string) func(*Service) {
 	return func(s *Service) {
 		s.OpaquePorts = portsOf(list)
@@ -73,7 +75,7 @@ func ports(list ...ServicePort) func(*Service) { return func(s *Service) { s.Por
 
 func externalName(s *Service) { s.ExternalName = true }
 
-// profileOf returns a ServiceProfile of a Service, in the Service's or another namespace.
+// profileOf returns a ServiceProfile of a Service, in the namespace of the Service or another one.
 func profileOf(service, namespace string) *ServiceProfile {
 	return &ServiceProfile{Cluster: LocalCluster, Namespace: namespace, Name: service + "." + testNamespace + ".svc.cluster.local"}
 }
@@ -82,37 +84,37 @@ func profileOf(service, namespace string) *ServiceProfile {
 //
 //	subject [Service] [address workload owner] [profile namespace] [opaque]
 func describeProfile(s *ProfileSnapshot) string {
-	said := []string{map[ProfileSubject]string{
+	result := []string{map[ProfileResult]string{
 		NothingFound: "nothing", ServiceFound: "service", PortNotDeclared: "undeclared",
 		ExternalNameFound: "external", EndpointFound: "endpoint", ConflictFound: "conflict",
-	}[s.Subject]}
+	}[s.Result]}
 	if s.Service.Name != "" {
-		said = append(said, s.Service.Name)
+		result = append(result, s.Service.Name)
 	}
 	if s.Endpoint.IsValid() {
-		said = append(said, s.Endpoint.String())
+		result = append(result, s.Endpoint.String())
 	}
 	if t := s.Target; t != nil {
-		said = append(said, string(t.Key.Kind)+"/"+t.Key.Name)
+		result = append(result, string(t.Key.Kind)+"/"+t.Key.Name)
 		if t.OwnerKind != "" && t.OwnerKind != "pod" {
-			said = append(said, t.OwnerKind+"/"+t.OwnerName)
+			result = append(result, t.OwnerKind+"/"+t.OwnerName)
 		}
 	}
 	if s.Profile != nil {
-		said = append(said, "profile "+s.Profile.Namespace)
+		result = append(result, "profile "+s.Profile.Namespace)
 	}
 	if s.Opaque {
-		said = append(said, "opaque")
+		result = append(result, "opaque")
 	}
-	return strings.Join(said, " ")
+	return strings.Join(result, " ")
 }
 
-// runProfile applies the steps as a view would: a profile is requested again only when it is stale. In the
-// end no object of the steps may be left.
+// runProfile applies the steps as a view would: a profile is queried again only when it is stale. In the end
+// no object of the steps may be left.
 func runProfile(t *testing.T, tc profileCase) {
 	t.Helper()
 	c, objects := New(profileOptions), map[ID]Object{}
-	live := c.Profile(tc.ask)
+	live := c.Profile(tc.query)
 	for i, step := range tc.steps {
 		for _, v := range step.remove {
 			delete(objects, v.ID())
@@ -123,14 +125,14 @@ func runProfile(t *testing.T, tc profileCase) {
 		}
 		apply(c, step.put...)
 		if isClosed(live.Stale()) {
-			live = c.Profile(tc.ask)
+			live = c.Profile(tc.query)
 		}
 		if got := describeProfile(live); got != step.want {
-			t.Errorf("step %d: the live answer is %q, want %q", i+1, got, step.want)
+			t.Errorf("step %d: the kept result is %q, want %q", i+1, got, step.want)
 		}
-		newcomer := c.Profile(tc.ask)
+		newcomer := c.Profile(tc.query)
 		if got := describeProfile(newcomer); got != step.want {
-			t.Errorf("step %d: a new answer is %q, want %q", i+1, got, step.want)
+			t.Errorf("step %d: a new result is %q, want %q", i+1, got, step.want)
 		}
 		newcomer.Release()
 	}
@@ -144,7 +146,7 @@ func runProfile(t *testing.T, tc profileCase) {
 	}
 }
 
-// profileSize counts what the catalog holds for profiles.
+// profileSize counts the objects that the catalog keeps for profiles.
 func profileSize(c *Catalog) map[string]int {
 	m := map[string]int{}
 	for name, n := range map[string]int{
@@ -171,50 +173,50 @@ func TestProfileOfService(t *testing.T) {
 	west.Key.Cluster = "west"
 	admin := ServicePort{"admin", 81, TCP}
 	runProfiles(t, map[string]profileCase{
-		"P2 by name":                 {askService("web", 80), []profileStep{now("service web", web)}},
-		"P5 P24 by cluster IP":       {askIP("10.96.0.1", 80), []profileStep{now("service web", web)}},
-		"P6 P24 by second IP":        {askIP("fd00::96", 80), []profileStep{now("service web", web)}},
-		"P24 IP of nobody":           {askIP("10.96.0.2", 80), []profileStep{now("endpoint 10.96.0.2:80", web)}},
-		"IP of another cluster":      {askIP("10.96.0.1", 80), []profileStep{now("endpoint 10.96.0.1:80", west), now("service web", web)}},
-		"cluster IP before pod IP":   {askIP("10.96.0.1", 80), []profileStep{now("service web", web, pod("a", runs("10.96.0.1")))}},
-		"headless has a name only":   {askService("web", 80), []profileStep{now("service web", service("web"))}},
-		"P1 ExternalName":            {askService("web", 80), []profileStep{now("external web", service("web", externalName)), now("service web", web)}},
-		"P1 ExternalName, no port":   {askService("web", 81), []profileStep{now("undeclared web", service("web", externalName))}},
-		"Q35 missing":                {askService("web", 80), []profileStep{now("nothing web"), now("service web", web), gone("nothing web", web)}},
-		"Q22 a port comes and goes":  {askService("web", 81), []profileStep{now("undeclared web", web), now("service web", service("web", ports(admin))), now("undeclared web", web)}},
-		"Q22 by cluster IP":          {askIP("10.96.0.1", 81), []profileStep{now("undeclared web", web), now("service web", service("web", clusterIPs("10.96.0.1"), ports(admin)))}},
-		"Q22 no ports at all":        {askService("web", 80), []profileStep{now("undeclared web", service("web", ports())), now("service web", web)}},
-		"any protocol declares":      {askService("web", 53), []profileStep{now("service web", service("web", ports(ServicePort{"dns", 53, UDP})))}},
-		"the cluster IP moves":       {askIP("10.96.0.1", 80), []profileStep{now("service web", web), {put: []Object{service("db", clusterIPs("10.96.0.1"))}, remove: []Object{web}, want: "service db"}}},
-		"the cluster IP is given up": {askIP("10.96.0.1", 80), []profileStep{now("service web", web), now("endpoint 10.96.0.1:80", service("web"))}},
-		"two have one cluster IP": {askIP("10.96.0.1", 80), []profileStep{
-			now("conflict", web, service("db", clusterIPs("10.96.0.1"))), gone("service db", web), now("conflict", web), gone("service web", service("db")),
+		"P2 by name":                 {queryService("web", 80), []profileStep{after("service web", web)}},
+		"P5 P24 by cluster IP":       {queryIP("10.96.0.1", 80), []profileStep{after("service web", web)}},
+		"P6 P24 by second IP":        {queryIP("fd00::96", 80), []profileStep{after("service web", web)}},
+		"P24 IP of nobody":           {queryIP("10.96.0.2", 80), []profileStep{after("endpoint 10.96.0.2:80", web)}},
+		"IP of another cluster":      {queryIP("10.96.0.1", 80), []profileStep{after("endpoint 10.96.0.1:80", west), after("service web", web)}},
+		"cluster IP before pod IP":   {queryIP("10.96.0.1", 80), []profileStep{after("service web", web, pod("a", runs("10.96.0.1")))}},
+		"headless has a name only":   {queryService("web", 80), []profileStep{after("service web", service("web"))}},
+		"P1 ExternalName":            {queryService("web", 80), []profileStep{after("external web", service("web", externalName)), after("service web", web)}},
+		"P1 ExternalName, no port":   {queryService("web", 81), []profileStep{after("undeclared web", service("web", externalName))}},
+		"Q35 missing":                {queryService("web", 80), []profileStep{after("nothing web"), after("service web", web), deleted("nothing web", web)}},
+		"Q22 a port comes and goes":  {queryService("web", 81), []profileStep{after("undeclared web", web), after("service web", service("web", ports(admin))), after("undeclared web", web)}},
+		"Q22 by cluster IP":          {queryIP("10.96.0.1", 81), []profileStep{after("undeclared web", web), after("service web", service("web", clusterIPs("10.96.0.1"), ports(admin)))}},
+		"Q22 no ports at all":        {queryService("web", 80), []profileStep{after("undeclared web", service("web", ports())), after("service web", web)}},
+		"any protocol declares":      {queryService("web", 53), []profileStep{after("service web", service("web", ports(ServicePort{"dns", 53, UDP})))}},
+		"the cluster IP moves":       {queryIP("10.96.0.1", 80), []profileStep{after("service web", web), {put: []Object{service("db", clusterIPs("10.96.0.1"))}, remove: []Object{web}, want: "service db"}}},
+		"the cluster IP is given up": {queryIP("10.96.0.1", 80), []profileStep{after("service web", web), after("endpoint 10.96.0.1:80", service("web"))}},
+		"two have one cluster IP": {queryIP("10.96.0.1", 80), []profileStep{
+			after("conflict", web, service("db", clusterIPs("10.96.0.1"))), deleted("service db", web), after("conflict", web), deleted("service web", service("db")),
 		}},
-		"one IP twice in a list":   {askIP("10.96.0.1", 80), []profileStep{now("service web", service("web", clusterIPs("10.96.0.1", "10.96.0.1")))}},
-		"an IPv4 address in IPv6":  {askIP("::ffff:10.96.0.1", 80), []profileStep{now("service web", web)}},
-		"gone under a cluster IP":  {askIP("10.96.0.1", 80), []profileStep{now("service web", web), gone("endpoint 10.96.0.1:80", web)}},
-		"a Service of other names": {askService("web", 80), []profileStep{now("nothing web", service("webs"), west)}},
+		"one IP twice in a list":   {queryIP("10.96.0.1", 80), []profileStep{after("service web", service("web", clusterIPs("10.96.0.1", "10.96.0.1")))}},
+		"an IPv4 address in IPv6":  {queryIP("::ffff:10.96.0.1", 80), []profileStep{after("service web", web)}},
+		"gone under a cluster IP":  {queryIP("10.96.0.1", 80), []profileStep{after("service web", web), deleted("endpoint 10.96.0.1:80", web)}},
+		"a Service of other names": {queryService("web", 80), []profileStep{after("nothing web", service("webs"), west)}},
 	})
 }
 
 func TestProfileOfOtherNamespaces(t *testing.T) {
 	web, own, clients := service("web", clusterIPs("10.96.0.1")), profileOf("web", testNamespace), profileOf("web", "client")
-	ask := askService("web", 80, from("client"))
+	ask := queryService("web", 80, from("client"))
 	runProfiles(t, map[string]profileCase{
-		"P4 the client's":                 {ask, []profileStep{now("service web profile client", web, clients)}},
-		"P3 P4 for others the own":        {askService("web", 80), []profileStep{now("service web profile ns", web, clients, own)}},
-		"P4 by cluster IP":                {edit(askIP("10.96.0.1", 80), from("client")), []profileStep{now("service web profile client", web, clients, own)}},
-		"T9 the client's comes first":     {ask, []profileStep{now("service web profile client", web, clients), now("service web profile client", own)}},
-		"T10 the own, none of the client": {ask, []profileStep{now("service web profile ns", web, own)}},
-		"T11 the client's goes, no own":   {ask, []profileStep{now("service web profile client", web, clients), gone("service web", clients)}},
-		"T12 the own goes":                {ask, []profileStep{now("service web profile ns", web, own), gone("service web", own)}},
-		"T13 both":                        {ask, []profileStep{now("service web profile client", web, own, clients)}},
-		"T14 the own changes":             {ask, []profileStep{now("service web profile client", web, own, clients), now("service web profile client", profileOf("web", testNamespace)), gone("service web profile client", own)}},
-		"T15 the client's goes":           {ask, []profileStep{now("service web profile client", web, own, clients), gone("service web profile ns", clients), now("service web profile client", clients)}},
-		"T21 comes and goes":              {askService("web", 80), []profileStep{now("service web", web), now("service web profile ns", own), gone("service web", own)}},
-		"the client is a neighbour":       {askService("web", 80, from(testNamespace)), []profileStep{now("service web profile ns", web, own, clients), gone("service web", own)}},
-		"another Service's":               {ask, []profileStep{now("service web", web, profileOf("db", testNamespace), profileOf("db", "client"))}},
-		"another domain's":                {askService("web", 80, func(q *ProfileQuery) { q.ClusterDomain = "example.com" }), []profileStep{now("service web", web, own)}},
+		"P4 the client's":                 {ask, []profileStep{after("service web profile client", web, clients)}},
+		"P3 P4 for others the own":        {queryService("web", 80), []profileStep{after("service web profile ns", web, clients, own)}},
+		"P4 by cluster IP":                {edit(queryIP("10.96.0.1", 80), from("client")), []profileStep{after("service web profile client", web, clients, own)}},
+		"T9 the client's comes first":     {ask, []profileStep{after("service web profile client", web, clients), after("service web profile client", own)}},
+		"T10 the own, none of the client": {ask, []profileStep{after("service web profile ns", web, own)}},
+		"T11 the client's goes, no own":   {ask, []profileStep{after("service web profile client", web, clients), deleted("service web", clients)}},
+		"T12 the own goes":                {ask, []profileStep{after("service web profile ns", web, own), deleted("service web", own)}},
+		"T13 both":                        {ask, []profileStep{after("service web profile client", web, own, clients)}},
+		"T14 the own changes":             {ask, []profileStep{after("service web profile client", web, own, clients), after("service web profile client", profileOf("web", testNamespace)), deleted("service web profile client", own)}},
+		"T15 the client's goes":           {ask, []profileStep{after("service web profile client", web, own, clients), deleted("service web profile ns", clients), after("service web profile client", clients)}},
+		"T21 comes and goes":              {queryService("web", 80), []profileStep{after("service web", web), after("service web profile ns", own), deleted("service web", own)}},
+		"the client is a neighbour":       {queryService("web", 80, from(testNamespace)), []profileStep{after("service web profile ns", web, own, clients), deleted("service web", own)}},
+		"another Service's":               {ask, []profileStep{after("service web", web, profileOf("db", testNamespace), profileOf("db", "client"))}},
+		"another domain's":                {queryService("web", 80, func(q *ProfileQuery) { q.ClusterDomain = "example.com" }), []profileStep{after("service web", web, own)}},
 	})
 }
 
@@ -226,39 +228,39 @@ func TestProfileServiceOpaque(t *testing.T) {
 	with := func(list string) *Service { return service("web", ports, opaqueAs(list)) }
 	bare := service("web", ports)
 	runProfiles(t, map[string]profileCase{
-		"T16 by default":           {askService("web", 3306), []profileStep{now(opaque, bare), now(opaque, service("web", ports)), gone("nothing web opaque", bare), now(opaque, bare)}},
-		"T16 not by default":       {askService("web", 80), []profileStep{now(plain, bare), gone("nothing web", bare), now(plain, bare)}},
-		"P18 T17 annotated":        {askService("web", 80), []profileStep{now(opaque, with("80")), gone("nothing web", bare), now(opaque, with("80"))}},
-		"T17 others are not":       {askService("web", 3306), []profileStep{now(plain, with("80")), gone("nothing web opaque", bare), now(plain, with("80"))}},
-		"T18 T25 two with a space": {askService("web", 665), []profileStep{now(opaque, with("3306, 665"))}},
-		"T19 by an update":         {askService("web", 80), []profileStep{now(plain, bare), now(opaque, with("80")), now(plain, bare)}},
-		"T20 empty":                {askService("web", 3306), []profileStep{now(plain, with("")), gone("nothing web opaque", bare), now(plain, with(""))}},
-		"T25 a range":              {askService("web", 80), []profileStep{now(opaque, with("70-90")), now(plain, with("81-90"))}},
-		"T25 nonsense costs itself": {askService("web", 80), []profileStep{
-			now(opaque, with("x,80")), now(plain, with("90-70")), now(plain, with("nonsense")),
+		"T16 by default":           {queryService("web", 3306), []profileStep{after(opaque, bare), after(opaque, service("web", ports)), deleted("nothing web opaque", bare), after(opaque, bare)}},
+		"T16 not by default":       {queryService("web", 80), []profileStep{after(plain, bare), deleted("nothing web", bare), after(plain, bare)}},
+		"P18 T17 annotated":        {queryService("web", 80), []profileStep{after(opaque, with("80")), deleted("nothing web", bare), after(opaque, with("80"))}},
+		"T17 others are not":       {queryService("web", 3306), []profileStep{after(plain, with("80")), deleted("nothing web opaque", bare), after(plain, with("80"))}},
+		"T18 T25 two with a space": {queryService("web", 665), []profileStep{after(opaque, with("3306, 665"))}},
+		"T19 by an update":         {queryService("web", 80), []profileStep{after(plain, bare), after(opaque, with("80")), after(plain, bare)}},
+		"T20 empty":                {queryService("web", 3306), []profileStep{after(plain, with("")), deleted("nothing web opaque", bare), after(plain, with(""))}},
+		"T25 a range":              {queryService("web", 80), []profileStep{after(opaque, with("70-90")), after(plain, with("81-90"))}},
+		"T25 nonsense costs itself": {queryService("web", 80), []profileStep{
+			after(opaque, with("x,80")), after(plain, with("90-70")), after(plain, with("nonsense")),
 		}},
-		"§3.4 a port's name":             {askService("web", 665), []profileStep{now(opaque, with("tls")), now(plain, with("http"))}},
-		"§3.4 undeclared is opaque too":  {askService("web", 4000), []profileStep{now("undeclared web opaque", with("4000"))}},
-		"§3.4 names of unnamed ports":    {askService("web", 80), []profileStep{now(plain, service("web", opaqueAs(",,80-"), func(s *Service) { s.Ports[0].Name = "" }))}},
-		"§3.4 a profile doesn't matter":  {askService("web", 80), []profileStep{now("service web profile ns opaque", with("80"), profileOf("web", testNamespace))}},
-		"P16 its pods don't matter":      {askService("web", 80), []profileStep{now(plain, bare, pod("a", runs("10.0.0.1"), opaquePod("80")))}},
-		"§3.4 a Server doesn't matter":   {askService("web", 80), []profileStep{now(plain, bare, opaqueServer("s", 80, &Selector{}))}},
-		"P16 nor do those of cluster IP": {askIP("10.96.0.1", 80), []profileStep{now(plain, service("web", clusterIPs("10.96.0.1")), pod("a", runs("10.0.0.1"), opaquePod("80")))}},
+		"§3.4 a port's name":             {queryService("web", 665), []profileStep{after(opaque, with("tls")), after(plain, with("http"))}},
+		"§3.4 undeclared is opaque too":  {queryService("web", 4000), []profileStep{after("undeclared web opaque", with("4000"))}},
+		"§3.4 names of unnamed ports":    {queryService("web", 80), []profileStep{after(plain, service("web", opaqueAs(",,80-"), func(s *Service) { s.Ports[0].Name = "" }))}},
+		"§3.4 a profile doesn't matter":  {queryService("web", 80), []profileStep{after("service web profile ns opaque", with("80"), profileOf("web", testNamespace))}},
+		"P16 its pods don't matter":      {queryService("web", 80), []profileStep{after(plain, bare, pod("a", runs("10.0.0.1"), opaquePod("80")))}},
+		"§3.4 a Server doesn't matter":   {queryService("web", 80), []profileStep{after(plain, bare, opaqueServer("s", 80, &Selector{}))}},
+		"P16 nor do those of cluster IP": {queryIP("10.96.0.1", 80), []profileStep{after(plain, service("web", clusterIPs("10.96.0.1")), pod("a", runs("10.0.0.1"), opaquePod("80")))}},
 	})
 }
 
-// Q2: a question that is asked again after nobody asked it gets the same answer.
-func TestProfileAfterTheLast(t *testing.T) {
+// A query that is repeated after the last snapshot was released has the same result (Q2).
+func TestProfileQueriedAgain(t *testing.T) {
 	c := New(profileOptions)
 	apply(c, service("web", ports(ServicePort{"db", 3306, TCP})))
 	for i := range 3 {
-		s := c.Profile(askService("web", 3306))
+		s := c.Profile(queryService("web", 3306))
 		if got := describeProfile(s); got != "service web opaque" {
-			t.Errorf("client %d is told %q", i+1, got)
+			t.Errorf("client %d got %q", i+1, got)
 		}
 		s.Release()
 		if n := len(c.state.dependencies.watchers); n != 0 {
-			t.Errorf("client %d left %d watched facts", i+1, n)
+			t.Errorf("client %d left %d watched dependencies", i+1, n)
 		}
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The pools of random objects are so small that objects meet: cluster IPs, pod
-// IPs, host IPs and those of ExternalWorkloads overlap on purpose.
+// The pools of random values are so small that cluster IPs, pod IPs, host IPs and those of ExternalWorkloads
+// collide.
 var (
 	poolOfIPs   = rapid.SampledFrom([]string{"10.0.0.1", "10.0.0.2", "fd00::1"})
 	poolOfNames = rapid.SampledFrom([]string{"a", "b"})
@@ -96,21 +96,21 @@ func drawProfileObject(t *rapid.T) Object {
 	}
 }
 
-// allQueries are the questions that the pools allow.
+// allQueries returns all queries of values from the pools.
 func allQueries() []ProfileQuery {
 	var all []ProfileQuery
 	for _, port := range []uint16{80, 3306, 9999} {
 		for _, ip := range []string{"10.0.0.1", "10.0.0.2", "fd00::1"} {
-			all = append(all, askIP(ip, port), edit(askIP(ip, port), from("client")))
+			all = append(all, queryIP(ip, port), edit(queryIP(ip, port), from("client")))
 		}
 		for _, name := range []string{"a", "b"} {
-			all = append(all, askService(name, port), askService(name, port, from("client")), askHostname(name, "h", port))
+			all = append(all, queryService(name, port), queryService(name, port, from("client")), queryHostname(name, "h", port))
 		}
 	}
 	return all
 }
 
-// describeAll returns all that a snapshot says. Objects are compared by identity.
+// describeAll formats all fields of a snapshot. Objects are compared by identity.
 func describeAll(s *ProfileSnapshot) string {
 	text := fmt.Sprintf("%s %s %p %+v", describeProfile(s), s.ConflictReason, s.Profile, s.Conflicts)
 	if t := s.Target; t != nil {
@@ -124,7 +124,7 @@ func describeAll(s *ProfileSnapshot) string {
 	return text
 }
 
-// profileMachine is a catalog with open questions, and the objects that it was told of.
+// profileMachine is a catalog with open queries, and the objects that were put into it.
 type profileMachine struct {
 	*Catalog
 	objects map[ID]Object
@@ -143,8 +143,8 @@ func (m *profileMachine) remove(t *rapid.T) {
 	m.Delete(id)
 }
 
-// compare applies what is pending, asks again where the answer is stale, and
-// compares with a catalog that is told the outcome only.
+// compare applies pending changes, repeats stale queries, and compares the results with those of a new
+// catalog with the same objects.
 func (m *profileMachine) compare(t *rapid.T) {
 	m.step()
 	fresh := New(profileOptions)
@@ -160,8 +160,8 @@ func (m *profileMachine) compare(t *rapid.T) {
 	}
 }
 
-// After any changes, in steps of any size, an answer that isn't stale is the answer of a new
-// catalog with the same objects. In the end nothing is left.
+// After any changes, in steps of any size, a snapshot that isn't stale equals that of a new catalog with the
+// same objects. In the end no state remains.
 func TestProfileForgets(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := &profileMachine{New(profileOptions), map[ID]Object{}, map[ProfileQuery]*ProfileSnapshot{}}

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// profileObjects is a set of objects that share as little as they can.
+// profileObjects returns objects that depend on each other as little as possible.
 func profileObjects() []Object {
 	return []Object{
 		service("web", clusterIPs("10.96.0.1")), service("db", clusterIPs("10.96.0.2")),
@@ -22,17 +22,17 @@ func profileObjects() []Object {
 	}
 }
 
-// profileQueries are questions about the town, by name.
+// profileQueries returns queries about these objects, by name.
 func profileQueries() map[string]ProfileQuery {
 	return map[string]ProfileQuery{
-		"web": askService("web", 80), "web for client": askService("web", 80, from("client")), "web's IP": askIP("10.96.0.1", 80),
-		"db": askService("db", 80), "pod a": askIP("10.0.0.1", 80), "pod b": askIP("10.0.0.2", 80),
-		"host of a": askIP("192.168.0.1", 80), "host of agent": askIP("192.168.0.2", 80), "vm": askIP("10.1.0.1", 80),
-		"web-0": askHostname("web", "web-0", 80), "missing": askService("missing", 80), "nobody": askIP("10.9.9.9", 80),
+		"web": queryService("web", 80), "web for client": queryService("web", 80, from("client")), "web's IP": queryIP("10.96.0.1", 80),
+		"db": queryService("db", 80), "pod a": queryIP("10.0.0.1", 80), "pod b": queryIP("10.0.0.2", 80),
+		"host of a": queryIP("192.168.0.1", 80), "host of agent": queryIP("192.168.0.2", 80), "vm": queryIP("10.1.0.1", 80),
+		"web-0": queryHostname("web", "web-0", 80), "missing": queryService("missing", 80), "nobody": queryIP("10.9.9.9", 80),
 	}
 }
 
-// profileStaleCase is a change of the town and the questions whose answers it may change.
+// profileStaleCase is a change and the queries whose results it may change.
 type profileStaleCase struct {
 	put, remove []Object
 	want        []string
@@ -45,7 +45,7 @@ var profileStaleCases = map[string]profileStaleCase{
 	"a Service appears":                    {put: []Object{service("missing")}, want: []string{"missing"}},
 	"a Service of another name":            {put: []Object{service("other", clusterIPs("10.96.0.9"))}},
 	"a Service takes an IP":                {put: []Object{service("other", clusterIPs("10.9.9.9", "10.0.0.2"))}, want: []string{"nobody", "pod b"}},
-	"a Service of another cluster":         {put: []Object{elsewhere(service("web", clusterIPs("10.96.0.1")))}},
+	"a Service of another cluster":         {put: []Object{inOtherCluster(service("web", clusterIPs("10.96.0.1")))}},
 	"a profile":                            {put: []Object{profileOf("web", testNamespace)}, want: []string{"web", "web's IP"}},
 	"T14 the own, the client's is in use":  {remove: []Object{profileOf("web", testNamespace)}, want: []string{"web", "web's IP"}},
 	"a profile of the client":              {remove: []Object{profileOf("web", "client")}, want: []string{"web for client"}},
@@ -58,7 +58,7 @@ var profileStaleCases = map[string]profileStaleCase{
 	"that pod gets a host port":            {put: []Object{pod("agent", runs("192.168.0.2"), func(w *Workload) { w.HostNetwork = true }, onHost("192.168.0.2", 80))}, want: []string{"host of agent"}},
 	"a pod appears at an IP":               {put: []Object{pod("c", runs("10.9.9.9"))}, want: []string{"nobody"}},
 	"a pod appears elsewhere":              {put: []Object{pod("c", runs("10.8.8.8"))}},
-	"a pod of another cluster":             {put: []Object{elsewhere(pod("a", runs("10.0.0.1")))}},
+	"a pod of another cluster":             {put: []Object{inOtherCluster(pod("a", runs("10.0.0.1")))}},
 	"an ExternalWorkload":                  {put: []Object{vm("vm", "10.1.0.1", opaquePod("80"))}, want: []string{"vm"}},
 	"a slice":                              {put: []Object{slice("web-1", "web", IPv4)}, want: []string{"web-0"}},
 	"a slice of another Service":           {put: []Object{slice("db-1", "db", IPv4, at("10.0.0.1", podKey("a")))}},
@@ -71,8 +71,7 @@ var profileStaleCases = map[string]profileStaleCase{
 	"two changes of one thing in one step": {put: []Object{pod("b", runs("10.0.0.2")), opaqueServer("s", 80, &Selector{})}, want: []string{"host of a", "pod a", "pod b", "web-0"}},
 }
 
-// A change makes exactly the snapshots stale whose answers may depend on it. The catalog then
-// forgets them.
+// A change makes exactly the snapshots stale whose results may depend on it. The catalog then forgets them.
 func TestProfileStale(t *testing.T) {
 	for name, tc := range profileStaleCases {
 		t.Run(name, func(t *testing.T) {
@@ -96,7 +95,7 @@ func TestProfileStale(t *testing.T) {
 				t.Errorf("stale (-want +got):\n%s", diff)
 			}
 			for _, name := range stale {
-				if watched(c, before[name]) {
+				if isWatched(c, before[name]) {
 					t.Errorf("%s: stale, and still watched", name)
 				}
 			}
@@ -107,13 +106,13 @@ func TestProfileStale(t *testing.T) {
 				s.Release()
 			}
 			if n := len(c.state.dependencies.watchers); n != 0 {
-				t.Errorf("%d facts are watched after all were released", n)
+				t.Errorf("%d dependencies are watched after all were released", n)
 			}
 		})
 	}
 }
 
-func watched(c *Catalog, s *ProfileSnapshot) bool {
+func isWatched(c *Catalog, s *ProfileSnapshot) bool {
 	for _, watchers := range c.state.dependencies.watchers {
 		if _, ok := watchers[&s.watch]; ok {
 			return true
@@ -122,11 +121,11 @@ func watched(c *Catalog, s *ProfileSnapshot) bool {
 	return false
 }
 
-// A snapshot that was released is left alone.
+// A released snapshot doesn't become stale.
 func TestProfileReleased(t *testing.T) {
 	c := New(profileOptions)
 	apply(c, profileObjects()...)
-	released, kept := c.Profile(askIP("10.0.0.1", 80)), c.Profile(askIP("10.0.0.1", 80))
+	released, kept := c.Profile(queryIP("10.0.0.1", 80)), c.Profile(queryIP("10.0.0.1", 80))
 	released.Release()
 	c.Delete(podKey("a").ID())
 	c.step()
@@ -134,17 +133,17 @@ func TestProfileReleased(t *testing.T) {
 		t.Error("a released snapshot became stale: something still leads to it")
 	}
 	if !isClosed(kept.Stale()) {
-		t.Error("releasing one snapshot made another one deaf")
+		t.Error("after the release of one snapshot, another one doesn't become stale")
 	}
 }
 
-// A change of an address must be cheap however many questions there are about it, because it
-// is applied under the catalog's lock.
+// A change of an address must be cheap for any number of queries about it, because it is applied under the
+// catalog's lock.
 func BenchmarkProfileManyPortsOfOneAddress(b *testing.B) {
 	c := New(profileOptions)
 	for b.Loop() {
 		for port := range uint16(10000) {
-			c.Profile(askIP("10.0.0.1", port+1))
+			c.Profile(queryIP("10.0.0.1", port+1))
 		}
 		apply(c, pod("a", runs("10.0.0.1")))
 	}

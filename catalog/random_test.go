@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// drawObject draws from so few names that objects meet.
+// drawObject draws from so few names that objects collide.
 func drawObject() *rapid.Generator[Object] {
 	name := rapid.SampledFrom([]string{"a", "b"})
 	key := rapid.Custom(func(t *rapid.T) WorkloadKey {
@@ -62,7 +62,7 @@ func drawSlice(t *rapid.T, name *rapid.Generator[string], key *rapid.Generator[W
 	return s
 }
 
-// told returns all that an answer says as text.
+// described has all fields of an endpoint as text.
 type described struct {
 	Address, Target, Owner string
 	Opaque                 bool
@@ -83,7 +83,7 @@ func describe(s *Snapshot, f Filter) (EndpointSet, []described) {
 	return set, out
 }
 
-// size counts what the catalog holds, by where it is.
+// size counts the objects that the catalog keeps, by index.
 func size(c *Catalog) map[string]int {
 	m := map[string]int{
 		"services": len(c.state.services), "slices": len(c.state.slices), "slicesOf": len(c.state.slicesOf),
@@ -96,9 +96,8 @@ func size(c *Catalog) map[string]int {
 	return m
 }
 
-// After any changes, in steps of any size and with questions in between, the answers are those
-// of a new catalog with the same objects. A snapshot that isn't stale is right. When everything
-// is deleted, nothing is left.
+// After any changes, in steps of any size with queries in between, results equal those of a new catalog with
+// the same objects. A snapshot that isn't stale is correct. After all objects are deleted, no state remains.
 func TestCatalogForgets(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c, objects := New(Options{}), map[ID]Object{}
@@ -169,11 +168,11 @@ func TestCatalogForgets(t *testing.T) {
 	})
 }
 
-// Looking up a Service that doesn't exist leaves nothing in the catalog.
+// A lookup of a missing Service leaves no state in the catalog.
 func TestFindServiceLeavesNothing(t *testing.T) {
 	c := started(service("web"))
 	if _, ok := c.FindService(serviceKey("made-up")); ok {
-		t.Error("found a Service that isn't there")
+		t.Error("found a missing Service")
 	}
 	if s, ok := c.FindService(serviceKey("web")); !ok || s.Key != serviceKey("web") {
 		t.Errorf("found %v, %v", s, ok)
@@ -184,8 +183,8 @@ func TestFindServiceLeavesNothing(t *testing.T) {
 	}
 }
 
-// Nothing may be left of a Service that is deleted while somebody reads it: otherwise memory
-// would grow with each Service that comes and goes.
+// A Service that is deleted while a reader has its snapshot leaves no state. Otherwise memory would grow with
+// each Service that is created and deleted.
 func TestDeletedServiceIsForgotten(t *testing.T) {
 	c := New(Options{})
 	for _, name := range []string{"pr-1", "pr-2", "pr-3"} {
@@ -196,7 +195,7 @@ func TestDeletedServiceIsForgotten(t *testing.T) {
 		if !isClosed(watched.Stale()) {
 			t.Errorf("%s: not stale after it was deleted", name)
 		}
-		// The watcher asks what holds now, and leaves.
+		// The reader gets the current snapshot and releases it.
 		watched.Release()
 		c.Service(serviceKey(name)).Release()
 	}

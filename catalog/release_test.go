@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A snapshot is kept current for as long as somebody needs it, and no longer.
+// A snapshot is kept current while it has a user, and no longer.
 func TestRelease(t *testing.T) {
 	c := started(service("web"))
 	first, second := c.Service(serviceKey("web")), c.Service(serviceKey("web"))
@@ -15,19 +15,19 @@ func TestRelease(t *testing.T) {
 	}
 	first.Release()
 	if got := c.Service(serviceKey("web")); got != second {
-		t.Error("the snapshot is another one although somebody has it")
+		t.Error("the snapshot is another one although it has a user")
 	} else {
 		got.Release()
 	}
 	apply(c, service("web"))
 	if !isClosed(second.Stale()) {
-		t.Error("one of two released, and the other wasn't told")
+		t.Error("after one of two users released it, the snapshot didn't become stale")
 	}
 	third := c.Service(serviceKey("web"))
-	second.Release() // stale by now: it must not take the current one with it
+	second.Release() // stale by now: the current one must stay
 	apply(c, service("web"))
 	if !isClosed(third.Stale()) {
-		t.Error("the release of a stale snapshot ended the interest in the current one")
+		t.Error("the release of a stale snapshot released the current one")
 	}
 	third.Release()
 	if diff := cmp.Diff(map[string]int{"services": 1}, size(c)); diff != "" {

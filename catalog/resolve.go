@@ -161,7 +161,7 @@ func (set *EndpointSet) settle(begin int) {
 			continue
 		}
 		if first := kept[len(kept)-1]; first.Target != nil && e.Target != nil && first.Target != e.Target {
-			set.Conflicts = append(set.Conflicts, AddressConflict{IP: e.IP, Kept: first.Target.ID(), Other: e.Target.ID()})
+			set.Conflicts = append(set.Conflicts, AddressConflict{IP: e.IP, Winner: first.Target.ID(), Loser: e.Target.ID()})
 		}
 	}
 	clear(set.Endpoints[len(kept):])

@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// resolveCase is a question about the Service web, and the answer as [show] gives it.
+// resolveCase is a query about the Service web, with the result as formatted by [show].
 type resolveCase struct {
 	objects []Object
 	query   Query
@@ -44,7 +44,7 @@ func named(hostname string) func(*SliceEndpoint) {
 	return func(e *SliceEndpoint) { e.Hostname = hostname }
 }
 
-// Which port and which endpoints a request means (§2.4, and step 1 of §2.5).
+// The port and the endpoints for a request (§2.4, and step 1 of §2.5).
 func TestResolvePort(t *testing.T) {
 	a, b := pod("a"), pod("b")
 	v4 := slice("s", "web", IPv4, at("10.0.0.1", podKey("a")))
@@ -80,8 +80,7 @@ func TestResolvePort(t *testing.T) {
 
 func notReady(e *SliceEndpoint) { e.NotReady = true }
 
-// Which addresses there are, and who has one that several workloads claim (§2.4,
-// Q11, Q36).
+// The addresses of a Service, and the workload that gets an address which several claim (§2.4, Q11, Q36).
 func TestResolveAddresses(t *testing.T) {
 	several := SliceEndpoint{Addresses: at("10.0.0.1", podKey("a")).Addresses, Target: podKey("a")}
 	several.Addresses = append(several.Addresses, at("10.0.0.9", podKey("a")).Addresses...)
@@ -139,8 +138,9 @@ func TestResolveAddresses(t *testing.T) {
 	})
 }
 
-// What an address tells about itself: one with a workload has nothing of the slice's gateway (§2.4). Both have the
-// zone of the slice, which xDS needs (xds.md §4.2) and Get ignores without a workload.
+// The fields of an address: with a workload, the gateway of the slice is ignored (§2.4). With and without a
+// workload, the address has the zone of the slice, which xDS needs (xds.md §4.2) and Get ignores without a
+// workload.
 func TestResolveAddressFields(t *testing.T) {
 	s := slice("s", "web", IPv4,
 		at("10.0.0.1", podKey("a"), inZone("east", "east", "west"), named("h")), at("10.0.0.2", WorkloadKey{}, inZone("east", "west"), named("i")))
@@ -165,8 +165,8 @@ func TestResolveAddressFields(t *testing.T) {
 	}
 }
 
-// Where a mirrored Service comes from (set-level labels of §2.4; Q15: of several
-// slices, always the same one tells).
+// The origin of a mirrored Service (set-level labels of §2.4). Of several slices, always the same one decides
+// (Q15).
 func TestResolveMirror(t *testing.T) {
 	mirror := func(name, cluster, namespace, service string) *EndpointSlice {
 		s := slice(name, "web", IPv4)

@@ -2,8 +2,7 @@ package catalog
 
 import "testing"
 
-// The rules of label selectors that §2.7 relies on: a nil one selects nothing, an
-// empty one everything.
+// The rules of label selectors in §2.7: a nil selector selects nothing, an empty one everything.
 func TestSelector(t *testing.T) {
 	labels := labelsOf("app", "web", "tier", "front", "empty", "")
 	one := func(key string, o Operator, values ...string) *Selector {

@@ -35,11 +35,11 @@ func (s *Server) appendPorts(list []PortRange, w *Workload) []PortRange {
 }
 
 // serverIndex finds the opaque Servers of one namespace that select a workload. A Server is indexed by a
-// label that every workload it selects has ([Selector.pivot]). Servers without such a label are in rest, and
-// are tried for every workload.
+// label that every workload it selects has ([Selector.pivot]). Servers without such a label are in unindexed,
+// and are tried for every workload.
 type serverIndex struct {
-	byLabel map[serverLabel][]*Server
-	rest    []*Server
+	byLabel   map[serverLabel][]*Server
+	unindexed []*Server
 }
 
 type serverLabel struct {
@@ -83,7 +83,7 @@ func (x *serverIndex) update(s *Server, edit func([]*Server) []*Server) {
 		}
 	}
 	if unindexed {
-		x.rest = edit(x.rest)
+		x.unindexed = edit(x.unindexed)
 	}
 }
 
@@ -97,7 +97,7 @@ func (x *serverIndex) matching(w *Workload) iter.Seq[*Server] {
 				}
 			}
 		}
-		for _, s := range x.rest {
+		for _, s := range x.unindexed {
 			if s.selects(w) && !yield(s) {
 				return
 			}
@@ -105,4 +105,4 @@ func (x *serverIndex) matching(w *Workload) iter.Seq[*Server] {
 	}
 }
 
-func (x *serverIndex) empty() bool { return len(x.byLabel) == 0 && len(x.rest) == 0 }
+func (x *serverIndex) empty() bool { return len(x.byLabel) == 0 && len(x.unindexed) == 0 }

@@ -10,8 +10,8 @@ import (
 	"github.com/signpostd/signpost/internal/objectmeta"
 )
 
-// The ports of §2.7: a number is itself, a name stands for all ports of that name; those of a host
-// are compared behind it (mesh finding 1).
+// The ports that a Server selects (§2.7): a number selects that port, a name all ports of that name. A
+// hostPort is compared with the port of the pod (mesh finding 1).
 func TestServerPorts(t *testing.T) {
 	w := pod("a", func(w *Workload) {
 		w.Ports = []WorkloadPort{{Name: "http", Port: 8080}, {Name: "http", Port: 8081, HostPort: 30081}, {Port: 9000}, {Name: "grpc", Port: 9001}}
@@ -60,8 +60,7 @@ func drawWorkload() *rapid.Generator[*Workload] {
 	})
 }
 
-// The index finds the same Servers as looking at each of them, whatever was
-// added and removed before (§2.7).
+// The index finds the same Servers as comparing each of them, after any additions and removals (§2.7).
 func TestServerIndex(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var index serverIndex
@@ -80,7 +79,7 @@ func TestServerIndex(t *testing.T) {
 				delete(got, s)
 			}
 			if len(got) > 0 {
-				t.Errorf("%d servers found that aren't there", len(got))
+				t.Errorf("%d removed servers found", len(got))
 			}
 		}
 		t.Repeat(map[string]func(*rapid.T){
@@ -111,9 +110,8 @@ func TestServerIndex(t *testing.T) {
 	})
 }
 
-// A Server that selects one label is not looked at for workloads without it:
-// that is what the index is for.
-func TestServerIndexFiles(t *testing.T) {
+// A Server that selects one label is not compared with workloads without it, thanks to the index.
+func TestServerIndexByLabel(t *testing.T) {
 	var index serverIndex
 	for name, s := range map[string]*Server{
 		"one value":  {Opaque: true, Pods: having("a", "1")},
@@ -121,11 +119,11 @@ func TestServerIndexFiles(t *testing.T) {
 		"nil":        {Opaque: true},
 	} {
 		index.add(s)
-		if len(index.rest) > 0 {
-			t.Errorf("%s: is looked at for every workload", name)
+		if len(index.unindexed) > 0 {
+			t.Errorf("%s: is compared with every workload", name)
 		}
 	}
 	if len(index.byLabel) != 1 {
-		t.Errorf("%d labels are filed, want 1", len(index.byLabel))
+		t.Errorf("%d labels are indexed, want 1", len(index.byLabel))
 	}
 }

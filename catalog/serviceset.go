@@ -9,13 +9,13 @@ import (
 // of them is created or deleted, or changes its type, its ports or the namespaces that may see it. The caller
 // calls Release unless it is stale.
 type ServiceSet struct {
-	// Services are sorted by namespace and name. What else they have may be out of date.
+	// Services are sorted by namespace and name. Their other fields may be out of date.
 	Services []*Service
 
 	watch
 }
 
-// Services returns the Services in these namespaces, of which the empty one stands for all.
+// Services returns the Services in these namespaces; the empty namespace stands for all.
 func (c *Catalog) Services(namespaces []string) *ServiceSet {
 	all := slices.Contains(namespaces, "")
 	c.mu.RLock()
@@ -32,12 +32,14 @@ func (c *Catalog) Services(namespaces []string) *ServiceSet {
 	return set
 }
 
-// servicesOf returns the dependency on the list of the Services of a namespace; the empty one stands for all.
+// servicesOf returns the dependency on the list of Services of a namespace; the empty namespace stands for
+// all.
 func servicesOf(namespace string) dependency {
 	return dependency{object: ID{Kind: KindService, Cluster: LocalCluster, Namespace: namespace}}
 }
 
-// serviceListChanged makes stale the sets that have a Service, if they differ by its change. Either may be nil.
+// serviceListChanged makes stale the sets that contain a Service, if its change affects them. Either version
+// may be nil.
 func (s *state) serviceListChanged(before, after *Service) {
 	either := cmp.Or(before, after)
 	if either == nil || either.Key.Cluster != LocalCluster || before.listedLike(after) {
@@ -47,7 +49,7 @@ func (s *state) serviceListChanged(before, after *Service) {
 	s.dependencies.changed(servicesOf(""))
 }
 
-// listedLike reports whether a ServiceSet with either is the same.
+// listedLike reports whether both versions lead to the same ServiceSet.
 func (s *Service) listedLike(other *Service) bool {
 	if s == nil || other == nil {
 		return s == other

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A set of Services is stale after a change of what it lists, and after no other one (spec xds 8.3).
+// A set of Services becomes stale after a change of its list, and after no other change (spec xds 8.3).
 func TestServiceSet(t *testing.T) {
 	port := func(n uint16) func(*Service) {
 		return func(s *Service) { s.Ports = append(s.Ports, ServicePort{Port: n, Protocol: TCP}) }
@@ -17,7 +17,7 @@ func TestServiceSet(t *testing.T) {
 		}
 		return s
 	}
-	objects := []Object{in("a", "two"), in("a", "one", port(80)), in("b", "three"), elsewhere(in("a", "four"))}
+	objects := []Object{in("a", "two"), in("a", "one", port(80)), in("b", "three"), inOtherCluster(in("a", "four"))}
 	for name, tc := range map[string]struct {
 		put    Object
 		remove ID
@@ -31,7 +31,7 @@ func TestServiceSet(t *testing.T) {
 		"the type":                     {put: in("a", "one", port(80), func(s *Service) { s.ExternalName = true }), stale: []string{"a"}},
 		"who may see it":               {put: in("a", "one", port(80), func(s *Service) { s.Policy = &TrafficPolicy{VisibleTo: "b"} }), stale: []string{"a"}},
 		"another setting":              {put: in("a", "one", port(80), func(s *Service) { s.Policy = &TrafficPolicy{MaxRequests: 1}; s.LocalTraffic = true })},
-		"a Service of another cluster": {put: elsewhere(in("a", "new"))},
+		"a Service of another cluster": {put: inOtherCluster(in("a", "new"))},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := New(Options{})

@@ -41,8 +41,8 @@ type Source struct {
 	Mirror Mirror
 }
 
-// TrustDomain returns the suffix of the identities of the pods of a source; own is that of our own cluster, which a nil
-// source is of, too.
+// TrustDomain returns the suffix of the identities of the pods of a source. For our own cluster and for a nil
+// source it is own.
 func (s *Source) TrustDomain(own string) string {
 	if s == nil || s.Cluster == nil {
 		return own
@@ -58,7 +58,7 @@ func (s *Snapshot) Stale() <-chan struct{} { return s.stale }
 type Address struct {
 	IP       netip.Addr
 	Hostname string
-	// Zone is that of the slice. Clients of Get aren't told that of an address without Target.
+	// Zone is the zone in the slice. Clients of Get don't get the zone of an address without Target.
 	Zone      string
 	HintZones []string
 	HintNodes []string
@@ -159,12 +159,12 @@ func (s *state) compile(e *sliceEntry, o *Options) *compiledSlice {
 	return c
 }
 
-// hasZone reports whether what clients of Get are told of the address depends on their zone.
+// hasZone reports whether the response of Get for the address depends on the zone of the client.
 func (a *Address) hasZone() bool { return a.Target != nil && a.Zone != "" || len(a.HintZones) > 0 }
 
 func (a *Address) hasNodeHints() bool { return len(a.HintNodes) > 0 }
 
-// hintsOf returns the property of clients that the hints of the addresses are about.
+// hintsOf returns the property of clients that the hints of the addresses refer to.
 func hintsOf(addresses []*Address) FilterKind {
 	kind := FilterNone
 	for _, a := range addresses {

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// town is a set of Services that share as little as they can:
+// testObjects returns Services that depend on each other as little as possible:
 //
 //	web   pod a (ReplicaSet rs) and, missing yet, pod late
 //	db    pod b (Job job)
@@ -34,15 +34,15 @@ func testObjects() []Object {
 
 var townServices = []string{"both", "bare", "db", "empty", "unheard", "vms", "web"}
 
-// staleCase is a change of the town and the Services that it touches.
+// staleCase is a change and the Services that it affects.
 type staleCase struct {
 	put    []Object
 	remove []ID
 	want   []string
 }
 
-// elsewhere moves an object to another cluster.
-func elsewhere(v Object) Object {
+// inOtherCluster moves an object to another cluster.
+func inOtherCluster(v Object) Object {
 	switch v := v.(type) {
 	case *Workload:
 		v.Key.Cluster = "west"
@@ -66,7 +66,7 @@ var staleCases = map[string]staleCase{
 	"a Service without slices":           {put: []Object{service("empty")}, want: []string{"empty"}},
 	"a Service that was asked about":     {put: []Object{service("unheard")}, want: []string{"unheard"}},
 	"a Service that nobody knows":        {put: []Object{service("new")}},
-	"a Service of another cluster":       {put: []Object{elsewhere(service("web"))}},
+	"a Service of another cluster":       {put: []Object{inOtherCluster(service("web"))}},
 	"a Service deleted":                  {remove: []ID{service("web").ID()}, want: []string{"web"}},
 	"a slice":                            {put: []Object{slice("web-1", "web", IPv4)}, want: []string{"web"}},
 	"a new slice":                        {put: []Object{slice("web-2", "web", IPv6)}, want: []string{"web"}},
@@ -77,12 +77,12 @@ var staleCases = map[string]staleCase{
 	"a pod deleted":                      {remove: []ID{podKey("a").ID()}, want: []string{"both", "web"}},
 	"Q13 a pod that was missing":         {put: []Object{pod("late")}, want: []string{"web"}},
 	"a pod that nobody names":            {put: []Object{pod("c")}},
-	"a pod of another cluster":           {put: []Object{elsewhere(pod("a"))}},
+	"a pod of another cluster":           {put: []Object{inOtherCluster(pod("a"))}},
 	"an ExternalWorkload":                {put: []Object{workload(externalKey("vm"))}, want: []string{"vms"}},
 	"an ExternalWorkload named as a pod": {put: []Object{workload(externalKey("a"))}},
 	"an owner appears":                   {put: []Object{owner("ReplicaSet", "rs", OwnerRef{"Deployment", "web"})}, want: []string{"both", "web"}},
 	"an owner of another kind":           {put: []Object{owner("Job", "rs", OwnerRef{"CronJob", "x"})}},
-	"an owner of another cluster":        {put: []Object{elsewhere(owner("ReplicaSet", "rs", OwnerRef{"Deployment", "web"}))}},
+	"an owner of another cluster":        {put: []Object{inOtherCluster(owner("ReplicaSet", "rs", OwnerRef{"Deployment", "web"}))}},
 	"an owner deleted":                   {remove: []ID{owner("Job", "job", OwnerRef{}).ID()}, want: []string{"both", "db"}},
 	"a Server of one workload":           {put: []Object{opaqueServer("new", 80, having("app", "db"))}, want: []string{"both", "db"}},
 	"a Server of all pods":               {put: []Object{opaqueServer("new", 80, &Selector{})}, want: []string{"both", "db", "web"}},
@@ -90,7 +90,7 @@ var staleCases = map[string]staleCase{
 	"a Server of nobody":                 {put: []Object{opaqueServer("new", 80, having("app", "none"))}},
 	"a Server without selectors":         {put: []Object{opaqueServer("new", 80, nil)}},
 	"a Server of another protocol":       {put: []Object{&Server{Cluster: LocalCluster, Namespace: testNamespace, Name: "new", Pods: &Selector{}}}},
-	"a Server of another cluster":        {put: []Object{elsewhere(opaqueServer("new", 80, &Selector{}))}},
+	"a Server of another cluster":        {put: []Object{inOtherCluster(opaqueServer("new", 80, &Selector{}))}},
 	"a Server of another port":           {put: []Object{opaqueServer("srv-web", 81, having("app", "web"))}, want: []string{"both", "web"}},
 	"G9 a Server's selector moves away":  {put: []Object{opaqueServer("srv-web", 80, having("app", "none"))}, want: []string{"both", "web"}},
 	"a Server's selector moves":          {put: []Object{opaqueServer("srv-web", 80, having("app", "db"))}, want: []string{"both", "db", "web"}},
@@ -106,8 +106,7 @@ var staleCases = map[string]staleCase{
 	}},
 }
 
-// A change makes the snapshots stale of the Services that it touches; all others stay the same
-// values.
+// A change makes the snapshots of the affected Services stale. All others stay the same values.
 func TestStale(t *testing.T) {
 	for name, tc := range staleCases {
 		t.Run(name, func(t *testing.T) {
@@ -148,8 +147,8 @@ func isClosed(c <-chan struct{}) bool {
 	}
 }
 
-// The state of a node becomes stale when its zone changes, and at no other time. Unknown nodes
-// share one state, which becomes stale when one of them appears.
+// The state of a node becomes stale when its zone changes, and at no other time. Unknown nodes share one
+// state, which becomes stale when one of them is added.
 func TestNode(t *testing.T) {
 	node := func(name, zone string) *Node { return &Node{Cluster: LocalCluster, Name: name, Zone: zone} }
 	const known, other, unknown = "n1", "n2", "unheard"

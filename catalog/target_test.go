@@ -67,7 +67,7 @@ var rootOwnerCases = map[string]struct {
 	},
 }
 
-// Case T26 and the rest of §A.4.
+// The root owner of a workload (T26, §A.4).
 func TestRootOwner(t *testing.T) {
 	for name, tc := range rootOwnerCases {
 		t.Run(name, func(t *testing.T) {
@@ -127,7 +127,7 @@ func (tc targetCase) run(t *testing.T) {
 	got := stateOf(tc.servers...).target(tc.workload, o)
 	checkPorts(t, "Opaque", got.Opaque, tc.opaque, tc.not)
 	checkPorts(t, "Skipped", got.Skipped, tc.skipped, append(tc.opaque, tc.not...))
-	// The default list is shared: no target may write behind its end.
+	// The default list is shared, so no target may write beyond its end.
 	if extra := o.DefaultOpaquePorts[:cap(o.DefaultOpaquePorts)][2:]; extra[0] != (PortRange{}) {
 		t.Errorf("the default list was written to: %v", extra)
 	}

@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// A slice that names an earlier pod of the same name is out of date: now its address belongs to
-// nobody or to another pod. Q14.
-func TestEndpointOfAnEarlierPod(t *testing.T) {
+// An endpoint of a deleted pod with the name of an existing one is outdated: its address belongs to another
+// pod or to none (Q14).
+func TestEndpointOfDeletedPod(t *testing.T) {
 	key := WorkloadKey{Kind: Pod, Cluster: LocalCluster, Namespace: "ns", Name: "web-0"}
 	svc := &Service{Key: ServiceKey{LocalCluster, "ns", "web"}}
 	for name, test := range map[string]struct {

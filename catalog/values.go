@@ -222,8 +222,8 @@ type Workload struct {
 // ControlPlaneLabel is the label of a meshed pod with the namespace of its control plane.
 const ControlPlaneLabel = "linkerd.io/control-plane-ns"
 
-// LinkerdIdentity returns the identity that Linkerd's control plane in a namespace gives to a pod, a DNS name below the
-// trust domain (spec/destination.md).
+// LinkerdIdentity returns the identity of a pod from Linkerd's control plane in a namespace: a DNS name below
+// the trust domain (spec/destination.md).
 func (w *Workload) LinkerdIdentity(controlPlane, trustDomain string) string {
 	return w.ServiceAccountName() + "." + w.Key.Namespace + ".serviceaccount.identity." + controlPlane + "." + trustDomain
 }
@@ -257,7 +257,7 @@ type ProxyListeners struct {
 	Inbound, Admin, Control Listener
 }
 
-// Listener is the port of a listener. Known is false if the variable is missing or is no IP:PORT.
+// Listener is the port of a listener. Known is false if the variable is missing or isn't of the form IP:PORT.
 type Listener struct {
 	Port  uint16
 	Known bool

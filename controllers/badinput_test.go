@@ -13,8 +13,8 @@ import (
 	"github.com/signpostd/signpost/controllers/mirroring"
 )
 
-// Parts of an ExternalWorkload or a Service that can't be used are reported by an Event on
-// the object, and counted; the rest is used.
+// Invalid parts of an ExternalWorkload or a Service are reported by an Event on the object and counted. The
+// other parts are used.
 func TestProblemsOfWorkloads(t *testing.T) {
 	s := play(t)
 	before := s.problems()
@@ -43,24 +43,24 @@ func TestProblemsOfWorkloads(t *testing.T) {
 	}
 	s.settle()
 	if n := len(s.events("good")); n != 0 {
-		t.Errorf("there are %d Events on a good workload", n)
+		t.Errorf("%d Events on a valid workload, want none", n)
 	}
-	s.Log("a problem that was reported isn't reported again")
+	s.Log("a reported problem isn't reported again")
 	s.settle()
-	told := s.problems()
+	reported := s.problems()
 	s.quietly(func() { s.editService("web", serviceAnnotation("note", "1")) })
 	for _, reason := range []string{externalworkloads.UnknownTargetPort, externalworkloads.InvalidAddress, externalworkloads.NoUsableAddress} {
-		if got := s.problems()[reason]; got != told[reason] {
-			t.Errorf("problem %s was reported %g times more", reason, got-told[reason])
+		if got := s.problems()[reason]; got != reported[reason] {
+			t.Errorf("problem %s was reported %g times more", reason, got-reported[reason])
 		}
 	}
-	s.Log("what was repaired is used")
+	s.Log("repaired parts are used")
 	s.editWorkload("none", workloadIPs("10.0.0.4"))
 	s.editWorkload("bad", workloadIPs("10.0.0.5"), serving(workload.Port{Port: 8080}, workload.Port{Name: "nope", Port: 9}))
 	s.wantSlices("web", ofWorkloads, "10.0.0.1#half 10.0.0.2 10.0.0.3#good 10.0.0.4#none : http=8080 | 10.0.0.5#bad : http=8080 other=9")
 }
 
-// problems returns how many problems were counted, by reason.
+// problems returns the number of counted problems by reason.
 func (s *fixture) problems() map[string]float64 {
 	s.Helper()
 	counts := map[string]float64{}
@@ -81,7 +81,8 @@ func (s *fixture) problems() map[string]float64 {
 	return counts
 }
 
-// A Service whose endpoints the API server refuses gets an Event, and delays no other.
+// If the API server refuses the endpoints of a Service, the Service gets an Event, and other Services are not
+// delayed.
 func TestRefusedEndpoints(t *testing.T) {
 	s := play(t)
 	const many = 20
@@ -104,7 +105,7 @@ func TestRefusedEndpoints(t *testing.T) {
 	}
 }
 
-// MI-07: of Endpoints with more than 1000 addresses the rest isn't mirrored.
+// Only the first 1000 addresses of Endpoints are mirrored (MI-07).
 func TestMI07TooManyAddresses(t *testing.T) {
 	s := play(t)
 	s.service("web", noSelector)
@@ -123,8 +124,8 @@ func TestMI07TooManyAddresses(t *testing.T) {
 	s.wantSizes("web", ofEndpoints, 1000)
 }
 
-// day2 B6: a pod whose address the API server refuses in slices kept the other pods of its Service out of
-// them.
+// A pod address that the API server refuses in slices doesn't keep the other pods of the Service out of them
+// (day2 B6).
 func TestPodWithAddressThatNoEndpointCanHave(t *testing.T) {
 	s := play(t)
 	for i, ip := range []string{"127.0.0.1", "0.0.0.0", "169.254.1.1", "224.0.0.1"} {
@@ -137,6 +138,6 @@ func TestPodWithAddressThatNoEndpointCanHave(t *testing.T) {
 	s.deletePod("good", 0)
 	s.wantSlices("web", ofPods, ":")
 	if events := s.events("web"); len(events) > 0 {
-		t.Errorf("there are Events: %v", events)
+		t.Errorf("unexpected Events: %v", events)
 	}
 }

@@ -11,15 +11,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// The Services by which settle finds out that everything before it was dealt with.
+// The Services and workloads that settle changes to wait for all earlier events.
 const (
 	barrier = "barrier" // selects a pod and an ExternalWorkload
 	plain   = "barrier-plain"
 )
 
-// settle returns when the controllers have dealt with all that happened before. It changes
-// objects of each kind and waits until the controllers have written what follows; and does
-// so twice, because a sync that began before another one may end after it.
+// settle waits until the controllers have handled all earlier events. It changes objects of each kind and
+// waits for the resulting writes. It does so twice, because a sync that started earlier may end later.
 func (s *fixture) settle() {
 	s.Helper()
 	for range 2 {
@@ -42,7 +41,7 @@ func (s *fixture) settle() {
 
 func (s *fixture) roundIP(plus int) string { return fmt.Sprintf("10.255.255.%d", *s.rounds+plus) }
 
-// roundDone reports whether all controllers have seen what was done last.
+// roundDone returns an error unless all controllers have handled the latest change of settle.
 func (s *fixture) roundDone() error {
 	s.Helper()
 	round := fmt.Sprint(*s.rounds)
@@ -71,8 +70,8 @@ func (s *fixture) roundDone() error {
 	return nil
 }
 
-// quietly proves that the controllers write nothing because of something that happens,
-// besides objects whose names begin with one of the given texts.
+// quietly fails the test if a function makes the controllers write, except to objects whose names begin with
+// one of the given texts.
 func (s *fixture) quietly(happens func(), besides ...string) {
 	s.Helper()
 	s.settle()
@@ -87,16 +86,16 @@ func (s *fixture) quietly(happens func(), besides ...string) {
 	}
 }
 
-// wrote returns the writes of the controllers after the first requests, as many as since
-// says, without Events and without those for the barrier.
+// wrote returns the writes of the controllers after the first since requests, without Events and the writes
+// of settle.
 func (s *fixture) wrote(since int) []entry {
 	return slices.DeleteFunc(s.journal.in(s.ns, since), func(e entry) bool {
 		return e.resource == "events" || strings.HasPrefix(strings.TrimPrefix(e.name, "linkerd-external-"), barrier)
 	})
 }
 
-// announced returns the reasons of the Events that the controllers have sent, or tried
-// to, about objects of a name.
+// announced returns the reasons of the Events about objects of a name that the controllers sent or tried to
+// send.
 func (s *fixture) announced(name string, since int) []string {
 	var list []string
 	for _, e := range s.journal.in(s.ns, since) {

@@ -163,7 +163,7 @@ func (s *Set) Lead(ctx context.Context) error {
 	return nil
 }
 
-// Health returns the health of all controllers' writes, while the set leads.
+// Health returns the combined health of the writes of all controllers. Between terms it is zero.
 func (s *Set) Health() reconcile.Health {
 	var health reconcile.Health
 	for _, c := range s.run {
@@ -172,41 +172,41 @@ func (s *Set) Health() reconcile.Health {
 	return health
 }
 
-// Waiting returns why a Service waits for its next sync, by the kind of objects that its controller writes,
-// while the set leads.
+// Waiting returns why a Service waits for its next sync, by the kind of objects that its controller writes.
+// Between terms the map is empty.
 func (s *Set) Waiting(key reconcile.Key) map[string]reconcile.Wait {
 	waits := map[string]reconcile.Wait{}
 	for _, c := range s.run {
 		if wait, ok := c.Waiting(key); ok {
-			waits[s.makes(c)] = wait
+			waits[s.objectsOf(c)] = wait
 		}
 	}
 	return waits
 }
 
-// Unwritten is what a controller has not written for a Service.
+// Unwritten is a change of a Service that a controller has not written yet.
 type Unwritten struct {
 	reconcile.KeyWait
-	// Makes is what the controller makes, in words.
-	Makes string
+	// Objects describes the objects that the controller writes, in words.
+	Objects string
 }
 
-// AllWaiting returns what waits to be written, at most so much of it, what waits for the longest time first, and how
-// much waits. Between terms nothing does.
-func (s *Set) AllWaiting(most int) (some []Unwritten, all int) {
+// AllWaiting returns the unwritten changes that have waited longest, at most limit, and the number of all.
+// Between terms there are none.
+func (s *Set) AllWaiting(limit int) (oldest []Unwritten, total int) {
 	for _, c := range s.run {
-		waits, n := c.AllWaiting(most)
-		all += n
+		waits, n := c.AllWaiting(limit)
+		total += n
 		for _, w := range waits {
-			some = append(some, Unwritten{w, s.makes(c)})
+			oldest = append(oldest, Unwritten{w, s.objectsOf(c)})
 		}
 	}
-	slices.SortStableFunc(some, func(a, b Unwritten) int { return reconcile.CompareKeyWaits(a.KeyWait, b.KeyWait) })
-	return some[:min(len(some), most)], all
+	slices.SortStableFunc(oldest, func(a, b Unwritten) int { return reconcile.CompareKeyWaits(a.KeyWait, b.KeyWait) })
+	return oldest[:min(len(oldest), limit)], total
 }
 
-// makes says what a controller makes, in words.
-func (s *Set) makes(c controller) string {
+// objectsOf describes the objects that a controller writes, in words.
+func (s *Set) objectsOf(c controller) string {
 	switch c {
 	case s.endpointsController:
 		return "Endpoints"
@@ -309,8 +309,9 @@ func (s *Set) makeControllers(c Config) {
 	}
 }
 
-// workloadsKnown reports whether a new leader may write slices for ExternalWorkloads. Former leaders may have known newer
-// ones than a table that can't be read now, which kube.CatchUp doesn't wait for, because the kind is optional.
+// workloadsKnown reports whether a new leader may write slices for ExternalWorkloads. If their table can't be
+// read now, it may be older than that of former leaders. kube.CatchUp doesn't wait for such a table, because
+// the kind is optional.
 func workloadsKnown(s kube.TableStatus) bool {
 	return s.State == kube.Synced || s.State == kube.Waiting && s.Reason == kube.NotFound
 }

@@ -9,13 +9,16 @@
 //	                                   ▲                           │
 //	                                   └──── external changes ◄── overlay of own writes
 //
-// controllers.go makes a set and runs it, and handlers.go is what a change of
-// each kind leads to. Each of the packages endpoints,
-// endpointslices, mirroring and externalworkloads has one controller. They share watched
-// (what is kept of objects), membership (who selects whom), reconcile (the loop, the
-// overlay), slices (reading and writing EndpointSlices), subsets (packing of Endpoints) and
-// writeclient (clients whose writes outlive their context). rights.go says which rights the
-// controllers need.
+// The file controllers.go makes and runs a Set, handlers.go handles the events of each kind, and rights.go lists
+// the RBAC rights. Each of the packages endpoints, endpointslices, mirroring and externalworkloads has one
+// controller. They share these packages:
+//
+//   - watched: the parts of objects that are kept
+//   - membership: the workloads that each Service selects
+//   - reconcile: the loop and the overlay
+//   - slices: reads and writes of EndpointSlices
+//   - subsets: packing of Endpoints
+//   - writeclient: clients whose writes outlive their context
 //
 // # Concurrency
 //

@@ -14,7 +14,7 @@ import (
 	"github.com/signpostd/signpost/controllers/endpoints"
 )
 
-// EP-84: a change that endpoints don't depend on leads to no write.
+// A change of a Service that endpoints don't depend on leads to no write (EP-84).
 func TestEP84AnnotatedService(t *testing.T) {
 	s := play(t)
 	s.service("web", ports(port("http", 80, 8080), port("admin", 81, 9090)))
@@ -28,8 +28,7 @@ func TestEP84AnnotatedService(t *testing.T) {
 	})
 }
 
-// EP-85: when the readiness of a pod changes faster than its Services are synced, the last
-// change counts.
+// If the readiness of a pod changes faster than its Services are synced, the last change wins (EP-85).
 func TestEP85FlipsOfSharedPod(t *testing.T) {
 	s := play(t)
 	var names []string
@@ -53,8 +52,8 @@ func TestEP85FlipsOfSharedPod(t *testing.T) {
 	s.quietly(func() {})
 }
 
-// EP-86: a Service of type ExternalName that gets another type gets Endpoints. K3: when it
-// is of type ExternalName again, they stay.
+// A Service of type ExternalName gets Endpoints when it gets another type (EP-86). The Endpoints stay when
+// the type is ExternalName again (K3).
 func TestEP86ExternalNameBecomesClusterIP(t *testing.T) {
 	s := play(t)
 	s.pod("web-0", "web", "10.0.0.1")
@@ -79,7 +78,7 @@ func TestEP86ExternalNameBecomesClusterIP(t *testing.T) {
 	}
 }
 
-// EP-87: a pod leaves the Endpoints when it begins to terminate.
+// A pod leaves the Endpoints when it starts to terminate (EP-87).
 func TestEP87TerminatingPod(t *testing.T) {
 	s := play(t)
 	s.service("web")
@@ -94,7 +93,7 @@ func TestEP87TerminatingPod(t *testing.T) {
 	}
 }
 
-// EP-89: when a Service gets other labels, so do its Endpoints and its slice.
+// A change of the labels of a Service changes the labels of its Endpoints and its slice (EP-89).
 func TestEP89ChangedLabels(t *testing.T) {
 	s := play(t)
 	s.service("web", headless, serviceLabel("app", "web"))
@@ -103,8 +102,8 @@ func TestEP89ChangedLabels(t *testing.T) {
 	s.wantLabels("web", map[string]string{"new-label": "web", corev1.IsHeadlessService: ""})
 }
 
-// EP-90: the label of headless Services depends on the Service being one, and not on
-// whether the Service carries it.
+// The label of headless Services depends on the cluster IP of the Service, and not on the labels of the
+// Service (EP-90).
 func TestEP90HeadlessLabel(t *testing.T) {
 	for name, edits := range map[string][]func(*corev1.Service){
 		"a: headless, labelled":         {headless, serviceLabel(corev1.IsHeadlessService, "")},
@@ -123,8 +122,8 @@ func TestEP90HeadlessLabel(t *testing.T) {
 	}
 }
 
-// wantLabels waits until the Endpoints and the slice of a Service have these labels, and
-// those that say what they are.
+// wantLabels waits until the Endpoints and the slice of a Service have these labels, and the labels of their
+// controllers.
 func (s *fixture) wantLabels(service string, want map[string]string) {
 	s.Helper()
 	rest := func(labels map[string]string, remove ...string) map[string]string {
@@ -153,8 +152,8 @@ func (s *fixture) wantLabels(service string, want map[string]string) {
 	})
 }
 
-// EP-01, EP-02, EP-26, ES-01, ES-02, X1, X2: Services whose endpoints don't follow from
-// pods or ExternalWorkloads.
+// Services without a selector get no Endpoints or slices from pods or ExternalWorkloads (EP-01, EP-02, EP-26,
+// ES-01, ES-02, X1, X2).
 func TestServicesWithoutSelector(t *testing.T) {
 	for name, edits := range map[string][]func(*corev1.Service){
 		"EP-02, ES-01, X1":                              {noSelector},
@@ -176,8 +175,7 @@ func TestServicesWithoutSelector(t *testing.T) {
 	}
 }
 
-// EP-01: the Endpoints in the example of the API's documentation have four pairs of an address
-// and a port.
+// The Endpoints in the example of the API documentation have four pairs of an address and a port (EP-01).
 func TestEP01TwoAddressesTwoPorts(t *testing.T) {
 	s := play(t)
 	s.service("web", noSelector)
@@ -192,7 +190,7 @@ func TestEP01TwoAddressesTwoPorts(t *testing.T) {
 	}
 }
 
-// EP-17: addresses in another order are the same, AD-12: they are written in this one.
+// The order of addresses makes no difference (EP-17). Addresses are written in a fixed order (AD-12).
 func TestEP17OrderOfAddresses(t *testing.T) {
 	s := play(t)
 	s.service("web")
@@ -207,7 +205,7 @@ func TestEP17OrderOfAddresses(t *testing.T) {
 	})
 }
 
-// EP-32, and AD-09: each pod is under the ports that it has.
+// Each pod is in the subset with the ports that it has (EP-32, AD-09).
 func TestEP32NamedPorts(t *testing.T) {
 	s := play(t)
 	s.service("web", ports(port("portname1", 80, "svc1")))
@@ -228,8 +226,8 @@ func TestEP32NamedPorts(t *testing.T) {
 	}
 }
 
-// AD-03: a pod that ends leaves, though neither its addresses nor its readiness change.
-func TestAD03PodThatEnds(t *testing.T) {
+// A finished pod leaves the Endpoints, even if its addresses and readiness don't change (AD-03).
+func TestAD03FinishedPod(t *testing.T) {
 	for _, end := range []corev1.PodPhase{corev1.PodFailed, corev1.PodSucceeded} {
 		t.Run(string(end), func(t *testing.T) {
 			s := play(t)
@@ -247,8 +245,7 @@ func TestAD03PodThatEnds(t *testing.T) {
 	}
 }
 
-// AD-04: labels that the controllers write themselves make no writes when the Service
-// carries them.
+// Reserved labels on the Service cause no repeated writes (AD-04).
 func TestAD04ReservedLabelsOnService(t *testing.T) {
 	s := play(t)
 	for name, label := range map[string]string{"one": corev1.IsHeadlessService, "two": endpoints.ManagedByLabel} {
@@ -260,7 +257,7 @@ func TestAD04ReservedLabelsOnService(t *testing.T) {
 	}
 }
 
-// AD-08: two pods of one address are two entries, in the lists that they belong to.
+// Two pods with one address are two entries, each in the list for its readiness (AD-08).
 func TestAD08PodsOfOneAddress(t *testing.T) {
 	s := play(t)
 	s.service("web")
@@ -275,29 +272,29 @@ func TestAD08PodsOfOneAddress(t *testing.T) {
 	}
 }
 
-// AD-11: what others add to Endpoints stays, besides labels.
-func TestAD11ForeignMetadata(t *testing.T) {
+// Metadata of Endpoints from other writers stays, except labels (AD-11).
+func TestAD11MetadataOfOthers(t *testing.T) {
 	s := play(t)
 	s.service("web", serviceLabel("mine", "yes"))
 	s.wantEndpoints("web", "")
 	owner := metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: "some", UID: "some"}
 	s.editEndpoints("web", func(ep *corev1.Endpoints) {
-		ep.Annotations = map[string]string{"foreign": "yes"}
+		ep.Annotations = map[string]string{"external": "yes"}
 		ep.OwnerReferences = []metav1.OwnerReference{owner}
-		ep.Finalizers = []string{"example.org/foreign"}
-		ep.Labels["foreign"] = "yes"
+		ep.Finalizers = []string{"example.org/external"}
+		ep.Labels["external"] = "yes"
 	})
 	t.Cleanup(func() { s.unfinalizeEndpoints("web") })
 	s.pod("web-0", "web", "10.0.0.1")
 	s.wantEndpoints("web", "10.0.0.1 : 8080")
 	s.wantLabels("web", map[string]string{"mine": "yes"})
 	ep := s.getEndpoints("web")
-	if ep.Annotations["foreign"] != "yes" || len(ep.OwnerReferences) != 1 || len(ep.Finalizers) != 1 {
-		t.Errorf("Endpoints have annotations %v, owners %v and finalizers %v, want the foreign ones", ep.Annotations, ep.OwnerReferences, ep.Finalizers)
+	if ep.Annotations["external"] != "yes" || len(ep.OwnerReferences) != 1 || len(ep.Finalizers) != 1 {
+		t.Errorf("Endpoints have annotations %v, owners %v and finalizers %v, want those of the other writer", ep.Annotations, ep.OwnerReferences, ep.Finalizers)
 	}
 }
 
-// Whatever somebody else does to Endpoints of a Service that selects pods is repaired.
+// External changes of Endpoints of Services that select pods are reverted.
 func TestEditedEndpointsAreRepaired(t *testing.T) {
 	s := play(t)
 	s.service("web", serviceLabel("mine", "yes"))

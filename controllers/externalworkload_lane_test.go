@@ -19,8 +19,8 @@ import (
 	"github.com/signpostd/signpost/api/workload"
 )
 
-// restTimeout bounds how long it may take until everything shows what was written.
-const restTimeout = 30 * time.Second
+// idleTimeout bounds the time until streams and slices show all writes.
+const idleTimeout = 30 * time.Second
 
 // machineLane is a Service with a few workloads, which one goroutine writes.
 type machineLane struct {
@@ -30,9 +30,9 @@ type machineLane struct {
 	machines []*laneMachine
 
 	loops, writes, rests, shown int
-	// sameSlices is true until a workload is written so that slices have to change, after a rest.
-	sameSlices bool
-	restWrites int
+	// sameSlices is true from an idle state until a write to a workload that must change slices.
+	sameSlices   bool
+	writesAtIdle int
 
 	mu          sync.Mutex
 	changed     chan struct{} // closed at the next event
@@ -42,7 +42,7 @@ type machineLane struct {
 	sliceWrites int
 }
 
-// laneMachine is the name of a workload, of which there is one object after the other.
+// laneMachine is the name of a workload, with a sequence of objects of that name.
 type laneMachine struct {
 	name            string
 	lives           int
@@ -51,12 +51,12 @@ type laneMachine struct {
 	resourceVersion string
 }
 
-// machineStep is a piece of a life.
+// machineStep is a step in the life of a workload.
 type machineStep struct {
 	do func(ctx context.Context) error
-	// rest says that the lane waits after the step until everything shows it. Otherwise chance
-	// decides.
-	rest bool
+	// idle makes the lane wait after the step until streams and slices show it. Otherwise the lane waits at
+	// random.
+	idle bool
 }
 
 func (m *laneMachine) last() *machineVersion {
@@ -77,7 +77,7 @@ func (l *machineLane) note(happens func() error) {
 	l.changed = make(chan struct{})
 }
 
-// history has the versions that may still be seen.
+// history returns the versions that streams and slices may still show, as text.
 func (l *machineLane) history() string {
 	var text strings.Builder
 	for _, m := range l.machines {
@@ -89,7 +89,7 @@ func (l *machineLane) history() string {
 	return text.String()
 }
 
-// run takes workloads through lives until more returns false, or something is wrong.
+// run takes workloads through their lives until more returns false, or an error occurs.
 func (l *machineLane) run(ctx context.Context, more func() bool) error {
 	for {
 		var busy []*laneMachine
@@ -102,11 +102,11 @@ func (l *machineLane) run(ctx context.Context, more func() bool) error {
 			}
 		}
 		if len(busy) == 0 {
-			return l.rest(ctx)
+			return l.awaitIdle(ctx)
 		}
-		rest, err := l.step(ctx, busy[l.random.IntN(len(busy))], more)
-		if err == nil && (rest || l.random.IntN(3) == 0) {
-			err = l.rest(ctx)
+		idle, err := l.step(ctx, busy[l.random.IntN(len(busy))], more)
+		if err == nil && (idle || l.random.IntN(3) == 0) {
+			err = l.awaitIdle(ctx)
 		}
 		if err != nil {
 			return err
@@ -114,35 +114,35 @@ func (l *machineLane) run(ctx context.Context, more func() bool) error {
 	}
 }
 
-// step takes the next step of a life, and reports whether it has to end in a rest. After
-// the last one, the next life may begin at once.
-func (l *machineLane) step(ctx context.Context, m *laneMachine, more func() bool) (rest bool, err error) {
+// step takes the next step of a life, and reports whether the lane must wait afterwards. After the last step,
+// the next life may start at once.
+func (l *machineLane) step(ctx context.Context, m *laneMachine, more func() bool) (idle bool, err error) {
 	step := m.steps[0]
 	m.steps = m.steps[1:]
 	if err := step.do(ctx); err != nil {
 		return false, fmt.Errorf("workload %s: %w", m.name, err)
 	}
 	if len(m.steps) > 0 {
-		return step.rest, nil
+		return step.idle, nil
 	}
 	l.loops++
-	if step.rest || !more() {
-		return step.rest, nil
+	if step.idle || !more() {
+		return step.idle, nil
 	}
 	m.steps = l.life(m)
 	return l.step(ctx, m, more)
 }
 
-// rest waits until streams and slices show what was written.
-func (l *machineLane) rest(ctx context.Context) error {
-	late := time.NewTimer(restTimeout)
+// awaitIdle waits until streams and slices show all writes.
+func (l *machineLane) awaitIdle(ctx context.Context) error {
+	late := time.NewTimer(idleTimeout)
 	defer late.Stop()
 	for {
 		l.mu.Lock()
 		err, changed, diff := l.err, l.changed, ""
 		if err == nil {
 			if diff = l.differs(); diff == "" {
-				err = l.atRest()
+				err = l.checkIdle()
 			}
 		}
 		history := l.history
@@ -157,30 +157,30 @@ func (l *machineLane) rest(ctx context.Context) error {
 		case <-late.C:
 			l.mu.Lock()
 			defer l.mu.Unlock()
-			return fmt.Errorf("not within %v: %s\n%s", restTimeout, diff, history())
+			return fmt.Errorf("not within %v: %s\n%s", idleTimeout, diff, history())
 		}
 	}
 }
 
-// atRest says whether slices were written although they had no reason to.
-func (l *machineLane) atRest() error {
+// checkIdle returns an error if slices were written without a reason.
+func (l *machineLane) checkIdle() error {
 	l.rests++
 	for _, s := range l.streams {
-		l.shown += len(s.known)
+		l.shown += len(s.state)
 	}
 	quiet, writes := l.settle(), l.sliceWrites
-	if l.sameSlices && writes != l.restWrites {
-		return fmt.Errorf("%d writes of slices since the last rest, and nothing that they show has changed\n%s", writes-l.restWrites, l.history())
+	if l.sameSlices && writes != l.writesAtIdle {
+		return fmt.Errorf("%d needless writes of slices since the lane was idle\n%s", writes-l.writesAtIdle, l.history())
 	}
-	l.sameSlices, l.restWrites = quiet, writes
+	l.sameSlices, l.writesAtIdle = quiet, writes
 	return nil
 }
 
-// life is that of one workload, from its creation to its deletion.
+// life returns the steps of a workload from its creation to its deletion.
 func (l *machineLane) life(m *laneMachine) []machineStep {
 	r := l.random
 	app := l.service.Spec.Selector["app"]
-	always := func(do func(context.Context) error) machineStep { return machineStep{do: do, rest: true} }
+	always := func(do func(context.Context) error) machineStep { return machineStep{do: do, idle: true} }
 	steps := []machineStep{
 		{do: func(ctx context.Context) error { return l.create(ctx, m, l.born(m)) }},
 		always(l.become(m, true)),
@@ -215,10 +215,10 @@ func (l *machineLane) life(m *laneMachine) []machineStep {
 	if r.IntN(4) > 0 {
 		steps = append(steps, always(l.become(m, true)))
 	}
-	return append(steps, machineStep{do: func(ctx context.Context) error { return l.remove(ctx, m) }, rest: r.IntN(3) == 0})
+	return append(steps, machineStep{do: func(ctx context.Context) error { return l.remove(ctx, m) }, idle: r.IntN(3) == 0})
 }
 
-// born returns the workload of the next life, which may look like the last one.
+// born returns the workload of the next life, which may equal the last one.
 func (l *machineLane) born(m *laneMachine) *machineVersion {
 	old := m.last()
 	if old == nil || l.random.IntN(3) > 0 {
@@ -229,8 +229,7 @@ func (l *machineLane) born(m *laneMachine) *machineVersion {
 	return v
 }
 
-// write makes a version the last one, sends it, and takes what the API server has added to
-// it from the answer.
+// write appends a version, sends it, and takes the fields that the API server sets from the response.
 func (l *machineLane) write(m *laneMachine, v *machineVersion, send func(*unstructured.Unstructured) (*unstructured.Unstructured, error)) error {
 	sent := v.clone()
 	sent.ResourceVersion = m.resourceVersion
@@ -277,7 +276,7 @@ func (l *machineLane) update(ctx context.Context, m *laneMachine, change func(*m
 	})
 }
 
-// become makes a workload ready, or unready.
+// become makes a workload ready or unready.
 func (l *machineLane) become(m *laneMachine, ready bool) func(context.Context) error {
 	return func(ctx context.Context) error {
 		v := m.last().clone()
@@ -288,7 +287,7 @@ func (l *machineLane) become(m *laneMachine, ready bool) func(context.Context) e
 	}
 }
 
-// remove deletes a workload. One with a finalizer stays as it is until that is removed.
+// remove deletes a workload. With a finalizer, the workload stays unchanged until the finalizer is removed.
 func (l *machineLane) remove(ctx context.Context, m *laneMachine) error {
 	v := m.last().clone()
 	remove := func() error { return l.client.Delete(ctx, m.name, metav1.DeleteOptions{}) }
@@ -296,7 +295,7 @@ func (l *machineLane) remove(ctx context.Context, m *laneMachine) error {
 		if err := remove(); err != nil {
 			return err
 		}
-		if err := l.rest(ctx); err != nil {
+		if err := l.awaitIdle(ctx); err != nil {
 			return err
 		}
 		remove = func() error {

@@ -37,11 +37,10 @@ const (
 	machinesOfLane = 3
 )
 
-// TestExternalWorkloadLoops creates ExternalWorkloads, changes them in every field, makes
-// them unready and ready again and deletes them, many at a time and some faster than
-// anything can follow. Controllers and a Destination API share their watches, as in a
-// process with both roles. Streams and slices are compared with what was written whenever
-// there is a rest; in between nothing may be seen that no version of a workload explains.
+// TestExternalWorkloadLoops creates ExternalWorkloads, changes every field, makes them unready and ready and
+// deletes them, concurrently and partly faster than the controllers can follow. Controllers and a Destination
+// API share their watches, as in a process with both roles. When a lane is idle, its streams and slices must
+// equal the written state. In between, they must only show versions that were written.
 func TestExternalWorkloadLoops(t *testing.T) {
 	t.Parallel()
 	opaque, problems := catalog.ParsePortList(defaultOpaque)
@@ -94,7 +93,7 @@ func TestExternalWorkloadLoops(t *testing.T) {
 		t.Errorf("%d loops, want %d", total.loops, *machineLoops)
 	}
 	if !t.Failed() {
-		// A write that changes nothing is no event. A write is counted after it can be seen.
+		// A write without a change causes no event. A write may be counted after its event.
 		s.eventually(func() error {
 			if n := s.writesOfMachines(); n != total.sliceWrites {
 				return fmt.Errorf("%d writes of slices, of which %d changed something", n, total.sliceWrites)
@@ -110,8 +109,8 @@ func TestExternalWorkloadLoops(t *testing.T) {
 	}
 }
 
-// serveDestination serves the Destination API from a catalog until the test ends, and
-// returns a connection to it.
+// serveDestination serves the Destination API from a catalog until the test ends, and returns a connection to
+// it.
 func (s *fixture) serveDestination(known *catalog.Catalog) *grpc.ClientConn {
 	s.Helper()
 	server := destination.NewServer(known, destination.Config{
@@ -137,7 +136,7 @@ func (s *fixture) serveDestination(known *catalog.Catalog) *grpc.ClientConn {
 	return conn
 }
 
-// newMachineLane creates a Service.
+// newMachineLane creates the Service of a lane.
 func (s *fixture) newMachineLane(i int) *machineLane {
 	s.Helper()
 	kinds := machineServices()
@@ -158,15 +157,15 @@ func (s *fixture) newMachineLane(i int) *machineLane {
 		}
 		l.machines = append(l.machines, &laneMachine{name: name})
 	}
-	for j := range l.service.questions {
-		if q := &l.service.questions[j]; q.hostname != "" {
+	for j := range l.service.queries {
+		if q := &l.service.queries[j]; q.hostname != "" {
 			q.hostname = wanted.Name + "-" + q.hostname
 		}
 	}
 	return l
 }
 
-// runLanes runs all lanes side by side, with streams on one connection.
+// runLanes runs all lanes concurrently, with streams on one connection.
 func (s *fixture) runLanes(lanes map[string]*machineLane, conn *grpc.ClientConn, loops int64) {
 	s.Helper()
 	ctx, cancel := context.WithCancel(s.Context())
@@ -175,7 +174,7 @@ func (s *fixture) runLanes(lanes map[string]*machineLane, conn *grpc.ClientConn,
 	more := func() bool { return begun.Add(1) <= loops }
 	var running sync.WaitGroup
 	for name, l := range lanes {
-		for _, q := range l.service.questions {
+		for _, q := range l.service.queries {
 			l.streams = append(l.streams, l.open(ctx, pb.NewDestinationClient(conn), q))
 		}
 		running.Go(func() {
@@ -196,8 +195,7 @@ func (s *fixture) runLanes(lanes map[string]*machineLane, conn *grpc.ClientConn,
 	}
 }
 
-// writesOfMachines returns how many writes of slices for workloads succeeded. It fails the
-// test if one did not.
+// writesOfMachines returns the number of writes of slices for workloads. It fails the test if one failed.
 func (s *fixture) writesOfMachines() int {
 	s.Helper()
 	families, err := s.registry.Gather()

@@ -18,22 +18,22 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// What is seen of a lane: its streams and its slices.
+// The streams and slices of a lane.
 
-// machineStream is a stream, and the versions that it may be told of.
+// machineStream is a stream, with the versions that it may show.
 type machineStream struct {
-	machineQuestion
+	machineQuery
 	lane     *machineLane
-	known    knowledge
+	state    streamState
 	messages int
 	window   map[*laneMachine][]*machineVersion
 	cancel   context.CancelFunc
 	done     chan struct{}
 }
 
-func (l *machineLane) open(ctx context.Context, client pb.DestinationClient, q machineQuestion) *machineStream {
+func (l *machineLane) open(ctx context.Context, client pb.DestinationClient, q machineQuery) *machineStream {
 	ctx, cancel := context.WithCancel(ctx)
-	s := &machineStream{machineQuestion: q, lane: l, known: knowledge{}, window: map[*laneMachine][]*machineVersion{}, cancel: cancel, done: make(chan struct{})}
+	s := &machineStream{machineQuery: q, lane: l, state: streamState{}, window: map[*laneMachine][]*machineVersion{}, cancel: cancel, done: make(chan struct{})}
 	authority := fmt.Sprintf("%s.%s.svc.cluster.local:%d", l.service.Name, l.service.Namespace, q.port)
 	if q.hostname != "" {
 		authority = q.hostname + "." + authority
@@ -53,8 +53,8 @@ func (s *machineStream) String() string {
 }
 
 // receive reads the messages of a stream until it ends.
-func receive(ctx context.Context, client pb.DestinationClient, asked *pb.GetDestination, received func(*pb.Update)) error {
-	stream, err := client.Get(ctx, asked)
+func receive(ctx context.Context, client pb.DestinationClient, request *pb.GetDestination, received func(*pb.Update)) error {
+	stream, err := client.Get(ctx, request)
 	for err == nil {
 		var u *pb.Update
 		if u, err = stream.Recv(); err == nil {
@@ -74,8 +74,7 @@ func (s *machineStream) received(u *pb.Update) {
 	})
 }
 
-// apply takes in a message. It returns an error if the message is wrong, whatever writes may
-// be under way.
+// apply applies a message. It returns an error if no order of the writes under way explains the message.
 func (s *machineStream) apply(u *pb.Update) error {
 	switch m := u.GetUpdate().(type) {
 	case *pb.Update_Add:
@@ -102,13 +101,13 @@ func (s *machineStream) add(set *pb.WeightedAddrSet) error {
 		switch {
 		case in[at]:
 			return fmt.Errorf("%v is in it twice", at)
-		case s.known[at] == text:
-			return fmt.Errorf("%v was known already", at)
+		case s.state[at] == text:
+			return fmt.Errorf("%v was added before", at)
 		case !s.could(at, text):
 			return fmt.Errorf("no version of a workload has %v", at)
 		}
 		in[at] = true
-		s.known[at] = text
+		s.state[at] = text
 	}
 	return nil
 }
@@ -122,20 +121,19 @@ func (s *machineStream) remove(set *pb.AddrSet) error {
 		if name := s.constant(at); name != "" {
 			return fmt.Errorf("%s has %v all the time", name, at)
 		}
-		if s.known[at] == "" {
-			return fmt.Errorf("%v is removed and was not known", at)
+		if s.state[at] == "" {
+			return fmt.Errorf("%v is removed but was not added", at)
 		}
-		delete(s.known, at)
+		delete(s.state, at)
 	}
 	return nil
 }
 
-// knowledge is what a stream has been told: each address as it was last, in the form of
-// addressText.
-type knowledge map[netip.AddrPort]string
+// streamState has the addresses that a stream has received, each in the form of addressText.
+type streamState map[netip.AddrPort]string
 
-// lines returns the addresses in their order.
-func (k knowledge) lines() string {
+// lines returns the addresses in order.
+func (k streamState) lines() string {
 	var text strings.Builder
 	for _, at := range slices.SortedFunc(maps.Keys(k), netip.AddrPort.Compare) {
 		fmt.Fprintf(&text, "%v %s\n", at, k[at])
@@ -143,7 +141,7 @@ func (k knowledge) lines() string {
 	return text.String()
 }
 
-// addressText has every field of an address, and the labels of the set that it is in.
+// addressText returns all fields of an address, and the labels of its set.
 func addressText(labels map[string]string, a *pb.WeightedAddr) string {
 	return protojson.Format(&pb.WeightedAddrSet{MetricLabels: labels, Addrs: []*pb.WeightedAddr{a}})
 }
@@ -173,16 +171,16 @@ func tcpAddress(at netip.AddrPort) *netpb.TcpAddress {
 	return &netpb.TcpAddress{Ip: ip, Port: uint32(at.Port())}
 }
 
-// could reports whether a slice made of one version, and the same or a later version
-// of that workload, give an address this text.
+// could reports whether a slice made from one version, with the same or a later version of that workload,
+// gives an address this text.
 func (s *machineStream) could(at netip.AddrPort, text string) bool {
 	for _, versions := range s.window {
 		for i, sliced := range versions {
-			if !slices.Contains(s.lane.service.addresses(sliced, s.machineQuestion), at) {
+			if !slices.Contains(s.lane.service.addresses(sliced, s.machineQuery), at) {
 				continue
 			}
 			for _, v := range versions[i:] {
-				if !v.gone && v.life == sliced.life && s.lane.service.text(s.machineQuestion, at, sliced.zone(), v) == text {
+				if !v.gone && v.life == sliced.life && s.lane.service.text(s.machineQuery, at, sliced.zone(), v) == text {
 					return true
 				}
 			}
@@ -195,7 +193,7 @@ func (s *machineStream) could(at netip.AddrPort, text string) bool {
 func (s *machineStream) constant(at netip.AddrPort) string {
 	for m, versions := range s.window {
 		if len(versions) > 0 && !slices.ContainsFunc(versions, func(v *machineVersion) bool {
-			has, ok := s.lane.service.preferred(v, s.machineQuestion)
+			has, ok := s.lane.service.preferred(v, s.machineQuery)
 			return !ok || has != at
 		}) {
 			return m.name
@@ -204,7 +202,7 @@ func (s *machineStream) constant(at netip.AddrPort) string {
 	return ""
 }
 
-// differs says how what is seen differs from what was written. The caller holds the lock.
+// differs describes the difference between the written and the observed state. The caller holds the lock.
 func (l *machineLane) differs() string {
 	var current []*machineVersion
 	for _, m := range l.machines {
@@ -217,14 +215,15 @@ func (l *machineLane) differs() string {
 		return fmt.Sprintf("slices (%v, -want +got):\n%s", err, diff)
 	}
 	for _, s := range l.streams {
-		if want := l.service.wantKnown(current, s.machineQuestion); !maps.Equal(want, s.known) || s.messages == 0 {
-			return fmt.Sprintf("stream %s, after %d messages (-want +got):\n%s", s, s.messages, gocmp.Diff(want.lines(), s.known.lines()))
+		if want := l.service.wantState(current, s.machineQuery); !maps.Equal(want, s.state) || s.messages == 0 {
+			return fmt.Sprintf("stream %s, after %d messages (-want +got):\n%s", s, s.messages, gocmp.Diff(want.lines(), s.state.lines()))
 		}
 	}
 	return ""
 }
 
-// sliceLines are those of all slices of the lane. At rest no two are about the same.
+// sliceLines returns the lines of all slices of the lane. When the lane is idle, no two slices have the same
+// key.
 func (l *machineLane) sliceLines() ([]string, error) {
 	var all []string
 	about := map[string]string{}
@@ -244,7 +243,7 @@ func (l *machineLane) sliceLines() ([]string, error) {
 	return all, nil
 }
 
-// wrote takes an event of a slice.
+// wrote handles an event of a slice.
 func (l *machineLane) wrote(kind watch.EventType, e *discoveryv1.EndpointSlice) {
 	l.note(func() error {
 		old := l.slices[e.Name]
@@ -259,13 +258,13 @@ func (l *machineLane) wrote(kind watch.EventType, e *discoveryv1.EndpointSlice) 
 			return err
 		}
 		if before, _ := l.service.sliceLines(old); slices.Equal(before, lines) {
-			return fmt.Errorf("slice %s was written without need:\n%s", e.Name, gocmp.Diff(old, e))
+			return fmt.Errorf("needless write of slice %s:\n%s", e.Name, gocmp.Diff(old, e))
 		}
 		return nil
 	})
 }
 
-// watchSlices tells the lanes of their slices until the watch ends.
+// watchSlices passes the events of slices to their lanes until the watch ends.
 func watchSlices(w watch.Interface, lanes map[string]*machineLane) error {
 	defer w.Stop()
 	for event := range w.ResultChan() {
@@ -282,9 +281,9 @@ func watchSlices(w watch.Interface, lanes map[string]*machineLane) error {
 	return nil
 }
 
-// settle forgets, at rest, the versions that can't be seen any more. What is seen looks like
-// the last version. If no earlier version looks like that, except those right before it, all
-// that came earlier has been seen, too. settle reports whether that is so for the slices.
+// settle forgets the versions that can no longer be observed; the lane must be idle. Everything then shows
+// the last version. If no earlier version looks the same, except those just before it, all earlier versions
+// have been observed, too. settle reports whether that is so for the slices.
 func (l *machineLane) settle() bool {
 	quiet := true
 	for _, m := range l.machines {
@@ -295,7 +294,7 @@ func (l *machineLane) settle() bool {
 			quiet = false
 		}
 		for _, s := range l.streams {
-			if w := s.window[m]; isNew(w, sliced) && isNew(w, func(v *machineVersion) string { return l.service.seenAs(v, s.machineQuestion) }) {
+			if w := s.window[m]; isNew(w, sliced) && isNew(w, func(v *machineVersion) string { return l.service.seenAs(v, s.machineQuery) }) {
 				s.window[m] = w[max(0, len(w)-1):]
 			}
 		}
@@ -303,8 +302,7 @@ func (l *machineLane) settle() bool {
 	return quiet
 }
 
-// isNew reports whether no version looks like the last one except for those right before
-// it.
+// isNew reports whether no version looks like the last one, except those just before it.
 func isNew(versions []*machineVersion, look func(*machineVersion) string) bool {
 	if len(versions) < 2 {
 		return true

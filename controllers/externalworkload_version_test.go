@@ -15,10 +15,10 @@ import (
 	"github.com/signpostd/signpost/api/workload"
 )
 
-// machineVersion is an ExternalWorkload as it was written once.
+// machineVersion is one written version of an ExternalWorkload.
 type machineVersion struct {
 	workload.ExternalWorkload
-	// life counts the objects of this name.
+	// life is the number of the object among those of this name.
 	life int
 	// opaque is an index of opaqueLists.
 	opaque int
@@ -51,8 +51,8 @@ func (v *machineVersion) ips(family corev1.IPFamily) []netip.Addr {
 	return list
 }
 
-// opaqueLists are values of the annotation, and which ports they mean. The first is for
-// workloads without it: what the flag --default-opaque-ports says.
+// opaqueLists are values of the annotation, with the ports in them. The first is for workloads without the
+// annotation, and has the ports of the flag --default-opaque-ports.
 var opaqueLists = []struct {
 	text string
 	has  func(port int32, named map[string][]int32) bool
@@ -81,20 +81,20 @@ func (v *machineVersion) isOpaque(port int32) bool {
 	return opaqueLists[v.opaque].has(port, named)
 }
 
-// fresh makes numbers that no other address or name has.
-var fresh atomic.Uint32
+// lastNumber is the last number that was used in an address or a name.
+var lastNumber atomic.Uint32
 
-func freshIPv4() string {
-	n := fresh.Add(1)
+func newIPv4() string {
+	n := lastNumber.Add(1)
 	return netip.AddrFrom4([4]byte{10, byte(n >> 16), byte(n >> 8), byte(n)}).String()
 }
 
-func freshIPv6() string {
-	n := fresh.Add(1)
+func newIPv6() string {
+	n := lastNumber.Add(1)
 	return fmt.Sprintf("fd00::%x:%x:1", n>>16, n&0xffff)
 }
 
-// machineFields change a field each, to something else than before.
+// machineFields are functions that each change one field.
 var machineFields = []func(v *machineVersion, r *rand.Rand){
 	func(v *machineVersion, r *rand.Rand) { v.Spec.WorkloadIPs = someIPs(r) },
 	func(v *machineVersion, r *rand.Rand) {
@@ -107,8 +107,8 @@ var machineFields = []func(v *machineVersion, r *rand.Rand){
 		v.Spec.Ports[0].Protocol = other(r, v.Spec.Ports[0].Protocol, "TCP", "TCP", "UDP")
 	},
 	changePorts,
-	func(v *machineVersion, _ *rand.Rand) { v.Spec.MeshTLS.Identity = freshName("spiffe://trust.test/vm") },
-	func(v *machineVersion, _ *rand.Rand) { v.Spec.MeshTLS.ServerName = freshName("vm") + ".example.org" },
+	func(v *machineVersion, _ *rand.Rand) { v.Spec.MeshTLS.Identity = newName("spiffe://trust.test/vm") },
+	func(v *machineVersion, _ *rand.Rand) { v.Spec.MeshTLS.ServerName = newName("vm") + ".example.org" },
 	func(v *machineVersion, r *rand.Rand) {
 		zone := other(r, v.Labels[corev1.LabelTopologyZone], "a", "b", "c", "")
 		v.Labels[corev1.LabelTopologyZone] = zone
@@ -116,7 +116,7 @@ var machineFields = []func(v *machineVersion, r *rand.Rand){
 			delete(v.Labels, corev1.LabelTopologyZone)
 		}
 	},
-	func(v *machineVersion, _ *rand.Rand) { v.Labels["version"] = freshName("v") },
+	func(v *machineVersion, _ *rand.Rand) { v.Labels["version"] = newName("v") },
 	func(v *machineVersion, r *rand.Rand) {
 		v.opaque = (v.opaque + 1 + r.IntN(len(opaqueLists)-1)) % len(opaqueLists)
 		v.Annotations[opaqueAnnotation] = opaqueLists[v.opaque].text
@@ -124,14 +124,14 @@ var machineFields = []func(v *machineVersion, r *rand.Rand){
 			delete(v.Annotations, opaqueAnnotation)
 		}
 	},
-	func(v *machineVersion, _ *rand.Rand) { v.Annotations["example.org/note"] = freshName("note") },
+	func(v *machineVersion, _ *rand.Rand) { v.Annotations["example.org/note"] = newName("note") },
 	changeOwner,
 }
 
-// unselect is a change, too; it is taken back before the workload is expected to be there.
+// unselect is a change, too. The label is restored before the workload is expected in slices.
 func unselect(v *machineVersion) { v.Labels["app"] = "another" }
 
-func freshName(prefix string) string { return fmt.Sprintf("%s-%d", prefix, fresh.Add(1)) }
+func newName(prefix string) string { return fmt.Sprintf("%s-%d", prefix, lastNumber.Add(1)) }
 
 func other[T comparable](r *rand.Rand, old T, values ...T) T {
 	values = slices.DeleteFunc(values, func(v T) bool { return v == old })
@@ -139,7 +139,7 @@ func other[T comparable](r *rand.Rand, old T, values ...T) T {
 }
 
 func someIPs(r *rand.Rand) []workload.WorkloadIP {
-	v4, v6 := freshIPv4, freshIPv6
+	v4, v6 := newIPv4, newIPv6
 	mapped := func() string { return "::ffff:" + v4() }
 	bad := func() string { return other(r, "", "127.0.0.1", "nonsense", "300.1.1.1") }
 	styles := [][]func() string{{v4}, {v4}, {v6}, {v4, v6}, {v4, v6}, {v6, v4}, {v6, v4}, {v4, v4}, {v6, v6}, {bad, v4}, {v6, bad}, {mapped}, {bad}, {}}
@@ -170,7 +170,7 @@ func changePorts(v *machineVersion, r *rand.Rand) {
 func changeOwner(v *machineVersion, r *rand.Rand) {
 	kind := other(r, "", "WorkloadGroup", "Deployment")
 	owner := func() metav1.OwnerReference {
-		name := freshName("owner")
+		name := newName("owner")
 		return metav1.OwnerReference{APIVersion: "example.org/v1", Kind: kind, Name: name, UID: types.UID(name)}
 	}
 	if len(v.OwnerReferences) != 1 {
@@ -180,7 +180,7 @@ func changeOwner(v *machineVersion, r *rand.Rand) {
 	v.OwnerReferences = [][]metav1.OwnerReference{nil, {owner()}, {owner(), owner()}}[r.IntN(3)]
 }
 
-// newMachine returns a workload that the Service of the label app selects.
+// newMachine returns a workload that the Service with the label app selects.
 func newMachine(name, app string, r *rand.Rand) *machineVersion {
 	v := &machineVersion{}
 	v.TypeMeta = metav1.TypeMeta{APIVersion: workload.SchemeGroupVersion.String(), Kind: "ExternalWorkload"}
@@ -198,7 +198,7 @@ func newMachine(name, app string, r *rand.Rand) *machineVersion {
 	return v
 }
 
-// fix has the Service select the workload, and nearly always find its address and port.
+// fix makes the Service select the workload, nearly always with a usable address and port.
 func (v *machineVersion) fix(app string, r *rand.Rand) {
 	v.Labels["app"] = app
 	if r.IntN(10) == 0 {
@@ -206,16 +206,16 @@ func (v *machineVersion) fix(app string, r *rand.Rand) {
 	}
 	v.Spec.Ports[0].Name, v.Spec.Ports[0].Protocol = "http", "TCP"
 	if len(v.ips(corev1.IPv4Protocol))+len(v.ips(corev1.IPv6Protocol)) == 0 {
-		v.Spec.WorkloadIPs = []workload.WorkloadIP{{IP: freshIPv4()}, {IP: freshIPv6()}}
+		v.Spec.WorkloadIPs = []workload.WorkloadIP{{IP: newIPv4()}, {IP: newIPv6()}}
 	}
 }
 
-// conditions says in one of several ways that a workload is ready or isn't.
+// conditions returns one of several lists of conditions for a ready or an unready workload.
 func conditions(ready bool, r *rand.Rand) []workload.Condition {
 	now := metav1.NewTime(time.Now().Truncate(time.Second))
 	healthy := workload.Condition{Type: "Healthy", Status: "True", LastProbeTime: &now, LastTransitionTime: &now}
 	is := func(status metav1.ConditionStatus) workload.Condition {
-		return workload.Condition{Type: "Ready", Status: status, LastTransitionTime: &now, Reason: freshName("Reason"), Message: "as it is"}
+		return workload.Condition{Type: "Ready", Status: status, LastTransitionTime: &now, Reason: newName("Reason"), Message: "as it is"}
 	}
 	if ready {
 		return [][]workload.Condition{{is("True")}, {healthy, is("True")}, {is("True"), healthy}, {is("False"), is("True")}}[r.IntN(4)]

@@ -16,22 +16,21 @@ import (
 	"github.com/signpostd/signpost/api/workload"
 )
 
-// What slices and streams have to be, from what was written of the workloads of a Service.
+// The expected slices and streams for the written workloads of a Service.
 
 // machineService is a Service that selects workloads.
 type machineService struct {
 	corev1.Service
-	questions []machineQuestion
+	queries []machineQuery
 }
 
-// machineQuestion is what a stream asks for: a port, from a zone, and of one hostname if
-// that isn't empty.
-type machineQuestion struct {
+// machineQuery is the query of a stream: a port, the zone of the client, and a hostname or "".
+type machineQuery struct {
 	port           int32
 	zone, hostname string
 }
 
-// machineServices are the kinds of Service that there are, without a name.
+// machineServices returns a Service of each kind, without a name.
 func machineServices() []machineService {
 	v4, v6 := corev1.IPv4Protocol, corev1.IPv6Protocol
 	port := func(name string, port int32, target string) corev1.ServicePort {
@@ -41,20 +40,20 @@ func machineServices() []machineService {
 	dns.Protocol = corev1.ProtocolUDP
 	all := []machineService{
 		{
-			Service:   corev1.Service{Spec: corev1.ServiceSpec{IPFamilies: []corev1.IPFamily{v4, v6}, Ports: []corev1.ServicePort{port("http", 80, "http"), port("admin", 81, "9090"), dns}}},
-			questions: []machineQuestion{{port: 80, zone: "a"}, {port: 81, zone: "b"}, {port: 53}},
+			Service: corev1.Service{Spec: corev1.ServiceSpec{IPFamilies: []corev1.IPFamily{v4, v6}, Ports: []corev1.ServicePort{port("http", 80, "http"), port("admin", 81, "9090"), dns}}},
+			queries: []machineQuery{{port: 80, zone: "a"}, {port: 81, zone: "b"}, {port: 53}},
 		},
 		{
-			Service:   corev1.Service{Spec: corev1.ServiceSpec{ClusterIP: corev1.ClusterIPNone, IPFamilies: []corev1.IPFamily{v6, v4}, Ports: []corev1.ServicePort{port("web", 80, "8080"), port("admin", 81, "admin")}}},
-			questions: []machineQuestion{{port: 80, zone: "b"}, {port: 80, hostname: "vm-1"}, {port: 7070, zone: "a"}},
+			Service: corev1.Service{Spec: corev1.ServiceSpec{ClusterIP: corev1.ClusterIPNone, IPFamilies: []corev1.IPFamily{v6, v4}, Ports: []corev1.ServicePort{port("web", 80, "8080"), port("admin", 81, "admin")}}},
+			queries: []machineQuery{{port: 80, zone: "b"}, {port: 80, hostname: "vm-1"}, {port: 7070, zone: "a"}},
 		},
 		{
-			Service:   corev1.Service{Spec: corev1.ServiceSpec{IPFamilies: []corev1.IPFamily{v4}, Ports: []corev1.ServicePort{port("", 80, "http")}}},
-			questions: []machineQuestion{{port: 80}, {port: 80, zone: "a"}, {port: 7070}},
+			Service: corev1.Service{Spec: corev1.ServiceSpec{IPFamilies: []corev1.IPFamily{v4}, Ports: []corev1.ServicePort{port("", 80, "http")}}},
+			queries: []machineQuery{{port: 80}, {port: 80, zone: "a"}, {port: 7070}},
 		},
 		{
-			Service:   corev1.Service{Spec: corev1.ServiceSpec{IPFamilies: []corev1.IPFamily{v6}, Ports: []corev1.ServicePort{port("http", 80, "http"), port("admin", 81, "9091")}}},
-			questions: []machineQuestion{{port: 80, zone: "a"}, {port: 81, zone: "a"}, {port: 7070, zone: "b"}},
+			Service: corev1.Service{Spec: corev1.ServiceSpec{IPFamilies: []corev1.IPFamily{v6}, Ports: []corev1.ServicePort{port("http", 80, "http"), port("admin", 81, "9091")}}},
+			queries: []machineQuery{{port: 80, zone: "a"}, {port: 81, zone: "a"}, {port: 7070, zone: "b"}},
 		},
 	}
 	for i := range all {
@@ -75,7 +74,7 @@ func (s *machineService) selects(v *machineVersion) bool {
 	return !v.gone && v.Labels["app"] == s.Spec.Selector["app"]
 }
 
-// portOf returns the port of a workload that a port of the Service means.
+// portOf returns the port of a workload that a port of the Service targets.
 func (s *machineService) portOf(v *machineVersion, p corev1.ServicePort) (int32, bool) {
 	i := slices.IndexFunc(v.Spec.Ports, func(w workload.Port) bool {
 		return w.Protocol == p.Protocol && (p.TargetPort.StrVal == w.Name && p.TargetPort.Type == intstr.String || p.TargetPort.IntVal == w.Port && p.TargetPort.Type == intstr.Int)
@@ -86,7 +85,7 @@ func (s *machineService) portOf(v *machineVersion, p corev1.ServicePort) (int32,
 	return v.Spec.Ports[i].Port, true
 }
 
-// slicePorts are the ports of the slices that a version is in.
+// slicePorts returns the ports of the slices that contain a version.
 func (s *machineService) slicePorts(v *machineVersion) []string {
 	var ports []string
 	for _, p := range s.Spec.Ports {
@@ -98,8 +97,8 @@ func (s *machineService) slicePorts(v *machineVersion) []string {
 	return ports
 }
 
-// asked returns the port that a version has for a question.
-func (s *machineService) asked(v *machineVersion, q machineQuestion) (int32, bool) {
+// targetPort returns the port of a version for a query.
+func (s *machineService) targetPort(v *machineVersion, q machineQuery) (int32, bool) {
 	i := slices.IndexFunc(s.Spec.Ports, func(p corev1.ServicePort) bool { return p.Port == q.port })
 	if i < 0 {
 		return q.port, len(s.slicePorts(v)) > 0
@@ -107,10 +106,10 @@ func (s *machineService) asked(v *machineVersion, q machineQuestion) (int32, boo
 	return s.portOf(v, s.Spec.Ports[i])
 }
 
-// addresses returns where a stream may be sent to for a version: an address of each
-// family at most, the one that is preferred first.
-func (s *machineService) addresses(v *machineVersion, q machineQuestion) []netip.AddrPort {
-	port, ok := s.asked(v, q)
+// addresses returns the addresses of a version that a stream may get, at most one per family, the preferred
+// one first.
+func (s *machineService) addresses(v *machineVersion, q machineQuery) []netip.AddrPort {
+	port, ok := s.targetPort(v, q)
 	if !ok || !s.selects(v) || !v.ready() || q.hostname != "" && q.hostname != v.Name {
 		return nil
 	}
@@ -123,8 +122,8 @@ func (s *machineService) addresses(v *machineVersion, q machineQuestion) []netip
 	return list
 }
 
-// preferred returns the address that a stream has at rest, if any.
-func (s *machineService) preferred(v *machineVersion, q machineQuestion) (netip.AddrPort, bool) {
+// preferred returns the address that a stream has when the lane is idle, if any.
+func (s *machineService) preferred(v *machineVersion, q machineQuery) (netip.AddrPort, bool) {
 	list := s.addresses(v, q)
 	if len(list) == 0 {
 		return netip.AddrPort{}, false
@@ -132,9 +131,9 @@ func (s *machineService) preferred(v *machineVersion, q machineQuestion) (netip.
 	return list[0], true
 }
 
-// text is what a stream says about an address: it comes from a slice, with the zone, the
-// rest from the workload.
-func (s *machineService) text(q machineQuestion, at netip.AddrPort, zone string, v *machineVersion) string {
+// text returns an address as a stream shows it. The zone comes from the slice, everything else from the
+// workload.
+func (s *machineService) text(q machineQuery, at netip.AddrPort, zone string, v *machineVersion) string {
 	want := &pb.WeightedAddr{
 		Addr: tcpAddress(at), Weight: 10000,
 		MetricLabels: map[string]string{"external_workload": v.Name, "zone": zone, "zone_locality": "unknown"},
@@ -167,8 +166,8 @@ func (s *machineService) text(q machineQuestion, at netip.AddrPort, zone string,
 	return addressText(map[string]string{"namespace": s.Namespace, "service": s.Name}, want)
 }
 
-// seenAs is what a stream knows of a version at rest, unless another workload has its address.
-func (s *machineService) seenAs(v *machineVersion, q machineQuestion) string {
+// seenAs returns a version as an idle stream shows it, unless another workload has its address.
+func (s *machineService) seenAs(v *machineVersion, q machineQuery) string {
 	at, ok := s.preferred(v, q)
 	if !ok {
 		return ""
@@ -178,14 +177,14 @@ func (s *machineService) seenAs(v *machineVersion, q machineQuestion) string {
 
 func (v *machineVersion) zone() string { return v.Labels[corev1.LabelTopologyZone] }
 
-// wantKnown is what a stream knows at rest. The newest workload has an address that
-// several claim.
-func (s *machineService) wantKnown(current []*machineVersion, q machineQuestion) knowledge {
+// wantState returns the expected state of an idle stream. If several workloads claim an address, the newest
+// has it.
+func (s *machineService) wantState(current []*machineVersion, q machineQuery) streamState {
 	current = slices.Clone(current)
 	slices.SortFunc(current, func(a, b *machineVersion) int {
 		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), -cmp.Compare(a.Name, b.Name))
 	})
-	want := knowledge{}
+	want := streamState{}
 	for _, v := range current {
 		if at, ok := s.preferred(v, q); ok {
 			want[at] = s.text(q, at, v.zone(), v)
@@ -218,7 +217,7 @@ func endpointText(name, uid, addresses string, ready bool, zone, hostname string
 	return fmt.Sprintf("%s %s %s ready=%v zone=%q hostname=%q", name, uid, addresses, ready, zone, hostname)
 }
 
-// wantSlices has a line for each endpoint, and thus for each slice: all have one.
+// wantSlices returns a line for each endpoint, and thus for each slice, because each slice has one endpoint.
 func (s *machineService) wantSlices(current []*machineVersion) []string {
 	var lines []string
 	for _, v := range current {
@@ -230,7 +229,7 @@ func (s *machineService) wantSlices(current []*machineVersion) []string {
 	return lines
 }
 
-// sliceLines are the lines of a slice, and what is wrong with it in itself.
+// sliceLines returns the lines of a slice, and an error if the slice is invalid by itself.
 func (s *machineService) sliceLines(e *discoveryv1.EndpointSlice) (lines []string, err error) {
 	ports := []string{}
 	for _, p := range e.Ports {

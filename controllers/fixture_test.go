@@ -14,27 +14,27 @@ import (
 	"github.com/signpostd/signpost/testkit/kubetest"
 )
 
-// fixture is a namespace in which a test makes things happen, and sees what becomes of it.
+// fixture is a namespace for a test, with clients and assertions.
 type fixture struct {
 	*testing.T
 	*environment
 	ns     string
 	client kubernetes.Interface
-	// rounds is how often the test waited for everything before to be settled.
+	// rounds counts the calls of settle.
 	rounds *int
-	// made is how many pods were made without a name being given.
+	// made counts the pods that were created without a given name.
 	made *int
 }
 
-// play returns a fixture for a test that runs beside others.
+// play returns a fixture for a test that runs in parallel with others.
 func play(t *testing.T) *fixture {
 	t.Helper()
 	t.Parallel()
 	return playAlone(t)
 }
 
-// playAlone returns a fixture for a test that no other runs beside: it may end terms, hold
-// back what the controllers read, and have nodes that count.
+// playAlone returns a fixture for a test that runs alone, so that it may end terms, delay watches, and add
+// nodes that count in the distribution over zones.
 func playAlone(t *testing.T) *fixture {
 	t.Helper()
 	controlled.start(t)
@@ -55,14 +55,14 @@ func (w *environment) fixture(t *testing.T) *fixture {
 	return s
 }
 
-// in returns the fixture as a subtest sees it.
+// in returns the fixture for a subtest.
 func (s *fixture) in(t *testing.T) *fixture {
 	sub := *s
 	sub.T = t
 	return &sub
 }
 
-// must fails the test when a request that the test makes itself fails.
+// must fails the test if a request of the test itself fails.
 func must[T any](s *fixture) func(T, error) T {
 	return func(object T, err error) T {
 		s.Helper()
@@ -84,7 +84,7 @@ func (s *fixture) eventually(condition func() error) {
 	kubetest.Eventually(s, patience, condition)
 }
 
-// uid returns the UID of a pod, which tells a pod from another of its name.
+// uid returns the UID of a pod.
 func (s *fixture) uid(pod string) types.UID {
 	s.Helper()
 	return must[*corev1.Pod](s)(s.client.CoreV1().Pods(s.ns).Get(s.Context(), pod, metav1.GetOptions{})).UID

@@ -12,20 +12,20 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// The tests of this file take objects out of the hands of the controllers, who don't know it
-// yet: what users write must stay, however far the tables lag.
+// In the tests of this file, a user takes over objects before the controllers see it. The writes of users
+// must stay, however far the tables lag.
 
-// byHand has a user take over the Endpoints of the Service web: the selector is removed, and
-// then the Endpoints are written. It returns the version that the user wrote.
-func (s *fixture) byHand() string {
+// takeOverByHand makes a user take over the Endpoints of the Service web: the selector is removed, and then
+// the Endpoints are written. It returns the version that the user wrote.
+func (s *fixture) takeOverByHand() string {
 	s.Helper()
 	s.editService("web", noSelector)
 	s.editEndpoints("web", func(ep *corev1.Endpoints) { ep.Subsets = oneSubset("10.9.9.9") })
 	return s.getEndpoints("web").ResourceVersion
 }
 
-// wantByHand fails the test when the Endpoints of the Service web are not those of the user.
-func (s *fixture) wantByHand(version string) {
+// wantUserVersion fails the test if the Endpoints of the Service web are not those of the user.
+func (s *fixture) wantUserVersion(version string) {
 	s.Helper()
 	s.settle()
 	if ep := s.getEndpoints("web"); ep.ResourceVersion != version || showEndpoints(ep) != "10.9.9.9 : 80" {
@@ -33,8 +33,8 @@ func (s *fixture) wantByHand(version string) {
 	}
 }
 
-// podsCount changes the pod of the Service web, and waits until the controllers have dealt
-// with that and with what came before, which shows in another Service.
+// podsCount changes the pod of the Service web, and waits until the controllers have handled this and all
+// earlier events, by a change of another Service.
 func (s *fixture) podsCount(ip string) {
 	s.Helper()
 	s.editPodStatus("web-0", podIPs(ip))
@@ -46,8 +46,7 @@ func (s *fixture) podsCount(ip string) {
 	*s.rounds++
 }
 
-// handover returns a fixture with the Service web, of which the controllers have written all,
-// and the Service other.
+// handover returns a fixture with the Services web and other, whose Endpoints and slices are written.
 func handover(t *testing.T) *fixture {
 	t.Helper()
 	s := playAlone(t)
@@ -62,25 +61,25 @@ func handover(t *testing.T) *fixture {
 	return s
 }
 
-// The Endpoints that a user had written arrived before the news that the Service had lost
-// its selector, and were overwritten for good.
-func TestC0EndpointsWrittenBeforeTheSelectorIsKnownToBeGone(t *testing.T) {
+// Endpoints of a user stay if their event arrives before the removal of the selector. They were overwritten
+// for good.
+func TestC0EndpointsWrittenBeforeSelectorRemovalIsSeen(t *testing.T) {
 	s := handover(t)
-	release := s.gates.hold(t, "services")
-	version := s.byHand()
+	release := s.watchDelays.hold(t, "services")
+	version := s.takeOverByHand()
 	s.catchUp("services")
 	s.podsCount("10.0.0.2")
 	release()
-	s.wantByHand(version)
+	s.wantUserVersion(version)
 }
 
-// A write of the controllers fails because the user has written, and the news that the
-// Service has lost its selector is on its way.
-func TestC0ConflictBeforeTheSelectorIsKnownToBeGone(t *testing.T) {
+// A write of the controllers conflicts with the Endpoints of a user, before the removal of the selector
+// arrives.
+func TestC0ConflictBeforeSelectorRemovalIsSeen(t *testing.T) {
 	s := handover(t)
-	release := s.gates.hold(t, "services", "endpoints")
+	release := s.watchDelays.hold(t, "services", "endpoints")
 	since := s.journal.now()
-	version := s.byHand()
+	version := s.takeOverByHand()
 	s.editPodStatus("web-0", podIPs("10.0.0.2"))
 	s.eventually(func() error {
 		for _, e := range s.wrote(since) {
@@ -92,28 +91,28 @@ func TestC0ConflictBeforeTheSelectorIsKnownToBeGone(t *testing.T) {
 	})
 	s.podsCount("10.0.0.3")
 	release()
-	s.wantByHand(version)
+	s.wantUserVersion(version)
 }
 
-// The first look at a Service in a term is taken from tables that may lag as well.
-func TestC0TermBeginsBeforeTheSelectorIsKnownToBeGone(t *testing.T) {
+// The first sync of a Service in a term may read outdated tables, too.
+func TestC0TermStartsBeforeSelectorRemovalIsSeen(t *testing.T) {
 	s := handover(t)
 	var version string
 	release := func() {}
 	s.betweenWithout("services", func() {
-		release = s.gates.hold(t, "services")
-		version = s.byHand()
+		release = s.watchDelays.hold(t, "services")
+		version = s.takeOverByHand()
 	})
 	s.podsCount("10.0.0.2")
 	release()
-	s.wantByHand(version)
+	s.wantUserVersion(version)
 }
 
-// The Service of Endpoints that somebody has changed is asked for, and what it selects is
-// written again.
-func TestC0RepairsGoOn(t *testing.T) {
+// If Endpoints were changed externally, the Service is read from the API server and the Endpoints are
+// restored.
+func TestC0RepairsContinue(t *testing.T) {
 	s := handover(t)
-	release := s.gates.hold(t, "services")
+	release := s.watchDelays.hold(t, "services")
 	s.editEndpoints("web", func(ep *corev1.Endpoints) { ep.Subsets = oneSubset("10.9.9.9") })
 	s.wantEndpoints("web", "10.0.0.1 : 8080")
 	release()
@@ -121,10 +120,10 @@ func TestC0RepairsGoOn(t *testing.T) {
 	s.wantEndpoints("web", "10.0.0.1 : 8080")
 }
 
-// A user has changed Endpoints without a Service when the controllers, which don't know that yet, delete them
-// as leftovers. They stay, and were taken for deleted ever after: the Service that came then never got its
-// own, because they existed.
-func TestC0LeftoverThatSomebodyHasChanged(t *testing.T) {
+// A user changes Endpoints without a Service just before the controllers delete them as leftovers. The
+// Endpoints stay, and a later Service gets its own. The controllers counted them as deleted, so the Service
+// never got Endpoints, because they existed.
+func TestC0LeftoverChangedByUser(t *testing.T) {
 	s := playAlone(t)
 	var since int
 	release := func() {}
@@ -132,7 +131,7 @@ func TestC0LeftoverThatSomebodyHasChanged(t *testing.T) {
 		s.endpoints("web", oneSubset("10.9.9.8"))
 		s.catchUp("")
 		since = s.journal.now()
-		release = s.gates.hold(t, "endpoints")
+		release = s.watchDelays.hold(t, "endpoints")
 		s.editEndpoints("web", func(ep *corev1.Endpoints) { ep.Subsets = oneSubset("10.9.9.9") })
 	})
 	s.eventually(func() error {
@@ -151,8 +150,8 @@ func TestC0LeftoverThatSomebodyHasChanged(t *testing.T) {
 	s.wantEndpoints("web", "10.0.0.1 : 8080")
 }
 
-// A user took over a slice by its label, and the controllers deleted it, because they
-// knew an old version only.
+// A slice that a user takes over by its label isn't deleted, even if the controllers only know its old
+// version.
 func TestC11SliceTakenOverBeforeItIsDeleted(t *testing.T) {
 	s := playAlone(t)
 	s.service("web")
@@ -162,7 +161,7 @@ func TestC11SliceTakenOverBeforeItIsDeleted(t *testing.T) {
 	s.endpoints("bare", oneSubset("10.0.0.5"))
 	s.wantSlices("bare", ofEndpoints, "10.0.0.5 : 80")
 	s.settle()
-	release := s.gates.hold(t, "endpointslices")
+	release := s.watchDelays.hold(t, "endpointslices")
 	since := s.journal.now()
 	taken := map[string]string{}
 	for service, manager := range map[string]string{"web": ofWorkloads, "bare": ofEndpoints} {
@@ -188,13 +187,13 @@ func TestC11SliceTakenOverBeforeItIsDeleted(t *testing.T) {
 	s.settle()
 	for name, service := range taken {
 		if list := s.slicesOf(service, "the-user"); !slices.ContainsFunc(list, func(e discoveryv1.EndpointSlice) bool { return e.Name == name }) {
-			t.Errorf("the slice %s that a user has taken over is gone", name)
+			t.Errorf("the slice %s that a user has taken over was deleted", name)
 		}
 	}
 	s.wantNoWarnings("web", since)
 }
 
-// An Event tells of somebody who keeps changing what is written, for each kind of object.
+// An Event on each kind of object reports another writer that keeps changing it.
 func TestC5ContestedObjects(t *testing.T) {
 	s := play(t)
 	s.mixedService()
@@ -213,7 +212,7 @@ func TestC5ContestedObjects(t *testing.T) {
 	s.eventually(func() error {
 		web, bare := s.announced("web", since), s.announced("bare", since)
 		if !slices.Equal(web, []string{"ContestedEndpoints", "ContestedEndpoints", "ContestedEndpoints"}) || !slices.Equal(bare, []string{"ContestedEndpoints"}) {
-			return fmt.Errorf("Events on web are %q, on bare %q, want three and one about somebody who keeps changing them", web, bare)
+			return fmt.Errorf("Events on web are %q, on bare %q, want three and one about another writer that keeps changing them", web, bare)
 		}
 		return nil
 	})

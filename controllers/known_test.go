@@ -6,8 +6,8 @@ import (
 	"github.com/signpostd/signpost/kube"
 )
 
-// A new leader whose right to read ExternalWorkloads was withdrawn wrote slices of former states over newer ones (found by
-// the lab: rights, a stolen Lease and a restored etcd at once).
+// A new leader without the right to read ExternalWorkloads writes no slices for them. It wrote slices of
+// former states over newer ones (found by the lab: rights, a stolen Lease and a restored etcd at once).
 func TestWorkloadsKnown(t *testing.T) {
 	for _, test := range []struct {
 		status kube.TableStatus

@@ -14,11 +14,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// The tests of this file hold back what the controllers read: they decide on an old state.
+// The tests of this file delay the watches of the controllers, so that these decide on an old state.
 
-// EP-80: a Service is deleted and created again while the controllers don't know yet that its
-// Endpoints were deleted.
-func TestEP80ServiceMadeAgain(t *testing.T) {
+// A Service is deleted and recreated before the controllers see that its Endpoints were deleted (EP-80).
+func TestEP80ServiceRecreated(t *testing.T) {
 	for name, unknown := range map[string][]string{
 		"Endpoints lag": {"endpoints"}, "slices lag": {"endpointslices"}, "Services lag": {"services"},
 		"both outputs lag": {"endpoints", "endpointslices"},
@@ -30,7 +29,7 @@ func TestEP80ServiceMadeAgain(t *testing.T) {
 			s.wantEndpoints("web", "10.0.0.1 : 8080")
 			s.wantSlices("web", ofPods, "10.0.0.1@a : 8080")
 			old := s.getEndpoints("web").UID
-			release := s.gates.hold(t, unknown...)
+			release := s.watchDelays.hold(t, unknown...)
 			since := s.journal.now()
 			s.deleteService("web")
 			if !slices.Contains(unknown, "services") {
@@ -46,7 +45,7 @@ func TestEP80ServiceMadeAgain(t *testing.T) {
 				}
 				return nil
 			})
-			// Endpoints have no owner: a controller that learns of both Services at once keeps them.
+			// Endpoints have no owner, so a controller that sees both Services at once keeps them.
 			if !slices.Contains(unknown, "services") && s.getEndpoints("web").UID == old {
 				t.Error("the Endpoints are the old ones")
 			}
@@ -56,7 +55,7 @@ func TestEP80ServiceMadeAgain(t *testing.T) {
 	}
 }
 
-// wantNoWarnings fails the test when there were Events about an object.
+// wantNoWarnings fails the test if there were Events about an object.
 func (s *fixture) wantNoWarnings(name string, since int) {
 	s.Helper()
 	if got := s.announced(name, since); len(got) > 0 {
@@ -64,14 +63,14 @@ func (s *fixture) wantNoWarnings(name string, since int) {
 	}
 }
 
-// EP-81: a pod is ready again before the controllers see their own write that it wasn't.
+// A pod becomes unready and ready again before the controllers see their own write in between (EP-81).
 func TestEP81FlipFasterThanTheWatch(t *testing.T) {
 	s := playAlone(t)
 	s.service("web")
 	s.pod("web-0", "web", "10.0.0.1")
 	s.wantEndpoints("web", "10.0.0.1 : 8080")
 	s.wantSlices("web", ofPods, "10.0.0.1@a : 8080")
-	release := s.gates.hold(t, "endpoints", "endpointslices")
+	release := s.watchDelays.hold(t, "endpoints", "endpointslices")
 	since := s.journal.now()
 	for range 3 {
 		s.editPodStatus("web-0", notReady)
@@ -94,10 +93,10 @@ func TestEP81FlipFasterThanTheWatch(t *testing.T) {
 	s.wantNoWarnings("web", since)
 }
 
-// AD-06: controllers know what they have just created, although the tables lack it.
+// A created object counts in the next sync, even if the tables lack it (AD-06).
 func TestAD06SecondSyncBeforeTheFirstIsSeen(t *testing.T) {
 	s := playAlone(t)
-	release := s.gates.hold(t, "endpoints", "endpointslices")
+	release := s.watchDelays.hold(t, "endpoints", "endpointslices")
 	since := s.journal.now()
 	s.service("web")
 	s.workload("vm-0", "web", []string{"10.0.0.9"})
@@ -115,42 +114,42 @@ func TestAD06SecondSyncBeforeTheFirstIsSeen(t *testing.T) {
 	s.wantNoWarnings("web", since)
 }
 
-// A write of a slice is carried out, but its answer is lost, and the watch is late: the next plan counts the write, so that no
-// endpoint comes into a second slice, and nothing conflicts.
-func TestLostAnswers(t *testing.T) {
+// A write of a slice succeeds, but its response is lost and the watch is delayed. The next plan counts the
+// write, so that no endpoint is put into a second slice and no write conflicts.
+func TestLostResponses(t *testing.T) {
 	s := playAlone(t)
 	s.mixedService()
 	s.service("custom", noSelector)
 	s.endpoints("custom", []corev1.EndpointSubset{subset(80, "10.1.0.1")})
 	s.wantSlices("custom", ofEndpoints, "10.1.0.1 : 80")
 	since := s.journal.now()
-	release := s.gates.hold(t, "endpointslices")
+	release := s.watchDelays.hold(t, "endpointslices")
 
-	s.loseAnswer("web-")
+	s.loseResponse("web-")
 	s.pod("web-1", "web", "10.0.0.2")
 	s.wantSlices("web", ofPods, "10.0.0.1@a 10.0.0.2@a : 8080")
 	s.pod("web-2", "web", "10.0.0.3")
 	s.wantSlices("web", ofPods, "10.0.0.1@a 10.0.0.2@a 10.0.0.3@a : 8080")
 
-	s.loseAnswer("linkerd-external-web-")
+	s.loseResponse("linkerd-external-web-")
 	s.workload("vm-1", "web", []string{"10.0.0.8"})
 	s.wantSlices("web", ofWorkloads, "10.0.0.8 10.0.0.9 : 8080")
 	s.workload("vm-2", "web", []string{"10.0.0.7"})
 	s.wantSlices("web", ofWorkloads, "10.0.0.7 10.0.0.8 10.0.0.9 : 8080")
 
-	s.loseAnswer("custom-")
+	s.loseResponse("custom-")
 	s.editEndpoints("custom", func(e *corev1.Endpoints) { e.Subsets[0].Addresses[0].IP = "10.1.0.2" })
 	s.wantSlices("custom", ofEndpoints, "10.1.0.2 : 80")
 	s.editEndpoints("custom", func(e *corev1.Endpoints) { e.Subsets[0].Addresses[0].IP = "10.1.0.3" })
 	s.wantSlices("custom", ofEndpoints, "10.1.0.3 : 80")
 
-	s.loseAnswer("made-")
+	s.loseResponse("made-")
 	s.service("made")
 	s.wantSlices("made", ofPods, ":")
 	s.pod("made-0", "made", "10.0.0.6")
 	s.wantSlices("made", ofPods, "10.0.0.6@a : 8080")
 
-	s.loseAnswer("custom-")
+	s.loseResponse("custom-")
 	s.deleteEndpoints("custom")
 	s.wantSlices("custom", ofEndpoints, "absent")
 	s.endpoints("custom", []corev1.EndpointSubset{subset(80, "10.1.0.4")})
@@ -172,8 +171,8 @@ func (s *fixture) wantNoFailures(since int) {
 	}
 }
 
-// mixedService creates the Service web, which has a pod and an ExternalWorkload, and waits
-// until that is written.
+// mixedService creates the Service web with a pod and an ExternalWorkload, and waits for its Endpoints and
+// slices.
 func (s *fixture) mixedService() {
 	s.Helper()
 	s.service("web")
@@ -182,7 +181,7 @@ func (s *fixture) mixedService() {
 	s.wantMixed()
 }
 
-// wantMixed waits until what is written for the Service web is what mixedService makes it.
+// wantMixed waits until the Endpoints and slices of web are as after mixedService.
 func (s *fixture) wantMixed() {
 	s.Helper()
 	s.wantEndpoints("web", "10.0.0.1 : 8080")
@@ -190,16 +189,16 @@ func (s *fixture) wantMixed() {
 	s.wantSlices("web", ofWorkloads, "10.0.0.9 : 8080")
 }
 
-// AD-10: Endpoints and slices that somebody has deleted, which the controllers don't know yet,
-// are created again, with nothing of the old ones.
-func TestAD10UpdateOfWhatIsGone(t *testing.T) {
+// Endpoints and slices that another writer deletes, before the controllers see it, are recreated without the
+// metadata of the old ones (AD-10).
+func TestAD10UpdateOfDeletedObjects(t *testing.T) {
 	s := playAlone(t)
 	s.mixedService()
 	s.editEndpoints("web", func(ep *corev1.Endpoints) {
-		metav1.SetMetaDataAnnotation(&ep.ObjectMeta, "foreign", "yes")
+		metav1.SetMetaDataAnnotation(&ep.ObjectMeta, "external", "yes")
 	})
 	s.settle()
-	release := s.gates.hold(t, "endpoints", "endpointslices")
+	release := s.watchDelays.hold(t, "endpoints", "endpointslices")
 	since := s.journal.now()
 	s.deleteEndpoints("web")
 	for _, manager := range []string{ofPods, ofWorkloads} {
@@ -207,7 +206,7 @@ func TestAD10UpdateOfWhatIsGone(t *testing.T) {
 	}
 	s.editService("web", serviceLabel("new", "yes"))
 	s.wantMixed()
-	if ep := s.getEndpoints("web"); ep.Annotations["foreign"] != "" || ep.Labels["new"] == "" {
+	if ep := s.getEndpoints("web"); ep.Annotations["external"] != "" || ep.Labels["new"] == "" {
 		t.Errorf("Endpoints have annotations %v and labels %v, want new ones", ep.Annotations, ep.Labels)
 	}
 	release()
@@ -215,13 +214,13 @@ func TestAD10UpdateOfWhatIsGone(t *testing.T) {
 	s.wantNoWarnings("web", since)
 }
 
-// K15: when others have written, the controllers read that and write again, without
-// an Event.
+// After a conflict with another writer, the controllers read the object and write again, without an Event
+// (K15).
 func TestConflicts(t *testing.T) {
 	s := playAlone(t)
 	s.mixedService()
 	s.settle()
-	release := s.gates.hold(t, "endpoints", "endpointslices")
+	release := s.watchDelays.hold(t, "endpoints", "endpointslices")
 	since := s.journal.now()
 	s.editEndpoints("web", func(ep *corev1.Endpoints) { ep.Subsets = nil })
 	for _, manager := range []string{ofPods, ofWorkloads} {
@@ -243,11 +242,10 @@ func TestConflicts(t *testing.T) {
 	}
 }
 
-// AD-07, §13.12: a Service is synced even if slices of a former one came and went without
-// the controllers seeing them.
+// A Service is synced even if slices of a former Service were created and deleted unseen (AD-07, §13.12).
 func TestAD07VanishedSlices(t *testing.T) {
 	s := playAlone(t)
-	release := s.gates.hold(t, "endpointslices")
+	release := s.watchDelays.hold(t, "endpointslices")
 	s.pod("web-0", "web", "10.0.0.1")
 	for range 3 {
 		s.service("web")
@@ -264,11 +262,11 @@ func TestAD07VanishedSlices(t *testing.T) {
 	s.wantSlices("web", ofPods, "!10.0.0.1@a : 8080")
 }
 
-// When a Service is deleted and created again, the slice without endpoints of the first one
-// is replaced by one of the second.
+// If a Service is deleted and recreated, the slice without endpoints of the first one is replaced by one of
+// the second.
 func TestVanishedPlaceholder(t *testing.T) {
 	s := playAlone(t)
-	release := s.gates.hold(t, "endpointslices")
+	release := s.watchDelays.hold(t, "endpointslices")
 	s.service("web")
 	s.wantSlices("web", ofPods, ":")
 	old := s.slicesOf("web", ofPods)[0]
@@ -285,18 +283,18 @@ func TestVanishedPlaceholder(t *testing.T) {
 	})
 }
 
-// AD-13: a create that is refused because its namespace is being deleted is no failure.
-func TestAD13NamespaceGoesAway(t *testing.T) {
+// A create that fails because the namespace is being deleted is no failure (AD-13).
+func TestAD13NamespaceTerminating(t *testing.T) {
 	s := playAlone(t)
 	lively := *s
 	s.ns = must[*corev1.Namespace](s)(s.client.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{
 		ObjectMeta: metav1.ObjectMeta{GenerateName: "t-ad13-"},
 	}, metav1.CreateOptions{})).Name
-	release := s.gates.hold(t, "services")
+	release := s.watchDelays.hold(t, "services")
 	s.service("web")
 	s.workload("vm-0", "web", []string{"10.0.0.9"})
 	s.pod("web-0", "web", "10.0.0.1")
-	s.catchUp("services") // a workload that comes later is a reason to try again
+	s.catchUp("services") // a workload that arrives later would cause another attempt
 	since := s.journal.now()
 	s.must(s.client.CoreV1().Namespaces().Delete(t.Context(), s.ns, metav1.DeleteOptions{}))
 	t.Cleanup(s.emptyNamespace)
@@ -316,8 +314,8 @@ func TestAD13NamespaceGoesAway(t *testing.T) {
 	}
 }
 
-// emptyNamespace deletes what AD-13 has left in its namespace: kubetest doesn't do that for a
-// namespace that is being deleted already.
+// emptyNamespace deletes the remaining objects of AD-13, because kubetest doesn't empty a namespace that is
+// being deleted already.
 func (s *fixture) emptyNamespace() {
 	ctx, now := context.Background(), metav1.DeleteOptions{GracePeriodSeconds: new(int64)}
 	for _, err := range []error{
@@ -340,7 +338,7 @@ func (s *fixture) emptyNamespace() {
 	}
 }
 
-// AD-13: any other refusal leads to an Event, and the sync is tried again until it succeeds.
+// Any other refusal sends an Event, and the sync is retried until it succeeds (AD-13).
 func TestAD13OtherRefusals(t *testing.T) {
 	s := play(t)
 	quota := &corev1.ResourceQuota{

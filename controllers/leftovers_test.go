@@ -9,14 +9,14 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 )
 
-// controllers, finding N5: the slices of a selector that was removed stayed beside those of the Endpoints that somebody
-// wrote by hand, and kube-proxy sent traffic to both.
+// Slices of a removed selector are deleted if hand-written Endpoints replace it. kube-proxy sent traffic to
+// both (finding N5 of controllers).
 func TestN5SlicesOfAFormerSelector(t *testing.T) {
 	for name, c := range map[string]struct {
-		// edit is what is written by hand.
+		// edit changes the hand-written Endpoints.
 		edit func(*corev1.Endpoints)
-		// foreign is done to the slice before.
-		foreign          func(*discoveryv1.EndpointSlice)
+		// editSlice, if not nil, changes the slice before.
+		editSlice        func(*discoveryv1.EndpointSlice)
 		mirrored, ofPods string
 	}{
 		"replaced": {
@@ -56,9 +56,9 @@ func TestN5SlicesOfAFormerSelector(t *testing.T) {
 			mirrored: absent, ofPods: "10.0.0.1@a : 8080",
 		},
 		"slice without owner": {
-			edit:     func(ep *corev1.Endpoints) { ep.Labels, ep.Subsets = nil, oneSubset("192.0.2.9") },
-			foreign:  func(e *discoveryv1.EndpointSlice) { e.OwnerReferences = nil },
-			mirrored: "192.0.2.9 : 80", ofPods: "10.0.0.1@a : 8080",
+			edit:      func(ep *corev1.Endpoints) { ep.Labels, ep.Subsets = nil, oneSubset("192.0.2.9") },
+			editSlice: func(e *discoveryv1.EndpointSlice) { e.OwnerReferences = nil },
+			mirrored:  "192.0.2.9 : 80", ofPods: "10.0.0.1@a : 8080",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -69,9 +69,9 @@ func TestN5SlicesOfAFormerSelector(t *testing.T) {
 			s.wantSlices("web", ofPods, "10.0.0.1@a : 8080")
 			s.editService("web", noSelector)
 			s.wantSlices("web", ofEndpoints, "10.0.0.1 : 8080")
-			if c.foreign != nil {
+			if c.editSlice != nil {
 				s.settle()
-				s.editSlice(s.slicesOf("web", ofPods)[0].Name, c.foreign)
+				s.editSlice(s.slicesOf("web", ofPods)[0].Name, c.editSlice)
 				s.settle()
 			}
 			since := s.journal.now()
@@ -82,7 +82,7 @@ func TestN5SlicesOfAFormerSelector(t *testing.T) {
 			s.wantSlices("web", ofPods, c.ofPods)
 			s.wantNoWarnings("web", since)
 
-			s.Log("the selector comes back")
+			s.Log("the selector is restored")
 			s.editService("web", func(s *corev1.Service) { s.Spec.Selector = map[string]string{"app": "web"} })
 			s.wantSlices("web", ofEndpoints, absent)
 			s.wantEndpoints("web", "10.0.0.1 : 8080")
@@ -91,7 +91,8 @@ func TestN5SlicesOfAFormerSelector(t *testing.T) {
 	}
 }
 
-// The slices are found when a term begins, too: another program may have led when the Endpoints were written.
+// Such slices are also found when a term starts, because another program may have led when the Endpoints were
+// written.
 func TestN5SlicesOfAFormerSelectorAtTheStart(t *testing.T) {
 	s := handover(t)
 	s.between(func() {
@@ -102,14 +103,14 @@ func TestN5SlicesOfAFormerSelectorAtTheStart(t *testing.T) {
 	s.wantSlices("web", ofPods, absent)
 }
 
-// The Service has got its selector back, and the controllers don't know it yet.
-func TestN5SelectorThatCameBack(t *testing.T) {
+// The slices stay if the Service has its selector again, even if the controllers have not seen that yet.
+func TestN5RestoredSelector(t *testing.T) {
 	s := handover(t)
 	s.editService("web", noSelector)
 	s.wantSlices("web", ofEndpoints, "10.0.0.1 : 8080")
 	s.settle()
 	uid := s.slicesOf("web", ofPods)[0].UID
-	release := s.gates.hold(t, "services")
+	release := s.watchDelays.hold(t, "services")
 	s.editService("web", func(s *corev1.Service) { s.Spec.Selector = map[string]string{"app": "web"} })
 	s.editEndpoints("web", func(ep *corev1.Endpoints) { ep.Labels, ep.Subsets = nil, oneSubset("192.0.2.9") })
 	s.wantSlices("web", ofEndpoints, "192.0.2.9 : 80")

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// wantLogged waits until the log has a line about an object of the namespace that matches. NS
-// in it is the namespace.
+// wantLogged waits until the log has a line about an object of the namespace that matches. NS in the pattern
+// stands for the namespace.
 func (s *fixture) wantLogged(pattern string) {
 	s.Helper()
 	line := regexp.MustCompile("(?m)" + strings.ReplaceAll(pattern, "NS", s.ns) + "$")
@@ -20,8 +20,7 @@ func (s *fixture) wantLogged(pattern string) {
 	})
 }
 
-// Each write is in the log, with how many addresses are ready and how many are not, and each
-// Event.
+// Each write is logged with its numbers of ready and other addresses, and each Event is logged.
 func TestWritesAreLogged(t *testing.T) {
 	s := play(t)
 	s.pod("web-0", "web", "10.0.0.1")
@@ -51,8 +50,8 @@ func TestWritesAreLogged(t *testing.T) {
 	s.wantLogged(`level=DEBUG msg="Event is sent" kind=Endpoints namespace=NS name=bad type=Warning reason=FailedToCreateEndpoint message="Failed to create .*`)
 }
 
-// So is a deletion. It is that of a leftover: the Endpoints of a Service that is deleted may be gone before
-// the controller comes to them, for the API server deletes them too.
+// Deletions are logged, too. The test deletes a leftover, because the API server itself may delete the
+// Endpoints of a deleted Service first.
 func TestDeletionsAreLogged(t *testing.T) {
 	s := playAlone(t)
 	s.between(func() { s.endpoints("written", oneSubset("10.0.0.1")) })

@@ -22,23 +22,21 @@ import (
 	"github.com/signpostd/signpost/testkit/kubetest"
 )
 
-// atOnce is how many tests run at the same time: they wait for the API server most of
-// the time.
-const atOnce = "8"
+// parallelTests is the number of tests that run in parallel. They mostly wait for the API server.
+const parallelTests = "8"
 
-// sequences is how many random sequences each property is tried with, unless
-// -rapid.checks says otherwise.
+// sequences is the number of random sequences per property, without -rapid.checks.
 const sequences = "200"
 
-// steps is how long a sequence is on average.
+// steps is the average length of a sequence.
 const steps = "60"
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	unlessGiven("test.parallel", atOnce)
+	unlessGiven("test.parallel", parallelTests)
 	unlessGiven("rapid.checks", sequences)
 	unlessGiven("rapid.steps", steps)
-	// The libraries log errors, mostly about namespaces that are gone.
+	// The libraries log errors, mostly about deleted namespaces.
 	klog.SetSlogLogger(slog.New(slog.DiscardHandler))
 	goleak.VerifyTestMain(kubetest.Wrap(stopping{m}, kubetest.WithCRDs("../deploy/crds")))
 }
@@ -63,11 +61,10 @@ func (s stopping) Run() int {
 	return s.M.Run()
 }
 
-// controlled is the one set of controllers of this test binary: it writes in all
-// namespaces, so there can't be two.
+// controlled is the only set of controllers of this test binary, because a set writes in all namespaces.
 var controlled environment
 
-// environment is a set of controllers that works for the API server of the tests.
+// environment is a set of controllers with the API server of the tests.
 type environment struct {
 	once    sync.Once
 	err     error
@@ -77,19 +74,19 @@ type environment struct {
 	// beside are tables of another role, which are filled from the same watches.
 	beside   []kube.AnyTable
 	registry *prometheus.Registry
-	// seen has what the tables of the set have, as soon as their handlers were told.
+	// seen has the objects of the tables of the set, once their handlers have returned.
 	seen seen
-	// journal has what the controllers write, gates hold back what they read.
-	journal *journal
-	gates   *gates
-	log     *lines
+	// journal has the writes of the controllers, and watchDelays delays their watches.
+	journal     *journal
+	watchDelays *watchDelays
+	log         *lines
 
-	endReading func()
+	endWatches func()
 	// endTerm is nil between terms.
 	endTerm func()
 }
 
-// start makes the controllers run on first use.
+// start starts the controllers on first use.
 func (w *environment) start(t testing.TB) {
 	t.Helper()
 	cluster := kubetest.Start(t)
@@ -104,9 +101,9 @@ func (w *environment) start(t testing.TB) {
 	}
 }
 
-// assemble makes the set and fills its tables.
+// assemble creates the set and fills its tables.
 func (w *environment) assemble() error {
-	w.journal, w.gates, w.registry = &journal{}, newGates(), prometheus.NewRegistry()
+	w.journal, w.watchDelays, w.registry = &journal{}, newWatchDelays(), prometheus.NewRegistry()
 	w.log = &lines{}
 	logger := slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	writing := rest.CopyConfig(w.cluster.Config)
@@ -125,8 +122,8 @@ func (w *environment) assemble() error {
 		return err
 	}
 	reading := rest.CopyConfig(w.cluster.Config)
-	reading.Wrap(w.gates.wrap)
-	tables, err := kube.New(kube.Options{Config: reading, Logger: logger}, slices.Concat(w.beside, w.set.Tables(), w.seen.make())...)
+	reading.Wrap(w.watchDelays.wrap)
+	tables, err := kube.New(kube.Options{Config: reading, Logger: logger}, slices.Concat(w.beside, w.set.Tables(), w.seen.tables())...)
 	if err != nil {
 		return err
 	}
@@ -135,12 +132,12 @@ func (w *environment) assemble() error {
 			return err
 		}
 	}
-	w.endReading = inBackground(func(ctx context.Context) { _ = tables.Run(ctx) })
+	w.endWatches = inBackground(func(ctx context.Context) { _ = tables.Run(ctx) })
 	<-tables.Settled()
 	return nil
 }
 
-// begin begins a term.
+// begin starts a term.
 func (w *environment) begin() {
 	w.endTerm = inBackground(func(ctx context.Context) { _ = w.set.Lead(ctx) })
 }
@@ -155,8 +152,8 @@ func (w *environment) stop() {
 	if w.endTerm != nil {
 		w.end()
 	}
-	if w.endReading != nil {
-		w.endReading()
+	if w.endWatches != nil {
+		w.endWatches()
 	}
 }
 
@@ -174,8 +171,7 @@ func inBackground(run func(context.Context)) (end func()) {
 	}
 }
 
-// patience is how long a test waits for what has to happen. It takes milliseconds as a
-// rule.
+// patience is how long a test waits for an expected event, which usually takes milliseconds.
 const patience = 20 * time.Second
 
 // lines keep the log of the controllers.
@@ -191,7 +187,7 @@ func (l *lines) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// about returns the lines that have something to do with a namespace, or with the cluster.
+// about returns the lines about a namespace or the cluster.
 func (l *lines) about(namespace string) string { return l.containing(namespace, "cluster=") }
 
 // containing returns the lines that contain one of the texts.

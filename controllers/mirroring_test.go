@@ -11,7 +11,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 )
 
-// MI-25: which slices there are, by whom.
+// Slices of each manager for Services with and without a selector (MI-25).
 func TestMI25Mirroring(t *testing.T) {
 	for name, c := range map[string]struct {
 		service      []func(*corev1.Service) // nil: there is none
@@ -65,7 +65,7 @@ func namedSubset(port string, number int32, ip string) corev1.EndpointSubset {
 	return list
 }
 
-// MI-26, MI-02, MI-08, MI-20: the slice follows its Endpoints.
+// The mirrored slice follows its Endpoints (MI-26, MI-02, MI-08, MI-20).
 func TestMI26SliceFollowsEndpoints(t *testing.T) {
 	s := play(t)
 	s.service("web", noSelector)
@@ -99,7 +99,7 @@ func TestMI26SliceFollowsEndpoints(t *testing.T) {
 		t.Error("there is another slice, want the same")
 	}
 
-	s.Log("Endpoints that aren't to be mirrored")
+	s.Log("Endpoints with the label skip-mirror, or with a leader election lock")
 	s.editEndpoints("web", func(ep *corev1.Endpoints) { ep.Labels = map[string]string{discoveryv1.LabelSkipMirror: "true"} })
 	s.wantSlices("web", ofEndpoints, absent)
 	s.editEndpoints("web", func(ep *corev1.Endpoints) { ep.Labels[discoveryv1.LabelSkipMirror] = "false" })
@@ -111,7 +111,7 @@ func TestMI26SliceFollowsEndpoints(t *testing.T) {
 	s.editEndpoints("web", func(ep *corev1.Endpoints) { ep.Annotations = nil })
 	s.wantSlices("web", ofEndpoints, "!10.0.0.2 10.0.0.1 : 80")
 
-	s.Log("and those that are gone")
+	s.Log("deleted Endpoints")
 	s.deleteEndpoints("web")
 	s.wantSlices("web", ofEndpoints, absent)
 	s.endpoints("web", oneSubset("10.0.0.3"))
@@ -121,7 +121,7 @@ func TestMI26SliceFollowsEndpoints(t *testing.T) {
 	s.quietly(func() {})
 }
 
-// wantMirrored waits until the mirrored slice is like this.
+// wantMirrored waits until the mirrored slice meets a condition.
 func (s *fixture) wantMirrored(what string, is func(*discoveryv1.EndpointSlice) bool) {
 	s.Helper()
 	s.eventually(func() error {
@@ -134,8 +134,8 @@ func (s *fixture) wantMirrored(what string, is func(*discoveryv1.EndpointSlice) 
 	})
 }
 
-// MI-27: Services that get a selector, or lose it.
-func TestMI27SelectorComesAndGoes(t *testing.T) {
+// Endpoints are mirrored while the Service has no selector (MI-27).
+func TestMI27SelectorAddedAndRemoved(t *testing.T) {
 	selector := func(selector map[string]string) func(*corev1.Service) {
 		return func(s *corev1.Service) { s.Spec.Selector = selector }
 	}
@@ -163,7 +163,7 @@ func TestMI27SelectorComesAndGoes(t *testing.T) {
 			s.editService("web", selector(c.to))
 			s.wantSlices("web", ofEndpoints, c.then)
 			s.quietly(func() {})
-			// K3: what was written for the selector stays.
+			// The slices of the selector stay (K3).
 			s.wantSlices("web", ofPods, "10.0.0.1@a : 8080")
 			s.wantEndpoints("web", "10.0.0.1 : 8080")
 		})

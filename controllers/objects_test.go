@@ -12,8 +12,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// service creates a Service with a cluster IP that selects app=<name> and has one
-// port, 80 to 8080.
+// service creates a Service with a cluster IP that selects app=<name> and has one port, 80 to 8080.
 func (s *fixture) service(name string, edits ...func(*corev1.Service)) *corev1.Service {
 	s.Helper()
 	return must[*corev1.Service](s)(s.client.CoreV1().Services(s.ns).Create(s.Context(), newService(name, edits...), metav1.CreateOptions{}))
@@ -93,7 +92,7 @@ func (s *fixture) deleteService(name string) {
 	s.must(s.client.CoreV1().Services(s.ns).Delete(s.Context(), name, metav1.DeleteOptions{}))
 }
 
-// unfinalizeService lets a Service go at the end of a test.
+// unfinalizeService removes the finalizers of a Service at the end of a test.
 func (s *fixture) unfinalizeService(name string) {
 	_, err := s.client.CoreV1().Services(s.ns).Patch(context.Background(), name, types.MergePatchType, noFinalizers, metav1.PatchOptions{})
 	if err != nil {
@@ -109,7 +108,7 @@ type editor[T any] interface {
 	Update(context.Context, T, metav1.UpdateOptions) (T, error)
 }
 
-// edit changes an object, whatever others do to it.
+// edit changes an object, and retries after conflicts.
 func edit[T any](s *fixture, client editor[T], name string, edits ...func(T)) T {
 	s.Helper()
 	for {
@@ -225,8 +224,8 @@ func (s *fixture) editPodStatus(name string, edits ...func(*corev1.Pod)) {
 	edit(s, podStatus{s}, name, edits...)
 }
 
-// deletePod deletes a pod at once, or, with a grace period, marks it as terminating:
-// there is no kubelet to end it.
+// deletePod deletes a pod at once or, with a grace period, marks it as terminating, because there is no
+// kubelet to delete it.
 func (s *fixture) deletePod(name string, grace int64) {
 	s.Helper()
 	s.must(s.client.CoreV1().Pods(s.ns).Delete(s.Context(), name, metav1.DeleteOptions{GracePeriodSeconds: &grace}))

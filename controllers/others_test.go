@@ -90,11 +90,11 @@ func (s *fixture) untyped(w *workload.ExternalWorkload) *unstructured.Unstructur
 	return u
 }
 
-// The nodes that there always are, with the zones a and b. They count as nodes of the
-// control plane, which the distribution of endpoints over zones leaves out.
+// The nodes that always exist, in the zones a and b. They have a control plane label, so that they are left
+// out of the distribution over zones.
 const nodeA, nodeB = "node-a", "node-b"
 
-// node creates a node in a zone, or in none, that ends with the test.
+// node creates a node in a zone, or without a zone, and deletes it at the end of the test.
 func (s *fixture) node(name, zone string, edits ...func(*corev1.Node)) {
 	s.Helper()
 	s.must(makeNode(s.Context(), s.client, newNode(name, zone, edits...)))

@@ -21,9 +21,8 @@ import (
 	"github.com/signpostd/signpost/internal/objectmeta"
 )
 
-// The properties of this file are what spec/endpoints.md §12 asks for: whatever happens, in
-// whatever order, the outcome of syncing the Services that a change concerns is that
-// of starting from nothing. -rapid.checks=10000 tries many more sequences.
+// The properties of spec/endpoints.md §12: after any sequence of changes, syncing the affected Services gives
+// the same result as starting from nothing. -rapid.checks=10000 tries many more sequences.
 
 // drawn are the Services and the queue of those that need a sync.
 type drawn struct {
@@ -50,7 +49,7 @@ var (
 	drawnLabels = rapid.SampledFrom([]map[string]string{
 		{}, {"app": "x"}, {"app": "y"}, {"tier": "x"}, {"app": "x", "tier": "x"}, {"app": "y", "tier": "x"},
 	})
-	// A Service that selects nothing, or everything, is of little interest.
+	// Services that select no pods, or all, are rare.
 	drawnSelectors = rapid.SampledFrom([]map[string]string{{"app": "x"}, {"tier": "x"}, {"app": "x", "tier": "x"}, {}})
 	drawnIPs       = rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"10.0.0.1", "10.0.0.2", "2001:db8::1", "10.0.0.10"}), 1, 2, rapid.ID)
 	drawnPorts     = rapid.SliceOfNDistinct(rapid.SampledFrom([]corev1.ServicePort{
@@ -58,7 +57,7 @@ var (
 	}), 0, 3, func(p corev1.ServicePort) string { return p.Name })
 )
 
-// drawService returns a Service that is new or changed.
+// drawService returns a new or changed Service.
 func (d *drawn) drawService(t *rapid.T) *corev1.Service {
 	name := drawnNames.Draw(t, "service")
 	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: d.uid()}}
@@ -77,11 +76,11 @@ func (d *drawn) drawService(t *rapid.T) *corev1.Service {
 	return service
 }
 
-// seldom is for actions that would leave little to look at if they happened as often as
-// the others.
+// seldom is true now and then, for actions that would leave too few objects if they were as frequent as
+// others.
 func seldom(t *rapid.T) bool { return rapid.IntRange(0, 3).Draw(t, "seldom") == 0 }
 
-// next takes one of the Services that need a sync out of the queue; "" when none does.
+// next takes a Service that needs a sync out of the queue; "" if there is none.
 func (d *drawn) next(t *rapid.T) string {
 	names := slices.Sorted(maps.Keys(d.queue))
 	if len(names) == 0 {
@@ -92,14 +91,14 @@ func (d *drawn) next(t *rapid.T) string {
 	return name
 }
 
-// serviceIndex is what an index has to be told about Services.
+// serviceIndex is the part of an index that Services are passed to.
 type serviceIndex interface {
 	PutService(*corev1.Service)
 	DeleteService(types.NamespacedName)
 }
 
-// actions are what happens to Services: they are put and deleted, collect does what the
-// garbage collector does after that, and syncNext syncs one that needs it.
+// actions returns the actions on Services: put, delete, collect (the garbage collection after a deletion),
+// and syncNext, which syncs a Service that needs it.
 func (d *drawn) actions(index serviceIndex, collect func(service string), syncNext func(*rapid.T) bool) map[string]func(*rapid.T) {
 	sync := func(t *rapid.T) { syncNext(t) }
 	return map[string]func(*rapid.T){
@@ -187,7 +186,7 @@ func (m *podsModel) deletePod(t *rapid.T) {
 	m.add(m.index.Delete(keyOf(name))...)
 }
 
-// sync does what the controller does about a Service.
+// sync syncs a Service as the controller does.
 func (m *podsModel) sync(t *rapid.T, name string) {
 	service, members := m.index.Service(keyOf(name))
 	if service == nil {
@@ -212,7 +211,7 @@ func (m *podsModel) sync(t *rapid.T, name string) {
 	m.endpoints[name] = ep
 }
 
-// check compares the Endpoints with those that one sync of each Service makes.
+// check compares the Endpoints with those after one sync of each Service from nothing.
 func (m *podsModel) check(t *rapid.T) {
 	fresh := membership.New(describePod)
 	for _, pod := range m.pods {

@@ -90,7 +90,7 @@ func (m *workloadsModel) collect(service string) {
 	}
 }
 
-// editSlice deletes or changes a slice, as somebody else would.
+// editSlice deletes or changes a slice externally.
 func (m *workloadsModel) editSlice(t *rapid.T) {
 	name := drawnNames.Draw(t, "edited")
 	list := m.of(name)
@@ -105,7 +105,7 @@ func (m *workloadsModel) editSlice(t *rapid.T) {
 	m.add(name)
 }
 
-// syncNext does what the controller does about a Service.
+// syncNext syncs a Service as the controller does.
 func (m *workloadsModel) syncNext(t *rapid.T) bool {
 	name := m.next(t)
 	service, members := m.index.Service(keyOf(name))
@@ -139,8 +139,8 @@ func (m *workloadsModel) syncNext(t *rapid.T) bool {
 	return true
 }
 
-// check compares the slices with those that one sync of each Service makes, except for how
-// endpoints are spread over them.
+// check compares the slices with those after one sync of each Service from nothing, except for the
+// distribution of endpoints over slices.
 func (m *workloadsModel) check(t *rapid.T) {
 	fresh := membership.New(describeWorkload)
 	for _, w := range m.workloads {
@@ -159,7 +159,7 @@ func (m *workloadsModel) check(t *rapid.T) {
 	}
 }
 
-// listing returns one line for each endpoint, with all there is to know about it.
+// listing returns a line with all fields for each endpoint.
 func listing(t *rapid.T, list []*discoveryv1.EndpointSlice) []string {
 	var lines []string
 	for _, e := range list {

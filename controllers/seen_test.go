@@ -15,7 +15,7 @@ import (
 	"github.com/signpostd/signpost/kube"
 )
 
-// seen are tables that are filled after those of the set, from the same watches.
+// seen has tables that are filled after those of the set, from the same watches.
 type seen struct {
 	services  *kube.Table[corev1.Service]
 	pods      *kube.Table[watched.Pod]
@@ -24,14 +24,14 @@ type seen struct {
 	workloads *kube.Table[externalworkloads.Workload]
 }
 
-func (n *seen) make() []kube.AnyTable {
+func (n *seen) tables() []kube.AnyTable {
 	n.services, n.pods, n.endpoints = watched.Services().Table(), watched.Pods().Table(), watched.Endpoints().Table()
 	n.slices, n.workloads = watched.EndpointSlices().Table(), externalworkloads.Workloads().Table()
 	return []kube.AnyTable{n.services, n.pods, n.endpoints, n.slices, n.workloads}
 }
 
-// catchUp waits until the controllers know all objects of the namespace, besides those
-// of one resource, which may be none.
+// catchUp waits until the controllers have seen all objects of the namespace, except those of one resource,
+// which may be empty.
 func (s *fixture) catchUp(besides string) {
 	s.Helper()
 	s.eventually(func() error {
@@ -44,7 +44,7 @@ func (s *fixture) catchUp(besides string) {
 	})
 }
 
-// unseen returns, by resource, how what the controllers know differs from the API server.
+// unseen returns, by resource, the difference between the tables of the controllers and the API server.
 func (s *fixture) unseen(ctx context.Context) map[string]error {
 	all, unseen := metav1.ListOptions{}, map[string]error{}
 	compare := func(resource string, live, known map[string]string) {
@@ -54,13 +54,13 @@ func (s *fixture) unseen(ctx context.Context) map[string]error {
 	}
 	services, err := s.client.CoreV1().Services(s.ns).List(ctx, all)
 	s.must(err)
-	compare("services", s.signs(pointers(services.Items)), s.signs(objects(s.seen.services.List())))
+	compare("services", s.versionsByName(pointers(services.Items)), s.versionsByName(objects(s.seen.services.List())))
 	endpoints, err := s.client.CoreV1().Endpoints(s.ns).List(ctx, all)
 	s.must(err)
-	compare("endpoints", s.signs(pointers(endpoints.Items)), s.signs(objects(s.seen.endpoints.List())))
+	compare("endpoints", s.versionsByName(pointers(endpoints.Items)), s.versionsByName(objects(s.seen.endpoints.List())))
 	slices, err := s.client.DiscoveryV1().EndpointSlices(s.ns).List(ctx, all)
 	s.must(err)
-	compare("endpointslices", s.signs(pointers(slices.Items)), s.signs(objects(s.seen.slices.List())))
+	compare("endpointslices", s.versionsByName(pointers(slices.Items)), s.versionsByName(objects(s.seen.slices.List())))
 
 	pods, err := s.client.CoreV1().Pods(s.ns).List(ctx, all)
 	s.must(err)
@@ -90,8 +90,8 @@ func (s *fixture) unseen(ctx context.Context) map[string]error {
 	return unseen
 }
 
-// signs returns the versions of the objects of the namespace, by name.
-func (s *fixture) signs(list []signed) map[string]string {
+// versionsByName returns the versions of the objects of the namespace.
+func (s *fixture) versionsByName(list []versionedObject) map[string]string {
 	signs := map[string]string{}
 	for _, o := range list {
 		if o.GetNamespace() == s.ns {
@@ -104,23 +104,23 @@ func (s *fixture) signs(list []signed) map[string]string {
 func pointers[T any, P interface {
 	*T
 	metav1.Object
-}](items []T) []signed {
-	var list []signed
+}](items []T) []versionedObject {
+	var list []versionedObject
 	for i := range items {
 		list = append(list, P(&items[i]))
 	}
 	return list
 }
 
-// signed is what the signs of an object are made of.
-type signed interface {
+// versionedObject has the fields that identify a version of an object.
+type versionedObject interface {
 	GetNamespace() string
 	GetName() string
 	GetResourceVersion() string
 }
 
-func objects[T signed](items []T) []signed {
-	var list []signed
+func objects[T versionedObject](items []T) []versionedObject {
+	var list []versionedObject
 	for _, o := range items {
 		list = append(list, o)
 	}

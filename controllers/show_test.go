@@ -19,15 +19,15 @@ import (
 	"github.com/signpostd/signpost/controllers/mirroring"
 )
 
-// Who writes slices.
+// The managers of slices.
 const (
 	ofPods      = endpointslices.ManagedBy
 	ofEndpoints = mirroring.ManagedBy
 	ofWorkloads = externalworkloads.ManagedBy
 )
 
-// showEndpoints shows Endpoints in a line: "10.0.0.1 !10.0.0.2 : 8080" has one address that
-// is ready and one that is not. Ports are shown as in showPort. There is a " | " between subsets.
+// showEndpoints formats Endpoints as a line: "10.0.0.1 !10.0.0.2 : 8080" has one ready and one unready
+// address. Ports are formatted by showPort. Subsets are separated by " | ".
 func showEndpoints(ep *corev1.Endpoints) string {
 	var list []string
 	for i := range ep.Subsets {
@@ -59,7 +59,7 @@ func withHostname(address, hostname string) string {
 	return address
 }
 
-// showPort shows a port as "8080", "http=8080", or "dns=53/UDP".
+// showPort formats a port as "8080", "http=8080", or "dns=53/UDP".
 func showPort(name string, number int32, protocol corev1.Protocol) string {
 	text := fmt.Sprint(number)
 	if name != "" {
@@ -77,9 +77,9 @@ func showGroup(words, ports []string) string {
 	return strings.TrimSpace(strings.Join(words, " ") + " : " + strings.Join(ports, " "))
 }
 
-// showSlices shows slices as showEndpoints shows subsets. An address has "~" in front when the
-// endpoint is terminating, "@" and the zone behind, then ">" and its hints. A slice of IPv6
-// begins with "IPv6".
+// showSlices formats slices as showEndpoints formats subsets. "~" precedes the address of a terminating
+// endpoint; "@" and the zone follow the address, then ">" and the hints. The line of an IPv6 slice starts
+// with "IPv6".
 func showSlices(list []discoveryv1.EndpointSlice) string {
 	var texts []string
 	for i := range list {
@@ -141,7 +141,7 @@ func value[T any](p *T) T {
 	return *p
 }
 
-// absent is what is shown of what doesn't exist.
+// absent stands for an object that doesn't exist.
 const absent = "absent"
 
 func (s *fixture) shownEndpoints(name string) string {
@@ -163,7 +163,7 @@ func (s *fixture) shownSlices(service, manager string) string {
 	return showSlices(list)
 }
 
-// wantEndpoints waits until Endpoints are shown like this.
+// wantEndpoints waits until showEndpoints returns this text.
 func (s *fixture) wantEndpoints(name, want string) {
 	s.Helper()
 	s.eventually(func() error {
@@ -175,7 +175,7 @@ func (s *fixture) wantEndpoints(name, want string) {
 	})
 }
 
-// wantSlices waits until the slices of a Service that have a manager are shown like this.
+// wantSlices waits until showSlices returns this text for the slices of a Service with a manager.
 func (s *fixture) wantSlices(service, manager, want string) {
 	s.Helper()
 	s.eventually(func() error {
@@ -187,7 +187,7 @@ func (s *fixture) wantSlices(service, manager, want string) {
 	})
 }
 
-// wantSizes waits until the slices have so many endpoints, from the largest on.
+// wantSizes waits until the slices have these numbers of endpoints, in descending order.
 func (s *fixture) wantSizes(service, manager string, want ...int) {
 	s.Helper()
 	s.eventually(func() error {
@@ -230,7 +230,7 @@ func (s *fixture) events(name string) []corev1.Event {
 	})).Items
 }
 
-// version tells an object from itself after it was written.
+// version identifies one version of an object.
 type version struct {
 	name, version string
 	uid           types.UID

@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// ES-03, X3: a Service that is being deleted gets no slices.
+// A Service that is being deleted gets no slices (ES-03, X3).
 func TestES03ServiceBeingDeleted(t *testing.T) {
 	s := playAlone(t)
 	s.pod("web-0", "web", "10.0.0.1")
@@ -25,8 +25,7 @@ func TestES03ServiceBeingDeleted(t *testing.T) {
 	s.wantSlices("web", ofWorkloads, absent)
 }
 
-// ES-04, ES-05: a Service without pods has a slice without endpoints; nothing is made for
-// a Service that is gone.
+// A Service without pods has a slice without endpoints, and a deleted Service gets none (ES-04, ES-05).
 func TestES04NoPods(t *testing.T) {
 	s := play(t)
 	service := s.service("web")
@@ -45,7 +44,7 @@ func TestES04NoPods(t *testing.T) {
 	s.wantSlices("web", ofPods, absent)
 }
 
-// ES-06: pods that don't match are left out.
+// Pods that don't match the selector are left out (ES-06).
 func TestES06MatchingPods(t *testing.T) {
 	s := play(t)
 	s.pod("web-0", "web", "10.0.0.1")
@@ -58,7 +57,7 @@ func TestES06MatchingPods(t *testing.T) {
 	}
 }
 
-// ES-07, ES-20, X5: slices that are being deleted don't count.
+// Slices that are being deleted are ignored (ES-07, ES-20, X5).
 func TestES07SlicesBeingDeleted(t *testing.T) {
 	s := play(t)
 	s.pod("web-0", "web", "10.0.0.1")
@@ -77,8 +76,7 @@ func TestES07SlicesBeingDeleted(t *testing.T) {
 	}
 }
 
-// ES-08: of five slices, those that are the controller's own are used up, and the others
-// are left alone.
+// Of five slices, the controller reuses its own and leaves the others unchanged (ES-08).
 func TestES08SlicesOfOthers(t *testing.T) {
 	s := playAlone(t)
 	var made []*discoveryv1.EndpointSlice
@@ -112,8 +110,8 @@ func TestES08SlicesOfOthers(t *testing.T) {
 	}
 }
 
-// ES-09, §21 C4: a slice that is taken from the controller is replaced by a new one.
-func TestES09SliceTakenAway(t *testing.T) {
+// A slice that another manager takes over is replaced by a new one (ES-09, §21 C4).
+func TestES09SliceTakenOver(t *testing.T) {
 	s := play(t)
 	s.pod("web-0", "web", "10.0.0.1")
 	s.workload("vm-0", "web", []string{"10.0.0.9"})
@@ -128,9 +126,9 @@ func TestES09SliceTakenAway(t *testing.T) {
 		s.editSlice(old.Name, func(e *discoveryv1.EndpointSlice) { e.Labels[discoveryv1.LabelManagedBy] = "someone-else" })
 		s.wantSlices(c.service, c.manager, c.want)
 		if now := s.slicesOf(c.service, c.manager)[0]; now.UID == old.UID {
-			t.Errorf("the slice that was taken from %s was taken back", c.manager)
+			t.Errorf("the slice taken over from %s was changed back", c.manager)
 		}
-		s.Log("and one that is given to another Service")
+		s.Log("a slice that is given to another Service")
 		old = s.slicesOf(c.service, c.manager)[0]
 		s.editSlice(old.Name, func(e *discoveryv1.EndpointSlice) { e.Labels[discoveryv1.LabelServiceName] = "nobody" })
 		s.wantSlices(c.service, c.manager, c.want)
@@ -140,7 +138,8 @@ func TestES09SliceTakenAway(t *testing.T) {
 
 func oneSubset(ip string) []corev1.EndpointSubset { return []corev1.EndpointSubset{subset(80, ip)} }
 
-// The library for slices doesn't see a label with an empty value that comes or goes, until there are endpoints. Then it does.
+// A label with an empty value that is added or removed reaches the slices once there are endpoints. The
+// library for slices doesn't notice it before.
 func TestEmptyLabelsReachSlicesWithEndpoints(t *testing.T) {
 	s := playAlone(t)
 	s.service("got")
@@ -162,7 +161,7 @@ func TestEmptyLabelsReachSlicesWithEndpoints(t *testing.T) {
 	}
 }
 
-// Slices that somebody else edits or deletes are repaired.
+// External edits and deletions of slices are reverted.
 func TestEditedSlicesAreRepaired(t *testing.T) {
 	s := play(t)
 	s.pod("web-0", "web", "10.0.0.1")
@@ -198,7 +197,7 @@ func TestEditedSlicesAreRepaired(t *testing.T) {
 	}
 }
 
-// ES-10, ES-11, RC-02: families of Services.
+// Slices have the IP families of the Service (ES-10, ES-11, RC-02).
 func TestES10Families(t *testing.T) {
 	s := play(t)
 	three := ports(over(port("a", 80, 8080), corev1.ProtocolTCP), over(port("b", 80, 8080), corev1.ProtocolUDP), over(port("c", 80, 8080), corev1.ProtocolSCTP))
@@ -214,7 +213,7 @@ func TestES10Families(t *testing.T) {
 	s.wantEndpoints("dual", "10.0.0.1 10.0.0.2 :")
 }
 
-// ES-12, ES-13, ES-21: terminating pods stay, with what they are.
+// Terminating pods stay in slices with their conditions (ES-12, ES-13, ES-21).
 func TestES21TerminatingPods(t *testing.T) {
 	s := play(t)
 	s.service("web")
@@ -230,7 +229,7 @@ func TestES21TerminatingPods(t *testing.T) {
 	s.wantSlices("web", ofPods, ":")
 }
 
-// ES-14, ES-15: pods of one address are listed each.
+// Each of several pods with one address is listed (ES-14, ES-15).
 func TestES15PodsOfOneAddress(t *testing.T) {
 	s := play(t)
 	s.service("web")
@@ -241,8 +240,8 @@ func TestES15PodsOfOneAddress(t *testing.T) {
 	s.wantSlices("web", ofPods, "!10.0.0.1@a 10.0.0.1@a : 8080")
 }
 
-// §13.6: pods on an unknown node wait for it, and then follow its zone: sooner than with the
-// Kubernetes controller.
+// Pods on an unknown node wait for the node, and then get its zone, sooner than with the Kubernetes
+// controller (§13.6).
 func TestNodesOfPods(t *testing.T) {
 	s := play(t)
 	name := "late-" + s.ns
@@ -263,7 +262,7 @@ func TestNodesOfPods(t *testing.T) {
 	s.quietly(func() {})
 }
 
-// §16.15: the numbers of named target ports are those of the pods.
+// The numbers of named target ports are those of the pods (§16.15).
 func TestPortsOfPods(t *testing.T) {
 	s := play(t)
 	s.service("web", ports(port("tcp", 80, "web"), over(port("udp", 80, 53), corev1.ProtocolUDP)))
@@ -288,7 +287,7 @@ func TestPortsOfPods(t *testing.T) {
 	s.wantSlices("web", ofPods, "10.0.0.1@a 10.0.0.2@a : udp=53/UDP")
 }
 
-// The pods of a headless Service have hostnames, and pods that others no longer select leave.
+// Pods of a headless Service have hostnames. Pods that no longer match leave the slice.
 func TestHeadlessService(t *testing.T) {
 	s := play(t)
 	s.service("web", headless)

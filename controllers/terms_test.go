@@ -16,11 +16,11 @@ import (
 	"github.com/signpostd/signpost/controllers/endpoints"
 )
 
-// between does something between two terms. The second one begins when the controllers know
-// about it.
+// between calls a function between two terms. The second term starts when the controllers have seen its
+// effects.
 func (s *fixture) between(do func()) { s.Helper(); s.betweenWithout("", do) }
 
-// betweenWithout is between, but they need not know the objects of one resource.
+// betweenWithout is between, but the controllers need not see the objects of one resource.
 func (s *fixture) betweenWithout(besides string, do func()) {
 	s.Helper()
 	s.settle()
@@ -35,7 +35,7 @@ func (s *fixture) betweenWithout(besides string, do func()) {
 	s.begin()
 }
 
-// EP-27, EP-28, §8.2: what former Services have left is deleted when a term begins.
+// Leftovers of deleted Services are deleted when a term starts (EP-27, EP-28, §8.2).
 func TestLeftovers(t *testing.T) {
 	s := playAlone(t)
 	managed := func(ep *corev1.Endpoints) {
@@ -73,27 +73,26 @@ func TestLeftovers(t *testing.T) {
 	if diff := cmp.Diff([]string{"DELETE endpoints managed: 200", "DELETE endpoints written: 200"}, deletes); diff != "" {
 		t.Errorf("deletes (-want +got):\n%s", diff)
 	}
-	// Those that are written later stay until the next term.
+	// Leftovers that are created later stay until the next term.
 	s.quietly(func() { s.endpoints("later", some) })
 	s.wantEndpoints("later", "10.0.0.1 : 80")
 	s.between(func() {})
 	s.wantEndpoints("later", absent)
 }
 
-// AD-05, K11: Endpoints whose Service the table doesn't have yet are not leftovers.
-func TestAD05ServiceUnknownAsYet(t *testing.T) {
+// Endpoints whose Service the table lacks, because the watch is delayed, are no leftovers (AD-05, K11).
+func TestAD05ServiceNotListedYet(t *testing.T) {
 	s := playAlone(t)
 	release := func() {}
 	s.betweenWithout("services", func() {
-		release = s.gates.hold(t, "services")
+		release = s.watchDelays.hold(t, "services")
 		s.service("web")
 		s.service("bare", noSelector)
 		s.endpoints("web", []corev1.EndpointSubset{subset(80, "10.9.9.9")})
 		s.endpoints("bare", []corev1.EndpointSubset{subset(80, "10.9.9.9")})
 	})
 	web, bare := s.getEndpoints("web"), s.getEndpoints("bare")
-	// The barrier needs Services, which are held back. That leftovers were looked for is seen
-	// from Endpoints that are one.
+	// The Services of settle are delayed. A real leftover shows when leftovers have been deleted.
 	s.end()
 	s.endpoints("none", nil)
 	s.catchUp("services")
@@ -110,7 +109,7 @@ func TestAD05ServiceUnknownAsYet(t *testing.T) {
 	}
 }
 
-// X12: what happens to objects while nobody leads is made up for in the next term.
+// Changes between terms are handled in the next term (X12).
 func TestX12NextTerm(t *testing.T) {
 	s := playAlone(t)
 	s.service("web")
@@ -156,8 +155,8 @@ func TestX12NextTerm(t *testing.T) {
 	s.quietly(func() {})
 }
 
-// A term that begins writes nothing when all is as it should be: this process's own
-// former work, and that of the controllers of Kubernetes and Linkerd.
+// A new term writes nothing if all objects are in their desired state, as written by this process, or by the
+// controllers of Kubernetes and Linkerd.
 func TestTakeover(t *testing.T) {
 	s := playAlone(t)
 	both := []workload.Port{{Port: 8080}, {Port: 9090}}
@@ -194,8 +193,8 @@ func TestTakeover(t *testing.T) {
 	s.wantSlices("web", ofWorkloads, "10.0.0.7 10.0.0.8@z 10.0.0.9@z : admin=9090 http=8080")
 }
 
-// disguise replaces the slice of a Service by one that looks like that of another
-// controller: with a random name, and all lists in another order.
+// disguise replaces the slice of a Service by one as another controller writes it: with a random name, and
+// all lists in another order.
 func (s *fixture) disguise(service, manager, prefix string) {
 	s.Helper()
 	old := s.slicesOf(service, manager)[0]

@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// topologyAuto has a Service distribute its endpoints over zones by the CPUs of nodes.
+// topologyAuto makes a Service distribute its endpoints over zones by the CPUs of nodes.
 var topologyAuto = serviceAnnotation(corev1.AnnotationTopologyMode, "Auto")
 
 func cpus(n string) func(*corev1.Node) {
@@ -27,7 +27,7 @@ func (s *fixture) nodeStatus(name string, edit func(*corev1.Node)) {
 	must[*corev1.Node](s)(s.client.CoreV1().Nodes().UpdateStatus(s.Context(), node, metav1.UpdateOptions{}))
 }
 
-// podsOn creates so many ready pods on a node.
+// podsOn creates n ready pods on a node.
 func (s *fixture) podsOn(node, app string, n int) {
 	s.Helper()
 	for range n {
@@ -36,7 +36,7 @@ func (s *fixture) podsOn(node, app string, n int) {
 	}
 }
 
-// wantHints waits until so many endpoints have each hint; "" is none.
+// wantHints waits until these numbers of endpoints have each hint; "" stands for no hint.
 func (s *fixture) wantHints(service string, want map[string]int) {
 	s.Helper()
 	s.eventually(func() error {
@@ -55,8 +55,8 @@ func (s *fixture) wantHints(service string, want map[string]int) {
 	})
 }
 
-// ES-18, ES-19, RC-21, HI-02: the distribution of endpoints over zones, as nodes come, are
-// labelled, get ready and go.
+// Endpoints are distributed over zones as nodes are added, labelled, become ready and are removed (ES-18,
+// ES-19, RC-21, HI-02).
 func TestES19DistributionOverZones(t *testing.T) {
 	s := playAlone(t)
 	s.service("web", topologyAuto)
@@ -104,7 +104,7 @@ func TestES19DistributionOverZones(t *testing.T) {
 	s.wantHints("web", map[string]int{"": 6})
 }
 
-// §13.10: the zones are known before the first Service of a term is looked at.
+// The zones are known before the first Service of a term is synced (§13.10).
 func TestHintsInNextTerm(t *testing.T) {
 	s := playAlone(t)
 	n1, n2 := "n1-"+s.ns, "n2-"+s.ns
@@ -118,7 +118,7 @@ func TestHintsInNextTerm(t *testing.T) {
 	s.between(func() { since = s.journal.now() })
 	s.settle()
 	if wrote := s.wrote(since); len(wrote) > 0 {
-		t.Errorf("a new term led to writes: %v", wrote)
+		t.Errorf("a new term caused writes: %v", wrote)
 	}
 }
 
@@ -126,7 +126,7 @@ func distributing(how string) func(*corev1.Service) {
 	return func(s *corev1.Service) { s.Spec.TrafficDistribution = &how }
 }
 
-// RC-22, HI-08: hints that follow from where endpoints are.
+// With trafficDistribution, hints follow the zones and nodes of endpoints (RC-22, HI-08).
 func TestTrafficDistribution(t *testing.T) {
 	s := play(t)
 	for name, how := range map[string]string{
@@ -149,9 +149,8 @@ func TestTrafficDistribution(t *testing.T) {
 	s.quietly(func() {})
 }
 
-// controllers N1: a node that is registered again changes no slice; one that comes back in another zone does
-// at once.
-func TestNodeRegisteredAnew(t *testing.T) {
+// A node that is recreated changes no slice. In another zone, it changes the slices at once (controllers N1).
+func TestRecreatedNode(t *testing.T) {
 	s := playAlone(t)
 	node := "n-" + s.ns
 	s.node(node, "x", controlPlane)

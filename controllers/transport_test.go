@@ -18,42 +18,43 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
-// journal notes the requests that the controllers write with. A request is noted before
-// it is sent, so that whoever sees what it did finds it here.
+// journal records the writes of the controllers. A request is recorded before it is sent, so that it is found
+// once its effect is visible.
 type journal struct {
 	mu      sync.Mutex
 	entries []*noted
 	// refused are the namespaces and beginnings of names of Endpoints and slices whose writes are refused.
 	refused map[[2]string]bool
-	// lost is how many of the next writes of slices in a namespace are carried out and answered with 503, by the
-	// beginning of their names.
-	lost map[[2]string]int
+	// loseResponses is the number of the next writes of slices in a namespace that are carried out but
+	// answered with 503, by the prefix of their names.
+	loseResponses map[[2]string]int
 }
 
-// loseAnswer has the answer to the next write of a slice lost: it is carried out, and answered with 503.
-func (s *fixture) loseAnswer(prefix string) {
+// loseResponse loses the response of the next write of a slice: the write is carried out, and the client gets
+// 503.
+func (s *fixture) loseResponse(prefix string) {
 	s.journal.mu.Lock()
 	defer s.journal.mu.Unlock()
-	if s.journal.lost == nil {
-		s.journal.lost = map[[2]string]int{}
+	if s.journal.loseResponses == nil {
+		s.journal.loseResponses = map[[2]string]int{}
 	}
-	s.journal.lost[[2]string{s.ns, prefix}]++
+	s.journal.loseResponses[[2]string{s.ns, prefix}]++
 }
 
-// loses reports whether the answer to a write is lost.
+// loses reports whether the response of a write is lost.
 func (j *journal) loses(e entry) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	for of, n := range j.lost {
+	for of, n := range j.loseResponses {
 		if n > 0 && e.namespace == of[0] && strings.HasPrefix(e.name, of[1]) && e.resource == "endpointslices" {
-			j.lost[of]--
+			j.loseResponses[of]--
 			return true
 		}
 	}
 	return false
 }
 
-// refuse has writes of Endpoints and slices refused, as invalid ones are, until end is called.
+// refuse refuses writes of Endpoints and slices as invalid until end is called.
 func (s *fixture) refuse(prefix string) (end func()) {
 	of := [2]string{s.ns, prefix}
 	set := func(refused bool) {
@@ -80,13 +81,13 @@ func (j *journal) refuses(e entry) bool {
 	return false
 }
 
-// refusal is the answer to a write that is refused.
+// refusal is the response to a refused write.
 func refusal(r *http.Request, e entry) *http.Response {
-	return answerWith(r, apierrors.NewInvalid(schema.GroupKind{Kind: e.resource}, e.name, nil))
+	return errorResponse(r, apierrors.NewInvalid(schema.GroupKind{Kind: e.resource}, e.name, nil))
 }
 
-// answerWith is an answer with an error.
-func answerWith(r *http.Request, err apierrors.APIStatus) *http.Response {
+// errorResponse is a response with an error.
+func errorResponse(r *http.Request, err apierrors.APIStatus) *http.Response {
 	status := err.Status()
 	status.Kind, status.APIVersion = "Status", "v1"
 	body, _ := json.Marshal(status)
@@ -96,7 +97,7 @@ func answerWith(r *http.Request, err apierrors.APIStatus) *http.Response {
 	}
 }
 
-// noted is a request whose answer is known once done is closed.
+// noted is a request whose response is known once done is closed.
 type noted struct {
 	entry
 	done chan struct{}
@@ -114,8 +115,7 @@ func (e entry) String() string {
 	return fmt.Sprintf("%s %s %s%s: %d", e.method, e.resource, e.name, e.reason, e.status)
 }
 
-// in returns the requests about a namespace that came after the first, as many as since
-// says, once they have been answered.
+// in returns the requests about a namespace after the first since requests, once they have responses.
 func (j *journal) in(namespace string, since int) []entry {
 	j.mu.Lock()
 	made := slices.Clone(j.entries[since:])
@@ -130,7 +130,7 @@ func (j *journal) in(namespace string, since int) []entry {
 	return list
 }
 
-// note adds a request.
+// note records a request.
 func (j *journal) note(e entry) *noted {
 	n := &noted{entry: e, done: make(chan struct{})}
 	j.mu.Lock()
@@ -139,7 +139,7 @@ func (j *journal) note(e entry) *noted {
 	return n
 }
 
-// now returns how many requests there were so far.
+// now returns the number of requests so far.
 func (j *journal) now() int {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -167,7 +167,7 @@ func (j *journal) wrap(base http.RoundTripper) http.RoundTripper {
 		}
 		if err == nil && j.loses(e) {
 			_ = response.Body.Close()
-			return answerWith(r, apierrors.NewServiceUnavailable("the answer is lost")), nil
+			return errorResponse(r, apierrors.NewServiceUnavailable("the answer is lost")), nil
 		}
 		return response, err
 	}}
@@ -208,17 +208,16 @@ func describe(r *http.Request) (entry, error) {
 	return e, nil
 }
 
-// gates hold back what the API server tells about a resource, as a slow watch does.
-type gates struct {
+// watchDelays delays the events of resources, as a slow watch does.
+type watchDelays struct {
 	mu     sync.Mutex
 	closed map[string]chan struct{}
 }
 
-func newGates() *gates { return &gates{closed: map[string]chan struct{}{}} }
+func newWatchDelays() *watchDelays { return &watchDelays{closed: map[string]chan struct{}{}} }
 
-// hold keeps the controllers from hearing of changes of resources until the function
-// that it returns is called, or until the test ends.
-func (g *gates) hold(t testing.TB, resources ...string) (release func()) {
+// hold delays the events of resources until the returned function is called or the test ends.
+func (g *watchDelays) hold(t testing.TB, resources ...string) (release func()) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, r := range resources {
@@ -236,36 +235,36 @@ func (g *gates) hold(t testing.TB, resources ...string) (release func()) {
 	return release
 }
 
-func (g *gates) gate(resource string) chan struct{} {
+func (g *watchDelays) delayOf(resource string) chan struct{} {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.closed[resource]
 }
 
-func (g *gates) wrap(base http.RoundTripper) http.RoundTripper {
+func (g *watchDelays) wrap(base http.RoundTripper) http.RoundTripper {
 	return wrapper{base, func(r *http.Request) (*http.Response, error) {
 		response, err := base.RoundTrip(r)
 		if err == nil {
 			parts := strings.Split(r.URL.Path, "/")
-			response.Body = &gated{response.Body, g, parts[len(parts)-1], r}
+			response.Body = &delayedBody{response.Body, g, parts[len(parts)-1], r}
 		}
 		return response, err
 	}}
 }
 
-// gated is the body of an answer, which can be held back.
-type gated struct {
+// delayedBody is the body of a response, which can be delayed.
+type delayedBody struct {
 	io.ReadCloser
-	gates    *gates
-	resource string
-	request  *http.Request
+	watchDelays *watchDelays
+	resource    string
+	request     *http.Request
 }
 
-func (b *gated) Read(p []byte) (int, error) {
+func (b *delayedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
-	if gate := b.gates.gate(b.resource); gate != nil {
+	if closed := b.watchDelays.delayOf(b.resource); closed != nil {
 		select {
-		case <-gate:
+		case <-closed:
 		case <-b.request.Context().Done():
 		}
 	}
@@ -283,7 +282,7 @@ func (w wrapper) RoundTrip(r *http.Request) (*http.Response, error) { return w.s
 // WrappedRoundTripper lets client-go close idle connections.
 func (w wrapper) WrappedRoundTripper() http.RoundTripper { return w.base }
 
-// texts returns entries as text, sorted.
+// texts formats entries, sorted.
 func texts(entries []entry) []string {
 	var list []string
 	for _, e := range entries {

@@ -12,7 +12,7 @@ import (
 	"github.com/signpostd/signpost/api/workload"
 )
 
-// X4: workloads that don't match, and those of other namespaces, are left out.
+// Workloads that don't match the selector, and those of other namespaces, are left out (X4).
 func TestX4MatchingWorkloads(t *testing.T) {
 	s := play(t)
 	s.workload("vm-0", "web", []string{"10.0.0.1"})
@@ -32,7 +32,7 @@ func TestX4MatchingWorkloads(t *testing.T) {
 	s.quietly(func() {})
 }
 
-// X6, X7, X13, X14: families and ports.
+// Slices have the IP families and ports of the Service and its workloads (X6, X7, X13, X14).
 func TestX6Families(t *testing.T) {
 	s := play(t)
 	three := ports(over(port("a", 80, 8080), corev1.ProtocolTCP), over(port("b", 80, 8080), corev1.ProtocolUDP), over(port("c", 80, "sctp"), corev1.ProtocolSCTP))
@@ -51,7 +51,7 @@ func TestX6Families(t *testing.T) {
 		}
 	}
 
-	s.Log("X15: workloads that come go into the slices that there are")
+	s.Log("X15: new workloads are added to the existing slices")
 	versions := names(s.slicesOf("dual", ofWorkloads))
 	s.workload("vm-2", "web", []string{"10.0.0.3"}, all)
 	s.workload("vm-3", "web", []string{"2001:db8::3"}, all)
@@ -70,7 +70,7 @@ func names(list []discoveryv1.EndpointSlice) string {
 	return strings.Join(names, " ")
 }
 
-// X8, X9: readiness, and workloads of one address.
+// Readiness, and several workloads with one address (X8, X9).
 func TestX8Readiness(t *testing.T) {
 	s := play(t)
 	s.service("web")
@@ -90,7 +90,7 @@ func TestX8Readiness(t *testing.T) {
 	s.wantSlices("web", ofWorkloads, absent)
 }
 
-// X16, Q30: what only the labels of a workload or a Service say is followed too.
+// Changes of the labels alone, of a workload or a Service, reach the slices (X16, Q30).
 func TestX16Zone(t *testing.T) {
 	s := play(t)
 	s.service("web", serviceLabel("team", "a"))
@@ -113,7 +113,7 @@ func TestX16Zone(t *testing.T) {
 	})
 }
 
-// X17 to X21: many workloads.
+// Many workloads (X17 to X21).
 func TestX18ManyWorkloads(t *testing.T) {
 	s := play(t)
 	web := ports(port("http", 80, "http"))
@@ -146,14 +146,14 @@ func TestX18ManyWorkloads(t *testing.T) {
 	s.quietly(func() {})
 }
 
-// wantUpdates waits until all slices of the Service web are like this, and makes sure that
-// so many updates and nothing else led there.
+// wantUpdates waits until all slices of the Service web meet a condition, and checks that exactly n updates
+// and no other writes led to it.
 func (s *fixture) wantUpdates(since, n int, is func(*discoveryv1.EndpointSlice) bool) {
 	s.Helper()
 	s.eventually(func() error {
 		for _, e := range s.slicesOf("web", ofWorkloads) {
 			if !is(&e) {
-				return fmt.Errorf("slice %s is not as it should be: %v", e.Name, e.ObjectMeta)
+				return fmt.Errorf("slice %s doesn't meet the condition: %v", e.Name, e.ObjectMeta)
 			}
 		}
 		return nil
@@ -172,7 +172,7 @@ func (s *fixture) wantUpdates(since, n int, is func(*discoveryv1.EndpointSlice) 
 	}
 }
 
-// X19: slices that are changed anyway are filled first.
+// Slices that change anyway are filled first (X19).
 func TestX19FillingSlices(t *testing.T) {
 	s := playAlone(t)
 	s.between(func() {
@@ -189,14 +189,14 @@ func TestX19FillingSlices(t *testing.T) {
 	after := names(s.slicesOf("web", ofWorkloads))
 	for _, name := range strings.Fields(before) {
 		if !strings.Contains(after, name) {
-			t.Errorf("slice %s is gone", name)
+			t.Errorf("slice %s was deleted", name)
 		}
 	}
 	s.quietly(func() {})
 }
 
-// externalSlice returns a slice as Linkerd writes it, with the workloads from one number
-// to another, without the zone that they are in.
+// externalSlice returns a slice as Linkerd writes it, with the workloads of a range of numbers, without their
+// zones.
 func externalSlice(s *fixture, service *corev1.Service, from, to int) *discoveryv1.EndpointSlice {
 	name, tcp, number := "", corev1.ProtocolTCP, int32(8080)
 	slice := &discoveryv1.EndpointSlice{
@@ -219,7 +219,7 @@ func externalSlice(s *fixture, service *corev1.Service, from, to int) *discovery
 	return slice
 }
 
-// X22: labels that say what a slice is aren't copied from the Service.
+// Reserved labels of slices aren't copied from the Service (X22).
 func TestX22ReservedLabels(t *testing.T) {
 	s := play(t)
 	s.workload("vm-0", "web", []string{"10.0.0.1"})
@@ -241,8 +241,7 @@ func TestX22ReservedLabels(t *testing.T) {
 	}
 }
 
-// A Service that selects pods and ExternalWorkloads has slices of both, and each kind of
-// slice is one controller's business.
+// A Service that selects pods and ExternalWorkloads has slices of both, each written by one controller.
 func TestPodsAndWorkloads(t *testing.T) {
 	s := play(t)
 	s.service("web")

@@ -91,11 +91,11 @@ func parseServiceName(host, clusterDomain string) (authority, bool) {
 	}
 }
 
-// contextToken has the fields of the context token of a proxy that are used (§2.3).
+// contextToken has the used fields of the context token of a proxy (§2.3).
 type contextToken struct {
 	Namespace string `json:"ns"`
 	Node      string `json:"nodeName"`
-	// Pod is only shown to people.
+	// Pod is only used for display.
 	Pod string `json:"pod"`
 }
 

@@ -57,7 +57,7 @@ var authorityCases = map[string]struct {
 	"an IPv4 address with a zero ahead": {path: "10.0.0.01:80"},
 }
 
-// Authorities of §2.1; G1 and G2.
+// Valid and invalid authorities (§2.1; G1, G2).
 func TestParseAuthority(t *testing.T) {
 	for name, tc := range authorityCases {
 		t.Run(name, func(t *testing.T) {
@@ -75,8 +75,8 @@ func TestParseAuthority(t *testing.T) {
 	}
 }
 
-// A path is either refused or names something that can exist. A server without Services answers
-// any path with one of two status codes.
+// A path is either refused or names something that can exist. A server without Services ends any call with
+// one of two status codes.
 func FuzzParseAuthority(f *testing.F) {
 	for _, tc := range authorityCases {
 		f.Add(tc.path)
@@ -145,7 +145,7 @@ var tokenCases = map[string]struct {
 	"a node of another namespace": {token: `{"nodeName":"n"}`, want: contextToken{Node: "n"}},
 }
 
-// Context tokens of §2.3; cases C1, C2 and C3.
+// Valid and invalid context tokens (§2.3; C1, C2, C3).
 func TestParseContextToken(t *testing.T) {
 	for name, tc := range tokenCases {
 		t.Run(name, func(t *testing.T) {
@@ -160,7 +160,7 @@ func TestParseContextToken(t *testing.T) {
 	}
 }
 
-// C3: whatever the token, it is either understood or empty.
+// A token is either parsed or counts as empty (C3).
 func FuzzParseContextToken(f *testing.F) {
 	for _, tc := range tokenCases {
 		f.Add(tc.token)

@@ -7,30 +7,30 @@ import (
 	"github.com/signpostd/signpost/internal/history"
 )
 
-// toggled returns two snapshots of the Service web with n endpoints, the second
-// without one of them, and a subject to answer from them.
+// toggled returns two snapshots of the Service web with n endpoints, the second without one of them, and a
+// topic for them.
 func toggled(tb testing.TB, n int) (*topic, [2]*catalog.Snapshot) {
 	tb.Helper()
-	objects, s := crowd(n)
+	objects, s := manyEndpoints(n)
 	fewer := *s
 	without := append(s.Subsets[0].Endpoints[:n/2:n/2], s.Subsets[0].Endpoints[n/2+1:]...)
 	fewer.Subsets = []catalog.Subset{{Ports: s.Subsets[0].Ports, Endpoints: without}}
 
-	// One catalog, so that addresses that stay are the same values in both.
+	// One catalog, so that unchanged addresses are the same values in both snapshots.
 	c := settled(tb, objects...)
 	all := c.Service(serviceKey("web"))
-	learn(tb, c, &fewer, all)
+	putInto(tb, c, &fewer, all)
 	config := testConfig()
 	return &topic{query: query{service: serviceKey("web"), port: 80}, catalog: c, config: &config}, [2]*catalog.Snapshot{all, c.Service(serviceKey("web"))}
 }
 
-// republish makes the view answer from a snapshot.
+// republish makes the view publish the response for a snapshot.
 func (s *topic) republish(v *view, snapshot *catalog.Snapshot) bool {
 	s.snapshot = snapshot
 	next := s.resolve(v)
 	d, published := v.publish(next)
 	if published && s.config.History != nil {
-		var told toldChanges
+		var told sentChanges
 		told.add(v, next, d)
 		s.remember(told)
 	}
@@ -46,8 +46,8 @@ func (s *topic) firstView(snapshot *catalog.Snapshot) *view {
 	return v
 }
 
-// BenchmarkStep measures what the change of one of 1,000 endpoints costs a view, with any number
-// of streams, without and with a history.
+// BenchmarkStep measures a change of one of 1,000 endpoints in a view, with any number of streams, without
+// and with a history.
 func BenchmarkStep(b *testing.B) {
 	for name, bytes := range map[string]int{"history=no": 0, "history=yes": history.DefaultBytes} {
 		b.Run(name, func(b *testing.B) {
@@ -64,9 +64,9 @@ func BenchmarkStep(b *testing.B) {
 	}
 }
 
-// BenchmarkFirstAnswer measures what the first answer of 1,000 endpoints costs: for a new view,
-// and for one more stream of a view.
-func BenchmarkFirstAnswer(b *testing.B) {
+// BenchmarkFirstResponse measures the first response with 1,000 endpoints: for a new view, and for another
+// stream of a view.
+func BenchmarkFirstResponse(b *testing.B) {
 	s, snapshots := toggled(b, 1000)
 	b.Run("view=new", func(b *testing.B) {
 		b.ReportAllocs()
@@ -83,8 +83,8 @@ func BenchmarkFirstAnswer(b *testing.B) {
 	})
 }
 
-// The number of allocations of a change must not grow with the endpoints that
-// did not change, and one more stream must cost none.
+// The allocations of a change don't grow with the number of unchanged endpoints, and another stream allocates
+// nothing.
 func TestAllocations(t *testing.T) {
 	of := func(n int) float64 {
 		s, snapshots := toggled(t, n)
@@ -101,6 +101,6 @@ func TestAllocations(t *testing.T) {
 	s, snapshots := toggled(t, 1000)
 	v := s.firstView(snapshots[0])
 	if n := testing.AllocsPerRun(100, func() { v.current.Load().fullFrames() }); n > 0 {
-		t.Errorf("one more stream costs %v allocations for its first answer", n)
+		t.Errorf("another stream makes %v allocations for its first response", n)
 	}
 }

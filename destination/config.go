@@ -36,18 +36,18 @@ type Config struct {
 	Limits clientlimits.Limits
 	// Report receives the endpoints that can't be encoded; nil ignores them.
 	Report objectmeta.Report
-	// Outdated returns why the watch of one of these resources of our own cluster, such as services, is
-	// interrupted; "" if none is. Nil means that none is.
+	// Outdated returns the reason why the watch of one of these resources of our own cluster, such as
+	// services, is interrupted; "" if none is. A nil function means that none is.
 	Outdated func(resources ...string) string
-	// UnusableLink returns why the Secret that links a cluster can't be used; "" if there is no such Secret.
-	// Nil means that there is none.
+	// UnusableLink returns the reason why the Secret that links a cluster can't be used; "" if there is no
+	// such Secret. A nil function means that there is none.
 	UnusableLink func(cluster string) string
-	// conflict counts an address that several Services or workloads claim. It is nil for responses that are
-	// not sent: their conflicts are neither counted nor reported.
+	// conflict counts an address that several Services or workloads claim. It is nil for explanations, whose
+	// conflicts are neither counted nor reported.
 	conflict func(claimants string)
 	// Tracer begins a span for each call; nil for none.
 	Tracer *tracing.Tracer
-	// History keeps what streams were told; nil keeps nothing. No answer depends on it.
+	// History keeps the changes that streams were sent; nil keeps nothing. No response depends on it.
 	History *history.Log
 }
 

@@ -25,24 +25,24 @@ func (c *Config) reportConflicts(conflicts []catalog.AddressConflict) {
 }
 
 func claimantsOf(r catalog.AddressConflict) string {
-	if r.Kept.Kind == catalog.KindService {
+	if r.Winner.Kind == catalog.KindService {
 		return conflictServices
 	}
 	return conflictWorkloads
 }
 
-// conflictProblem reports the object that does not get its address.
+// conflictProblem returns the problem of the object that does not get its address.
 func conflictProblem(r catalog.AddressConflict) objectmeta.Problem {
-	kept := fmt.Sprintf("the %s %s/%s", kindOf(r.Kept), r.Kept.Namespace, r.Kept.Name)
+	kept := fmt.Sprintf("the %s %s/%s", kindOf(r.Winner), r.Winner.Namespace, r.Winner.Name)
 	p := objectmeta.Problem{
-		Kind: kindOf(r.Other), Namespace: r.Other.Namespace, Name: r.Other.Name, Field: "address " + r.IP.String(),
+		Kind: kindOf(r.Loser), Namespace: r.Loser.Namespace, Name: r.Loser.Name, Field: "address " + r.IP.String(),
 		Reason: kept + " has the address too and is used, because it is ready or younger; delete the one that is gone",
 	}
 	if r.Undecided {
 		p.Reason = kept + " has the address too, so lookups of the address fail with Unavailable; delete one of them, or recreate it"
 	}
-	if r.Other.Cluster != catalog.LocalCluster {
-		p.Cluster = r.Other.Cluster
+	if r.Loser.Cluster != catalog.LocalCluster {
+		p.Cluster = r.Loser.Cluster
 	}
 	return p
 }

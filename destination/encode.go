@@ -47,15 +47,15 @@ type addressQuery struct {
 	zone string
 }
 
-// addrBuilder makes messages of addresses, one after another, and uses the memory of a message again for the next one.
-// Otherwise the parts of a message take three times as much memory as its encoding, which is most of the garbage of a
-// reconnect storm (decision 0055).
+// addrBuilder makes messages of addresses, one after another, in the same memory. Otherwise the parts of a
+// message take three times as much memory as its encoding, which is most of the garbage of a reconnect storm
+// (decision 0055).
 type addrBuilder struct {
 	*Config
 	message pb.WeightedAddr
 	address tcpAddressParts
 	labels  map[string]string
-	// identity is that of the last meshed pod. The pods of a Service mostly have the same one.
+	// identity is the identity of the last meshed pod. The pods of a Service mostly share one.
 	identity *pb.TlsIdentity
 }
 
@@ -71,8 +71,8 @@ func (b *addrBuilder) begin(at netip.AddrPort) *pb.WeightedAddr {
 	return &b.message
 }
 
-// weightedAddr returns the message of one endpoint (§2.8), valid until the next call. After an error the endpoint must
-// be left out.
+// weightedAddr returns the message of one endpoint (§2.8), valid until the next call. If it returns an error,
+// the endpoint must be left out.
 func (b *addrBuilder) weightedAddr(e catalog.Endpoint, q addressQuery) (*pb.WeightedAddr, error) {
 	where := unknownLocality
 	w := b.begin(e.Addr)
@@ -155,7 +155,8 @@ type podPort struct {
 	target *catalog.Target
 	source *catalog.Source
 	port   uint16
-	// mapped is true if the address is that of the node of the pod, where only this port can be reached.
+	// mapped is true if the address is that of the node of the pod. Only this port of the pod can be reached
+	// there.
 	mapped bool
 }
 

@@ -30,8 +30,8 @@ func TestTCPAddress(t *testing.T) {
 	}
 }
 
-// encodeCase is the endpoint 10.0.0.1:8080, of a pod, of an ExternalWorkload or without a
-// workload, and how it is encoded.
+// encodeCase is the endpoint 10.0.0.1:8080 of a pod, of an ExternalWorkload or without a workload, and its
+// encoding.
 type encodeCase struct {
 	config  func(*Config)
 	behind  *catalog.Workload      // nil for no targetRef
@@ -103,7 +103,7 @@ func weighing(n uint32) func(*pb.WeightedAddr) {
 	return func(w *pb.WeightedAddr) { w.Weight = n }
 }
 
-// hinting sets the hint; the transport's port is zero for none.
+// hinting sets the hint, with the port of the transport; zero for none.
 func hinting(h *pb.ProtocolHint, transport uint32) func(*pb.WeightedAddr) {
 	if transport != 0 {
 		h.OpaqueTransport = &pb.ProtocolHint_OpaqueTransport{InboundPort: transport}
@@ -193,7 +193,8 @@ func TestEncodeExternalWorkload(t *testing.T) {
 		"E13 E14 E15":                 {behind: external("vm"), want: wantAddr(externalLabels, identifiedExternal, hinting(h2(), 0))},
 		"H2 even without the upgrade": {behind: external("vm"), config: noH2, want: wantAddr(externalLabels, identifiedExternal, hinting(h2(), 0))},
 		"no owner":                    {behind: external("vm", orphan), want: wantAddr(orphanLabels, identifiedExternal, hinting(h2(), 0))},
-		// An identity that is a DNS name was sent as a URI, which the proxy couldn't read: it sent plaintext.
+		// An identity that is a DNS name is sent as one. It was sent as a URI, which the proxy couldn't
+		// parse, so that it sent plaintext.
 		"R1 a DNS name": {
 			behind: external("vm", named),
 			want:   wantAddr(externalLabels, hinting(h2(), 0), identified("vm.shop.serviceaccount.identity.linkerd.cluster.local", "vm.local")),
@@ -216,7 +217,7 @@ func TestEncodeExternalWorkload(t *testing.T) {
 	})
 }
 
-// The parameters are given in JSON with the names of the Go struct (§1.1).
+// The HTTP/2 parameters are given in JSON with the names of the Go struct (§1.1).
 func TestHTTP2ParamsKeepTheirForm(t *testing.T) {
 	var p pb.Http2ClientParams
 	if err := json.Unmarshal([]byte(`{"keep_alive":{"interval":{"seconds":10},"timeout":{"seconds":3},"while_idle":true}}`), &p); err != nil {

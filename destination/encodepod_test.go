@@ -9,12 +9,12 @@ import (
 	"github.com/signpostd/signpost/catalog"
 )
 
-// podLabelsWanted are those of E10.
+// podLabelsWanted are the labels of E10.
 var podLabelsWanted = map[string]string{
 	"pod": "a", "replicationcontroller": "rc", "serviceaccount": "serviceaccount-name", "control_plane_ns": "linkerd", "zone": "", "zone_locality": "unknown",
 }
 
-// podIdentity is that of E11.
+// podIdentity is the identity of E11.
 const podIdentity = "serviceaccount-name.ns.serviceaccount.identity.linkerd.trust.domain"
 
 // meshedPod returns the encoding of a meshed pod with this hint.
@@ -28,7 +28,7 @@ func listening(inbound, admin, control string) func(*catalog.Workload) {
 	}
 }
 
-// listener is the listener of an address as a variable of the proxy has it.
+// listener returns the listener of an address in a variable of the proxy.
 func listener(address string) catalog.Listener {
 	a, err := netip.ParseAddrPort(address)
 	return catalog.Listener{Port: a.Port(), Known: err == nil}

@@ -10,18 +10,18 @@ import (
 	"github.com/signpostd/signpost/internal/objectmeta"
 )
 
-// FirstResponse is the first response of a Get call. It is computed by the code that serves calls, so that an
-// explanation agrees with the calls.
+// FirstResponse is the first response of a Get call, for explanations. The code that serves calls computes
+// it.
 type FirstResponse struct {
 	// Refusal is the status error of the call; nil if the call gets a response. With an error, no other field is
 	// set.
 	Refusal error
 	// Kind is the property of the client that the response depends on.
 	Kind catalog.FilterKind
-	// Places are the responses by node and zone of the client. The first one is for a client whose node and zone
-	// are unknown. With [catalog.FilterNone] there is no other.
+	// Places are the responses by node and zone of the client. The first one is for a client whose node and
+	// zone are unknown. With [catalog.FilterNone] it is the only one.
 	Places []PlaceResponse
-	// MorePlaces is the number of nodes and zones above the limit, which have no response here.
+	// MorePlaces is the number of nodes and zones above the limit, whose responses are left out.
 	MorePlaces int
 }
 
@@ -110,16 +110,16 @@ func (s *Server) FirstProfile(q catalog.ProfileQuery) FirstProfile {
 	return first
 }
 
-// Override is a destination that a ServiceProfile sends traffic to.
+// Override is a destination to which a ServiceProfile sends traffic.
 type Override struct {
-	// Authority is that of the response, with a port. A destination with weight 0 gets no traffic.
+	// Authority is the authority in the response, with a port. A destination with weight 0 gets no traffic.
 	Authority string
 	Weight    uint32
 	// Service, Hostname and Port are parsed from the authority.
 	Service  catalog.ServiceKey
 	Hostname string
 	Port     uint16
-	// Err says why proxies can't look up the authority.
+	// Err is the reason why proxies can't look up the authority.
 	Err error
 }
 

@@ -18,10 +18,10 @@ import (
 	"github.com/signpostd/signpost/internal/precoded"
 )
 
-// maxMessage is the size of a message that a proxy's gRPC client accepts (§11.3).
+// maxMessage is the largest message that a proxy's gRPC client accepts (§11.3).
 const maxMessage = 4 << 20
 
-// encoded encodes a message of a test, whose text is UTF-8.
+// encoded encodes a message whose text is UTF-8.
 func encoded(m proto.Message) []byte {
 	b, err := marshal(m)
 	if err != nil {
@@ -34,7 +34,7 @@ func entryOf(a *pb.WeightedAddr) *entry {
 	return &entry{catalog.Endpoint{Addr: addrPortOf(a.GetAddr())}, encoded(a), &labels{}}
 }
 
-// drawEntries draws a set of few addresses in few forms, sorted by address.
+// drawEntries draws a set with few addresses in few variants, sorted by address.
 func drawEntries() *rapid.Generator[[]*entry] {
 	ports := rapid.SliceOfNDistinct(rapid.Uint16Range(1, 6), 0, 6, rapid.ID)
 	return rapid.Custom(func(t *rapid.T) []*entry {
@@ -62,7 +62,7 @@ func drawLabels() *rapid.Generator[[]byte] {
 	})
 }
 
-// labelAll gives the entries the same labels.
+// labelAll sets the labels of all entries.
 func labelAll(entries []*entry, common []byte) {
 	for _, e := range entries {
 		e.labels = &labels{wire: common}
@@ -73,7 +73,7 @@ func decode(t testing.TB, f *frame) *pb.Update {
 	t.Helper()
 	var u pb.Update
 	if err := proto.Unmarshal(f.bytes.Materialize(), &u); err != nil {
-		t.Fatalf("a frame that is no message: %v", err)
+		t.Fatalf("invalid frame: %v", err)
 	}
 	return &u
 }
@@ -103,8 +103,7 @@ func remove(entries []*entry) *pb.Update {
 	return &pb.Update{Update: &pb.Update_Remove{Remove: set}}
 }
 
-// The frames that are put together from parts are, byte for byte, the messages
-// that the protobuf library gives.
+// Frames that are composed of encoded parts equal, byte for byte, the messages of the protobuf library.
 func TestFramesAreMessages(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		entries, common := drawEntries().Draw(rt, "entries"), drawLabels().Draw(rt, "labels")
@@ -144,7 +143,7 @@ func TestNoEndpointsFrame(t *testing.T) {
 	}
 }
 
-// padded returns n entries, each with a field of the given size that nobody knows.
+// padded returns n entries, each with an unknown field of the given size.
 func padded(n, size int) []*entry {
 	list := make([]*entry, 0, n)
 	for i := range n {
@@ -159,8 +158,8 @@ func padded(n, size int) []*entry {
 	return list
 }
 
-// A set that is too large for one message is sent in several. Together they have all endpoints,
-// in order, and none is empty.
+// A set that is too large for one message is split. Together the messages have all endpoints in order, and
+// none is empty.
 func TestFramesAreSplit(t *testing.T) {
 	common := encodeLabels(map[string]string{"service": "web"}).wire
 	for name, tc := range map[string]struct {
@@ -197,7 +196,7 @@ func TestFramesAreSplit(t *testing.T) {
 					t.Error("an add without its labels")
 				}
 				if len(u.GetAdd().GetAddrs())+len(u.GetRemove().GetAddrs()) == 0 {
-					t.Error("a message that says nothing")
+					t.Error("an empty message")
 				}
 			}
 			var want []netip.AddrPort
@@ -211,7 +210,7 @@ func TestFramesAreSplit(t *testing.T) {
 	}
 }
 
-// A frame is sent as it is, any number of times; other messages are encoded as usual.
+// A frame is sent unchanged, any number of times. Other messages are encoded as usual.
 func TestCodec(t *testing.T) {
 	c := precoded.NewCodec()
 	if c.Name() != "proto" {
@@ -258,7 +257,7 @@ func TestMarshalIsDeterministic(t *testing.T) {
 	}
 }
 
-// The labels of an address and of a set are read as proto writes them, and equal ones have equal bytes.
+// The labels of an address and of a set are encoded like by proto, and equal labels have equal bytes.
 func TestLabelsAsProto(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		labels := rapid.MapOf(rapid.String(), rapid.String()).Draw(t, "labels")
@@ -279,7 +278,7 @@ func TestLabelsAsProto(t *testing.T) {
 		}
 		set := encodeLabels(labels)
 		if cap(set.wire) != len(set.wire) || cap(wire) != len(wire) {
-			t.Fatalf("%d and %d bytes of room are left over", cap(set.wire)-len(set.wire), cap(wire)-len(wire))
+			t.Fatalf("%d and %d bytes of capacity are unused", cap(set.wire)-len(set.wire), cap(wire)-len(wire))
 		}
 		if asProto := encoded(&pb.WeightedAddrSet{MetricLabels: labels}); !bytes.Equal(set.wire, asProto) {
 			t.Fatalf("%x, want %x", set.wire, asProto)

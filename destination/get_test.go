@@ -10,14 +10,14 @@ import (
 	"github.com/signpostd/signpost/catalog"
 )
 
-// event changes objects and says what a client is told of it.
+// event changes objects, and has the messages that a client then gets.
 type event struct {
 	put    []catalog.Object
 	remove []catalog.ID
 	want   []string
 }
 
-// sequence is a stream: how it begins and what follows.
+// sequence is a stream with its start and the events after it.
 type sequence struct {
 	config  func(*Config)
 	objects []catalog.Object
@@ -45,10 +45,10 @@ func (s sequence) run(t *testing.T) {
 	}
 	f := start(t, config, s.objects...)
 	c := f.get(s.path, s.token)
-	f.rest()
+	f.settle()
 	for i, e := range s.events {
 		f.change(e.put, e.remove...)
-		if diff := cmp.Diff(e.want, transcript(c.take())); diff != "" {
+		if diff := cmp.Diff(e.want, transcript(c.newMessages())); diff != "" {
 			t.Errorf("event %d (-want +got):\n%s", i, diff)
 		}
 	}
@@ -59,8 +59,8 @@ func (s sequence) run(t *testing.T) {
 
 func put(objects ...catalog.Object) []catalog.Object { return objects }
 
-// Adding and removing (§2.6, §9.3): E1, E2, E6, E7, E13. The first event of each is
-// the stream's first answer.
+// Adding and removing endpoints (§2.6, §9.3; E1, E2, E6, E7, E13). The first event of each sequence has the
+// first response of the stream.
 func TestGetAddAndRemove(t *testing.T) {
 	const first, second, sixth = "10.0.0.1:8080", "10.0.0.2:8080", "[fd00::6]:8080"
 	web, a, b, c, vm, box := service("web"), pod("a"), pod("b"), pod("c"), external("vm"), external("box")
@@ -101,9 +101,9 @@ func TestGetAddAndRemove(t *testing.T) {
 	})
 }
 
-// What a stream is sent first, and when a Service or all of its endpoints come or go (§2.6, Q1,
-// Q13, Q15, Q33).
-func TestGetFirstAnswer(t *testing.T) {
+// The first response of a stream, and the responses when a Service or all of its endpoints are added or
+// deleted (§2.6, Q1, Q13, Q15, Q33).
+func TestGetFirstResponse(t *testing.T) {
 	const first = "10.0.0.1:8080"
 	web, a, s := service("web"), pod("a"), slice("s", at("10.0.0.1", podKey("a")))
 	mirrored := gateway("", "shop.prod.svc.remote", slice("m"))
@@ -121,7 +121,7 @@ func TestGetFirstAnswer(t *testing.T) {
 		"the pod is edited": {objects: put(web, a, s), events: []event{
 			{want: []string{"add " + first}},
 			{put: put(pod("a", opaqueOn("8080"))), want: []string{"add " + first}},
-			{put: put(pod("a", opaqueOn("8080")))}, // the same again
+			{put: put(pod("a", opaqueOn("8080")))}, // unchanged
 		}},
 		"the Service is deleted and comes back": {objects: put(web, a, s), events: []event{
 			{want: []string{"add " + first}},
@@ -149,7 +149,7 @@ func TestGetFirstAnswer(t *testing.T) {
 	})
 }
 
-// Families (§2.5, §9.1): G3, G4, G5, and G12 to G16 on one stream.
+// IP families (§2.5, §9.1; G3, G4, G5, and G12 to G16 on one stream).
 func TestGetFamilies(t *testing.T) {
 	const four, six = "10.0.0.1:8080", "[fd00::1]:8080"
 	web, a := service("web"), pod("a")
@@ -173,7 +173,8 @@ func TestGetFamilies(t *testing.T) {
 	})
 }
 
-// Clients in places (§2.5, §9.5): S12, S14, S15, S16, and moves between zones.
+// Clients on different nodes and in different zones (§2.5, §9.5; S12, S14, S15, S16), and nodes that change
+// their zone.
 func TestGetPlaces(t *testing.T) {
 	const first, second = "10.0.0.1:8080", "10.0.0.2:8080"
 	const n1 = `{"ns":"ns","nodeName":"n1"}`
@@ -193,7 +194,7 @@ func TestGetPlaces(t *testing.T) {
 		}},
 		"S12 hints come and go": {token: n1, objects: put(web, a, b, plain, east), events: []event{
 			{want: []string{"add " + first + " " + second}},
-			// With hints, a zone is known, and with it whether an endpoint is near.
+			// With hints, the zone decides whether an endpoint is near.
 			{put: put(apart), want: []string{"remove " + second}},
 			{put: put(plain), want: []string{"add " + second}},
 		}},
@@ -225,16 +226,16 @@ func TestGetPlaces(t *testing.T) {
 	})
 }
 
-// G9: a Server makes a pod opaque, is edited away from it, and back.
+// A Server that makes a pod opaque is edited so that it no longer selects the pod, and back (G9).
 func TestGetServerEdits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		app := labelled(map[string]string{catalog.ControlPlaneLabel: "linkerd", "app": "web"})
 		f := start(t, testConfig(), service("web"), pod("a", app), slice("s", at("10.0.0.1", podKey("a"))), opaqueServer(8080, "web"))
 		c := f.get(getPath, "")
-		f.rest()
+		f.settle()
 		for i, selected := range []string{"web", "db", "web"} {
 			f.change(put(opaqueServer(8080, selected)))
-			updates := c.take()
+			updates := c.newMessages()
 			if len(updates) != 1 || len(updates[0].GetAdd().GetAddrs()) != 1 {
 				t.Fatalf("event %d: %v, want one add", i, transcript(updates))
 			}

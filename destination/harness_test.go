@@ -29,18 +29,17 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// testConfig is the common server fixture of §9.
+// testConfig returns the configuration of the server in §9.
 func testConfig() Config {
 	return Config{
 		ControllerNamespace: "linkerd", TrustDomain: "trust.domain", ClusterDomain: "mycluster.local", EnableH2Upgrade: true, EnableIPv6: true,
 	}
 }
 
-// defaultOpaque are the default opaque ports of that fixture.
+// defaultOpaque are the default opaque ports of that configuration.
 var defaultOpaque = catalog.PortSet{{Low: 25, High: 25}, {Low: 443, High: 443}, {Low: 587, High: 587}, {Low: 3306, High: 3306}, {Low: 5432, High: 5432}, {Low: 11211, High: 11211}}
 
-// fixture is a catalog and a server over it that is reached by gRPC, all inside
-// the bubble of one test.
+// fixture is a catalog and a server over it, with gRPC clients, all in one synctest bubble.
 type fixture struct {
 	t        *testing.T
 	catalog  *catalog.Catalog
@@ -50,7 +49,7 @@ type fixture struct {
 
 	log   logtest.Buffer
 	level slog.LevelVar // info unless a test sets it
-	// listener is what clients connect to.
+	// listener accepts the connections of clients.
 	listener *bufconn.Listener
 
 	grpc *grpc.Server
@@ -59,12 +58,12 @@ type fixture struct {
 	ended chan struct{}
 }
 
-// start returns a fixture that knows the objects.
+// start returns a fixture with the objects.
 func start(t *testing.T, config Config, objects ...catalog.Object) *fixture {
 	t.Helper()
 	f := startUnsynced(t, config, objects...)
 	f.catalog.MarkSynced()
-	f.rest()
+	f.settle()
 	return f
 }
 
@@ -99,7 +98,7 @@ func startUnsynced(t *testing.T, config Config, objects ...catalog.Object) *fixt
 		<-f.ended
 		stop()
 		wg.Wait()
-		f.expectNothingLeft()
+		f.expectNoState()
 	})
 	return f
 }
@@ -119,13 +118,13 @@ func dial(t *testing.T, dialer func(context.Context, string) (net.Conn, error), 
 	return conn
 }
 
-// rest waits until everything that follows from the changes has happened.
-func (f *fixture) rest() {
+// settle waits until all effects of the changes have happened.
+func (f *fixture) settle() {
 	time.Sleep(time.Second) // virtual time
 	synctest.Wait()
 }
 
-// change puts objects and deletes others, and waits for the outcome.
+// change puts objects and deletes others, and waits for the effects.
 func (f *fixture) change(put []catalog.Object, remove ...catalog.ID) {
 	for _, id := range remove {
 		f.catalog.Delete(id)
@@ -133,10 +132,10 @@ func (f *fixture) change(put []catalog.Object, remove ...catalog.ID) {
 	for _, v := range put {
 		f.catalog.Put(v)
 	}
-	f.rest()
+	f.settle()
 }
 
-// mustAcquire returns what a test may ask for.
+// mustAcquire returns the value of an Acquire that must succeed.
 func mustAcquire[T any](of T, err error) T {
 	if err != nil {
 		panic(err)
@@ -144,32 +143,32 @@ func mustAcquire[T any](of T, err error) T {
 	return of
 }
 
-// expectNothingLeft checks that nothing is left of streams that have ended.
-func (f *fixture) expectNothingLeft() {
+// expectNoState checks that ended streams leave no state.
+func (f *fixture) expectNoState() {
 	f.t.Helper()
 	if n := f.server.topics.m.Len(); n > 0 {
-		f.t.Errorf("%d subjects are left without streams", n)
+		f.t.Errorf("%d topics are left without streams", n)
 	}
 	if n := f.server.profiles.m.Len(); n > 0 {
 		f.t.Errorf("%d views of profiles are left without streams", n)
 	}
-	expectNothingHeld(f.t, f.server)
+	expectNoUsage(f.t, f.server)
 	if n := f.metrics()[`destination_open_streams{method="Get"}`]; n != 0 {
 		f.t.Errorf("%v streams are counted as open", n)
 	}
 	expectNoOverflows(f.t, f.registry)
 }
 
-// expectNothingHeld checks that clients without streams hold nothing.
-func expectNothingHeld(t *testing.T, s *Server) {
+// expectNoUsage checks that clients without streams count for no limit.
+func expectNoUsage(t *testing.T, s *Server) {
 	t.Helper()
 	if !s.clients.Idle() || len(s.topics.undeclared) > 0 {
-		t.Errorf("clients are left that hold something; undeclared ports %v", s.topics.undeclared)
+		t.Errorf("clients without streams count for limits; undeclared ports %v", s.topics.undeclared)
 	}
 }
 
-// expectNoOverflows checks that no series about a Service is left. M12: those of overflows used to
-// stay until the process ended.
+// expectNoOverflows checks that no series about a Service remains. The series of overflows remained until the
+// end of the process (M12).
 func expectNoOverflows(t *testing.T, registry *prometheus.Registry) {
 	t.Helper()
 	families, err := registry.Gather()
@@ -183,7 +182,7 @@ func expectNoOverflows(t *testing.T, registry *prometheus.Registry) {
 	}
 }
 
-// client is one Get call and what it received.
+// client is one Get call with the received messages.
 type client struct {
 	cancel context.CancelFunc
 	reads  chan struct{} // closed when the client begins to read
@@ -202,7 +201,7 @@ func (f *fixture) get(path, token string) *client {
 	return c
 }
 
-// getStalled starts a call that doesn't read until its reads are closed.
+// getStalled starts a call that doesn't read until reads is closed.
 func (f *fixture) getStalled(path, token string) *client {
 	f.t.Helper()
 	return startClient(f.t, f.conn, &pb.GetDestination{Scheme: "k8s", Path: path, ContextToken: token})
@@ -238,8 +237,8 @@ func (c *client) read(stream grpc.ServerStreamingClient[pb.Update]) bool {
 	return true
 }
 
-// take returns the messages that came since it was last called.
-func (c *client) take() []*pb.Update {
+// newMessages returns the messages since the last call.
+func (c *client) newMessages() []*pb.Update {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	updates := c.updates
@@ -247,7 +246,7 @@ func (c *client) take() []*pb.Update {
 	return updates
 }
 
-// ended says how the call ended: "open" when it hasn't.
+// ended returns the status with which the call ended, or "open".
 func (c *client) ended() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -261,7 +260,7 @@ func (c *client) ended() string {
 	}
 }
 
-// transcript gives messages as lines: "add" or "remove" and the addresses.
+// transcript formats messages as lines: "add" or "remove" and the addresses.
 func transcript(updates []*pb.Update) []string {
 	var lines []string
 	for _, u := range updates {
@@ -287,10 +286,10 @@ func transcript(updates []*pb.Update) []string {
 	return lines
 }
 
-// knowledge is what a proxy has learnt from messages (§B.2): addresses in
-// the form in which they were sent.
-func knowledge(updates []*pb.Update) truth {
-	known := truth{}
+// receivedFrom returns the addresses that a proxy has after some messages (§B.2), in the form in which they
+// were sent.
+func receivedFrom(updates []*pb.Update) addressSet {
+	known := addressSet{}
 	for _, u := range updates {
 		for _, a := range u.GetAdd().GetAddrs() {
 			known[addrPortOf(a.GetAddr())] = wireOf(a, u.GetAdd().GetMetricLabels())

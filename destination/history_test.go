@@ -13,7 +13,7 @@ import (
 	"github.com/signpostd/signpost/internal/history"
 )
 
-// remembered returns what the history has of a Service, in words.
+// remembered returns the history of a Service as text.
 func remembered(l *history.Log, name string) (lines []string) {
 	key := history.Key{Namespace: "ns", Name: name}
 	l.Walk(history.Scope{Key: &key}, time.Time{}, func(_ history.Key, e history.Entry) {
@@ -22,7 +22,7 @@ func remembered(l *history.Log, name string) (lines []string) {
 	return lines
 }
 
-// The history has each change once, however many streams are told, and nothing that wasn't a change.
+// The history has each change once, whatever the number of streams, and nothing else.
 func TestHistory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		config := testConfig()
@@ -32,7 +32,7 @@ func TestHistory(t *testing.T) {
 			f.get(getPath, `{"ns":"shop","nodeName":"n1"}`)
 		}
 		f.get(getPath, `{"ns":"shop","nodeName":"n2"}`)
-		f.rest()
+		f.settle()
 		if got := remembered(config.History, "web"); len(got) != 0 {
 			t.Errorf("before any change: %q", got)
 		}
@@ -51,13 +51,13 @@ func TestHistory(t *testing.T) {
 	})
 }
 
-// Views of several places that publish the same change are one entry, and others are apart, up to a limit.
-func TestToldChanges(t *testing.T) {
+// Equal changes of several views are one entry. Different changes are separate entries, up to a limit.
+func TestSentChanges(t *testing.T) {
 	entryOf := func(ip string) *entry {
 		return &entry{endpoint: catalog.Endpoint{Addr: netip.AddrPortFrom(netip.MustParseAddr(ip), 80)}, wire: []byte(ip), labels: &labels{}}
 	}
 	a, b := entryOf("10.0.0.1"), entryOf("10.0.0.2")
-	var all toldChanges
+	var all sentChanges
 	exists := &response{exists: true, entries: []*entry{a}}
 	for range 3 {
 		all.add(&view{streams: 2}, exists, difference{added: []*entry{a}})
@@ -75,11 +75,11 @@ func TestToldChanges(t *testing.T) {
 	for _, c := range all {
 		streams += c.streams
 	}
-	if len(all) != maxToldChanges || streams != 108 {
-		t.Errorf("%d changes of %d streams, want %d of 108", len(all), streams, maxToldChanges)
+	if len(all) != maxSentChanges || streams != 108 {
+		t.Errorf("%d changes of %d streams, want %d of 108", len(all), streams, maxSentChanges)
 	}
 	d := difference{added: []*entry{a, b}, replaced: []*entry{a}}
-	if fresh := d.fresh(); len(fresh) != 1 || fresh[0] != b {
-		t.Errorf("fresh are %v", fresh)
+	if added := d.newEntries(); len(added) != 1 || added[0] != b {
+		t.Errorf("new entries are %v", added)
 	}
 }

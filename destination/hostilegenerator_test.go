@@ -15,18 +15,18 @@ import (
 	"github.com/signpostd/signpost/internal/objectmeta"
 )
 
-// What a hostile generator draws from besides the usual pools: texts and lists as the API server
-// stores them, and larger than the limits of package kinds allow.
+// The additional pools of a hostile generator: texts and lists as the API server stores them, larger than the
+// limits of package kinds.
 var (
 	hostileTexts     = []string{notUTF8, "", "\x00", strings.Repeat("a", 250_000), "a,b@c\n", "💥"}
 	poolHostileNames = []string{notUTF8, "", "a,b@c\n", "east"}
-	// hostileSizes are how long hostile lists are. Long ones cost much, so they are rare.
+	// hostileSizes are the lengths of hostile lists. Long ones are rare, because they are slow.
 	hostileSizes = []int{0, 1, 2, 3, 3, 50, 50, 10_000}
 )
 
-// spoil makes a value hostile, but for what names it. No object is larger than etcd stores, so it
-// has one huge text at most.
-func (w *generator) spoil(v catalog.Object) {
+// makeHostile makes a value hostile, except its name. An object has at most one huge text, because etcd
+// limits its size.
+func (w *generator) makeHostile(v catalog.Object) {
 	huge := false
 	text := func() string {
 		s := pick(w, hostileTexts)
@@ -48,7 +48,7 @@ func (w *generator) spoil(v catalog.Object) {
 	case *catalog.EndpointSlice:
 		v.GatewayIdentity, v.RemoteName, v.Mirror.Cluster = text(), text(), text()
 		v.Subsets = append(v.Subsets, catalog.Subset{
-			// The limits allow few ports of one name, since each is served with every endpoint.
+			// The limits allow few ports with one name, because each is served with every endpoint.
 			Ports: many(w, func(i int) catalog.SubsetPort {
 				return catalog.SubsetPort{Name: portName(i / 2), Port: uint16(8080 + i%2)}
 			}),
@@ -79,7 +79,7 @@ func (w *generator) spoil(v catalog.Object) {
 	}
 }
 
-// portName returns a name for each number; the first is that of a Service port.
+// portName returns a name for each number. The first is the name of a Service port.
 func portName(i int) string {
 	if i == 0 {
 		return "http"
@@ -96,8 +96,8 @@ func (w *generator) hostileEndpoint() catalog.SliceEndpoint {
 	return e
 }
 
-// manyMembers draws members of a federated Service, each of them once, within the limits: the
-// endpoints of a member that came twice would be resolved twice.
+// manyMembers draws members of a federated Service without repeats, within the limits, because the endpoints
+// of a repeated member would be resolved twice.
 func (w *generator) manyMembers() []catalog.RemoteMember {
 	members := many(w, func(i int) catalog.RemoteMember {
 		return catalog.RemoteMember{
@@ -119,7 +119,7 @@ func (w *generator) manyPorts() *catalog.PortSet {
 	return &set
 }
 
-// many makes a list of a hostile size.
+// many returns a list of a hostile size.
 func many[T any](w *generator, item func(i int) T) []T {
 	list := make([]T, pick(w, hostileSizes))
 	for i := range list {
@@ -128,14 +128,14 @@ func many[T any](w *generator, item func(i int) T) []T {
 	return list
 }
 
-// What one event of a hostile generator may cost, with what the model itself does to check it: CPU time
-// of the process, and bytes that are allocated. The real costs are a tenth of it at most.
+// The limits of the CPU time and the allocations for one event of a hostile generator, including the checks
+// of the model. The real costs are at most a tenth.
 const (
 	eventCPU   = 5 * time.Second
 	eventBytes = 1 << 30
 )
 
-// budget notes what a sequence costs.
+// budget is the CPU time and the allocations so far.
 type budget struct {
 	cpu   time.Duration
 	bytes uint64
@@ -143,14 +143,14 @@ type budget struct {
 
 func spent() budget {
 	var u syscall.Rusage
-	// It only fails for impossible arguments.
+	// Getrusage only fails for invalid arguments.
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)
 	sample := []runtimemetrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
 	runtimemetrics.Read(sample)
 	return budget{cpu: time.Duration(u.Utime.Nano() + u.Stime.Nano()), bytes: sample[0].Value.Uint64()}
 }
 
-// check fails when one event has cost too much since then.
+// check fails the test if an event has cost too much since the budget was taken.
 func (b budget) check(t *testing.T, id catalog.ID) {
 	t.Helper()
 	now := spent()
@@ -159,13 +159,13 @@ func (b budget) check(t *testing.T, id catalog.ID) {
 	}
 }
 
-// A spoiled value stays a version of the same object, or it would be told as another one.
-func TestSpoiledObjectsKeepTheirNames(t *testing.T) {
+// A hostile value has the ID of the original, so that it is a version of the same object.
+func TestHostileObjectsKeepTheirIDs(t *testing.T) {
 	w := &profileGenerator{generator{Rand: rand.New(rand.NewPCG(1, 1)), objects: map[catalog.ID]catalog.Object{}}}
 	for range 300 {
 		for _, v := range []catalog.Object{w.generator.object(), w.object()} {
 			id := v.ID()
-			w.spoil(v)
+			w.makeHostile(v)
 			if v.ID() != id {
 				t.Fatalf("%v became %v", id, v.ID())
 			}

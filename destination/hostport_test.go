@@ -17,7 +17,7 @@ func onNode(edits ...func(*catalog.Workload)) *catalog.Workload {
 	}}, edits...)...)
 }
 
-// wantOpaqueAtNode says that traffic is opaque and not wrapped for the proxy's inbound port.
+// wantOpaqueAtNode expects opaque traffic that isn't wrapped for the proxy's inbound port.
 func wantOpaqueAtNode(p *pb.DestinationProfile) {
 	wantTransport(p)
 	p.Endpoint.ProtocolHint.OpaqueTransport = nil
@@ -27,8 +27,8 @@ func wantUnmeshed(p *pb.DestinationProfile) {
 	p.Endpoint.TlsIdentity, p.Endpoint.ProtocolHint, p.Endpoint.Http2 = nil, nil, nil
 }
 
-// mesh finding 1: at the address of its node, a pod is described by the port that it listens on, and no
-// client is sent to the inbound port of its proxy, which nothing maps.
+// At the address of its node, a pod is described by the port that it listens on. Clients don't get the
+// inbound port of its proxy, because nothing maps that port (mesh finding 1).
 func TestProfileAtNode(t *testing.T) {
 	const at = "192.168.0.1:7777"
 	skips := func(list string) func(*catalog.Workload) {
@@ -48,8 +48,8 @@ func TestProfileAtNode(t *testing.T) {
 	})
 }
 
-// mesh finding 1: with outbound-transport-mode=transport-header, too, no client is sent to a port of the
-// node that nothing maps. A pod in the network of its node has all of its ports.
+// With outbound-transport-mode=transport-header, too, clients don't get a port of the node that nothing maps.
+// A pod in the network of its node has all of its ports (mesh finding 1).
 func TestHintAtNode(t *testing.T) {
 	forced := &Config{ForceOpaqueTransport: true, EnableH2Upgrade: true, ControllerNamespace: "linkerd"}
 	target := &catalog.Target{Workload: &catalog.Workload{Proxy: &proxyListeners, Labels: objectmeta.NewLabels(map[string]string{catalog.ControlPlaneLabel: "linkerd"})}}

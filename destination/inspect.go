@@ -56,7 +56,7 @@ type OpenStream struct {
 	Opened time.Time
 }
 
-// Behind reports whether the client lacks the current response.
+// Behind reports whether the client has not received the current response.
 func (o *OpenStream) Behind() bool { return o.Sent != o.Current || o.Lag > 0 }
 
 // OpenStreams returns all open calls, in any order. It locks the set of streams only while it copies it.
@@ -79,7 +79,7 @@ func (s *Server) OpenStreams() []OpenStream {
 	return list
 }
 
-// CountStreams counts the open calls, and those with a lag of more than the given time.
+// CountStreams counts the open calls, and those with a lag above than.
 func (s *Server) CountStreams(than time.Duration) (open, behind int) {
 	now := time.Now()
 	add := func(p *progress) {
@@ -119,7 +119,7 @@ func (s *profileStream) inspect(now time.Time) OpenStream {
 	a := s.view.current.Load()
 	if a != nil {
 		o.Current = a.version + 1
-		if q.IP.IsValid() && (a.snapshot.Subject == catalog.ServiceFound || a.snapshot.Subject == catalog.PortNotDeclared) {
+		if q.IP.IsValid() && (a.snapshot.Result == catalog.ServiceFound || a.snapshot.Result == catalog.PortNotDeclared) {
 			o.Service = a.snapshot.Service
 		}
 	}

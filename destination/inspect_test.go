@@ -12,7 +12,7 @@ import (
 	"github.com/signpostd/signpost/catalog"
 )
 
-// shown is what a test wants of a stream, in words.
+// shown formats a stream.
 func shown(o OpenStream) string {
 	state := "synced"
 	if o.Behind() {
@@ -22,7 +22,7 @@ func shown(o OpenStream) string {
 		o.Filter.Kind, o.Filter.Zone+o.Filter.Node, o.Endpoints, o.Sent, o.Current, state, o.Lag)
 }
 
-func (f *fixture) shownStreams() []string {
+func (f *fixture) formatStreams() []string {
 	var all []string
 	list := f.server.OpenStreams()
 	slices.SortFunc(list, func(a, b OpenStream) int { return int(a.ID) - int(b.ID) })
@@ -32,18 +32,18 @@ func (f *fixture) shownStreams() []string {
 	return all
 }
 
-// A stream is shown with who asked, and with how far it is, also when its view changes.
+// A stream is listed with its client and progress, also when its view changes.
 func TestOpenStreams(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, testConfig(), service("web"), nodeIn("n1", "east"), pod("a"), pod("b"), slice("s", at("10.0.0.1", podKey("a"))))
 		begun := time.Now()
 		f.get(getPath, `{"ns":"shop","nodeName":"n1","pod":"cart-1"}`)
-		f.rest()
+		f.settle()
 		f.get("h."+getPath, `{"pod":"`+strings.Repeat("x", maxPod+1)+`","ns":"shop"}`)
-		f.rest()
+		f.settle()
 		want := func(when string, want ...string) {
 			t.Helper()
-			if got := f.shownStreams(); !slices.Equal(got, want) {
+			if got := f.formatStreams(); !slices.Equal(got, want) {
 				t.Errorf("%s:\n%s\nwant\n%s", when, strings.Join(got, "\n"), strings.Join(want, "\n"))
 			}
 		}
@@ -72,7 +72,7 @@ func TestStreamBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, change := stalled(t)
 		slow := f.getStalled(getPath, "")
-		f.rest()
+		f.settle()
 		change()
 		time.Sleep(2 * time.Second)
 		list := f.server.OpenStreams()
@@ -83,7 +83,7 @@ func TestStreamBehind(t *testing.T) {
 			t.Errorf("%d of %d streams are behind", behind, open)
 		}
 		close(slow.reads)
-		f.rest()
+		f.settle()
 		if list := f.server.OpenStreams(); list[0].Behind() {
 			t.Errorf("%+v", list)
 		}
@@ -93,11 +93,11 @@ func TestStreamBehind(t *testing.T) {
 	})
 }
 
-// The profile of an address of a Service is shown under the Service.
+// The profile stream of an address of a Service is listed under the Service.
 func TestOpenProfileStreams(t *testing.T) {
 	objects := []catalog.Object{profileService("web", withClusterIPs("10.96.0.10")), profilePod("a", "10.0.0.7")}
 	withProfileServer(t, objects, func(t *testing.T, s *profileServer) {
-		clients := []*profileClient{s.ask("10.96.0.10:80", `{"ns":"shop","pod":"cart-1","nodeName":"n1"}`), s.ask("10.0.0.7:80", ""), s.ask("web.ns.svc.cluster.local:80", "ns:shop")}
+		clients := []*profileClient{s.open("10.96.0.10:80", `{"ns":"shop","pod":"cart-1","nodeName":"n1"}`), s.open("10.0.0.7:80", ""), s.open("web.ns.svc.cluster.local:80", "ns:shop")}
 		list := s.server.OpenStreams()
 		slices.SortFunc(list, func(a, b OpenStream) int { return int(a.ID) - int(b.ID) })
 		var got []string
@@ -118,19 +118,19 @@ func TestOpenProfileStreams(t *testing.T) {
 			}
 		}
 		for _, c := range clients {
-			c.leave()
+			c.close()
 		}
 	})
 }
 
-// What is kept of a stream to be shown is small: there are tens of thousands.
+// The data of a stream for the list is small, because there are tens of thousands of streams.
 func TestStreamSize(t *testing.T) {
 	if size := unsafe.Sizeof(caller{}); size > 96 {
 		t.Errorf("the caller of a stream has %d bytes", size)
 	}
 }
 
-// BenchmarkOpenStreams copies what is shown of 10,000 streams.
+// BenchmarkOpenStreams lists 10,000 streams.
 func BenchmarkOpenStreams(b *testing.B) {
 	s := &Server{config: &Config{ClusterDomain: "cluster.local"}}
 	sub := &topic{query: query{service: serviceKey("web"), port: 80}}

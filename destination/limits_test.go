@@ -19,7 +19,7 @@ import (
 	"github.com/signpostd/signpost/internal/clientlimits"
 )
 
-// refusedFor returns how often something was refused.
+// refusedFor returns the number of refusals for a reason.
 func (f *fixture) refusedFor(why clientlimits.Refusal) float64 {
 	f.t.Helper()
 	return f.metrics()[fmt.Sprintf("destination_refused_total{reason=%q}", string(why))]
@@ -33,8 +33,8 @@ func limited(t *testing.T, limits clientlimits.Limits) *fixture {
 	return start(t, config, service("web"), service("shop"), pod("a"), slice("s", at("10.0.0.1", podKey("a"))))
 }
 
-// M3: 40 questions with a path of 4 MB took the server 2 GB, and 40 with a token of 4 MB wrote
-// 640 MB to the log. What a request may contain is bounded now, and so is what is said of it.
+// The size of requests, and of the messages about them, is bounded. 40 queries with a path of 4 MB took the
+// server 2 GB, and 40 with a token of 4 MB wrote 640 MB to the log (M3).
 func TestRequestLimits(t *testing.T) {
 	const calls = 40
 	for name, tc := range map[string]struct {
@@ -72,13 +72,13 @@ func TestRequestLimits(t *testing.T) {
 				if n := strings.Count(log, "\n"); n != tc.logged || len(log) > 300*tc.logged || strings.Contains(log, "secret") {
 					t.Errorf("%d lines with %d bytes, want %d and no secret:\n%.1000s", n, len(log), tc.logged, log)
 				}
-				f.rest()
+				f.settle()
 			})
 		})
 	}
 }
 
-// Text of clients is quoted and cut wherever it is returned.
+// Text of clients is quoted and cut in all statuses.
 func TestHostileTextInStatuses(t *testing.T) {
 	long := strings.Repeat("a", 400)
 	synctest.Test(t, func(t *testing.T) {
@@ -106,7 +106,7 @@ func TestHostileTextInStatuses(t *testing.T) {
 	})
 }
 
-// M3: headers are bounded, too. A client of gRPC learns of it and doesn't even send them.
+// The size of headers is bounded, too. A gRPC client knows the limit and doesn't send larger ones (M3).
 func TestHeaderLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := limited(t, clientlimits.Limits{})
@@ -121,12 +121,12 @@ func TestHeaderLimit(t *testing.T) {
 			}
 			cancel()
 		}
-		f.rest()
+		f.settle()
 	})
 }
 
-// M3: calls that sent no request stayed for ever, 30,000 on one connection. They end after a
-// while, and a client can have only so many.
+// Calls without a request end after a while, and their number per client is limited. They stayed for ever,
+// 30,000 on one connection (M3).
 func TestSilentCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const most = 5
@@ -146,7 +146,7 @@ func TestSilentCalls(t *testing.T) {
 		time.Sleep(clientlimits.DefaultLimits().RequestTimeout - time.Second)
 		synctest.Wait()
 		if got := f.refusedFor(clientlimits.RefusedSlow); got != 0 {
-			t.Errorf("%v calls have ended early", got)
+			t.Errorf("%v calls are counted as slow", got)
 		}
 		time.Sleep(2 * time.Second)
 		for i, stream := range silent {
@@ -162,20 +162,20 @@ func TestSilentCalls(t *testing.T) {
 			t.Errorf("%v calls are counted as late, want %d", got, most)
 		}
 		later := f.get(getPath, "")
-		f.rest()
+		f.settle()
 		if got := later.ended(); got != "open" {
-			t.Errorf("a call that comes later: %s", got)
+			t.Errorf("a later call: %s", got)
 		}
 		time.Sleep(time.Hour)
 		if got := later.ended(); got != "open" {
 			t.Errorf("after an hour: %s", got)
 		}
 		later.cancel()
-		f.rest()
+		f.settle()
 	})
 }
 
-// A connection on which nobody speaks HTTP/2 is closed.
+// A connection without an HTTP/2 handshake is closed.
 func TestHalfOpenConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := limited(t, clientlimits.Limits{})
@@ -192,8 +192,8 @@ func TestHalfOpenConnection(t *testing.T) {
 	})
 }
 
-// A proxy keeps its connection with a ping each ten seconds, and its streams for as long as it
-// likes. grpc-go would by default cut it off after the third ping.
+// A proxy keeps its connection with a ping every ten seconds, and its streams for any time. With the default
+// of grpc-go it would be disconnected after the third ping.
 func TestDefaultLimitsKeepProxies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := limited(t, clientlimits.Limits{})
@@ -203,20 +203,20 @@ func TestDefaultLimitsKeepProxies(t *testing.T) {
 		close(c.reads)
 		time.Sleep(24 * time.Hour)
 		synctest.Wait()
-		if got := c.ended(); got != "open" || len(c.take()) != 1 {
+		if got := c.ended(); got != "open" || len(c.newMessages()) != 1 {
 			t.Errorf("after a day: %s (%v)", got, c.err)
 		}
 		c.cancel()
-		f.rest()
+		f.settle()
 	})
 }
 
-// A connection without calls is closed at some time, and not one with a call.
+// A connection without calls is closed after a while; one with a call stays open.
 func TestIdleConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := limited(t, clientlimits.Limits{})
 		c := f.get(getPath, "")
-		f.rest()
+		f.settle()
 		before := f.conn.GetState()
 		time.Sleep(2 * clientlimits.DefaultLimits().MaxConnectionIdle)
 		synctest.Wait()
@@ -232,19 +232,19 @@ func TestIdleConnection(t *testing.T) {
 	})
 }
 
-// M6: each different question costs memory, 365 kB for a port of a Service of 1,000 endpoints. A
-// client asked for 2,000 ports that the Service doesn't declare.
+// Queries for undeclared ports are limited, because each different query costs memory: 365 kB for a port of a
+// Service of 1,000 endpoints. A client had 2,000 of them (M6).
 func TestUndeclaredPorts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := limited(t, clientlimits.Limits{MaxUndeclaredPorts: 2})
 		path := func(port int) string { return fmt.Sprintf("web.ns.svc.mycluster.local:%d", port) }
 		first, second := f.get(path(1001), ""), f.get(path(1002), "")
-		f.rest()
+		f.settle()
 		for what, want := range map[string]string{
 			path(1003): "ResourceExhausted", path(1001): "open", path(80): "open", "h." + path(80): "open", "shop.ns.svc.mycluster.local:1003": "open",
 		} {
 			c := f.get(what, "")
-			f.rest()
+			f.settle()
 			if got := c.ended(); got != want {
 				t.Errorf("%s: %s (%v), want %s", what, got, c.err, want)
 			}
@@ -254,22 +254,22 @@ func TestUndeclaredPorts(t *testing.T) {
 			t.Errorf("%v are counted, want 1", got)
 		}
 		first.cancel()
-		f.rest()
+		f.settle()
 		again := f.get(path(1003), "")
-		f.rest()
+		f.settle()
 		if got := again.ended(); got != "open" {
-			t.Errorf("once another one is gone: %s", got)
+			t.Errorf("after another one has ended: %s", got)
 		}
 		again.cancel()
 		second.cancel()
-		f.rest()
+		f.settle()
 	})
 }
 
-// M6: questions of both methods are bounded. What is asked already can always be asked again.
-func TestQuestionLimits(t *testing.T) {
+// The queries of both methods are limited. A query that is open can always be opened again (M6).
+func TestQueryLimits(t *testing.T) {
 	for why, limits := range map[clientlimits.Refusal]clientlimits.Limits{
-		clientlimits.RefusedQuestion: {MaxQuestions: 2}, clientlimits.RefusedQuestionOfClient: {MaxQuestionsPerClient: 2},
+		clientlimits.RefusedQuery: {MaxQueries: 2}, clientlimits.RefusedQueryOfClient: {MaxQueriesPerClient: 2},
 	} {
 		t.Run(string(why), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -284,22 +284,22 @@ func TestQuestionLimits(t *testing.T) {
 					}
 					return status.Code(err)
 				}
-				f.rest()
+				f.settle()
 				if got := profile("10.0.0.1:80", ""); got != codes.OK {
-					t.Errorf("the second question: %s", got)
+					t.Errorf("the second query: %s", got)
 				}
-				f.rest()
+				f.settle()
 				other := f.get("shop.ns.svc.mycluster.local", "")
-				f.rest()
+				f.settle()
 				for what, want := range map[string]codes.Code{"10.0.0.1:80": codes.ResourceExhausted, getPath: codes.ResourceExhausted} {
 					if got := profile(what, "ns:elsewhere"); got != want {
 						t.Errorf("profile of %s: %s, want %s", what, got, want)
 					}
 				}
 				third, same := f.get("h.web.ns.svc.mycluster.local:80", ""), f.get(getPath, "")
-				f.rest()
+				f.settle()
 				if third.ended() != "ResourceExhausted" || same.ended() != "open" {
-					t.Errorf("another question: %s; the same: %s", third.ended(), same.ended())
+					t.Errorf("another query: %s; the same: %s", third.ended(), same.ended())
 				}
 				if got := f.refusedFor(why); got != 3 {
 					t.Errorf("%v are counted as %s, want 3", got, why)
@@ -307,7 +307,7 @@ func TestQuestionLimits(t *testing.T) {
 				for _, c := range []*client{get, other, same} {
 					c.cancel()
 				}
-				f.rest()
+				f.settle()
 			})
 		})
 	}

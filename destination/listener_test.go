@@ -22,8 +22,8 @@ func limitedServer(limits clientlimits.Limits, log io.Writer) *Server {
 	return NewServer(catalog.New(catalog.Options{}), config, prometheus.NewRegistry(), slog.New(slog.NewTextHandler(log, nil)))
 }
 
-// One connection more than there may be is reset, and so that its client notices. A place that
-// becomes free is given away again.
+// A connection above the limit is reset, so that its client notices. After a connection is closed, another
+// one is accepted.
 func TestListenerLimitsConnections(t *testing.T) {
 	var log logtest.Buffer
 	server := limitedServer(clientlimits.Limits{MaxConnections: 2, MaxConnectionsPerHost: 1}, &log)
@@ -52,7 +52,7 @@ func TestListenerLimitsConnections(t *testing.T) {
 		t.Cleanup(func() { _ = c.Close() })
 		return c
 	}
-	// The limit for a host is not for our own.
+	// The limit per host doesn't apply to our own host.
 	connect()
 	first := <-accepted
 	connect()
@@ -66,7 +66,7 @@ func TestListenerLimitsConnections(t *testing.T) {
 		}
 		defer c.Close()
 		if _, err := c.Read(make([]byte, 1)); err == nil {
-			t.Error("a third connection is kept")
+			t.Error("a third connection is accepted")
 		}
 	}
 	for range 3 {

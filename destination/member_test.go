@@ -44,7 +44,7 @@ func remote(cluster, name string) func(*catalog.Service) {
 	return func(s *catalog.Service) { s.RemoteCluster, s.RemoteService = &cluster, &name }
 }
 
-// federated takes members in the form of the annotation.
+// federated sets members in the form of the annotation.
 func federated(local string, members ...string) func(*catalog.Service) {
 	return func(s *catalog.Service) {
 		s.Federation = &catalog.Federation{Local: local}
@@ -62,10 +62,10 @@ func member(cluster, ip string) []catalog.Object {
 	return []catalog.Object{inCluster(service("bb"), cluster), inCluster(pod("bb-"+cluster), cluster), inCluster(s, cluster)}
 }
 
-// wantSent checks what the client was sent since the last call.
+// wantSent checks the messages to the client since the last call.
 func wantSent(t *testing.T, when string, c *client, want ...string) {
 	t.Helper()
-	if diff := cmp.Diff(want, transcript(c.take())); diff != "" {
+	if diff := cmp.Diff(want, transcript(c.newMessages())); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", when, diff)
 	}
 	if c.ended() != "open" {
@@ -73,15 +73,16 @@ func wantSent(t *testing.T, when string, c *client, want ...string) {
 	}
 }
 
-// F1 to F4, and Q20: a cluster that goes takes its members along, and brings them back.
-func TestFederatedMembersComeAndGo(t *testing.T) {
+// When a cluster is unlinked, its members are removed; when it is linked again, they are added (F1 to F4,
+// Q20).
+func TestFederatedMembersAddedAndRemoved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, testConfig(), slices.Concat(
 			member(catalog.LocalCluster, "10.0.0.1"), member("east", "10.1.0.1"), member("north", "10.2.0.1"),
 			[]catalog.Object{linked("east"), service("web", federated("bb", "bb@east"))},
 		)...)
 		c := f.get(getPath, "")
-		f.rest()
+		f.settle()
 		wantSent(t, "F1", c, "add 10.0.0.1:8080 10.1.0.1:8080")
 		f.change(put(service("web", federated("bb", "bb@east", "bb@north"))))
 		wantSent(t, "F2, before north is linked", c)
@@ -94,7 +95,7 @@ func TestFederatedMembersComeAndGo(t *testing.T) {
 		f.change(put(service("web", federated("bb", "bb@north"))))
 		wantSent(t, "F4, it is back", c, "add 10.0.0.1:8080")
 		f.catalog.Replace("north", nil)
-		f.rest()
+		f.settle()
 		wantSent(t, "Q20, the cluster is gone", c, "remove 10.2.0.1:8080")
 		f.change(append(member("north", "10.2.0.2"), linked("north")))
 		wantSent(t, "Q20, it is linked again", c, "add 10.2.0.2:8080")
@@ -103,7 +104,7 @@ func TestFederatedMembersComeAndGo(t *testing.T) {
 	})
 }
 
-// Q34: a stream follows its Service between local, remote and federated.
+// A stream follows its Service when it changes between local, remote and federated (Q34).
 func TestStreamFollowsItsService(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, testConfig(), slices.Concat(
@@ -111,7 +112,7 @@ func TestStreamFollowsItsService(t *testing.T) {
 			[]catalog.Object{linked("east"), service("web"), pod("a"), slice("s", at("10.9.0.1", podKey("a")))},
 		)...)
 		c := f.get(getPath, "")
-		f.rest()
+		f.settle()
 		wantSent(t, "local", c, "add 10.9.0.1:8080")
 		f.change(put(service("web", remote("east", "bb"))))
 		wantSent(t, "remote", c, "add 10.1.0.1:8080", "remove 10.9.0.1:8080")
@@ -124,15 +125,15 @@ func TestStreamFollowsItsService(t *testing.T) {
 	})
 }
 
-// A cluster that isn't synced is not an empty one: nothing is sent while a member may have
-// endpoints that aren't known yet (Q1), unless other members have some.
+// A cluster that isn't synced is not empty: nothing is sent while a member may have unknown endpoints (Q1),
+// unless other members have endpoints.
 func TestPendingMembers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		joining := func() *catalog.Cluster { return &catalog.Cluster{Name: "east", TrustDomain: "east.trust"} }
 		f := start(t, testConfig(), slices.Concat(member(catalog.LocalCluster, "10.0.0.1"), member("east", "10.1.0.1"),
 			[]catalog.Object{joining(), service("far", remote("east", "bb")), service("none", remote("east", "none")), service("web", federated("bb", "bb@east"))})...)
 		far, none, both := f.get("far.ns.svc.mycluster.local:80", ""), f.get("none.ns.svc.mycluster.local:80", ""), f.get(getPath, "")
-		f.rest()
+		f.settle()
 		wantSent(t, "remote, before the sync", far)
 		wantSent(t, "no such Service, before the sync", none)
 		wantSent(t, "federated, before the sync", both, "add 10.0.0.1:8080")
@@ -143,8 +144,7 @@ func TestPendingMembers(t *testing.T) {
 	})
 }
 
-// An endpoint is sent with the identity, the labels and the locality of its own cluster (§2.2):
-// G11.
+// An endpoint has the identity, the labels and the locality of its own cluster (§2.2; G11).
 func TestRemoteEndpoints(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		vm := slice("vm", at("10.1.0.9", externalKey("vm")))
@@ -153,8 +153,8 @@ func TestRemoteEndpoints(t *testing.T) {
 			linked("east"), service("web", remote("east", "bb")), nodeIn("n1", "zone-1"), inCluster(external("vm"), "east"), inCluster(vm, "east"),
 		})...)
 		c := f.get(getPath, `{"nodeName":"n1"}`)
-		f.rest()
-		set := c.take()[0].GetAdd()
+		f.settle()
+		set := c.newMessages()[0].GetAdd()
 		if diff := cmp.Diff(map[string]string{"service": "bb", "namespace": "ns"}, set.GetMetricLabels()); diff != "" {
 			t.Errorf("labels (-want +got):\n%s", diff)
 		}
@@ -172,7 +172,7 @@ func TestRemoteEndpoints(t *testing.T) {
 		renamed := linked("east")
 		renamed.TrustDomain = "new.trust"
 		f.change(put(renamed))
-		updates := c.take()
+		updates := c.newMessages()
 		if len(updates) != 1 || len(updates[0].GetAdd().GetAddrs()) == 0 {
 			t.Fatalf("after the trust domain changed: %v", updates)
 		}
@@ -183,14 +183,14 @@ func TestRemoteEndpoints(t *testing.T) {
 	})
 }
 
-// The profile of a hostname describes its endpoint, with the domains of its cluster.
+// The profile of a hostname describes its endpoint, with the domains of the endpoint's cluster.
 func TestProfileOfRemotePod(t *testing.T) {
 	east := member("east", "10.1.0.1")
 	east[1].(*catalog.Workload).Running = true
 	east[2].(*catalog.EndpointSlice).Subsets[0].Endpoints[0].Hostname = "h"
 	withProfileServer(t, append(east, linked("east"), service("web", remote("east", "bb"))), func(t *testing.T, s *profileServer) {
-		c := s.ask("h.web.ns.svc.cluster.local:8080", "")
-		defer c.leave()
+		c := s.open("h.web.ns.svc.cluster.local:8080", "")
+		defer c.close()
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if len(c.messages) != 1 {
@@ -217,8 +217,8 @@ func TestOverflowName(t *testing.T) {
 	})
 }
 
-// BenchmarkFederated subscribes to a federated Service of 20 members, and to a local
-// one of the size of a member.
+// BenchmarkFederated opens streams to a federated Service of 20 members, and to a local Service of the size
+// of a member.
 func BenchmarkFederated(b *testing.B) {
 	const endpoints = 100
 	var objects []catalog.Object

@@ -78,8 +78,8 @@ func newMetrics(s *Server, r prometheus.Registerer) *metrics {
 	return m
 }
 
-// overflowing returns the value of the label service. For a remote Service it is the name in its own cluster
-// (§2.2).
+// overflowing returns the value of the label service. For a remote Service, the value is the name in its own
+// cluster (§2.2).
 func (m *metrics) overflowing(q query) string {
 	name, domain := q.service.Name, m.server.config.ClusterDomain
 	s, ok := m.server.catalog.FindService(q.service)

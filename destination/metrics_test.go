@@ -22,7 +22,7 @@ func (f *fixture) endpointMetrics() map[string]float64 {
 	return all
 }
 
-// endpointSeries returns what the endpoint metrics of one series should be.
+// endpointSeries returns the expected endpoint metrics of one series.
 func endpointSeries(hostname, node, port string, subscribers, updates, pods, exists float64) map[string]float64 {
 	labels := fmt.Sprintf(`{cluster="local",hostname=%q,namespace="ns",nodename=%q,port=%q,service="web"}`, hostname, node, port)
 	return map[string]float64{
@@ -56,19 +56,19 @@ func zonedObjects() []catalog.Object {
 		at("10.0.0.1", podKey("a"), hint("east")), at("10.0.0.2", podKey("a"), hint("west")), at("10.0.0.3", podKey("a"), hint("west"))))
 }
 
-// The endpoint metrics of §7.1: streams in different zones are one series, unless the
-// configuration asks for nodes. There are no series for questions that no stream asks.
+// Streams in different zones are one series, unless the configuration adds nodes. Queries without streams
+// have no series (§7.1).
 func TestEndpointMetrics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, testConfig(), zonedObjects()...)
 		expectMetrics(t, "without streams", map[string]float64{}, f.endpointMetrics())
 
 		east, west := f.get(getPath, `{"nodeName":"n1"}`), f.get(getPath, `{"nodeName":"n2"}`)
-		f.rest()
+		f.settle()
 		expectMetrics(t, "two zones", endpointSeries("", "", "80", 2, 0, 2, 1), f.endpointMetrics())
 
 		host := f.get("h.web.ns.svc.mycluster.local:81", "")
-		f.rest()
+		f.settle()
 		f.change(put(slice("s", at("10.0.0.1", podKey("a")))))
 		expectMetrics(t, "after a change", merged(endpointSeries("", "", "80", 2, 1, 1, 1), endpointSeries("h", "", "81", 1, 1, 0, 1)), f.endpointMetrics())
 		if got := f.metrics()[`destination_open_streams{method="Get"}`]; got != 3 {
@@ -78,17 +78,17 @@ func TestEndpointMetrics(t *testing.T) {
 		f.change(nil, service("web").ID())
 		host.cancel()
 		east.cancel()
-		f.rest()
+		f.settle()
 		expectMetrics(t, "without the Service", endpointSeries("", "", "80", 1, 2, 0, 0), f.endpointMetrics())
 
-		f.change(put(slice("s"))) // of no Service: whether both come in one step is anybody's guess
+		f.change(put(slice("s"))) // the slice of no Service may be put in the same step or a later one
 		f.change(put(service("web")))
 		expectMetrics(t, "without endpoints", endpointSeries("", "", "80", 1, 3, 0, 1), f.endpointMetrics())
 		f.change(nil, service("web").ID())
 		expectMetrics(t, "without either", endpointSeries("", "", "80", 1, 4, 0, 0), f.endpointMetrics())
 
 		west.cancel()
-		f.rest()
+		f.settle()
 		expectMetrics(t, "after the last stream", map[string]float64{}, f.endpointMetrics())
 	})
 }
@@ -100,23 +100,22 @@ func TestEndpointMetricsPerNode(t *testing.T) {
 		f := start(t, config, zonedObjects()...)
 		one, two, again := f.get(getPath, `{"nodeName":"n1"}`), f.get(getPath, `{"nodeName":"n2"}`), f.get(getPath, `{"nodeName":"n2"}`)
 		nameless := f.get(getPath, "")
-		f.rest()
+		f.settle()
 		expectMetrics(t, "three nodes", merged(
 			endpointSeries("", "n1", "80", 1, 0, 3, 1), endpointSeries("", "n2", "80", 2, 0, 3, 1), endpointSeries("", "", "80", 1, 0, 3, 1),
 		), f.endpointMetrics())
 		for _, c := range []*client{one, again, nameless} {
 			c.cancel()
 		}
-		f.rest()
+		f.settle()
 		expectMetrics(t, "one node", endpointSeries("", "n2", "80", 1, 0, 2, 1), f.endpointMetrics())
 		two.cancel()
-		f.rest()
+		f.settle()
 		expectMetrics(t, "after the last stream", map[string]float64{}, f.endpointMetrics())
 	})
 }
 
-// metricTypes are the metrics that this package may have: those of §7.1 as they
-// are there, and ours.
+// metricTypes are the metrics of this package: those of §7.1 with the same types, and our own.
 var metricTypes = map[string]string{
 	"endpoints_subscribers":                   "GAUGE",
 	"endpoints_updates":                       "COUNTER",
@@ -142,12 +141,12 @@ func TestMetricNames(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, change := stalled(t)
 		slow := f.getStalled(getPath, "")
-		f.rest()
+		f.settle()
 		for range 2 * ringSize {
 			change()
 		}
 		close(slow.reads)
-		f.rest()
+		f.settle()
 		families, err := f.registry.Gather()
 		if err != nil {
 			t.Fatal(err)
@@ -172,15 +171,14 @@ func TestMetricNames(t *testing.T) {
 	})
 }
 
-// The lag of the slowest stream is sampled each second, and is zero once it has
-// caught up.
+// The lag of the slowest stream is sampled each second. It is zero when the stream has caught up.
 func TestSlowestStreamLag(t *testing.T) {
 	const count, sum = "destination_slowest_stream_lag_seconds_count", "destination_slowest_stream_lag_seconds_sum"
 	synctest.Test(t, func(t *testing.T) {
 		f, change := stalled(t)
 		slow := f.getStalled(getPath, "")
 		f.get(getPath, "")
-		f.rest()
+		f.settle()
 		expect := func(what string, d time.Duration, low, high float64) {
 			t.Helper()
 			before := f.metrics()
@@ -200,17 +198,17 @@ func TestSlowestStreamLag(t *testing.T) {
 		change()
 		expect("stalled, and missing more", 10*time.Second, 165, 185)
 		close(slow.reads)
-		f.rest()
+		f.settle()
 		expect("caught up", 10*time.Second, 0, 0)
 	})
 }
 
-// quick is a client that takes everything.
+// quick is a client that reads at once.
 type quick struct{}
 
 func (quick) SendMsg(any) error { return nil }
 
-// stuck is a client that takes nothing.
+// stuck is a client that doesn't read.
 type stuck struct{ asked, done chan struct{} }
 
 func (s stuck) SendMsg(any) error {
@@ -219,7 +217,7 @@ func (s stuck) SendMsg(any) error {
 	return nil
 }
 
-// The lag of a new stream doesn't count from the time when its first answer became known.
+// The lag of a new stream starts with the stream, even if the response is older.
 func TestLagOfNewStream(t *testing.T) {
 	type running interface {
 		run(context.Context) error
@@ -238,7 +236,7 @@ func TestLagOfNewStream(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := start(t, testConfig(), zonedObjects()...)
-				// Somebody else has had the answer for an hour.
+				// Another stream has had the response for an hour.
 				earlier, release := open(f.server, quick{})
 				go func() { defer release(); _ = earlier.run(t.Context()) }()
 				time.Sleep(time.Hour)

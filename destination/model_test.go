@@ -25,13 +25,11 @@ import (
 
 var modelSequences = newSequences("TestModel", "model", 400)
 
-// TestModel plays random object events to a server with several clients, some
-// of which stop reading for a while, and compares what they were told with a
-// catalog that is built from nothing after each event.
+// TestModel plays random object events to a server with several clients, some of which stop reading for a
+// while, and compares the received state with a new catalog after each event.
 func TestModel(t *testing.T) { modelSequences.play(t, playModel) }
 
-// The pools that random objects are drawn from are small, so that names and IPs
-// are used again and again.
+// The pools of random values are small, so that names and IPs are reused.
 var (
 	poolClusters = []string{"east", "west"}
 	poolServices = []string{"web", "other"}
@@ -67,7 +65,7 @@ func (w *generator) event() (catalog.ID, catalog.Object) {
 // change makes v the value of its object or, at random, deletes the object.
 func (w *generator) change(v catalog.Object) (catalog.ID, catalog.Object) {
 	if w.chance(2) {
-		w.spoil(v)
+		w.makeHostile(v)
 	}
 	id := v.ID()
 	if w.chance(25) {
@@ -78,8 +76,8 @@ func (w *generator) change(v catalog.Object) (catalog.ID, catalog.Object) {
 	return id, v
 }
 
-// tell applies an event to a catalog.
-func tell(c *catalog.Catalog, id catalog.ID, v catalog.Object) {
+// applyEvent applies an event to a catalog.
+func applyEvent(c *catalog.Catalog, id catalog.ID, v catalog.Object) {
 	if v == nil {
 		c.Delete(id)
 	} else {
@@ -219,29 +217,29 @@ func (w *generator) owner() *catalog.Owner {
 	}
 }
 
-// truth is what a client should know: encoded addresses by address.
-type truth map[netip.AddrPort]string
+// addressSet has encoded addresses by address.
+type addressSet map[netip.AddrPort]string
 
-// modelClient is one stream, and what it was told so far.
+// modelClient is one stream, with the state that it has received.
 type modelClient struct {
-	question query
-	node     string
-	reading
+	query query
+	node  string
+	pausable
 
-	mu      sync.Mutex
-	told    truth
-	history []truth // the right answer after each event
-	floor   int     // the earliest state in history that explains the last message
-	first   bool
-	errs    []string
+	mu       sync.Mutex
+	received addressSet
+	history  []addressSet // the expected state after each event
+	floor    int          // the earliest state in history that explains the last message
+	first    bool
+	errs     []string
 }
 
 func (c *modelClient) failf(format string, args ...any) {
 	c.errs = append(c.errs, fmt.Sprintf(format, args...))
 }
 
-// SendMsg takes one message as the proxy does, and checks that each part of it was true in some
-// state of the cluster.
+// SendMsg applies one message as the proxy does, and checks that each part of it was correct in some state of
+// the cluster.
 func (c *modelClient) SendMsg(m any) error {
 	f := m.(*frame)
 	c.wait()
@@ -270,9 +268,8 @@ func (c *modelClient) SendMsg(m any) error {
 	return nil
 }
 
-// explain finds the first state, not before the one that explained the last
-// message, in which the address had this form; the empty form means absence.
-// What a client is told must follow the states in their order.
+// explain finds the first state, not before the one that explained the last message, in which the address had
+// this form; the empty form means absence. The messages to a client must follow the order of the states.
 func (c *modelClient) explain(at netip.AddrPort, form string) bool {
 	for i := c.floor; i < len(c.history); i++ {
 		if c.history[i][at] == form {
@@ -289,32 +286,32 @@ func (c *modelClient) added(a *pb.WeightedAddr, labels map[string]string) {
 	if !c.explain(at, wire) {
 		c.failf("was sent %s as %v %v, a form that it did not have since the last message", at, a, labels)
 	}
-	c.told[at] = wire
+	c.received[at] = wire
 }
 
 func (c *modelClient) removed(at netip.AddrPort) {
-	if _, ok := c.told[at]; !ok {
+	if _, ok := c.received[at]; !ok {
 		c.failf("%s was removed and had not been added", at)
 	}
 	if !c.explain(at, "") {
-		c.failf("%s was removed and had always been there since the last message", at)
+		c.failf("%s was removed, but existed since the last message", at)
 	}
-	delete(c.told, at)
+	delete(c.received, at)
 }
 
 func wireOf(a *pb.WeightedAddr, labels map[string]string) string {
 	return string(encoded(a)) + "|" + string(encodeLabels(labels).wire)
 }
 
-// truthFor returns the right answer, from a new catalog.
-func truthFor(objects map[catalog.ID]catalog.Object, config *Config, c *modelClient) truth {
-	fresh := freshCatalog(catalog.Options{DefaultOpaquePorts: modelOpaque}, objects)
-	snapshot := fresh.Service(c.question.service)
+// expectedFor returns the expected addresses, from a new catalog.
+func expectedFor(objects map[catalog.ID]catalog.Object, config *Config, c *modelClient) addressSet {
+	fresh := newCatalog(catalog.Options{DefaultOpaquePorts: modelOpaque}, objects)
+	snapshot := fresh.Service(c.query.service)
 	filter := snapshot.FilterKind().For(catalog.Client{Node: c.node, Zone: fresh.Node(catalog.LocalCluster, c.node).Zone})
-	set := catalog.Resolve(snapshot, catalog.Query{Port: c.question.port, Hostname: c.question.hostname, Filter: filter, IPv6: config.EnableIPv6})
-	out := truth{}
+	set := catalog.Resolve(snapshot, catalog.Query{Port: c.query.port, Hostname: c.query.hostname, Filter: filter, IPv6: config.EnableIPv6})
+	out := addressSet{}
 	for _, e := range set.Endpoints {
-		w, err := newAddrBuilder(config).weightedAddr(e, addressQuery{c.question.port, filter.Zone})
+		w, err := newAddrBuilder(config).weightedAddr(e, addressQuery{c.query.port, filter.Zone})
 		if err == nil {
 			_, err = marshal(w)
 		}
@@ -349,8 +346,8 @@ func playModel(t *testing.T, seed uint64) {
 	for range 3 + w.IntN(40) {
 		w.step(t, live, server.config, clients)
 		if w.chance(5) {
-			// What was put is applied by then, so that the newcomer's history starts with
-			// the state that it is told.
+			// All objects are applied by then, so that the history of a new client starts with the state of
+			// its first response.
 			time.Sleep(time.Second)
 			synctest.Wait()
 			clients = append(clients, startModelClient(ctx, &wg, server, w))
@@ -362,7 +359,7 @@ func playModel(t *testing.T, seed uint64) {
 	time.Sleep(time.Second) // virtual time
 	synctest.Wait()
 	for _, c := range clients {
-		c.atRest(t, seed)
+		c.checkIdle(t, seed)
 	}
 	cancel()
 	wg.Wait()
@@ -371,12 +368,12 @@ func playModel(t *testing.T, seed uint64) {
 
 func startModelClient(ctx context.Context, wg *sync.WaitGroup, server *Server, w *generator) *modelClient {
 	c := &modelClient{
-		question: query{service: modelService, port: pick(w, []uint16{80, 80, 81, 5959}), hostname: pick(w, []string{"", "", "a"})},
+		query:    query{service: modelService, port: pick(w, []uint16{80, 80, 81, 5959}), hostname: pick(w, []string{"", "", "a"})},
 		node:     pick(w, []string{"", "n1", "n2", "unheard"}),
-		told:     truth{}, first: true,
+		received: addressSet{}, first: true,
 	}
-	c.history = []truth{truthFor(w.objects, server.config, c)}
-	topic := mustAcquire(server.topics.acquire(c.question, subscriber{}))
+	c.history = []addressSet{expectedFor(w.objects, server.config, c)}
+	topic := mustAcquire(server.topics.acquire(c.query, subscriber{}))
 	wg.Go(func() {
 		defer server.topics.release(topic)
 		s := &stream{server: server, topic: topic, node: c.node, out: c}
@@ -385,12 +382,12 @@ func startModelClient(ctx context.Context, wg *sync.WaitGroup, server *Server, w
 	return c
 }
 
-// step makes one event, adds the right answers to the histories first, and lets some time pass.
+// step makes one event, after it has added the expected states to the histories, and lets some time pass.
 func (w *generator) step(t *testing.T, live *catalog.Catalog, config *Config, clients []*modelClient) {
 	id, v := w.event()
 	defer spent().check(t, id)
 	for _, c := range clients {
-		now := truthFor(w.objects, config, c)
+		now := expectedFor(w.objects, config, c)
 		if w.chance(15) {
 			c.pause()
 		} else if w.chance(15) {
@@ -400,22 +397,22 @@ func (w *generator) step(t *testing.T, live *catalog.Catalog, config *Config, cl
 		c.history = append(c.history, now)
 		c.mu.Unlock()
 	}
-	tell(live, id, v)
+	applyEvent(live, id, v)
 	if w.chance(60) {
 		time.Sleep(time.Duration(w.IntN(8)) * time.Millisecond) // virtual time
 	}
 }
 
-func (c *modelClient) atRest(t *testing.T, seed uint64) {
+func (c *modelClient) checkIdle(t *testing.T, seed uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	want := c.history[len(c.history)-1]
-	if !maps.Equal(c.told, want) {
-		c.failf("at rest knows %v, want %v", slices.Collect(maps.Keys(c.told)), slices.Collect(maps.Keys(want)))
+	if !maps.Equal(c.received, want) {
+		c.failf("finally has %v, want %v", slices.Collect(maps.Keys(c.received)), slices.Collect(maps.Keys(want)))
 	}
 
 	for _, e := range c.errs {
-		t.Errorf("seed %d: client of %s:%d %q on node %q: %s", seed, c.question.service.Name, c.question.port, c.question.hostname, c.node, e)
+		t.Errorf("seed %d: client of %s:%d %q on node %q: %s", seed, c.query.service.Name, c.query.port, c.query.hostname, c.node, e)
 	}
 }
 

@@ -11,10 +11,10 @@ import (
 	"github.com/signpostd/signpost/testkit/longtest"
 )
 
-// said is after how many sequences a test says how far it is.
-const said = 1000
+// progressEvery is the number of sequences between two progress messages.
+const progressEvery = 1000
 
-// sequences are the random sequences that a test plays, as its flags say.
+// sequences are the random sequences of a test, as set by its flags.
 type sequences struct {
 	test, flags string
 	n           *int
@@ -35,7 +35,7 @@ func (s sequences) play(t *testing.T, play func(t *testing.T, seed uint64)) {
 	for i := range uint64(longtest.Rounds(*s.n)) {
 		seed := *s.seed + i
 		synctest.Test(t, func(t *testing.T) {
-			// A test that fails ends here, and not after the loop.
+			// A failing test ends here, and not after the loop.
 			defer func() {
 				if t.Failed() {
 					t.Logf("replay with: go test ./destination -run %s -%s.sequences=1 -%s.seed=%d", s.test, s.flags, s.flags, seed)
@@ -43,19 +43,19 @@ func (s sequences) play(t *testing.T, play func(t *testing.T, seed uint64)) {
 			}()
 			play(t, seed)
 		})
-		if (i+1)%said == 0 {
+		if (i+1)%progressEvery == 0 {
 			t.Logf("%d sequences, the last with seed %d", i+1, seed)
 		}
 	}
 }
 
-// reading lets a client pause: it then doesn't read.
-type reading struct {
+// pausable is a client that can stop reading for a while.
+type pausable struct {
 	lock   sync.Mutex
 	paused chan struct{} // not nil while the client doesn't read; closed when it goes on
 }
 
-func (r *reading) pause() {
+func (r *pausable) pause() {
 	r.lock.Lock()
 	defer r.lock.Unlock()
 	if r.paused == nil {
@@ -63,7 +63,7 @@ func (r *reading) pause() {
 	}
 }
 
-func (r *reading) resume() {
+func (r *pausable) resume() {
 	r.lock.Lock()
 	defer r.lock.Unlock()
 	if r.paused != nil {
@@ -72,14 +72,14 @@ func (r *reading) resume() {
 	}
 }
 
-func (r *reading) isPaused() bool {
+func (r *pausable) isPaused() bool {
 	r.lock.Lock()
 	defer r.lock.Unlock()
 	return r.paused != nil
 }
 
 // wait returns when the client isn't paused.
-func (r *reading) wait() {
+func (r *pausable) wait() {
 	r.lock.Lock()
 	paused := r.paused
 	r.lock.Unlock()
@@ -88,8 +88,8 @@ func (r *reading) wait() {
 	}
 }
 
-// freshCatalog returns a new catalog with these objects, which doesn't change any more.
-func freshCatalog(o catalog.Options, objects map[catalog.ID]catalog.Object) *catalog.Catalog {
+// newCatalog returns a new catalog with these objects, which doesn't change afterwards.
+func newCatalog(o catalog.Options, objects map[catalog.ID]catalog.Object) *catalog.Catalog {
 	c := catalog.New(o)
 	for _, v := range objects {
 		c.Put(v)

@@ -10,8 +10,8 @@ import (
 	"github.com/signpostd/signpost/internal/objectmeta"
 )
 
-// getPath asks for the Service of most tests, web in the namespace ns, whose
-// port 80 is named http and served on 8080.
+// getPath is the path of the Service of most tests, web in the namespace ns, whose port 80 is named http and
+// has the target port 8080.
 const getPath = "web.ns.svc.mycluster.local:80"
 
 func serviceKey(name string) catalog.ServiceKey {
@@ -109,8 +109,8 @@ func opaqueServer(port uint16, selected string) *catalog.Server {
 	}
 }
 
-// crowd returns the Service web with n endpoints in one slice.
-func crowd(n int) (objects []catalog.Object, s *catalog.EndpointSlice) {
+// manyEndpoints returns the Service web with n endpoints in one slice.
+func manyEndpoints(n int) (objects []catalog.Object, s *catalog.EndpointSlice) {
 	s = slice("s")
 	for i := range n {
 		s.Subsets[0].Endpoints = append(s.Subsets[0].Endpoints, catalog.SliceEndpoint{
@@ -128,7 +128,7 @@ func resolve(t testing.TB, q catalog.Query, objects ...catalog.Object) []catalog
 	return catalog.Resolve(snapshot, q).Endpoints
 }
 
-// settled returns a catalog that knows the objects and learns no more, except by learn.
+// settled returns a catalog with the objects, which only changes by putInto.
 func settled(t testing.TB, objects ...catalog.Object) *catalog.Catalog {
 	t.Helper()
 	c := catalog.New(catalog.Options{DefaultOpaquePorts: defaultOpaque})
@@ -140,8 +140,8 @@ func settled(t testing.TB, objects ...catalog.Object) *catalog.Catalog {
 	return c
 }
 
-// learn lets a settled catalog learn of an object, which makes the snapshot stale.
-func learn(t testing.TB, c *catalog.Catalog, v catalog.Object, old *catalog.Snapshot) {
+// putInto puts an object into a settled catalog, and waits until the old snapshot is stale.
+func putInto(t testing.TB, c *catalog.Catalog, v catalog.Object, old *catalog.Snapshot) {
 	t.Helper()
 	c.Put(v)
 	running(t, c, func() { <-old.Stale() })
@@ -158,7 +158,7 @@ func running(t testing.TB, c *catalog.Catalog, f func()) {
 	wg.Wait()
 }
 
-// portsOf returns what an annotation with a list of ports says of a workload that declares these.
+// portsOf returns the ports of an annotation with a list, on a workload that declares these ports.
 func portsOf(list string, declared ...catalog.WorkloadPort) *catalog.PortSet {
 	var ranges []catalog.PortRange
 	for item := range catalog.PortItems(list) {

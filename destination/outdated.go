@@ -12,8 +12,8 @@ var (
 	clusterResources  = []string{"services", "secrets"}
 )
 
-// unlessOutdated returns the status of a call. It replaces NotFound by Unavailable if the watch of one of
-// these resources is interrupted, because another replica may know the object.
+// unlessOutdated returns the status of a call. If the watch of one of these resources is interrupted, it
+// replaces NotFound by Unavailable, because another replica may have the object.
 func (c *Config) unlessOutdated(err error, resources []string) error {
 	if c.Outdated == nil || status.Code(err) != codes.NotFound {
 		return err

@@ -14,9 +14,9 @@ import (
 	"github.com/signpostd/signpost/internal/clientlimits"
 )
 
-// What a replica with outdated tables doesn't know may exist, so it never says NotFound of it
-// (the finding B5 of the second day). A cluster whose Secret can't be used is no unlinked one (B7).
-func TestNotFoundIsNotSaidOfOutdated(t *testing.T) {
+// A replica with outdated tables never returns NotFound for an object that it lacks, because the object may
+// exist (day2 B5). A cluster whose Secret can't be used is not treated as unlinked (B7).
+func TestNoNotFoundFromOutdatedTables(t *testing.T) {
 	mirror := func(name, cluster string) *catalog.Service {
 		s := profileService(name)
 		remote(cluster, "web")(s)
@@ -27,7 +27,7 @@ func TestNotFoundIsNotSaidOfOutdated(t *testing.T) {
 		objects[s.ID()] = s
 	}
 	var outdated []string
-	server := NewServer(freshCatalog(catalog.Options{}, objects), Config{
+	server := NewServer(newCatalog(catalog.Options{}, objects), Config{
 		ClusterDomain: "cluster.local",
 		Outdated: func(resources ...string) string {
 			for _, r := range resources {

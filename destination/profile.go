@@ -24,14 +24,14 @@ const (
 // weightScale converts thousandths to the unit of WeightedDst, a ten-thousandth.
 const weightScale = 10
 
-// profileBytes encodes the profile of a snapshot. If its text can't be encoded, that is reported, and the
-// profile is sent without the fields of its ServiceProfile or workload.
+// profileBytes encodes the profile of a snapshot. If a text can't be encoded, the problem is reported, and
+// the profile is sent without the fields of its ServiceProfile or workload.
 func (c *Config) profileBytes(q catalog.ProfileQuery, s *catalog.ProfileSnapshot) []byte {
 	wire, err := marshal(c.profile(q, s))
 	if err == nil {
 		return wire
 	}
-	c.reportSubject(s, err)
+	c.reportUnencodable(s, err)
 	if wire, err = marshal(c.plainProfile(q, s)); err == nil {
 		return wire
 	}
@@ -39,11 +39,11 @@ func (c *Config) profileBytes(q catalog.ProfileQuery, s *catalog.ProfileSnapshot
 	return marshalNumbers(&pb.DestinationProfile{})
 }
 
-// reportSubject reports why the profile of a snapshot can't be encoded, as a problem of its most likely
-// cause.
-func (c *Config) reportSubject(s *catalog.ProfileSnapshot, err error) {
+// reportUnencodable reports that the profile of a snapshot can't be encoded, as a problem of the most likely
+// object.
+func (c *Config) reportUnencodable(s *catalog.ProfileSnapshot, err error) {
 	switch {
-	case s.Subject == catalog.EndpointFound && s.Target != nil:
+	case s.Result == catalog.EndpointFound && s.Target != nil:
 		c.report(s.Target.Key.Problem("address "+s.Endpoint.Addr().String(), err.Error()))
 	case s.Profile != nil:
 		c.reportProfile(s.Profile, "spec", err.Error())
@@ -54,7 +54,7 @@ func (c *Config) reportSubject(s *catalog.ProfileSnapshot, err error) {
 
 // plainProfile describes a snapshot without its ServiceProfile or workload.
 func (c *Config) plainProfile(q catalog.ProfileQuery, s *catalog.ProfileSnapshot) *pb.DestinationProfile {
-	if s.Subject == catalog.EndpointFound {
+	if s.Result == catalog.EndpointFound {
 		return &pb.DestinationProfile{RetryBudget: defaultRetryBudget(), OpaqueProtocol: s.Opaque, Endpoint: bareAddress(s)}
 	}
 	return c.defaultProfile(q, s)
@@ -65,10 +65,10 @@ func bareAddress(s *catalog.ProfileSnapshot) *pb.WeightedAddr {
 	return &pb.WeightedAddr{Addr: tcpAddress(s.Endpoint), Weight: baseWeight}
 }
 
-// profile describes a snapshot whose subject has a profile (§3.5, §3.6). What can't be encoded is
-// reported and left out.
+// profile returns the profile of a snapshot (§3.5, §3.6). Parts that can't be encoded are reported and left
+// out.
 func (c *Config) profile(q catalog.ProfileQuery, s *catalog.ProfileSnapshot) *pb.DestinationProfile {
-	switch s.Subject {
+	switch s.Result {
 	case catalog.EndpointFound:
 		return c.endpointProfile(s)
 	case catalog.PortNotDeclared:
@@ -85,7 +85,7 @@ func (c *Config) serviceProfile(q catalog.ProfileQuery, s *catalog.ProfileSnapsh
 		return p
 	}
 	if err := c.describeProfile(p, q, s.Profile); err != nil {
-		// The default profile is better than half of this one.
+		// The default profile is better than a partial one.
 		c.reportProfile(s.Profile, "spec", err.Error()+"; the default profile is served instead")
 		return c.defaultProfile(q, s)
 	}
@@ -167,8 +167,8 @@ func route(r *catalog.Route) (*pb.Route, error) {
 	return out, nil
 }
 
-// endpointProfile describes an address (§3.6). A workload that can't be described is reported, and the
-// address is described without it.
+// endpointProfile returns the profile of an address (§3.6). If the workload can't be encoded, the problem is
+// reported, and the profile is that of the bare address.
 func (c *Config) endpointProfile(s *catalog.ProfileSnapshot) *pb.DestinationProfile {
 	p := &pb.DestinationProfile{RetryBudget: defaultRetryBudget(), OpaqueProtocol: s.Opaque}
 	if s.Target == nil {

@@ -19,15 +19,15 @@ import (
 	"github.com/signpostd/signpost/internal/objectmeta"
 )
 
-// profiled encodes the profile of the Service ns/web on port 80 with a
-// ServiceProfile, and returns the problems that were reported.
+// profiled returns the profile of the Service ns/web on port 80 with a ServiceProfile, and the reported
+// problems.
 func profiled(sp *catalog.ServiceProfile) (*pb.DestinationProfile, []objectmeta.Problem) {
 	var problems []objectmeta.Problem
 	config := &Config{ClusterDomain: "cluster.local", Report: func(p objectmeta.Problem) { problems = append(problems, p) }}
 	key := catalog.ServiceKey{Cluster: catalog.LocalCluster, Namespace: "ns", Name: "web"}
 	p := config.profile(
 		catalog.ProfileQuery{Service: key, Port: 80, ClusterDomain: "cluster.local"},
-		&catalog.ProfileSnapshot{Subject: catalog.ServiceFound, Service: key, Profile: sp},
+		&catalog.ProfileSnapshot{Result: catalog.ServiceFound, Service: key, Profile: sp},
 	)
 	return p, problems
 }
@@ -51,7 +51,7 @@ func wantService(name string, edits ...func(*pb.DestinationProfile)) *pb.Destina
 	return p
 }
 
-// wantWeb is the profile of ns/web when its ServiceProfile has these routes.
+// wantWeb is the profile of ns/web if its ServiceProfile has these routes.
 func wantWeb(routes ...*pb.Route) *pb.DestinationProfile {
 	return wantService("web", fromProfile("ns", "web.ns.svc.cluster.local"), func(p *pb.DestinationProfile) { p.Routes = routes })
 }
@@ -131,7 +131,7 @@ func codes599(low, high int64) *catalog.ResponseMatch {
 	return &catalog.ResponseMatch{Status: &catalog.StatusRange{Min: low, Max: high}}
 }
 
-func TestProfileWhole(t *testing.T) {
+func TestProfileFields(t *testing.T) {
 	two := webProfile(
 		catalog.Route{
 			Name: "list", Condition: &catalog.RequestMatch{PathRegex: "/books", Method: "get"}, Retryable: true, Timeout: 200 * time.Millisecond,
@@ -215,7 +215,7 @@ func TestProfileMethods(t *testing.T) {
 	}
 }
 
-// Q28: a ServiceProfile with an invalid part is not used at all, and is reported once.
+// A ServiceProfile with an invalid part is not used at all, and is reported once (Q28).
 func TestProfileInvalid(t *testing.T) {
 	condition := func(m *catalog.RequestMatch) *catalog.ServiceProfile {
 		return webProfile(getRoute(), getRoute(func(r *catalog.Route) { r.Condition = m }))
@@ -262,7 +262,7 @@ func TestProfileInvalid(t *testing.T) {
 	}
 }
 
-// A profile that was refused where objects come in has been reported there.
+// A profile that is marked invalid is not reported again, because package kinds has reported it.
 func TestProfileMarkedInvalid(t *testing.T) {
 	sp := webProfile(getRoute())
 	sp.Invalid = true
@@ -330,8 +330,8 @@ func TestProfileOverrides(t *testing.T) {
 	}
 }
 
-// The rest of what a profile of a Service depends on, and the profile of nothing.
-func TestProfileSubjects(t *testing.T) {
+// The other inputs of the profile of a Service, and the profile of a missing object.
+func TestProfileResults(t *testing.T) {
 	key := catalog.ServiceKey{Cluster: catalog.LocalCluster, Namespace: "ns", Name: "web"}
 	bare := &pb.DestinationProfile{
 		RetryBudget: wantService("web").RetryBudget, OpaqueProtocol: true,
@@ -341,10 +341,10 @@ func TestProfileSubjects(t *testing.T) {
 		snapshot catalog.ProfileSnapshot
 		want     *pb.DestinationProfile
 	}{
-		"P18 opaque":              {catalog.ProfileSnapshot{Subject: catalog.ServiceFound, Service: key, Opaque: true}, wantService("web", func(p *pb.DestinationProfile) { p.OpaqueProtocol = true })},
-		"Q22 port not declared":   {catalog.ProfileSnapshot{Subject: catalog.PortNotDeclared, Service: key, Opaque: true, Profile: webProfile()}, &pb.DestinationProfile{}},
-		"T17 the Service is gone": {catalog.ProfileSnapshot{Subject: catalog.NothingFound, Service: key}, wantService("web")},
-		"P13 P22 bare":            {catalog.ProfileSnapshot{Subject: catalog.EndpointFound, Endpoint: netip.MustParseAddrPort("10.0.0.1:3306"), Opaque: true}, bare},
+		"P18 opaque":              {catalog.ProfileSnapshot{Result: catalog.ServiceFound, Service: key, Opaque: true}, wantService("web", func(p *pb.DestinationProfile) { p.OpaqueProtocol = true })},
+		"Q22 port not declared":   {catalog.ProfileSnapshot{Result: catalog.PortNotDeclared, Service: key, Opaque: true, Profile: webProfile()}, &pb.DestinationProfile{}},
+		"T17 the Service is gone": {catalog.ProfileSnapshot{Result: catalog.NothingFound, Service: key}, wantService("web")},
+		"P13 P22 bare":            {catalog.ProfileSnapshot{Result: catalog.EndpointFound, Endpoint: netip.MustParseAddrPort("10.0.0.1:3306"), Opaque: true}, bare},
 	} {
 		t.Run(name, func(t *testing.T) {
 			config := &Config{ClusterDomain: "cluster.local"}

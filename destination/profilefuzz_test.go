@@ -10,7 +10,7 @@ import (
 	"github.com/signpostd/signpost/catalog"
 )
 
-// treeBytes makes decisions from fuzz data; when that is used up, it decides for nothing.
+// treeBytes makes decisions from fuzz data. After the end of the data, it returns zero.
 type treeBytes []byte
 
 func (b *treeBytes) next() byte {
@@ -86,7 +86,7 @@ func responseTree(b *treeBytes, depth int) *catalog.ResponseMatch {
 	return m
 }
 
-// validRequest says on its own what is valid (§3.5).
+// validRequest reports independently whether a condition is valid (§3.5).
 func validRequest(m *catalog.RequestMatch) bool {
 	if m == nil || len(m.All)+len(m.Any)+len(m.Method)+len(m.PathRegex) == 0 && m.Not == nil {
 		return false
@@ -125,7 +125,7 @@ func validResponse(m *catalog.ResponseMatch) bool {
 	return m.Not == nil || validResponse(m.Not)
 }
 
-// wholeRequest reports whether each match of a tree matches on something.
+// wholeRequest reports whether each match of a tree has a condition.
 func wholeRequest(m *pb.RequestMatch) bool {
 	for _, seq := range []*pb.RequestMatch_Seq{m.GetAll(), m.GetAny()} {
 		for _, child := range seq.GetMatches() {
@@ -166,8 +166,8 @@ func fuzzSeeds(f *testing.F) {
 	}
 }
 
-// FuzzRequestMatch encodes any tree. A valid one becomes a message without empty conditions that
-// can be decoded again; any other one is an error.
+// FuzzRequestMatch encodes any tree. A valid tree becomes a message without empty conditions that can be
+// decoded. Any other tree is an error.
 func FuzzRequestMatch(f *testing.F) {
 	fuzzSeeds(f)
 	f.Fuzz(func(t *testing.T, data []byte) {

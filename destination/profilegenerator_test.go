@@ -7,8 +7,8 @@ import (
 	"github.com/signpostd/signpost/catalog"
 )
 
-// profileGenerator draws the objects and questions of TestProfileModel from pools so
-// small that names, IPs and host ports are used again and again.
+// profileGenerator draws the objects and queries of TestProfileModel from small pools, so that names, IPs and
+// host ports are reused.
 type profileGenerator struct{ generator }
 
 var (
@@ -110,7 +110,7 @@ func (w *profileGenerator) workload() *catalog.Workload {
 	return v
 }
 
-// slice draws a slice with endpoints of the hostname that is asked for.
+// slice draws a slice with endpoints of the queried hostname.
 func (w *profileGenerator) slice() *catalog.EndpointSlice {
 	s := &catalog.EndpointSlice{
 		Cluster: catalog.LocalCluster, Namespace: "ns", Name: pick(&w.generator, poolSlices),

@@ -25,14 +25,14 @@ import (
 	"github.com/signpostd/signpost/internal/objectmeta"
 )
 
-// profileServer is a server with real streams, inside a bubble where "nothing
-// further" is certain.
+// profileServer is a server with real streams in a synctest bubble, where the absence of further messages is
+// certain.
 type profileServer struct {
 	catalog  *catalog.Catalog
 	server   *Server
 	client   pb.DestinationClient
 	registry *prometheus.Registry
-	// stop ends the server; its streams go on until it has ended them.
+	// stop ends the server. Its streams last until it has ended them.
 	stop context.CancelFunc
 
 	mu       sync.Mutex
@@ -41,7 +41,7 @@ type profileServer struct {
 
 var profileHTTP2 = &pb.Http2ClientParams{KeepAlive: &pb.Http2ClientParams_KeepAlive{WhileIdle: true}}
 
-// withProfileServer runs a test against a server that knows the objects.
+// withProfileServer runs a test with a server that has the objects.
 func withProfileServer(t *testing.T, objects []catalog.Object, test func(*testing.T, *profileServer)) {
 	t.Helper()
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
@@ -82,7 +82,7 @@ func withProfileServer(t *testing.T, objects []catalog.Object, test func(*testin
 	})
 }
 
-// wantIdle checks that nothing is left of any stream.
+// wantIdle checks that ended streams leave no state.
 func (s *profileServer) wantIdle(t *testing.T) {
 	t.Helper()
 	if n := s.server.profiles.m.Len(); n != 0 {
@@ -91,12 +91,12 @@ func (s *profileServer) wantIdle(t *testing.T) {
 	if n := len(s.server.profileStreams.All()); n != 0 {
 		t.Errorf("%d streams are left that have ended", n)
 	}
-	expectNothingHeld(t, s.server)
+	expectNoUsage(t, s.server)
 	expectNoOverflows(t, s.registry)
 }
 
-// profileSettle waits until everything that follows from the changes has happened. Time is
-// virtual, and the wait is longer than any delay of the catalog.
+// profileSettle waits until all effects of the changes have happened. Time is virtual, and the wait is longer
+// than any delay of the catalog.
 func profileSettle() {
 	time.Sleep(time.Second)
 	synctest.Wait()
@@ -128,7 +128,7 @@ func (s *profileServer) remove(objects ...catalog.Object) {
 	profileSettle()
 }
 
-// profileClient is one stream, and what was received from it.
+// profileClient is one stream with the received messages.
 type profileClient struct {
 	cancel context.CancelFunc
 
@@ -139,8 +139,8 @@ type profileClient struct {
 	err      error // nil for status OK
 }
 
-// ask opens a stream and waits for its first message.
-func (s *profileServer) ask(path, token string) *profileClient {
+// open opens a stream and waits for its first message.
+func (s *profileServer) open(path, token string) *profileClient {
 	ctx, cancel := context.WithCancel(context.Background())
 	c := &profileClient{cancel: cancel}
 	go func() {
@@ -169,14 +169,13 @@ func (c *profileClient) end(err error) {
 	c.over, c.err = true, err
 }
 
-// leave ends the stream from the client's side.
-func (c *profileClient) leave() {
+// close ends the stream as the client.
+func (c *profileClient) close() {
 	c.cancel()
 	profileSettle()
 }
 
-// want checks that exactly these messages came since the last call, and that the
-// stream is open.
+// want checks that the client got exactly these messages since the last call, and that the stream is open.
 func (c *profileClient) want(t *testing.T, what string, profiles ...*pb.DestinationProfile) {
 	t.Helper()
 	c.mu.Lock()

@@ -80,7 +80,8 @@ func TestGetProfileLiveAddress(t *testing.T) {
 			after(wantAddress("10.0.0.1:4191"), pending), after(wantAddress("10.0.0.1:4191", wantPod("a"), wantMeshed), podA), without(wantAddress("10.0.0.1:4191"), podA),
 		}},
 		"P11 with a native sidecar": {path: "10.0.0.1:4191", events: []profileEvent{
-			// The kube package reads init containers into the same fields; the port of the proxy comes last there.
+			// Package kube reads init containers into the same fields, and the port of the proxy comes last
+			// there.
 			after(wantAddress("10.0.0.1:4191"), profilePod("a", "10.0.0.1", profilePending, meshed)), after(wantAddress("10.0.0.1:4191", wantPod("a"), wantMeshed), podA),
 		}},
 		"P23 host ports": {path: host, events: []profileEvent{
@@ -112,7 +113,7 @@ func TestGetProfileLiveAddress(t *testing.T) {
 	})
 }
 
-// wantOwned says that the address is that of the pod a, which has an owner.
+// wantOwned expects the pod a with an owner.
 func wantOwned(kind, name string) func(*pb.DestinationProfile) {
 	return func(p *pb.DestinationProfile) {
 		wantPod("a")(p)
@@ -120,32 +121,32 @@ func wantOwned(kind, name string) func(*pb.DestinationProfile) {
 	}
 }
 
-// P25: while a conflict lasts, an open stream keeps what it has, and a new one is refused.
+// During a conflict, an open stream keeps its profile, and a new one is refused (P25).
 func TestGetProfileConflict(t *testing.T) {
 	withProfileServer(t, []catalog.Object{profilePod("a", "10.0.0.1")}, func(t *testing.T, s *profileServer) {
-		live := s.ask("10.0.0.1:80", "")
+		live := s.open("10.0.0.1:80", "")
 		live.want(t, "at first", wantAddress("10.0.0.1:80", wantPod("a")))
 		s.put(profilePod("b", "10.0.0.1"))
-		s.ask("10.0.0.1:80", "").wantRefused(t, codes.Unavailable)
+		s.open("10.0.0.1:80", "").wantRefused(t, codes.Unavailable)
 		live.want(t, "during the conflict")
 		s.remove(profilePod("b", "10.0.0.1"))
 		live.want(t, "after the conflict")
-		fresh := s.ask("10.0.0.1:80", "")
+		fresh := s.open("10.0.0.1:80", "")
 		fresh.want(t, "after the conflict", wantAddress("10.0.0.1:80", wantPod("a")))
-		fresh.leave()
-		live.leave()
+		fresh.close()
+		live.close()
 	})
 }
 
-// mesh finding 4: a stream about a hostname ends with its endpoint, and a new one is refused. It is
-// never told the bare address of the pod, which another pod may have by then.
-func TestGetProfileOfGoneHostname(t *testing.T) {
+// A stream for a hostname ends with its endpoint, and a new one is refused. It never gets the bare address of
+// the pod, because another pod may have the address by then (mesh finding 4).
+func TestGetProfileOfDeletedHostname(t *testing.T) {
 	const path = "web-0.web.ns.svc.cluster.local:80"
 	podA := profilePod("a", "10.0.0.1", meshed)
 	for name, object := range map[string]catalog.Object{"the pod is deleted first": podA, "the slice is emptied first": profileSet()} {
 		t.Run(name, func(t *testing.T) {
 			withProfileServer(t, []catalog.Object{podA, profileSet()}, func(t *testing.T, s *profileServer) {
-				live := s.ask(path, "")
+				live := s.open(path, "")
 				live.want(t, "at first", wantAddress("10.0.0.1:80", wantPod("a"), wantMeshed))
 				s.remove(object)
 				live.mu.Lock()
@@ -154,19 +155,19 @@ func TestGetProfileOfGoneHostname(t *testing.T) {
 				}
 				live.mu.Unlock()
 				s.put(profilePod("thief", "10.0.0.1"))
-				s.ask(path, "").wantRefused(t, codes.NotFound)
+				s.open(path, "").wantRefused(t, codes.NotFound)
 			})
 		})
 	}
 }
 
-// mesh finding 5: of two pods of one address, the younger one is told; the other is reported once
-// and counted.
-func TestGetProfileOfRivals(t *testing.T) {
+// Of two pods with one address, the younger one is sent. The other is reported once and counted (mesh finding
+// 5).
+func TestGetProfileOfAddressConflict(t *testing.T) {
 	old := profilePod("old", "10.0.0.1")
 	young := profilePod("young", "10.0.0.1", func(w *catalog.Workload) { w.Created = time.Unix(1, 0) })
 	withProfileServer(t, []catalog.Object{old}, func(t *testing.T, s *profileServer) {
-		live := s.ask("10.0.0.1:80", "")
+		live := s.open("10.0.0.1:80", "")
 		live.want(t, "at first", wantAddress("10.0.0.1:80", wantPod("old")))
 		s.put(young)
 		live.want(t, "beside the younger one", wantAddress("10.0.0.1:80", wantPod("young")))
@@ -181,17 +182,17 @@ func TestGetProfileOfRivals(t *testing.T) {
 		if n := testutil.ToFloat64(s.server.metrics.conflicts.WithLabelValues(conflictWorkloads)); n != 1 {
 			t.Errorf("%v conflicts are counted", n)
 		}
-		live.leave()
+		live.close()
 	})
 }
 
-// Q28: many streams of one invalid ServiceProfile make one problem each time that it changes.
+// Many streams with one invalid ServiceProfile report one problem for each change of it (Q28).
 func TestGetProfileReportsOnce(t *testing.T) {
 	bad := func(route string) *catalog.ServiceProfile { return webProfile(catalog.Route{Name: route}) }
 	withProfileServer(t, []catalog.Object{profileService("web"), bad("r")}, func(t *testing.T, s *profileServer) {
 		var open []*profileClient
 		for range 3 {
-			open = append(open, s.ask(webPath, ""))
+			open = append(open, s.open(webPath, ""))
 		}
 		want := []objectmeta.Problem{{Kind: "ServiceProfile", Namespace: "ns", Name: "web.ns.svc.cluster.local", Field: "spec"}}
 		for i := range 2 {
@@ -207,33 +208,32 @@ func TestGetProfileReportsOnce(t *testing.T) {
 		}
 		for _, c := range open {
 			c.want(t, "an invalid profile", wantService("web"))
-			c.leave()
+			c.close()
 		}
 	})
 }
 
-// Q2: a stream that begins after the last one has ended is sent the same.
-func TestGetProfileAfterTheLast(t *testing.T) {
+// A stream that is opened after the last one has ended gets the same profile (Q2).
+func TestGetProfileOpenedAgain(t *testing.T) {
 	withProfileServer(t, []catalog.Object{profileService("web", withOpaquePorts("80"))}, func(t *testing.T, s *profileServer) {
 		for range 3 {
-			c := s.ask(webPath, "")
+			c := s.open(webPath, "")
 			c.want(t, "the next client", wantService("web", wantOpaque))
-			c.leave()
+			c.close()
 			s.wantIdle(t)
 		}
 	})
 }
 
-// Streams wait until the catalog knows the cluster. When the server stops, they end with the
-// status OK.
+// Streams wait until the catalog is synced. When the server stops, they end with the status OK.
 func TestGetProfileShutdown(t *testing.T) {
 	withProfileServer(t, []catalog.Object{profileService("web"), profilePod("a", "10.0.0.1")}, func(t *testing.T, s *profileServer) {
-		open := []*profileClient{s.ask(webPath, ""), s.ask(webPath, ""), s.ask("10.0.0.1:80", ""), s.ask("web.ns.svc.cluster.local:81", "")}
+		open := []*profileClient{s.open(webPath, ""), s.open(webPath, ""), s.open("10.0.0.1:80", ""), s.open("web.ns.svc.cluster.local:81", "")}
 		s.stop()
 		profileSettle()
 		for i, c := range open {
 			c.mu.Lock()
-			// Recv says io.EOF for status OK.
+			// Recv returns io.EOF for the status OK.
 			if !c.over || c.err.Error() != "EOF" || len(c.messages) != 1 {
 				t.Errorf("stream %d: %d messages, ended %v with %v", i, len(c.messages), c.over, c.err)
 			}
@@ -243,7 +243,7 @@ func TestGetProfileShutdown(t *testing.T) {
 	})
 }
 
-// The refusals say what is wrong.
+// The messages of refusals name the cause.
 func TestGetProfileRefusalTexts(t *testing.T) {
 	named := func(s *catalog.Service) { s.ExternalName, s.Key.Name = true, "named" }
 	withProfileServer(t, []catalog.Object{profileService("named", named), profilePod("a", "10.0.0.1"), profilePod("b", "10.0.0.1")}, func(t *testing.T, s *profileServer) {
@@ -253,7 +253,7 @@ func TestGetProfileRefusalTexts(t *testing.T) {
 			"named.ns.svc.cluster.local:80":     "invalid authority: service named.ns is of type ExternalName",
 			"10.0.0.1:80":                       "2 workloads have the address 10.0.0.1:80, such as ns/a and ns/b: no rule decides which of them has it; delete the one that is gone",
 		} {
-			c := s.ask(path, "")
+			c := s.open(path, "")
 			if got := status.Convert(c.err).Message(); got != want {
 				t.Errorf("%s: %q, want %q", path, got, want)
 			}

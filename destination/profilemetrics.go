@@ -17,8 +17,8 @@ func (m *metrics) skipped(v *profileView, a *profileResponse) {
 	v.overflows.Add(1)
 }
 
-// ofAddress reports whether a query is about an address and not about a Service. An IP address may be a
-// cluster IP, so the response decides.
+// ofAddress reports whether a query is about an address and not about a Service. The response decides,
+// because an IP address may be a cluster IP.
 func ofAddress(q catalog.ProfileQuery, a *profileResponse) bool {
 	return q.Hostname != "" || a.snapshot.Service == catalog.ServiceKey{}
 }

@@ -23,18 +23,17 @@ import (
 
 var profileSequences = newSequences("TestProfileModel", "profilemodel", 300)
 
-// TestProfileModel plays random object events to a server with several streams of
-// random questions, some of which stop reading for a while, and compares what they
-// were told with a catalog that is built from nothing after each event.
+// TestProfileModel plays random object events to a server with several streams of random queries, some of
+// which stop reading for a while, and compares the received profiles with a new catalog after each event.
 func TestProfileModel(t *testing.T) { profileSequences.play(t, playProfileModel) }
 
-// profileTruth is the right answer at one time: the encoded profile, or the status with which a
-// new stream is refused.
-type profileTruth struct {
+// expectedProfile is the expected response at one time: the encoded profile, or the status with which a new
+// stream is refused.
+type expectedProfile struct {
 	wire    string
 	refused codes.Code
 	silent  bool // an open stream keeps what it has
-	gone    bool // an open stream ends
+	ends    bool // an open stream ends
 }
 
 // profileModel is a server and its streams.
@@ -51,29 +50,28 @@ type profileModel struct {
 type profileModelClient struct {
 	query  catalog.ProfileQuery
 	cancel context.CancelFunc
-	reading
+	pausable
 
 	mu      sync.Mutex
-	history []profileTruth
+	history []expectedProfile
 	floor   int // the state in history that explains the last message, or a later one
 	last    *string
 	over    bool
 	errs    []string
 }
 
-// ended checks that the stream ended because its hostname was gone at some time since the last
-// message.
+// ended checks that the stream ended because its hostname was deleted at some time since the last message.
 func (c *profileModelClient) ended(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.over = true
-	if status.Code(err) != codes.NotFound || !slices.ContainsFunc(c.history[c.floor:], func(s profileTruth) bool { return s.gone }) {
+	if status.Code(err) != codes.NotFound || !slices.ContainsFunc(c.history[c.floor:], func(s expectedProfile) bool { return s.ends }) {
 		c.errs = append(c.errs, fmt.Sprintf("ended with %v, though there always was a profile since the last message", err))
 	}
 }
 
-// SendMsg checks that the message says what was true at some time, not before
-// what the message before said, and that it says something new.
+// SendMsg checks that the message was correct at some time, not before that of the last message, and that it
+// differs from the last message.
 func (c *profileModelClient) SendMsg(m any) error {
 	c.wait()
 	c.mu.Lock()
@@ -83,7 +81,7 @@ func (c *profileModelClient) SendMsg(m any) error {
 		c.errs = append(c.errs, "was sent the same twice")
 	}
 	c.last = &wire
-	at := slices.IndexFunc(c.history[c.floor:], func(s profileTruth) bool { return !s.silent && s.wire == wire })
+	at := slices.IndexFunc(c.history[c.floor:], func(s expectedProfile) bool { return !s.silent && s.wire == wire })
 	if at < 0 {
 		c.errs = append(c.errs, "was sent what was not true since the last message: "+profileWords(wire))
 		return nil
@@ -100,8 +98,7 @@ func profileWords(wire string) string {
 	return fmt.Sprint(p)
 }
 
-// settled checks that a client that reads knows what is true now. From here on
-// nothing that was true before may be sent.
+// settled checks that a reading client has the current profile. Afterwards it must get no older one.
 func (c *profileModelClient) settled() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -109,30 +106,30 @@ func (c *profileModelClient) settled() {
 	want := c.history[now]
 	switch {
 	case c.over || c.isPaused():
-	case want.gone:
-		c.errs = append(c.errs, "did not end when its hostname was gone")
+	case want.ends:
+		c.errs = append(c.errs, "did not end when its hostname was deleted")
 	case want.silent:
 	case c.last == nil:
-		c.errs = append(c.errs, "was sent nothing")
+		c.errs = append(c.errs, "got no message")
 	case *c.last != want.wire:
-		c.errs = append(c.errs, fmt.Sprintf("knows %s, want %s", profileWords(*c.last), profileWords(want.wire)))
+		c.errs = append(c.errs, fmt.Sprintf("has %s, want %s", profileWords(*c.last), profileWords(want.wire)))
 	default:
 		c.floor = now
 	}
 }
 
-// truth answers a query from a catalog that was built from nothing.
-func (m *profileModel) truth(fresh *catalog.Catalog, q catalog.ProfileQuery) profileTruth {
+// expected returns the expected response to a query, from a new catalog.
+func (m *profileModel) expected(fresh *catalog.Catalog, q catalog.ProfileQuery) expectedProfile {
 	s := fresh.Profile(q)
 	defer s.Release()
-	t := profileTruth{}
-	switch s.Subject {
+	t := expectedProfile{}
+	switch s.Result {
 	case catalog.ConflictFound:
 		t.refused, t.silent = codes.Unavailable, true
 	case catalog.ExternalNameFound:
 		t.refused, t.silent = codes.InvalidArgument, true
 	case catalog.NothingFound:
-		t.refused, t.silent, t.gone = codes.NotFound, q.Hostname != "", q.Hostname != ""
+		t.refused, t.silent, t.ends = codes.NotFound, q.Hostname != "", q.Hostname != ""
 	}
 	if !t.silent {
 		t.wire = string(m.server.config.profileBytes(q, s))
@@ -142,8 +139,10 @@ func (m *profileModel) truth(fresh *catalog.Catalog, q catalog.ProfileQuery) pro
 
 var profileModelOptions = catalog.Options{DefaultOpaquePorts: catalog.PortSet{{Low: 3306, High: 3306}}}
 
-// fresh builds a catalog from the objects as they are now.
-func (m *profileModel) fresh() *catalog.Catalog { return freshCatalog(profileModelOptions, m.objects) }
+// newCatalog returns a catalog with the current objects.
+func (m *profileModel) newCatalog() *catalog.Catalog {
+	return newCatalog(profileModelOptions, m.objects)
+}
 
 func playProfileModel(t *testing.T, seed uint64) {
 	m := &profileModel{
@@ -183,7 +182,7 @@ func playProfileModel(t *testing.T, seed uint64) {
 // put makes an event that no client has to know of.
 func (m *profileModel) put() {
 	id, v := m.event()
-	tell(m.live, id, v)
+	applyEvent(m.live, id, v)
 }
 
 // step makes one event, tells the oracle first, and lets some time pass. Now and
@@ -191,7 +190,7 @@ func (m *profileModel) put() {
 func (m *profileModel) step(t *testing.T) {
 	id, v := m.event()
 	defer spent().check(t, id)
-	fresh := m.fresh()
+	fresh := m.newCatalog()
 	for _, c := range m.clients {
 		if m.chance(25) {
 			if m.chance(50) {
@@ -200,12 +199,12 @@ func (m *profileModel) step(t *testing.T) {
 				c.resume()
 			}
 		}
-		now := m.truth(fresh, c.query)
+		now := m.expected(fresh, c.query)
 		c.mu.Lock()
 		c.history = append(c.history, now)
 		c.mu.Unlock()
 	}
-	tell(m.live, id, v)
+	applyEvent(m.live, id, v)
 	switch {
 	case m.chance(25):
 		m.settle()
@@ -241,13 +240,12 @@ func (m *profileModel) verdict(t *testing.T, c *profileModelClient) {
 	}
 }
 
-// open starts a stream of a random question, which is refused if there is
-// nothing to say; everything is at rest.
+// open starts a stream of a random query, which is refused if there is no profile. All streams must be idle.
 func (m *profileModel) open(t *testing.T) {
 	t.Helper()
 	c := &profileModelClient{query: m.query()}
-	truth := m.truth(m.fresh(), c.query)
-	c.history = []profileTruth{truth}
+	truth := m.expected(m.newCatalog(), c.query)
+	c.history = []expectedProfile{truth}
 	ctx, cancel := context.WithCancel(m.ctx)
 	c.cancel = cancel
 	var err error

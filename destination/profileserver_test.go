@@ -10,16 +10,15 @@ import (
 	"github.com/signpostd/signpost/catalog"
 )
 
-// profilePlay is a stream, and what it gets after each event. The first event
-// comes before the stream.
+// profilePlay is a stream with the messages after each event. The first event comes before the stream.
 type profilePlay struct {
 	path, token string
 	events      []profileEvent
-	// refused is the status of a stream that gets no message.
+	// refused is the status of a stream without a message.
 	refused codes.Code
 }
 
-// profileEvent is a change and the one message that follows; nil for silence.
+// profileEvent is a change and the one message that follows; nil for none.
 type profileEvent struct {
 	put, remove []catalog.Object
 	want        *pb.DestinationProfile
@@ -40,7 +39,7 @@ func refuse(path string, code codes.Code, objects ...catalog.Object) profilePlay
 func playProfile(t *testing.T, play profilePlay) {
 	t.Helper()
 	withProfileServer(t, play.events[0].put, func(t *testing.T, s *profileServer) {
-		c := s.ask(play.path, play.token)
+		c := s.open(play.path, play.token)
 		if play.refused != codes.OK {
 			c.wantRefused(t, play.refused)
 			s.wantIdle(t)
@@ -59,7 +58,7 @@ func playProfile(t *testing.T, play profilePlay) {
 			}
 			c.want(t, "event "+string(rune('1'+i)), want...)
 		}
-		c.leave()
+		c.close()
 		s.wantIdle(t)
 	})
 }

@@ -28,8 +28,8 @@ type profileResponse struct {
 	version uint64 // counts the different frames
 }
 
-// profileView has the responses of one query for all streams with this query. It has no goroutine: the first
-// stream that sees a stale response computes the next one for all.
+// profileView has the responses of one query, shared by all streams with the query. It has no goroutine: the
+// first stream that finds a stale response computes the next one for all.
 type profileView struct {
 	query       catalog.ProfileQuery
 	firstClient clientlimits.ClientID // the query counts against its limits
@@ -42,7 +42,7 @@ type profileView struct {
 	overflows atomic.Uint64
 }
 
-// latest returns a response that was not stale at the time of the call.
+// latest returns a response that was current at the time of the call.
 func (v *profileView) latest() *profileResponse {
 	if a := v.current.Load(); a != nil && !channel.IsClosed(a.snapshot.Stale()) {
 		return a
@@ -58,19 +58,19 @@ func (v *profileView) latest() *profileResponse {
 	return next
 }
 
-// compute returns the next response. It has the frame of the old one if they are equal.
+// compute returns the next response. If the frame equals that of the old response, the old frame is reused.
 func (v *profileView) compute(old *profileResponse) *profileResponse {
 	a := &profileResponse{snapshot: v.catalog.Profile(v.query), at: time.Now()}
 	if old == nil || !slices.Equal(old.snapshot.Conflicts, a.snapshot.Conflicts) {
 		v.config.reportConflicts(a.snapshot.Conflicts)
 	}
 	switch {
-	case a.snapshot.Subject == catalog.ConflictFound, a.snapshot.Subject == catalog.ExternalNameFound, a.gone(v.query):
-		return a.like(old)
+	case a.snapshot.Result == catalog.ConflictFound, a.snapshot.Result == catalog.ExternalNameFound, a.hostnameDeleted(v.query):
+		return a.reuse(old)
 	}
 	wire := v.config.profileBytes(v.query, a.snapshot)
 	if old != nil && old.frame != nil && bytes.Equal(old.wire, wire) {
-		return a.like(old)
+		return a.reuse(old)
 	}
 	a.frame, a.wire = newFrame(wire), wire
 	if old != nil {
@@ -79,8 +79,8 @@ func (v *profileView) compute(old *profileResponse) *profileResponse {
 	return a
 }
 
-// like copies the content of the old response, if there is one.
-func (a *profileResponse) like(old *profileResponse) *profileResponse {
+// reuse copies the content of the old response, unless it is nil.
+func (a *profileResponse) reuse(old *profileResponse) *profileResponse {
 	if old != nil {
 		a.frame, a.wire, a.version = old.frame, old.wire, old.version
 	}
@@ -91,15 +91,15 @@ func (a *profileResponse) like(old *profileResponse) *profileResponse {
 func (a *profileResponse) refusal(q catalog.ProfileQuery) error {
 	s := a.snapshot
 	switch {
-	case s.Subject == catalog.ConflictFound:
+	case s.Result == catalog.ConflictFound:
 		// The proxy retries after this code. After a final code it would send plaintext, even when the conflict
 		// has ended.
 		return status.Error(codes.Unavailable, s.ConflictReason)
-	case s.Subject == catalog.ExternalNameFound:
+	case s.Result == catalog.ExternalNameFound:
 		return status.Errorf(codes.InvalidArgument, "invalid authority: service %s.%s is of type ExternalName", s.Service.Name, s.Service.Namespace)
-	case s.Subject == catalog.NothingFound && q.Hostname != "":
+	case s.Result == catalog.NothingFound && q.Hostname != "":
 		return status.Errorf(codes.NotFound, "service %s.%s has no endpoint of the hostname %s", sanitize.Name(s.Service.Name), sanitize.Name(s.Service.Namespace), sanitize.Name(q.Hostname))
-	case s.Subject == catalog.NothingFound:
+	case s.Result == catalog.NothingFound:
 		return status.Errorf(codes.NotFound, "service %s.%s not found", sanitize.Name(s.Service.Name), sanitize.Name(s.Service.Namespace))
 	default:
 		return nil
@@ -114,9 +114,9 @@ func resourcesOf(q catalog.ProfileQuery) []string {
 	return serviceResources
 }
 
-// gone reports whether no endpoint has the hostname of a query.
-func (a *profileResponse) gone(q catalog.ProfileQuery) bool {
-	return a.snapshot.Subject == catalog.NothingFound && q.Hostname != ""
+// hostnameDeleted reports whether no endpoint has the hostname of a query.
+func (a *profileResponse) hostnameDeleted(q catalog.ProfileQuery) bool {
+	return a.snapshot.Result == catalog.NothingFound && q.Hostname != ""
 }
 
 // profileViews has the profile views of all open streams.
@@ -131,7 +131,7 @@ type profileViews struct {
 // the status of a query above a limit.
 func (vs *profileViews) acquire(q catalog.ProfileQuery, by clientlimits.ClientID) (*profileView, error) {
 	return vs.m.Acquire(q, func() (*profileView, error) {
-		if err := vs.clients.BeginQuestion(by); err != nil {
+		if err := vs.clients.BeginQuery(by); err != nil {
 			return nil, err
 		}
 		return &profileView{query: q, firstClient: by, catalog: vs.catalog, config: vs.config}, nil
@@ -141,7 +141,7 @@ func (vs *profileViews) acquire(q catalog.ProfileQuery, by clientlimits.ClientID
 // release drops the view after its last user.
 func (vs *profileViews) release(v *profileView) {
 	vs.m.Release(v.query, func(v *profileView) {
-		vs.clients.EndQuestion(v.firstClient)
+		vs.clients.EndQuery(v.firstClient)
 		if a := v.current.Load(); a != nil {
 			a.snapshot.Release()
 		}
@@ -150,31 +150,31 @@ func (vs *profileViews) release(v *profileView) {
 
 // profileStream is one GetProfile call. Workers run its steps, one at a time.
 type profileStream struct {
-	server *Server
-	view   *profileView
-	out    sender
-	node   string
-	caller caller
-	trail  *trail
-	last   *profileResponse // the last one that was sent, or an equal one; nil for none
+	server  *Server
+	view    *profileView
+	out     sender
+	node    string
+	caller  caller
+	callLog *callLog
+	last    *profileResponse // the last sent response, or an equal one; nil for none
 	progress
 }
 
-// step implements followed. If the endpoint of a hostname is deleted, the stream ends with a status, so that
-// the proxy retries: its address may belong to another pod now.
-func (s *profileStream) step() (w wait, ended bool, err error) {
+// step implements followed. If the endpoint of a hostname is deleted, the stream ends with an error status,
+// so that the proxy retries, because another pod may have the address by now.
+func (s *profileStream) step() (w wake, ended bool, err error) {
 	if channel.IsClosed(s.server.stopping) && s.last != nil {
-		return wait{}, true, nil
+		return wake{}, true, nil
 	}
 	a := s.view.latest()
-	if err := a.refusal(s.view.query); err != nil && (s.last == nil || a.gone(s.view.query)) {
-		return wait{}, true, s.server.config.unlessOutdated(err, resourcesOf(s.view.query))
+	if err := a.refusal(s.view.query); err != nil && (s.last == nil || a.hostnameDeleted(s.view.query)) {
+		return wake{}, true, s.server.config.unlessOutdated(err, resourcesOf(s.view.query))
 	}
 	if err := s.sendResponse(s.last, a); err != nil {
-		return wait{}, true, err
+		return wake{}, true, err
 	}
 	s.last = a
-	return wait{a.snapshot.Stale(), s.server.stopping}, false, nil
+	return wake{a.snapshot.Stale(), s.server.stopping}, false, nil
 }
 
 // close implements followed.
@@ -201,7 +201,7 @@ func (s *profileStream) sendResponse(sent, a *profileResponse) error {
 		return err
 	}
 	s.finish(a.version)
-	s.trail.sent(a.frame)
-	s.trail.profiled(a)
+	s.callLog.sent(a.frame)
+	s.callLog.profileSent(a)
 	return nil
 }

@@ -22,19 +22,18 @@ import (
 	"github.com/signpostd/signpost/internal/clientlimits"
 )
 
-// profileSink is a stream that keeps the very frames that it was sent. While it is
-// held it doesn't return from the next send.
+// profileSink is a stream that keeps the sent frames. While it is blocked, the next send doesn't return.
 type profileSink struct {
-	mu     sync.Mutex
-	frames []*frame
-	held   chan struct{} // closed when sends go on; nil while they may
+	mu      sync.Mutex
+	frames  []*frame
+	blocked chan struct{} // closed when sends go on; nil while they may
 }
 
 func (s *profileSink) SendMsg(m any) error {
 	f := m.(*frame)
 	s.mu.Lock()
 	s.frames = append(s.frames, f)
-	held := s.held
+	held := s.blocked
 	s.mu.Unlock()
 	if held != nil {
 		<-held
@@ -48,7 +47,7 @@ func (s *profileSink) sent() []*frame {
 	return s.frames
 }
 
-// profiles decodes what was sent.
+// profiles decodes the sent frames.
 func (s *profileSink) profiles(t *testing.T) []*pb.DestinationProfile {
 	t.Helper()
 	var list []*pb.DestinationProfile
@@ -67,21 +66,21 @@ func decodeProfile(t *testing.T, f *frame) *pb.DestinationProfile {
 	return p
 }
 
-// profileRig is a server without gRPC, inside a bubble.
-type profileRig struct {
+// profileFixture is a server without gRPC in a synctest bubble.
+type profileFixture struct {
 	*profileServer
 	ctx context.Context
 	wg  sync.WaitGroup
 }
 
-// withProfileRig runs a test in a bubble, whose streams end with it.
-func withProfileRig(t *testing.T, objects []catalog.Object, test func(*testing.T, *profileRig)) {
+// withProfileFixture runs a test in a synctest bubble. The streams end with the test.
+func withProfileFixture(t *testing.T, objects []catalog.Object, test func(*testing.T, *profileFixture)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		s := &profileServer{registry: prometheus.NewRegistry(), catalog: catalog.New(catalog.Options{})}
 		s.server = NewServer(s.catalog, Config{ClusterDomain: "cluster.local"}, s.registry, slog.New(slog.DiscardHandler))
 		ctx, cancel := context.WithCancel(t.Context())
-		r := &profileRig{profileServer: s, ctx: ctx}
+		r := &profileFixture{profileServer: s, ctx: ctx}
 		r.wg.Go(func() { _ = s.catalog.Run(ctx) })
 		defer func() {
 			cancel()
@@ -94,7 +93,7 @@ func withProfileRig(t *testing.T, objects []catalog.Object, test func(*testing.T
 }
 
 // open starts a stream of a query.
-func (r *profileRig) open(q catalog.ProfileQuery) *profileSink {
+func (r *profileFixture) open(q catalog.ProfileQuery) *profileSink {
 	sink := &profileSink{}
 	r.wg.Go(func() {
 		view := mustAcquire(r.server.profiles.acquire(q, clientlimits.ClientID{}))
@@ -116,12 +115,12 @@ func queryIP(ip string, port uint16) catalog.ProfileQuery {
 	return catalog.ProfileQuery{Cluster: catalog.LocalCluster, IP: netip.MustParseAddr(ip), Port: port, ClusterDomain: "cluster.local"}
 }
 
-// All streams of a question share one view, and are sent the same bytes.
+// All streams of a query share one view, and get the same bytes.
 func TestProfileViewIsShared(t *testing.T) {
-	withProfileRig(t, []catalog.Object{profileService("web")}, func(t *testing.T, r *profileRig) {
+	withProfileFixture(t, []catalog.Object{profileService("web")}, func(t *testing.T, r *profileFixture) {
 		a, b, other := r.open(queryWeb(80)), r.open(queryWeb(80)), r.open(queryWeb(81))
 		if n := r.server.profiles.m.Len(); n != 2 {
-			t.Errorf("%d views for two questions", n)
+			t.Errorf("%d views for two queries", n)
 		}
 		r.put(profileService("web", withOpaquePorts("80")))
 		if len(a.sent()) != 2 || len(b.sent()) != 2 || len(other.sent()) != 1 {
@@ -135,8 +134,8 @@ func TestProfileViewIsShared(t *testing.T) {
 	})
 }
 
-// A slow reader delays nobody. When it reads again it gets the latest profile only, and the
-// overflow is counted for the Service or address that was found.
+// A slow reader delays no other stream. When it reads again, it gets the latest profile only, and the
+// overflow is counted for the Service or address in the result.
 func TestProfileSlowReader(t *testing.T) {
 	web := profileService("web", withClusterIPs("10.96.0.1"))
 	overflows := map[string]string{
@@ -148,13 +147,13 @@ func TestProfileSlowReader(t *testing.T) {
 		overflow string
 	}{"by name": {queryWeb(80), "profile"}, "by cluster IP": {queryIP("10.96.0.1", 80), "profile"}, "a pod's IP": {queryIP("10.0.0.1", 80), "endpoint"}} {
 		t.Run(name, func(t *testing.T) {
-			withProfileRig(t, []catalog.Object{web, profilePod("a", "10.0.0.1")}, func(t *testing.T, r *profileRig) {
+			withProfileFixture(t, []catalog.Object{web, profilePod("a", "10.0.0.1")}, func(t *testing.T, r *profileFixture) {
 				quick, slow := r.open(tc.query), r.open(tc.query)
 				hold := make(chan struct{})
 				slow.mu.Lock()
-				slow.held = hold
+				slow.blocked = hold
 				slow.mu.Unlock()
-				// The slow one is stuck with the first of these.
+				// The slow reader is blocked by the first of these.
 				for _, list := range []string{"80", "", "80", "", "80"} {
 					r.put(profilePod("a", "10.0.0.1", profileAnnotated(list)), profileService("web", withClusterIPs("10.96.0.1"), withOpaquePorts(list)))
 				}
@@ -163,7 +162,7 @@ func TestProfileSlowReader(t *testing.T) {
 				}
 				r.put(profileService("web", withClusterIPs("10.96.0.1")), profilePod("a", "10.0.0.1"))
 				slow.mu.Lock()
-				slow.held = nil
+				slow.blocked = nil
 				slow.mu.Unlock()
 				close(hold)
 				profileSettle()
@@ -178,7 +177,7 @@ func TestProfileSlowReader(t *testing.T) {
 }
 
 // wantMetric checks one line of the server's metrics.
-func (r *profileRig) wantMetric(t *testing.T, line string) {
+func (r *profileFixture) wantMetric(t *testing.T, line string) {
 	t.Helper()
 	name, _, _ := strings.Cut(line, " ")
 	name, _, _ = strings.Cut(name, "{")
@@ -198,20 +197,20 @@ func (r *profileRig) wantMetric(t *testing.T, line string) {
 	t.Errorf("no metric %s", name)
 }
 
-// T22: the profile that was sent last is not sent again, not even after another one in between
-// that the stream was too slow for.
-func TestProfileBackAgain(t *testing.T) {
-	withProfileRig(t, []catalog.Object{profileService("web")}, func(t *testing.T, r *profileRig) {
+// A stream doesn't get the profile that it was sent last again, even if it has missed another one in between
+// (T22).
+func TestProfileUnchangedIsNotSentAgain(t *testing.T) {
+	withProfileFixture(t, []catalog.Object{profileService("web")}, func(t *testing.T, r *profileFixture) {
 		quick, slow := r.open(queryWeb(80)), r.open(queryWeb(80))
 		hold := make(chan struct{})
 		slow.mu.Lock()
-		slow.held = hold
+		slow.blocked = hold
 		slow.mu.Unlock()
 		for _, list := range []string{"80", "", "80"} {
 			r.put(profileService("web", withOpaquePorts(list)))
 		}
 		slow.mu.Lock()
-		slow.held = nil
+		slow.blocked = nil
 		slow.mu.Unlock()
 		close(hold)
 		profileSettle()
@@ -225,14 +224,14 @@ func TestProfileBackAgain(t *testing.T) {
 	})
 }
 
-// A view whose first answer refuses streams may still be used by a stream that begins while the
-// refused one ends. For that one, the empty profile is a profile.
+// A view whose first response refuses streams may still be used by a stream that starts while the refused one
+// ends. That stream gets the empty profile.
 func TestProfileEmptyAfterRefusal(t *testing.T) {
-	withProfileRig(t, []catalog.Object{profileService("web", func(s *catalog.Service) { s.ExternalName = true })}, func(t *testing.T, r *profileRig) {
+	withProfileFixture(t, []catalog.Object{profileService("web", func(s *catalog.Service) { s.ExternalName = true })}, func(t *testing.T, r *profileFixture) {
 		view := mustAcquire(r.server.profiles.acquire(queryWeb(80), clientlimits.ClientID{}))
 		defer r.server.profiles.release(view)
 		if a := view.latest(); a.refusal(queryWeb(80)) == nil || a.frame != nil {
-			t.Fatalf("the first answer is %+v, want a refusal", a)
+			t.Fatalf("the first response is %+v, want a refusal", a)
 		}
 		r.put(profileService("web", withPorts()))
 		sink := r.open(queryWeb(80))
@@ -242,9 +241,9 @@ func TestProfileEmptyAfterRefusal(t *testing.T) {
 	})
 }
 
-// §7.1: the metrics follow the streams and leave nothing behind.
+// The metrics follow the streams, and no series remain (§7.1).
 func TestProfileMetrics(t *testing.T) {
-	withProfileRig(t, []catalog.Object{profileService("web", withClusterIPs("10.96.0.1")), profilePod("a", "10.0.0.1"), profileSet()}, func(t *testing.T, r *profileRig) {
+	withProfileFixture(t, []catalog.Object{profileService("web", withClusterIPs("10.96.0.1")), profilePod("a", "10.0.0.1"), profileSet()}, func(t *testing.T, r *profileFixture) {
 		r.wantMetric(t, "workload_subscribers 0")
 		byName := queryWeb(80)
 		byName.Hostname = "bare"
@@ -252,9 +251,9 @@ func TestProfileMetrics(t *testing.T) {
 			r.open(q)
 		}
 		r.put(profileService("web", withClusterIPs("10.96.0.1"), withOpaquePorts("80")))
-		// What can't be seen is no update.
+		// A change without an effect on the profile is no update.
 		r.put(profileService("web", withClusterIPs("10.96.0.1"), withOpaquePorts("80,81")), profilePod("a", "10.0.0.1"))
-		// The address in conflict is about no Service, now as before. The stream of the hostname ends.
+		// The address in conflict belongs to no Service, before and after. The stream of the hostname ends.
 		r.put(profilePod("b", "10.0.0.1"))
 		r.remove(profileSet())
 		for _, line := range []string{
@@ -268,10 +267,9 @@ func TestProfileMetrics(t *testing.T) {
 	})
 }
 
-// Streams that come and go leave nothing behind: no views, no snapshots that
-// the catalog watches, no goroutines, no memory.
-func TestProfileViewsLeaveNothing(t *testing.T) {
-	withProfileRig(t, nil, func(t *testing.T, r *profileRig) {
+// Ended streams leave no views, watched snapshots, goroutines or memory.
+func TestProfileViewsLeaveNoState(t *testing.T) {
+	withProfileFixture(t, nil, func(t *testing.T, r *profileFixture) {
 		const services, rounds = 1000, 100
 		for i := range services {
 			r.catalog.Put(profileService(fmt.Sprintf("s%d", i)))
@@ -284,7 +282,7 @@ func TestProfileViewsLeaveNothing(t *testing.T) {
 				a := mustAcquire(r.server.profiles.acquire(q, clientlimits.ClientID{}))
 				b := mustAcquire(r.server.profiles.acquire(q, clientlimits.ClientID{}))
 				if a.latest() != b.latest() {
-					t.Fatal("two streams of one question got two answers")
+					t.Fatal("two streams of one query have two responses")
 				}
 				r.server.profiles.release(a)
 				r.server.profiles.release(b)
@@ -294,7 +292,7 @@ func TestProfileViewsLeaveNothing(t *testing.T) {
 		before, goroutines := heap(), runtime.NumGoroutine()
 		for round := range rounds {
 			comeAndGo()
-			// Half of them see a change while they are open.
+			// Half of the streams see a change while they are open.
 			if round%2 == 0 {
 				q := queryWeb(80)
 				q.Service.Name = "s0"
@@ -308,7 +306,7 @@ func TestProfileViewsLeaveNothing(t *testing.T) {
 		if n := runtime.NumGoroutine(); n != goroutines {
 			t.Errorf("%d goroutines, before %d", n, goroutines)
 		}
-		r.wantIdle(t) // it reads metrics, whose goroutines end a little later
+		r.wantIdle(t) // wantIdle reads metrics, whose goroutines end a little later
 		if after := heap(); after > before+2<<20 {
 			t.Errorf("the heap grew from %d to %d bytes", before, after)
 		}

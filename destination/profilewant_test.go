@@ -7,7 +7,7 @@ import (
 	httppb "github.com/linkerd/linkerd2-proxy-api/go/http_types"
 )
 
-// wantAddress is the profile of an address of which nothing is known.
+// wantAddress is the profile of an address without a workload.
 func wantAddress(at string, edits ...func(*pb.DestinationProfile)) *pb.DestinationProfile {
 	p := &pb.DestinationProfile{
 		RetryBudget: wantService("").RetryBudget,
@@ -21,14 +21,14 @@ func wantAddress(at string, edits ...func(*pb.DestinationProfile)) *pb.Destinati
 
 func wantOpaque(p *pb.DestinationProfile) { p.OpaqueProtocol = true }
 
-// wantPod says that the address is that of a pod.
+// wantPod expects the address of a pod.
 func wantPod(name string) func(*pb.DestinationProfile) {
 	return func(p *pb.DestinationProfile) {
 		p.Endpoint.MetricLabels = map[string]string{"pod": name, "serviceaccount": "default", "zone": "", "namespace": "ns"}
 	}
 }
 
-// wantMeshed says that the pod has a proxy.
+// wantMeshed expects a pod with a proxy.
 func wantMeshed(p *pb.DestinationProfile) {
 	p.Endpoint.MetricLabels["control_plane_ns"] = "linkerd"
 	p.Endpoint.Http2 = profileHTTP2
@@ -37,7 +37,7 @@ func wantMeshed(p *pb.DestinationProfile) {
 	p.Endpoint.TlsIdentity = &pb.TlsIdentity{Strategy: &pb.TlsIdentity_DnsLikeIdentity_{DnsLikeIdentity: name}, ServerName: name}
 }
 
-// wantVM says that the address is that of an ExternalWorkload.
+// wantVM expects the address of an ExternalWorkload.
 func wantVM(name string) func(*pb.DestinationProfile) {
 	return func(p *pb.DestinationProfile) {
 		p.Endpoint.MetricLabels = map[string]string{"external_workload": name, "zone": "", "namespace": "ns"}
@@ -50,7 +50,7 @@ func wantVM(name string) func(*pb.DestinationProfile) {
 	}
 }
 
-// wantTransport says that traffic is opaque and goes through the proxy's inbound port.
+// wantTransport expects opaque traffic through the proxy's inbound port.
 func wantTransport(p *pb.DestinationProfile) {
 	p.OpaqueProtocol = true
 	p.Endpoint.ProtocolHint = &pb.ProtocolHint{

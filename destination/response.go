@@ -17,7 +17,7 @@ type entry struct {
 	labels   *labels
 }
 
-// labels are the metric labels of a set of endpoints. Endpoints of one source have the same labels.
+// labels are the metric labels of a set of endpoints, equal for endpoints of one source.
 type labels struct {
 	wire []byte // the encoded metric_labels of a WeightedAddrSet
 	err  error  // if they can't be encoded, their endpoints are left out
@@ -31,8 +31,8 @@ const ringSize = 16
 type response struct {
 	entries []*entry // sorted by address
 	exists  bool
-	// pending is true if more endpoints may be in clusters that are not synced yet. Without entries, the
-	// response is then unknown instead of empty.
+	// pending is true if clusters that are not synced yet may have more endpoints. A pending response without
+	// entries is unknown, not empty.
 	pending bool
 	kind    catalog.FilterKind
 	at      time.Time
@@ -40,12 +40,13 @@ type response struct {
 	version uint64
 	steps   []step // the last steps to this response, oldest first; at most ringSize
 
-	// ended is true for the last response, after which streams end.
+	// ended is true for the last response of the view, after which streams end.
 	ended bool
 	stale chan struct{} // closed when the view has a newer response
 
 	mu sync.Mutex
-	// full is weak, because most responses are sent in full only once, and would keep a copy of their entries.
+	// full is weak, because most responses are sent in full only once, and the frames are a copy of the
+	// entries.
 	full weak.Pointer[[]*frame]
 }
 
@@ -81,8 +82,8 @@ func (a *response) since(version uint64) (steps []step, ok bool) {
 	return a.steps[uint64(len(a.steps))-behind:], true
 }
 
-// difference is the difference between two sets of entries. Added are those that clients are sent; those of
-// them that were in the set before, and differ on the wire, are also in replaced.
+// difference is the difference between two sets of entries. Added are the entries to send. Those of them that
+// replace an entry of the same address are also in replaced.
 type difference struct{ added, replaced, removed []*entry }
 
 // changes returns the messages that change one set of entries into another.
@@ -191,8 +192,9 @@ func (x *encoder) encode(e catalog.Endpoint) ([]byte, error) {
 	return marshalAddr(w)
 }
 
-// endpointProblem reports that an endpoint is left out. The object is its workload or, without one, the
-// Service. The field has no port, because clients can choose any port and each would be a separate problem.
+// endpointProblem returns the problem of an endpoint that is left out. The object is its workload or, without
+// one, the Service. The field has no port, because clients can choose any port and each would be a separate
+// problem.
 func endpointProblem(e catalog.Endpoint, err error) objectmeta.Problem {
 	field := "address " + e.Addr.Addr().String()
 	if e.Target == nil {

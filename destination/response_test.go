@@ -13,9 +13,9 @@ import (
 	"github.com/signpostd/signpost/internal/objectmeta"
 )
 
-// formsOf returns what a client knows after it was sent a set.
-func formsOf(t testing.TB, entries []*entry) truth {
-	known := truth{}
+// formsOf returns the state of a client after it was sent a set.
+func formsOf(t testing.TB, entries []*entry) addressSet {
+	known := addressSet{}
 	for _, e := range entries {
 		u := add(t, []*entry{e}, e.labels.wire)
 		known[e.endpoint.Addr] = wireOf(u.GetAdd().GetAddrs()[0], u.GetAdd().GetMetricLabels())
@@ -23,10 +23,9 @@ func formsOf(t testing.TB, entries []*entry) truth {
 	return known
 }
 
-// play applies frames to what a client knows, and checks what §2.6 asks of them:
-// adds come before removes, nothing is said twice, nothing is removed that isn't
-// there or that stays.
-func play(t *rapid.T, tb testing.TB, known, to truth, frames []*frame) {
+// play applies frames to the state of a client, and checks the rules of §2.6: adds precede removes, each
+// address appears once, and only existing addresses that end are removed.
+func play(t *rapid.T, tb testing.TB, known, to addressSet, frames []*frame) {
 	removing := false
 	named := map[netip.AddrPort]bool{}
 	once := func(at netip.AddrPort) {
@@ -52,7 +51,7 @@ func play(t *rapid.T, tb testing.TB, known, to truth, frames []*frame) {
 			at := addrPortOf(a)
 			once(at)
 			if known[at] == "" {
-				t.Errorf("%s is removed and wasn't there", at)
+				t.Errorf("%s is removed but didn't exist", at)
 			}
 			if to[at] != "" {
 				t.Errorf("%s is removed and stays", at)
@@ -66,8 +65,7 @@ func play(t *rapid.T, tb testing.TB, known, to truth, frames []*frame) {
 	}
 }
 
-// Applying the difference of two answers to the first one gives the second (§2.6;
-// Q14, Q36).
+// Applying the difference of two responses to the first one gives the second one (§2.6; Q14, Q36).
 func TestChanges(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		from, to := drawEntries().Draw(rt, "from"), drawEntries().Draw(rt, "to")
@@ -82,8 +80,8 @@ func TestChanges(t *testing.T) {
 	})
 }
 
-// A stream that is behind gets the steps that it missed, which lead exactly to the current
-// answer. If the ring doesn't have them all, it gets one difference.
+// A stream that is behind gets the steps that it missed, which lead exactly to the current response. If the
+// ring lacks some of them, it gets one difference.
 func TestRing(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		next := func() *response {
@@ -102,12 +100,12 @@ func TestRing(t *testing.T) {
 				rt.Fatal("the newest entries are not kept for the next answer")
 			}
 			if published != (v.current.Load() == a) || published != channel.IsClosed(before.stale) {
-				rt.Fatalf("published %v, but the streams were told otherwise", published)
+				rt.Fatalf("published %v, which disagrees with the streams", published)
 			}
 			if published {
 				history = append(history, a)
 			} else if diff := cmp.Diff(formsOf(t, before.entries), formsOf(t, a.entries)); diff != "" {
-				rt.Fatalf("not published, and says something else (-before +after):\n%s", diff)
+				rt.Fatalf("not published, but different (-before +after):\n%s", diff)
 			}
 		}
 		expectSince(rt, t, history)
@@ -126,7 +124,7 @@ func expectSince(rt *rapid.T, t *testing.T, history []*response) {
 	}
 	for i, a := range history {
 		if a.version != uint64(i) {
-			rt.Fatalf("answer %d has version %d", i, a.version)
+			rt.Fatalf("response %d has version %d", i, a.version)
 		}
 		steps, ok := current.since(a.version)
 		if ok != (last-i <= reach) {
@@ -145,8 +143,7 @@ func expectSince(rt *rapid.T, t *testing.T, history []*response) {
 	}
 }
 
-// An entry stays the same while its address does, and keeps its bytes while they
-// would be the same.
+// An entry is reused while its address is the same value, and its bytes while they would be equal.
 func TestEntriesAreReused(t *testing.T) {
 	config := testConfig()
 	x := newEncoder(&config, addressQuery{port: 80})
@@ -160,7 +157,7 @@ func TestEntriesAreReused(t *testing.T) {
 			t.Errorf("entry %d is another one although its address is the same", i)
 		}
 	}
-	// The same in other values, as after a touch of the pod that shows nowhere.
+	// Equal endpoints in other values, as after a change of the pod without an effect.
 	again := resolve(t, catalog.Query{Port: 80}, service("web"), pod("a"), slice("s", at("10.0.0.1", podKey("a"))))
 	second := x.entries(again, first)
 	if second[0] == first[0] || &second[0].wire[0] != &first[0].wire[0] {
@@ -191,7 +188,7 @@ func TestUnencodableEndpoint(t *testing.T) {
 	}
 }
 
-// The labels of a whole set (§2.4): E10.
+// The labels of a set (§2.4; E10).
 func TestSetLabels(t *testing.T) {
 	for name, tc := range map[string]struct {
 		mirror catalog.Mirror

@@ -47,10 +47,10 @@ type Server struct {
 	stopping chan struct{} // closed when the server stops
 	calls    calls
 	workers  workers
-	// opening limits the streams that are opened at a time.
+	// opening limits the number of streams that are being opened.
 	opening chan struct{}
-	// trails numbers the calls that are logged or traced.
-	trails atomic.Uint64
+	// callIDs counts the calls that are logged or traced.
+	callIDs atomic.Uint64
 }
 
 // NewServer returns a server for the catalog, and registers its metrics with r. To serve, the caller
@@ -91,7 +91,7 @@ func (s *Server) ServerOptions() []grpc.ServerOption {
 		grpc.ForceServerCodecV2(precoded.NewCodec()), grpc.ChainStreamInterceptor(s.limitRequest))
 }
 
-// refused counts something that was refused or ignored.
+// refused counts a refused or ignored call, query or token.
 func (s *Server) refused(why clientlimits.Refusal) {
 	s.metrics.refused.WithLabelValues(string(why)).Inc()
 }
@@ -175,7 +175,7 @@ func (s *Server) openGet(c *call, a authority) error {
 	if err != nil {
 		return err
 	}
-	st := &stream{server: s, topic: topic, node: token.Node, out: c.out, caller: s.callerFrom(c.ctx, token), trail: c.trail}
+	st := &stream{server: s, topic: topic, node: token.Node, out: c.out, caller: s.callerFrom(c.ctx, token), callLog: c.callLog}
 	c.followed = st
 	st.join()
 	s.getStreams.Add(st)
@@ -201,13 +201,13 @@ func (s *Server) openProfile(c *call, a authority) error {
 		ClusterDomain:   s.config.ClusterDomain,
 	}
 	if a.hostname != "" || a.namespace == q.ClientNamespace {
-		q.ClientNamespace = "" // it makes no difference, so these clients share a view
+		q.ClientNamespace = "" // no difference, so that clients of all namespaces share a view
 	}
 	view, err := s.profiles.acquire(q, clientlimits.ClientIDFrom(c.ctx))
 	if err != nil {
 		return err
 	}
-	st := &profileStream{server: s, view: view, out: c.out, node: token.Node, caller: s.callerFrom(c.ctx, token), trail: c.trail}
+	st := &profileStream{server: s, view: view, out: c.out, node: token.Node, caller: s.callerFrom(c.ctx, token), callLog: c.callLog}
 	c.followed = st
 	view.latest()
 	s.profileStreams.Add(st)
@@ -236,12 +236,12 @@ func (s *Server) accept(r *pb.GetDestination) (authority, error) {
 	return a, nil
 }
 
-// token parses the context token of a call. One that can't be parsed counts as empty.
+// token parses the context token of a call. An invalid token counts as empty.
 func (s *Server) token(r *pb.GetDestination) contextToken {
 	token, err := parseContextToken(r.GetContextToken())
 	if err != nil {
 		s.refused(refusedToken)
-		// The token is not logged, because it may be meant to forge log lines.
+		// The token is not logged, because it may be crafted to forge log lines.
 		s.tokens.Do(func() {
 			s.log.Warn("Ignoring a context token", "bytes", len(r.GetContextToken()), "err", err)
 		})
@@ -265,8 +265,8 @@ func (s *Server) ready(ctx context.Context) bool {
 	}
 }
 
-// servable returns the status error of a Service for which Get has no response (§2.1). A federated Service
-// always has a response: the endpoints of the members that exist.
+// servable returns a status error if Get has no response for a Service (§2.1). A federated Service always has
+// a response: the endpoints of the members that exist.
 func (s *Server) servable(key catalog.ServiceKey, path string) (*catalog.Service, error) {
 	service, ok := s.catalog.FindService(key)
 	switch {

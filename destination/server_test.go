@@ -20,7 +20,7 @@ import (
 	"github.com/signpostd/signpost/catalog"
 )
 
-// The status codes of §2.1, for what is served.
+// The status codes of §2.1.
 func TestStatusCodes(t *testing.T) {
 	text := func(s string) *string { return &s }
 	synctest.Test(t, func(t *testing.T) {
@@ -59,18 +59,18 @@ func TestStatusCodes(t *testing.T) {
 			"federated.ns.svc.mycluster.local": "open",
 		} {
 			c := f.get(path, "")
-			f.rest()
+			f.settle()
 			if got := c.ended(); got != want {
 				t.Errorf("%q: %s (%v), want %s", path, got, c.err, want)
 			}
 			c.cancel()
 		}
-		f.rest()
+		f.settle()
 	})
 }
 
-// A cluster that isn't synced is not an empty one: a stream waits until it is synced, and then is
-// sent everything at once.
+// A cluster that isn't synced is not empty: a stream waits until it is synced, and then gets all endpoints at
+// once.
 func TestGetWaitsForSync(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := startUnsynced(t, testConfig(), service("web"))
@@ -78,56 +78,56 @@ func TestGetWaitsForSync(t *testing.T) {
 		f.change(put(pod("a"), slice("s", at("10.0.0.1", podKey("a")))))
 		time.Sleep(time.Hour)
 		synctest.Wait()
-		if web.ended() != "open" || gone.ended() != "open" || len(web.take()) > 0 {
+		if web.ended() != "open" || gone.ended() != "open" || len(web.newMessages()) > 0 {
 			t.Fatalf("before the sync: %s and %s", web.ended(), gone.ended())
 		}
 		f.catalog.MarkSynced()
-		f.rest()
-		if diff := cmp.Diff([]string{"add 10.0.0.1:8080"}, transcript(web.take())); diff != "" {
+		f.settle()
+		if diff := cmp.Diff([]string{"add 10.0.0.1:8080"}, transcript(web.newMessages())); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 		if got := gone.ended(); got != "NotFound" {
-			t.Errorf("a Service that isn't there: %s", got)
+			t.Errorf("a missing Service: %s", got)
 		}
 	})
 }
 
-// A server that stops before the cluster is synced says so. Streams that begin later end at once.
+// A server that stops before the cluster is synced ends waiting streams with an error. Later streams end at
+// once.
 func TestGetStoppedBeforeSync(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := startUnsynced(t, testConfig(), service("web"))
 		waiting := f.get(getPath, "")
-		f.rest()
+		f.settle()
 		f.end()
 		<-f.ended
 		late := f.get(getPath, "")
-		f.rest()
+		f.settle()
 		if waiting.ended() != "Unavailable" || late.ended() != "Unavailable" {
 			t.Errorf("ended with %s and %s, want Unavailable", waiting.ended(), late.ended())
 		}
 	})
 }
 
-// Streams end with OK when the server stops, and Run returns when they are gone
-// (§2.1, Q32).
+// Streams end with OK when the server stops, and Run returns after them (§2.1, Q32).
 func TestShutdown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, testConfig(), service("web"), service("shop"), pod("a"), slice("s", at("10.0.0.1", podKey("a"))))
 		clients := []*client{f.get(getPath, ""), f.get(getPath, `{"nodeName":"n1"}`), f.get("shop.ns.svc.mycluster.local", "")}
-		f.rest()
+		f.settle()
 		f.end()
 		<-f.ended
-		f.rest()
+		f.settle()
 		for i, c := range clients {
 			if got := c.ended(); got != "OK" {
 				t.Errorf("stream %d ended with %s (%v), want OK", i, got, c.err)
 			}
 		}
-		f.change(put(slice("s"))) // nobody is left to hear of it
+		f.change(put(slice("s"))) // after the last stream
 	})
 }
 
-// A call that comes while gRPC still serves ends as the others do.
+// A call that starts while gRPC still serves ends like the others.
 func TestCallAfterStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, testConfig(), service("web"))
@@ -143,27 +143,27 @@ func TestCallAfterStop(t *testing.T) {
 	})
 }
 
-// A question that is asked while the server stops gets an answer that ends the stream, and starts
-// no goroutine.
+// A query that is opened while the server stops gets a response that ends the stream, and starts no
+// goroutine.
 func TestAcquireAfterEnd(t *testing.T) {
 	all := NewServer(settled(t, service("web")), testConfig(), prometheus.NewRegistry(), slog.New(slog.DiscardHandler)).topics
 	all.end()
 	s := mustAcquire(all.acquire(query{service: serviceKey("web"), port: 80}, subscriber{}))
 	v := s.join(catalog.Client{})
 	if !v.current.Load().ended {
-		t.Error("the stream goes on")
+		t.Error("the stream continues")
 	}
 	s.leave(v)
 	all.release(s)
 	all.running.Wait()
 	if all.m.Len() > 0 {
-		t.Error("the question is left behind")
+		t.Error("the topic remains")
 	}
 }
 
-// M15: a call that ends at the deadline of its client has ended with OK, as one that its client
-// has cancelled still does: nobody is left to read that status. Before the cluster is known it is
-// the deadline, too, and not the server that stops.
+// A call that ends at the deadline of its client has the status DeadlineExceeded, also before the cluster is
+// synced. It ended with OK. A call that its client cancelled still does, because nothing reads that status
+// (M15).
 func TestClientDeadline(t *testing.T) {
 	const after = time.Minute
 	for name, tc := range map[string]struct {
@@ -208,7 +208,7 @@ func TestClientDeadline(t *testing.T) {
 	}
 }
 
-// sink is a stream that takes everything.
+// sink is a stream whose sends always succeed.
 type sink[M any] struct {
 	grpc.ServerStreamingServer[M]
 	ctx context.Context
@@ -217,7 +217,7 @@ type sink[M any] struct {
 func (s *sink[M]) Context() context.Context { return s.ctx }
 func (s *sink[M]) SendMsg(any) error        { return nil }
 
-// Calls may come at any moment of a stop.
+// Calls may start at any moment of a stop.
 func TestCallsWhileStopping(t *testing.T) {
 	for range 100 {
 		server := NewServer(catalog.New(catalog.Options{}), testConfig(), prometheus.NewRegistry(), slog.New(slog.DiscardHandler))
@@ -242,8 +242,8 @@ func TestCallsWhileStopping(t *testing.T) {
 	}
 }
 
-// A client that leaves is forgotten, and the question with the last one.
-func TestClientLeaves(t *testing.T) {
+// A client that disconnects leaves no state, and the topic ends with the last client.
+func TestClientDisconnects(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, testConfig(), service("web"), nodeIn("n1", "east"), nodeIn("n2", "west"), pod("a"), slice("s", at("10.0.0.1", podKey("a"), inZone("east"))))
 		first, second, other := f.get(getPath, `{"nodeName":"n1"}`), f.get(getPath, `{"nodeName":"n1"}`), f.get(getPath, `{"nodeName":"n2"}`)
@@ -263,16 +263,16 @@ func TestClientLeaves(t *testing.T) {
 			if step.leaves != nil {
 				step.leaves.cancel()
 			}
-			f.rest()
+			f.settle()
 			if got := views(); got != step.want {
 				t.Errorf("step %d: %d views, want %d", i, got, step.want)
 			}
 		}
-		f.expectNothingLeft()
+		f.expectNoState()
 	})
 }
 
-// The same over a real connection, in real time: an answer, a change, the end.
+// A response, a change and the end over a real connection, in real time.
 func TestLoopback(t *testing.T) {
 	known := catalog.New(catalog.Options{})
 	server := NewServer(known, testConfig(), prometheus.NewRegistry(), slog.New(slog.DiscardHandler))
@@ -291,7 +291,7 @@ func TestLoopback(t *testing.T) {
 	conn := dial(t, func(ctx context.Context, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, "tcp", listener.Addr().String())
 	})
-	objects, crowded := crowd(1000)
+	objects, crowded := manyEndpoints(1000)
 	for _, v := range objects {
 		known.Put(v)
 	}

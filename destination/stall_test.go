@@ -15,12 +15,11 @@ import (
 
 const overflowSeries = `endpoint_updates_queue_overflow{service="web.ns.svc.mycluster.local:80"}`
 
-// stalled returns a fixture whose Service has so many endpoints that a client
-// which doesn't read keeps its stream from being sent a second message, and the
-// function that makes change after change.
+// stalled returns a fixture whose Service has so many endpoints that a client that doesn't read blocks the
+// second message of its stream, and a function that makes changes.
 func stalled(t *testing.T) (f *fixture, change func()) {
 	t.Helper()
-	objects, s := crowd(2000)
+	objects, s := manyEndpoints(2000)
 	f = start(t, testConfig(), objects...)
 	left := 0
 	return f, func() {
@@ -31,8 +30,8 @@ func stalled(t *testing.T) (f *fixture, change func()) {
 	}
 }
 
-// A client that doesn't read delays nobody and is not cut off. When it reads again it has the
-// right endpoints. If it missed more than the ring holds, that is counted (§6).
+// A client that doesn't read delays no other client and isn't disconnected. When it reads again, it gets the
+// right endpoints. If it missed more changes than the ring has, an overflow is counted (§6).
 func TestStalledClient(t *testing.T) {
 	for name, tc := range map[string]struct {
 		changes   int
@@ -49,27 +48,27 @@ func TestStalledClient(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f, change := stalled(t)
 				slow, quick := f.getStalled(getPath, ""), f.get(getPath, "")
-				f.rest()
-				quick.take()
+				f.settle()
+				quick.newMessages()
 				for i := range tc.changes {
 					change()
-					if n := len(quick.take()); n == 0 {
+					if n := len(quick.newMessages()); n == 0 {
 						t.Fatalf("change %d has not reached the client that reads", i)
 					}
 				}
-				if got := slow.ended(); got != "open" || len(slow.take()) != 0 {
+				if got := slow.ended(); got != "open" || len(slow.newMessages()) != 0 {
 					t.Fatalf("the stalled client: %s", got)
 				}
 				close(slow.reads)
-				f.rest()
-				updates := slow.take()
+				f.settle()
+				updates := slow.newMessages()
 				if len(updates) != tc.messages {
 					t.Errorf("%d messages, want %d", len(updates), tc.messages)
 				}
 				fresh := f.get(getPath, "")
-				f.rest()
-				if got, want := knowledge(updates), knowledge(fresh.take()); !maps.Equal(got, want) {
-					t.Errorf("the client that stalled knows %d addresses, a new one %d", len(got), len(want))
+				f.settle()
+				if got, want := receivedFrom(updates), receivedFrom(fresh.newMessages()); !maps.Equal(got, want) {
+					t.Errorf("the stalled client has %d addresses, a new one %d", len(got), len(want))
 				}
 				if got := f.metrics()[overflowSeries]; got != tc.conflated {
 					t.Errorf("%s is %v, want %v", overflowSeries, got, tc.conflated)
@@ -82,13 +81,13 @@ func TestStalledClient(t *testing.T) {
 	}
 }
 
-// A stalled client can hold a stop up only until gRPC cuts it off.
+// A stalled client delays a stop only until gRPC disconnects it.
 func TestStopWithStalledClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const grace = 5 * time.Second
 		f, change := stalled(t)
 		slow, quick := f.getStalled(getPath, ""), f.get(getPath, "")
-		f.rest()
+		f.settle()
 		change()
 		change()
 		begin := time.Now()
@@ -102,19 +101,19 @@ func TestStopWithStalledClient(t *testing.T) {
 		}
 		synctest.Wait()
 		if got := quick.ended(); got != "OK" {
-			t.Errorf("the client that reads was ended with %s", got)
+			t.Errorf("the reading client ended with %s", got)
 		}
 		close(slow.reads)
 		<-slow.done
 	})
 }
 
-// Without stalled clients a stop takes no time.
+// Without stalled clients, a stop takes no time.
 func TestStopWithoutStalledClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, change := stalled(t)
 		quick := f.get(getPath, "")
-		f.rest()
+		f.settle()
 		change()
 		change()
 		begin := time.Now()
@@ -131,8 +130,8 @@ func TestStopWithoutStalledClient(t *testing.T) {
 	})
 }
 
-// E20: many goroutines change objects while clients come, read and go. In the end, the clients
-// that stayed know what a new one is sent.
+// Many goroutines change objects while clients connect, read and disconnect. In the end, the connected
+// clients have the state of a new one (E20).
 func TestConcurrentChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		objects := put(service("web"), pod("a"), pod("b"), nodeIn("n1", "east"), nodeIn("n2", "west"))
@@ -162,16 +161,16 @@ func TestConcurrentChanges(t *testing.T) {
 		f.change(put(slice("s0", at("10.0.0.1", podKey("a"))), slice("s1", at("10.0.0.2", podKey("b"), inZone("east")))))
 		for i, c := range staying {
 			fresh := f.get(path[i%2], token(i))
-			f.rest()
-			if diff := cmp.Diff(knowledge(fresh.take()), knowledge(c.take())); diff != "" {
-				t.Errorf("stream %d at rest (-new stream +this):\n%s", i, diff)
+			f.settle()
+			if diff := cmp.Diff(receivedFrom(fresh.newMessages()), receivedFrom(c.newMessages())); diff != "" {
+				t.Errorf("stream %d after all changes (-new stream +this):\n%s", i, diff)
 			}
 			fresh.cancel()
 		}
 	})
 }
 
-// churn changes objects that other goroutines change too.
+// churn changes objects that other goroutines change, too.
 func churn(c *catalog.Catalog, seed int) {
 	for i := range 200 {
 		n := i*3 + seed

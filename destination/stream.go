@@ -11,14 +11,14 @@ import (
 
 // stream is one Get call. Workers run its steps, one at a time.
 type stream struct {
-	server *Server
-	topic  *topic
-	node   string
-	out    sender
-	caller caller
-	trail  *trail
-	// view is the view that the stream follows; nil before the first. It is for clients in zone. moved closes
-	// when the node of the client is in another zone.
+	server  *Server
+	topic   *topic
+	node    string
+	out     sender
+	caller  caller
+	callLog *callLog
+	// view is the view that the stream follows; nil before the first. It is the view for clients in zone.
+	// moved closes when the node of the client changes its zone.
 	view  atomic.Pointer[view]
 	zone  string
 	moved <-chan struct{}
@@ -42,7 +42,7 @@ func (p *progress) finish(version uint64) {
 
 func (p *progress) lag(now time.Time) time.Duration { return p.behind.At(now) }
 
-// sender sends one message; grpc.ServerStream is one.
+// sender sends one message, such as a grpc.ServerStream.
 type sender interface {
 	SendMsg(m any) error
 }
@@ -51,7 +51,7 @@ type sender interface {
 type position struct {
 	started bool // a message was sent
 	sent    []*entry
-	// version is that of the last response of the view that the stream follows. It is valid if joined is true.
+	// version is the version of the last response of the followed view, valid if joined is true.
 	version uint64
 	joined  bool
 }
@@ -72,18 +72,18 @@ func (s *stream) client() catalog.Client { return catalog.Client{Node: s.node, Z
 
 // step implements followed. The stream joins another view if the node of the client has moved to another
 // zone, or if the endpoints of the Service depend on another property of clients.
-func (s *stream) step() (w wait, ended bool, err error) {
+func (s *stream) step() (w wake, ended bool, err error) {
 	for {
 		v := s.view.Load()
 		a := v.current.Load()
 		switch {
 		case a.ended:
-			return wait{}, true, nil
+			return wake{}, true, nil
 		case a.kind.For(s.client()) != v.filter || channel.IsClosed(s.moved):
 			s.join()
 			s.topic.leave(v)
 		default:
-			return wait{a.stale, s.moved}, false, s.sendResponse(a)
+			return wake{a.stale, s.moved}, false, s.sendResponse(a)
 		}
 	}
 }
@@ -97,7 +97,7 @@ func (s *stream) close() {
 	s.server.topics.release(s.topic)
 }
 
-// sendResponse sends what the client lacks of the response.
+// sendResponse sends the changes since the last response.
 func (s *stream) sendResponse(a *response) error {
 	at := &s.at
 	since := a.at
@@ -109,7 +109,7 @@ func (s *stream) sendResponse(a *response) error {
 		return err
 	}
 	s.finish(a.version)
-	s.trail.answered(a)
+	s.callLog.responseSent(a)
 	*at = position{started: at.started || !a.unknown(), sent: a.entries, version: a.version, joined: true}
 	return nil
 }
@@ -144,7 +144,7 @@ func (s *stream) send(frames []*frame) error {
 		if err := s.out.SendMsg(f); err != nil {
 			return err
 		}
-		s.trail.sent(f)
+		s.callLog.sent(f)
 	}
 	return nil
 }

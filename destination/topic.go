@@ -42,7 +42,7 @@ type view struct {
 }
 
 // topic has the views of one query. All of them use the same snapshot, so that a stream that joins another
-// view never goes back in time. The goroutine of the topic renews the views when the snapshot is stale.
+// view never gets an older state. The goroutine of the topic updates the views when the snapshot is stale.
 type topic struct {
 	query           query
 	firstSubscriber subscriber // the query counts against its limits
@@ -50,7 +50,7 @@ type topic struct {
 	config          *Config
 	stop            context.CancelFunc
 	updates         atomic.Uint64 // counts snapshots that changed a response
-	// overflows counts how often a stream was too far behind for steps.
+	// overflows counts how often a stream was too far behind for the kept steps.
 	overflows atomic.Uint64
 
 	mu       sync.Mutex
@@ -59,7 +59,7 @@ type topic struct {
 	ended    bool
 }
 
-// run renews the views until the context ends.
+// run updates the views until the context ends.
 func (s *topic) run(ctx context.Context) {
 	defer s.releaseSnapshot()
 	for {
@@ -84,7 +84,7 @@ func (s *topic) releaseSnapshot() {
 	}
 }
 
-// renew refreshes the views and returns their snapshot, nil if the topic ended before it had one.
+// renew updates the views and returns their snapshot, nil if the topic ended before it had one.
 func (s *topic) renew() *catalog.Snapshot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -102,7 +102,7 @@ func (s *topic) refresh() {
 	}
 	s.snapshot = s.catalog.Service(s.query.service)
 	changed := false
-	var told toldChanges
+	var told sentChanges
 	for _, v := range s.views {
 		next := s.resolve(v)
 		d, published := v.publish(next)
@@ -119,8 +119,9 @@ func (s *topic) refresh() {
 	}
 }
 
-// join returns the view for the node and zone of a client. It is kept current until leave. Its response is
-// never older than that of another view of the topic, nor older than the known zone of the client.
+// join returns the view for the node and zone of a client, and keeps the view current until leave. Its
+// response is never older than that of another view of the topic, nor older than the known zone of the
+// client.
 func (s *topic) join(c catalog.Client) *view {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -186,7 +187,7 @@ func (s *topic) resolve(v *view) *response {
 }
 
 // publish makes next the current response and wakes the streams, unless next equals the current response. It
-// reports which of both it was, with the difference.
+// reports whether it did so, with the difference.
 //
 // If the kind of filter changes, the steps are dropped, because earlier responses may have been for other
 // clients than those of this view.
@@ -217,8 +218,8 @@ type topics struct {
 	refused func(clientlimits.Refusal)
 
 	running sync.WaitGroup
-	// m calls the functions that use undeclared, which counts the topics of each Service for ports that it does not
-	// declare.
+	// m has the topics. It calls the functions that use undeclared, which counts the topics of each Service
+	// for undeclared ports.
 	m          streams.Map[query, *topic]
 	undeclared map[catalog.ServiceKey]int
 	ended      atomic.Bool
@@ -247,7 +248,7 @@ func (ss *topics) begin(q query, by subscriber) error {
 		return status.Errorf(codes.ResourceExhausted, "service %s.%s doesn't declare port %d, and clients ask for %d such ports already; declare it",
 			q.service.Name, q.service.Namespace, q.port, ss.undeclared[q.service])
 	}
-	if err := ss.clients.BeginQuestion(by.client); err != nil {
+	if err := ss.clients.BeginQuery(by.client); err != nil {
 		return err
 	}
 	if by.undeclared {
@@ -260,7 +261,7 @@ func (ss *topics) begin(q query, by subscriber) error {
 func (ss *topics) release(s *topic) {
 	ss.m.Release(s.query, func(s *topic) {
 		s.stop()
-		ss.clients.EndQuestion(s.firstSubscriber.client)
+		ss.clients.EndQuery(s.firstSubscriber.client)
 		if !s.firstSubscriber.undeclared {
 			return
 		}

@@ -13,14 +13,14 @@ import (
 	"github.com/signpostd/signpost/internal/objectmeta"
 )
 
-// M1: the API server stores objects whose text isn't UTF-8, when they are sent as protobuf. One
-// such pod ended the process at the first question about it. No message can have such text.
+// The API server stores objects with text that isn't UTF-8, if they are sent as protobuf. No message can have
+// such text. One such pod ended the process at the first query for it (M1).
 const notUTF8 = "evil\xff"
 
 func ownedByEvil(w *catalog.Workload) { w.Owner = catalog.OwnerRef{Kind: "Thing", Name: notUTF8} }
 
-// M1: an endpoint that can't be encoded is left out and reported, whatever its broken text is
-// for. The other endpoints are served.
+// An endpoint that can't be encoded is left out and reported, whatever the invalid text is. The other
+// endpoints are served (M1).
 func TestUnencodableEndpoints(t *testing.T) {
 	const other = "the endpoint of another slice"
 	for name, tc := range map[string]struct {
@@ -49,25 +49,25 @@ func TestUnencodableEndpoints(t *testing.T) {
 				config.Report = func(p objectmeta.Problem) { problems = append(problems, p) }
 				f := start(t, config, append(tc.objects, service("web"), pod("good"), slice("t", at("10.0.0.2", podKey("good"))))...)
 				c := f.get(getPath, "")
-				f.rest()
-				if diff := cmp.Diff([]string{"add 10.0.0.2:8080"}, transcript(c.take())); diff != "" {
+				f.settle()
+				if diff := cmp.Diff([]string{"add 10.0.0.2:8080"}, transcript(c.newMessages())); diff != "" {
 					t.Errorf("%s (-want +got):\n%s", other, diff)
 				}
 				expectProblem(t, tc.problem, problems)
 				f.change(put(slice("t", at("10.0.0.3", podKey("good")))))
-				if diff := cmp.Diff([]string{"add 10.0.0.3:8080", "remove 10.0.0.2:8080"}, transcript(c.take())); diff != "" {
+				if diff := cmp.Diff([]string{"add 10.0.0.3:8080", "remove 10.0.0.2:8080"}, transcript(c.newMessages())); diff != "" {
 					t.Errorf("after a change of %s (-want +got):\n%s", other, diff)
 				}
 				f.change(put(pod("bad"), external("bad"), slice("s", at("10.0.0.1", podKey("bad")))))
-				if diff := cmp.Diff([]string{"add 10.0.0.1:8080"}, transcript(c.take())); diff != "" {
-					t.Errorf("once it is mended (-want +got):\n%s", diff)
+				if diff := cmp.Diff([]string{"add 10.0.0.1:8080"}, transcript(c.newMessages())); diff != "" {
+					t.Errorf("after the fix (-want +got):\n%s", diff)
 				}
 			})
 		})
 	}
 }
 
-// expectProblem checks that there are problems, and that each is this one.
+// expectProblem checks that there are problems, and that all equal this one.
 func expectProblem(t *testing.T, want objectmeta.Problem, got []objectmeta.Problem) {
 	t.Helper()
 	if len(got) == 0 {
@@ -84,7 +84,7 @@ func expectProblem(t *testing.T, want objectmeta.Problem, got []objectmeta.Probl
 	}
 }
 
-// M1: when the labels of a whole Service can't be encoded, its endpoints are left out.
+// If the labels of a Service can't be encoded, its endpoints are left out (M1).
 func TestUnencodableLabels(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var problems []objectmeta.Problem
@@ -94,20 +94,20 @@ func TestUnencodableLabels(t *testing.T) {
 		mirrored.Mirror.Cluster = notUTF8
 		f := start(t, config, service("web"), pod("a"), mirrored)
 		c := f.get(getPath, "")
-		f.rest()
-		if diff := cmp.Diff([]string{"no_endpoints exists=true"}, transcript(c.take())); diff != "" {
+		f.settle()
+		if diff := cmp.Diff([]string{"no_endpoints exists=true"}, transcript(c.newMessages())); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 		expectProblem(t, objectmeta.Problem{Kind: "Service", Namespace: "ns", Name: "web", Field: "labels of endpoints", Reason: "UTF-8"}, problems)
 		f.change(put(slice("s", at("10.0.0.1", podKey("a")))))
-		if diff := cmp.Diff([]string{"add 10.0.0.1:8080"}, transcript(c.take())); diff != "" {
-			t.Errorf("once they are mended (-want +got):\n%s", diff)
+		if diff := cmp.Diff([]string{"add 10.0.0.1:8080"}, transcript(c.newMessages())); diff != "" {
+			t.Errorf("after the fix (-want +got):\n%s", diff)
 		}
 	})
 }
 
-// M1: a profile that can't be encoded falls back: that of an address to the bare address, that of
-// a Service to the default profile.
+// Instead of a profile that can't be encoded, the bare address or the default profile of the Service is sent
+// (M1).
 func TestUnencodableProfiles(t *testing.T) {
 	for name, tc := range map[string]struct {
 		path    string
@@ -130,8 +130,8 @@ func TestUnencodableProfiles(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			withProfileServer(t, tc.objects, func(t *testing.T, s *profileServer) {
-				c := s.ask(tc.path, "")
-				defer c.leave()
+				c := s.open(tc.path, "")
+				defer c.close()
 				c.want(t, "the fallback", tc.want)
 				expectProblem(t, tc.broken, s.reported())
 			})
@@ -139,7 +139,7 @@ func TestUnencodableProfiles(t *testing.T) {
 	}
 }
 
-// M1: even a Service whose own name can't be encoded has a profile.
+// A Service whose own name can't be encoded has a profile, too (M1).
 func TestUnencodableName(t *testing.T) {
 	config := testConfig()
 	key := catalog.ServiceKey{Cluster: catalog.LocalCluster, Namespace: "ns", Name: notUTF8}

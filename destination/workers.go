@@ -6,8 +6,8 @@ import (
 	"github.com/signpostd/signpost/internal/panics"
 )
 
-// maxIdleWorkers bounds the workers that wait for a job while calls are open. More workers run while clients
-// stall.
+// maxIdleWorkers bounds the number of idle workers while calls are open. More workers may be busy while
+// clients stall.
 const maxIdleWorkers = 16
 
 // job is work that needs a deep stack.
@@ -30,7 +30,7 @@ type worker struct {
 	done chan *panics.Carried
 }
 
-// do lets a worker run the job, and returns when it has ended. If the job panics, so does do.
+// do makes a worker run the job, and returns when the job has ended. If the job panics, so does do.
 func (ws *workers) do(j job) {
 	w := ws.begin(j)
 	ws.end(w, <-w.done)
@@ -91,7 +91,7 @@ func (ws *workers) enter() {
 	ws.users++
 }
 
-// leave ends the idle workers when the last user has left.
+// leave ends the idle workers after the last user.
 func (ws *workers) leave() {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()

@@ -12,8 +12,8 @@ type jobFunc func()
 
 func (f jobFunc) work() { f() }
 
-// A client that doesn't read keeps its worker, and other jobs don't wait for it. Idle workers are used again,
-// and end with their last user: otherwise the bubble would not end.
+// A client that doesn't read keeps its worker, and other jobs don't wait for it. Idle workers are reused, and
+// end with the last user; otherwise the synctest bubble would not end.
 func TestWorkersDoNotWaitForEachOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ws workers
@@ -47,7 +47,7 @@ func TestWorkersDoNotWaitForEachOther(t *testing.T) {
 	})
 }
 
-// A panic of a job continues where the job was given, with the place in the code, and its worker stays.
+// A panic of a job continues in the caller of do, with its location in the code, and the worker stays.
 func TestWorkerCarriesPanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ws workers
@@ -66,7 +66,7 @@ func TestWorkerCarriesPanics(t *testing.T) {
 	})
 }
 
-// A stream that is busy sends on its own stack; one whose updates come slowly doesn't.
+// A busy stream sends on its own stack; a stream with rare updates doesn't.
 func TestBusyStreams(t *testing.T) {
 	for name, tc := range map[string]struct {
 		apart time.Duration
@@ -86,7 +86,7 @@ func TestBusyStreams(t *testing.T) {
 	}
 }
 
-// Streams that are opened wait for each other, up to the end of their call.
+// Streams wait for others that are being opened, at most until the end of their call.
 func TestFewStreamsAreOpenedAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, testConfig(), zonedObjects()...)
@@ -94,21 +94,21 @@ func TestFewStreamsAreOpenedAtATime(t *testing.T) {
 			f.server.opening <- struct{}{}
 		}
 		stays, leaves := f.get(getPath, ""), f.get(getPath, "")
-		f.rest()
-		if got := stays.ended(); got != "open" || len(stays.take()) != 0 {
-			t.Errorf("a stream that waits: %s, or it has an answer", got)
+		f.settle()
+		if got := stays.ended(); got != "open" || len(stays.newMessages()) != 0 {
+			t.Errorf("a waiting stream: %s, or it has a response", got)
 		}
 		leaves.cancel()
 		<-leaves.done
 		for range cap(f.server.opening) {
 			<-f.server.opening
 		}
-		f.rest()
-		if len(stays.take()) == 0 {
-			t.Error("the stream has no answer")
+		f.settle()
+		if len(stays.newMessages()) == 0 {
+			t.Error("the stream has no response")
 		}
 		if n := len(f.server.opening); n != 0 {
-			t.Errorf("%d streams are being opened at rest", n)
+			t.Errorf("%d streams are being opened in the end", n)
 		}
 	})
 }

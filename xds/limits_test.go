@@ -100,7 +100,7 @@ func TestSilentStreams(t *testing.T) {
 // §10.4: different questions of one client are limited.
 func TestQuestionLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := start(t, Config{Limits: clientlimits.Limits{MaxQuestionsPerClient: 2}})
+		f := start(t, Config{Limits: clientlimits.Limits{MaxQueriesPerClient: 2}})
 		a := f.ads()
 		a.send(clusters, names(3)...)
 		if got := a.ended(); got != "ResourceExhausted" {
@@ -226,7 +226,7 @@ func TestLimitBeforeCost(t *testing.T) {
 		for _, variant := range []string{variantSotW, variantDelta} {
 			t.Run(why+" "+variant, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					f := start(t, Config{Limits: clientlimits.Limits{MaxQuestionsPerClient: 2}})
+					f := start(t, Config{Limits: clientlimits.Limits{MaxQueriesPerClient: 2}})
 					if variant == variantSotW {
 						f.ads().request(&discovery.DiscoveryRequest{TypeUrl: clusters.URL(), ResourceNames: list})
 					} else {
@@ -366,7 +366,7 @@ func TestSubscriptionsOfClientAreBounded(t *testing.T) {
 // Each list of namespaces has a goroutine and a list of Clusters, so a client may have only so many of them.
 func TestCoveragesOfClientAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := start(t, Config{Limits: clientlimits.Limits{MaxQuestionsPerClient: 3}})
+		f := start(t, Config{Limits: clientlimits.Limits{MaxQueriesPerClient: 3}})
 		ended := 0
 		for i := range 10 {
 			a := f.ads()

@@ -174,7 +174,7 @@ func (s *stream) locatePeer() {
 func (s *Server) podAt(ip netip.Addr) *catalog.Workload {
 	found := s.catalog.Profile(catalog.ProfileQuery{Cluster: catalog.LocalCluster, IP: ip, Port: 1, ClusterDomain: s.config.ClusterDomain})
 	defer found.Release()
-	if found.Subject != catalog.EndpointFound || found.Target == nil || found.Target.Key.Kind != catalog.Pod || found.Mapped {
+	if found.Result != catalog.EndpointFound || found.Target == nil || found.Target.Key.Kind != catalog.Pod || found.Mapped {
 		return nil
 	}
 	return found.Target.Workload

@@ -224,14 +224,14 @@ func (s *Server) release(t *topic) { s.topics.Release(t.question, func(t *topic)
 // renewFor counts a question of a client, and runs what renews its answers until end is called. The error is the status of
 // a question that is one too many.
 func (s *Server) renewFor(by clientlimits.ClientID, run func(context.Context)) (end func(), err error) {
-	if err := s.clients.BeginQuestion(by); err != nil {
+	if err := s.clients.BeginQuery(by); err != nil {
 		return nil, err
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	s.renewing.Go(func() { run(ctx) })
 	return func() {
 		stop()
-		s.clients.EndQuestion(by)
+		s.clients.EndQuery(by)
 	}, nil
 }
 

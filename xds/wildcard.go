@@ -167,7 +167,7 @@ func (sl *sharedListing) tell(before *listing) {
 		return
 	}
 	add := func(service catalog.ServiceKey, e history.Entry) {
-		e.Kind, e.Source, e.Type, e.Streams = history.Told, "xds", clusters.String(), len(sl.streams)
+		e.Kind, e.Source, e.Type, e.Streams = history.Sent, "xds", clusters.String(), len(sl.streams)
 		server.config.History.Add(history.Key{Namespace: service.Namespace, Name: service.Name}, service.Namespace, &e)
 	}
 	for name, service := range after.clusters {

@@ -33,8 +33,8 @@ func happened() *history.Log {
 	}
 	add(www, 1*time.Second, change(history.Created, "", "192.0.2.1"))
 	add(web, 2*time.Second, history.Entry{Kind: history.Written, Action: history.Updated, Source: "endpoint_slice", Object: "EndpointSlice/web-1", Endpoints: 2, NotReady: 1, Removed: []netip.AddrPort{a("10.0.0.7:0")}})
-	add(web, 3*time.Second, history.Entry{Kind: history.Told, Action: history.Updated, Source: "destination", Port: 80, Streams: 12, Places: 2, Endpoints: 2, Added: []netip.AddrPort{a("10.0.0.9:8080")}, Removed: []netip.AddrPort{a("10.0.0.7:8080")}})
-	add(web, 4*time.Second, history.Entry{Kind: history.Told, Action: history.Updated, Source: "destination", Port: 81, Streams: 1, Places: 1, ClientZone: "a", Removed: []netip.AddrPort{a("10.0.0.8:8081")}, MoreRemoved: 5})
+	add(web, 3*time.Second, history.Entry{Kind: history.Sent, Action: history.Updated, Source: "destination", Port: 80, Streams: 12, Places: 2, Endpoints: 2, Added: []netip.AddrPort{a("10.0.0.9:8080")}, Removed: []netip.AddrPort{a("10.0.0.7:8080")}})
+	add(web, 4*time.Second, history.Entry{Kind: history.Sent, Action: history.Updated, Source: "destination", Port: 81, Streams: 1, Places: 1, ClientZone: "a", Removed: []netip.AddrPort{a("10.0.0.8:8081")}, MoreRemoved: 5})
 	add(www, 5*time.Second, change(history.Updated, "192.0.2.1", "192.0.2.2"))
 	add(www, 6*time.Second, change(history.Updated, "198.51.100.6", "192.0.2.2"))
 	add(www, 7*time.Second, change(history.Created, "", "192.0.2.2"))
@@ -44,9 +44,9 @@ func happened() *history.Log {
 	add(www, 9*time.Second, change(history.Deleted, "192.0.2.2", ""))
 	add(web, 10*time.Second, history.Entry{Kind: history.Written, Action: history.External, Source: "endpoint_slice", By: "kubectl"})
 	add(web, 11*time.Second, history.Entry{Kind: history.Written, Action: history.Failed, Source: "endpoint_slice", Object: "update", Reason: "forbidden"})
-	add(web, 12*time.Second, history.Entry{Kind: history.Told, Action: history.Updated, Source: "xds", Type: "lds", Object: "web.shop:80", Streams: 3})
-	add(web, 13*time.Second, history.Entry{Kind: history.Told, Action: history.Deleted, Source: "destination", Port: 80, Streams: 2})
-	add(history.Key{Namespace: "shop", Name: "db"}, 14*time.Second, history.Entry{Kind: history.Told, Action: history.Updated, Port: 5432, Hostname: "db-0", Streams: 1, Endpoints: 1, Changed: []netip.AddrPort{a("10.0.0.5:5432")}})
+	add(web, 12*time.Second, history.Entry{Kind: history.Sent, Action: history.Updated, Source: "xds", Type: "lds", Object: "web.shop:80", Streams: 3})
+	add(web, 13*time.Second, history.Entry{Kind: history.Sent, Action: history.Deleted, Source: "destination", Port: 80, Streams: 2})
+	add(history.Key{Namespace: "shop", Name: "db"}, 14*time.Second, history.Entry{Kind: history.Sent, Action: history.Updated, Port: 5432, Hostname: "db-0", Streams: 1, Endpoints: 1, Changed: []netip.AddrPort{a("10.0.0.5:5432")}})
 	add(history.Key{Name: "other.example.org"}, 15*time.Second, history.Entry{Kind: history.Record, Action: history.Created, Type: "A", New: []string{"10.0.0.7"}, Objects: []string{"ingress/shop/other"}})
 	return log
 }

@@ -11,7 +11,7 @@ import (
 )
 
 var (
-	changeKinds   = map[history.Kind]ChangeKind{history.Told: ChangeTold, history.Record: ChangeRecord, history.Written: ChangeWrite}
+	changeKinds   = map[history.Kind]ChangeKind{history.Sent: ChangeTold, history.Record: ChangeRecord, history.Written: ChangeWrite}
 	changeActions = map[history.Action]string{
 		history.Created: "created", history.Updated: "updated", history.Deleted: "deleted", history.Failed: "failed", history.External: "external",
 	}
@@ -32,7 +32,7 @@ func pastChange(key history.Key, e, previous *history.Entry) PastChange {
 		c.Subject = key.Namespace + "/" + key.Name
 	}
 	switch e.Kind {
-	case history.Told:
+	case history.Sent:
 		c.Endpoints = &e.Endpoints
 		c.Text = c.toldText()
 	case history.Written:

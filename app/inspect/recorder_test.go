@@ -37,7 +37,7 @@ func TestFigures(t *testing.T) {
 	w := &fixture{streams: streamsNumbered(3), zones: []Zone{{Name: "example.org", Records: map[RecordState]int{RecordPublished: 5, RecordHeld: 2, RecordPending: 1, RecordForeign: 9}}}}
 	log := history.New(history.DefaultBytes, nil)
 	change := func() {
-		log.Add(history.Key{Namespace: "shop", Name: "web"}, "shop", &history.Entry{Kind: history.Told, Added: []netip.AddrPort{netip.MustParseAddrPort("10.0.0.1:80")}})
+		log.Add(history.Key{Namespace: "shop", Name: "web"}, "shop", &history.Entry{Kind: history.Sent, Added: []netip.AddrPort{netip.MustParseAddrPort("10.0.0.1:80")}})
 	}
 	change()
 	s := New(Config{Offers: w.offers(), History: log})

@@ -189,7 +189,7 @@ func exampleHistory(at time.Time) *history.Log {
 		Removed: []netip.AddrPort{netip.MustParseAddrPort("10.42.0.17:0")},
 	})
 	add(web, 3*time.Minute-40*time.Millisecond, history.Entry{
-		Kind: history.Told, Action: history.Updated, Source: "destination", Port: 80, Streams: 12, Places: 1, Endpoints: 2,
+		Kind: history.Sent, Action: history.Updated, Source: "destination", Port: 80, Streams: 12, Places: 1, Endpoints: 2,
 		Removed: []netip.AddrPort{netip.MustParseAddrPort("10.42.0.17:8080")},
 	})
 	add(history.Key{Name: "www.example.org"}, time.Minute, history.Entry{

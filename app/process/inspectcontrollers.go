@@ -83,7 +83,7 @@ type unwritten struct{ set *controllers.Set }
 func (w unwritten) Waits(most int) (some []inspect.Wait, all int) {
 	found, all := w.set.AllWaiting(most)
 	for _, f := range found {
-		some = append(some, inspect.Wait{Namespace: f.Key.Namespace, Name: f.Key.Name, Reason: waitCause(f.Makes, f.Wait), Since: f.Wait.Since})
+		some = append(some, inspect.Wait{Namespace: f.Key.Namespace, Name: f.Key.Name, Reason: waitCause(f.Objects, f.Wait), Since: f.Wait.Since})
 	}
 	return some, all
 }

@@ -246,9 +246,9 @@ stringData:
 	}
 	cancel()
 	service := `web\.` + ns + `\.svc\.cluster\.local:80`
-	c.await(t, `level=debug msg="Call begins" call=\d+ method=Get path=`+service+` client=127.0.0.1:\d+ namespace=`+ns+` pod=cart-0 node=""`)
-	c.await(t, `level=debug msg="Answer is sent" call=\d+ method=Get path=`+service+` endpoints=1 added=1 removed=0 exists=true version=\d+`)
-	c.await(t, `level=debug msg="Call ends" call=\d+ method=Get path=`+service+` status=OK reason="the client has left" messages=1 added=1 removed=0 lasted=`)
+	c.await(t, `level=debug msg="Call started" call=\d+ method=Get path=`+service+` client=127.0.0.1:\d+ namespace=`+ns+` pod=cart-0 node=""`)
+	c.await(t, `level=debug msg="Response sent" call=\d+ method=Get path=`+service+` endpoints=1 added=1 removed=0 exists=true version=\d+`)
+	c.await(t, `level=debug msg="Call ended" call=\d+ method=Get path=`+service+` status=OK reason="the client disconnected" messages=1 added=1 removed=0 lasted=`)
 	c.await(t, `level=debug msg="Objects are applied" changes=\d+ services=\d+ staleServices=\d+ staleWatches=\d+ took=`)
 	c.await(t, `level=debug msg="Service synced" controller=endpoint_slice service=`+ns+`/web created=1 updated=0 deleted=0 failed=0 took=`)
 	c.await(t, `level=debug msg="Names are planned" publisher=zone zone=example.test names=1 toChange=1 `)

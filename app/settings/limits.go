@@ -24,8 +24,8 @@ func limitSettings(o *clientlimits.Limits, section string) []Setting {
 		{Flag: "grpc-max-connection-idle", Path: section + ".limits.maxConnectionIdle", Value: durationValue{&o.MaxConnectionIdle}, Usage: "how long a connection without calls is kept"},
 		{Flag: "grpc-request-timeout", Path: section + ".limits.requestTimeout", Value: durationValue{&o.RequestTimeout}, Usage: "how long a call may take to send its request; calls that have sent it last as long as they like"},
 		{Flag: "grpc-max-pending-requests", Path: section + ".limits.maxPendingRequests", Value: intValue{&o.MaxPendingRequests}, Usage: "open calls of one client that have not sent their request; of all together twice as many"},
-		{Flag: "grpc-max-questions", Path: section + ".limits.maxQuestions", Value: intValue{&o.MaxQuestions}, Usage: "different questions that are answered at a time; any number of clients may ask each of them"},
-		{Flag: "grpc-max-questions-per-client", Path: section + ".limits.maxQuestionsPerClient", Value: intValue{&o.MaxQuestionsPerClient}, Usage: "different questions that are answered at a time because one client asked first"},
+		{Flag: "grpc-max-questions", Path: section + ".limits.maxQuestions", Value: intValue{&o.MaxQueries}, Usage: "different questions that are answered at a time; any number of clients may ask each of them"},
+		{Flag: "grpc-max-questions-per-client", Path: section + ".limits.maxQuestionsPerClient", Value: intValue{&o.MaxQueriesPerClient}, Usage: "different questions that are answered at a time because one client asked first"},
 		{Flag: "grpc-max-undeclared-ports", Path: section + ".limits.maxUndeclaredPorts", Value: intValue{&o.MaxUndeclaredPorts}, Usage: "ports of a Service that are answered at a time although the Service doesn't declare them"},
 	}
 }
@@ -43,8 +43,8 @@ func checkLimits(o clientlimits.Limits) []problem {
 		{"grpc-max-recv-msg-size", o.MaxRecvMsgSize, smallestRequest},
 		{"grpc-max-header-list-size", o.MaxHeaderListSize, smallestRequest},
 		{"grpc-max-pending-requests", o.MaxPendingRequests, 1},
-		{"grpc-max-questions", o.MaxQuestions, 1},
-		{"grpc-max-questions-per-client", o.MaxQuestionsPerClient, 1},
+		{"grpc-max-questions", o.MaxQueries, 1},
+		{"grpc-max-questions-per-client", o.MaxQueriesPerClient, 1},
 		{"grpc-max-undeclared-ports", o.MaxUndeclaredPorts, 1},
 	} {
 		if n.value < n.min || n.value > math.MaxInt32 {

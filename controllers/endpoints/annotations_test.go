@@ -14,30 +14,30 @@ var (
 	laterText = "2026-01-02T02:04:05.06Z"
 	olderText = "2025-01-01T00:00:00Z"
 	oneMore   = stored(headless, annotated(TriggerTimeAnnotation, olderText))
-	onePod    = []corev1.EndpointSubset{subset(crowd(1), nil, tcp8080)}
+	onePod    = []corev1.EndpointSubset{subset(manyPods(1), nil, tcp8080)}
 )
 
 var triggerCases = map[string]planCase{
 	"EP-61": {
-		service: serviceFoo(), pods: crowd(1), current: stored(headless), trigger: later, action: Update,
+		service: serviceFoo(), pods: manyPods(1), current: stored(headless), trigger: later, action: Update,
 		subsets: onePod, annotations: mapOf(TriggerTimeAnnotation, laterText),
 	},
 	"EP-62": {
-		service: serviceFoo(), pods: crowd(1), current: oneMore, trigger: later, action: Update,
+		service: serviceFoo(), pods: manyPods(1), current: oneMore, trigger: later, action: Update,
 		subsets: onePod, annotations: mapOf(TriggerTimeAnnotation, laterText),
 	},
-	"EP-63": {service: serviceFoo(), pods: crowd(1), current: oneMore, action: Update, subsets: onePod},
+	"EP-63": {service: serviceFoo(), pods: manyPods(1), current: oneMore, action: Update, subsets: onePod},
 	"EP-61 create": {
-		service: serviceFoo(), pods: crowd(1), trigger: later, action: Create,
+		service: serviceFoo(), pods: manyPods(1), trigger: later, action: Create,
 		subsets: onePod, annotations: mapOf(TriggerTimeAnnotation, laterText),
 	},
 }
 
 func TestPlanTriggerTime(t *testing.T) { runPlans(t, triggerCases) }
 
-// mixed returns pods of which the first are ready.
+// mixed returns ready pods followed by unready ones.
 func mixed(ready, unready int) []*corev1.Pod {
-	list := crowd(ready + unready)
+	list := manyPods(ready + unready)
 	for _, p := range list[ready:] {
 		notReady(p)
 	}
@@ -73,7 +73,7 @@ func TestPlanCapacity(t *testing.T) {
 		t.Run(tc.id, func(t *testing.T) {
 			current := stored(headless)
 			if tc.stored > 0 {
-				holding(subset(inOrder(crowd(tc.stored)), nil, tcp8080))(current)
+				holding(subset(inOrder(manyPods(tc.stored)), nil, tcp8080))(current)
 			}
 			if tc.before != "" {
 				annotated(OverCapacityAnnotation, tc.before)(current)
@@ -97,7 +97,7 @@ func TestPlanCapacity(t *testing.T) {
 	}
 }
 
-// inOrder gives pods IPs that are in order as texts, too.
+// inOrder gives pods IPs whose texts sort like the pods.
 func inOrder(list []*corev1.Pod) []*corev1.Pod {
 	for i, p := range list {
 		podIPs("10.0." + digits(i/100) + "." + digits(i%100))(p)
@@ -105,13 +105,13 @@ func inOrder(list []*corev1.Pod) []*corev1.Pod {
 	return list
 }
 
-// digits returns a number below 100 in as many digits as any other.
+// digits returns a number below 100 as two characters.
 func digits(n int) string { return string([]byte{'1', '0' + byte(n/10), '0' + byte(n%10)}) }
 
 func TestPlanDropsEmptySubsets(t *testing.T) { t.Run("AD-02", testDropsEmptySubsets) }
 
 func testDropsEmptySubsets(t *testing.T) {
-	list := crowd(1200, exposing("web", 8080))
+	list := manyPods(1200, exposing("web", 8080))
 	for i := range 50 {
 		list = append(list, pod(1200+i, notReady, exposing("web", 9090)))
 	}

@@ -16,13 +16,13 @@ func BenchmarkPlan(b *testing.B) {
 		pods    []*corev1.Pod
 		settled bool // there is nothing to write
 	}{
-		"50 pods, unchanged":                     {serviceFoo(), crowd(50), true},
-		"20 pods, create":                        {serviceFoo(), crowd(20), false},
-		"1000 pods, unchanged":                   {serviceFoo(), crowd(1000), true},
-		"50 pods, two ports with names, settled": {serviceFoo(named), crowd(50, exposing("a", 1), exposing("b", 2)), true},
+		"50 pods, unchanged":                     {serviceFoo(), manyPods(50), true},
+		"20 pods, create":                        {serviceFoo(), manyPods(20), false},
+		"1000 pods, unchanged":                   {serviceFoo(), manyPods(1000), true},
+		"50 pods, two ports with names, settled": {serviceFoo(named), manyPods(50, exposing("a", 1), exposing("b", 2)), true},
 	} {
 		b.Run(name, func(b *testing.B) {
-			pods := kept(bc.pods)
+			pods := watchedPods(bc.pods)
 			want := Create
 			var current *corev1.Endpoints
 			if bc.settled {

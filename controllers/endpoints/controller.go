@@ -88,14 +88,14 @@ func New(o Options) *Controller {
 }
 
 // Run writes Endpoints until ctx ends. It first syncs all Services, and all Endpoints that a deleted Service
-// may have left.
+// may have left behind.
 func (c *Controller) Run(ctx context.Context) {
 	defer c.forget()
 	c.history = newHistory()
 	c.loop.Run(ctx, func() []reconcile.Key { return append(c.o.Pods.Services(), c.leftovers()...) })
 }
 
-// forget drops what is remembered of a term: somebody else may lead before the next one.
+// forget drops the state of a term, because another process may lead before the next one.
 func (c *Controller) forget() {
 	c.overlay.Forget()
 	c.reported.Forget()
@@ -110,8 +110,8 @@ func (c *Controller) leftovers() []reconcile.Key {
 		if c.o.Pods.Get(key) != nil {
 			continue
 		}
-		// Old programs use Endpoints as their leader election lock. These have no Service, and are no
-		// leftovers.
+		// Old programs use Endpoints as their leader election lock. These Endpoints have no Service, but are
+		// no leftovers.
 		if _, locked := ep.Object().Annotations[resourcelock.LeaderElectionRecordAnnotationKey]; !locked {
 			keys = append(keys, key)
 		}
@@ -352,14 +352,14 @@ func (c *Controller) deleteLeftover(ctx context.Context, key reconcile.Key) erro
 	}
 }
 
-// written tells the log and the history of a successful write, with the version before, nil for none.
+// written passes a successful write to the log and the history, with the version before it, nil for none.
 func (c *Controller) written(key reconcile.Key, operation string, before, after *corev1.Endpoints, cause time.Time) {
 	if c.loop.WantsWritten() {
 		c.loop.Written(reconcile.Written{Kind: "Endpoints", Service: key, Name: key.Name, Operation: operation, Before: readyByAddress(before), After: readyByAddress(after), Cause: cause})
 	}
 }
 
-// readyByAddress returns the addresses of Endpoints, true for those that are ready.
+// readyByAddress returns the addresses of Endpoints as keys, with true for those that are ready.
 func readyByAddress(ep *corev1.Endpoints) map[string]bool {
 	if ep == nil {
 		return nil

@@ -46,8 +46,8 @@ type lookup struct {
 	ok     bool
 }
 
-// add adds a pod to its group, unless it has no address or none of the ports (§5.4, §5.6). A new group gets
-// room for that many addresses.
+// add adds a pod to its group, unless it has no address or none of the ports (§5.4, §5.6). A new group gets a
+// capacity of room addresses.
 func (g *grouping) add(pod *watched.Pod, room int) {
 	ip, ok := podIP(g.service, pod)
 	if !ok || !g.lookUp(pod) {

@@ -28,7 +28,7 @@ func edited[T any](v *T, edits []func(*T)) *T {
 	return v
 }
 
-// serviceFoo returns the Service "svc" of §16: no cluster IP, which is as good as headless.
+// serviceFoo returns the Service "svc" of §16. It has no cluster IP, so it counts as headless.
 func serviceFoo(edits ...func(*corev1.Service)) *corev1.Service {
 	return edited(&corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "foo"},
@@ -70,7 +70,7 @@ func mapOf(pairs ...string) map[string]string {
 	return m
 }
 
-// pod returns the pod i of §16, which is ready.
+// pod returns the ready pod i of §16.
 func pod(i int, edits ...func(*corev1.Pod)) *corev1.Pod {
 	ip := fmt.Sprintf("1.2.%d.%d", 3+(4+i)/256, (4+i)%256)
 	p := &corev1.Pod{
@@ -87,7 +87,7 @@ func pod(i int, edits ...func(*corev1.Pod)) *corev1.Pod {
 	return edited(p, edits)
 }
 
-func crowd(n int, edits ...func(*corev1.Pod)) []*corev1.Pod {
+func manyPods(n int, edits ...func(*corev1.Pod)) []*corev1.Pod {
 	var list []*corev1.Pod
 	for i := range n {
 		list = append(list, pod(i, edits...))
@@ -131,7 +131,7 @@ func exposing(name string, number int) func(*corev1.Pod) {
 	}
 }
 
-// stored returns Endpoints as the cache has them.
+// stored returns Endpoints as the table has them.
 func stored(edits ...func(*corev1.Endpoints)) *corev1.Endpoints {
 	return edited(&corev1.Endpoints{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "foo", UID: "uid", ResourceVersion: "1"},
@@ -150,7 +150,7 @@ func holding(list ...corev1.EndpointSubset) func(*corev1.Endpoints) {
 	return func(ep *corev1.Endpoints) { ep.Subsets = list }
 }
 
-// Labels as they are on Endpoints with a cluster IP, and without.
+// The labels of Endpoints of Services with a cluster IP and without one.
 var (
 	managed  = storedLabels(ManagedByLabel, ManagedBy)
 	headless = storedLabels(ManagedByLabel, ManagedBy, HeadlessLabel, "")
@@ -185,7 +185,7 @@ type planCase struct {
 	current *corev1.Endpoints
 	trigger time.Time
 	action  Action
-	// The rest is compared unless the action is None.
+	// The following fields are compared unless the action is None.
 	subsets     []corev1.EndpointSubset
 	labels      map[string]string
 	annotations map[string]string
@@ -227,13 +227,13 @@ type plan struct {
 	Endpoints *corev1.Endpoints
 }
 
-// failing is what fails: a test, or one run of a property.
+// failing is a *testing.T or a *rapid.T.
 type failing interface {
 	Errorf(format string, args ...any)
 }
 
-// kept returns what the table of pods keeps of these.
-func kept(list []*corev1.Pod) []*watched.Pod {
+// watchedPods returns the pods as the table keeps them.
+func watchedPods(list []*corev1.Pod) []*watched.Pod {
 	trim := watched.Pods().Trim
 	var all []*watched.Pod
 	for _, p := range list {
@@ -243,16 +243,16 @@ func kept(list []*corev1.Pod) []*watched.Pod {
 	return all
 }
 
-// planned plans, looks whether something was changed that shouldn't be, and
-// whether planning again finds something left to do.
+// planned returns the plan. It fails the test if Plan changes its arguments, or if planning again isn't a
+// no-op.
 func planned(t failing, service *corev1.Service, list []*corev1.Pod, current *corev1.Endpoints, trigger time.Time) plan {
 	type arguments struct {
 		Service   *corev1.Service
 		Endpoints *corev1.Endpoints
 		Pods      []*watched.Pod
 	}
-	pods := kept(list)
-	before := arguments{service.DeepCopy(), current.DeepCopy(), kept(list)}
+	pods := watchedPods(list)
+	before := arguments{service.DeepCopy(), current.DeepCopy(), watchedPods(list)}
 	var got plan
 	got.Action, got.Endpoints = Plan(service, pods, current, trigger)
 	if diff := cmp.Diff(before, arguments{service, current, pods}); diff != "" {

@@ -10,8 +10,8 @@ import (
 	"github.com/signpostd/signpost/controllers/watched"
 )
 
-// history is what this process did for each Service in a term. It finds the time of the change that leads to
-// a sync (spec/endpoints.md §5.13). It may be used for different Services at the same time.
+// history has the inputs and writes of the last sync of each Service in a term. It finds the time of the
+// change that leads to a sync (spec/endpoints.md §5.13). It may be used for different Services concurrently.
 type history struct {
 	mu    sync.Mutex
 	known map[reconcile.Key]synced
@@ -27,8 +27,8 @@ type synced struct {
 
 func newHistory() *history { return &history{known: map[reconcile.Key]synced{}} }
 
-// trigger returns the time of the change that leads to a sync of a Service with these pods; zero if it isn't
-// known. It keeps the pods.
+// trigger returns the time of the change that leads to a sync of a Service with these pods; zero if unknown.
+// It stores the pods.
 func (h *history) trigger(service *corev1.Service, pods []*watched.Pod) time.Time {
 	now := synced{created: service.CreationTimestamp.Time, pods: pods}
 	key := reconcile.Key{Namespace: service.Namespace, Name: service.Name}

@@ -29,7 +29,7 @@ func seconds(t time.Time) int64 {
 	return t.Unix()
 }
 
-// The rows and the remarks of spec/endpoints.md §5.13.
+// The rows and remarks of spec/endpoints.md §5.13.
 func TestTriggerTimes(t *testing.T) {
 	type sync struct {
 		created int64
@@ -56,7 +56,7 @@ func TestTriggerTimes(t *testing.T) {
 				if s.created != 0 {
 					createdAt(s.created)(service)
 				}
-				if got := seconds(times.trigger(service, kept(s.pods))); got != s.want {
+				if got := seconds(times.trigger(service, watchedPods(s.pods))); got != s.want {
 					t.Errorf("sync %d: got %d, want %d", i+1, got, s.want)
 				}
 			}
@@ -64,7 +64,7 @@ func TestTriggerTimes(t *testing.T) {
 	}
 }
 
-// Nothing is kept of a Service that was deleted.
+// The state of a deleted Service is dropped.
 func TestTriggerTimesAreForgotten(t *testing.T) {
 	times := newHistory()
 	service := serviceFoo(createdAt(5))
@@ -76,8 +76,8 @@ func TestTriggerTimesAreForgotten(t *testing.T) {
 	}
 }
 
-// The times are those of the library of Kubernetes.
-func TestTriggerTimesAreThoseOfTheLibrary(t *testing.T) {
+// The times equal those of the Kubernetes library.
+func TestTriggerTimesEqualTheLibrarys(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		times, library := newHistory(), util.NewTriggerTimeTracker()
 		for i := range rapid.IntRange(1, 12).Draw(rt, "syncs") {
@@ -97,7 +97,7 @@ func TestTriggerTimesAreThoseOfTheLibrary(t *testing.T) {
 					list = append(list, pod(n, since(rapid.Int64Range(1, 6).Draw(rt, "since"))))
 				}
 			}
-			got := times.trigger(service, kept(list))
+			got := times.trigger(service, watchedPods(list))
 			want := library.ComputeEndpointLastChangeTriggerTime(service.Namespace, service, list)
 			if !got.Equal(want) {
 				rt.Fatalf("sync %d: got %d, the library says %d", i+1, seconds(got), seconds(want))

@@ -61,7 +61,7 @@ func Plan(service *corev1.Service, pods []*watched.Pod, current *corev1.Endpoint
 		return Create, w.endpoints(&metav1.ObjectMeta{Name: service.Name}, trigger)
 	case current.ResourceVersion == "":
 		return Create, w.endpoints(&current.ObjectMeta, trigger)
-	case w.is(current):
+	case w.matches(current):
 		return None, nil
 	default:
 		return Update, w.endpoints(&current.ObjectMeta, trigger)
@@ -97,15 +97,15 @@ type wanted struct {
 	truncated bool // there are more addresses than Capacity
 }
 
-// is reports whether Endpoints need no update (§5.9).
-func (w *wanted) is(current *corev1.Endpoints) bool {
+// matches reports whether Endpoints need no update (§5.9).
+func (w *wanted) matches(current *corev1.Endpoints) bool {
 	return w.annotated(current) && maps.Equal(current.Labels, w.labels) &&
 		// The first comparison is cheaper. It is also needed because Canonical may never return truncated
 		// subsets.
 		(subsets.Equal(current.Subsets, w.subsets) || subsets.Equal(subsets.Canonical(current.Subsets), w.subsets))
 }
 
-// annotated reports whether the over-capacity annotation of Endpoints is right.
+// annotated reports whether the over-capacity annotation of Endpoints is correct.
 func (w *wanted) annotated(current *corev1.Endpoints) bool {
 	value, ok := current.Annotations[OverCapacityAnnotation]
 	if w.truncated {

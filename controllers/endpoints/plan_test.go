@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// selectingAll has a selector that selects every pod.
+// selectingAll makes the Service select every pod.
 func selectingAll(s *corev1.Service) { s.Spec.Selector = map[string]string{} }
 
 func withoutSelector(s *corev1.Service) { s.Spec.Selector = nil }
@@ -25,7 +25,7 @@ func appProtocol(name string) func(*corev1.Service) {
 	return func(s *corev1.Service) { s.Spec.Ports[0].AppProtocol = &name }
 }
 
-// resourceVersions gives the targets a resource version, which older releases wrote.
+// resourceVersions sets the resource versions of targets, as older releases did.
 func resourceVersions(ep *corev1.Endpoints) {
 	for _, list := range [][]corev1.EndpointAddress{ep.Subsets[0].Addresses, ep.Subsets[0].NotReadyAddresses} {
 		for i := range list {
@@ -38,15 +38,15 @@ var (
 	twoPorts = withPorts(servicePort("port0", 80, 8080, corev1.ProtocolTCP), servicePort("port1", 88, 8088, corev1.ProtocolTCP))
 	// The digest puts port1 first.
 	twoPortsFound = []corev1.EndpointPort{port("port1", 8088, corev1.ProtocolTCP), port("port0", 8080, corev1.ProtocolTCP)}
-	foreign       = corev1.EndpointSubset{Addresses: []corev1.EndpointAddress{{IP: "6.7.8.9"}}, Ports: []corev1.EndpointPort{port("", 1000, "")}}
+	handWritten   = corev1.EndpointSubset{Addresses: []corev1.EndpointAddress{{IP: "6.7.8.9"}}, Ports: []corev1.EndpointPort{port("", 1000, "")}}
 	cluster       = clusterIP("10.96.0.1")
 	withClusterIP = mapOf(ManagedByLabel, ManagedBy)
 )
 
-// Services of the cases about Endpoints that stay have a cluster IP. Without
-// one, the missing label of headless Services would be repaired (K13), see below.
+// The Services of the cases without a write have a cluster IP. Without one, the missing label of headless
+// Services would be added (K13).
 var unchangedCases = map[string]planCase{
-	"EP-02": {service: serviceFoo(withoutSelector), current: stored(holding(foreign))},
+	"EP-02": {service: serviceFoo(withoutSelector), current: stored(holding(handWritten))},
 	"EP-03": {service: serviceFoo(cluster), current: stored(managed)},
 	"EP-04": {service: serviceFoo(cluster), current: stored(managed, holding([]corev1.EndpointSubset{}...))},
 	"EP-05": {service: serviceFoo(), current: stored(headless)},
@@ -54,9 +54,9 @@ var unchangedCases = map[string]planCase{
 		service: serviceFoo(cluster), pods: pods(pod(0), pod(1, notReady)),
 		current: stored(managed, holding(subset(pods(pod(0)), pods(pod(1)), tcp8080)), resourceVersions),
 	},
-	"EP-16": {service: serviceFoo(cluster), pods: crowd(1), current: stored(managed, holding(subset(crowd(1), nil, tcp8080)))},
+	"EP-16": {service: serviceFoo(cluster), pods: manyPods(1), current: stored(managed, holding(subset(manyPods(1), nil, tcp8080)))},
 	"EP-17": {
-		service: serviceFoo(cluster), pods: crowd(2),
+		service: serviceFoo(cluster), pods: manyPods(2),
 		current: stored(managed, holding(subset(pods(pod(1), pod(0)), nil, tcp8080))),
 	},
 	"EP-26a": {service: serviceFoo(externalName)},
@@ -64,118 +64,118 @@ var unchangedCases = map[string]planCase{
 	"EP-26c": {service: serviceFoo(externalName, withPorts())},
 	"EP-26d": {service: serviceFoo(externalName, withoutSelector, withPorts())},
 	"AD-04 headless label": {
-		service: serviceFoo(cluster, serviceLabels(HeadlessLabel, "")), pods: crowd(1),
-		current: stored(managed, holding(subset(crowd(1), nil, tcp8080))),
+		service: serviceFoo(cluster, serviceLabels(HeadlessLabel, "")), pods: manyPods(1),
+		current: stored(managed, holding(subset(manyPods(1), nil, tcp8080))),
 	},
 	"AD-04 managed-by label": {
-		service: serviceFoo(serviceLabels(ManagedByLabel, "somebody else")), pods: crowd(1),
-		current: stored(headless, holding(subset(crowd(1), nil, tcp8080))),
+		service: serviceFoo(serviceLabels(ManagedByLabel, "somebody else")), pods: manyPods(1),
+		current: stored(headless, holding(subset(manyPods(1), nil, tcp8080))),
 	},
 	"K16 the trigger time stays, whatever it is": {
-		service: serviceFoo(), pods: crowd(1), trigger: later,
-		current: stored(headless, holding(subset(crowd(1), nil, tcp8080)), annotated(TriggerTimeAnnotation, "2001-01-01T00:00:00Z")),
+		service: serviceFoo(), pods: manyPods(1), trigger: later,
+		current: stored(headless, holding(subset(manyPods(1), nil, tcp8080)), annotated(TriggerTimeAnnotation, "2001-01-01T00:00:00Z")),
 	},
 	"K3 ExternalName leaves Endpoints": {
-		service: serviceFoo(externalName), current: stored(headless, holding(subset(crowd(1), nil, tcp8080))),
+		service: serviceFoo(externalName), current: stored(headless, holding(subset(manyPods(1), nil, tcp8080))),
 	},
 }
 
-func TestPlanLeavesEndpoints(t *testing.T) { runPlans(t, unchangedCases) }
+func TestPlanLeavesEndpointsUnchanged(t *testing.T) { runPlans(t, unchangedCases) }
 
 var writeCases = map[string]planCase{
 	"EP-07": {service: serviceFoo(), action: Create},
 	"EP-08": {
-		service: serviceFoo(selectingAll), pods: crowd(1), current: stored(holding(foreign)),
-		action: Update, subsets: []corev1.EndpointSubset{subset(crowd(1), nil, tcp8080)},
+		service: serviceFoo(selectingAll), pods: manyPods(1), current: stored(holding(handWritten)),
+		action: Update, subsets: []corev1.EndpointSubset{subset(manyPods(1), nil, tcp8080)},
 	},
 	"EP-09": {
-		service: serviceFoo(selectingAll, protocol(corev1.ProtocolUDP)), pods: crowd(1), current: stored(holding(foreign)),
-		action: Update, subsets: []corev1.EndpointSubset{subset(crowd(1), nil, port("", 8080, corev1.ProtocolUDP))},
+		service: serviceFoo(selectingAll, protocol(corev1.ProtocolUDP)), pods: manyPods(1), current: stored(holding(handWritten)),
+		action: Update, subsets: []corev1.EndpointSubset{subset(manyPods(1), nil, port("", 8080, corev1.ProtocolUDP))},
 	},
 	"EP-10": {
-		service: serviceFoo(selectingAll, protocol(corev1.ProtocolSCTP)), pods: crowd(1), current: stored(holding(foreign)),
-		action: Update, subsets: []corev1.EndpointSubset{subset(crowd(1), nil, port("", 8080, corev1.ProtocolSCTP))},
+		service: serviceFoo(selectingAll, protocol(corev1.ProtocolSCTP)), pods: manyPods(1), current: stored(holding(handWritten)),
+		action: Update, subsets: []corev1.EndpointSubset{subset(manyPods(1), nil, port("", 8080, corev1.ProtocolSCTP))},
 	},
 	"EP-11": {
 		service: serviceFoo(withPorts(servicePort("", 80, 8080, corev1.ProtocolTCP), servicePort("", 80, 8080, corev1.ProtocolUDP))),
-		pods:    crowd(1), current: stored(holding(foreign)), action: Update,
-		subsets: []corev1.EndpointSubset{subset(crowd(1), nil, port("", 8080, corev1.ProtocolUDP), tcp8080)},
+		pods:    manyPods(1), current: stored(holding(handWritten)), action: Update,
+		subsets: []corev1.EndpointSubset{subset(manyPods(1), nil, port("", 8080, corev1.ProtocolUDP), tcp8080)},
 	},
 	"EP-12": {
-		service: serviceFoo(selectingAll), pods: crowd(1), current: stored(),
-		action: Update, subsets: []corev1.EndpointSubset{subset(crowd(1), nil, tcp8080)},
+		service: serviceFoo(selectingAll), pods: manyPods(1), current: stored(),
+		action: Update, subsets: []corev1.EndpointSubset{subset(manyPods(1), nil, tcp8080)},
 	},
 	"EP-13": {
-		service: serviceFoo(selectingAll), pods: crowd(1, notReady), current: stored(),
-		action: Update, subsets: []corev1.EndpointSubset{subset(nil, crowd(1), tcp8080)},
+		service: serviceFoo(selectingAll), pods: manyPods(1, notReady), current: stored(),
+		action: Update, subsets: []corev1.EndpointSubset{subset(nil, manyPods(1), tcp8080)},
 	},
 	"EP-14": {
 		service: serviceFoo(selectingAll), pods: pods(pod(0), pod(1, notReady)), current: stored(),
-		action: Update, subsets: []corev1.EndpointSubset{subset(crowd(1), pods(pod(1)), tcp8080)},
+		action: Update, subsets: []corev1.EndpointSubset{subset(manyPods(1), pods(pod(1)), tcp8080)},
 	},
 	"EP-15": {
-		service: serviceFoo(), pods: crowd(1), current: stored(headless, holding(foreign)),
-		action: Update, subsets: []corev1.EndpointSubset{subset(crowd(1), nil, tcp8080)},
+		service: serviceFoo(), pods: manyPods(1), current: stored(headless, holding(handWritten)),
+		action: Update, subsets: []corev1.EndpointSubset{subset(manyPods(1), nil, tcp8080)},
 	},
 	"EP-18": {
 		service: serviceFoo(twoPorts), pods: pods(pod(2), pod(0), pod(1)),
-		action: Create, subsets: []corev1.EndpointSubset{subset(crowd(3), nil, twoPortsFound...)},
+		action: Create, subsets: []corev1.EndpointSubset{subset(manyPods(3), nil, twoPortsFound...)},
 	},
 	"EP-19": {
 		service: serviceFoo(twoPorts, serviceLabels("foo", "bar")), pods: pods(pod(2), pod(0), pod(1)),
-		action: Create, subsets: []corev1.EndpointSubset{subset(crowd(3), nil, twoPortsFound...)},
+		action: Create, subsets: []corev1.EndpointSubset{subset(manyPods(3), nil, twoPortsFound...)},
 		labels: mapOf("foo", "bar", HeadlessLabel, "", ManagedByLabel, ManagedBy),
 	},
 	"EP-20": {
-		service: serviceFoo(serviceLabels("baz", "blah")), pods: crowd(1),
-		current: stored(storedLabels("foo", "bar"), holding(subset(crowd(1), nil, tcp8080))),
-		action:  Update, subsets: []corev1.EndpointSubset{subset(crowd(1), nil, tcp8080)},
+		service: serviceFoo(serviceLabels("baz", "blah")), pods: manyPods(1),
+		current: stored(storedLabels("foo", "bar"), holding(subset(manyPods(1), nil, tcp8080))),
+		action:  Update, subsets: []corev1.EndpointSubset{subset(manyPods(1), nil, tcp8080)},
 		labels: mapOf("baz", "blah", HeadlessLabel, "", ManagedByLabel, ManagedBy),
 	},
 	"EP-21": {
 		service: serviceFoo(clusterIP(corev1.ClusterIPNone), withPorts([]corev1.ServicePort{}...), serviceLabels("a", "b")),
-		pods:    crowd(1), current: stored(holding(foreign)),
-		action: Update, subsets: []corev1.EndpointSubset{subset(crowd(1), nil)},
+		pods:    manyPods(1), current: stored(holding(handWritten)),
+		action: Update, subsets: []corev1.EndpointSubset{subset(manyPods(1), nil)},
 		labels: mapOf("a", "b", HeadlessLabel, "", ManagedByLabel, ManagedBy),
 	},
 	"EP-22": {
-		service: serviceFoo(clusterIP(corev1.ClusterIPNone), withPorts()), pods: crowd(1),
-		action: Create, subsets: []corev1.EndpointSubset{subset(crowd(1), nil)},
+		service: serviceFoo(clusterIP(corev1.ClusterIPNone), withPorts()), pods: manyPods(1),
+		action: Create, subsets: []corev1.EndpointSubset{subset(manyPods(1), nil)},
 	},
 	"EP-23": {
-		service: serviceFoo(), pods: crowd(1, notReady, phase(corev1.PodFailed)), current: stored(storedLabels("foo", "bar")),
+		service: serviceFoo(), pods: manyPods(1, notReady, phase(corev1.PodFailed)), current: stored(storedLabels("foo", "bar")),
 		action: Update,
 	},
 	"EP-24": {
-		service: serviceFoo(), pods: crowd(1, notReady, phase(corev1.PodSucceeded)), current: stored(storedLabels("foo", "bar")),
+		service: serviceFoo(), pods: manyPods(1, notReady, phase(corev1.PodSucceeded)), current: stored(storedLabels("foo", "bar")),
 		action: Update,
 	},
 	"EP-25": {
-		service: serviceFoo(), pods: crowd(1, notReady, phase(corev1.PodSucceeded), func(p *corev1.Pod) {
+		service: serviceFoo(), pods: manyPods(1, notReady, phase(corev1.PodSucceeded), func(p *corev1.Pod) {
 			p.Spec.RestartPolicy = corev1.RestartPolicyOnFailure
 		}), current: stored(storedLabels("foo", "bar")),
 		action: Update,
 	},
 	"EP-31 none": {
-		service: serviceFoo(), pods: crowd(1),
-		action: Create, subsets: []corev1.EndpointSubset{subset(crowd(1), nil, tcp8080)},
+		service: serviceFoo(), pods: manyPods(1),
+		action: Create, subsets: []corev1.EndpointSubset{subset(manyPods(1), nil, tcp8080)},
 	},
 	"EP-31 http": {
-		service: serviceFoo(appProtocol("http")), pods: crowd(1), action: Create,
-		subsets: []corev1.EndpointSubset{subset(crowd(1), nil, corev1.EndpointPort{
+		service: serviceFoo(appProtocol("http")), pods: manyPods(1), action: Create,
+		subsets: []corev1.EndpointSubset{subset(manyPods(1), nil, corev1.EndpointPort{
 			Port: 8080, Protocol: corev1.ProtocolTCP, AppProtocol: pointer("http"),
 		})},
 	},
 	"K13 the label of headless Services is repaired": {
-		service: serviceFoo(), pods: crowd(1), current: stored(managed, holding(subset(crowd(1), nil, tcp8080))),
-		action: Update, subsets: []corev1.EndpointSubset{subset(crowd(1), nil, tcp8080)},
+		service: serviceFoo(), pods: manyPods(1), current: stored(managed, holding(subset(manyPods(1), nil, tcp8080))),
+		action: Update, subsets: []corev1.EndpointSubset{subset(manyPods(1), nil, tcp8080)},
 	},
 	"K4 target port 0 is no port": {
-		service: serviceFoo(withPorts(servicePort("", 80, 0, corev1.ProtocolTCP))), pods: crowd(1),
-		action: Create, subsets: []corev1.EndpointSubset{subset(crowd(1), nil)},
+		service: serviceFoo(withPorts(servicePort("", 80, 0, corev1.ProtocolTCP))), pods: manyPods(1),
+		action: Create, subsets: []corev1.EndpointSubset{subset(manyPods(1), nil)},
 	},
 	"a Service without ports that has a cluster IP": {
-		service: serviceFoo(cluster, withPorts()), pods: crowd(1), action: Create, labels: withClusterIP,
+		service: serviceFoo(cluster, withPorts()), pods: manyPods(1), action: Create, labels: withClusterIP,
 	},
 	"Endpoints without resource version are created": {
 		service: serviceFoo(), current: stored(headless, func(ep *corev1.Endpoints) { ep.ResourceVersion = "" }), action: Create,
@@ -184,7 +184,7 @@ var writeCases = map[string]planCase{
 
 func TestPlanWrites(t *testing.T) { runPlans(t, writeCases) }
 
-// Case EP-32: three syncs, of which each finds what the last one wrote.
+// Three syncs, each after the write of the one before (EP-32).
 func TestPlanFollowsNamedPorts(t *testing.T) {
 	pod1, pod2 := pod(1, exposing("svc1", 100)), pod(2, exposing("svc2", 101))
 	found1, found2 := port("portname1", 100, corev1.ProtocolTCP), port("portname2", 101, corev1.ProtocolTCP)
@@ -199,7 +199,7 @@ func TestPlanFollowsNamedPorts(t *testing.T) {
 	for i, step := range steps {
 		step.pods, step.current, step.action, step.labels = pods(pod1, pod2), current, Update, withClusterIP
 		t.Run([]string{"EP-32 (1)", "EP-32 (2)", "EP-32 (3)"}[i], func(t *testing.T) { runPlan(t, step) })
-		_, current = Plan(step.service, kept(step.pods), current, step.trigger)
+		_, current = Plan(step.service, watchedPods(step.pods), current, step.trigger)
 	}
 }
 
@@ -210,20 +210,20 @@ var addedCases = map[string]planCase{
 	},
 	"AD-08 one not ready": {
 		service: serviceFoo(), pods: pods(pod(0, notReady), pod(1, podIPs("1.2.3.4"))), action: Create,
-		subsets: []corev1.EndpointSubset{subset(pods(pod(1, podIPs("1.2.3.4"))), crowd(1), tcp8080)},
+		subsets: []corev1.EndpointSubset{subset(pods(pod(1, podIPs("1.2.3.4"))), manyPods(1), tcp8080)},
 	},
 	"AD-09": {
 		service: serviceFoo(withPorts(namedTarget("a", "a"), namedTarget("b", "b"))),
 		pods:    pods(pod(0, exposing("a", 1), exposing("b", 2)), pod(1, exposing("a", 1)), pod(2)), action: Create,
 		subsets: []corev1.EndpointSubset{
-			subset(crowd(2), nil, port("a", 1, corev1.ProtocolTCP)), subset(crowd(1), nil, port("b", 2, corev1.ProtocolTCP)),
+			subset(manyPods(2), nil, port("a", 1, corev1.ProtocolTCP)), subset(manyPods(1), nil, port("b", 2, corev1.ProtocolTCP)),
 		},
 	},
 	"AD-09 different numbers": {
 		service: serviceFoo(withPorts(namedTarget("a", "a"))),
 		pods:    pods(pod(0, exposing("a", 1)), pod(1, exposing("a", 2))), action: Create,
 		subsets: []corev1.EndpointSubset{
-			subset(pods(pod(1)), nil, port("a", 2, corev1.ProtocolTCP)), subset(crowd(1), nil, port("a", 1, corev1.ProtocolTCP)),
+			subset(pods(pod(1)), nil, port("a", 2, corev1.ProtocolTCP)), subset(manyPods(1), nil, port("a", 1, corev1.ProtocolTCP)),
 		},
 	},
 	"AD-12": {
@@ -231,13 +231,13 @@ var addedCases = map[string]planCase{
 		subsets: []corev1.EndpointSubset{subset(pods(pod(1, podIPs("10.0.0.10")), pod(0, podIPs("10.0.0.2"))), nil, tcp8080)},
 	},
 	"EP-87": {
-		service: serviceFoo(), pods: crowd(1, terminating), current: stored(headless, holding(subset(crowd(1), nil, tcp8080))),
+		service: serviceFoo(), pods: manyPods(1, terminating), current: stored(headless, holding(subset(manyPods(1), nil, tcp8080))),
 		action: Update,
 	},
 	"EP-89": {
-		service: serviceFoo(clusterIP(corev1.ClusterIPNone), serviceLabels("new-label", "")), pods: crowd(1),
-		current: stored(storedLabels("app", "", ManagedByLabel, ManagedBy, HeadlessLabel, ""), holding(subset(crowd(1), nil, tcp8080))),
-		action:  Update, subsets: []corev1.EndpointSubset{subset(crowd(1), nil, tcp8080)},
+		service: serviceFoo(clusterIP(corev1.ClusterIPNone), serviceLabels("new-label", "")), pods: manyPods(1),
+		current: stored(storedLabels("app", "", ManagedByLabel, ManagedBy, HeadlessLabel, ""), holding(subset(manyPods(1), nil, tcp8080))),
+		action:  Update, subsets: []corev1.EndpointSubset{subset(manyPods(1), nil, tcp8080)},
 		labels: mapOf("new-label", "", HeadlessLabel, "", ManagedByLabel, ManagedBy),
 	},
 	"EP-90a": {service: serviceFoo(clusterIP(corev1.ClusterIPNone)), action: Create},
@@ -255,14 +255,14 @@ func TestPlanAddedCases(t *testing.T) {
 	}
 }
 
-func TestPlanKeepsForeignMetadata(t *testing.T) {
+func TestPlanKeepsMetadataOfOthers(t *testing.T) {
 	runPlans(t, map[string]planCase{"AD-11": {
-		service: serviceFoo(), pods: crowd(1),
+		service: serviceFoo(), pods: manyPods(1),
 		current: stored(storedLabels("theirs", "x"), annotated("theirs", "y"), func(ep *corev1.Endpoints) {
 			ep.Finalizers = []string{"example.com/theirs"}
 			ep.OwnerReferences = append(ep.OwnerReferences, metav1.OwnerReference{Kind: "ConfigMap", Name: "theirs", UID: "uid"})
 		}),
-		action: Update, subsets: []corev1.EndpointSubset{subset(crowd(1), nil, tcp8080)},
+		action: Update, subsets: []corev1.EndpointSubset{subset(manyPods(1), nil, tcp8080)},
 		annotations: mapOf("theirs", "y"),
 	}})
 }

@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// sidecar gives a pod an init container with a port, which keeps running or doesn't.
+// sidecar adds an init container with a port to a pod; with the policy Always it is a sidecar.
 func sidecar(name string, number int, policy corev1.ContainerRestartPolicy) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
 		port := corev1.ContainerPort{Name: name, ContainerPort: int32(number), Protocol: corev1.ProtocolTCP}
@@ -22,7 +22,7 @@ func sidecar(name string, number int, policy corev1.ContainerRestartPolicy) func
 	}
 }
 
-// What is read of a kept pod is what the library of Kubernetes reads of the whole one.
+// The fields read from a watched pod equal those that the Kubernetes library reads from the full one.
 func TestPodsAreReadAsByTheLibrary(t *testing.T) {
 	edits := rapid.SliceOfN(rapid.SampledFrom([]func(*corev1.Pod){
 		notReady, unready, terminating, phase(corev1.PodFailed), phase(corev1.PodSucceeded), phase(corev1.PodPending), phase(""),
@@ -41,7 +41,7 @@ func TestPodsAreReadAsByTheLibrary(t *testing.T) {
 	}), 0, 6)
 	rapid.Check(t, func(rt *rapid.T) {
 		whole := pod(0, edits.Draw(rt, "edits")...)
-		kept := kept(pods(whole))[0]
+		kept := watchedPods(pods(whole))[0]
 		service := drawService().Draw(rt, "service")
 		same := func(what string, got, want any) {
 			if got != want {

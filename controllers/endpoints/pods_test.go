@@ -22,10 +22,10 @@ func addressesIn(p plan) (ready, notReady int) {
 
 func unready(p *corev1.Pod) { p.Status.Conditions = nil }
 
-// counts are how many addresses are ready and not ready.
+// counts are the numbers of ready and unready addresses.
 type counts struct{ ready, notReady int }
 
-// Cases EP-33 to EP-46, each with publishNotReadyAddresses off and on.
+// Cases EP-33 to EP-46, each with and without publishNotReadyAddresses.
 var readinessCases = []struct {
 	id             string
 	pod            *corev1.Pod
@@ -127,8 +127,8 @@ func TestPlanFamilies(t *testing.T) {
 	}
 }
 
-// The address that only podIP has isn't used (§5.4).
-func TestPlanLooksAtListOfIPs(t *testing.T) {
+// An address that is only in podIP isn't used (§5.4).
+func TestPlanUsesListOfIPs(t *testing.T) {
 	p := pod(0, func(p *corev1.Pod) { p.Status.PodIPs = nil })
 	if got := planned(t, serviceFoo(), pods(p), nil, time.Time{}); len(got.Endpoints.Subsets) > 0 {
 		t.Errorf("got %v, want no subsets", got.Endpoints.Subsets)
@@ -159,7 +159,7 @@ func TestPlanAddressFields(t *testing.T) {
 	}
 }
 
-// Case PH-08, as far as a Service sees it.
+// The ports of a pod that a Service targets (PH-08).
 func TestPlanFindsPorts(t *testing.T) {
 	sidecar := func(policy *corev1.ContainerRestartPolicy) func(*corev1.Pod) {
 		return func(p *corev1.Pod) {

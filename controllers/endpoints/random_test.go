@@ -50,9 +50,9 @@ func drawPods(most int) *rapid.Generator[[]*corev1.Pod] {
 	})
 }
 
-// Planning again finds nothing to do (see planned), the order of pods does not
-// matter, and neither does what was there before.
-func TestPlanIsAFunctionOfTheSetOfPods(t *testing.T) {
+// Planning again is a no-op (see planned). The order of pods and the former contents of the Endpoints make no
+// difference.
+func TestPlanIgnoresOrderAndHistory(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		service, list := drawService().Draw(rt, "service"), drawPods(6).Draw(rt, "pods")
 		first := planned(rt, service, list, nil, later)
@@ -60,7 +60,7 @@ func TestPlanIsAFunctionOfTheSetOfPods(t *testing.T) {
 		if diff := cmp.Diff(first, planned(rt, service, shuffled, nil, later)); diff != "" {
 			rt.Errorf("another order of pods (-first +second):\n%s", diff)
 		}
-		_, current := Plan(drawService().Draw(rt, "service before"), kept(drawPods(6).Draw(rt, "pods before")), nil, later)
+		_, current := Plan(drawService().Draw(rt, "service before"), watchedPods(drawPods(6).Draw(rt, "pods before")), nil, later)
 		current.ResourceVersion, current.UID = "1", types.UID("uid")
 		second := planned(rt, service, list, current, later)
 		if second.Action == None {
@@ -75,9 +75,9 @@ func TestPlanIsAFunctionOfTheSetOfPods(t *testing.T) {
 	})
 }
 
-// The same where there are too many pods, with ports in several subsets.
-func TestPlanTruncatesTheSameAgain(t *testing.T) {
-	list := crowd(900, exposing("a", 1), exposing("b", 2))
+// Truncation is deterministic, too, with ports in several subsets.
+func TestPlanTruncatesDeterministically(t *testing.T) {
+	list := manyPods(900, exposing("a", 1), exposing("b", 2))
 	for i := range 300 {
 		list = append(list, pod(900+i, exposing("a", 1)), pod(1200+i, exposing("a", 2), notReady))
 	}

@@ -77,8 +77,8 @@ type Controller struct {
 	reconcile.Status
 	o    Options
 	loop *reconcile.Loop
-	// nodesChanged has room for one signal: however many nodes change, the distribution of endpoints over
-	// zones is computed once.
+	// nodesChanged has a buffer of one signal, so that several changes of nodes lead to one computation of
+	// the distribution over zones.
 	nodesChanged chan struct{}
 	nodes        *nodes
 	mu           sync.Mutex
@@ -97,8 +97,8 @@ type Controller struct {
 	// cpus is the CPU of each zone as last given to the library; nil if no hints are possible.
 	cpus     map[string]int64
 	triggers *util.TriggerTimeTracker
-	// tracker is only for the library, which records its writes there. Nothing reads it, because the store
-	// knows more.
+	// tracker is only passed to the library, which records its writes there. It is never read, because the
+	// store has more.
 	tracker *util.EndpointSliceTracker
 }
 
@@ -146,8 +146,8 @@ func (c *Controller) begin() {
 	)
 }
 
-// forget drops what is remembered of a term: somebody else may lead before the next one. The gauges
-// of the library count what this process sees to, which is nothing between terms.
+// forget drops the state of a term, because another process may lead before the next one. The gauges of the
+// library count the slices that this process maintains, so between terms they are zero.
 func (c *Controller) forget() {
 	c.store.Forget()
 	c.reported.Forget()
@@ -159,7 +159,7 @@ func (c *Controller) forget() {
 	} {
 		gauge.Reset()
 	}
-	c.o.Metrics.Unsized(queueName)
+	c.o.Metrics.ResetSizes(queueName)
 	c.reconciler, c.topology, c.triggers, c.tracker = nil, nil, nil, nil
 }
 
@@ -194,8 +194,8 @@ func (c *Controller) NodeChanged(old, current *watched.Node) {
 	}
 }
 
-// missingNodes returns nodes that don't exist, but that pods run on and slices have endpoints on. They may
-// have been deleted just before this process started.
+// missingNodes returns the nodes that don't exist, although pods run on them and slices have endpoints on
+// them. They may have been deleted just before this process started.
 func (c *Controller) missingNodes() []*watched.Node {
 	missing := map[string]bool{}
 	for _, p := range c.o.PodTable.List() {
@@ -271,8 +271,8 @@ func (c *Controller) redistribute() {
 	}
 }
 
-// syncUnhinted syncs the Services that want hints and have none, because the library doesn't list them when
-// hints become possible.
+// syncUnhinted syncs the Services that want hints and have none. The library doesn't list them when hints
+// become possible.
 func (c *Controller) syncUnhinted() {
 	for _, key := range c.o.Pods.Services() {
 		service := c.o.Pods.Get(key)
@@ -359,7 +359,7 @@ func (c *Controller) syncService(ctx context.Context, key reconcile.Key) error {
 // uncount removes the slices of a Service from the gauges.
 func (c *Controller) uncount(key reconcile.Key) {
 	c.reconciler.DeleteService(key.Namespace, key.Name)
-	c.o.Metrics.Sized(queueName, key, reconcile.Size{})
+	c.o.Metrics.SetSize(queueName, key, reconcile.Size{})
 }
 
 // announce reports a failure with an Event on the Service.
@@ -390,7 +390,7 @@ func (c *Controller) reconcile(ctx context.Context, key reconcile.Key, service *
 	// and its error names those pods anyway.
 	err := c.reconciler.Reconcile(klog.Logger{}, service, pods, existing, cause)
 	size, failed := c.writer.end(key)
-	c.o.Metrics.Sized(queueName, key, size)
+	c.o.Metrics.SetSize(queueName, key, size)
 	if failed != nil {
 		return failed
 	}

@@ -22,34 +22,36 @@ import (
 	"github.com/signpostd/signpost/controllers/watched"
 )
 
-// taker is a client that keeps what the library creates.
-type taker struct {
+// recorder is a client that records the slices that the library creates.
+type recorder struct {
 	kubernetes.Interface
-	slices *takenSlices
+	slices *recordedSlices
 }
 
-func (c taker) DiscoveryV1() discoveryclient.DiscoveryV1Interface {
-	return takerOfSlices{slices: c.slices}
+func (c recorder) DiscoveryV1() discoveryclient.DiscoveryV1Interface {
+	return recorderOfSlices{slices: c.slices}
 }
 
-type takerOfSlices struct {
+type recorderOfSlices struct {
 	discoveryclient.DiscoveryV1Interface
-	slices *takenSlices
+	slices *recordedSlices
 }
 
-func (c takerOfSlices) EndpointSlices(string) discoveryclient.EndpointSliceInterface { return c.slices }
+func (c recorderOfSlices) EndpointSlices(string) discoveryclient.EndpointSliceInterface {
+	return c.slices
+}
 
-type takenSlices struct {
+type recordedSlices struct {
 	discoveryclient.EndpointSliceInterface
 	list []*discoveryv1.EndpointSlice
 }
 
-func (s *takenSlices) Create(_ context.Context, e *discoveryv1.EndpointSlice, _ metav1.CreateOptions) (*discoveryv1.EndpointSlice, error) {
+func (s *recordedSlices) Create(_ context.Context, e *discoveryv1.EndpointSlice, _ metav1.CreateOptions) (*discoveryv1.EndpointSlice, error) {
 	s.list = append(s.list, e)
 	return e, nil
 }
 
-// pods returns two pods with all that endpoints are made of.
+// pods returns two pods with all fields that endpoints depend on.
 func pods(host string) []*watched.Pod {
 	pod := func(name, ip string) *watched.Pod {
 		return &watched.Pod{
@@ -61,10 +63,10 @@ func pods(host string) []*watched.Pod {
 	return []*watched.Pod{pod("a", "10.0.0.1"), pod("b", "10.0.0.2")}
 }
 
-// A slice that was written stays what it is when the memory of its pods is used again.
+// A written slice doesn't change when the memory of its pods is reused.
 func TestWrittenSlicesAreDetachedFromPods(t *testing.T) {
-	made := &takenSlices{}
-	reconciler := endpointslice.NewReconciler(taker{slices: made}, newNodes(), 100, util.NewEndpointSliceTracker(), nil, &record.FakeRecorder{}, ManagedBy)
+	made := &recordedSlices{}
+	reconciler := endpointslice.NewReconciler(recorder{slices: made}, newNodes(), 100, util.NewEndpointSliceTracker(), nil, &record.FakeRecorder{}, ManagedBy)
 	service := &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "ns-x", Name: "web"},
 		Spec: corev1.ServiceSpec{
@@ -81,7 +83,7 @@ func TestWrittenSlicesAreDetachedFromPods(t *testing.T) {
 			detach(e)
 			before = append(before, e.DeepCopy())
 		}
-		// The next sync does this to the same objects.
+		// The next sync overwrites the same objects.
 		for i, p := range pods("other") {
 			other := objects[i]
 			*other = corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: p.Name}, Spec: corev1.PodSpec{NodeName: p.Node, Hostname: p.Hostname}}
@@ -95,11 +97,11 @@ func TestWrittenSlicesAreDetachedFromPods(t *testing.T) {
 		t.Fatalf("made %v, want one slice with two endpoints that have hostnames", before)
 	}
 	if diff := cmp.Diff(before, made.list); diff != "" {
-		t.Errorf("before and after the memory was used again:\n%s", diff)
+		t.Errorf("before and after the memory was reused:\n%s", diff)
 	}
 }
 
-// until is a client whose creates go on until their context ends.
+// until is a client whose creates last until their context ends.
 type until struct {
 	discoveryclient.EndpointSliceInterface
 	begun chan struct{}
@@ -114,7 +116,7 @@ func (u until) Create(ctx context.Context, _ *discoveryv1.EndpointSlice, _ metav
 	return nil, context.Cause(ctx)
 }
 
-// The library gives its requests a context that never ends.
+// A create of the library ends with the sync, although the library passes a context that never ends.
 func TestRequestsOfTheLibraryEndWithTheSync(t *testing.T) {
 	c := bare()
 	client := until{begun: make(chan struct{})}

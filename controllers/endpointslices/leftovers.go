@@ -17,8 +17,8 @@ import (
 	"github.com/signpostd/signpost/controllers/reconcile"
 )
 
-// Mirrored must be called after the Endpoints of a Service have been mirrored. They may replace a selector
-// whose slices are left.
+// Mirrored must be called after the Endpoints of a Service have been mirrored, because they may replace a
+// selector whose slices remain.
 func (c *Controller) Mirrored(key reconcile.Key) {
 	if len(c.store.Of(key)) > 0 {
 		c.loop.Add(key)
@@ -39,7 +39,7 @@ func (c *Controller) deleteLeftovers(ctx context.Context, key reconcile.Key, ser
 	if mirrored := c.o.Mirrored(key); mirrored == nil || !isHandWritten(mirrored, left) {
 		return nil
 	}
-	if gone, err := c.selectorIsGone(ctx, service); err != nil || !gone {
+	if gone, err := c.selectorIsRemoved(ctx, service); err != nil || !gone {
 		return err
 	}
 	var failed []error
@@ -53,10 +53,10 @@ func (c *Controller) deleteLeftovers(ctx context.Context, key reconcile.Key, ser
 	return nil
 }
 
-// isHandWritten reports whether Endpoints are hand-written, rather than a controller's for the selector that
-// left these slices. Programs that edit Endpoints, such as kubectl apply, keep the controller's label. With
-// that label, Endpoints count as hand-written if they have an address that the selector didn't give, unless
-// the selector gave more addresses than Endpoints may have.
+// isHandWritten reports whether Endpoints are hand-written, and not a controller's for the selector that left
+// these slices. Programs that edit Endpoints, such as kubectl apply, keep the controller's label. Endpoints
+// with that label count as hand-written if they have an address that the slices lack, unless the Endpoints
+// are truncated.
 func isHandWritten(e *corev1.Endpoints, left []*discoveryv1.EndpointSlice) bool {
 	if e.Labels[endpoints.ManagedByLabel] != endpoints.ManagedBy {
 		return true
@@ -64,21 +64,22 @@ func isHandWritten(e *corev1.Endpoints, left []*discoveryv1.EndpointSlice) bool 
 	if e.Annotations[endpoints.OverCapacityAnnotation] != "" {
 		return false
 	}
-	given := map[string]bool{}
+	selected := map[string]bool{}
 	for _, s := range left {
 		for i := range s.Endpoints {
 			for _, address := range s.Endpoints[i].Addresses {
-				given[address] = true
+				selected[address] = true
 			}
 		}
 	}
 	return slices.ContainsFunc(e.Subsets, func(s corev1.EndpointSubset) bool {
-		return slices.ContainsFunc(slices.Concat(s.Addresses, s.NotReadyAddresses), func(a corev1.EndpointAddress) bool { return !given[a.IP] })
+		return slices.ContainsFunc(slices.Concat(s.Addresses, s.NotReadyAddresses), func(a corev1.EndpointAddress) bool { return !selected[a.IP] })
 	})
 }
 
-// selectorIsGone asks the API server whether a Service exists without a selector, because watches may lag.
-func (c *Controller) selectorIsGone(ctx context.Context, service *corev1.Service) (bool, error) {
+// selectorIsRemoved asks the API server whether the Service exists and has no selector, because watches may
+// lag.
+func (c *Controller) selectorIsRemoved(ctx context.Context, service *corev1.Service) (bool, error) {
 	live, err := c.o.Services.Services(service.Namespace).Get(ctx, service.Name, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):

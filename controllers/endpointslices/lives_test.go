@@ -49,7 +49,8 @@ func service(i int) *corev1.Service {
 	}
 }
 
-// The tracker of the library kept an entry for each slice that ever was.
+// The tracker of the library has no entries for deleted slices. It kept an entry for each slice that ever
+// existed.
 func TestC6TrackerForgets(t *testing.T) {
 	c := bare()
 	c.begin()
@@ -78,12 +79,12 @@ func TestC6TrackerForgets(t *testing.T) {
 		}
 	}
 	if kept > 0 {
-		t.Errorf("the tracker remembers %d slices of Services that are gone", kept)
+		t.Errorf("the tracker has %d slices of deleted Services", kept)
 	}
 }
 
-// In a process that no longer led, the gauges of the library stayed at their last values. Its
-// syncs were not counted.
+// The gauges of the library are zero in a process that no longer leads, and its syncs are counted. The gauges
+// stayed at their last values.
 func TestC7GaugesOfTheLibrary(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	for _, m := range []basemetrics.Registerable{
@@ -106,7 +107,7 @@ func TestC7GaugesOfTheLibrary(t *testing.T) {
 		}()
 		kubetest.Eventually(t, 20*time.Second, func() error {
 			if got := sum(t, registry, "endpoint_slice_controller_desired_endpoint_slices"); got != 10 {
-				return fmt.Errorf("there are to be %v slices, want 10", got)
+				return fmt.Errorf("%v slices are desired, want 10", got)
 			}
 			return nil
 		})

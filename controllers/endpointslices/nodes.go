@@ -15,13 +15,13 @@ import (
 	"github.com/signpostd/signpost/controllers/watched"
 )
 
-// orphanGrace is how long a deleted Node is treated as existing. The pod garbage collector waits as long
-// before it deletes the pods of such a node.
+// orphanGrace is how long a deleted Node counts as existing. The pod garbage collector waits as long before
+// it deletes the pods of such a Node.
 const orphanGrace = 40 * time.Second
 
-// nodes are the Nodes for the purpose of slices: existing ones, and those deleted within [orphanGrace]. So
-// deleting and recreating a Node changes no slice. The data comes from the table's handler and not from the
-// table, because the table drops a deleted Node before its handlers are called.
+// nodes has the existing Nodes, and those deleted within [orphanGrace], so that deleting and recreating a
+// Node changes no slice. The data comes from the table's handler and not from the table, because the table
+// drops a deleted Node before its handlers are called.
 type nodes struct {
 	mu      sync.Mutex
 	exist   map[string]*watched.Node
@@ -74,17 +74,17 @@ func (n *nodes) assume(missing []*watched.Node) {
 
 // expire forgets deleted Nodes whose grace period has ended. It returns the time until the next one ends;
 // zero for none.
-func (n *nodes) expire() (wake time.Duration) {
+func (n *nodes) expire() (next time.Duration) {
 	now := time.Now()
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.prune(now)
 	for _, d := range n.deleted {
-		if left := d.until.Sub(now); wake == 0 || left < wake {
-			wake = left
+		if left := d.until.Sub(now); next == 0 || left < next {
+			next = left
 		}
 	}
-	return wake
+	return next
 }
 
 // prune forgets deleted Nodes whose grace period has ended. The caller holds the lock.

@@ -26,7 +26,7 @@ import (
 	"github.com/signpostd/signpost/internal/objectmeta"
 )
 
-// running is a controller without a cluster that leads, in a bubble of synctest.
+// running is a controller without a cluster that leads, under synctest.
 type running struct {
 	*testing.T
 	*Controller
@@ -59,7 +59,7 @@ func runController(t *testing.T, c *Controller) *running {
 	return r
 }
 
-// versioned gives UIDs and versions to what is written, as an API server does.
+// versioned sets UIDs and versions of written objects, as an API server does.
 func versioned() clienttesting.ReactionFunc {
 	var writes atomic.Int64
 	return func(a clienttesting.Action) (bool, runtime.Object, error) {
@@ -71,7 +71,7 @@ func versioned() clienttesting.ReactionFunc {
 	}
 }
 
-// node creates or changes a node; the table of nodes does the same.
+// node creates or changes a node as the table of nodes does.
 func (r *running) node(n watched.Node) {
 	old := r.exist[n.Name]
 	r.exist[n.Name] = &n
@@ -85,7 +85,7 @@ func (r *running) deleteNode(name string) {
 	synctest.Wait()
 }
 
-// service creates a Service, or touches it.
+// service creates or changes a Service.
 func (r *running) service(edits ...func(*corev1.Service)) {
 	s := service(0)
 	s.Spec.TrafficDistribution = nil
@@ -107,7 +107,7 @@ func (r *running) pod(n int, node string) {
 	})
 }
 
-// endpoints shows the endpoints of the Service, with their zones and hints, as the API server has them.
+// endpoints formats the endpoints of the Service in the API server, with their zones and hints.
 func (r *running) endpoints() string {
 	r.Helper()
 	list, err := r.o.Client.EndpointSlices("ns").List(r.Context(), metav1.ListOptions{})
@@ -135,7 +135,7 @@ func (r *running) want(want string) {
 	}
 }
 
-// actions are the requests that were made.
+// actions returns the requests so far.
 func (r *running) actions() []clienttesting.Action {
 	return r.o.Client.(*fakediscovery.FakeDiscoveryV1).Actions()
 }
@@ -150,8 +150,9 @@ func auto(s *corev1.Service) {
 	s.Annotations = map[string]string{corev1.AnnotationTopologyMode: "Auto"}
 }
 
-// controllers N1: the deletion of a Node object emptied the slices of its running pods at once.
-func TestDeletedNodeChangesNoSliceWithinTheTimeOfThePodGC(t *testing.T) {
+// The deletion of a Node doesn't remove its running pods from slices within orphanGrace. It emptied the
+// slices at once (controllers N1).
+func TestDeletedNodeChangesNoSliceWithinOrphanGrace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := run(t)
 		r.node(ready("a", "z1"))
@@ -188,8 +189,8 @@ func TestDeletedNodeChangesNoSliceWithinTheTimeOfThePodGC(t *testing.T) {
 	})
 }
 
-// A Node that is created again in another zone is in that zone at once.
-func TestNodeCreatedAgainInAnotherZone(t *testing.T) {
+// A Node that is recreated in another zone changes its zone at once.
+func TestNodeRecreatedInAnotherZone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := run(t)
 		r.node(ready("a", "z1"))
@@ -197,15 +198,16 @@ func TestNodeCreatedAgainInAnotherZone(t *testing.T) {
 		r.service()
 		r.deleteNode("a")
 		if moved := r.nodes.changed(nil, &watched.Node{Name: "a", Zone: "z3"}); !moved {
-			t.Error("a node in another zone is taken for the one that was deleted")
+			t.Error("a recreated node in another zone kept the old zone")
 		}
 		r.service()
 		r.want("10.0.0.1@z3")
 	})
 }
 
-// controllers N2: one node without a zone took the hints from all Services, and its zone didn't give them back.
-func TestHintsComeBackWhenTheZoneOfANodeIsKnown(t *testing.T) {
+// Hints return when the zone of a node becomes known. One node without a zone removed the hints of all
+// Services for good (controllers N2).
+func TestHintsReturnWhenTheZoneOfANodeIsKnown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := run(t)
 		r.node(ready("a", "z1"))
@@ -221,7 +223,7 @@ func TestHintsComeBackWhenTheZoneOfANodeIsKnown(t *testing.T) {
 	})
 }
 
-// A Node that was deleted before this process started counts with the zone that its endpoints have.
+// A Node that was deleted before the start of this process counts with the zone of its endpoints.
 func TestNodesMissingAtTheStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNodes()
@@ -239,7 +241,7 @@ func TestNodesMissingAtTheStart(t *testing.T) {
 			t.Errorf("node gone is %v after %v, want none", got, orphanGrace)
 		}
 		if wake := n.expire(); wake != 0 {
-			t.Errorf("there is something to forget after %v", wake)
+			t.Errorf("deleted nodes remain after %v", wake)
 		}
 	})
 }

@@ -13,7 +13,8 @@ import (
 	"github.com/signpostd/signpost/internal/objectmeta"
 )
 
-// controllers, finding N4: the gauges of the library count one family of a dual-stack Service.
+// The gauges count both families of a dual-stack Service. Those of the library count one (finding N4 of
+// controllers).
 func TestN4GaugesCountBothFamilies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		registry := prometheus.NewRegistry()

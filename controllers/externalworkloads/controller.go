@@ -39,8 +39,8 @@ const retryFirst, retryLimit = 5 * time.Millisecond, 1000 * time.Second
 type Options struct {
 	Client    discoveryclient.EndpointSlicesGetter
 	Workloads *membership.Index[*Workload]
-	// Known reports whether Workloads has all ExternalWorkloads, because they can be read or the cluster lacks
-	// the kind; nil means always. It is called when a term begins.
+	// Known reports whether Workloads has all ExternalWorkloads, because they can be read or the cluster
+	// lacks the kind; nil means always. It is called at the start of a term.
 	Known func() bool
 	// Slices has the index watched.ByService.
 	Slices  *kube.Table[watched.Slice]
@@ -114,7 +114,7 @@ func (c *Controller) awaitKnown(ctx context.Context) bool {
 	return true
 }
 
-// forget drops what is remembered of a term: somebody else may lead before the next one.
+// forget drops the state of a term, because another process may lead before the next one.
 func (c *Controller) forget() {
 	c.store.Forget()
 	c.reported.Forget()
@@ -153,7 +153,7 @@ func (c *Controller) sync(ctx context.Context, key reconcile.Key) error {
 		if err = w.write(ctx, plan); !reconcile.IsConflict(err) || attempt == attempts {
 			break
 		}
-		others = append(others, w.taken...)
+		others = append(others, w.slicesOfOthers...)
 		if err = c.store.Refresh(ctx, key); err != nil {
 			return err
 		}
@@ -185,8 +185,8 @@ type planWriter struct {
 	controller *Controller
 	key        reconcile.Key
 	failed     map[discoveryv1.AddressType]error
-	// taken are other writers' slices with a name that was planned.
-	taken []*discoveryv1.EndpointSlice
+	// slicesOfOthers are other writers' slices that have a planned name.
+	slicesOfOthers []*discoveryv1.EndpointSlice
 }
 
 func (w *planWriter) write(ctx context.Context, p Plan) error {
@@ -194,7 +194,7 @@ func (w *planWriter) write(ctx context.Context, p Plan) error {
 	w.each(p.Create, func(s *discoveryv1.EndpointSlice) error {
 		there, err := store.Create(ctx, w.key, s)
 		if apierrors.IsAlreadyExists(err) && there != nil {
-			w.taken = append(w.taken, there)
+			w.slicesOfOthers = append(w.slicesOfOthers, there)
 		}
 		return err
 	})

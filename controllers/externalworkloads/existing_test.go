@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// TestTakeover has slices as others write them.
+// TestTakeover starts from slices as other writers make them.
 func TestTakeover(t *testing.T) {
 	service := serviceWith(ports(
 		corev1.ServicePort{Name: "a", Protocol: "TCP", TargetPort: intstr.FromInt32(1)},
@@ -73,7 +73,7 @@ func TestTakeover(t *testing.T) {
 	})
 }
 
-// TestNames is about the names of new slices.
+// TestNames tests the names of new slices.
 func TestNames(t *testing.T) {
 	service, list := serviceWith(), machines(0, 250)
 	plan := Compute(service, list, nil, 0)
@@ -126,7 +126,7 @@ func names(list []*discoveryv1.EndpointSlice) []string {
 	return names
 }
 
-// TestProblems is about what users are told.
+// TestProblems tests the problems of a plan.
 func TestProblems(t *testing.T) {
 	service := serviceWith(headless, ports(
 		corev1.ServicePort{Name: "a", Port: 1, Protocol: "TCP", TargetPort: intstr.FromString("a")},

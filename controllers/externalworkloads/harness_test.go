@@ -24,8 +24,8 @@ type tester interface {
 	Fatalf(format string, args ...any)
 }
 
-// serviceWith returns a Service "web" that selects app=web and has one port, named
-// http, that goes to port 8080.
+// serviceWith returns a Service "web" that selects app=web and has one port, named http, with the target port
+// 8080.
 func serviceWith(edits ...func(*corev1.Service)) *corev1.Service {
 	s := &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web", UID: "web-uid"},
@@ -54,7 +54,7 @@ func headless(s *corev1.Service) { s.Spec.ClusterIP = corev1.ClusterIPNone }
 
 func deleted(s *corev1.Service) { s.DeletionTimestamp = &metav1.Time{} }
 
-// machine returns a ready workload that serves 8080, under these IPs.
+// machine returns a ready workload with these IPs that serves port 8080.
 func machine(name string, ips ...string) *Workload {
 	return &Workload{
 		Namespace: "ns", Name: name, UID: name + "-uid", Labels: objectmeta.Labels{{Key: "app", Value: "web"}},
@@ -89,7 +89,7 @@ func machines(from, to int) []*Workload {
 	return list
 }
 
-// server is as much of an API server as plans meet.
+// server is the part of an API server that plans need.
 type server struct {
 	slices  []*discoveryv1.EndpointSlice
 	written int
@@ -129,7 +129,7 @@ func (s *server) index(name string) int {
 	return slices.IndexFunc(s.slices, func(o *discoveryv1.EndpointSlice) bool { return o.Name == name })
 }
 
-// stored checks a slice as the API server does, and fills in what it fills in.
+// stored validates a slice and sets its default fields, as the API server does.
 func (s *server) stored(t tester, from *discoveryv1.EndpointSlice) *discoveryv1.EndpointSlice {
 	t.Helper()
 	if problems := validation.IsDNS1123Subdomain(from.Name); len(problems) > 0 {
@@ -167,8 +167,8 @@ func settled(t tester, service *corev1.Service, workloads ...*Workload) *server 
 	return s
 }
 
-// text returns a plan in lines: what is done, the type, the ports and the number of
-// endpoints; and with up to three, which.
+// text formats a plan in lines: the operation, the address type, the ports, and the number of endpoints; up
+// to three endpoints are listed.
 func text(plan Plan) []string {
 	var lines []string
 	for _, s := range plan.Create {
@@ -212,7 +212,7 @@ func wantPlan(t tester, plan Plan, want ...string) {
 	}
 }
 
-// sizes returns how many endpoints slices have, largest first.
+// sizes returns the numbers of endpoints of slices, in descending order.
 func sizes(list []*discoveryv1.EndpointSlice) []int {
 	var n []int
 	for _, s := range list {
@@ -229,5 +229,5 @@ func wantSizes(t tester, what string, list []*discoveryv1.EndpointSlice, want ..
 	}
 }
 
-// writes returns how many slices a plan writes or deletes.
+// writes returns the number of slices that a plan writes or deletes.
 func writes(p Plan) int { return len(p.Create) + len(p.Update) + len(p.Delete) }

@@ -15,7 +15,8 @@ import (
 	"github.com/signpostd/signpost/internal/objectmeta"
 )
 
-// day2 B3: a new leader that couldn't read ExternalWorkloads deleted their slices.
+// A new leader waits until it has read all ExternalWorkloads. It deleted the slices of those that it couldn't
+// read (day2 B3).
 func TestWaitsUntilWorkloadsAreKnown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var known atomic.Bool
@@ -33,17 +34,17 @@ func TestWaitsUntilWorkloadsAreKnown(t *testing.T) {
 		synctest.Wait()
 		select {
 		case <-began:
-			t.Fatal("it doesn't wait")
+			t.Fatal("the controller doesn't wait for the workloads")
 		default:
 		}
 		known.Store(true)
 		if !<-began {
-			t.Error("it doesn't begin")
+			t.Error("the controller doesn't start")
 		}
 		known.Store(false)
 		cancel()
 		if c.awaitKnown(ctx) {
-			t.Error("it begins when its term is over")
+			t.Error("the controller starts after the end of its term")
 		}
 	})
 }

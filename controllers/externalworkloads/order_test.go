@@ -8,9 +8,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestEndpointsThatMoveAreNeverMissing changes the ports of three workloads at once and
-// looks at the slices after each write.
-func TestEndpointsThatMoveAreNeverMissing(t *testing.T) {
+// TestMovedEndpointsAreNeverMissing changes the ports of three workloads at once and checks the slices after
+// each write.
+func TestMovedEndpointsAreNeverMissing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := &generator{service: drawService(t), workloads: map[string]*Workload{}, server: &server{}, max: 5}
 		for range 5 {

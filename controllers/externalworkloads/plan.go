@@ -24,7 +24,7 @@ type Plan struct {
 	// Delete has existing slices, which must not be changed. Names are reused, so delete with the UID as a
 	// precondition.
 	Delete []*discoveryv1.EndpointSlice
-	// Problems lists what of the objects is unusable.
+	// Problems lists the unusable parts of the objects.
 	Problems []Problem
 }
 
@@ -79,7 +79,7 @@ type planner struct {
 }
 
 // adopt returns the slices that can be kept, by address type and in the order of their names. It plans to
-// delete our other slices (spec/destination.md §8.4.1, §8.4.2).
+// delete the other slices of this controller (spec/destination.md §8.4.1, §8.4.2).
 func (p *planner) adopt(
 	service *corev1.Service, existing []*discoveryv1.EndpointSlice, families []discoveryv1.AddressType,
 ) map[discoveryv1.AddressType][]*discoveryv1.EndpointSlice {

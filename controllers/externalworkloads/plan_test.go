@@ -17,8 +17,7 @@ const (
 	ipv6 = corev1.IPv6Protocol
 )
 
-// TestCompute has the cases of spec/destination.md §9.9 that are about few workloads. X12
-// is about the loop.
+// TestCompute has the cases of spec/destination.md §9.9 with few workloads. X12 is tested with the loop.
 func TestCompute(t *testing.T) {
 	a, b := machine("a", "10.0.0.1"), machine("b", "10.0.0.2", "fd00::2")
 	all := ports(
@@ -123,7 +122,7 @@ func TestCompute(t *testing.T) {
 	}
 }
 
-// TestContent has the cases about what is in a slice.
+// TestContent has the cases about the content of a slice.
 func TestContent(t *testing.T) {
 	a, b := machine("a", "10.0.0.1", "fd00::1"), machine("b", "10.0.0.2", "fd00::2")
 

@@ -16,8 +16,8 @@ import (
 	"github.com/signpostd/signpost/internal/objectmeta"
 )
 
-// The pools of random objects are so small that objects meet: workloads share IPs
-// on purpose, and some of what they have can't be used.
+// The pools of random values are so small that objects collide: workloads share IPs, and some of their values
+// are unusable.
 var (
 	poolOfNames = rapid.Map(rapid.IntRange(0, 30), func(i int) string { return fmt.Sprintf("m%02d", i) })
 	poolOfIPs   = rapid.SampledFrom([]string{"10.0.0.1", "10.0.0.2", "10.0.0.3", "fd00::1", "fd00::2", "FD00::2", "127.0.0.1", "x"})
@@ -59,7 +59,7 @@ type generator struct {
 	service   *corev1.Service
 	workloads map[string]*Workload
 	server    *server
-	// unmanaged are slices of the namespace that belong to others.
+	// unmanaged are slices of other writers in the namespace.
 	unmanaged []*discoveryv1.EndpointSlice
 	max       int
 }
@@ -76,18 +76,18 @@ func newGenerator(t *rapid.T) *generator {
 	return w
 }
 
-// change edits something: mostly a workload.
+// change edits one object, mostly a workload.
 func (w *generator) change(t *rapid.T) {
 	w.max = rapid.SampledFrom([]int{1, 2, 5, 5, 5}).Draw(t, "max")
 	switch rapid.IntRange(0, 19).Draw(t, "change") {
 	case 0:
 		w.service = drawService(t)
 	case 1:
-		// A recreated Service: slices of the former one are left.
+		// After a Service is recreated, slices of the former one remain.
 		w.service = drawService(t)
 		w.service.UID = "another"
 	case 2:
-		w.vandalize(t)
+		w.editExternally(t)
 	default:
 		for range rapid.IntRange(1, 8).Draw(t, "workloads") {
 			name := poolOfNames.Draw(t, "name")
@@ -100,8 +100,8 @@ func (w *generator) change(t *rapid.T) {
 	}
 }
 
-// vandalize edits a slice of ours.
-func (w *generator) vandalize(t *rapid.T) {
+// editExternally edits a slice of the Service as another writer.
+func (w *generator) editExternally(t *rapid.T) {
 	s := w.server.slices[rapid.IntRange(0, len(w.server.slices)-1).Draw(t, "slice")]
 	if slices.Contains(w.unmanaged, s) {
 		return
@@ -114,7 +114,7 @@ func (w *generator) vandalize(t *rapid.T) {
 	case 2:
 		s.Ports = nil
 	case 3:
-		s.Endpoints, s.Labels["foreign"] = nil, "label"
+		s.Endpoints, s.Labels["external"] = nil, "label"
 	}
 }
 
@@ -122,7 +122,7 @@ func (w *generator) compute() Plan {
 	return Compute(w.service, slices.Collect(maps.Values(w.workloads)), w.server.slices, w.max)
 }
 
-// contents returns what slices say, without how endpoints are distributed.
+// contents returns the contents of slices, without the distribution of endpoints over them.
 func contents(list []*discoveryv1.EndpointSlice) []string {
 	var lines []string
 	for _, s := range list {
@@ -135,8 +135,7 @@ func contents(list []*discoveryv1.EndpointSlice) []string {
 	return lines
 }
 
-// TestRandom changes things at random, carries out the plan each time, and checks what
-// has to be true of any.
+// TestRandom changes objects at random, carries out the plan each time, and checks invariants.
 func TestRandom(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newGenerator(t)
@@ -167,8 +166,7 @@ func (w *generator) checkOrder(t *rapid.T, plan Plan) {
 	}
 }
 
-// checkSlices checks that the slices have the endpoints that they would have if none had
-// existed before.
+// checkSlices checks that the slices have the same endpoints as if none had existed before.
 func (w *generator) checkSlices(t *rapid.T, unmanaged []*discoveryv1.EndpointSlice) {
 	var ours, others []*discoveryv1.EndpointSlice
 	for _, s := range w.server.slices {
@@ -205,7 +203,7 @@ func countEndpoints(list []*discoveryv1.EndpointSlice) map[string]int {
 	return n
 }
 
-// wanted says what countEndpoints has to return, by other means.
+// wanted computes the expected result of countEndpoints independently.
 func (w *generator) wanted() map[string]int {
 	types := map[string]string{
 		"10.0.0.1": "IPv4", "10.0.0.2": "IPv4", "10.0.0.3": "IPv4", "fd00::1": "IPv6", "fd00::2": "IPv6", "FD00::2": "IPv6",

@@ -12,11 +12,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// ManagedBy is the value of the label endpointslice.kubernetes.io/managed-by of our slices: that of Linkerd's
-// controller (spec/destination.md §8.5).
+// ManagedBy is the value of the label endpointslice.kubernetes.io/managed-by of the slices of this
+// controller: that of Linkerd's controller (spec/destination.md §8.5).
 const ManagedBy = "linkerd-external-workloads-controller"
 
-// namePrefix starts the names of our slices; the name of the Service follows (spec/destination.md §8.5).
+// namePrefix is the prefix of the names of slices; the name of the Service follows (spec/destination.md
+// §8.5).
 const namePrefix = "linkerd-external-"
 
 // reserved are the labels of slices that are not copied from the Service.
@@ -58,13 +59,13 @@ func labelsOf(service *corev1.Service) map[string]string {
 
 func isHeadless(service *corev1.Service) bool { return service.Spec.ClusterIP == corev1.ClusterIPNone }
 
-// isOf reports whether a slice is one that we write for the Service.
+// isOf reports whether a slice is one of this controller's for the Service.
 func isOf(s *discoveryv1.EndpointSlice, service *corev1.Service) bool {
 	return s.Namespace == service.Namespace && s.Labels[discoveryv1.LabelServiceName] == service.Name &&
 		s.Labels[discoveryv1.LabelManagedBy] == ManagedBy
 }
 
-// ownedBy returns false for slices of a former Service of the same name.
+// ownedBy reports whether the Service owns a slice, and not a former Service of the same name.
 func ownedBy(s *discoveryv1.EndpointSlice, service *corev1.Service) bool {
 	return slices.ContainsFunc(s.OwnerReferences, func(o metav1.OwnerReference) bool {
 		return o.UID == service.UID && o.Kind == "Service" && o.APIVersion == "v1"
@@ -78,7 +79,7 @@ func (t *template) create(b *bin) *discoveryv1.EndpointSlice {
 	return t.slice(b, metav1.ObjectMeta{Namespace: t.service.Namespace, Name: t.name(b.group)})
 }
 
-// update returns the new version of the slice of b. What others have added to it stays, except for labels and
+// update returns the new version of the slice of b. Metadata of other writers stays, except labels and
 // owners.
 func (t *template) update(b *bin) *discoveryv1.EndpointSlice {
 	return t.slice(b, *b.slice.ObjectMeta.DeepCopy())
@@ -101,9 +102,9 @@ func (t *template) slice(b *bin, meta metav1.ObjectMeta) *discoveryv1.EndpointSl
 }
 
 // name returns a name for a new slice and marks it as used. Two leaders with the same slices choose the same
-// name, so the API server refuses one of them. The name depends on the UID, because slices of a former
-// Service may still exist without being known here. It is never too long, because the name of a Service has
-// at most 63 characters.
+// name, so the API server refuses one of them. The name depends on the UID of the Service, because unseen
+// slices of a former Service may still exist. It is never too long, because the name of a Service has at most
+// 63 characters.
 func (t *template) name(g *group) string {
 	for n := 0; ; n++ {
 		h := fnv.New64a()

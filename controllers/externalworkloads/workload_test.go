@@ -12,8 +12,8 @@ import (
 	"github.com/signpostd/signpost/kube"
 )
 
-// TestEqual has case X10 of spec/destination.md §9.9. That a workload is being deleted
-// is no change: slices don't say so (§8.4.3).
+// TestEqual has case X10 of spec/destination.md §9.9. The deletion timestamp of a workload makes no
+// difference, because slices don't show it (§8.4.3).
 func TestEqual(t *testing.T) {
 	base := machine("a", "10.0.0.1", "fd00::1")
 	for _, c := range []struct {
@@ -44,7 +44,7 @@ func TestEqual(t *testing.T) {
 	}
 }
 
-// TestTrim checks what is kept of an object as a user would write it.
+// TestTrim checks the kept fields of an object as a user would write it.
 func TestTrim(t *testing.T) {
 	const meta = "metadata: {name: x, namespace: ns, uid: u, labels: {app: web}, deletionTimestamp: 2026-01-01T00:00:00Z}\n"
 	for _, c := range []struct {

@@ -20,7 +20,7 @@ const (
 	benchPodsInTotal = benchNamespaces * benchServices * benchPods
 )
 
-// benchPod is a workload as the controllers have them: a pointer to something small.
+// benchPod is a small workload behind a pointer, as in the controllers.
 type benchPod struct {
 	name   types.NamespacedName
 	labels objectmeta.Labels
@@ -28,8 +28,8 @@ type benchPod struct {
 
 func describeBenchPod(p *benchPod) (types.NamespacedName, objectmeta.Labels) { return p.name, p.labels }
 
-// benchCluster returns Services and pods. Those of a Deployment share their labels, as
-// package kube makes them do; or each pod has its own, as those of StatefulSets.
+// benchCluster returns Services and pods. The pods of a Deployment share their labels in memory, as package
+// kube makes them do, or each pod has its own, as those of StatefulSets.
 func benchCluster(shared bool) ([]*corev1.Service, []*benchPod) {
 	var services []*corev1.Service
 	var pods []*benchPod
@@ -56,7 +56,7 @@ func benchCluster(shared bool) ([]*corev1.Service, []*benchPod) {
 	return services, pods
 }
 
-// benchIndex returns an index that knows the Services and no pods.
+// benchIndex returns an index with the Services and without pods.
 func benchIndex(services []*corev1.Service) *Index[*benchPod] {
 	x := New(describeBenchPod)
 	for _, s := range services {
@@ -65,8 +65,8 @@ func benchIndex(services []*corev1.Service) *Index[*benchPod] {
 	return x
 }
 
-// BenchmarkPut fills an index with the pods of a cluster ("fill"), and tells it that each of
-// them has changed ("again"). What is left of the first is what the index keeps.
+// BenchmarkPut puts the pods of a cluster into an index ("fill"), and then a change of each of them
+// ("again"). The memory in use after the first step is that of the index.
 func BenchmarkPut(b *testing.B) {
 	for _, variant := range []struct {
 		name   string

@@ -112,7 +112,7 @@ func (x *Index[W]) Delete(key types.NamespacedName) []string {
 
 // leave removes a workload from its group. The last workload of the group moves into its position; a group
 // without workloads is removed.
-func (x *Index[W]) leave(ns *namespace[W], at place[W]) {
+func (x *Index[W]) leave(ns *namespace[W], at position[W]) {
 	g := at.group
 	last := len(g.workloads) - 1
 	if at.index < last {
@@ -194,10 +194,10 @@ func (x *Index[W]) service(key types.NamespacedName) *service[W] {
 
 // workload returns the namespace and the position of a workload. The position has no group if there is no
 // workload of that name.
-func (x *Index[W]) workload(key types.NamespacedName) (*namespace[W], place[W]) {
+func (x *Index[W]) workload(key types.NamespacedName) (*namespace[W], position[W]) {
 	ns := x.namespaces[key.Namespace]
 	if ns == nil {
-		return nil, place[W]{}
+		return nil, position[W]{}
 	}
 	return ns, ns.workloads[key.Name]
 }

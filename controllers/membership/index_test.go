@@ -16,17 +16,17 @@ import (
 	"github.com/signpostd/signpost/internal/objectmeta"
 )
 
-// thing is a workload as these tests have them.
-type thing struct {
+// workload is the workload type of these tests.
+type workload struct {
 	namespace, name string
 	labels          map[string]string
-	// shared are the labels when they are to be the same in memory as those of others.
+	// shared are the labels if they are the same in memory as those of other workloads.
 	shared  objectmeta.Labels
 	version int
 }
 
-func newIndex() *Index[thing] {
-	return New(func(t thing) (types.NamespacedName, objectmeta.Labels) {
+func newIndex() *Index[workload] {
+	return New(func(t workload) (types.NamespacedName, objectmeta.Labels) {
 		name := types.NamespacedName{Namespace: t.namespace, Name: t.name}
 		if t.shared != nil {
 			return name, t.shared
@@ -43,7 +43,7 @@ func key(name string) types.NamespacedName {
 	return types.NamespacedName{Namespace: "ns", Name: name}
 }
 
-func members(x *Index[thing], service string) []string {
+func members(x *Index[workload], service string) []string {
 	_, list := x.Service(key(service))
 	var names []string
 	for _, t := range list {
@@ -53,17 +53,17 @@ func members(x *Index[thing], service string) []string {
 	return names
 }
 
-// sorted leaves the list as it is, which may be that of the index.
+// sorted returns a sorted copy, because the list may belong to the index.
 func sorted(list []string) []string { return slices.Sorted(slices.Values(list)) }
 
-// PH-06: pods find exactly the Services that select them.
+// A pod finds exactly the Services that select it (PH-06).
 func TestPodFindsItsServices(t *testing.T) {
 	x := newIndex()
 	for i := range 3 {
 		x.PutService(serviceOf(fmt.Sprint("service-", i), map[string]string{"app": fmt.Sprint("test-", i)}))
 	}
 	for i := range 5 {
-		got := x.Put(thing{namespace: "ns", name: fmt.Sprint("pod-", i), labels: map[string]string{"app": fmt.Sprint("test-", i)}})
+		got := x.Put(workload{namespace: "ns", name: fmt.Sprint("pod-", i), labels: map[string]string{"app": fmt.Sprint("test-", i)}})
 		var want []string
 		if i < 3 {
 			want = []string{fmt.Sprint("service-", i)}
@@ -74,7 +74,7 @@ func TestPodFindsItsServices(t *testing.T) {
 	}
 }
 
-// PH-07, X11: which Services a change of labels concerns. The letters are Services.
+// A change of labels affects the right Services; the letters are Services (PH-07, X11).
 func TestChangeOfLabels(t *testing.T) {
 	for _, test := range []struct{ old, now, relabelled, put string }{
 		{"abc", "abc", "", "abc"},
@@ -84,19 +84,19 @@ func TestChangeOfLabels(t *testing.T) {
 		{"abc", "bcd", "ad", "abcd"},
 		{"", "", "", ""},
 	} {
-		change := func(replace func(*Index[thing], thing) []string) string {
+		change := func(replace func(*Index[workload], workload) []string) string {
 			x := newIndex()
 			for _, s := range strings.Split("abcdef", "") {
 				x.PutService(serviceOf(s, map[string]string{s: "yes"}))
 			}
-			x.Put(thing{namespace: "ns", name: "pod", labels: letters(test.old)})
-			return strings.Join(sorted(replace(x, thing{namespace: "ns", name: "pod", labels: letters(test.now)})), "")
+			x.Put(workload{namespace: "ns", name: "pod", labels: letters(test.old)})
+			return strings.Join(sorted(replace(x, workload{namespace: "ns", name: "pod", labels: letters(test.now)})), "")
 		}
-		if got := change((*Index[thing]).Relabel); got != test.relabelled {
-			t.Errorf("Relabel from %s to %s concerns %q, want %q", test.old, test.now, got, test.relabelled)
+		if got := change((*Index[workload]).Relabel); got != test.relabelled {
+			t.Errorf("Relabel from %s to %s affects %q, want %q", test.old, test.now, got, test.relabelled)
 		}
-		if got := change((*Index[thing]).Put); got != test.put {
-			t.Errorf("Put from %s to %s concerns %q, want %q", test.old, test.now, got, test.put)
+		if got := change((*Index[workload]).Put); got != test.put {
+			t.Errorf("Put from %s to %s affects %q, want %q", test.old, test.now, got, test.put)
 		}
 	}
 }
@@ -112,13 +112,13 @@ func letters(of string) map[string]string {
 // A nil selector selects nothing and an empty one everything (§4.3).
 func TestNilAndEmptySelectors(t *testing.T) {
 	x := newIndex()
-	x.Put(thing{namespace: "ns", name: "before"})
+	x.Put(workload{namespace: "ns", name: "before"})
 	x.PutService(serviceOf("none", nil))
 	x.PutService(serviceOf("all", map[string]string{}))
-	if got := x.Put(thing{namespace: "ns", name: "after", labels: map[string]string{"a": "b"}}); !slices.Equal(got, []string{"all"}) {
+	if got := x.Put(workload{namespace: "ns", name: "after", labels: map[string]string{"a": "b"}}); !slices.Equal(got, []string{"all"}) {
 		t.Errorf("a new pod concerns %q, want only the one with an empty selector", got)
 	}
-	x.Put(thing{namespace: "elsewhere", name: "other"})
+	x.Put(workload{namespace: "elsewhere", name: "other"})
 	if got := members(x, "all"); !slices.Equal(got, []string{"after", "before"}) {
 		t.Errorf("an empty selector selects %q, want the pods of the namespace", got)
 	}
@@ -130,24 +130,24 @@ func TestNilAndEmptySelectors(t *testing.T) {
 	}
 }
 
-// model finds out what an index has to answer, the slow way.
+// model computes the results of an index by brute force.
 type model struct {
 	services map[string]map[string]string
-	things   map[string]thing
-	// shared are the labels that things share.
+	things   map[string]workload
+	// shared are the labels that workloads share.
 	shared map[string]objectmeta.Labels
-	// handed are lists that the index gave away, and what they were.
+	// handed are lists that the index returned, and copies are their original contents.
 	handed, copies [][]string
 }
 
 func newModel() *model {
 	return &model{
-		services: map[string]map[string]string{}, things: map[string]thing{}, shared: map[string]objectmeta.Labels{},
+		services: map[string]map[string]string{}, things: map[string]workload{}, shared: map[string]objectmeta.Labels{},
 	}
 }
 
-// share has a thing share its labels with the others of the same ones.
-func (m *model) share(t thing) thing {
+// share makes a workload share its labels with other workloads with equal labels.
+func (m *model) share(t workload) workload {
 	text := fmt.Sprint(t.labels)
 	if _, ok := m.shared[text]; !ok {
 		m.shared[text] = objectmeta.NewLabels(t.labels)
@@ -156,13 +156,13 @@ func (m *model) share(t thing) thing {
 	return t
 }
 
-// keep returns a list of the index sorted, and remembers that it must stay what it is.
+// keep returns a list of the index sorted, and remembers its contents to check that they don't change.
 func (m *model) keep(list []string) []string {
 	m.handed, m.copies = append(m.handed, list), append(m.copies, slices.Clone(list))
 	return sorted(list)
 }
 
-func (m *model) selected(t thing) []string {
+func (m *model) selected(t workload) []string {
 	var names []string
 	for name, selector := range m.services {
 		if selector != nil && contains(t.labels, selector) {
@@ -181,8 +181,8 @@ func contains(labels, selector map[string]string) bool {
 	return true
 }
 
-// Whatever comes, changes and goes, in whatever order, a Service has the members that its
-// selector selects, and a change concerns the Services that it should.
+// After any sequence of changes, a Service has the members that its selector selects, and each change affects
+// the right Services.
 func TestIndexAgainstModel(t *testing.T) {
 	labels := rapid.MapOfN(rapid.SampledFrom([]string{"app", "tier", "zone"}), rapid.SampledFrom([]string{"x", "y"}), 0, 3)
 	names := rapid.SampledFrom([]string{"a", "b", "c", "d"})
@@ -205,7 +205,7 @@ func TestIndexAgainstModel(t *testing.T) {
 			},
 			"put": func(t *rapid.T) {
 				version++
-				now := thing{namespace: "ns", name: names.Draw(t, "name"), labels: labels.Draw(t, "labels"), version: version}
+				now := workload{namespace: "ns", name: names.Draw(t, "name"), labels: labels.Draw(t, "labels"), version: version}
 				if rapid.Bool().Draw(t, "shared") {
 					now = m.share(now)
 				}
@@ -223,7 +223,7 @@ func TestIndexAgainstModel(t *testing.T) {
 					})
 				}
 				if got := m.keep(put(now)); !slices.Equal(got, want) {
-					t.Fatalf("put concerns %q, want %q", got, want)
+					t.Fatalf("put affects %q, want %q", got, want)
 				}
 			},
 			"delete": func(t *rapid.T) {
@@ -234,7 +234,7 @@ func TestIndexAgainstModel(t *testing.T) {
 				}
 				delete(m.things, name)
 				if got := m.keep(x.Delete(key(name))); !slices.Equal(got, want) {
-					t.Fatalf("delete concerns %q, want %q", got, want)
+					t.Fatalf("delete affects %q, want %q", got, want)
 				}
 			},
 			"": func(t *rapid.T) { m.check(t, x) },
@@ -246,27 +246,27 @@ func TestIndexAgainstModel(t *testing.T) {
 			x.Delete(key(name))
 		}
 		if len(x.namespaces) != 0 {
-			t.Fatal("a namespace is kept, though everything in it is gone")
+			t.Fatal("an empty namespace is kept")
 		}
 	})
 }
 
-// either returns what is in one of the lists, or in both.
+// either returns the union of two lists.
 func either(a, b []string) []string { return slices.Compact(sorted(slices.Concat(a, b))) }
 
-func (m *model) check(t *rapid.T, x *Index[thing]) {
+func (m *model) check(t *rapid.T, x *Index[workload]) {
 	for name, selector := range m.services {
-		var want []thing
+		var want []workload
 		for _, w := range m.things {
 			if selector != nil && contains(w.labels, selector) {
 				want = append(want, w)
 			}
 		}
 		_, got := x.Service(key(name))
-		byName := func(a, b thing) int { return strings.Compare(a.name, b.name) }
+		byName := func(a, b workload) int { return strings.Compare(a.name, b.name) }
 		slices.SortFunc(want, byName)
 		slices.SortFunc(got, byName)
-		if !slices.EqualFunc(got, want, func(a, b thing) bool { return a.name == b.name && a.version == b.version }) {
+		if !slices.EqualFunc(got, want, func(a, b workload) bool { return a.name == b.name && a.version == b.version }) {
 			t.Fatalf("service %s with selector %v has members %v, want %v", name, selector, got, want)
 		}
 	}
@@ -279,15 +279,15 @@ func (m *model) check(t *rapid.T, x *Index[thing]) {
 		t.Fatalf("%d Services select something, want %d", got, want)
 	}
 	if !slices.EqualFunc(m.handed, m.copies, slices.Equal) {
-		t.Fatal("a list that was handed out has been changed")
+		t.Fatal("a returned list was changed")
 	}
 	if ns := x.namespaces["ns"]; ns != nil {
 		checkLeftovers(t, ns)
 	}
 }
 
-// checkLeftovers fails when a namespace keeps what is gone.
-func checkLeftovers(t *rapid.T, ns *namespace[thing]) {
+// checkLeftovers fails if a namespace keeps removed objects.
+func checkLeftovers(t *rapid.T, ns *namespace[workload]) {
 	workloads := 0
 	for _, g := range ns.groups {
 		workloads += len(g.workloads)
@@ -300,7 +300,7 @@ func checkLeftovers(t *rapid.T, ns *namespace[thing]) {
 	if workloads != len(ns.workloads) {
 		t.Fatalf("groups have %d workloads of %d", workloads, len(ns.workloads))
 	}
-	var filed []*group[thing]
+	var filed []*group[workload]
 	for _, s := range ns.services {
 		filed = slices.AppendSeq(filed, s.groups.all())
 	}
@@ -309,7 +309,7 @@ func checkLeftovers(t *rapid.T, ns *namespace[thing]) {
 	}
 	for _, g := range filed {
 		if len(g.workloads) == 0 || ns.groups[identityOf(g.labels)] != g {
-			t.Fatalf("a group of labels %v is filed and has ended", g.labels)
+			t.Fatalf("an empty group of labels %v is indexed", g.labels)
 		}
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/signpostd/signpost/internal/objectmeta"
 )
 
-// Labels at one place in memory are equal, unless one list of labels is the beginning of the
-// other. Labels at two places may be equal as well.
+// Labels with one address in memory are equal, unless one list is a prefix of the other. Labels with
+// different addresses may be equal, too.
 func TestLabelsInMemory(t *testing.T) {
 	x := newIndex()
 	for _, s := range []string{"a", "b"} {
@@ -33,7 +33,7 @@ func TestLabelsInMemory(t *testing.T) {
 		{"two", again[:2], "b"},
 		{"one", long[:0], "a"},
 	} {
-		if got := sorted(x.Relabel(thing{namespace: "ns", name: test.name, shared: test.labels})); strings.Join(got, "") != test.concerned {
+		if got := sorted(x.Relabel(workload{namespace: "ns", name: test.name, shared: test.labels})); strings.Join(got, "") != test.concerned {
 			t.Errorf("labels %v of %s concern %q, want %q", test.labels, test.name, got, test.concerned)
 		}
 	}
@@ -44,20 +44,21 @@ func TestLabelsInMemory(t *testing.T) {
 	}
 }
 
-// The index keeps the name of a workload in the memory of the latest one.
+// The index keeps the name of a workload in the memory of its latest version.
 func TestNamesInMemory(t *testing.T) {
 	x := newIndex()
 	name := strings.Clone("pod")
-	x.Put(thing{namespace: "ns", name: "pod"})
-	x.Put(thing{namespace: "ns", name: name, version: 1})
+	x.Put(workload{namespace: "ns", name: "pod"})
+	x.Put(workload{namespace: "ns", name: name, version: 1})
 	for kept := range x.namespaces["ns"].workloads {
 		if unsafe.StringData(kept) != unsafe.StringData(name) {
-			t.Error("the name is where it was with the old workload")
+			t.Error("the name is still in the memory of the old workload")
 		}
 	}
 }
 
-// Lists may be read while the index changes. The race detector would find a write to them.
+// Lists may be read while the index changes, because it never writes to them. The race detector would find a
+// write.
 func TestListsAreNotWrittenTo(t *testing.T) {
 	x := newIndex()
 	shared := objectmeta.NewLabels(letters("ab"))
@@ -73,10 +74,10 @@ func TestListsAreNotWrittenTo(t *testing.T) {
 		running.Go(func() {
 			name, other := fmt.Sprint("pod-", i), fmt.Sprint("pod-", (i+1)%4)
 			for range 200 {
-				put := x.Put(thing{namespace: "ns", name: name, shared: shared})
+				put := x.Put(workload{namespace: "ns", name: name, shared: shared})
 				service := string("ab"[i%2])
 				x.PutService(serviceOf(service, map[string]string{service: "yes"}))
-				selected, moved := x.SelectedBy(key(other)), x.Put(thing{namespace: "ns", name: name, shared: shared[:1]})
+				selected, moved := x.SelectedBy(key(other)), x.Put(workload{namespace: "ns", name: name, shared: shared[:1]})
 				x.DeleteService(key(service))
 				read(put, selected, moved, x.Delete(key(name)))
 				members(x, "a")
@@ -85,6 +86,6 @@ func TestListsAreNotWrittenTo(t *testing.T) {
 	}
 	running.Wait()
 	if len(x.namespaces) != 0 {
-		t.Error("something is left of what is gone")
+		t.Error("the index keeps removed objects")
 	}
 }

@@ -11,7 +11,7 @@ import (
 // namespace has the Services and workloads of one namespace.
 type namespace[W any] struct {
 	services  map[string]*service[W]
-	workloads map[string]place[W]
+	workloads map[string]position[W]
 	groups    map[identity]*group[W]
 	// byPivot indexes the Services with a selector under one label of it. Services with an empty selector are
 	// under the zero Label.
@@ -26,8 +26,8 @@ type service[W any] struct {
 	selector objectmeta.Labels
 	// groups are the groups that the Service selects.
 	groups set[group[W]]
-	// alone has the name of the Service and is never changed. All groups that no other Service selects, which
-	// are most, use it as their list.
+	// alone has the name of the Service and never changes. Most groups are selected by only one Service and
+	// use alone as their list.
 	alone [1]string
 }
 
@@ -44,8 +44,8 @@ type group[W any] struct {
 	services []string
 }
 
-// place is the position of a workload.
-type place[W any] struct {
+// position is the position of a workload in its group.
+type position[W any] struct {
 	group *group[W]
 	index int
 }
@@ -67,7 +67,7 @@ func identityOf(labels objectmeta.Labels) identity {
 
 func newNamespace[W any]() *namespace[W] {
 	return &namespace[W]{
-		services: map[string]*service[W]{}, workloads: map[string]place[W]{}, groups: map[identity]*group[W]{},
+		services: map[string]*service[W]{}, workloads: map[string]position[W]{}, groups: map[identity]*group[W]{},
 		byPivot: map[objectmeta.Label]set[service[W]]{}, byLabel: map[objectmeta.Label]set[group[W]]{},
 	}
 }
@@ -157,9 +157,9 @@ func (ns *namespace[W]) removeGroup(g *group[W]) {
 }
 
 // add adds a workload and returns its position.
-func (g *group[W]) add(value W) place[W] {
+func (g *group[W]) add(value W) position[W] {
 	g.workloads = append(g.workloads, value)
-	return place[W]{group: g, index: len(g.workloads) - 1}
+	return position[W]{group: g, index: len(g.workloads) - 1}
 }
 
 func (g *group[W]) join(s *service[W]) {

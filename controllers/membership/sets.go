@@ -39,11 +39,11 @@ func sameMemory(a, b []string) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
-// without returns a new list of the names in list but not in others.
-func without(list, others []string) []string {
+// without returns a new list of the names in list that are not excluded.
+func without(list, excluded []string) []string {
 	var left []string
 	for _, name := range list {
-		if !slices.Contains(others, name) {
+		if !slices.Contains(excluded, name) {
 			left = append(left, name)
 		}
 	}
@@ -55,20 +55,20 @@ func without(list, others []string) []string {
 type set[T any] struct {
 	// one is one of the values, or nil.
 	one *T
-	// others are the other values. There may be some while one is nil.
-	others map[*T]struct{}
+	// rest has the other values, possibly some while one is nil.
+	rest map[*T]struct{}
 }
 
 func (s *set[T]) add(value *T) {
-	_, known := s.others[value]
+	_, known := s.rest[value]
 	switch {
 	case known || s.one == value:
 	case s.one == nil:
 		s.one = value
-	case s.others == nil:
-		s.others = map[*T]struct{}{value: {}}
+	case s.rest == nil:
+		s.rest = map[*T]struct{}{value: {}}
 	default:
-		s.others[value] = struct{}{}
+		s.rest[value] = struct{}{}
 	}
 }
 
@@ -78,17 +78,17 @@ func (s *set[T]) remove(value *T) {
 		s.one = nil
 		return
 	}
-	delete(s.others, value)
-	if len(s.others) == 0 {
-		s.others = nil
+	delete(s.rest, value)
+	if len(s.rest) == 0 {
+		s.rest = nil
 	}
 }
 
 func (s set[T]) size() int {
 	if s.one == nil {
-		return len(s.others)
+		return len(s.rest)
 	}
-	return 1 + len(s.others)
+	return 1 + len(s.rest)
 }
 
 // all returns the values, in no particular order.
@@ -97,7 +97,7 @@ func (s set[T]) all() iter.Seq[*T] {
 		if s.one != nil && !yield(s.one) {
 			return
 		}
-		for v := range s.others {
+		for v := range s.rest {
 			if !yield(v) {
 				return
 			}

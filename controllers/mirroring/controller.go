@@ -109,7 +109,7 @@ func (c *Controller) Run(ctx context.Context) {
 	c.loop.Run(ctx, c.all)
 }
 
-// forget drops what is remembered of a term: somebody else may lead before the next one.
+// forget drops the state of a term, because another process may lead before the next one.
 func (c *Controller) forget() {
 	c.store.Forget()
 	c.reported.Forget()

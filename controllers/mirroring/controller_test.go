@@ -28,57 +28,57 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(kubetest.Wrap(m)) }
 
-// patience is for what takes milliseconds on an idle machine.
+// patience is a timeout for operations that usually take milliseconds.
 const patience = 20 * time.Second
 
-// rig is a controller with tables of a real API server. It doesn't run until the test says so.
-type rig struct {
+// fixture is a controller with tables of a real API server. It doesn't run until the test starts it.
+type fixture struct {
 	*Controller
 	api    *kubetest.Cluster
 	key    reconcile.Key
 	events *record.FakeRecorder
-	// before is called before each write of a slice; an error of it is that of the write.
-	before func(operation string) error
+	// beforeWrite is called before each write of a slice. If it returns an error, the write fails with it.
+	beforeWrite func(operation string) error
 }
 
 // EndpointSlices implements discoveryclient.EndpointSlicesGetter.
-func (r *rig) EndpointSlices(namespace string) discoveryclient.EndpointSliceInterface {
-	return meddled{r.api.Client.DiscoveryV1().EndpointSlices(namespace), r}
+func (r *fixture) EndpointSlices(namespace string) discoveryclient.EndpointSliceInterface {
+	return interposed{r.api.Client.DiscoveryV1().EndpointSlices(namespace), r}
 }
 
-// meddled is a client before whose writes somebody else is quicker.
-type meddled struct {
+// interposed is a client that calls beforeWrite before its writes.
+type interposed struct {
 	discoveryclient.EndpointSliceInterface
-	rig *rig
+	fixture *fixture
 }
 
-func (m meddled) Create(ctx context.Context, s *discoveryv1.EndpointSlice, o metav1.CreateOptions) (*discoveryv1.EndpointSlice, error) {
-	if err := m.rig.before("create"); err != nil {
+func (m interposed) Create(ctx context.Context, s *discoveryv1.EndpointSlice, o metav1.CreateOptions) (*discoveryv1.EndpointSlice, error) {
+	if err := m.fixture.beforeWrite("create"); err != nil {
 		return nil, err
 	}
 	return m.EndpointSliceInterface.Create(ctx, s, o)
 }
 
-func (m meddled) Update(ctx context.Context, s *discoveryv1.EndpointSlice, o metav1.UpdateOptions) (*discoveryv1.EndpointSlice, error) {
-	if err := m.rig.before("update"); err != nil {
+func (m interposed) Update(ctx context.Context, s *discoveryv1.EndpointSlice, o metav1.UpdateOptions) (*discoveryv1.EndpointSlice, error) {
+	if err := m.fixture.beforeWrite("update"); err != nil {
 		return nil, err
 	}
 	return m.EndpointSliceInterface.Update(ctx, s, o)
 }
 
-// newRig returns a rig with a namespace that has the Service "foo".
-func newRig(t *testing.T) *rig {
+// newFixture returns a fixture with a namespace that has the Service "foo".
+func newFixture(t *testing.T) *fixture {
 	t.Helper()
-	return newBatchingRig(t, 0)
+	return newBatchingFixture(t, 0)
 }
 
-// newBatchingRig returns such a rig with a batch period.
-func newBatchingRig(t *testing.T, period time.Duration) *rig {
+// newBatchingFixture returns a fixture with a batch period.
+func newBatchingFixture(t *testing.T, period time.Duration) *fixture {
 	t.Helper()
 	api := kubetest.Start(t)
-	r := &rig{
+	r := &fixture{
 		api: api, key: reconcile.Key{Namespace: api.Namespace(t), Name: "foo"},
-		events: record.NewFakeRecorder(100), before: func(string) error { return nil },
+		events: record.NewFakeRecorder(100), beforeWrite: func(string) error { return nil },
 	}
 	services := watched.Services().Table(kube.WithHandler(func(old, now *corev1.Service) { r.ServiceChanged(old, now) }))
 	endpoints := watched.Endpoints().Table(kube.WithHandler(func(old, now *watched.EncodedEndpoints) { r.EndpointsChanged(old, now) }))
@@ -121,8 +121,8 @@ func background(t *testing.T, f func(context.Context)) {
 	})
 }
 
-// write writes the Endpoints, and returns when the controller can see them.
-func (r *rig) write(t *testing.T, subsets ...corev1.EndpointSubset) {
+// write writes the Endpoints, and waits until the controller can read them.
+func (r *fixture) write(t *testing.T, subsets ...corev1.EndpointSubset) {
 	t.Helper()
 	client := r.api.Client.CoreV1().Endpoints(r.key.Namespace)
 	e := &corev1.Endpoints{ObjectMeta: metav1.ObjectMeta{Name: r.key.Name}, Subsets: subsets}
@@ -141,14 +141,14 @@ func (r *rig) write(t *testing.T, subsets ...corev1.EndpointSubset) {
 	})
 }
 
-func (r *rig) mustSync(t *testing.T) {
+func (r *fixture) mustSync(t *testing.T) {
 	t.Helper()
 	if err := r.sync(t.Context(), r.key); err != nil {
 		t.Error(err)
 	}
 }
 
-func (r *rig) slices(t *testing.T) []discoveryv1.EndpointSlice {
+func (r *fixture) slices(t *testing.T) []discoveryv1.EndpointSlice {
 	t.Helper()
 	list, err := r.api.Client.DiscoveryV1().EndpointSlices(r.key.Namespace).List(t.Context(), metav1.ListOptions{})
 	if err != nil {
@@ -157,8 +157,8 @@ func (r *rig) slices(t *testing.T) []discoveryv1.EndpointSlice {
 	return list.Items
 }
 
-// differs returns an error unless the API server has slices of these contents.
-func (r *rig) differs(t *testing.T, want ...string) error {
+// differs returns an error unless the API server has slices with these contents.
+func (r *fixture) differs(t *testing.T, want ...string) error {
 	t.Helper()
 	var got []string
 	for _, s := range r.slices(t) {
@@ -170,34 +170,34 @@ func (r *rig) differs(t *testing.T, want ...string) error {
 	return nil
 }
 
-func (r *rig) want(t *testing.T, want ...string) {
+func (r *fixture) want(t *testing.T, want ...string) {
 	t.Helper()
 	if err := r.differs(t, want...); err != nil {
 		t.Error(err)
 	}
 }
 
-func (r *rig) eventually(t *testing.T, want ...string) {
+func (r *fixture) eventually(t *testing.T, want ...string) {
 	t.Helper()
 	kubetest.Eventually(t, patience, func() error { return r.differs(t, want...) })
 }
 
-// TestConflict shows that a sync copes with somebody else who writes slices meanwhile.
+// TestConflict shows that a sync handles concurrent external changes of slices.
 func TestConflict(t *testing.T) {
 	tests := []struct {
 		name string
-		// meddle is what is done, once, before the first write.
-		meddle func(t *testing.T, r *rig, e *discoveryv1.EndpointSlice) error
+		// change is the external change, made once before the first write.
+		change func(t *testing.T, r *fixture, e *discoveryv1.EndpointSlice) error
 	}{
-		{"changed", func(t *testing.T, r *rig, e *discoveryv1.EndpointSlice) error {
+		{"changed", func(t *testing.T, r *fixture, e *discoveryv1.EndpointSlice) error {
 			e.Endpoints = nil
 			_, err := r.api.Client.DiscoveryV1().EndpointSlices(e.Namespace).Update(t.Context(), e, metav1.UpdateOptions{})
 			return err
 		}},
-		{"deleted", func(t *testing.T, r *rig, e *discoveryv1.EndpointSlice) error {
+		{"deleted", func(t *testing.T, r *fixture, e *discoveryv1.EndpointSlice) error {
 			return r.api.Client.DiscoveryV1().EndpointSlices(e.Namespace).Delete(t.Context(), e.Name, metav1.DeleteOptions{})
 		}},
-		{"recreated", func(t *testing.T, r *rig, e *discoveryv1.EndpointSlice) error {
+		{"recreated", func(t *testing.T, r *fixture, e *discoveryv1.EndpointSlice) error {
 			client := r.api.Client.DiscoveryV1().EndpointSlices(e.Namespace)
 			if err := client.Delete(t.Context(), e.Name, metav1.DeleteOptions{}); err != nil {
 				return err
@@ -209,16 +209,16 @@ func TestConflict(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			r := newRig(t)
+			r := newFixture(t)
 			r.write(t, subset("a:80", "10.0.0.1"))
 			r.mustSync(t)
 			r.want(t, "IPv4 [a:80/TCP] 10.0.0.1")
 			writes := 0
-			r.before = func(string) error {
+			r.beforeWrite = func(string) error {
 				if writes++; writes > 1 {
 					return nil
 				}
-				if err := test.meddle(t, r, &r.slices(t)[0]); err != nil {
+				if err := test.change(t, r, &r.slices(t)[0]); err != nil {
 					t.Error(err)
 				}
 				return nil
@@ -237,29 +237,29 @@ func TestConflict(t *testing.T) {
 	}
 }
 
-// TestNameTaken shows that two leaders that create a slice at once create one.
+// TestNameTaken shows that two leaders that create a slice concurrently create only one.
 func TestNameTaken(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	r.write(t, subset("a:80", "10.0.0.1"))
 	other := New(Options{
 		Client: r.api.Client.DiscoveryV1(), Services: r.o.Services, Endpoints: r.o.Endpoints, Slices: r.o.Slices,
 		MaxEndpointsPerSubset: 1000, Recorder: r.events,
 	})
-	r.before = func(string) error {
-		r.before = func(string) error { return nil }
+	r.beforeWrite = func(string) error {
+		r.beforeWrite = func(string) error { return nil }
 		return other.sync(t.Context(), r.key)
 	}
 	r.mustSync(t)
 	r.want(t, "IPv4 [a:80/TCP] 10.0.0.1")
 }
 
-// TestRefused shows what becomes of slices that the API server refuses.
+// TestRefused shows that slices are kept while the API server refuses their replacements.
 func TestRefused(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	r.write(t, subset("a:80", "10.0.0.1"), subset("b:81", "10.0.0.2"))
 	r.mustSync(t)
 	no := apierrors.NewForbidden(discoveryv1.Resource("endpointslices"), "foo", nil)
-	r.before = func(string) error { return no }
+	r.beforeWrite = func(string) error { return no }
 	r.write(t, subset("c:82", "10.0.0.3"))
 	for range 2 {
 		if err := r.sync(t.Context(), r.key); !apierrors.IsForbidden(err) {
@@ -267,14 +267,14 @@ func TestRefused(t *testing.T) {
 		}
 	}
 	if n := len(r.slices(t)); n != 2 {
-		t.Errorf("%d slices, want both: what is to replace them is not there", n)
+		t.Errorf("%d slices, want both, because their replacements were refused", n)
 	}
 	r.wantEvents(t, "Warning "+FailedToUpdateEndpointSlices)
 }
 
-// TestEvents shows that a problem is told once.
+// TestEvents shows that a problem is reported once.
 func TestEvents(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	r.write(t, subset("a:80", "10.0.0.1", "10.0.0.2", "10.0.0.3"))
 	r.mustSync(t)
 	r.mustSync(t)
@@ -287,8 +287,8 @@ func TestEvents(t *testing.T) {
 	r.wantEvents(t, "Warning "+TooManyAddressesToMirror)
 }
 
-// wantEvents checks what events there have been since the last call.
-func (r *rig) wantEvents(t *testing.T, want ...string) {
+// wantEvents checks the Events since the last call.
+func (r *fixture) wantEvents(t *testing.T, want ...string) {
 	t.Helper()
 	var got []string
 	for len(r.events.Events) > 0 {
@@ -299,9 +299,9 @@ func (r *rig) wantEvents(t *testing.T, want ...string) {
 	}
 }
 
-// TestRun lets the controller run, and checks that slices follow all that they depend on.
+// TestRun runs the controller, and checks that slices follow changes of all objects that they depend on.
 func TestRun(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	const made, changed = "IPv4 [a:80/TCP] 10.0.0.1", "IPv4 [a:80/TCP] 10.0.0.2"
 	r.write(t, subset("a:80", "10.0.0.1"))
 	background(t, r.Run)
@@ -309,7 +309,7 @@ func TestRun(t *testing.T) {
 
 	r.write(t, subset("a:80", "10.0.0.2"))
 	r.eventually(t, changed)
-	r.foreignChange(t)
+	r.changeExternally(t)
 	r.eventually(t, changed)
 	slices := r.api.Client.DiscoveryV1().EndpointSlices(r.key.Namespace)
 	if err := slices.Delete(t.Context(), r.slices(t)[0].Name, metav1.DeleteOptions{}); err != nil {
@@ -334,8 +334,8 @@ func TestRun(t *testing.T) {
 	r.eventually(t)
 }
 
-// foreignChange empties the slice.
-func (r *rig) foreignChange(t *testing.T) {
+// changeExternally empties the slice.
+func (r *fixture) changeExternally(t *testing.T) {
 	t.Helper()
 	s := r.slices(t)[0]
 	s.Endpoints = nil
@@ -344,7 +344,7 @@ func (r *rig) foreignChange(t *testing.T) {
 	}
 }
 
-func (r *rig) patchService(t *testing.T, patch string) {
+func (r *fixture) patchService(t *testing.T, patch string) {
 	t.Helper()
 	_, err := r.api.Client.CoreV1().Services(r.key.Namespace).Patch(t.Context(), r.key.Name, "application/merge-patch+json", []byte(patch), metav1.PatchOptions{})
 	if err != nil {
@@ -352,10 +352,9 @@ func (r *rig) patchService(t *testing.T, patch string) {
 	}
 }
 
-// The batch period delayed every change of Endpoints. It is about changes that others make to
-// slices, as in Kubernetes.
+// The batch period only delays repairs of slices, as in Kubernetes. It delayed every change of Endpoints.
 func TestC12BatchPeriodDelaysNoEndpoints(t *testing.T) {
-	r := newBatchingRig(t, time.Hour)
+	r := newBatchingFixture(t, time.Hour)
 	background(t, r.Run)
 	kubetest.Eventually(t, patience, func() error {
 		if !r.loop.Running() {

@@ -76,8 +76,8 @@ type desired struct {
 	// invalid is the number of addresses that are no IPs; firstInvalid is the first of them.
 	invalid      int
 	firstInvalid string
-	// tooMany is the number of addresses beyond the maximum.
-	tooMany int
+	// overLimit is the number of addresses beyond the maximum.
+	overLimit int
 }
 
 // desire converts subsets (spec/endpoints.md §14.3). At most maxPerSubset addresses of each are used, ready
@@ -104,7 +104,7 @@ func (d *desired) add(sets []portSet, list []corev1.EndpointAddress, ready bool,
 			continue
 		}
 		if *left == 0 || !d.hasRoom(sets, familyOf(ip)) {
-			d.tooMany++
+			d.overLimit++
 			continue
 		}
 		*left--

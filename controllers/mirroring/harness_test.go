@@ -62,8 +62,8 @@ func annotated(key, value string) func(*corev1.Endpoints) {
 
 func deleting(e *corev1.Endpoints) { e.DeletionTimestamp = &metav1.Time{} }
 
-// subset returns a subset from words: ports "name:80" or "name:53/UDP", addresses
-// "1.2.3.4", and "!1.2.3.4" for those that are not ready.
+// subset parses a subset: ports "name:80" or "name:53/UDP", ready addresses "1.2.3.4", and unready ones
+// "!1.2.3.4".
 func subset(words ...string) corev1.EndpointSubset {
 	var s corev1.EndpointSubset
 	for _, w := range words {
@@ -85,8 +85,8 @@ func subset(words ...string) corev1.EndpointSubset {
 	return s
 }
 
-// crowd returns n addresses.
-func crowd(n int) []string {
+// addresses returns n addresses.
+func addresses(n int) []string {
 	var list []string
 	for i := range n {
 		list = append(list, fmt.Sprintf("10.0.%d.%d", i/250, i%250+1))
@@ -99,7 +99,7 @@ func compute(e *corev1.Endpoints, s *corev1.Service, existing []*discoveryv1.End
 	return Compute(foo, e, s, existing, 1000)
 }
 
-// server is as much of an API server as plans meet.
+// server is the part of an API server that plans need.
 type server struct {
 	slices []*discoveryv1.EndpointSlice
 	writes int
@@ -147,7 +147,7 @@ func (s *server) index(t tester, e *discoveryv1.EndpointSlice) int {
 	return i
 }
 
-// stored checks a slice as the API server does.
+// stored validates a slice as the API server does.
 func (s *server) stored(t tester, e *discoveryv1.EndpointSlice) *discoveryv1.EndpointSlice {
 	t.Helper()
 	names := map[string]bool{}
@@ -166,7 +166,8 @@ func (s *server) stored(t tester, e *discoveryv1.EndpointSlice) *discoveryv1.End
 	return stored
 }
 
-// text returns a plan in lines: what is done, the type, the ports and the endpoints, or how many.
+// text formats a plan in lines: the operation, the address type, the ports, and the endpoints or their
+// number.
 func text(plan Plan) []string {
 	var lines []string
 	for _, s := range plan.Create {
@@ -226,5 +227,5 @@ func copies(list []*discoveryv1.EndpointSlice) []*discoveryv1.EndpointSlice {
 	return all
 }
 
-// writes returns how many slices a plan writes or deletes.
+// writes returns the number of slices that a plan writes or deletes.
 func writes(p Plan) int { return len(p.Create) + len(p.Update) + len(p.Delete) }

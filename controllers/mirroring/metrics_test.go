@@ -10,7 +10,7 @@ import (
 	"github.com/signpostd/signpost/controllers/reconcile"
 )
 
-// TestTotals is case MI-24: the gauges add up Services.
+// TestTotals shows that the gauges are sums over all Services (MI-24).
 func TestTotals(t *testing.T) {
 	m := NewMetrics(prometheus.NewRegistry())
 	set := func(name string, wanted, actual, endpoints int) {

@@ -16,13 +16,13 @@ import (
 // Plan is the writes that mirror Endpoints. Create, Update and Delete are carried out in this order, so that
 // no endpoint is ever missing.
 type Plan struct {
-	// Create has slices with a generateName. Whoever creates them chooses the names.
+	// Create has slices with a generateName. The caller chooses their names.
 	Create []*discoveryv1.EndpointSlice
 	// Update has full slices with the resource versions that they replace.
 	Update []*discoveryv1.EndpointSlice
 	// Delete has existing slices.
 	Delete []*discoveryv1.EndpointSlice
-	// Problems lists what of the Endpoints isn't mirrored.
+	// Problems lists the parts of the Endpoints that aren't mirrored.
 	Problems []Problem
 	Stats    Stats
 }
@@ -71,12 +71,12 @@ func selects(service *corev1.Service) bool { return service.Spec.Selector != nil
 
 // planner makes one plan.
 type planner struct {
-	// current has our slices, by name. Slices that are kept are removed from it.
+	// current has the slices of this controller, by name. Slices that are kept are removed from it.
 	current map[groupKey][]*discoveryv1.EndpointSlice
 	plan    Plan
 }
 
-// adopt collects our slices.
+// adopt collects the slices of this controller.
 func (p *planner) adopt(key reconcile.Key, existing []*discoveryv1.EndpointSlice) {
 	for _, s := range existing {
 		if isOf(s, key) && s.DeletionTimestamp == nil {
@@ -89,7 +89,7 @@ func (p *planner) adopt(key reconcile.Key, existing []*discoveryv1.EndpointSlice
 	}
 }
 
-// isOf reports whether a slice is one that we write for the Endpoints of a name.
+// isOf reports whether a slice is one of this controller's for the Endpoints of a name.
 func isOf(s *discoveryv1.EndpointSlice, key reconcile.Key) bool {
 	return s.Namespace == key.Namespace && s.Labels[discoveryv1.LabelServiceName] == key.Name &&
 		s.Labels[discoveryv1.LabelManagedBy] == ManagedBy
@@ -99,7 +99,7 @@ func isOf(s *discoveryv1.EndpointSlice, key reconcile.Key) bool {
 func (p *planner) mirror(endpoints *corev1.Endpoints, maxPerSubset int) {
 	want := desire(endpoints.Subsets, maxPerSubset)
 	p.plan.Problems = want.problems()
-	p.plan.Stats.Skipped = want.invalid + want.tooMany
+	p.plan.Stats.Skipped = want.invalid + want.overLimit
 	p.plan.Stats.Slices = len(want.groups)
 	t := newTemplate(endpoints)
 	var missing []*group

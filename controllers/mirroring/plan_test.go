@@ -14,7 +14,7 @@ import (
 
 const lastApplied = corev1.LastAppliedConfigAnnotation
 
-// TestCreate has the cases in which there are no slices yet.
+// TestCreate has the cases without existing slices.
 func TestCreate(t *testing.T) {
 	one := subset("a:80", "10.0.0.1")
 	const made = "create IPv4 [a:80/TCP] 10.0.0.1"
@@ -99,7 +99,7 @@ func TestCreate(t *testing.T) {
 			[]string{"create IPv4 [a:80/TCP] 10.0.0.1 10.0.0.9"},
 		},
 		{
-			"ports of one name are taken apart", // the API server would refuse them in one slice
+			"ports of one name are split", // the API server would refuse them in one slice
 			endpointsOf(subset(":80", "10.0.0.1"), subset(":81", "10.0.0.1")), bare(),
 			[]string{"create IPv4 [:80/TCP] 10.0.0.1", "create IPv4 [:81/TCP] 10.0.0.1"},
 		},
@@ -119,7 +119,7 @@ func TestCreate(t *testing.T) {
 	}
 }
 
-// TestExisting has the cases with slices that exist: those of the Endpoints was, after an edit.
+// TestExisting has the cases with existing slices: those of the Endpoints was, after an edit.
 func TestExisting(t *testing.T) {
 	one := subset("a:80", "10.0.0.1")
 	two := subset("b:81", "10.0.0.2", "10.0.0.3")
@@ -295,7 +295,7 @@ func targeting(version string) corev1.EndpointSubset {
 	return s
 }
 
-// TestSecondSlice shows that of several slices of a group the first stays.
+// TestSecondSlice shows that only the first of several slices of a group stays.
 func TestSecondSlice(t *testing.T) {
 	list := settled(t, endpointsOf(subset("a:80", "10.0.0.1")))
 	second := list[0].DeepCopy()
@@ -313,8 +313,8 @@ func TestLimits(t *testing.T) {
 		skipped int
 		reasons []string
 	}{
-		{"MI-07 1000", crowd(1000), 1000, []string{"create IPv4 [a:80/TCP] 1000"}, 0, nil},
-		{"MI-07 1001", crowd(1001), 1000, []string{"create IPv4 [a:80/TCP] 1000"}, 1, []string{TooManyAddressesToMirror}},
+		{"MI-07 1000", addresses(1000), 1000, []string{"create IPv4 [a:80/TCP] 1000"}, 0, nil},
+		{"MI-07 1001", addresses(1001), 1000, []string{"create IPv4 [a:80/TCP] 1000"}, 1, []string{TooManyAddressesToMirror}},
 		{
 			"MI-18 some invalid",
 			[]string{"10.0.0.1", "x", "10.0.0.300", "!fe80::1%eth0", "!10.0.0.2"},
@@ -356,7 +356,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestMetadata checks what new slices have beside endpoints.
+// TestMetadata checks the metadata of new slices.
 func TestMetadata(t *testing.T) {
 	own := map[string]string{discoveryv1.LabelServiceName: "foo", discoveryv1.LabelManagedBy: ManagedBy}
 	tests := []struct {
@@ -403,8 +403,8 @@ func TestMetadata(t *testing.T) {
 	}
 }
 
-// TestUpdateKeepsWhatOthersAdded checks the metadata of an update.
-func TestUpdateKeepsWhatOthersAdded(t *testing.T) {
+// TestUpdateKeepsMetadataOfOthers checks the metadata of an update.
+func TestUpdateKeepsMetadataOfOthers(t *testing.T) {
 	list := settled(t, endpointsOf(subset("a:80", "10.0.0.1")))
 	list[0].Finalizers = []string{"example.org/x"}
 	u := compute(with(endpointsOf(subset("a:80", "10.0.0.1")), labelled("team", "blue")), bare(), list).Update[0]

@@ -2,8 +2,8 @@ package mirroring
 
 import "fmt"
 
-// Problem says that something of Endpoints isn't mirrored. It becomes an Event on them. Everything else of
-// them is mirrored.
+// Problem is a part of Endpoints that isn't mirrored. It becomes an Event on the Endpoints. The other parts
+// are mirrored.
 type Problem struct {
 	// Reason is one of the constants below. Message is one sentence without a full stop.
 	Reason, Message string
@@ -26,10 +26,10 @@ func (d *desired) problems() []Problem {
 			"%d of the addresses can't be mirrored to EndpointSlices because they are no IPs, the first one is %q", d.invalid, d.firstInvalid,
 		)})
 	}
-	if d.tooMany > 0 {
+	if d.overLimit > 0 {
 		list = append(list, Problem{TooManyAddressesToMirror, fmt.Sprintf(
 			"%d of the addresses aren't mirrored to EndpointSlices because a subset has more than %d; write EndpointSlices instead of Endpoints",
-			d.tooMany, d.max,
+			d.overLimit, d.max,
 		)})
 	}
 	return list

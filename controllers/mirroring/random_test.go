@@ -17,8 +17,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The pools are so small that what is drawn meets: addresses in several subsets,
-// ready and not, and ports that share a name.
+// The pools are so small that values collide: addresses in several subsets, ready and not, and ports that
+// share a name.
 var (
 	poolOfAddresses = rapid.Custom(func(t *rapid.T) corev1.EndpointAddress {
 		a := corev1.EndpointAddress{
@@ -56,8 +56,8 @@ func drawEndpoints(t *rapid.T) *corev1.Endpoints {
 	return e
 }
 
-// vandalize edits one of the slices.
-func vandalize(t *rapid.T, list []*discoveryv1.EndpointSlice) {
+// editExternally edits one of the slices as another writer.
+func editExternally(t *rapid.T, list []*discoveryv1.EndpointSlice) {
 	if len(list) == 0 {
 		return
 	}
@@ -70,21 +70,20 @@ func vandalize(t *rapid.T, list []*discoveryv1.EndpointSlice) {
 	case 2:
 		s.OwnerReferences = nil
 	case 3:
-		metav1.SetMetaDataLabel(&s.ObjectMeta, "foreign", "label")
+		metav1.SetMetaDataLabel(&s.ObjectMeta, "external", "label")
 	case 4:
 		s.Endpoints = nil
 	}
 }
 
-// TestRandom changes Endpoints and slices at random, carries out the plan each time, and
-// checks what has to be true of any.
+// TestRandom changes Endpoints and slices at random, carries out the plan each time, and checks invariants.
 func TestRandom(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := &server{}
 		for range rapid.IntRange(1, 6).Draw(t, "steps") {
 			e, limit := drawEndpoints(t), poolOfMaxima.Draw(t, "max")
 			if rapid.Bool().Draw(t, "vandalize") {
-				vandalize(t, s.slices)
+				editExternally(t, s.slices)
 			}
 			endpoints, existing := e.DeepCopy(), copies(s.slices)
 			plan := Compute(foo, e, bare(), s.slices, limit)
@@ -101,7 +100,7 @@ func TestRandom(t *testing.T) {
 	})
 }
 
-// checkOrder checks that the order of everything makes no difference.
+// checkOrder checks that the order of the arguments makes no difference.
 func checkOrder(t *rapid.T, e *corev1.Endpoints, existing []*discoveryv1.EndpointSlice, limit int, plan Plan) {
 	shuffled := e.DeepCopy()
 	shuffled.Subsets = rapid.Permutation(shuffled.Subsets).Draw(t, "subset order")
@@ -116,11 +115,10 @@ func checkOrder(t *rapid.T, e *corev1.Endpoints, existing []*discoveryv1.Endpoin
 	}
 }
 
-// pairs says which addresses are at which port, and whether they are ready, by
-// "family port address".
+// pairs maps "family port address" to whether the address is ready.
 type pairs map[string]bool
 
-// checkContent checks that the slices say what the Endpoints say.
+// checkContent checks that the slices have the content of the Endpoints.
 func checkContent(t *rapid.T, e *corev1.Endpoints, list []*discoveryv1.EndpointSlice, limit int) {
 	got := pairs{}
 	keys := map[groupKey]bool{}
@@ -159,14 +157,14 @@ func (p pairs) addSlice(t *rapid.T, s *discoveryv1.EndpointSlice) {
 		for _, port := range ports {
 			pair := fmt.Sprint(s.AddressType, " ", port, " ", e.Addresses[0], " ", e.TargetRef != nil)
 			if _, twice := p[pair]; twice {
-				t.Fatalf("%s is there twice", pair)
+				t.Fatalf("%s appears twice", pair)
 			}
 			p[pair] = *e.Conditions.Ready
 		}
 	}
 }
 
-// wanted says what there has to be, by other means.
+// wanted computes the expected pairs independently.
 func wanted(e *corev1.Endpoints) pairs {
 	p := pairs{}
 	if e.Labels[discoveryv1.LabelSkipMirror] == "true" {

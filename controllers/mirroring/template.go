@@ -71,8 +71,8 @@ func (t *template) create(g *group) *discoveryv1.EndpointSlice {
 	return t.slice(g, metav1.ObjectMeta{Namespace: t.namespace, GenerateName: t.prefix})
 }
 
-// update returns the new version of a slice. What others have added to it stays, except for labels,
-// annotations and owners.
+// update returns the new version of a slice. Metadata of other writers stays, except labels, annotations and
+// owners.
 func (t *template) update(s *discoveryv1.EndpointSlice, g *group) *discoveryv1.EndpointSlice {
 	return t.slice(g, *s.ObjectMeta.DeepCopy())
 }

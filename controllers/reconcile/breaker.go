@@ -18,12 +18,12 @@ const (
 	retryAfterLimit = 10 * time.Second
 )
 
-// breaker is a circuit breaker for syncs: of all Services, or of those of a namespace. If several fail in a
-// row, it opens and holds all Services back but one, the probe. Once a request succeeds, it closes, and the
-// others follow, one at a time at first.
+// breaker is a circuit breaker for the syncs of all Services, or of those of a namespace. If several Services
+// fail in a row, it opens: all Services are held back except one, the probe. Once a request succeeds, the
+// breaker closes, and the others follow, one at a time at first.
 //
-// The unit that fails is called a child: a Service for the breaker of a namespace, a namespace for the
-// breaker of all.
+// The unit that fails is called a child. It is a Service for the breaker of a namespace, and a namespace for
+// the breaker of all.
 type breaker struct {
 	child func(Key) string
 	// failing are the Services, of all breakers, that have failed since they last succeeded.
@@ -110,7 +110,7 @@ func (g *breaker) hold(key Key) {
 	}
 }
 
-// fail records a failure that may affect all Services. It reports whether the breaker opens.
+// fail records a failure that may affect all Services. It reports whether the breaker has opened.
 func (g *breaker) fail(key Key, err error, now time.Time, probe bool) (begins bool) {
 	g.failed[g.child(key)], g.failing[key] = true, true
 	if !g.open {
@@ -126,13 +126,13 @@ func (g *breaker) fail(key Key, err error, now time.Time, probe bool) (begins bo
 	g.outage.failures++
 	g.outage.last = now
 	wait := retryAfter(err)
-	freshWait := wait
+	untriedWait := wait
 	if begins || probe {
 		delay := backoff(probeFirst, probeLimit, g.tries)
-		wait, freshWait = max(wait, delay), max(wait, min(delay, untriedDelay))
+		wait, untriedWait = max(wait, delay), max(wait, min(delay, untriedDelay))
 		g.tries++
 	}
-	g.until, g.untriedFrom = later(g.until, now.Add(wait)), later(g.untriedFrom, now.Add(freshWait))
+	g.until, g.untriedFrom = later(g.until, now.Add(wait)), later(g.untriedFrom, now.Add(untriedWait))
 	return begins
 }
 
@@ -160,8 +160,8 @@ func (g *breaker) slow() {
 	}
 }
 
-// release returns the Services that need no longer wait: those that have not failed as untried, failing ones
-// as retried. The next probe is always in untried.
+// release returns the Services that need no longer wait: untried are those that have not failed, retried
+// those that have. The next probe is always in untried.
 func (g *breaker) release(now time.Time) (untried, retried []Key) {
 	if g.open {
 		if key, ok := g.nextProbe(now); ok {

@@ -63,9 +63,10 @@ type verdict struct {
 	// held is true if a failed Service is held back by a breaker, and false if it is retried after a delay of
 	// its own.
 	held bool
-	// begins is the scope of the breaker that opens; empty for none. over are the breakers that have closed.
-	begins string
-	over   []closedBreaker
+	// opened is the scope of the breaker that opened; empty for none. closed are the breakers that have
+	// closed.
+	opened string
+	closed []closedBreaker
 }
 
 // closedBreaker is a breaker that has closed.
@@ -90,20 +91,20 @@ func (g *breakers) end(key Key, how outcome, err error, now time.Time) (v verdic
 	switch how {
 	case reached:
 		if p := g.all.succeed(g.workers); p != nil {
-			v.over = append(v.over, closedBreaker{clusterScope, *p})
+			v.closed = append(v.closed, closedBreaker{clusterScope, *p})
 		}
 		if p := of.succeed(g.workers); p != nil {
-			v.over = append(v.over, closedBreaker{scopeLabel(key), *p})
+			v.closed = append(v.closed, closedBreaker{scopeLabel(key), *p})
 		}
 	case unreachable:
 		if g.all.fail(key, err, now, probe) {
-			v.begins = clusterScope
+			v.opened = clusterScope
 			for _, other := range g.of {
 				g.all.absorb(other)
 			}
 		}
 		if !g.all.open && of.fail(key, err, now, probeOf) {
-			v.begins = scopeLabel(key)
+			v.opened = scopeLabel(key)
 		}
 		switch {
 		case g.all.open:

@@ -14,8 +14,8 @@ import (
 	"github.com/signpostd/signpost/internal/panics"
 )
 
-// IsConflict reports whether a write failed because another writer has changed or created the object. Read it
-// again before the next write.
+// IsConflict reports whether a write failed because another writer has changed or created the object. The
+// caller must read the object before the next write.
 func IsConflict(err error) bool {
 	return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err)
 }
@@ -66,9 +66,9 @@ func scopeOf(err error) scope {
 	}
 }
 
-// MayHaveBeenCarriedOut reports whether a write that failed may have been carried out all the same, so that the object has
-// to be read before the next plan.
-func MayHaveBeenCarriedOut(err error) bool {
+// MayHaveSucceeded reports whether the API server may have carried out a failed write. If so, the object must
+// be read before the next plan.
+func MayHaveSucceeded(err error) bool {
 	var status apierrors.APIStatus
 	var connection *net.OpError
 	switch {
@@ -82,7 +82,7 @@ func MayHaveBeenCarriedOut(err error) bool {
 	}
 }
 
-// isTimeout reports whether there was no response in time.
+// isTimeout reports whether the response did not arrive in time.
 func isTimeout(err error) bool {
 	var timeout net.Error
 	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &timeout) && timeout.Timeout()
@@ -100,8 +100,8 @@ type refusal struct{ error }
 // Unwrap returns the cause.
 func (r *refusal) Unwrap() error { return r.error }
 
-// Refuse marks a failed sync as caused by the objects of the Service, so that it isn't taken for a connection
-// failure.
+// Refuse marks the error of a sync as caused by the objects of the Service, so that the breakers don't count
+// it as a connection failure.
 func Refuse(err error) error {
 	if err == nil {
 		return nil

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// EventDedup remembers the problems last reported for each Service, of type P, so that a sync that finds the
-// same problems sends no Event again.
+// EventDedup remembers the problems, of type P, that were last reported for each Service, so that an Event is
+// not sent again for the same problem.
 type EventDedup[P comparable] struct {
 	mu   sync.Mutex
 	last map[Key][]P

@@ -5,12 +5,12 @@ import (
 	"testing"
 )
 
-func TestTold(t *testing.T) {
-	var told EventDedup[string]
+func TestUnreported(t *testing.T) {
+	var dedup EventDedup[string]
 	db := Key{Namespace: "ns", Name: "db"}
 	for i, step := range []struct {
-		service   Key
-		all, news []string
+		service         Key
+		all, unreported []string
 	}{
 		{web, nil, nil},
 		{web, []string{"a"}, []string{"a"}},
@@ -21,11 +21,11 @@ func TestTold(t *testing.T) {
 		{web, []string{"a"}, []string{"a"}},
 		{db, []string{"a"}, nil},
 	} {
-		if got := told.Unreported(step.service, step.all...); !slices.Equal(got, step.news) {
-			t.Errorf("step %d: news of %q about %s: %q, want %q", i, step.all, step.service, got, step.news)
+		if got := dedup.Unreported(step.service, step.all...); !slices.Equal(got, step.unreported) {
+			t.Errorf("step %d: unreported problems among %q of %s: %q, want %q", i, step.all, step.service, got, step.unreported)
 		}
 	}
-	if told.Unreported(db); len(told.last) != 1 {
-		t.Errorf("%d Services are remembered, want the one that has something to tell", len(told.last))
+	if dedup.Unreported(db); len(dedup.last) != 1 {
+		t.Errorf("%d Services are remembered, want only the one with problems", len(dedup.last))
 	}
 }

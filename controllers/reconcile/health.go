@@ -68,7 +68,7 @@ type writes struct {
 	last                      time.Time
 	refusedSince, refusedLast time.Time
 	cause                     error
-	// namespaces are the namespaces with the failure, as many as matter.
+	// namespaces are the namespaces with such a failure, at most failureThreshold.
 	namespaces map[string]bool
 	// waiting has the Services whose sync has failed or has been held back.
 	waiting map[Key]Wait
@@ -76,10 +76,10 @@ type writes struct {
 
 // Wait says why a Service waits.
 type Wait struct {
-	// Since is when its sync first failed, or was held back.
+	// Since is the time when the sync first failed or was held back.
 	Since time.Time
-	// Reason is the error of its last sync, cut to 300 bytes; empty if it was only held back because writes
-	// of other Services fail.
+	// Reason is the error of the last sync, cut to 300 bytes. It is empty if the Service was only held back
+	// because writes of other Services fail.
 	Reason string
 	// Until is when another writer's change is reverted; zero if the Service waits for another reason. By is
 	// the field manager of the change, empty if unknown. Repairs is how many such changes in a row have been
@@ -95,7 +95,7 @@ type KeyWait struct {
 	Wait Wait
 }
 
-// CompareKeyWaits orders Services that wait, those that wait for the longest time first.
+// CompareKeyWaits orders waiting Services by the start of their wait, then by name.
 func CompareKeyWaits(a, b KeyWait) int {
 	return cmp.Or(a.Wait.Since.Compare(b.Wait.Since), strings.Compare(a.Key.Namespace, b.Key.Namespace), strings.Compare(a.Key.Name, b.Key.Name))
 }
@@ -130,7 +130,8 @@ func (w *writes) refused(key Key, err error, now time.Time) {
 	w.refusedLast = now
 }
 
-// waits records that a Service waits: because of err or, if that is nil, because of the failures of others.
+// waits records that a Service waits because of err. If err is nil, the Service waits because writes of other
+// Services fail.
 func (w *writes) waits(key Key, now time.Time, err error) {
 	wait, known := w.waiting[key]
 	if !known {
@@ -168,7 +169,7 @@ func (t *term) health() Health {
 	return h
 }
 
-// waiting returns why a Service waits, if it does.
+// waiting returns why a Service waits, and false if it doesn't wait.
 func (t *term) waiting(key Key) (Wait, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -178,11 +179,12 @@ func (t *term) waiting(key Key) (Wait, bool) {
 	return t.repairs[key].wait(time.Now())
 }
 
-// allWaiting returns the Services that have waited for the longest time, and how many wait.
-func (t *term) allWaiting(most int) (some []KeyWait, all int) {
+// allWaiting returns the Services that have waited longest, at most limit, and the number of all waiting
+// Services.
+func (t *term) allWaiting(limit int) (all []KeyWait, total int) {
 	t.mu.Lock()
 	for key, wait := range t.writes.waiting {
-		some = append(some, KeyWait{key, wait})
+		all = append(all, KeyWait{key, wait})
 	}
 	now := time.Now()
 	for key, r := range t.repairs {
@@ -190,10 +192,10 @@ func (t *term) allWaiting(most int) (some []KeyWait, all int) {
 			continue
 		}
 		if wait, waits := r.wait(now); waits {
-			some = append(some, KeyWait{key, wait})
+			all = append(all, KeyWait{key, wait})
 		}
 	}
 	t.mu.Unlock()
-	slices.SortFunc(some, CompareKeyWaits)
-	return some[:min(len(some), most)], len(some)
+	slices.SortFunc(all, CompareKeyWaits)
+	return all[:min(len(all), limit)], len(all)
 }

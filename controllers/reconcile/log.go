@@ -18,22 +18,22 @@ const (
 // Services that fail on their own. Omitted lines are counted in the next line, and logged at debug level. It
 // is not safe for concurrent use.
 type failureLog struct {
-	log              *slog.Logger
-	pauses, services *rate.Limiter
-	omitted          int
+	log               *slog.Logger
+	outages, services *rate.Limiter
+	omitted           int
 	// logged are the open breakers that a line was logged for.
 	logged map[string]bool
 }
 
 func newFailureLog(log *slog.Logger) *failureLog {
 	few := func() *rate.Limiter { return rate.NewLimiter(rate.Every(lineEvery), linesAtOnce) }
-	return &failureLog{log: log, pauses: few(), services: few(), logged: map[string]bool{}}
+	return &failureLog{log: log, outages: few(), services: few(), logged: map[string]bool{}}
 }
 
 // opened logs that a breaker has opened, for all Services or for those of a namespace.
 func (f *failureLog) opened(scope string, err error) {
 	level := slog.LevelDebug
-	if f.logged[scope] = f.pauses.Allow(); f.logged[scope] {
+	if f.logged[scope] = f.outages.Allow(); f.logged[scope] {
 		level = slog.LevelWarn
 	}
 	f.log.Log(context.Background(), level, "Writes fail; one Service at a time is retried until a write succeeds", "scope", scope, "err", err)
@@ -73,14 +73,14 @@ func (f *failureLog) failed(key Key, n int, err error) {
 }
 
 // synced logs the end of a sync. It may be called from any goroutine.
-func (f *failureLog) synced(key Key, made requests, took time.Duration, err error) {
+func (f *failureLog) synced(key Key, writes requests, took time.Duration, err error) {
 	ctx := context.Background()
 	if !f.log.Enabled(ctx, slog.LevelDebug) {
 		return
 	}
 	attrs := []slog.Attr{
-		slog.String("service", key.String()), slog.Int("created", made.created), slog.Int("updated", made.updated),
-		slog.Int("deleted", made.deleted), slog.Int("failed", made.failed), slog.Duration("took", took),
+		slog.String("service", key.String()), slog.Int("created", writes.created), slog.Int("updated", writes.updated),
+		slog.Int("deleted", writes.deleted), slog.Int("failed", writes.failed), slog.Duration("took", took),
 	}
 	if err != nil {
 		attrs = append(attrs, slog.Any("err", err))

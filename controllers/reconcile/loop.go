@@ -32,18 +32,17 @@ type Options struct {
 	BatchPeriod time.Duration
 	// RetryFirst and RetryLimit bound the growing delay between failures.
 	RetryFirst, RetryLimit time.Duration
-	// RepairFirst is how long another writer's change is left in place before it is reverted for the first
-	// time; zero means a second.
+	// RepairFirst is the first delay before another writer's change is reverted; zero means a second.
 	RepairFirst time.Duration
-	// RepairBatch is the shortest time that such a change waits for further changes.
+	// RepairBatch is the shortest delay before another writer's change is reverted, to batch further changes.
 	RepairBatch time.Duration
-	// Contested, if not nil, is called when another writer keeps changing the objects of a Service, once
-	// until that ends.
+	// Contested, if not nil, is called when another writer keeps changing the objects of a Service. It is not
+	// called again before a period without such changes.
 	Contested func(Key)
 	// Tracer starts a span for each sync; nil starts none.
 	Tracer  *tracing.Tracer
 	Metrics *Metrics
-	// History keeps the writes and those of other writers; nil keeps nothing.
+	// History keeps the writes of the loop and of other writers; nil keeps nothing.
 	History *history.Log
 	Logger  *slog.Logger
 }
@@ -93,9 +92,9 @@ func (l *Loop) AddBatched(namespace string, names ...string) {
 }
 
 // Repair must be called with another writer's change of an object of a Service, and the field manager of the
-// change, empty if unknown. The Service is synced after a delay, which grows with each repeated change. What
-// is lost is restored without a delay the first time, and after a shorter delay later. Between terms, and for
-// [Untouched], Repair does nothing.
+// change, empty if unknown. The Service is synced after a delay, which grows with each repeated change. A
+// deletion is reverted without a delay the first time, and later after a shorter delay than other changes.
+// Between terms, and for [Untouched], Repair does nothing.
 func (l *Loop) Repair(key Key, what ExternalChange, by string) {
 	if t := l.term.Load(); t != nil && what != Untouched {
 		l.rememberExternal(key, by)
@@ -123,14 +122,14 @@ func (l *Loop) Forget(key Key) {
 // Running reports whether a term is under way.
 func (l *Loop) Running() bool { return l.term.Load() != nil }
 
-// Status is the part of a [Loop] that a controller shows.
+// Status is the interface of a [Loop] for status pages.
 type Status interface {
 	// Health returns the health of the writes.
 	Health() Health
-	// Waiting returns why a Service waits, if it does.
+	// Waiting returns why a Service waits, and false if it doesn't wait.
 	Waiting(key Key) (Wait, bool)
-	// AllWaiting returns why Services wait, as [Loop.AllWaiting] does.
-	AllWaiting(most int) (some []KeyWait, all int)
+	// AllWaiting returns the Services that have waited longest, as [Loop.AllWaiting] does.
+	AllWaiting(limit int) (oldest []KeyWait, total int)
 }
 
 // Health returns the health of the writes of the current term. Between terms it is zero.
@@ -141,7 +140,8 @@ func (l *Loop) Health() Health {
 	return Health{}
 }
 
-// Waiting returns why a Service waits for its next sync, if it does. Between terms none waits.
+// Waiting returns why a Service waits for its next sync, and false if it doesn't wait. Between terms no
+// Service waits.
 func (l *Loop) Waiting(key Key) (Wait, bool) {
 	if t := l.term.Load(); t != nil {
 		return t.waiting(key)
@@ -149,17 +149,17 @@ func (l *Loop) Waiting(key Key) (Wait, bool) {
 	return Wait{}, false
 }
 
-// AllWaiting returns why Services wait, at most so many of them, those that wait for the longest time first, and how
-// many wait.
-func (l *Loop) AllWaiting(most int) (some []KeyWait, all int) {
+// AllWaiting returns the Services that have waited longest, at most limit, with their reasons, and the number
+// of all waiting Services.
+func (l *Loop) AllWaiting(limit int) (oldest []KeyWait, total int) {
 	if t := l.term.Load(); t != nil {
-		return t.allWaiting(most)
+		return t.allWaiting(limit)
 	}
 	return nil, 0
 }
 
-// Run syncs Services until ctx ends, beginning with those that all returns. It
-// returns when the last sync is done.
+// Run syncs Services until ctx ends, starting with those that the function all returns. It returns when the
+// last sync has ended.
 func (l *Loop) Run(ctx context.Context, all func() []Key) {
 	t := newTerm(&l.o, l.panics)
 	l.term.Store(t)

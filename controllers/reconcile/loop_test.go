@@ -26,7 +26,7 @@ type syncs struct {
 	begun time.Time
 	at    map[string][]time.Duration
 	fail  func(name string, nth int) error
-	// loop is told that a sync has written, or has tried to, if it isn't nil.
+	// loop, if not nil, gets a call of Wrote for each sync.
 	loop *Loop
 }
 
@@ -44,7 +44,7 @@ func (s *syncs) sync(_ context.Context, key Key) error {
 	return err
 }
 
-// term runs a loop for a time in which do is called.
+// term runs a loop for the duration lasts and calls do meanwhile.
 func (s *syncs) term(t *testing.T, o Options, lasts time.Duration, all []Key, do func(*Loop)) {
 	t.Helper()
 	s.begun, s.at = time.Now(), map[string][]time.Duration{}
@@ -78,8 +78,8 @@ func times(seconds ...float64) []time.Duration {
 	return list
 }
 
-// EP-77, EP-78, EP-79, ES-16: with a batch period, the first change fixes the time of the
-// sync and the others ride along; Service changes don't wait.
+// Changes within a batch period are synced together, at the time that the first of them fixes. Changes of
+// Services don't wait (EP-77, EP-78, EP-79, ES-16).
 func TestBatching(t *testing.T) {
 	for _, test := range []struct {
 		name    string
@@ -109,8 +109,8 @@ func TestBatching(t *testing.T) {
 	}
 }
 
-// A sync has read its objects when a change comes. So the Service is synced once more for all changes that come during a sync, when
-// that has ended.
+// A Service that changes while it is synced is synced once more afterwards, whatever the number of changes,
+// because the sync may have read the objects before.
 func TestChangesDuringASync(t *testing.T) {
 	for name, change := range map[string]func(*Loop){
 		"of a Service": func(l *Loop) { l.Add(web) },
@@ -146,7 +146,7 @@ func TestServiceChangesDontWait(t *testing.T) {
 	})
 }
 
-// What fails is tried again after growing delays, and never given up (spec/endpoints.md §7).
+// A failed sync is retried after growing delays, without end (spec/endpoints.md §7).
 func TestRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := syncs{fail: func(string, int) error { return Refuse(errors.New("no")) }}
@@ -162,7 +162,7 @@ func TestRetries(t *testing.T) {
 	})
 }
 
-// A Service whose sync panics is tried again as one that is refused. It is counted, and delays no other.
+// A Service whose sync panics is retried like a refused one and counted. Other Services are not delayed.
 func TestPanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := syncs{fail: func(name string, _ int) error {
@@ -188,8 +188,8 @@ func TestPanics(t *testing.T) {
 	})
 }
 
-// A Service that keeps failing delays no other.
-func TestFailuresDelayNoOther(t *testing.T) {
+// A Service that keeps failing doesn't delay others.
+func TestFailuresDelayNoOtherService(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := syncs{fail: func(name string, _ int) error {
 			if name == "web" {
@@ -211,11 +211,11 @@ func TestFailuresDelayNoOther(t *testing.T) {
 	})
 }
 
-// While the API server is away, everything is tried again within seconds, however many
-// Services there are, and however long it takes.
-func TestAwayAPIServer(t *testing.T) {
-	const back, within = 300 * time.Second, probeLimit + time.Second
-	for name, away := range map[string]error{
+// Within seconds after an outage of the API server, all Services are retried, whatever their number and the
+// length of the outage.
+func TestUnreachableAPIServer(t *testing.T) {
+	const recovery, within = 300 * time.Second, probeLimit + time.Second
+	for name, failure := range map[string]error{
 		"no connection":  errors.New("dial tcp: connection refused"),
 		"unavailable":    apierrors.NewServiceUnavailable("starting"),
 		"too many":       apierrors.NewTooManyRequests("later", 1),
@@ -225,8 +225,8 @@ func TestAwayAPIServer(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var s syncs
 				s.fail = func(string, int) error {
-					if time.Since(s.begun) < back {
-						return away
+					if time.Since(s.begun) < recovery {
+						return failure
 					}
 					return nil
 				}
@@ -234,10 +234,10 @@ func TestAwayAPIServer(t *testing.T) {
 				for i := range 500 {
 					all = append(all, Key{Namespace: "ns", Name: fmt.Sprint(i)})
 				}
-				s.term(t, Options{Workers: 5}, back+10*time.Second, all, nil)
+				s.term(t, Options{Workers: 5}, recovery+10*time.Second, all, nil)
 				for name, at := range s.at {
-					if last := at[len(at)-1]; last < back || last > back+within {
-						t.Errorf("Service %s was synced at %v, want within %v of %v", name, last, within, back)
+					if last := at[len(at)-1]; last < recovery || last > recovery+within {
+						t.Errorf("Service %s was synced at %v, want within %v of %v", name, last, within, recovery)
 					}
 				}
 			})
@@ -245,7 +245,7 @@ func TestAwayAPIServer(t *testing.T) {
 	}
 }
 
-// Between terms changes cost nothing, and a term begins with everything.
+// Changes between terms are ignored, and a term starts with all Services.
 func TestTerms(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s syncs
@@ -266,17 +266,18 @@ func TestTerms(t *testing.T) {
 	})
 }
 
-// At the end of a term, syncs under way are told to end and are waited for, and no other begins.
+// At the end of a term, the contexts of the syncs under way end, the loop waits for these syncs, and no other
+// starts.
 func TestEndOfTerm(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		lost := errors.New("the lease is lost")
-		began, told, ended := time.Now(), time.Duration(0), 0
+		began, cancelled, ended := time.Now(), time.Duration(0), 0
 		l := New(Options{Name: "test", Workers: 1, RetryFirst: 1, RetryLimit: 1, Sync: func(ctx context.Context, _ Key) error {
 			<-ctx.Done()
-			told = time.Since(began)
+			cancelled = time.Since(began)
 			if cause := context.Cause(ctx); !errors.Is(cause, lost) {
-				t.Errorf("the sync was told to end because of %v", cause)
+				t.Errorf("the context of the sync ended because of %v", cause)
 			}
 			time.Sleep(2 * time.Second)
 			ended++
@@ -284,13 +285,13 @@ func TestEndOfTerm(t *testing.T) {
 		}})
 		time.AfterFunc(time.Second, func() { cancel(lost) })
 		l.Run(ctx, func() []Key { return []Key{web, {Namespace: "ns", Name: "db"}} })
-		if ended != 1 || told != time.Second || time.Since(began) != 3*time.Second {
-			t.Errorf("%d syncs were told to end after %v and ended after %v, want the one under way, after 1s and 3s", ended, told, time.Since(began))
+		if ended != 1 || cancelled != time.Second || time.Since(began) != 3*time.Second {
+			t.Errorf("%d syncs were cancelled after %v and ended after %v, want the one under way, after 1s and 3s", ended, cancelled, time.Since(began))
 		}
 	})
 }
 
-func TestWhatErrorsMean(t *testing.T) {
+func TestClassifyErrors(t *testing.T) {
 	notFound := apierrors.NewNotFound(corev1.Resource("endpoints"), "web")
 	conflict := apierrors.NewConflict(corev1.Resource("endpoints"), "web", errors.New("changed"))
 	terminating := &apierrors.StatusError{ErrStatus: metav1.Status{Code: 403, Reason: metav1.StatusReasonForbidden, Details: &metav1.StatusDetails{
@@ -327,16 +328,15 @@ func TestWhatErrorsMean(t *testing.T) {
 			if got := IsNamespaceTerminating(test.err); got != test.terminating {
 				t.Errorf("namespace terminating: %t, want %t", got, test.terminating)
 			}
-			if got := MayHaveBeenCarriedOut(test.err); got != test.uncertain {
-				t.Errorf("may have been carried out: %t, want %t", got, test.uncertain)
+			if got := MayHaveSucceeded(test.err); got != test.uncertain {
+				t.Errorf("may have succeeded: %t, want %t", got, test.uncertain)
 			}
 		})
 	}
 }
 
-// An overloaded API server says when to come back (RFC 9110 §10.2.3). The loop waits that
-// long, up to a limit.
-func TestAskedDelays(t *testing.T) {
+// The loop waits for the delay in Retry-After (RFC 9110 §10.2.3), up to a limit.
+func TestRetryAfter(t *testing.T) {
 	for seconds, want := range map[int][]time.Duration{
 		0: times(0, 0.1, 0.3, 0.7, 1.5, 3.1), 2: times(0, 2, 4), 3600: times(0),
 	} {

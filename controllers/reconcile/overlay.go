@@ -18,10 +18,10 @@ import (
 // its response. Objects, of type T, belong to the Service that they are made for; an object has one write at
 // a time.
 type Overlay[T metav1.Object] struct {
-	// version returns the version up to which the table has seen everything. has reports whether the table
+	// version returns the version up to which the table has seen everything. exists reports whether the table
 	// has the object of a name and a UID.
 	version func() string
-	has     func(service Key, name string, uid types.UID) bool
+	exists  func(service Key, name string, uid types.UID) bool
 
 	mu     sync.Mutex
 	writes map[Key]map[string]*write[T] // by Service and name of the object
@@ -29,32 +29,32 @@ type Overlay[T metav1.Object] struct {
 
 // write is the last write of this process to an object.
 type write[T metav1.Object] struct {
-	// done is true once the write has ended: object was written or, if gone is set, the object with that UID
-	// was deleted.
-	done   bool
-	object T
-	gone   types.UID
+	// done is true once the write has ended: object was written or, if deletedUID is set, the object with
+	// that UID was deleted.
+	done       bool
+	object     T
+	deletedUID types.UID
 	// version is the version that was written or deleted.
 	version string
 
 	// underway is true between Begin and the end of a write. Meanwhile, arrived is the last version that the
-	// table got, and lost is the UID of an object that the table lost.
+	// table got, and lostUID is the UID of an object that the table lost.
 	underway bool
 	arrived  string
-	lost     types.UID
+	lostUID  types.UID
 }
 
-// Version is what an [Overlay] needs to know of a version of an object.
+// Version has the fields of a version of an object that an [Overlay] uses.
 type Version interface {
 	GetName() string
 	GetUID() types.UID
 	GetResourceVersion() string
 }
 
-// NewOverlay returns an empty overlay over a table. version returns the table's version; has reports whether
-// the table has the object of a name and a UID that is made for a Service.
-func NewOverlay[T metav1.Object](version func() string, has func(service Key, name string, uid types.UID) bool) *Overlay[T] {
-	return &Overlay[T]{version: version, has: has, writes: map[Key]map[string]*write[T]{}}
+// NewOverlay returns an empty overlay over a table. version returns the table's version. exists reports
+// whether the table has the object of a name and a UID that is made for a Service.
+func NewOverlay[T metav1.Object](version func() string, exists func(service Key, name string, uid types.UID) bool) *Overlay[T] {
+	return &Overlay[T]{version: version, exists: exists, writes: map[Key]map[string]*write[T]{}}
 }
 
 // Begin must be called before a request that writes or deletes the object of a name.
@@ -69,7 +69,7 @@ func (o *Overlay[T]) Begin(service Key, name string) {
 		w = &write[T]{}
 		o.writes[service][name] = w
 	}
-	w.underway, w.arrived, w.lost = true, "", ""
+	w.underway, w.arrived, w.lostUID = true, "", ""
 }
 
 // Wrote ends a create or update with the resulting object. It returns the external change that followed, if
@@ -83,7 +83,7 @@ func (o *Overlay[T]) Wrote(service Key, object T) ExternalChange {
 	}
 	arrived := compare(w.arrived, object.GetResourceVersion())
 	switch {
-	case w.lost == object.GetUID():
+	case w.lostUID == object.GetUID():
 		o.drop(service, object.GetName())
 		return Lost
 	case arrived > 0:
@@ -106,8 +106,8 @@ func (o *Overlay[T]) Deleted(service Key, object T) {
 	if w == nil {
 		return
 	}
-	deleted := write[T]{done: true, gone: object.GetUID(), version: object.GetResourceVersion()}
-	if w.lost == object.GetUID() || o.passed(service, object.GetName(), &deleted) {
+	deleted := write[T]{done: true, deletedUID: object.GetUID(), version: object.GetResourceVersion()}
+	if w.lostUID == object.GetUID() || o.passed(service, object.GetName(), &deleted) {
 		o.drop(service, object.GetName())
 		return
 	}
@@ -128,7 +128,7 @@ func (o *Overlay[T]) Failed(service Key, name string) ExternalChange {
 		o.drop(service, name)
 	}
 	switch {
-	case w.lost != "":
+	case w.lostUID != "":
 		return Lost
 	case w.arrived != "":
 		return Changed
@@ -158,8 +158,8 @@ func (o *Overlay[T]) Merge(service Key, list func() []T) []T {
 	for name, w := range unseen {
 		i := slices.IndexFunc(stored, func(s T) bool { return s.GetName() == name })
 		switch {
-		case w.gone != "":
-			if i >= 0 && stored[i].GetUID() == w.gone {
+		case w.deletedUID != "":
+			if i >= 0 && stored[i].GetUID() == w.deletedUID {
 				stored = slices.Delete(stored, i, i+1)
 			}
 		case i < 0:
@@ -181,7 +181,7 @@ func (o *Overlay[T]) unseen(service Key) map[string]write[T] {
 		case !w.done:
 		case !w.underway && o.passed(service, name, w):
 			o.drop(service, name)
-		case w.gone != "" || !o.seen(w.object):
+		case w.deletedUID != "" || !o.seen(w.object):
 			found[name] = *w
 		}
 	}
@@ -189,13 +189,13 @@ func (o *Overlay[T]) unseen(service Key) map[string]write[T] {
 }
 
 // passed reports whether the table has seen the version that was written or deleted, and no longer has the
-// object. Then no further event follows, or one without news.
+// object. Then no further event about the write follows.
 func (o *Overlay[T]) passed(service Key, name string, w *write[T]) bool {
-	uid := w.gone
+	uid := w.deletedUID
 	if uid == "" {
 		uid = w.object.GetUID()
 	}
-	return compare(o.version(), w.version) >= 0 && !o.has(service, name, uid)
+	return compare(o.version(), w.version) >= 0 && !o.exists(service, name, uid)
 }
 
 // Arrived must be called with each version of an object that the table gets. It returns the external change
@@ -209,11 +209,11 @@ func (o *Overlay[T]) Arrived(service Key, object Version) ExternalChange {
 	case w == nil:
 		return Changed
 	case w.underway:
-		w.arrived, w.lost = object.GetResourceVersion(), ""
+		w.arrived, w.lostUID = object.GetResourceVersion(), ""
 		return Untouched
-	case w.gone != "" && w.gone == object.GetUID():
+	case w.deletedUID != "" && w.deletedUID == object.GetUID():
 		return Untouched // a version from before its deletion
-	case w.gone != "":
+	case w.deletedUID != "":
 		o.drop(service, object.GetName())
 		return Changed
 	}
@@ -237,11 +237,11 @@ func (o *Overlay[T]) Gone(service Key, object Version) ExternalChange {
 		return Lost
 	}
 	if w.underway {
-		w.lost = object.GetUID()
+		w.lostUID = object.GetUID()
 		return Untouched
 	}
-	own := w.gone == object.GetUID()
-	if own || w.gone == "" && w.object.GetUID() == object.GetUID() {
+	own := w.deletedUID == object.GetUID()
+	if own || w.deletedUID == "" && w.object.GetUID() == object.GetUID() {
 		o.drop(service, object.GetName())
 	}
 	if own {

@@ -19,7 +19,7 @@ func slice(uid string, version int) *discoveryv1.EndpointSlice {
 	}}
 }
 
-// table is a table that shows an object, as an overlay sees it.
+// table is a table with at most one object.
 type table struct {
 	object  *discoveryv1.EndpointSlice
 	version int
@@ -58,7 +58,7 @@ func expect(t *testing.T, o *Overlay[*discoveryv1.EndpointSlice], tab *table, ve
 	}
 }
 
-// The table catches up with a write after its list was read.
+// A write is read even if the table catches up with it while the list is read.
 func TestWriteIsReadWhileTheTableCatchesUp(t *testing.T) {
 	tab := &table{version: 3}
 	o := tab.overlay()
@@ -74,7 +74,7 @@ func TestWriteIsReadWhileTheTableCatchesUp(t *testing.T) {
 	}
 }
 
-// EP-83, ES-17, EP-81: what was written is read until the table has it.
+// A write is read at once, before the table has it (EP-83, ES-17, EP-81).
 func TestWriteIsReadAtOnce(t *testing.T) {
 	tab := &table{object: slice("a", 5), version: 7}
 	o := tab.overlay()
@@ -96,7 +96,7 @@ func TestWriteIsReadAtOnce(t *testing.T) {
 	}
 }
 
-// AD-06: a create is read before the table has it.
+// A created object is read before the table has it (AD-06).
 func TestCreateIsReadAtOnce(t *testing.T) {
 	tab := &table{version: 3}
 	o := tab.overlay()
@@ -105,9 +105,8 @@ func TestCreateIsReadAtOnce(t *testing.T) {
 	expect(t, o, tab, "4")
 }
 
-// AD-07, X12: an object that vanished without the table ever having shown it is not
-// remembered for ever.
-func TestVanishedObjectIsForgotten(t *testing.T) {
+// A written object that a later listing lacks is forgotten (AD-07, X12).
+func TestWriteMissingFromListingIsForgotten(t *testing.T) {
 	tab := &table{version: 3}
 	o := tab.overlay()
 	o.Begin(web, "web-1")
@@ -116,8 +115,7 @@ func TestVanishedObjectIsForgotten(t *testing.T) {
 	expect(t, o, tab, "")
 }
 
-// EP-80: a delete is known before the table knows it, and says nothing of a new object of
-// that name.
+// A delete takes effect before the table sees it, and doesn't hide a new object of that name (EP-80).
 func TestDeleteIsReadAtOnce(t *testing.T) {
 	tab := &table{object: slice("a", 5), version: 7}
 	o := tab.overlay()
@@ -131,8 +129,8 @@ func TestDeleteIsReadAtOnce(t *testing.T) {
 	expect(t, o, tab, "9")
 }
 
-// When the event of a deletion came before the request that deletes, as when the API server
-// deletes the Endpoints of a Service itself, an entry stayed until the end of the term.
+// A delete whose event arrives before the request, as when the API server deletes the Endpoints of a Service
+// itself, leaves no entry in the overlay.
 func TestC6DeletionsThatTheTableKnowsAreForgotten(t *testing.T) {
 	tab := &table{version: 10}
 	o := tab.overlay()
@@ -149,8 +147,8 @@ func TestC6DeletionsThatTheTableKnowsAreForgotten(t *testing.T) {
 	}
 }
 
-// What was written, and then deleted while the watch was interrupted, is forgotten with the
-// next read.
+// An object that was written, and then deleted while the watch was interrupted, is forgotten with the next
+// read.
 func TestC6WritesThatTheTableHasPassedAreForgotten(t *testing.T) {
 	tab := &table{version: 3}
 	o := tab.overlay()
@@ -164,8 +162,8 @@ func TestC6WritesThatTheTableHasPassedAreForgotten(t *testing.T) {
 	}
 }
 
-// An object that was made and deleted before the table has heard of it is not shown when it
-// comes, and is then forgotten.
+// An object that was created and deleted before the table has seen it stays hidden when its event arrives,
+// and is then forgotten.
 func TestC6DeletionsThatTheTableDoesNotKnowAreRemembered(t *testing.T) {
 	tab := &table{version: 3}
 	o := tab.overlay()
@@ -181,38 +179,38 @@ func TestC6DeletionsThatTheTableDoesNotKnowAreRemembered(t *testing.T) {
 	old := tab.object
 	tab.object, tab.version = nil, 5
 	if o.Gone(web, old) != Untouched || len(o.writes) != 0 {
-		t.Error("the deletion was taken for another's, or is remembered")
+		t.Error("the deletion was reported as external, or is remembered")
 	}
 }
 
-func TestWhoDidIt(t *testing.T) {
+func TestExternalChanges(t *testing.T) {
 	type overlay = Overlay[*discoveryv1.EndpointSlice]
 	for _, test := range []struct {
 		name string
 		do   func(*overlay, *table) ExternalChange
 		want ExternalChange
 	}{
-		{"arrives before the answer", func(o *overlay, tab *table) ExternalChange {
+		{"event before the response", func(o *overlay, tab *table) ExternalChange {
 			o.Begin(web, "web-1")
 			tab.version = 9
 			return cmp.Or(o.Arrived(web, slice("a", 9)), o.Wrote(web, slice("a", 9)))
 		}, Untouched},
-		{"somebody else before the answer", func(o *overlay, tab *table) ExternalChange {
+		{"external update before the response", func(o *overlay, tab *table) ExternalChange {
 			o.Begin(web, "web-1")
 			tab.version = 10
 			return cmp.Or(o.Arrived(web, slice("a", 10)), o.Wrote(web, slice("a", 9)))
 		}, Changed},
-		{"deleted by somebody else before the answer", func(o *overlay, tab *table) ExternalChange {
+		{"external delete before the response", func(o *overlay, tab *table) ExternalChange {
 			o.Begin(web, "web-1")
 			tab.version = 10
 			return cmp.Or(o.Gone(web, slice("a", 9)), o.Wrote(web, slice("a", 9)))
 		}, Lost},
-		{"somebody else while a write fails", func(o *overlay, tab *table) ExternalChange {
+		{"external update while a write fails", func(o *overlay, tab *table) ExternalChange {
 			o.Begin(web, "web-1")
 			tab.version = 10
 			return cmp.Or(o.Arrived(web, slice("a", 10)), o.Failed(web, "web-1"))
 		}, Changed},
-		{"deleted by somebody else while a write fails", func(o *overlay, tab *table) ExternalChange {
+		{"external delete while a write fails", func(o *overlay, tab *table) ExternalChange {
 			o.Begin(web, "web-1")
 			tab.version = 10
 			return cmp.Or(o.Gone(web, slice("a", 5)), o.Failed(web, "web-1"))
@@ -221,7 +219,7 @@ func TestWhoDidIt(t *testing.T) {
 			o.Begin(web, "web-1")
 			return o.Failed(web, "web-1")
 		}, Untouched},
-		{"somebody else after the write", func(o *overlay, _ *table) ExternalChange {
+		{"external update after the write", func(o *overlay, _ *table) ExternalChange {
 			o.Begin(web, "web-1")
 			o.Wrote(web, slice("a", 9))
 			return cmp.Or(o.Arrived(web, slice("a", 9)), o.Arrived(web, slice("a", 10)))
@@ -236,19 +234,19 @@ func TestWhoDidIt(t *testing.T) {
 			o.Deleted(web, slice("a", 5))
 			return o.Gone(web, slice("a", 5))
 		}, Untouched},
-		{"own delete, gone before the answer", func(o *overlay, _ *table) ExternalChange {
+		{"own delete, event before the response", func(o *overlay, _ *table) ExternalChange {
 			o.Begin(web, "web-1")
 			what := o.Gone(web, slice("a", 5))
 			o.Deleted(web, slice("a", 5))
 			return cmp.Or(what, ExternalChange(len(o.writes)))
 		}, Untouched},
-		{"own delete, an update that came before arrives after", func(o *overlay, _ *table) ExternalChange {
+		{"own delete, event of an earlier update after it", func(o *overlay, _ *table) ExternalChange {
 			o.Begin(web, "web-1")
 			o.Deleted(web, slice("a", 5))
 			return cmp.Or(o.Arrived(web, slice("a", 6)), o.Gone(web, slice("a", 6)))
 		}, Untouched},
-		{"somebody else's delete", func(o *overlay, _ *table) ExternalChange { return o.Gone(web, slice("a", 5)) }, Lost},
-		{"somebody else's delete of what was written", func(o *overlay, _ *table) ExternalChange {
+		{"external delete", func(o *overlay, _ *table) ExternalChange { return o.Gone(web, slice("a", 5)) }, Lost},
+		{"external delete of a written object", func(o *overlay, _ *table) ExternalChange {
 			o.Begin(web, "web-1")
 			o.Wrote(web, slice("a", 9))
 			return o.Gone(web, slice("a", 9)) + ExternalChange(len(o.writes))
@@ -269,11 +267,11 @@ func TestWhoDidIt(t *testing.T) {
 	}
 }
 
-// server is one object of an API server, with a watch that lags behind.
+// server is an API server with one object and a delayed watch.
 type server struct {
-	version int
-	object  *discoveryv1.EndpointSlice
-	lag     []*discoveryv1.EndpointSlice // versions that the table doesn't have yet; a deleted one has no labels but "gone"
+	version     int
+	object      *discoveryv1.EndpointSlice
+	undelivered []*discoveryv1.EndpointSlice // versions that the table doesn't have yet; a deleted one has no labels but "gone"
 }
 
 func (s *server) set(object *discoveryv1.EndpointSlice) {
@@ -284,18 +282,18 @@ func (s *server) set(object *discoveryv1.EndpointSlice) {
 		event.Labels = map[string]string{"gone": ""}
 	}
 	s.object = object
-	s.lag = append(s.lag, event)
+	s.undelivered = append(s.undelivered, event)
 }
 
-// However writes, answers and events interleave, a read is never older than the last
-// write that was answered, and at rest it is what the server has. Every change that
-// somebody else made, and that no write followed, is reported.
+// Whatever the order of writes, responses and events, a read is never older than the last write with a
+// response, and after all events it equals the object of the server. Every external change that no own write
+// follows is reported.
 func TestOverlayAgainstServer(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s, tab := &server{version: 1}, &table{version: 1}
 		o := tab.overlay()
 		uids := 0
-		told := true // the last change is known to this process
+		reported := true // the last change is our own, or was reported
 		write := func() {
 			s.version++
 			if s.object == nil {
@@ -306,20 +304,20 @@ func TestOverlayAgainstServer(t *testing.T) {
 			}
 		}
 		deliver := func() {
-			e := s.lag[0]
-			s.lag = s.lag[1:]
+			e := s.undelivered[0]
+			s.undelivered = s.undelivered[1:]
 			version, _ := strconv.Atoi(e.ResourceVersion)
 			if _, gone := e.Labels["gone"]; gone {
 				old := tab.object
 				tab.object, tab.version = nil, version
-				told = o.Gone(web, old) != Untouched || told
+				reported = o.Gone(web, old) != Untouched || reported
 				return
 			}
 			tab.object, tab.version = e, version
-			told = o.Arrived(web, e) != Untouched || told
+			reported = o.Arrived(web, e) != Untouched || reported
 		}
-		some := func(t *rapid.T) {
-			for range rapid.IntRange(0, len(s.lag)).Draw(t, "delivered") {
+		deliverSome := func(t *rapid.T) {
+			for range rapid.IntRange(0, len(s.undelivered)).Draw(t, "delivered") {
 				deliver()
 			}
 		}
@@ -327,19 +325,19 @@ func TestOverlayAgainstServer(t *testing.T) {
 			"own write": func(t *rapid.T) {
 				o.Begin(web, "web-1")
 				write()
-				mine := s.object
-				told = true
-				if rapid.Bool().Draw(t, "then somebody else") {
+				written := s.object
+				reported = true
+				if rapid.Bool().Draw(t, "then external write") {
 					write()
-					told = false
+					reported = false
 				}
-				some(t)
-				told = o.Wrote(web, mine) != Untouched || told
+				deliverSome(t)
+				reported = o.Wrote(web, written) != Untouched || reported
 			},
 			"failed write": func(t *rapid.T) {
 				o.Begin(web, "web-1")
-				some(t)
-				told = o.Failed(web, "web-1") != Untouched || told
+				deliverSome(t)
+				reported = o.Failed(web, "web-1") != Untouched || reported
 			},
 			"own delete": func(t *rapid.T) {
 				if s.object == nil {
@@ -347,32 +345,32 @@ func TestOverlayAgainstServer(t *testing.T) {
 				}
 				o.Begin(web, "web-1")
 				s.version++
-				mine := s.object
+				deleted := s.object
 				s.set(nil)
-				told = true
-				some(t)
-				o.Deleted(web, mine)
+				reported = true
+				deliverSome(t)
+				o.Deleted(web, deleted)
 			},
-			"somebody else writes": func(*rapid.T) { write(); told = false },
-			"somebody else deletes": func(t *rapid.T) {
+			"external write": func(*rapid.T) { write(); reported = false },
+			"external deletion": func(t *rapid.T) {
 				if s.object == nil {
 					t.Skip("nothing to delete")
 				}
 				s.version++
 				s.set(nil)
-				told = false
+				reported = false
 			},
-			"events": some,
+			"events": deliverSome,
 		})
-		for len(s.lag) > 0 {
+		for len(s.undelivered) > 0 {
 			deliver()
 		}
 		got, want := tab.read(o), s.object
 		if (got == nil) != (want == nil) || got != nil && got.ResourceVersion != want.ResourceVersion {
-			t.Fatalf("at rest the overlay reads %v, the server has %v", got, want)
+			t.Fatalf("after all events the overlay reads %v, the server has %v", got, want)
 		}
-		if !told {
-			t.Fatal("somebody else made the last change, and nobody was told")
+		if !reported {
+			t.Fatal("the last change was external and was not reported")
 		}
 	})
 }

@@ -9,10 +9,10 @@ const (
 	// repairFirst and repairLimit bound the delay before another writer's change is reverted. The first delay
 	// is that of the Kubernetes controllers after a change of a slice.
 	repairFirst, repairLimit = time.Second, time.Minute
-	// lostLimit caps the delay before what another writer deleted is restored, because a Service without its
-	// objects is worse off than one with objects that differ.
+	// lostLimit caps the delay before a deleted object is restored. It is shorter than repairLimit, because a
+	// Service without its objects is worse off than one with objects that differ.
 	lostLimit = 5 * time.Second
-	// calmPeriod is the time without external changes after which the delays start again with the first.
+	// calmPeriod is the time without external changes after which the delays start over.
 	calmPeriod = 5 * time.Minute
 	// takenLimit is the number of consecutive repairs for a slice that another writer keeps taking over. Each
 	// repair leaves one slice behind.
@@ -84,8 +84,8 @@ func (t *term) noteExternalChange(key Key, what ExternalChange, by string) time.
 	return delay
 }
 
-// delayed returns the delay of a repair after a number of repairs in a row. A deletion is restored at once
-// the first time, because whoever deletes doesn't insist on other contents.
+// delayed returns the delay of a repair after a number of repairs in a row. The first deletion is reverted at
+// once, because the other writer doesn't insist on other contents.
 func delayed(what ExternalChange, first time.Duration, count int) time.Duration {
 	switch {
 	case what == Changed, what == Taken && count >= takenLimit:
@@ -97,7 +97,7 @@ func delayed(what ExternalChange, first time.Duration, count int) time.Duration 
 	}
 }
 
-// wait returns why a Service waits for a repair, if it does.
+// wait returns why a Service waits for a repair, and false if it doesn't wait.
 func (r *repair) wait(now time.Time) (Wait, bool) {
 	if r == nil || !r.pending || !r.due.After(now) {
 		return Wait{}, false

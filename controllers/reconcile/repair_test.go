@@ -15,15 +15,15 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 )
 
-// Somebody who rewrote what was written got an answer at once, a hundred times a second. The
-// repairs of a Service wait for a second, and longer while they are repeated.
+// Repairs of a Service wait for a second, and longer when they are repeated. Without delays, another writer
+// that reverted them led to a hundred writes a second.
 func TestC5RepairsAreSlowedDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(5, func(Key, time.Duration) error { return nil })
 		contested := 0
 		f.loop.o.Contested = func(Key) { contested++ }
 		var at []time.Duration
-		// The rival reacts at once.
+		// The other writer reacts at once.
 		f.loop.o.Sync = func(_ context.Context, key Key) error {
 			at = append(at, time.Since(f.begun))
 			f.loop.Wrote(key, "update", time.Time{}, nil)
@@ -38,17 +38,17 @@ func TestC5RepairsAreSlowedDown(t *testing.T) {
 			t.Errorf("syncs (-want +got):\n%s", diff)
 		}
 		if n := f.lines("Another writer keeps changing"); contested != 1 || n != 1 {
-			t.Errorf("it was told %d times, and logged %d times, want once:\n%s", contested, n, f.log)
+			t.Errorf("reported %d times and logged %d times, want once:\n%s", contested, n, f.log)
 		}
 	})
 }
 
-// The objects of a Service that somebody kept deleting were missing for up to a minute each time. Whatever
-// else happens to the Service, they are written again within seconds.
-func TestC5WhatIsDeletedIsBackWithinSeconds(t *testing.T) {
+// Deleted objects of a Service are restored within seconds, whatever other changes there are. A writer that
+// kept deleting them left the Service without them for up to a minute each time.
+func TestC5DeletedObjectsAreRestoredWithinSeconds(t *testing.T) {
 	for name, test := range map[string]struct {
-		rival func(l *Loop, syncs int)
-		want  []time.Duration
+		otherWriter func(l *Loop, syncs int)
+		want        []time.Duration
 	}{
 		"deletes":    {func(l *Loop, _ int) { l.Repair(web, Lost, "") }, times(0, 0, 1, 3, 7, 12, 17, 22, 27)},
 		"overwrites": {func(l *Loop, _ int) { l.Repair(web, Changed, "") }, times(0, 1, 3, 7, 15)},
@@ -66,7 +66,7 @@ func TestC5WhatIsDeletedIsBackWithinSeconds(t *testing.T) {
 				f.loop.o.Sync = func(_ context.Context, key Key) error {
 					at = append(at, time.Since(f.begun))
 					f.loop.Wrote(key, "create", time.Time{}, nil)
-					test.rival(f.loop, len(at))
+					test.otherWriter(f.loop, len(at))
 					return nil
 				}
 				f.lead(t, []Key{web}, func() {
@@ -81,8 +81,8 @@ func TestC5WhatIsDeletedIsBackWithinSeconds(t *testing.T) {
 	}
 }
 
-// day2 B4: a repair that waits counts as unwritten, and it is known who is waited for.
-func TestRepairsThatWaitCountAsUnwritten(t *testing.T) {
+// A repair that waits counts as unwritten, and the field manager of the external change is shown (day2 B4).
+func TestWaitingRepairsCountAsUnwritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(5, func(Key, time.Duration) error { return nil })
 		syncs := 0
@@ -111,9 +111,9 @@ func TestRepairsThatWaitCountAsUnwritten(t *testing.T) {
 	})
 }
 
-// A slice that somebody takes away again and again leaves one more behind each time: that isn't repaired
-// every five seconds for ever.
-func TestSlicesTakenAwayForever(t *testing.T) {
+// Repairs for a slice that another writer keeps taking over slow down, because each repair leaves one slice
+// behind.
+func TestRepairsOfTakenSlicesSlowDown(t *testing.T) {
 	for count, want := range map[int]time.Duration{0: 0, 1: time.Second, takenLimit - 1: lostLimit, takenLimit: repairLimit} {
 		if got := delayed(Taken, time.Second, count); got != want {
 			t.Errorf("after %d repairs the delay is %v, want %v", count, got, want)
@@ -121,9 +121,9 @@ func TestSlicesTakenAwayForever(t *testing.T) {
 	}
 }
 
-// What somebody has deleted is written again at once, and the quiet period restarts. Only what
-// leads to a write is counted.
-func TestC5RepairsThatAreFew(t *testing.T) {
+// A deleted object is restored at once, and external changes are counted from zero after a calm period. Only
+// syncs that write are counted as repairs.
+func TestC5RareRepairsAreNotDelayed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		registry := prometheus.NewRegistry()
 		var at []time.Duration
@@ -170,15 +170,15 @@ func TestC5RepairsThatAreFew(t *testing.T) {
 		}
 		l.Forget(web)
 		if n := len(l.term.Load().repairs); n != 0 {
-			t.Errorf("the loop remembers %d repairs of a Service that is gone", n)
+			t.Errorf("the loop remembers %d repairs of a deleted Service", n)
 		}
 		cancel()
 		<-done
 	})
 }
 
-// Nothing stays behind of 2,000 Services that came, failed, were repaired and went.
-func TestC6LivesOfServicesLeaveNothing(t *testing.T) {
+// 2,000 Services that were created, failed, were repaired and were deleted leave no state.
+func TestC6DeletedServicesLeaveNoState(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(5, func(key Key, at time.Duration) error {
 			if at < 3*time.Second {
@@ -199,8 +199,8 @@ func TestC6LivesOfServicesLeaveNothing(t *testing.T) {
 			synctest.Wait()
 			t0 := f.loop.term.Load()
 			for name, n := range map[string]int{
-				"repairs": len(t0.repairs), "waiting": len(t0.writes.waiting), "flights": len(t0.flights), "doubted": len(t0.breakers.failing),
-				"gates": len(t0.breakers.of), "held": len(t0.breakers.all.held), "timers": len(t0.timers), "fresh": len(t0.breakers.all.untried), "tried": len(t0.breakers.all.retried),
+				"repairs": len(t0.repairs), "waiting": len(t0.writes.waiting), "flights": len(t0.flights), "failing": len(t0.breakers.failing),
+				"namespaces": len(t0.breakers.of), "held": len(t0.breakers.all.held), "timers": len(t0.timers), "untried": len(t0.breakers.all.untried), "retried": len(t0.breakers.all.retried),
 			} {
 				if n != 0 {
 					t.Errorf("%s has %d entries, want none", name, n)
@@ -210,8 +210,8 @@ func TestC6LivesOfServicesLeaveNothing(t *testing.T) {
 	})
 }
 
-// Workqueue_depth kept what was queued at the end of a term, and added the next one's on top:
-// 48, 96, 144 in three terms.
+// Workqueue_depth is zero after a term. The items that were queued at its end stayed in the gauge: it showed
+// 48, 96 and 144 after three terms.
 func TestC7QueueIsEmptyAfterEachTerm(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		queues := prometheus.NewRegistry()
@@ -236,7 +236,7 @@ func TestC7QueueIsEmptyAfterEachTerm(t *testing.T) {
 	})
 }
 
-// The gauge says how long the oldest change has been waiting.
+// The gauge of the oldest unwritten change shows how long that change has waited.
 func TestC8OldestUnwritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		registry := prometheus.NewRegistry()
@@ -284,8 +284,9 @@ func TestC8OldestUnwritten(t *testing.T) {
 	})
 }
 
-// Failures in one namespace say nothing about this process; an answer that it isn't known does.
-func TestC8WhatCountsAsAllRefused(t *testing.T) {
+// Refused writes in one namespace don't count as all refused, unless the API server rejects the credentials
+// of the process.
+func TestC8AllRefused(t *testing.T) {
 	now := time.Now()
 	ago := func(minutes int) time.Time { return now.Add(-time.Duration(minutes) * time.Minute) }
 	for name, test := range map[string]struct {
@@ -323,6 +324,6 @@ func gauge(t *testing.T, r *prometheus.Registry, name string) float64 {
 			return f.GetMetric()[0].GetGauge().GetValue()
 		}
 	}
-	t.Fatalf("there is no gauge %s among %s", name, strings.TrimSpace(fmt.Sprint(len(families))))
+	t.Fatalf("no gauge %s in %s metrics", name, strings.TrimSpace(fmt.Sprint(len(families))))
 	return 0
 }

@@ -29,8 +29,8 @@ func newSizes() *sizes {
 	}
 }
 
-// Sized sets the size of a Service in the gauges of a controller.
-func (m *Metrics) Sized(controller string, service Key, now Size) {
+// SetSize sets the size of a Service in the gauges of a controller.
+func (m *Metrics) SetSize(controller string, service Key, now Size) {
 	s := m.sizes
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -49,8 +49,8 @@ func (m *Metrics) Sized(controller string, service Key, now Size) {
 	}
 }
 
-// Unsized sets the gauges of a controller to zero.
-func (m *Metrics) Unsized(controller string) {
+// ResetSizes sets the gauges of a controller to zero.
+func (m *Metrics) ResetSizes(controller string) {
 	s := m.sizes
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -21,25 +21,25 @@ import (
 // fake is an API server to which each sync makes one request.
 type fake struct {
 	loop *Loop
-	// answer is what a request gets; nil means that it succeeds.
-	answer func(key Key, at time.Duration) error
-	// takes is how long a request takes; zero for 5 ms.
-	takes func(key Key) time.Duration
-	log   *bytes.Buffer
+	// result returns the error of a request, nil for success.
+	result func(key Key, at time.Duration) error
+	// duration returns the time that a request takes; nil stands for 5 ms.
+	duration func(key Key) time.Duration
+	log      *bytes.Buffer
 
 	mu    sync.Mutex
 	begun time.Time
-	// requests has how many there were in each second, written when the last write of each Service
-	// succeeded.
+	// requests has the number of requests in each second, and written the time of the last successful write
+	// of each Service.
 	requests map[int]int
 	written  map[Key]time.Duration
-	asked    map[Key]int
+	attempts map[Key]int
 }
 
-func newFake(workers int, answer func(key Key, at time.Duration) error) *fake {
+func newFake(workers int, result func(key Key, at time.Duration) error) *fake {
 	f := &fake{
-		answer: answer, log: &bytes.Buffer{}, begun: time.Now(),
-		requests: map[int]int{}, written: map[Key]time.Duration{}, asked: map[Key]int{},
+		result: result, log: &bytes.Buffer{}, begun: time.Now(),
+		requests: map[int]int{}, written: map[Key]time.Duration{}, attempts: map[Key]int{},
 	}
 	f.loop = New(Options{
 		Name: "test", Workers: workers, RetryFirst: 5 * time.Millisecond, RetryLimit: 1000 * time.Second, Sync: f.sync,
@@ -52,14 +52,14 @@ func (f *fake) sync(_ context.Context, key Key) error {
 	at := time.Since(f.begun)
 	f.mu.Lock()
 	f.requests[int(at/time.Second)]++
-	f.asked[key]++
+	f.attempts[key]++
 	f.mu.Unlock()
-	takes := 5 * time.Millisecond
-	if f.takes != nil {
-		takes = f.takes(key)
+	duration := 5 * time.Millisecond
+	if f.duration != nil {
+		duration = f.duration(key)
 	}
-	time.Sleep(takes)
-	err := f.answer(key, at)
+	time.Sleep(duration)
+	err := f.result(key, at)
 	f.loop.Wrote(key, "update", time.Time{}, err)
 	if err == nil {
 		f.mu.Lock()
@@ -69,7 +69,7 @@ func (f *fake) sync(_ context.Context, key Key) error {
 	return err
 }
 
-// lead runs a term while do is called.
+// lead runs a term while do runs.
 func (f *fake) lead(t *testing.T, all []Key, do func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -83,7 +83,7 @@ func (f *fake) lead(t *testing.T, all []Key, do func()) {
 	<-done
 }
 
-// until waits until all Services have been written, and returns when that was.
+// until waits until all Services have been written, and returns the time since the start.
 func (f *fake) until(t *testing.T, limit time.Duration, all []Key) time.Duration {
 	t.Helper()
 	for time.Since(f.begun) < limit {
@@ -102,7 +102,7 @@ func (f *fake) until(t *testing.T, limit time.Duration, all []Key) time.Duration
 // lines returns the lines of the log that contain a text.
 func (f *fake) lines(text string) int { return strings.Count(f.log.String(), text) }
 
-// services returns Services, so many in each namespace.
+// services returns each Services in each of some namespaces.
 func services(namespaces, each int) []Key {
 	var all []Key
 	for i := range each {
@@ -120,9 +120,9 @@ var (
 	errInvalid   = &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: http.StatusUnprocessableEntity, Reason: metav1.StatusReasonInvalid}}
 )
 
-// An API server that answered 429 with Retry-After: 1 to 10,000 Services got 3,000 to 5,500
-// requests a second for as long as that lasted.
-func TestC3OverloadedAPIServerIsLeftAlone(t *testing.T) {
+// An overloaded API server gets few requests. With 429 and Retry-After: 1, 10,000 Services sent 3,000 to
+// 5,500 requests a second for as long as the overload lasted.
+func TestC3OverloadedAPIServerGetsFewRequests(t *testing.T) {
 	for name, all := range map[string][]Key{"one namespace": services(1, 10000), "many": services(1000, 10)} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -135,7 +135,7 @@ func TestC3OverloadedAPIServerIsLeftAlone(t *testing.T) {
 				})
 				f.lead(t, all, func() {
 					written := f.until(t, lasts+30*time.Second, all)
-					t.Logf("all were written %v after the API server was back", written-lasts)
+					t.Logf("all were written %v after the API server recovered", written-lasts)
 				})
 				for second := range 40 {
 					if n, limit := f.requests[second], 3; n > limit && second > 0 || n > 20 {
@@ -143,31 +143,31 @@ func TestC3OverloadedAPIServerIsLeftAlone(t *testing.T) {
 					}
 				}
 				if warnings, ends := f.lines("level=WARN"), f.lines("Writes succeed again"); warnings > 10 || ends != 1 {
-					t.Errorf("the log has %d warnings and %d ends of a pause:\n%s", warnings, ends, f.log)
+					t.Errorf("the log has %d warnings and %d lines about a closed breaker:\n%s", warnings, ends, f.log)
 				}
 			})
 		})
 	}
 }
 
-// After two seconds in which everything failed with the status 500, as when etcd is in trouble,
+// After a failing start the writes soon run in parallel again. After two seconds of 500s, as when etcd fails,
 // 5,000 Services were written one after the other at ten a second.
-func TestC4WrittenSoonAfterAFailingStart(t *testing.T) {
+func TestC4WritesCatchUpAfterFailingStart(t *testing.T) {
 	for name, failure := range map[string]error{"500": errInternal, "403": errForbidden, "401": errExpired} {
 		for spread, all := range map[string][]Key{"one namespace": services(1, 5000), "many": services(500, 10)} {
 			t.Run(name+" "+spread, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					const back = 2 * time.Second
+					const recovery = 2 * time.Second
 					f := newFake(5, func(_ Key, at time.Duration) error {
-						if at < back {
+						if at < recovery {
 							return failure
 						}
 						return nil
 					})
 					f.lead(t, all, func() {
 						// 5 ms for each of 5,000 writes by 5 workers are 5 s.
-						if at := f.until(t, time.Minute, all); at > back+5*time.Second+probeLimit {
-							t.Errorf("all were written %v after the API server was back", at-back)
+						if at := f.until(t, time.Minute, all); at > recovery+5*time.Second+probeLimit {
+							t.Errorf("all were written %v after the API server recovered", at-recovery)
 						}
 					})
 					if n := f.lines("level=WARN"); n > 10 {
@@ -179,22 +179,22 @@ func TestC4WrittenSoonAfterAFailingStart(t *testing.T) {
 	}
 }
 
-// Hours in which the API server refuses everything leave no Service behind that waits for long.
+// After hours of refused writes, no Service waits for long.
 func TestS1LongOutage(t *testing.T) {
 	for name, failure := range map[string]error{"500": errInternal, "no connection": errors.New("connection refused"), "401": errExpired} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				const back = 3 * time.Hour
+				const recovery = 3 * time.Hour
 				all := services(5, 1)
 				f := newFake(5, func(_ Key, at time.Duration) error {
-					if at < back {
+					if at < recovery {
 						return failure
 					}
 					return nil
 				})
 				f.lead(t, all, func() {
-					if at := f.until(t, back+time.Minute, all); at > back+2*probeLimit {
-						t.Errorf("all were written %v after the API server was back", at-back)
+					if at := f.until(t, recovery+time.Minute, all); at > recovery+2*probeLimit {
+						t.Errorf("all were written %v after the API server recovered", at-recovery)
 					}
 				})
 			})
@@ -202,8 +202,8 @@ func TestS1LongOutage(t *testing.T) {
 	}
 }
 
-// One object that nobody accepts, or a namespace of them, costs the others nothing.
-func TestS1PoisonedObjectsCostOthersNothing(t *testing.T) {
+// Objects that the API server always refuses don't delay the Services of other namespaces.
+func TestS1RejectedObjectsDelayNoOthers(t *testing.T) {
 	good := services(1, 1000)
 	for name, failure := range map[string]error{
 		"500": errInternal, "403": errForbidden, "422": errInvalid, "429": apierrors.NewTooManyRequests("by a webhook", 5), "503": apierrors.NewServiceUnavailable("by a webhook"),
@@ -234,8 +234,8 @@ func TestS1PoisonedObjectsCostOthersNothing(t *testing.T) {
 	}
 }
 
-// slowest changes a good Service now and then for half an hour, and fails the test when one of them
-// is written later than the limit.
+// slowest changes a good Service every two seconds for half an hour, and fails the test if one of them is
+// written later than the limit.
 func (f *fake) slowest(t *testing.T, limit time.Duration) {
 	t.Helper()
 	late := 0
@@ -259,8 +259,8 @@ func (f *fake) slowest(t *testing.T, limit time.Duration) {
 	}
 }
 
-// When requests hang for some objects, as with a webhook that doesn't answer, the others wait
-// for a worker at most now and then.
+// If requests hang for some objects, as with a webhook that doesn't respond, other Services wait at most for
+// a free worker.
 func TestS1HangingObjects(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(5, func(key Key, _ time.Duration) error {
@@ -269,7 +269,7 @@ func TestS1HangingObjects(t *testing.T) {
 			}
 			return nil
 		})
-		f.takes = func(key Key) time.Duration {
+		f.duration = func(key Key) time.Duration {
 			if key.Namespace == "bad" {
 				return 10 * time.Second
 			}
@@ -286,7 +286,7 @@ func TestS1HangingObjects(t *testing.T) {
 	})
 }
 
-// Within a namespace whose policy refuses most objects, the others are written.
+// In a namespace whose policy refuses most objects, the others are written.
 func TestS1MixedNamespace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(5, func(key Key, _ time.Duration) error {
@@ -302,7 +302,7 @@ func TestS1MixedNamespace(t *testing.T) {
 		f.lead(t, all, func() {
 			time.Sleep(time.Minute)
 			before := len(f.written)
-			// A bad one may be the probe just before, more than once.
+			// The probe before it may be a bad Service, more than once.
 			f.slowest(t, time.Second)
 			if before < 1000 {
 				t.Errorf("%d of 1000 good Services were written", before)

@@ -50,8 +50,8 @@ type flight struct {
 	// responded is true once the API server has carried out a request of the sync, or has refused it for a
 	// reason that affects nothing else.
 	responded bool
-	// repairs is true if another writer has changed an object of the Service. repaired is true once that has
-	// led to a write.
+	// repairs is true if another writer has changed an object of the Service. repaired is true once the sync
+	// has written because of that.
 	repairs, repaired bool
 	// requests are the writes so far.
 	requests requests
@@ -110,17 +110,17 @@ func (t *term) next(ctx context.Context) bool {
 	err := t.panics.Catch(t.o.Name, func() error { return t.o.Sync(ctx, key) })
 	took := time.Since(begun)
 	t.o.Metrics.observeSync(t.o.Name, took, err)
-	made := t.made(key)
-	t.log.synced(key, made, took, err)
-	t.trace(span, key, made, err)
+	writes := t.requestsOf(key)
+	t.log.synced(key, writes, took, err)
+	t.trace(span, key, writes, err)
 	if ctx.Err() == nil {
 		t.ended(key, err)
 	}
 	return true
 }
 
-// made returns the writes of the sync under way.
-func (t *term) made(key Key) requests {
+// requestsOf returns the writes of the sync under way.
+func (t *term) requestsOf(key Key) requests {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if f := t.flights[key]; f != nil {
@@ -129,20 +129,20 @@ func (t *term) made(key Key) requests {
 	return requests{}
 }
 
-func (t *term) trace(span *tracing.Span, key Key, made requests, err error) {
+func (t *term) trace(span *tracing.Span, key Key, writes requests, err error) {
 	if span == nil {
 		return
 	}
 	span.Text("signpost.controller", t.o.Name)
 	span.Text("signpost.service", key.String())
-	span.Number("signpost.created", made.created)
-	span.Number("signpost.updated", made.updated)
-	span.Number("signpost.deleted", made.deleted)
-	span.Number("signpost.failed", made.failed)
+	span.Number("signpost.created", writes.created)
+	span.Number("signpost.updated", writes.updated)
+	span.Number("signpost.deleted", writes.deleted)
+	span.Number("signpost.failed", writes.failed)
 	span.End(err)
 }
 
-// begin reports whether a Service may be synced now. Otherwise it is held back.
+// begin reports whether a Service may be synced now. Otherwise the Service is held back.
 func (t *term) begin(key Key) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -211,11 +211,11 @@ func (t *term) ended(key Key, err error) {
 		how = unreachable
 	}
 	v := t.breakers.end(key, how, err, now)
-	for _, o := range v.over {
+	for _, o := range v.closed {
 		t.log.closed(o.scope, o.outage)
 	}
-	if v.begins != "" {
-		t.log.opened(v.begins, err)
+	if v.opened != "" {
+		t.log.opened(v.opened, err)
 	}
 	if err == nil {
 		for _, delays := range t.delays() {
@@ -247,7 +247,8 @@ func (t *term) failures(key Key) int {
 	return n
 }
 
-// failed returns the delay after a failure of a single Service, as far as is known.
+// failed records a failure that affects only this Service, as far as is known, and returns the delay until
+// the next sync.
 func (t *term) failed(key Key, reach scope, err error) time.Duration {
 	var delay time.Duration
 	switch {
@@ -268,7 +269,7 @@ func (t *term) failed(key Key, reach scope, err error) time.Duration {
 	return max(delay, retryAfter(err))
 }
 
-// schedule releases Services that need no longer wait, from the breaker of all and from that of a Service's
+// schedule releases Services that need no longer wait, from the breaker of all and from that of the
 // namespace.
 func (t *term) schedule(key Key) {
 	t.release(t.breakers.all)
@@ -308,7 +309,7 @@ func (t *term) release(g *breaker) {
 	}
 }
 
-// end ends the term. No state is left for the next one.
+// end ends the term and leaves no state for the next one.
 func (t *term) end() {
 	t.mu.Lock()
 	t.over = true
@@ -323,5 +324,5 @@ func (t *term) end() {
 		}
 		t.queue.Done(key)
 	}
-	t.o.Metrics.queues.rest(t.o.Name)
+	t.o.Metrics.queues.reset(t.o.Name)
 }

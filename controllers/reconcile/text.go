@@ -12,7 +12,7 @@ import (
 )
 
 // Text returns the text of an error for an Event. Errors that differ only in the order of their parts, or in
-// the indexes of endpoints in a slice, have equal texts, so that a retry doesn't cause another Event.
+// the indexes of endpoints in a slice, have equal texts, so that a retry sends no second Event.
 func Text(err error) string {
 	text := err.Error()
 	var all utilerrors.Aggregate
@@ -32,13 +32,13 @@ func Text(err error) string {
 	return text
 }
 
-// place matches an index in the path of a field.
-var place = regexp.MustCompile(`\[[0-9]+\]`)
+// indexInPath matches an index in the path of a field.
+var indexInPath = regexp.MustCompile(`\[[0-9]+\]`)
 
 func causes(list []metav1.StatusCause) []string {
 	texts := make([]string, len(list))
 	for i, c := range list {
-		texts[i] = place.ReplaceAllString(c.Field, "[]") + ": " + c.Message
+		texts[i] = indexInPath.ReplaceAllString(c.Field, "[]") + ": " + c.Message
 	}
 	return texts
 }

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// day2 B6: each retry made another Event, because endpoints have another order in each.
+// Errors that list endpoints in another order have the same text. Each retry sent another Event (day2 B6).
 func TestEqualErrorsHaveEqualTexts(t *testing.T) {
 	invalid := func(first, second string) error {
 		at := field.NewPath("endpoints")

@@ -26,7 +26,8 @@ type Written struct {
 	Cause time.Time
 }
 
-// WantsWritten reports whether the log or the history wants writes. Without it, addresses needn't be compared.
+// WantsWritten reports whether the log or the history uses [Loop.Written]. If not, the caller need not
+// collect addresses.
 func (l *Loop) WantsWritten() bool {
 	return l.o.History != nil || l.o.Logger.Enabled(context.Background(), slog.LevelDebug)
 }
@@ -39,8 +40,8 @@ func (l *Loop) Written(w Written) {
 	}
 	e := history.Entry{Kind: history.Written, Action: actions[w.Operation], Source: l.o.Name, Object: w.Kind + "/" + w.Name}
 	e.Endpoints, e.NotReady = ready(w.After)
-	e.Added, e.MoreAdded = lacking(w.After, w.Before)
-	e.Removed, e.MoreRemoved = lacking(w.Before, w.After)
+	e.Added, e.MoreAdded = missingFrom(w.After, w.Before)
+	e.Removed, e.MoreRemoved = missingFrom(w.Before, w.After)
 	l.add(w.Service, &e)
 }
 
@@ -57,7 +58,8 @@ func (l *Loop) rememberExternal(service Key, by string) {
 	}
 }
 
-// rememberFailed adds a write that failed to the history. A conflict is none: the write is planned again.
+// rememberFailed adds a failed write to the history. Conflicts are left out, because the write is planned
+// again.
 func (l *Loop) rememberFailed(service Key, operation string, err error) {
 	if l.o.History != nil && err != nil && !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err) {
 		l.add(service, &history.Entry{Kind: history.Written, Action: history.Failed, Source: l.o.Name, Object: operation, Reason: err.Error()})
@@ -76,10 +78,10 @@ func ready(addresses map[string]bool) (ready, not int) {
 	return ready, not
 }
 
-// lacking returns the ready addresses of one version that aren't ready in another one: the first ones, and how
-// many more there are.
-func lacking(has, other map[string]bool) (list []netip.AddrPort, more int) {
-	for text, is := range has {
+// missingFrom returns the ready addresses of a version that aren't ready in the other one: the first ones,
+// and the number of further ones.
+func missingFrom(version, other map[string]bool) (list []netip.AddrPort, more int) {
+	for text, is := range version {
 		if !is || other[text] {
 			continue
 		}

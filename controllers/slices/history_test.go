@@ -20,10 +20,10 @@ func endpoints(ready map[string]bool) func(*discoveryv1.EndpointSlice) {
 	}
 }
 
-// The history has each write with the addresses that became ready or left, also while the table hasn't seen the write
-// before; and those of other writers.
+// The history has each own write with the addresses that became ready or were removed, even if the table
+// lacks the version before, and each external write.
 func TestHistory(t *testing.T) {
-	s := newShelf(t)
+	s := newFixture(t)
 	var got []string
 	remembered := func() []string {
 		got = nil

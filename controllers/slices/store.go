@@ -38,7 +38,8 @@ type Store struct {
 	overlay *reconcile.Overlay[*discoveryv1.EndpointSlice]
 
 	mu sync.Mutex
-	// unsettled are the names of slices, by Service, of which the last write failed and may have been carried out.
+	// unsettled are the names of slices, by Service, whose last write failed but may have succeeded on the
+	// server.
 	unsettled map[reconcile.Key]map[string]struct{}
 }
 
@@ -55,7 +56,7 @@ func NewStore(o Options) *Store {
 }
 
 // Of returns the slices of a Service that the controller manages, by name, without those that are being
-// deleted. They must not be changed, because the store keeps some of them.
+// deleted. The caller must not change them, because the store keeps some of them.
 func (s *Store) Of(service reconcile.Key) []*discoveryv1.EndpointSlice {
 	list := s.merge(service, func(e *watched.Slice) bool { return s.manages(e) && !e.Terminating })
 	list = slices.DeleteFunc(list, func(e *discoveryv1.EndpointSlice) bool {
@@ -65,8 +66,8 @@ func (s *Store) Of(service reconcile.Key) []*discoveryv1.EndpointSlice {
 	return list
 }
 
-// All returns all slices of a Service, whoever manages them, in no particular order. Other writers' slices
-// have their metadata only. They must not be changed, because the store keeps some of them.
+// All returns all slices of a Service, of any manager, in no particular order. Slices of other writers only
+// have their metadata. The caller must not change slices, because the store keeps some of them.
 func (s *Store) All(service reconcile.Key) []*discoveryv1.EndpointSlice {
 	return s.merge(service, func(*watched.Slice) bool { return true })
 }
@@ -92,45 +93,45 @@ func (s *Store) Create(ctx context.Context, service reconcile.Key, e *discoveryv
 	if e.Name != "" {
 		return s.create(ctx, service, e)
 	}
-	taken := s.names(service)
+	used := s.names(service)
 	for n := 0; ; n++ {
 		named := *e
 		named.GenerateName, named.Name = "", generatedName(e, n)
-		if slices.Contains(taken, named.Name) {
+		if slices.Contains(used, named.Name) {
 			continue
 		}
-		made, err := s.create(ctx, service, &named)
-		if !apierrors.IsAlreadyExists(err) || n >= len(taken)+nameAttempts || s.isOurs(service, named.Name) {
-			return made, err
+		created, err := s.create(ctx, service, &named)
+		if !apierrors.IsAlreadyExists(err) || n >= len(used)+nameAttempts || s.isOwn(service, named.Name) {
+			return created, err
 		}
 	}
 }
 
-// nameAttempts is how many more names are tried if slices that the table lacks have taken the first ones.
+// nameAttempts is the number of further names that are tried if unseen slices have the first ones.
 const nameAttempts = 4
 
 // names returns the names in use by slices of a Service, including those being deleted and those of other
 // controllers.
 func (s *Store) names(service reconcile.Key) []string {
-	var taken []string
+	var used []string
 	for _, e := range s.All(service) {
-		taken = append(taken, e.Name)
+		used = append(used, e.Name)
 	}
-	return taken
+	return used
 }
 
-// isOurs reports whether the slice of a name turned out to be the controller's own.
-func (s *Store) isOurs(service reconcile.Key, name string) bool {
+// isOwn reports whether the slice of a name is the controller's own.
+func (s *Store) isOwn(service reconcile.Key, name string) bool {
 	return slices.ContainsFunc(s.Of(service), func(e *discoveryv1.EndpointSlice) bool { return e.Name == name })
 }
 
 func (s *Store) create(ctx context.Context, service reconcile.Key, e *discoveryv1.EndpointSlice) (*discoveryv1.EndpointSlice, error) {
 	client := s.o.Client.EndpointSlices(service.Namespace)
-	made, err := s.write(service, "create", e, func() (*discoveryv1.EndpointSlice, error) {
+	created, err := s.write(service, "create", e, func() (*discoveryv1.EndpointSlice, error) {
 		return client.Create(ctx, e, metav1.CreateOptions{})
 	})
 	if !apierrors.IsAlreadyExists(err) {
-		return made, err
+		return created, err
 	}
 	live, readErr := client.Get(ctx, e.Name, metav1.GetOptions{})
 	if readErr != nil {
@@ -149,16 +150,16 @@ func (s *Store) read(service reconcile.Key, live *discoveryv1.EndpointSlice) {
 }
 
 // Update replaces a slice. A slice without a resourceVersion, which was built from scratch, replaces the
-// version that the store has, and keeps the finalizers and annotations that others put on that one. If the
-// slice was deleted, the error is a conflict.
+// version in the store, and keeps the finalizers and annotations of other writers on it. If the slice was
+// deleted, the error is a conflict.
 func (s *Store) Update(ctx context.Context, service reconcile.Key, e *discoveryv1.EndpointSlice) (*discoveryv1.EndpointSlice, error) {
 	if e.ResourceVersion == "" {
-		known := s.Of(service)
-		if i := slices.IndexFunc(known, func(k *discoveryv1.EndpointSlice) bool { return k.Name == e.Name }); i >= 0 {
+		stored := s.Of(service)
+		if i := slices.IndexFunc(stored, func(k *discoveryv1.EndpointSlice) bool { return k.Name == e.Name }); i >= 0 {
 			versioned := *e
-			versioned.ResourceVersion, versioned.UID = known[i].ResourceVersion, known[i].UID
-			versioned.Finalizers = known[i].Finalizers
-			versioned.Annotations = withAnnotationsOf(known[i], e.Annotations)
+			versioned.ResourceVersion, versioned.UID = stored[i].ResourceVersion, stored[i].UID
+			versioned.Finalizers = stored[i].Finalizers
+			versioned.Annotations = withAnnotationsOf(stored[i], e.Annotations)
 			e = &versioned
 		}
 	}
@@ -172,8 +173,8 @@ func (s *Store) Update(ctx context.Context, service reconcile.Key, e *discoveryv
 	})
 }
 
-// withAnnotationsOf returns annotations with those that others put on a slice. The trigger time is always the
-// writer's own.
+// withAnnotationsOf returns the annotations own, with those of other writers on the replaced slice added. The
+// trigger time is always that in own.
 func withAnnotationsOf(replaced *discoveryv1.EndpointSlice, own map[string]string) map[string]string {
 	all := maps.Clone(replaced.Annotations)
 	delete(all, corev1.EndpointsLastChangeTriggerTime)
@@ -229,7 +230,8 @@ func (s *Store) Delete(ctx context.Context, service reconcile.Key, e *discoveryv
 	return fmt.Errorf("delete EndpointSlice %s/%s: %w", e.Namespace, e.Name, err)
 }
 
-// written tells the log and the history of a successful write. The version before has the addresses of before.
+// written passes a successful write to the log and the history. The version before the write has the
+// addresses before.
 func (s *Store) written(service reconcile.Key, operation string, e *discoveryv1.EndpointSlice, before, after map[string]bool) {
 	w := reconcile.Written{Kind: "EndpointSlice", Service: service, Name: e.Name, Operation: operation, Before: before, After: after}
 	if operation != "delete" {
@@ -270,8 +272,8 @@ func readyByAddress(e *discoveryv1.EndpointSlice) map[string]bool {
 	return addresses
 }
 
-// Refresh reads the slices of a Service from the API server, after a write has shown that the store is out of
-// date.
+// Refresh reads the slices of a Service from the API server, after a write has shown that the store is
+// outdated.
 func (s *Store) Refresh(ctx context.Context, service reconcile.Key) error {
 	selector := labels.Set{discoveryv1.LabelServiceName: service.Name, discoveryv1.LabelManagedBy: s.o.ManagedBy}
 	live, err := s.o.Client.EndpointSlices(service.Namespace).List(ctx, metav1.ListOptions{LabelSelector: selector.String()})
@@ -288,9 +290,9 @@ func (s *Store) Refresh(ctx context.Context, service reconcile.Key) error {
 	return nil
 }
 
-// unsettle notes a write that failed and may have been carried out.
+// unsettle records a failed write that may have succeeded on the server.
 func (s *Store) unsettle(service reconcile.Key, name string, err error) {
-	if !reconcile.MayHaveBeenCarriedOut(err) {
+	if !reconcile.MayHaveSucceeded(err) {
 		return
 	}
 	s.mu.Lock()
@@ -301,9 +303,9 @@ func (s *Store) unsettle(service reconcile.Key, name string, err error) {
 	s.unsettled[service][name] = struct{}{}
 }
 
-// Settle must be called before a plan is made for a Service. It reads the slices of which the last write failed and may
-// have been carried out. The table may lack that version for long, and a plan without it could put an endpoint into a
-// second slice.
+// Settle must be called before a plan is made for a Service. It reads the slices whose last write failed but
+// may have succeeded on the server. The table may lack the written version for a while, and a plan without it
+// could put an endpoint into a second slice.
 func (s *Store) Settle(ctx context.Context, service reconcile.Key) error {
 	s.mu.Lock()
 	names := slices.Sorted(maps.Keys(s.unsettled[service]))
@@ -325,7 +327,7 @@ func (s *Store) Settle(ctx context.Context, service reconcile.Key) error {
 	return nil
 }
 
-// vanished drops the slices of a Service that the API server turned out to lack.
+// vanished drops the slices of a Service that the API server no longer has.
 func (s *Store) vanished(service reconcile.Key, lacks func(*discoveryv1.EndpointSlice) bool) {
 	for _, e := range s.Of(service) {
 		if lacks(e) {

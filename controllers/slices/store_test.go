@@ -28,11 +28,11 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(kubetest.Wrap(m)) }
 
-// us is the manager of the slices of the store.
+// us is the manager of the store's slices.
 const us = "us"
 
-// shelf is a store over a real API server, whose table is filled only once follow is called.
-type shelf struct {
+// fixture is a store over a real API server. Its table is empty until follow is called.
+type fixture struct {
 	*testing.T
 	*store.Store
 	cluster  *kubetest.Cluster
@@ -46,18 +46,18 @@ type shelf struct {
 	synced map[string]int
 }
 
-func newShelf(t *testing.T) *shelf {
+func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	t.Parallel()
-	s := &shelf{T: t, cluster: kubetest.Start(t), registry: prometheus.NewRegistry(), synced: map[string]int{}}
+	s := &fixture{T: t, cluster: kubetest.Start(t), registry: prometheus.NewRegistry(), synced: map[string]int{}}
 	s.ns = s.cluster.Namespace(t)
 	s.service = reconcile.Key{Namespace: s.ns, Name: "web"}
-	return s.again()
+	return s.secondProcess()
 }
 
-// again returns another store with a table of its own, like that of another process.
-func (s *shelf) again() *shelf {
-	another := &shelf{
+// secondProcess returns another store with a table of its own, like that of another process.
+func (s *fixture) secondProcess() *fixture {
+	another := &fixture{
 		T: s.T, cluster: s.cluster, ns: s.ns, service: s.service, registry: prometheus.NewRegistry(), synced: map[string]int{},
 		history: history.New(history.DefaultBytes, nil),
 	}
@@ -80,7 +80,7 @@ func (s *shelf) again() *shelf {
 	return another
 }
 
-func (s *shelf) sync(_ context.Context, key reconcile.Key) error {
+func (s *fixture) sync(_ context.Context, key reconcile.Key) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if key.Namespace == s.ns {
@@ -89,8 +89,8 @@ func (s *shelf) sync(_ context.Context, key reconcile.Key) error {
 	return nil
 }
 
-// follow has the table filled and kept up to date.
-func (s *shelf) follow() {
+// follow fills the table and keeps it up to date.
+func (s *fixture) follow() {
 	s.Helper()
 	c, err := kube.New(kube.Options{Config: s.cluster.Config}, s.table)
 	s.must(err)
@@ -99,7 +99,7 @@ func (s *shelf) follow() {
 }
 
 // inBackground runs a function until the test ends.
-func (s *shelf) inBackground(run func(context.Context)) {
+func (s *fixture) inBackground(run func(context.Context)) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
@@ -112,20 +112,20 @@ func (s *shelf) inBackground(run func(context.Context)) {
 	})
 }
 
-func (s *shelf) must(err error) {
+func (s *fixture) must(err error) {
 	s.Helper()
 	if err != nil {
 		s.Fatal(err)
 	}
 }
 
-func (s *shelf) eventually(condition func() error) {
+func (s *fixture) eventually(condition func() error) {
 	s.Helper()
 	kubetest.Eventually(s, 20*time.Second, condition)
 }
 
-// slice returns a slice of the Service that is to get a name.
-func (s *shelf) slice(edits ...func(*discoveryv1.EndpointSlice)) *discoveryv1.EndpointSlice {
+// slice returns a slice of the Service without a name.
+func (s *fixture) slice(edits ...func(*discoveryv1.EndpointSlice)) *discoveryv1.EndpointSlice {
 	e := &discoveryv1.EndpointSlice{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: s.ns, GenerateName: "web-",
@@ -149,24 +149,24 @@ func named(name string) func(*discoveryv1.EndpointSlice) {
 	return func(e *discoveryv1.EndpointSlice) { e.GenerateName, e.Name = "", name }
 }
 
-// create creates a slice through the store, which must succeed.
-func (s *shelf) create(edits ...func(*discoveryv1.EndpointSlice)) *discoveryv1.EndpointSlice {
+// create creates a slice through the store, without an error.
+func (s *fixture) create(edits ...func(*discoveryv1.EndpointSlice)) *discoveryv1.EndpointSlice {
 	s.Helper()
 	e, err := s.Create(s.Context(), s.service, s.slice(edits...))
 	s.must(err)
 	return e
 }
 
-// foreign creates a slice as somebody else does.
-func (s *shelf) foreign(edits ...func(*discoveryv1.EndpointSlice)) *discoveryv1.EndpointSlice {
+// createExternally creates a slice as another writer.
+func (s *fixture) createExternally(edits ...func(*discoveryv1.EndpointSlice)) *discoveryv1.EndpointSlice {
 	s.Helper()
 	e, err := s.cluster.Client.DiscoveryV1().EndpointSlices(s.ns).Create(s.Context(), s.slice(edits...), metav1.CreateOptions{})
 	s.must(err)
 	return e
 }
 
-// edit changes a slice as somebody else does.
-func (s *shelf) edit(name string, edit func(*discoveryv1.EndpointSlice)) {
+// edit changes a slice as another writer.
+func (s *fixture) edit(name string, edit func(*discoveryv1.EndpointSlice)) {
 	s.Helper()
 	client := s.cluster.Client.DiscoveryV1().EndpointSlices(s.ns)
 	e, err := client.Get(s.Context(), name, metav1.GetOptions{})
@@ -176,13 +176,13 @@ func (s *shelf) edit(name string, edit func(*discoveryv1.EndpointSlice)) {
 	s.must(err)
 }
 
-func (s *shelf) remove(name string) {
+func (s *fixture) remove(name string) {
 	s.Helper()
 	s.must(s.cluster.Client.DiscoveryV1().EndpointSlices(s.ns).Delete(s.Context(), name, metav1.DeleteOptions{}))
 }
 
-// want compares the slices that the store has, by their names.
-func (s *shelf) want(names ...string) {
+// want compares the names of the slices in the store.
+func (s *fixture) want(names ...string) {
 	s.Helper()
 	got := []string{}
 	for _, e := range s.Of(s.service) {
@@ -194,10 +194,10 @@ func (s *shelf) want(names ...string) {
 	}
 }
 
-// Two processes give a new slice the same name, so that the second one finds the first
-// one's; slices that differ have different names, also of one process.
+// Two processes give a new slice the same name, so that the second one finds the slice of the first.
+// Different slices have different names, also in one process.
 func TestNames(t *testing.T) {
-	s := newShelf(t)
+	s := newFixture(t)
 	first := s.create()
 	second := s.create()
 	six := s.create(func(e *discoveryv1.EndpointSlice) {
@@ -205,7 +205,7 @@ func TestNames(t *testing.T) {
 	})
 	s.want(first.Name, second.Name, six.Name)
 
-	other := s.again()
+	other := s.secondProcess()
 	there, err := other.Create(t.Context(), s.service, s.slice())
 	if !apierrors.IsAlreadyExists(err) || there == nil || there.UID != first.UID {
 		t.Fatalf("another process gets %v, %v, want the first slice and AlreadyExists", there, err)
@@ -217,19 +217,19 @@ func TestNames(t *testing.T) {
 	other.want(first.Name, second.Name, six.Name, third.Name)
 }
 
-// A name that a slice of somebody else has is skipped, whether the table has that slice or not.
-func TestNamesOfOthers(t *testing.T) {
+// A name that a slice of another writer has is skipped, whether the table has that slice or not.
+func TestNamesOfOtherWriters(t *testing.T) {
 	for name, edit := range map[string]func(*discoveryv1.EndpointSlice){
 		"other manager": label(discoveryv1.LabelManagedBy, "them"),
 		"other Service": label(discoveryv1.LabelServiceName, "db"),
 	} {
 		for _, known := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, known %t", name, known), func(t *testing.T) {
-				s := newShelf(t)
+				s := newFixture(t)
 				wanted := s.create().Name
 				s.remove(wanted)
-				theirs := s.foreign(named(wanted), edit)
-				other := s.again()
+				theirs := s.createExternally(named(wanted), edit)
+				other := s.secondProcess()
 				if known {
 					other.follow()
 				}
@@ -240,7 +240,7 @@ func TestNamesOfOthers(t *testing.T) {
 				other.want(made.Name)
 				now, err := s.cluster.Client.DiscoveryV1().EndpointSlices(s.ns).Get(t.Context(), wanted, metav1.GetOptions{})
 				if err != nil || now.ResourceVersion != theirs.ResourceVersion {
-					t.Errorf("the other slice is %v, %v, want it untouched", now, err)
+					t.Errorf("the other slice is %v, %v, want it unchanged", now, err)
 				}
 			})
 		}
@@ -249,14 +249,14 @@ func TestNamesOfOthers(t *testing.T) {
 
 // A slice that is being deleted keeps its name.
 func TestNameOfSliceBeingDeleted(t *testing.T) {
-	s := newShelf(t)
+	s := newFixture(t)
 	s.follow()
 	old := s.create(func(e *discoveryv1.EndpointSlice) { e.Finalizers = []string{"example.org/test"} })
 	s.remove(old.Name)
 	t.Cleanup(func() { s.unfinalize(old.Name) })
 	s.eventually(func() error {
 		if n := len(s.Of(s.service)); n != 0 {
-			return fmt.Errorf("there are %d slices, want none but that being deleted", n)
+			return fmt.Errorf("%d slices, want only that being deleted", n)
 		}
 		return nil
 	})
@@ -267,7 +267,7 @@ func TestNameOfSliceBeingDeleted(t *testing.T) {
 	s.want(made.Name)
 }
 
-func (s *shelf) unfinalize(name string) {
+func (s *fixture) unfinalize(name string) {
 	_, err := s.cluster.Client.DiscoveryV1().EndpointSlices(s.ns).Patch(context.Background(), name,
 		"application/merge-patch+json", []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
 	if err != nil {
@@ -275,10 +275,9 @@ func (s *shelf) unfinalize(name string) {
 	}
 }
 
-// A slice is deleted only if it is the given version of the given UID. One that is gone is no
-// failure.
+// Delete only deletes the given version of the given UID. A missing slice is no error.
 func TestDelete(t *testing.T) {
-	s := newShelf(t)
+	s := newFixture(t)
 	e := s.create()
 	another := e.DeepCopy()
 	another.UID = "another"
@@ -304,12 +303,12 @@ func TestDelete(t *testing.T) {
 
 // The update of an outdated slice is a conflict, and succeeds after a refresh.
 func TestUpdateAndRefresh(t *testing.T) {
-	s := newShelf(t)
+	s := newFixture(t)
 	e := s.create()
 	gone := s.create()
-	s.edit(e.Name, label("foreign", "yes"))
+	s.edit(e.Name, label("external", "yes"))
 	s.remove(gone.Name)
-	theirs := s.foreign(named("made-by-another-leader"))
+	theirs := s.createExternally(named("made-by-another-leader"))
 
 	wanted := e.DeepCopy()
 	wanted.Endpoints[0].Addresses[0] = "10.0.0.2"
@@ -317,23 +316,24 @@ func TestUpdateAndRefresh(t *testing.T) {
 		t.Fatalf("update of an outdated slice: %v, want a conflict", err)
 	}
 	if _, err := s.Update(t.Context(), s.service, gone); !reconcile.IsConflict(err) {
-		t.Fatalf("update of a slice that is gone: %v, want a conflict", err)
+		t.Fatalf("update of a deleted slice: %v, want a conflict", err)
 	}
 	s.must(s.Refresh(t.Context(), s.service))
 	s.want(e.Name, theirs.Name)
 	wanted.ResourceVersion, wanted.UID = "", ""
 	made, err := s.Update(t.Context(), s.service, wanted)
 	s.must(err)
-	if made.Labels["foreign"] != "" || made.Endpoints[0].Addresses[0] != "10.0.0.2" || made.UID != e.UID {
-		t.Errorf("the slice is %v, want what was written", made)
+	if made.Labels["external"] != "" || made.Endpoints[0].Addresses[0] != "10.0.0.2" || made.UID != e.UID {
+		t.Errorf("the slice is %v, want the written one", made)
 	}
 	s.Forget()
 	s.want()
 }
 
-// controllers N6: a recreated slice, as a placeholder is, lost the finalizers and annotations of others.
-func TestUpdateKeepsWhatOthersPutOnASlice(t *testing.T) {
-	s := newShelf(t)
+// A recreated slice, such as a placeholder, keeps the finalizers and annotations of other writers. It lost
+// them (controllers N6).
+func TestUpdateKeepsMetadataOfOthers(t *testing.T) {
+	s := newFixture(t)
 	s.follow()
 	e := s.create(func(e *discoveryv1.EndpointSlice) {
 		e.Annotations = map[string]string{corev1.EndpointsLastChangeTriggerTime: "2026-01-02T03:04:05Z"}
@@ -344,7 +344,7 @@ func TestUpdateKeepsWhatOthersPutOnASlice(t *testing.T) {
 	defer s.edit(e.Name, func(e *discoveryv1.EndpointSlice) { e.Finalizers = nil })
 	s.eventually(func() error {
 		if known := s.Of(s.service); len(known) != 1 || len(known[0].Finalizers) == 0 {
-			return fmt.Errorf("the table doesn't know the edit")
+			return fmt.Errorf("the table lacks the edit")
 		}
 		return nil
 	})
@@ -360,9 +360,10 @@ func TestUpdateKeepsWhatOthersPutOnASlice(t *testing.T) {
 	}
 }
 
-// Somebody takes a slice over, and a listing lacks it before the watch says so. When it is given back, it counts again.
-func TestTakenBeforeTheWatchSaysSo(t *testing.T) {
-	s := newShelf(t)
+// Another writer takes a slice over, and a listing lacks it before the watch shows it. When the slice is
+// given back, it counts again.
+func TestTakenOverBeforeTheWatchShowsIt(t *testing.T) {
+	s := newFixture(t)
 	e := s.create()
 	s.edit(e.Name, label(discoveryv1.LabelManagedBy, "them"))
 	s.must(s.Refresh(t.Context(), s.service))
@@ -381,9 +382,9 @@ func TestTakenBeforeTheWatchSaysSo(t *testing.T) {
 	counts(1)
 }
 
-// A change by somebody else makes the store sync the Service; no other change does.
+// External changes make the store sync the Service; other changes don't.
 func TestChanges(t *testing.T) {
-	s := newShelf(t)
+	s := newFixture(t)
 	s.follow()
 	e := s.create()
 	update := e.DeepCopy()
@@ -391,8 +392,8 @@ func TestChanges(t *testing.T) {
 	_, err := s.Update(t.Context(), s.service, update)
 	s.must(err)
 	s.must(s.Delete(t.Context(), s.service, s.create()))
-	s.foreign(named("theirs"), label(discoveryv1.LabelManagedBy, "them"))
-	s.edit("theirs", label("foreign", "yes"))
+	s.createExternally(named("theirs"), label(discoveryv1.LabelManagedBy, "them"))
+	s.edit("theirs", label("external", "yes"))
 	s.remove("theirs")
 	want := map[string]int{}
 	s.wantSynced(want, "barrier") // the store's own writes, and those of another manager
@@ -403,10 +404,10 @@ func TestChanges(t *testing.T) {
 		syncs  []string
 		barred string
 	}{
-		{"edited", func() { s.edit(e.Name, label("foreign", "yes")) }, []string{"web"}, "b1"},
+		{"edited", func() { s.edit(e.Name, label("external", "yes")) }, []string{"web"}, "b1"},
 		{"given to another Service", func() { s.edit(e.Name, label(discoveryv1.LabelServiceName, "db")) }, []string{"web", "db"}, "b2"},
 		{"taken from us", func() { s.edit(e.Name, label(discoveryv1.LabelManagedBy, "them")) }, []string{"db"}, "b3"},
-		{"edited as another's", func() { s.edit(e.Name, label("foreign", "no")) }, nil, "b4"},
+		{"edited as another's", func() { s.edit(e.Name, label("external", "no")) }, nil, "b4"},
 		{"given back", func() { s.edit(e.Name, label(discoveryv1.LabelManagedBy, us)) }, []string{"db"}, "b5"},
 		{"deleted", func() { s.remove(e.Name) }, []string{"db"}, "b6"},
 	} {
@@ -419,9 +420,9 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// day2 B4, C5: what takes endpoints away from a Service is repaired within five seconds; other changes up to
-// a minute later.
-func TestWhatTakesEndpointsAwayIsRepairedWithinSeconds(t *testing.T) {
+// External changes that remove endpoints are reverted within five seconds, other changes after up to a minute
+// (day2 B4, C5).
+func TestLostEndpointsAreRestoredWithinSeconds(t *testing.T) {
 	changed := func(change func(*discoveryv1.EndpointSlice)) func(kube.Kind[watched.Slice], *discoveryv1.EndpointSlice) (old, now *watched.Slice) {
 		return func(kind kube.Kind[watched.Slice], e *discoveryv1.EndpointSlice) (old, now *watched.Slice) {
 			e.Endpoints = []discoveryv1.Endpoint{{Addresses: []string{"10.0.0.1"}}, {Addresses: []string{"10.0.0.2"}}}
@@ -439,7 +440,7 @@ func TestWhatTakesEndpointsAwayIsRepairedWithinSeconds(t *testing.T) {
 		return old, nil
 	}
 	for name, test := range map[string]struct {
-		rival func(kube.Kind[watched.Slice], *discoveryv1.EndpointSlice) (old, now *watched.Slice)
+		event func(kube.Kind[watched.Slice], *discoveryv1.EndpointSlice) (old, now *watched.Slice)
 		want  int
 	}{
 		// At once, after 1, 3 and 7 s, and then every 5 s.
@@ -451,7 +452,7 @@ func TestWhatTakesEndpointsAwayIsRepairedWithinSeconds(t *testing.T) {
 		"made not ready":           {changed(func(e *discoveryv1.EndpointSlice) { e.Endpoints[0].Conditions.Ready = new(false) }), 13},
 		"given another port":       {changed(func(e *discoveryv1.EndpointSlice) { e.Ports[0].Port = new(int32(81)) }), 13},
 		// After 1, 3, 7, 15 and 31 s.
-		"labelled": {changed(label("foreign", "yes")), 5},
+		"labelled": {changed(label("external", "yes")), 5},
 		"given one more address": {changed(func(e *discoveryv1.EndpointSlice) {
 			e.Endpoints = append(e.Endpoints, discoveryv1.Endpoint{Addresses: []string{"10.9.9.9"}})
 		}), 5},
@@ -459,11 +460,11 @@ func TestWhatTakesEndpointsAwayIsRepairedWithinSeconds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				kind := watched.EndpointSlices(us)
-				s := &shelf{T: t, ns: "ns", table: kind.Table(kube.WithIndex(watched.ByService, watched.ServiceKeys))}
+				s := &fixture{T: t, ns: "ns", table: kind.Table(kube.WithIndex(watched.ByService, watched.ServiceKeys))}
 				service := reconcile.Key{Namespace: "ns", Name: "web"}
 				var loop *reconcile.Loop
-				meddle := func() {
-					s.Changed(test.rival(kind, s.slice(named("web-1"), func(e *discoveryv1.EndpointSlice) { e.UID, e.ResourceVersion = "1", "1" })))
+				changeExternally := func() {
+					s.Changed(test.event(kind, s.slice(named("web-1"), func(e *discoveryv1.EndpointSlice) { e.UID, e.ResourceVersion = "1", "1" })))
 				}
 				counted := 0
 				loop = reconcile.New(reconcile.Options{Name: "test", Workers: 1, RetryFirst: 1, RetryLimit: 1, Sync: func(_ context.Context, key reconcile.Key) error {
@@ -471,7 +472,7 @@ func TestWhatTakesEndpointsAwayIsRepairedWithinSeconds(t *testing.T) {
 						counted++
 					}
 					loop.Wrote(key, "create", time.Time{}, nil)
-					meddle()
+					changeExternally()
 					return nil
 				}})
 				s.Store = store.NewStore(store.Options{ManagedBy: us, Table: s.table, Loop: loop})
@@ -479,7 +480,7 @@ func TestWhatTakesEndpointsAwayIsRepairedWithinSeconds(t *testing.T) {
 				defer cancel()
 				go func() {
 					synctest.Wait()
-					meddle()
+					changeExternally()
 				}()
 				loop.Run(ctx, func() []reconcile.Key { return nil })
 				if counted != test.want {
@@ -490,11 +491,11 @@ func TestWhatTakesEndpointsAwayIsRepairedWithinSeconds(t *testing.T) {
 	}
 }
 
-// wantSynced waits until the change of a slice of a new Service has been noticed, and then
-// compares how often the others were synced.
-func (s *shelf) wantSynced(want map[string]int, barrier string) {
+// wantSynced waits until the store has handled a change of the Service barrier, and then compares the numbers
+// of syncs of the other Services.
+func (s *fixture) wantSynced(want map[string]int, barrier string) {
 	s.Helper()
-	s.foreign(named(barrier), label(discoveryv1.LabelServiceName, barrier))
+	s.createExternally(named(barrier), label(discoveryv1.LabelServiceName, barrier))
 	s.eventually(func() error {
 		s.mu.Lock()
 		defer s.mu.Unlock()

@@ -15,8 +15,8 @@ func withAppProtocol(p corev1.EndpointPort, name string) corev1.EndpointPort {
 	return p
 }
 
-// The vectors of §6.3. They change when the types get other fields, and with them the order
-// in which the Kubernetes controller writes.
+// The vectors of §6.3. New fields of the types change them, and with them the order in which the Kubernetes
+// controller writes.
 var digestVectors = map[string]struct {
 	value any
 	want  string // "…" stands for anything
@@ -50,7 +50,7 @@ func TestDigestVectors(t *testing.T) {
 	}
 }
 
-// Case PH-11.
+// The digest depends on the content alone (PH-11).
 func TestDigestDependsOnContentAlone(t *testing.T) {
 	list := read("10.0.0.1/uid-1#a !10.0.0.2 ; web:80/TCP 81")
 	list[0].Addresses[0].NodeName = pointer("node-1")

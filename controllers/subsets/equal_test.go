@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// twoSubsets returns what the cases of Equal change.
+// twoSubsets returns the subsets that the cases of Equal change.
 func twoSubsets() []corev1.EndpointSubset {
 	list := read("10.0.0.1/uid-1#a 10.0.0.2 !10.0.0.3/uid-3#c ; web:80/TCP", "10.0.1.1/uid-4#d ; web:81/TCP")
 	a := &list[0].Addresses[0]
@@ -22,7 +22,7 @@ func twoSubsets() []corev1.EndpointSubset {
 
 type edit func(list []corev1.EndpointSubset) []corev1.EndpointSubset
 
-// editing makes an edit of a change in place.
+// editing turns a change in place into an edit.
 func editing(change func(s *corev1.EndpointSubset)) edit {
 	return func(list []corev1.EndpointSubset) []corev1.EndpointSubset {
 		change(&list[0])
@@ -68,7 +68,7 @@ var equalCases = map[string]struct {
 	}, true},
 }
 
-// Case EP-82.
+// Equal compares subsets in order (EP-82).
 func TestEqual(t *testing.T) {
 	for name, tc := range equalCases {
 		t.Run(name, func(t *testing.T) {
@@ -90,7 +90,7 @@ func TestEqualAllocatesNothing(t *testing.T) {
 	}
 }
 
-// Equal is what comparing the digests would find, without targets' versions.
+// Equal agrees with comparing the digests, without the versions of targets.
 func TestEqualIsEqualContent(t *testing.T) {
 	ports := drawPort("80", "81")
 	rapid.Check(t, func(t *rapid.T) {

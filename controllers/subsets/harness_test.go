@@ -11,9 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// read makes subsets of texts like "10.0.0.1/uid !10.0.0.2 ; 80 web:90/TCP": the
-// addresses, those that are not ready after a "!", then the ports. An address
-// may go on with "/uid", then with "#name" of its target; without "/" it has no target.
+// read parses subsets such as "10.0.0.1/uid !10.0.0.2 ; 80 web:90/TCP": the addresses, unready ones after a
+// "!", then the ports. After an address, "/uid" and then "#name" describe its target; without "/" it has no
+// target.
 func read(texts ...string) []corev1.EndpointSubset {
 	var list []corev1.EndpointSubset
 	for _, text := range texts {
@@ -57,7 +57,7 @@ func readPort(text string) corev1.EndpointPort {
 	return corev1.EndpointPort{Name: name, Port: int32(n), Protocol: corev1.Protocol(protocol)}
 }
 
-// show is the reverse of read.
+// show formats subsets for read.
 func show(list []corev1.EndpointSubset) []string {
 	var texts []string
 	for _, s := range list {

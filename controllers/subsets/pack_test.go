@@ -75,7 +75,7 @@ var packCases = map[string]packCase{
 	"a record of another subset may be the first": {[]string{"!1.2.3.4/#first ; 111", "1.2.3.4/#second ; 222 111"}, []string{"1.2.3.4/#first ; 222", "!1.2.3.4/#first ; 111"}},
 }
 
-// Cases PK-01 to PK-33.
+// Packing and sorting of subsets (PK-01 to PK-33).
 func TestCanonical(t *testing.T) {
 	for name, tc := range packCases {
 		t.Run(name, func(t *testing.T) {
@@ -90,7 +90,7 @@ func TestCanonical(t *testing.T) {
 	}
 }
 
-// Ports with equal application protocols are one, wherever the texts are kept (§6.2).
+// Ports with equal application protocols are equal, even if the pointers differ (§6.2).
 func TestCanonicalComparesAppProtocolByValue(t *testing.T) {
 	list := read("1.2.3.4 ; 80", "1.2.3.5 ; 80", "1.2.3.6 ; 80")
 	list[0].Ports[0].AppProtocol = pointer("http")
@@ -100,14 +100,14 @@ func TestCanonicalComparesAppProtocolByValue(t *testing.T) {
 	}
 }
 
-// crowd returns so many addresses of ports.
-func crowd(n int, ports ...string) corev1.EndpointSubset {
+// manyAddresses returns n addresses with ports.
+func manyAddresses(n int, ports ...string) corev1.EndpointSubset {
 	s := corev1.EndpointSubset{Ports: make([]corev1.EndpointPort, 0, len(ports))}
 	for _, p := range ports {
 		s.Ports = append(s.Ports, readPort(p))
 	}
 	for i := range n {
-		// In no particular order, as pods come.
+		// The addresses are not sorted, like those of pods.
 		a := readAddress(fmt.Sprintf("10.0.%d.%d/uid-%d", i*7919%n/250, i*7919%n%250, i))
 		a.NodeName = pointer("node-1")
 		s.Addresses = append(s.Addresses, a)
@@ -117,10 +117,10 @@ func crowd(n int, ports ...string) corev1.EndpointSubset {
 
 func BenchmarkCanonical(b *testing.B) {
 	for name, list := range map[string][]corev1.EndpointSubset{
-		"50 addresses, 1 port":              {crowd(50, "80/TCP")},
-		"1000 addresses, 1 port":            {crowd(1000, "80/TCP")},
-		"1000 addresses, 2 ports":           {crowd(1000, "a:80/TCP", "b:81/TCP")},
-		"1000 addresses in 2 sets of ports": {crowd(500, "a:80/TCP", "b:81/TCP"), crowd(499, "a:80/TCP")},
+		"50 addresses, 1 port":              {manyAddresses(50, "80/TCP")},
+		"1000 addresses, 1 port":            {manyAddresses(1000, "80/TCP")},
+		"1000 addresses, 2 ports":           {manyAddresses(1000, "a:80/TCP", "b:81/TCP")},
+		"1000 addresses in 2 sets of ports": {manyAddresses(500, "a:80/TCP", "b:81/TCP"), manyAddresses(499, "a:80/TCP")},
 	} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()

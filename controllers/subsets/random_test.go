@@ -15,7 +15,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// identity is what makes two addresses one (§6.2, step 1).
+// identity has the fields by which two addresses are the same (§6.2, step 1).
 type identity struct {
 	ip  string
 	uid types.UID
@@ -28,7 +28,7 @@ func identify(a corev1.EndpointAddress) identity {
 	return identity{a.IP, a.TargetRef.UID}
 }
 
-// reference does what Canonical does, step by step as §6.2 and §6.3 tell it.
+// reference implements Canonical step by step, as in §6.2 and §6.3.
 func reference(list []corev1.EndpointSubset) []corev1.EndpointSubset {
 	records, pairs := pairsOf(list)
 	shared := map[string]*corev1.EndpointSubset{}
@@ -130,7 +130,7 @@ func addressOrder(a, b corev1.EndpointAddress) int {
 	return slices.Compare(key(a), key(b))
 }
 
-// drawSubsets draws from so few addresses and ports that they meet.
+// drawSubsets draws from so few addresses and ports that they collide.
 func drawSubsets(ports *rapid.Generator[corev1.EndpointPort]) *rapid.Generator[[]corev1.EndpointSubset] {
 	address := rapid.Custom(func(t *rapid.T) corev1.EndpointAddress {
 		text := rapid.SampledFrom([]string{"10.0.0.1", "10.0.0.2", "10.0.0.10", "fd00::1"}).Draw(t, "ip")
@@ -154,9 +154,8 @@ func drawPort(numbers ...string) *rapid.Generator[corev1.EndpointPort] {
 	})
 }
 
-// Packing by classes of addresses is what §6.2 asks for (§6.4), and changes
-// nothing that it was given.
-func TestCanonicalIsTheReference(t *testing.T) {
+// Packing by classes of addresses (§6.4) gives the result of §6.2, and doesn't change its argument.
+func TestCanonicalMatchesReference(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		list := drawSubsets(drawPort("80", "81", "80/TCP", "a:80", "0", "a:0", "-1")).Draw(t, "subsets")
 		before := copied(list)
@@ -169,7 +168,7 @@ func TestCanonicalIsTheReference(t *testing.T) {
 	})
 }
 
-func TestCanonicalTwiceIsCanonicalOnce(t *testing.T) {
+func TestCanonicalIsIdempotent(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		once := Canonical(drawSubsets(drawPort("80", "81", "80/TCP", "a:80")).Draw(t, "subsets"))
 		if diff := cmp.Diff(once, Canonical(once)); diff != "" {
@@ -178,7 +177,7 @@ func TestCanonicalTwiceIsCanonicalOnce(t *testing.T) {
 	})
 }
 
-// Truncate fills the capacity exactly, and drops what is not ready first.
+// Truncate fills the capacity exactly, and drops unready addresses first.
 func TestTruncateFillsTheCapacity(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		list := drawSubsets(drawPort("80", "81")).Draw(t, "subsets")
@@ -191,11 +190,11 @@ func TestTruncateFillsTheCapacity(t *testing.T) {
 		ready, notReady := count(list)
 		gotReady, gotNotReady := count(got)
 		if truncated != (ready+notReady > capacity) {
-			t.Errorf("truncated: %v, with %d addresses for %d places", truncated, ready+notReady, capacity)
+			t.Errorf("truncated: %v, with %d addresses and a capacity of %d", truncated, ready+notReady, capacity)
 		}
 		wantReady := min(ready, capacity)
 		if gotReady != wantReady || gotNotReady != min(notReady, capacity-wantReady) {
-			t.Errorf("got %d ready and %d not ready of %d and %d, with %d places", gotReady, gotNotReady, ready, notReady, capacity)
+			t.Errorf("got %d ready and %d not ready of %d and %d, with a capacity of %d", gotReady, gotNotReady, ready, notReady, capacity)
 		}
 	})
 }

@@ -16,8 +16,8 @@ func sized(s sizes) []corev1.EndpointSubset {
 	var list []corev1.EndpointSubset
 	for i := range s.ready {
 		list = append(list, corev1.EndpointSubset{
-			Addresses:         crowd(s.ready[i]).Addresses,
-			NotReadyAddresses: crowd(s.notReady[i]).Addresses,
+			Addresses:         manyAddresses(s.ready[i]).Addresses,
+			NotReadyAddresses: manyAddresses(s.notReady[i]).Addresses,
 		})
 	}
 	return list
@@ -72,7 +72,7 @@ var truncateCases = map[string]struct {
 	},
 }
 
-// Cases EP-72 to EP-76.
+// Truncation of subsets (EP-72 to EP-76).
 func TestTruncate(t *testing.T) {
 	for name, tc := range truncateCases {
 		t.Run(name, func(t *testing.T) {

@@ -1,4 +1,4 @@
-// Package watched defines what the controllers keep of the objects that they watch. Package controllers makes
+// Package watched defines the parts of watched objects that the controllers keep. Package controllers makes
 // tables of these kinds and passes them to kube.New.
 //
 // Pods and nodes are kept as compact records ([Pod], [Node]). [WithObjects] and [Node.Object] turn them into

@@ -45,13 +45,13 @@ func someEndpoints() *corev1.Endpoints {
 	}}}
 }
 
-// marshaler is what each generated API type is.
+// marshaler is implemented by each generated API type.
 type marshaler interface {
 	runtime.Object
 	Marshal() ([]byte, error)
 }
 
-// keep returns what a kind keeps of an object: when it comes as a message, and when it doesn't.
+// keep returns the value that a kind makes of an object, from a message and from a decoded object.
 func keep[T any](t *testing.T, kind kube.Kind[T], object marshaler) map[string]*T {
 	t.Helper()
 	message, err := object.Marshal()
@@ -62,7 +62,7 @@ func keep[T any](t *testing.T, kind kube.Kind[T], object marshaler) map[string]*
 	if err != nil || problems != nil {
 		t.Fatalf("read: problems %v, error %v", problems, err)
 	}
-	clear(message) // its memory is used again
+	clear(message) // its memory is reused
 	fromObject, problems := kind.Trim(kube.Scope{}, object)
 	if problems != nil {
 		t.Fatalf("trim: problems %v", problems)
@@ -90,8 +90,8 @@ func TestEndpointsAreKept(t *testing.T) {
 func TestSlicesAreKept(t *testing.T) {
 	terminating := someSlice("us")
 	terminating.DeletionTimestamp = &metav1.Time{}
-	foreign := someSlice("them")
-	foreign.AddressType, foreign.Endpoints, foreign.Ports = "", nil, nil
+	unmanaged := someSlice("them")
+	unmanaged.AddressType, unmanaged.Endpoints, unmanaged.Ports = "", nil, nil
 	nobodys := someSlice("us")
 	nobodys.Labels = nil
 	for name, test := range map[string]struct {
@@ -100,7 +100,7 @@ func TestSlicesAreKept(t *testing.T) {
 	}{
 		"ours":        {someSlice("us"), someSlice("us"), Slice{Service: "web", ManagedBy: "us"}},
 		"terminating": {terminating, terminating, Slice{Service: "web", ManagedBy: "us", Terminating: true}},
-		"foreign":     {someSlice("them"), foreign, Slice{Service: "web", ManagedBy: "them"}},
+		"external":    {someSlice("them"), unmanaged, Slice{Service: "web", ManagedBy: "them"}},
 		"no labels":   {nobodys, &discoveryv1.EndpointSlice{ObjectMeta: meta(nil)}, Slice{}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -128,7 +128,7 @@ func sameTime(a, b *metav1.Time) bool {
 	return (a == nil) == (b == nil) && (a == nil || a.Unix() == b.Unix())
 }
 
-// Another version, or another object of the name, is a change.
+// Another version, or another object of the same name, is a change.
 func TestVersionsDiffer(t *testing.T) {
 	kind := EndpointSlices("us")
 	same := func(edit func(*discoveryv1.EndpointSlice)) bool {
@@ -147,8 +147,7 @@ func TestVersionsDiffer(t *testing.T) {
 	}
 }
 
-// An object that can't be decoded, as a later version of the API might send it, keeps its
-// name and version.
+// An object that can't be decoded, such as one of a later API version, keeps its name and version.
 func TestUndecodableObject(t *testing.T) {
 	message, err := someEndpoints().Marshal()
 	if err != nil {
@@ -179,8 +178,8 @@ func TestMalformedObjects(t *testing.T) {
 	}
 }
 
-// day2 B4: messages name who has changed an object last.
-func TestWhoHasChangedAnObject(t *testing.T) {
+// ChangedBy returns the field manager that changed an object last (day2 B4).
+func TestChangedBy(t *testing.T) {
 	at := func(manager string, seconds int64) metav1.ManagedFieldsEntry {
 		return metav1.ManagedFieldsEntry{Manager: manager, Operation: "Update", Time: &metav1.Time{Time: time.Unix(seconds, 0)}}
 	}

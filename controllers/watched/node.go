@@ -18,7 +18,7 @@ const (
 	masterLabel       = "node-role.kubernetes.io/master"
 )
 
-// Node is what endpoints depend on in a core/v1 Node (spec/endpoints.md §13.10).
+// Node has the fields of a core/v1 Node that endpoints depend on (spec/endpoints.md §13.10).
 type Node struct {
 	Name string
 	// Zone is the label topology.kubernetes.io/zone; empty if it is missing.

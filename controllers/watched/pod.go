@@ -11,7 +11,8 @@ import (
 	"github.com/signpostd/signpost/kube/kinds"
 )
 
-// Pod is what the endpoints of Services depend on in a core/v1 Pod (spec/endpoints.md §5.3–5.7, §5.13).
+// Pod has the fields of a core/v1 Pod that the endpoints of Services depend on (spec/endpoints.md §5.3–5.7,
+// §5.13).
 type Pod struct {
 	Namespace, Name, UID string
 	Labels               objectmeta.Labels

@@ -53,7 +53,7 @@ func join(t failer, a, b *corev1.Pod) (message []byte) {
 	return field(message, 3, append(encode(t, &a.Status), encode(t, &b.Status)...))
 }
 
-// decode returns what reader is to return.
+// decode returns the expected result of reader.
 func decode(message []byte) (*Pod, []kube.Problem, error) {
 	pod := &corev1.Pod{}
 	if err := pod.Unmarshal(message); err != nil {
@@ -63,11 +63,11 @@ func decode(message []byte) (*Pod, []kube.Problem, error) {
 	return trimmed, problems, nil
 }
 
-// reader is one for all tests, so that each list of ports comes after other lists.
+// reader is shared by all tests, so that each list of ports is read after other lists.
 var reader podReader
 
-// checkPod compares what reader makes of a message with what decode does, if both can read
-// it. It returns the errors of both.
+// checkPod compares the results of reader and decode for a message, if both can read it. It returns both
+// errors.
 func checkPod(t failer, message []byte) (err, decodeErr error) {
 	t.Helper()
 	want, wantProblems, decodeErr := decode(message)
@@ -96,7 +96,7 @@ func checkReadable(t failer, message []byte) {
 	}
 }
 
-// somePods returns pods that together have all that is read of one.
+// somePods returns pods that together have all fields that are read.
 func somePods() map[string]*corev1.Pod {
 	pods := map[string]*corev1.Pod{"empty": {}, "meshed": meshedPod(1), "sidecar": meshedPod(2), "dual stack": meshedPod(3)}
 	never := corev1.ContainerRestartPolicy("Never")
@@ -135,8 +135,8 @@ func TestReadPod(t *testing.T) {
 	}
 }
 
-// M9: the reader of pods could drift away from trimPod unnoticed, because no pod of the tests had
-// all fields. What trimPod looks at has to be read.
+// All fields that trimPod uses are read from messages. No pod of the tests had all fields, so that reader and
+// trimPod could differ unnoticed (M9).
 func TestReadFullPod(t *testing.T) {
 	checkReadable(t, encode(t, kubetest.FullPod()))
 	for _, pod := range somePods() {
@@ -145,7 +145,7 @@ func TestReadFullPod(t *testing.T) {
 	}
 }
 
-// A part of a message is read or refused as the generated decoder does it.
+// A truncated message is read or refused as by the generated decoder.
 func TestReadPartOfPod(t *testing.T) {
 	for name, pod := range somePods() {
 		message := encode(t, pod)
@@ -191,8 +191,8 @@ func oddMessages() map[string][]byte {
 	}
 }
 
-// Pods that are read one after the other share lists of ports that are the same, of any
-// length, and what was read before stays as it is.
+// Pods that are read in sequence share equal lists of ports, of any length. Values that were read before
+// don't change.
 func TestReadPodSharesPorts(t *testing.T) {
 	exposing := func(names ...string) []byte {
 		var c corev1.Container
@@ -253,12 +253,12 @@ func TestReadMalformedPod(t *testing.T) {
 	} {
 		_, _, err := reader.read(kube.Scope{}, message)
 		if !errors.Is(err, wire.ErrMalformed) || !strings.HasPrefix(err.Error(), part) {
-			t.Errorf("error %q, want %q and the like", err, part)
+			t.Errorf("error %q, want one with %q", err, part)
 		}
 	}
 }
 
-// drawMessage returns the message of a pod that has anything in the fields that are read.
+// drawMessage returns the message of a pod with random values in the fields that are read.
 func drawMessage(t *rapid.T) []byte {
 	text := func(label string, usual ...string) string {
 		return rapid.OneOf(rapid.SampledFrom(append(usual, "")), rapid.StringN(0, 300, -1)).Draw(t, label)
@@ -314,7 +314,7 @@ func TestReadAnyPods(t *testing.T) {
 
 func FuzzReadPod(f *testing.F) {
 	for _, pod := range somePods() {
-		pod.ManagedFields, pod.Annotations = nil, nil // short ones are made shorter sooner
+		pod.ManagedFields, pod.Annotations = nil, nil // short inputs are minimized faster
 		f.Add(encode(f, pod))
 	}
 	for _, message := range oddMessages() {
@@ -400,7 +400,7 @@ func meshedContainer(name string, ports ...corev1.ContainerPort) corev1.Containe
 	return c
 }
 
-// benchMessages returns as many messages as a processor keeps at hand.
+// benchMessages returns as many messages as fit into the caches of a processor.
 func benchMessages(b *testing.B) [][]byte {
 	messages := make([][]byte, 32)
 	for i := range messages {
@@ -429,7 +429,8 @@ func BenchmarkUnmarshalPod(b *testing.B) {
 	}
 }
 
-// day2 B6: an address that the API server refuses in slices kept all writes for the Services of its pod from being made.
+// Addresses that the API server refuses in slices are dropped. They prevented all writes for the Services of
+// the pod (day2 B6).
 func TestUnusableIPsAreLeftOut(t *testing.T) {
 	for _, tt := range []struct {
 		ip     string

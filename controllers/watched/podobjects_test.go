@@ -12,7 +12,7 @@ import (
 	"github.com/signpostd/signpost/kube"
 )
 
-// drawPod returns an API object that has what a Pod keeps, as WithObjects gives it.
+// drawPod returns an API object with the fields that a Pod keeps, as WithObjects returns it.
 func drawPod(t *rapid.T) *corev1.Pod {
 	text := rapid.SampledFrom([]string{"", "a", "b", "c"})
 	ports := func(label string) []corev1.ContainerPort {
@@ -52,8 +52,8 @@ func drawPod(t *rapid.T) *corev1.Pod {
 	return pod
 }
 
-// What is made of a pod depends on that pod only, whatever its memory held before.
-func TestObjectsAreThoseOfThePods(t *testing.T) {
+// The object of a pod depends on that pod only, and not on the former contents of its memory.
+func TestWithObjects(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		for range 5 {
 			want := rapid.SliceOfN(rapid.Custom(drawPod), 0, 5).Draw(t, "pods")

@@ -32,7 +32,7 @@ var writes = map[string]func(context.Context, discoveryclient.EndpointSliceInter
 	},
 }
 
-// eachWrite tests all writes with a client that sends its requests to a function.
+// eachWrite tests all writes with a client that passes its requests to a function.
 func eachWrite(t *testing.T, config rest.Config, send roundTripper, test func(t *testing.T, write func(context.Context) error)) {
 	for name, write := range writes {
 		t.Run(name, func(t *testing.T) {
@@ -48,8 +48,8 @@ func eachWrite(t *testing.T, config rest.Config, send roundTripper, test func(t 
 	}
 }
 
-// answerAfter answers a write after a while, unless its context ends.
-func answerAfter(d time.Duration) roundTripper {
+// respondAfter responds to a write after a delay, unless its context ends.
+func respondAfter(d time.Duration) roundTripper {
 	return func(r *http.Request) (*http.Response, error) {
 		select {
 		case <-time.After(d):
@@ -60,9 +60,9 @@ func answerAfter(d time.Duration) roundTripper {
 	}
 }
 
-// A process that is told to stop finishes its writes.
+// A process that is being stopped finishes its writes.
 func TestWritesOutliveTheirContext(t *testing.T) {
-	eachWrite(t, rest.Config{}, answerAfter(time.Minute), func(t *testing.T, write func(context.Context) error) {
+	eachWrite(t, rest.Config{}, respondAfter(time.Minute), func(t *testing.T, write func(context.Context) error) {
 		ctx, stop := context.WithCancelCause(t.Context())
 		time.AfterFunc(time.Second, func() { stop(errors.New("a signal")) })
 		if err := write(ctx); err != nil {
@@ -74,11 +74,11 @@ func TestWritesOutliveTheirContext(t *testing.T) {
 	})
 }
 
-// Nobody waits for a write, nor for the turn of one, when leadership is lost.
+// Writes, and waits for the rate limiter, end when leadership is lost.
 func TestWritesEndWithLeadership(t *testing.T) {
 	for name, config := range map[string]rest.Config{"under way": {}, "waits for its turn": {QPS: 1e-6, Burst: 1}} {
 		t.Run(name, func(t *testing.T) {
-			eachWrite(t, config, answerAfter(time.Hour), func(t *testing.T, write func(context.Context) error) {
+			eachWrite(t, config, respondAfter(time.Hour), func(t *testing.T, write func(context.Context) error) {
 				ctx, stop := context.WithCancelCause(t.Context())
 				go func() { _ = write(ctx) }()
 				synctest.Wait()
@@ -95,8 +95,9 @@ func TestWritesEndWithLeadership(t *testing.T) {
 	}
 }
 
-// The loops of the controllers try again, and client-go doesn't: it would keep a worker for as long as the API server asks for.
-func TestWritesAreTriedOnce(t *testing.T) {
+// A write is sent once. The loops of the controllers retry it, and client-go doesn't, because it would block
+// a worker for as long as Retry-After says.
+func TestWritesAreSentOnce(t *testing.T) {
 	requests := 0
 	busy := func(r *http.Request) (*http.Response, error) {
 		requests++
@@ -115,7 +116,7 @@ func TestWritesAreTriedOnce(t *testing.T) {
 	})
 }
 
-// respond returns what a handler answers.
+// respond returns the response of a handler.
 func respond(r *http.Request, handler http.HandlerFunc) *http.Response {
 	answer := httptest.NewRecorder()
 	handler(answer, r)

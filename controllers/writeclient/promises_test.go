@@ -23,19 +23,19 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// made is an answer to a write.
+// made is the body of a response to a write.
 const made = `{"kind":"EndpointSlice","apiVersion":"discovery.k8s.io/v1","metadata":{"uid":"u","resourceVersion":"1"}}`
 
-// heard is an API server that notes the headers of requests.
-type heard struct {
+// headerServer is an API server that records the headers of requests.
+type headerServer struct {
 	*httptest.Server
 	mu      sync.Mutex
 	headers []http.Header
 }
 
-// listen starts a server that answers all requests alike.
-func listen(t *testing.T, answer http.HandlerFunc) *heard {
-	h := &heard{}
+// listen starts a server that handles all requests with one handler.
+func listen(t *testing.T, answer http.HandlerFunc) *headerServer {
+	h := &headerServer{}
 	h.Server = httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		h.mu.Lock()
@@ -53,7 +53,7 @@ func accept(w http.ResponseWriter, _ *http.Request) {
 }
 
 // got returns a header of each request, and forgets the requests.
-func (h *heard) got(name string) (values []string) {
+func (h *headerServer) got(name string) (values []string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, header := range h.headers {
@@ -63,8 +63,8 @@ func (h *heard) got(name string) (values []string) {
 	return values
 }
 
-// clientOf is made as the command makes it, of an *http.Client.
-func clientOf(t *testing.T, h *heard, config rest.Config) *kubernetes.Clientset {
+// clientOf makes a client as the command does, from an *http.Client.
+func clientOf(t *testing.T, h *headerServer, config rest.Config) *kubernetes.Clientset {
 	t.Helper()
 	config.Host, config.Insecure = h.URL, true
 	httpClient, err := rest.HTTPClientFor(&config)
@@ -84,14 +84,14 @@ func update(t *testing.T, client *kubernetes.Clientset) error {
 	return err
 }
 
-// plugin prints a token with the number of the call, which has expired already.
+// plugin prints a token with the number of the call. The token has expired already.
 const plugin = `#!/bin/sh
 n=$(cat "$1" 2>/dev/null || echo 0); n=$((n+1)); echo $n > "$1"
 echo "{\"apiVersion\":\"client.authentication.k8s.io/v1\",\"kind\":\"ExecCredential\",\"status\":{\"token\":\"token-$n\",\"expirationTimestamp\":\"2001-01-01T00:00:00Z\"}}"
 `
 
-// All writes shared one header, which client-go's exec plugin sets the token in: the first
-// token was sent for ever, and writes were refused once it had expired.
+// Each write gets the current token of client-go's exec plugin. All writes shared one header, so that the
+// first token was sent for ever, and writes were refused once it had expired.
 func TestExecPlugin(t *testing.T) {
 	h := listen(t, accept)
 	dir := t.TempDir()
@@ -113,9 +113,8 @@ func TestExecPlugin(t *testing.T) {
 	}
 }
 
-// Whatever client-go does with the header of a request, it does with each write, and no write
-// sees what was done with another one.
-func TestPromisesOfClientGo(t *testing.T) {
+// Each write has the headers that client-go sets on a request, and none of another write.
+func TestGuaranteesOfClientGo(t *testing.T) {
 	tokenFile := filepath.Join(t.TempDir(), "token")
 	if err := os.WriteFile(tokenFile, []byte("from-file"), 0o600); err != nil {
 		t.Fatal(err)
@@ -167,7 +166,7 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// A token file is read again, as the kubelet rotates it.
+// A token file is read again after the kubelet has rotated it.
 func TestTokenFileRotates(t *testing.T) {
 	tokenFile := filepath.Join(t.TempDir(), "token")
 	var tokens []string
@@ -201,16 +200,16 @@ func TestTokenFileRotates(t *testing.T) {
 	}
 }
 
-// A write is sent once: the loop of the controller retries, after the time that the API server
-// asks for. Retries below would multiply with those.
-func TestRetriesAreLeftToTheLoop(t *testing.T) {
+// A write is sent once, because the loop of the controller retries after the delay that the API server asks
+// for. Retries by client-go would multiply with those.
+func TestNoRetries(t *testing.T) {
 	h := listen(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Retry-After", "1")
 		w.WriteHeader(http.StatusTooManyRequests)
 	})
 	err := update(t, clientOf(t, h, rest.Config{}))
 	if after, ok := apierrors.SuggestsClientDelay(err); after != 1 || !ok || !apierrors.IsTooManyRequests(err) {
-		t.Errorf("%v, to be tried again after %d s", err, after)
+		t.Errorf("%v, to be retried after %d s", err, after)
 	}
 	if n := len(h.got("Accept")); n != 1 {
 		t.Errorf("the write was sent %d times", n)

@@ -58,7 +58,7 @@ func (w writer[T, P]) Delete(ctx context.Context, name string, options metav1.De
 	return w.to(w.client.Delete().Name(name)).Body(&options).Do(ctx).Error()
 }
 
-// write sends an object and returns it as the API server has it, without its managed fields, which nobody reads.
+// write sends an object and returns the object in the response, without managed fields, which nothing reads.
 func (w writer[T, P]) write(ctx context.Context, r *rest.Request, what P) (P, error) {
 	ctx, done := detachFromCancel(ctx)
 	defer done()
@@ -73,14 +73,14 @@ func (w writer[T, P]) write(ctx context.Context, r *rest.Request, what P) (P, er
 	return made, nil
 }
 
-// to completes a request, which client-go doesn't retry.
+// to completes a request, so that client-go doesn't retry it.
 func (w writer[T, P]) to(r *rest.Request) *rest.Request {
 	return r.Namespace(w.namespace).Resource(w.resource).MaxRetries(0)
 }
 
 // detachFromCancel returns the context of a write. The API server may carry out a cancelled write even after
-// another process has become the leader. So the write doesn't end with ctx but by the client's timeout,
-// unless ctx ends because leadership was lost: then no write may be waited for.
+// another process has become the leader. So the write doesn't end with ctx but at the timeout of the client.
+// If ctx ends because leadership was lost, the write ends at once, because nothing may wait for it.
 func detachFromCancel(ctx context.Context) (write context.Context, done func()) {
 	write, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {

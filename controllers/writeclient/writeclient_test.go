@@ -49,7 +49,7 @@ func endpoints(namespace string) *corev1.Endpoints {
 	}
 }
 
-// What a write returns is what the API server has, without managed fields.
+// A write returns the object of the API server, without managed fields.
 func TestWrites(t *testing.T) {
 	api := kubetest.Start(t)
 	ns := api.Namespace(t)
@@ -95,7 +95,7 @@ func TestWrites(t *testing.T) {
 	}
 }
 
-// An error is the one that the API server sent, so that callers can tell errors apart.
+// A write returns the status error of the API server, so that callers can distinguish errors.
 func TestRefusedWrites(t *testing.T) {
 	api := kubetest.Start(t)
 	ns := api.Namespace(t)
@@ -121,8 +121,8 @@ func TestRefusedWrites(t *testing.T) {
 	}
 }
 
-// answering returns a client of a server that answers each request by this.
-func answering(t *testing.T, config rest.Config, answer http.HandlerFunc) *kubernetes.Clientset {
+// responding returns a client of a server with this handler.
+func responding(t *testing.T, config rest.Config, answer http.HandlerFunc) *kubernetes.Clientset {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		answer(w, r)
@@ -149,8 +149,8 @@ func encoded(t *testing.T, object runtime.Object) []byte {
 	return b.Bytes()
 }
 
-// An API server, or a proxy before it, may answer in JSON, or with something unreadable.
-func TestAnswers(t *testing.T) {
+// Responses in protobuf, in JSON and unreadable ones, as of a proxy, are handled.
+func TestResponses(t *testing.T) {
 	created := metav1.Unix(1_700_000_000, 0)
 	answer := slice("ns")
 	answer.TypeMeta = metav1.TypeMeta{APIVersion: "discovery.k8s.io/v1", Kind: "EndpointSlice"}
@@ -175,7 +175,7 @@ func TestAnswers(t *testing.T) {
 		"no object":        {[]byte(`{"apiVersion":"discovery.k8s.io/v1","kind":"EndpointSlice"}`), "read the response: it has no UID or no resource version"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			made, err := create(t.Context(), answering(t, rest.Config{}, func(w http.ResponseWriter, _ *http.Request) {
+			made, err := create(t.Context(), responding(t, rest.Config{}, func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Content-Type", typeOf(test.body))
 				_, _ = w.Write(test.body)
 			}))
@@ -194,7 +194,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// typeOf returns the content type of an answer.
+// typeOf returns the content type of a response.
 func typeOf(body []byte) string {
 	switch {
 	case bytes.HasPrefix(body, []byte("k8s\x00")):
@@ -206,7 +206,7 @@ func typeOf(body []byte) string {
 	}
 }
 
-// Errors can be told apart, whether the API server or a proxy answers.
+// Errors can be distinguished, whether the API server or a proxy responds.
 func TestFailures(t *testing.T) {
 	busy := encoded(t, &metav1.Status{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure, Message: "no room", Code: http.StatusTooManyRequests,
@@ -230,7 +230,7 @@ func TestFailures(t *testing.T) {
 		"a redirect":             {http.StatusFound, "", nil, "web", metav1.StatusReasonUnknown, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			client := answering(t, rest.Config{}, func(w http.ResponseWriter, _ *http.Request) {
+			client := responding(t, rest.Config{}, func(w http.ResponseWriter, _ *http.Request) {
 				if test.retryAfter != "" {
 					w.Header().Set("Retry-After", test.retryAfter)
 				}
@@ -244,17 +244,17 @@ func TestFailures(t *testing.T) {
 				t.Errorf("error %v for the reason %q, want code %d, %q and the reason %q", err, apierrors.ReasonForError(err), test.code, test.want, test.reason)
 			}
 			if after, _ := apierrors.SuggestsClientDelay(err); after != test.after {
-				t.Errorf("to be tried again after %d s, want %d", after, test.after)
+				t.Errorf("to be retried after %d s, want %d", after, test.after)
 			}
 		})
 	}
 }
 
-// Requests end when leadership is lost, and are limited as those of the client are.
+// Requests end when leadership is lost, and obey the limits of the client.
 func TestContexts(t *testing.T) {
 	ctx, lost := context.WithCancelCause(t.Context())
 	var requests atomic.Int64
-	client := answering(t, rest.Config{QPS: 0.001, Burst: 1}, func(_ http.ResponseWriter, r *http.Request) {
+	client := responding(t, rest.Config{QPS: 0.001, Burst: 1}, func(_ http.ResponseWriter, r *http.Request) {
 		requests.Add(1)
 		lost(leader.ErrNotLeading)
 		<-r.Context().Done()
@@ -270,10 +270,10 @@ func TestContexts(t *testing.T) {
 	}
 }
 
-// A base path, as proxies have, comes before the paths of the API.
+// A base path, as of a proxy, precedes the paths of the API.
 func TestPaths(t *testing.T) {
 	var paths []string
-	client := answering(t, rest.Config{}, func(w http.ResponseWriter, r *http.Request) {
+	client := responding(t, rest.Config{}, func(w http.ResponseWriter, r *http.Request) {
 		paths = append(paths, r.Method+" "+r.URL.Path)
 		kind := "EndpointSlice"
 		if strings.Contains(r.URL.Path, "/api/v1/") {
@@ -300,7 +300,7 @@ func TestPaths(t *testing.T) {
 	}
 }
 
-// A client of an unknown type is returned as it is.
+// A client of an unknown type is returned unchanged.
 func TestOtherClients(t *testing.T) {
 	client := fake.NewClientset()
 	if _, err := Slices(client.DiscoveryV1()).EndpointSlices("ns").Create(t.Context(), slice("ns"), metav1.CreateOptions{}); err != nil {

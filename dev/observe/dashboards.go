@@ -56,7 +56,7 @@ func Dashboards() []Dashboard {
 					{"Work queues", "Services that wait for a worker.", "short", []Query{{`sum by (name) (workqueue_depth{SEL})`, "{{name}}"}}},
 				}},
 				{"What goes wrong", []Panel{
-					{"Repairs", "Syncs that put right what somebody else had changed.", "ops", []Query{{`sum by (controller) (rate(controller_repairs_total{SEL}[$__rate_interval]))`, "{{controller}}"}}},
+					{"Repairs", "Syncs that reverted another writer's change.", "ops", []Query{{`sum by (controller) (rate(controller_repairs_total{SEL}[$__rate_interval]))`, "{{controller}}"}}},
 					{"Leaders", "1 where a process leads. Each Lease has one leader.", "short", []Query{{`sum by (name, pod) (leader_election_master_status{SEL})`, "{{name}} {{pod}}"}}},
 					{"Failed requests for Leases", "", "ops", []Query{{`sum by (name, pod) (rate(leader_election_failures_total{SEL}[$__rate_interval]))`, "{{name}} {{pod}}"}}},
 				}},

@@ -1,9 +1,9 @@
 // Package certfiles makes the TLS configuration of a server from files that are replaced while it serves.
 //
-// cert-manager and projected volumes replace certificates before they expire. [Files.Server] reads the files at once,
-// so that a wrong setting ends the start, and again when a client connects and they have changed. If they can't be used
-// then, the last ones stay in force and the reason is logged: a certificate and a key are two files, and one of them
-// may be newer for a moment. The xds role serves with it.
+// cert-manager and projected volumes replace certificates before they expire. [Files.Server] reads the files at
+// the start, where an error is fatal, and again if they have changed when a client connects. If the new files
+// can't be used, the reason is logged and the previous ones stay in use: a certificate and its key are two files,
+// and one of them may be newer for a moment. The xds role uses this package.
 //
 // # Concurrency
 //
@@ -24,15 +24,15 @@ import (
 type Files struct {
 	// Cert has the certificate chain of the server, and Key its private key.
 	Cert, Key string
-	// ClientCA has the authorities that sign certificates of clients. If it is empty, clients need none; otherwise a
-	// client without a valid certificate is refused.
+	// ClientCA has the certificate authorities of clients. If it is empty, clients need no certificate; otherwise
+	// a client without a valid certificate is refused.
 	ClientCA string
 }
 
-// checkInterval is how long the files count as unchanged without a look at them.
+// checkInterval is the shortest time between two checks whether the files have changed.
 const checkInterval = 5 * time.Second
 
-// Server returns a configuration for a gRPC server that follows the files.
+// Server returns a configuration for a gRPC server, which always uses the newest valid files.
 func (f Files) Server(log *slog.Logger) (*tls.Config, error) {
 	s := &server{files: f, log: log}
 	stamp, err := f.stamp()
@@ -48,7 +48,7 @@ func (f Files) Server(log *slog.Logger) (*tls.Config, error) {
 	return follow, nil
 }
 
-// read reads the files.
+// read returns the configuration in the files.
 func (f Files) read() (*tls.Config, error) {
 	pair, err := tls.LoadX509KeyPair(f.Cert, f.Key)
 	if err != nil {
@@ -69,7 +69,7 @@ func (f Files) read() (*tls.Config, error) {
 	return c, nil
 }
 
-// version tells apart versions of the files: their sizes and times.
+// version identifies a version of the files by their sizes and modification times.
 type version [3]struct {
 	size     int64
 	modified time.Time
@@ -90,14 +90,14 @@ func (f Files) stamp() (v version, err error) {
 	return v, nil
 }
 
-// server has the newest configuration that could be read.
+// server has the newest valid configuration.
 type server struct {
 	files Files
 	log   *slog.Logger
 
 	mu      sync.Mutex
 	current *tls.Config
-	// stamp is the version of the files that current has, and checked when it was compared.
+	// stamp is the version of the files that current was read from, and checked the time of the last check.
 	stamp   version
 	checked time.Time
 	// failing is true while the newest files can't be used.

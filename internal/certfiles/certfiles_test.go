@@ -15,7 +15,7 @@ import (
 	"github.com/signpostd/signpost/testkit/certtest"
 )
 
-// pair is a certificate that signs itself, and its key, in PEM.
+// pair is a self-signed certificate and its key, in PEM.
 type pair struct{ cert, key []byte }
 
 func newPair(t *testing.T, name string) pair {
@@ -34,7 +34,7 @@ func write(t *testing.T, path string, text []byte) {
 	}
 }
 
-// connect returns the name in the certificate that a client gets, or why it is refused.
+// connect returns the name in the certificate of the server, or the error of the handshake.
 func connect(t *testing.T, server *tls.Config, client ...tls.Certificate) (string, error) {
 	t.Helper()
 	near, far := net.Pipe()
@@ -47,7 +47,7 @@ func connect(t *testing.T, server *tls.Config, client ...tls.Certificate) (strin
 	}()
 	conn := tls.Client(near, &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}, Certificates: client})
 	err := conn.Handshake()
-	_, _ = conn.Read(make([]byte, 1)) // an alert about our certificate comes after the handshake
+	_, _ = conn.Read(make([]byte, 1)) // in TLS 1.3, the alert about a client certificate follows the handshake
 	_ = near.Close()
 	if refused := <-served; refused != nil || err != nil {
 		return "", refused
@@ -55,7 +55,7 @@ func connect(t *testing.T, server *tls.Config, client ...tls.Certificate) (strin
 	return conn.ConnectionState().PeerCertificates[0].Subject.CommonName, nil
 }
 
-// The files are replaced one after the other: the old certificate is in force until both fit, and then the new one is.
+// The files are replaced one after the other. The old certificate is served until the new pair is complete.
 func TestFilesAreReplaced(t *testing.T) {
 	first, second, third := newPair(t, "first"), newPair(t, "second-name"), newPair(t, "third-longer-name")
 	dir := t.TempDir()
@@ -94,7 +94,7 @@ func TestFilesAreReplaced(t *testing.T) {
 		time.Sleep(checkInterval)
 		expect("when it is back", "third-longer-name")
 		if n := strings.Count(log.String(), "level=ERROR"); n != 2 {
-			t.Errorf("%d errors are logged, want one for each time that the files can't be used:\n%s", n, log.String())
+			t.Errorf("%d errors are logged, want one for each period with invalid files:\n%s", n, log.String())
 		}
 	})
 }
@@ -128,7 +128,7 @@ func TestClientCertificates(t *testing.T) {
 	}
 }
 
-// Files that can't be used end the start.
+// Invalid files are an error at the start.
 func TestUnusableFiles(t *testing.T) {
 	one, other := newPair(t, "one"), newPair(t, "other")
 	for name, tt := range map[string]struct{ cert, key, ca []byte }{

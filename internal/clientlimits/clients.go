@@ -11,12 +11,12 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// ClientID is who is held to the limits of a client. Another host is one client. From our own
-// host, where the proxy of our pod may carry the calls of others, each connection is one.
+// ClientID identifies the client that limits apply to. For another host it is the address of the host. For a
+// connection from our own host it includes the port, because the proxy of our pod may carry the calls of others.
 type ClientID = netip.AddrPort
 
-// ClientOf returns the client of a connection between two addresses. Connections without TCP,
-// such as those of tests, are all of one client.
+// ClientOf returns the client of a connection between two addresses. All connections without TCP, such as those
+// of tests, are one client.
 func ClientOf(remote, local net.Addr) ClientID {
 	far, ok := AddrPortOfTCP(remote)
 	if !ok {
@@ -29,7 +29,7 @@ func ClientOf(remote, local net.Addr) ClientID {
 	return netip.AddrPortFrom(far.Addr(), 0)
 }
 
-// AddrPortOfTCP returns the address and port of a TCP address. It is false for any other.
+// AddrPortOfTCP returns the address and port of a TCP address. It returns false for other addresses.
 func AddrPortOfTCP(a net.Addr) (netip.AddrPort, bool) {
 	tcp, ok := a.(*net.TCPAddr)
 	if !ok {
@@ -48,92 +48,90 @@ func ClientIDFrom(ctx context.Context) ClientID {
 	return ClientOf(p.Addr, p.LocalAddr)
 }
 
-// Clients counts what each client makes the server hold. Those that make it hold nothing are
-// forgotten.
+// Clients counts the resources of the server that each client uses. Clients that use none are forgotten.
 type Clients struct {
-	// refused is told of what is refused.
+	// refused is called for each refusal.
 	refused func(Refusal)
-	bounds  [things]bound
+	bounds  [resources]bound
 
 	mu sync.Mutex
-	m  map[ClientID]held
-	// all is what all clients hold.
-	all held
+	m  map[ClientID]usage
+	// all is the usage of all clients together.
+	all usage
 }
 
-// thing is what a client makes the server hold.
-type thing uint8
+// resource is a kind of resource that clients use.
+type resource uint8
 
 const (
-	pendingRequest thing = iota
-	question
-	things // how many there are
+	pendingRequest resource = iota
+	query
+	resources // the number of kinds
 )
 
-// held is how many of each thing are held.
-type held [things]int
+// usage counts the resources in use, by kind.
+type usage [resources]int
 
-// bound is how many of a thing one client and all clients may make the server hold, and what others are told.
+// bound limits a resource for one client and for all clients. The messages are those of the statuses.
 type bound struct {
 	one, all               int
 	refusedOne, refusedAll Refusal
-	saysOne, saysAll       string
+	messageOne, messageAll string
 }
 
-// pendingClients is how many clients may have as many calls as they may without their request. Each
-// such call has a goroutine and buffers, some 20 kB.
+// pendingClients is how many clients may reach MaxPendingRequests at the same time. A call without its request
+// costs a goroutine and buffers, about 20 kB.
 const pendingClients = 2
 
-// NewClients returns the counts for a server with these limits. It calls refused for each refusal.
+// NewClients returns the counters for a server with these limits. They call refused for each refusal.
 func NewClients(limits *Limits, refused func(Refusal)) *Clients {
-	return &Clients{refused: refused, m: map[ClientID]held{}, bounds: [things]bound{
+	return &Clients{refused: refused, m: map[ClientID]usage{}, bounds: [resources]bound{
 		pendingRequest: {
 			one: limits.MaxPendingRequests, all: pendingClients * limits.MaxPendingRequests,
 			refusedOne: RefusedPending, refusedAll: RefusedPending,
-			saysOne: "%d calls of this client have not sent their request yet",
-			saysAll: "%d calls have not sent their request yet; ask again",
+			messageOne: "%d calls of this client have not sent their request yet",
+			messageAll: "%d calls have not sent their request yet; retry later",
 		},
-		question: {
-			one: limits.MaxQuestionsPerClient, all: limits.MaxQuestions,
-			refusedOne: RefusedQuestionOfClient, refusedAll: RefusedQuestion,
-			saysOne: "%d different questions are being answered that this client was the first to ask",
-			saysAll: "%d different questions are being answered; ask later or ask another replica",
+		query: {
+			one: limits.MaxQueriesPerClient, all: limits.MaxQueries,
+			refusedOne: RefusedQueryOfClient, refusedAll: RefusedQuery,
+			messageOne: "%d different queries are being served that this client was the first to make",
+			messageAll: "%d different queries are being served; retry later or ask another replica",
 		},
 	}}
 }
 
-// Idle reports whether no client makes the server hold anything.
+// Idle reports whether no client uses a resource.
 func (c *Clients) Idle() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return len(c.m) == 0 && c.all == held{}
+	return len(c.m) == 0 && c.all == usage{}
 }
 
-// BeginRequest counts a call that has not sent its request. If it returns nil, EndRequest
-// follows.
+// BeginRequest counts a call that has not sent its request. If it returns nil, EndRequest must follow.
 func (c *Clients) BeginRequest(id ClientID) error { return c.begin(id, pendingRequest) }
 
-// EndRequest takes back a BeginRequest.
+// EndRequest undoes BeginRequest.
 func (c *Clients) EndRequest(id ClientID) { c.end(id, pendingRequest) }
 
-// BeginQuestion counts a question that nobody asks yet. If it returns nil, EndQuestion follows.
-func (c *Clients) BeginQuestion(id ClientID) error { return c.begin(id, question) }
+// BeginQuery counts a query that no other client has open. If it returns nil, EndQuery must follow.
+func (c *Clients) BeginQuery(id ClientID) error { return c.begin(id, query) }
 
-// EndQuestion takes back a BeginQuestion.
-func (c *Clients) EndQuestion(id ClientID) { c.end(id, question) }
+// EndQuery undoes BeginQuery.
+func (c *Clients) EndQuery(id ClientID) { c.end(id, query) }
 
-// begin counts a thing. The error is a status, of a thing that is one too many.
-func (c *Clients) begin(id ClientID, of thing) error {
+// begin counts one more use of a resource. Above a limit it returns a status error.
+func (c *Clients) begin(id ClientID, of resource) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	h, limit := c.m[id], c.bounds[of]
 	switch {
 	case h[of] >= limit.one:
 		c.refused(limit.refusedOne)
-		return status.Errorf(codes.ResourceExhausted, limit.saysOne, h[of])
+		return status.Errorf(codes.ResourceExhausted, limit.messageOne, h[of])
 	case c.all[of] >= limit.all:
 		c.refused(limit.refusedAll)
-		return status.Errorf(codes.ResourceExhausted, limit.saysAll, c.all[of])
+		return status.Errorf(codes.ResourceExhausted, limit.messageAll, c.all[of])
 	}
 	c.all[of]++
 	h[of]++
@@ -141,14 +139,14 @@ func (c *Clients) begin(id ClientID, of thing) error {
 	return nil
 }
 
-// end takes back a begin.
-func (c *Clients) end(id ClientID, of thing) {
+// end undoes begin.
+func (c *Clients) end(id ClientID, of resource) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	h := c.m[id]
 	c.all[of]--
 	h[of]--
-	if h == (held{}) {
+	if h == (usage{}) {
 		delete(c.m, id)
 		return
 	}

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Another host is one client, whatever its ports. Connections of our own host may carry the calls
-// of others, and are a client each.
+// Another host is one client, whatever its ports. Each connection from our own host is a client, because it may
+// carry the calls of others.
 func TestClientOf(t *testing.T) {
 	tcp := func(a string) net.Addr { return net.TCPAddrFromAddrPort(netip.MustParseAddrPort(a)) }
 	for name, tc := range map[string]struct {
@@ -30,10 +30,10 @@ func TestClientOf(t *testing.T) {
 	}
 }
 
-// A client that asks for too much takes no places of others.
-func TestClientsDontShareLimits(t *testing.T) {
+// A client above its limits doesn't use up those of others.
+func TestClientsHaveSeparateLimits(t *testing.T) {
 	greedy, other := netip.MustParseAddrPort("10.0.0.1:0"), netip.MustParseAddrPort("10.0.0.2:0")
-	limits := Limits{MaxPendingRequests: 1, MaxQuestionsPerClient: 1}.WithDefaults()
+	limits := Limits{MaxPendingRequests: 1, MaxQueriesPerClient: 1}.WithDefaults()
 	why := map[Refusal]int{}
 	c := NewClients(&limits, func(r Refusal) { why[r]++ })
 	for id, want := range map[ClientID]int{greedy: 3, other: 1} {
@@ -41,24 +41,24 @@ func TestClientsDontShareLimits(t *testing.T) {
 			if err := c.BeginRequest(id); (err == nil) != (i == 0) {
 				t.Errorf("request %d of %s: %v", i, id, err)
 			}
-			if err := c.BeginQuestion(id); (err == nil) != (i == 0) {
-				t.Errorf("question %d of %s: %v", i, id, err)
+			if err := c.BeginQuery(id); (err == nil) != (i == 0) {
+				t.Errorf("query %d of %s: %v", i, id, err)
 			}
 		}
 	}
-	if why[RefusedPending] != 2 || why[RefusedQuestionOfClient] != 2 {
-		t.Errorf("refused %v", why)
+	if why[RefusedPending] != 2 || why[RefusedQueryOfClient] != 2 {
+		t.Errorf("refusals %v", why)
 	}
 	for _, id := range []ClientID{greedy, other} {
 		c.EndRequest(id)
-		c.EndQuestion(id)
+		c.EndQuery(id)
 	}
 	if !c.Idle() {
-		t.Errorf("%v and %v are left", c.m, c.all)
+		t.Errorf("%v and %v are still counted", c.m, c.all)
 	}
 }
 
-// M3: 30,000 silent calls over ten connections took 190 MB. Many clients together are limited, too.
+// All clients together are limited, too: 30,000 silent calls over ten connections took 190 MB (M3).
 func TestPendingRequestsOfAll(t *testing.T) {
 	limits := Limits{MaxPendingRequests: 2}.WithDefaults()
 	c := NewClients(&limits, func(Refusal) {})
@@ -79,10 +79,10 @@ func TestPendingRequestsOfAll(t *testing.T) {
 		}
 	}
 	if total != pendingClients*2 {
-		t.Errorf("%d calls were let in, want %d", total, pendingClients*2)
+		t.Errorf("%d calls were accepted, want %d", total, pendingClients*2)
 	}
 	if !c.Idle() {
-		t.Errorf("%v and %v are left", c.m, c.all)
+		t.Errorf("%v and %v are still counted", c.m, c.all)
 	}
 }
 

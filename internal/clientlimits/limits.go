@@ -8,38 +8,36 @@ import (
 	"google.golang.org/grpc/keepalive"
 )
 
-// Limits bound what clients can make a server hold. A host that asks for too much is refused
-// before it can take the places of others. No limit is one that a proxy meets at its default:
-// docs/decisions/0021-serving-limits.md has the reasons. A field that is zero has its default.
+// Limits bound the resources of a server that clients can use. The limits per host are far lower than the
+// totals, so one host can't exhaust the server. With the defaults, no proxy reaches a limit:
+// docs/decisions/0021-serving-limits.md has the reasons. Zero fields stand for the defaults.
 type Limits struct {
-	// MaxConnections is how many connections are served at a time, and MaxConnectionsPerHost
-	// how many of them may come from one other host. A connection from our own host may be that
-	// of the proxy in our pod, which carries the calls of many clients; it counts for the first
-	// only.
+	// MaxConnections is how many connections are served at a time, and MaxConnectionsPerHost how many of them
+	// may come from one other host. Connections from our own host count for MaxConnections only, because the
+	// proxy in our pod carries the calls of many clients.
 	MaxConnections, MaxConnectionsPerHost int
 	// MaxConcurrentStreams is how many calls a connection may have open.
 	MaxConcurrentStreams int
-	// MaxRecvMsgSize is the size of a request in bytes, and MaxHeaderListSize that of its
-	// headers.
+	// MaxRecvMsgSize bounds a request in bytes, and MaxHeaderListSize its headers.
 	MaxRecvMsgSize, MaxHeaderListSize int
-	// ConnectionTimeout is how long a client may take to begin to speak HTTP/2, and
-	// RequestTimeout how long a call may take to send its request.
+	// ConnectionTimeout bounds the time for the HTTP/2 handshake, and RequestTimeout the time until a call has
+	// sent its request.
 	ConnectionTimeout, RequestTimeout time.Duration
 	// MaxConnectionIdle is how long a connection without calls is kept.
 	MaxConnectionIdle time.Duration
-	// MaxPendingRequests is how many calls of one client may be open that have not sent their
-	// request; of all clients together, twice as many.
+	// MaxPendingRequests is how many open calls of one client may not have sent their request. For all clients
+	// together the limit is twice as high.
 	MaxPendingRequests int
-	// MaxQuestions is how many different questions are answered at a time, and
-	// MaxQuestionsPerClient how many of them may be there because of one client. Asking what
-	// somebody else asks is always allowed.
-	MaxQuestions, MaxQuestionsPerClient int
-	// MaxUndeclaredPorts is how many different ports of a Service are answered at a time that
-	// the Service doesn't declare. The xds role answers none of them.
+	// MaxQueries is how many different queries are served at a time (the flag --grpc-max-questions), and
+	// MaxQueriesPerClient how many of them one client may have been the first to make. A query that another
+	// client has open is always allowed.
+	MaxQueries, MaxQueriesPerClient int
+	// MaxUndeclaredPorts is how many different ports that a Service doesn't declare are served at a time for it.
+	// The xds role serves none of them.
 	MaxUndeclaredPorts int
 }
 
-// DefaultLimits returns the limits of a server that is told no others.
+// DefaultLimits returns the default limits.
 func DefaultLimits() Limits {
 	return Limits{
 		MaxConnections:        20_000,
@@ -51,17 +49,17 @@ func DefaultLimits() Limits {
 		RequestTimeout:        10 * time.Second,
 		MaxConnectionIdle:     15 * time.Minute,
 		MaxPendingRequests:    1_000,
-		MaxQuestions:          200_000,
-		MaxQuestionsPerClient: 20_000,
+		MaxQueries:            200_000,
+		MaxQueriesPerClient:   20_000,
 		MaxUndeclaredPorts:    50,
 	}
 }
 
-// minPingInterval is how often a client may send pings. Proxies send one each ten seconds, also
-// without calls; grpc-go would cut them off by default.
+// minPingInterval is the shortest interval between pings of a client. Proxies send one every ten seconds, also
+// without calls. With the default of grpc-go they would be disconnected.
 const minPingInterval = time.Second
 
-// WithDefaults returns the limits with the default in the place of each zero.
+// WithDefaults returns the limits with the defaults for zero fields.
 func (l Limits) WithDefaults() Limits {
 	d := DefaultLimits()
 	return Limits{
@@ -74,13 +72,13 @@ func (l Limits) WithDefaults() Limits {
 		RequestTimeout:        cmp.Or(l.RequestTimeout, d.RequestTimeout),
 		MaxConnectionIdle:     cmp.Or(l.MaxConnectionIdle, d.MaxConnectionIdle),
 		MaxPendingRequests:    cmp.Or(l.MaxPendingRequests, d.MaxPendingRequests),
-		MaxQuestions:          cmp.Or(l.MaxQuestions, d.MaxQuestions),
-		MaxQuestionsPerClient: cmp.Or(l.MaxQuestionsPerClient, d.MaxQuestionsPerClient),
+		MaxQueries:            cmp.Or(l.MaxQueries, d.MaxQueries),
+		MaxQueriesPerClient:   cmp.Or(l.MaxQueriesPerClient, d.MaxQueriesPerClient),
 		MaxUndeclaredPorts:    cmp.Or(l.MaxUndeclaredPorts, d.MaxUndeclaredPorts),
 	}
 }
 
-// ServerOptions returns the options of a gRPC server that has the limits.
+// ServerOptions returns the options of a gRPC server with the limits.
 func (l Limits) ServerOptions() []grpc.ServerOption {
 	return []grpc.ServerOption{
 		grpc.MaxConcurrentStreams(uint32(l.MaxConcurrentStreams)),
@@ -92,23 +90,24 @@ func (l Limits) ServerOptions() []grpc.ServerOption {
 	}
 }
 
-// Refusal is why something of a client was refused or ignored: a value of the label reason.
+// Refusal is the reason for which a connection, call or query was refused or ignored. It is a value of the
+// metric label reason.
 type Refusal string
 
-// The reasons of what this package refuses. Servers have reasons of their own beside them.
+// The reasons for refusals of this package. Servers have further reasons.
 const (
 	RefusedConnection       Refusal = "connections"
 	RefusedConnectionOfHost Refusal = "connections_per_host"
 	RefusedPending          Refusal = "pending_requests"
 	RefusedSlow             Refusal = "request_timeout"
 	RefusedMessage          Refusal = "message_size"
-	RefusedQuestion         Refusal = "questions"
-	RefusedQuestionOfClient Refusal = "questions_per_client"
+	RefusedQuery            Refusal = "questions"
+	RefusedQueryOfClient    Refusal = "questions_per_client"
 )
 
-// Refusals returns the reasons of this package.
+// Refusals returns all reasons of this package.
 func Refusals() []Refusal {
 	return []Refusal{
-		RefusedConnection, RefusedConnectionOfHost, RefusedPending, RefusedSlow, RefusedMessage, RefusedQuestion, RefusedQuestionOfClient,
+		RefusedConnection, RefusedConnectionOfHost, RefusedPending, RefusedSlow, RefusedMessage, RefusedQuery, RefusedQueryOfClient,
 	}
 }

@@ -10,16 +10,16 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// userTimeout is how long a connection may have unacknowledged data before the system ends it.
-// grpc-go sets the same for connections that it knows to be TCP, which ours hide.
+// userTimeout is how long sent data may be unacknowledged before the kernel closes the connection. grpc-go sets
+// the same timeout, but only for a *net.TCPConn, which limitedConn hides.
 const userTimeout = 20 * time.Second
 
 // logInterval is the time between two log lines about refused connections.
 const logInterval = 10 * time.Second
 
-// NewListener returns a listener that accepts as many connections as the limits allow. Others are
-// reset at once: a client that waits in a backlog can't ask another replica. refused is called for each of them,
-// and some of them are logged.
+// NewListener returns a listener that accepts as many connections as the limits allow. It resets others at once,
+// because a client that waits in a backlog can't connect to another replica. It calls refused for each of them,
+// and logs some of them.
 func NewListener(l net.Listener, limits *Limits, refused func(Refusal), log *slog.Logger) net.Listener {
 	return &limitedListener{
 		Listener: l, limits: limits, refused: refused, log: log, lines: rate.Sometimes{First: 1, Interval: logInterval}, hosts: map[netip.Addr]int{},
@@ -35,7 +35,7 @@ type limitedListener struct {
 
 	mu    sync.Mutex
 	total int
-	hosts map[netip.Addr]int // connections of each other host
+	hosts map[netip.Addr]int // connections by host, without our own
 }
 
 // Accept implements net.Listener.
@@ -58,7 +58,7 @@ func (l *limitedListener) Accept() (net.Conn, error) {
 	}
 }
 
-// admit counts a connection, unless there are too many.
+// admit counts a connection. Above a limit it returns the reason of the refusal and false.
 func (l *limitedListener) admit(client ClientID) (why Refusal, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -75,13 +75,12 @@ func (l *limitedListener) admit(client ClientID) (why Refusal, ok bool) {
 	return "", true
 }
 
-// isOtherHost reports whether a client is a host, and not one connection of our own host.
+// isOtherHost reports whether a client is another host, and not one connection of our own host.
 func isOtherHost(client ClientID) bool { return client.IsValid() && client.Port() == 0 }
 
 func (l *limitedListener) limited(conn net.Conn, client ClientID) net.Conn {
 	if tcp, ok := conn.(*net.TCPConn); ok {
-		// Without it the system takes longer to notice that a client is gone, which is no reason
-		// to refuse one.
+		// Without the timeout the kernel only notices later that a client has disappeared.
 		_ = setUserTimeout(tcp, userTimeout)
 	}
 	return &limitedConn{Conn: conn, leave: sync.OnceFunc(func() { l.leave(client) })}
@@ -99,15 +98,15 @@ func (l *limitedListener) leave(client ClientID) {
 	}
 }
 
-// reset closes a connection so that nothing of it is left, and its client notices at once.
+// reset closes a connection with a TCP RST, so that it leaves no state here and the client notices at once.
 func reset(conn net.Conn) {
 	if tcp, ok := conn.(*net.TCPConn); ok {
-		_ = tcp.SetLinger(0) // it is closed anyway
+		_ = tcp.SetLinger(0) // without it, Close sends a FIN
 	}
-	_ = conn.Close() // the client has to know, not we
+	_ = conn.Close()
 }
 
-// limitedConn is a connection that makes room when it is closed.
+// limitedConn is a connection that is no longer counted once it is closed.
 type limitedConn struct {
 	net.Conn
 	leave func()

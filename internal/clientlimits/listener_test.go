@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// scripted is a listener whose connections come from these addresses.
+// scripted is a listener with one connection from each of these addresses.
 type scripted struct {
 	net.Listener
 	from []string
@@ -28,7 +28,7 @@ func (s *scripted) Accept() (net.Conn, error) {
 // Addr implements net.Listener.
 func (s *scripted) Addr() net.Addr { return &net.TCPAddr{} }
 
-// fakeConn is a connection of a host to 10.0.0.9.
+// fakeConn is a connection to 10.0.0.9.
 type fakeConn struct {
 	net.Conn
 	from net.Addr
@@ -40,7 +40,7 @@ func (c *fakeConn) LocalAddr() net.Addr {
 }
 func (c *fakeConn) Close() error { return nil }
 
-// One host can't take the places of others.
+// A host above its limit is refused, and others can still connect.
 func TestListenerLimitsHosts(t *testing.T) {
 	limits := Limits{MaxConnectionsPerHost: 2}.WithDefaults()
 	refused := map[Refusal]int{}
@@ -64,6 +64,6 @@ func TestListenerLimitsHosts(t *testing.T) {
 		_ = c.Close()
 	}
 	if all := l.(*limitedListener); all.total != 0 || len(all.hosts) != 0 {
-		t.Errorf("%d places are taken, by %v", all.total, all.hosts)
+		t.Errorf("%d connections are still counted, by host %v", all.total, all.hosts)
 	}
 }

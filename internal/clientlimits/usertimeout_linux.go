@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// setUserTimeout limits how long data that was sent may be unacknowledged.
+// setUserTimeout sets TCP_USER_TIMEOUT, which limits how long sent data may be unacknowledged.
 func setUserTimeout(conn *net.TCPConn, limit time.Duration) error {
 	raw, err := conn.SyscallConn()
 	if err == nil {

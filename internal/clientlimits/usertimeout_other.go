@@ -7,5 +7,5 @@ import (
 	"time"
 )
 
-// setUserTimeout does nothing: only Linux has such a timeout.
+// setUserTimeout does nothing, because only Linux has TCP_USER_TIMEOUT.
 func setUserTimeout(*net.TCPConn, time.Duration) error { return nil }

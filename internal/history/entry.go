@@ -13,7 +13,7 @@ type Kind uint8
 // The kinds.
 const (
 	// Told: streams were sent endpoints or a resource of a Service.
-	Told Kind = iota + 1
+	Sent Kind = iota + 1
 	// Record: a record set of a zone was changed.
 	Record
 	// Written: Endpoints or an EndpointSlice of a Service was written.

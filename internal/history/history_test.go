@@ -24,7 +24,7 @@ func addr(n int) netip.AddrPort {
 
 // told returns the entry of a change of one endpoint.
 func told(n int) *Entry {
-	return &Entry{Kind: Told, Action: Updated, Source: "destination", Port: 80, Streams: 20, Places: 1, Endpoints: 3, Added: []netip.AddrPort{addr(n)}, Removed: []netip.AddrPort{addr(n + 1)}}
+	return &Entry{Kind: Sent, Action: Updated, Source: "destination", Port: 80, Streams: 20, Places: 1, Endpoints: 3, Added: []netip.AddrPort{addr(n)}, Removed: []netip.AddrPort{addr(n + 1)}}
 }
 
 func service(namespace, name string) Key { return Key{Namespace: namespace, Name: name} }
@@ -39,10 +39,10 @@ func TestEntriesAreReadAsWritten(t *testing.T) {
 	c := newClock()
 	key := service("shop", "web")
 	want := []Entry{
-		{Kind: Told, Action: Updated, Source: "destination", Port: 8080, Streams: 12, Places: 3, Endpoints: 2, NotReady: 1, Hostname: "db-0", ClientZone: "a", ClientNode: "n1", Added: []netip.AddrPort{addr(1), netip.MustParseAddrPort("[fd00::1]:1")}, Changed: []netip.AddrPort{addr(2)}, Removed: []netip.AddrPort{addr(3)}, MoreAdded: 1, MoreChanged: 2, MoreRemoved: 3},
+		{Kind: Sent, Action: Updated, Source: "destination", Port: 8080, Streams: 12, Places: 3, Endpoints: 2, NotReady: 1, Hostname: "db-0", ClientZone: "a", ClientNode: "n1", Added: []netip.AddrPort{addr(1), netip.MustParseAddrPort("[fd00::1]:1")}, Changed: []netip.AddrPort{addr(2)}, Removed: []netip.AddrPort{addr(3)}, MoreAdded: 1, MoreChanged: 2, MoreRemoved: 3},
 		{Kind: Record, Action: Failed, Source: "public", Zone: "example.org", Type: "A", SetIdentifier: "eu", TTL: 300, Old: []string{"192.0.2.1"}, New: []string{"192.0.2.2", ""}, Objects: []string{"Service/shop/web"}, Reason: "throttled"},
 		{Kind: Written, Action: External, Source: "endpoint_slice", Object: "EndpointSlice/web-1", By: "kubectl"},
-		{Kind: Told, Action: Deleted},
+		{Kind: Sent, Action: Deleted},
 	}
 	l := New(DefaultBytes, c.now)
 	for i := range want {

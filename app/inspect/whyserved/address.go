@@ -68,7 +68,7 @@ func targetStep(a netip.AddrPort, t *catalog.Target, told *destination.FirstProf
 		s.Text = fmt.Sprintf("%s is a host port of the %s %s/%s on the node %s", a, t.Key.Kind, t.Key.Namespace, t.Key.Name, short(t.Node))
 	}
 	for _, r := range told.Snapshot.Conflicts {
-		s.More = append(s.More, fmt.Sprintf("the %s %s/%s has the address, too, and is not used: it is not ready, or older", short(r.Other.Qualifier), r.Other.Namespace, r.Other.Name))
+		s.More = append(s.More, fmt.Sprintf("the %s %s/%s has the address, too, and is not used: it is not ready, or older", short(r.Loser.Qualifier), r.Loser.Namespace, r.Loser.Name))
 	}
 	for _, p := range told.LeftOut {
 		s.State, s.Text = inspect.StepWrong, fmt.Sprintf("%s; clients get the bare address, because %s", s.Text, short(p.Reason))

@@ -42,7 +42,7 @@ var sliceMutants = []Mutant{
 		Fault:     "Slices of somebody who is no controller count as a controller's own, which deletes them.",
 		Validator: "V5",
 		Profile:   "mixed",
-		Test:      "controllers/slices TestNamesOfOthers",
+		Test:      "controllers/slices TestNamesOfOtherWriters",
 		Edits: []Edit{
 			{
 				File: "controllers/slices/store.go",

@@ -21,18 +21,18 @@ const (
 	methodGetProfile = "GetProfile"
 )
 
-// trail writes the debug log lines and the trace span of a call. It is nil without debug log and tracer. Only
-// one goroutine uses it at a time.
-type trail struct {
+// callLog writes the debug log lines and the trace span of a call. It is nil without debug log and tracer.
+// Only one goroutine uses it at a time.
+type callLog struct {
 	log  *slog.Logger // nil below debug
 	span *tracing.Span
-	// begun is the time at which the call began.
+	// begun is the start of the call.
 	begun time.Time
-	// total counts what was sent, step what was sent since the last log line.
+	// total counts the messages of the call, and step those since the last log line.
 	total, step counts
 }
 
-// counts counts what was sent.
+// counts are the numbers of sent messages, and of the endpoints in them.
 type counts struct{ messages, added, removed int }
 
 func (s *counts) count(f *frame) {
@@ -41,19 +41,19 @@ func (s *counts) count(f *frame) {
 	s.removed += int(f.removed)
 }
 
-// leavesTrails reports whether calls are logged or traced.
-func (s *Server) leavesTrails(ctx context.Context) bool {
+// logsCalls reports whether calls are logged or traced.
+func (s *Server) logsCalls(ctx context.Context) bool {
 	return s.config.Tracer != nil || s.log.Enabled(ctx, slog.LevelDebug)
 }
 
-// newTrail begins the trail of a call with its client and path.
-func (s *Server) newTrail(ctx context.Context, method string, r *pb.GetDestination) *trail {
-	if !s.leavesTrails(ctx) {
+// newCallLog returns the log of a call, and logs the start of the call with its client and path.
+func (s *Server) newCallLog(ctx context.Context, method string, r *pb.GetDestination) *callLog {
+	if !s.logsCalls(ctx) {
 		return nil
 	}
 	debug := s.log.Enabled(ctx, slog.LevelDebug)
-	t := &trail{span: s.config.Tracer.Begin("destination." + method), begun: time.Now()}
-	who := clientIn(r.GetContextToken())
+	t := &callLog{span: s.config.Tracer.Begin("destination." + method), begun: time.Now()}
+	names := clientIn(r.GetContextToken())
 	client := ""
 	if p, ok := peer.FromContext(ctx); ok && p.Addr != nil {
 		client = p.Addr.String()
@@ -61,12 +61,12 @@ func (s *Server) newTrail(ctx context.Context, method string, r *pb.GetDestinati
 	t.span.Text("rpc.method", method)
 	t.span.Text("signpost.authority", r.GetPath())
 	t.span.Text("client.address", client)
-	t.span.Text("signpost.client.namespace", who.Namespace)
-	t.span.Text("signpost.client.pod", who.Pod)
-	t.span.Text("signpost.client.node", who.Node)
+	t.span.Text("signpost.client.namespace", names.Namespace)
+	t.span.Text("signpost.client.pod", names.Pod)
+	t.span.Text("signpost.client.node", names.Node)
 	if debug {
-		t.log = s.log.With("call", s.trails.Add(1), "method", method, "path", sanitize.Cut(r.GetPath()))
-		t.log.Debug("Call begins", "client", client, "namespace", sanitize.Cut(who.Namespace), "pod", sanitize.Cut(who.Pod), "node", sanitize.Cut(who.Node))
+		t.log = s.log.With("call", s.callIDs.Add(1), "method", method, "path", sanitize.Cut(r.GetPath()))
+		t.log.Debug("Call started", "client", client, "namespace", sanitize.Cut(names.Namespace), "pod", sanitize.Cut(names.Pod), "node", sanitize.Cut(names.Node))
 	}
 	return t
 }
@@ -84,13 +84,13 @@ func clientIn(token string) clientNames {
 		return clientNames{}
 	}
 	var all clientNames
-	// The other form of token names no pod.
+	// The other form of token has no pod.
 	_ = json.Unmarshal([]byte(token), &all)
 	return clientNames{known, all.Pod}
 }
 
-// sent counts a message that was sent.
-func (t *trail) sent(f *frame) {
+// sent counts a message.
+func (t *callLog) sent(f *frame) {
 	if t == nil {
 		return
 	}
@@ -98,30 +98,30 @@ func (t *trail) sent(f *frame) {
 	t.step.count(f)
 }
 
-// answered logs that a response of Get was sent.
-func (t *trail) answered(a *response) {
+// responseSent logs that a response of Get was sent.
+func (t *callLog) responseSent(a *response) {
 	if t == nil || t.step.messages == 0 {
 		return
 	}
 	if t.log != nil {
-		t.log.Debug("Answer is sent", "endpoints", len(a.entries), "added", t.step.added, "removed", t.step.removed, "exists", a.exists, "version", a.version)
+		t.log.Debug("Response sent", "endpoints", len(a.entries), "added", t.step.added, "removed", t.step.removed, "exists", a.exists, "version", a.version)
 	}
 	t.step = counts{}
 }
 
-// profiled logs that a response of GetProfile was sent.
-func (t *trail) profiled(a *profileResponse) {
+// profileSent logs that a response of GetProfile was sent.
+func (t *callLog) profileSent(a *profileResponse) {
 	if t == nil {
 		return
 	}
 	if t.log != nil {
-		t.log.Debug("Answer is sent", "subject", nameOf(a.snapshot.Subject), "bytes", len(a.wire), "version", a.version)
+		t.log.Debug("Response sent", "subject", nameOf(a.snapshot.Result), "bytes", len(a.wire), "version", a.version)
 	}
 	t.step = counts{}
 }
 
-// end ends the trail with the error of the call, nil for the status OK.
-func (t *trail) end(ctx context.Context, err error) {
+// end logs the end of the call with its error, nil for the status OK, and ends the span.
+func (t *callLog) end(ctx context.Context, err error) {
 	if t == nil {
 		return
 	}
@@ -134,24 +134,24 @@ func (t *trail) end(ctx context.Context, err error) {
 	if t.log == nil {
 		return
 	}
-	t.log.Debug("Call ends", "status", code, "reason", reasonOf(ctx, err), "messages", t.total.messages,
+	t.log.Debug("Call ended", "status", code, "reason", reasonOf(ctx, err), "messages", t.total.messages,
 		"added", t.total.added, "removed", t.total.removed, "lasted", time.Since(t.begun).Round(time.Millisecond))
 }
 
-// reasonOf returns why a call has ended.
+// reasonOf returns the reason for the end of a call.
 func reasonOf(ctx context.Context, err error) string {
 	switch {
 	case err != nil:
 		return sanitize.Cut(status.Convert(err).Message())
 	case ctx.Err() != nil:
-		return "the client has left"
+		return "the client disconnected"
 	default:
-		return "the server stops"
+		return "the server is stopping"
 	}
 }
 
-// nameOf returns the name of the subject of a profile, for the log.
-func nameOf(s catalog.ProfileSubject) string {
+// nameOf returns the name of the result of a profile query, for the log.
+func nameOf(s catalog.ProfileResult) string {
 	switch s {
 	case catalog.ServiceFound:
 		return "service"

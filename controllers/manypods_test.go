@@ -13,8 +13,8 @@ import (
 	"github.com/signpostd/signpost/controllers/endpoints"
 )
 
-// crowd creates pods, several at once; edit gets each with its number.
-func (s *fixture) crowd(n int, edit func(i int, p *corev1.Pod)) {
+// manyPods creates n pods concurrently. edit is called for each with its number.
+func (s *fixture) manyPods(n int, edit func(i int, p *corev1.Pod)) {
 	s.Helper()
 	const atOnce = 16
 	errs := make([]error, atOnce)
@@ -34,8 +34,7 @@ func (s *fixture) crowd(n int, edit func(i int, p *corev1.Pod)) {
 	}
 }
 
-// wantCounts waits until Endpoints have so many ready and other addresses, and are said to
-// be truncated or not.
+// wantCounts waits until Endpoints have these numbers of addresses and this over-capacity annotation.
 func (s *fixture) wantCounts(name string, ready, notReady, subsets int, truncated string) {
 	s.Helper()
 	s.eventually(func() error {
@@ -57,11 +56,11 @@ func (s *fixture) wantCounts(name string, ready, notReady, subsets int, truncate
 	})
 }
 
-// EP-88, AD-01, AD-02, and the packing of many pods (§13.7, RC-06).
+// Endpoints of more than 1000 pods are truncated, and slices are packed (EP-88, AD-01, AD-02, RC-06, §13.7).
 func TestManyPods(t *testing.T) {
 	s := play(t)
-	// 1001 ready pods have the port http under one number, ten others under another one.
-	s.crowd(1011, func(i int, p *corev1.Pod) {
+	// 1001 ready pods have the port http under one number, ten others under another number.
+	s.manyPods(1011, func(i int, p *corev1.Pod) {
 		if i < 250 {
 			podLabel("some", "yes")(p)
 		}
@@ -79,7 +78,7 @@ func TestManyPods(t *testing.T) {
 	s.service("some", selecting("some", "yes"))
 	s.wantSizes("some", ofPods, 100, 100, 50)
 
-	s.Log("AD-02: there is no room for the pods with another port number, which are not ready")
+	s.Log("AD-02: no room for the unready pods with another port number")
 	for i := 1001; i < 1011; i++ {
 		s.editPodStatus(fmt.Sprintf("web-%04d", i), notReady)
 		s.editPod(fmt.Sprintf("web-%04d", i), podLabel("app", "web"))
@@ -88,7 +87,7 @@ func TestManyPods(t *testing.T) {
 	s.wantCounts("named", 1000, 0, 1, endpoints.Truncated)
 	s.wantCounts("web", 1000, 0, 1, endpoints.Truncated)
 
-	s.Log("AD-01: Endpoints that lack some of the pods are not written again")
+	s.Log("AD-01: truncated Endpoints are not written again")
 	s.settle()
 	versions := append(s.versions("web"), s.versions("named")...)
 	s.quietly(func() {
@@ -99,8 +98,8 @@ func TestManyPods(t *testing.T) {
 		t.Error("Endpoints of too many pods were written again")
 	}
 
-	s.Log("EP-88: the pod that is left out flips")
-	out := s.leftOut("web", 1001)
+	s.Log("EP-88: the missing pod changes its readiness")
+	out := s.missingPod("web", 1001)
 	for range 10 {
 		s.editPodStatus(out, notReady)
 		s.editPodStatus(out, ready(true))
@@ -112,7 +111,7 @@ func TestManyPods(t *testing.T) {
 	s.wantSlicesTotal("web", 250)
 }
 
-// wantSlicesTotal waits until the slices of a Service have so many endpoints.
+// wantSlicesTotal waits until the slices of a Service have this number of endpoints.
 func (s *fixture) wantSlicesTotal(service string, want int) {
 	s.Helper()
 	s.eventually(func() error {
@@ -128,8 +127,8 @@ func (s *fixture) wantSlicesTotal(service string, want int) {
 	})
 }
 
-// leftOut returns one of the first n pods that isn't in Endpoints.
-func (s *fixture) leftOut(name string, n int) string {
+// missingPod returns one of the first n pods that isn't in Endpoints.
+func (s *fixture) missingPod(name string, n int) string {
 	s.Helper()
 	in := map[string]bool{}
 	for _, subset := range s.getEndpoints(name).Subsets {

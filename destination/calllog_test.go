@@ -14,35 +14,35 @@ import (
 	"github.com/signpostd/signpost/catalog"
 )
 
-// lines returns what the log has, without the time.
+// lines returns the lines of the log without the time.
 func (f *fixture) lines() []string {
 	text := regexp.MustCompile(`(?m)^time=\S+ `).ReplaceAllString(f.log.String(), "")
 	return strings.Split(strings.TrimSpace(text), "\n")
 }
 
-// debug lets the log have everything.
+// debug sets the log level to debug.
 func (f *fixture) debug() { f.level.Set(slog.LevelDebug) }
 
-// At debug, the log has who asks for what, each answer with its numbers, and the end of the call.
-func TestTrailOfGet(t *testing.T) {
+// At debug, the log has the client of each call, each response with its numbers, and the end of the call.
+func TestCallLogOfGet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := at("10.0.0.1", catalog.WorkloadKey{}), at("10.0.0.2", catalog.WorkloadKey{})
 		f := start(t, testConfig(), service("web"), slice("s", a, b))
 		f.debug()
 		c := f.get(getPath, `{"ns":"shop","nodeName":"n1","pod":"cart-0"}`)
-		f.rest()
+		f.settle()
 		f.change(put(slice("s", a)))
 		f.change(nil, service("web").ID())
 		c.cancel()
-		f.rest()
+		f.settle()
 		const call = `level=DEBUG msg="%" call=1 method=Get path=web.ns.svc.mycluster.local:80 `
 		of := func(message string) string { return strings.Replace(call, "%", message, 1) }
 		want := []string{
-			of("Call begins") + `client=bufconn namespace=shop pod=cart-0 node=n1`,
-			of("Answer is sent") + `endpoints=2 added=2 removed=0 exists=true version=0`,
-			of("Answer is sent") + `endpoints=1 added=0 removed=1 exists=true version=1`,
-			of("Answer is sent") + `endpoints=0 added=0 removed=1 exists=false version=2`,
-			of("Call ends") + `status=OK reason="the client has left" messages=3 added=2 removed=2 lasted=3s`,
+			of("Call started") + `client=bufconn namespace=shop pod=cart-0 node=n1`,
+			of("Response sent") + `endpoints=2 added=2 removed=0 exists=true version=0`,
+			of("Response sent") + `endpoints=1 added=0 removed=1 exists=true version=1`,
+			of("Response sent") + `endpoints=0 added=0 removed=1 exists=false version=2`,
+			of("Call ended") + `status=OK reason="the client disconnected" messages=3 added=2 removed=2 lasted=3s`,
 		}
 		if diff := cmp.Diff(want, f.lines()); diff != "" {
 			t.Errorf("log (-want +got):\n%s", diff)
@@ -50,7 +50,7 @@ func TestTrailOfGet(t *testing.T) {
 	})
 }
 
-func TestTrailOfGetProfile(t *testing.T) {
+func TestCallLogOfGetProfile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, testConfig(), service("web"))
 		f.debug()
@@ -63,11 +63,11 @@ func TestTrailOfGetProfile(t *testing.T) {
 			t.Fatal(err)
 		}
 		cancel()
-		f.rest()
+		f.settle()
 		want := []string{
-			`level=DEBUG msg="Call begins" call=1 method=GetProfile path=web.ns.svc.mycluster.local:80 client=bufconn namespace=shop pod="" node=""`,
-			`level=DEBUG msg="Answer is sent" call=1 method=GetProfile path=web.ns.svc.mycluster.local:80 subject=service bytes=N version=0`,
-			`level=DEBUG msg="Call ends" call=1 method=GetProfile path=web.ns.svc.mycluster.local:80 status=OK reason="the client has left" messages=1 added=0 removed=0 lasted=0s`,
+			`level=DEBUG msg="Call started" call=1 method=GetProfile path=web.ns.svc.mycluster.local:80 client=bufconn namespace=shop pod="" node=""`,
+			`level=DEBUG msg="Response sent" call=1 method=GetProfile path=web.ns.svc.mycluster.local:80 subject=service bytes=N version=0`,
+			`level=DEBUG msg="Call ended" call=1 method=GetProfile path=web.ns.svc.mycluster.local:80 status=OK reason="the client disconnected" messages=1 added=0 removed=0 lasted=0s`,
 		}
 		got := f.lines()
 		for i := range got {
@@ -79,24 +79,24 @@ func TestTrailOfGetProfile(t *testing.T) {
 	})
 }
 
-// Questions that are refused leave a trail, and one that the server ends.
-func TestTrailSaysWhyCallsEnd(t *testing.T) {
+// Refused calls, and calls that the server ends, are logged with the reason.
+func TestCallLogHasReasonOfEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, testConfig(), service("web"))
 		f.debug()
 		f.get("none.ns.svc.mycluster.local:80", "")
-		f.rest()
+		f.settle()
 		f.get("10.0.0.1:80", "")
-		f.rest()
+		f.settle()
 		f.get(getPath, "")
-		f.rest()
+		f.settle()
 		f.end()
-		f.rest()
+		f.settle()
 		text := f.log.String()
 		for _, want := range []string{
 			`path=none.ns.svc.mycluster.local:80 status=NotFound reason="service none.ns not found" messages=0`,
 			`path=10.0.0.1:80 status=InvalidArgument reason="invalid authority \"10.0.0.1:80\": Get looks names up`,
-			`path=web.ns.svc.mycluster.local:80 status=OK reason="the server stops" messages=1`,
+			`path=web.ns.svc.mycluster.local:80 status=OK reason="the server is stopping" messages=1`,
 		} {
 			if !strings.Contains(text, want) {
 				t.Errorf("no line has %s in\n%s", want, text)
@@ -105,9 +105,9 @@ func TestTrailSaysWhyCallsEnd(t *testing.T) {
 	})
 }
 
-// What clients send can't fill the log with one line, nor look like another line; and of a token that can't
-// be used nothing is shown: it may be a credential.
-func TestTrailBoundsTextOfClients(t *testing.T) {
+// Text of clients is cut in the log and can't forge a line. An invalid token is not logged, because it may be
+// a credential.
+func TestCallLogBoundsTextOfClients(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, testConfig(), service("web"))
 		f.debug()
@@ -116,7 +116,7 @@ func TestTrailBoundsTextOfClients(t *testing.T) {
 		f.get(getPath, `{"ns":"`+strings.Repeat("n", 5000)+`"}`)
 		f.get(getPath, `{"ns":"shop","pod":"`+strings.Repeat("p", 5000)+`"}`)
 		f.get(getPath, `{"ns":"shop","pod":"a\nlevel=ERROR","token":"`+secret+`"}`)
-		f.rest()
+		f.settle()
 		text := f.log.String()
 		if strings.Contains(text, secret) {
 			t.Errorf("the log has what a client sent as its token:\n%s", text)
@@ -132,23 +132,23 @@ func TestTrailBoundsTextOfClients(t *testing.T) {
 	})
 }
 
-// At info nothing is said of what works, and a call has no trail, which costs nothing.
-func TestNoTrailAtInfo(t *testing.T) {
+// At info, successful calls are not logged and have no callLog, which costs nothing.
+func TestNoCallLogAtInfo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, testConfig(), service("web"), slice("s", at("10.0.0.1", catalog.WorkloadKey{})))
 		f.get(getPath, `{"ns":"shop"}`)
 		f.get("none.ns.svc.mycluster.local:80", "")
-		f.rest()
+		f.settle()
 		if text := f.log.String(); text != "" {
 			t.Errorf("log:\n%s", text)
 		}
 		s, r := f.server, &pb.GetDestination{Path: getPath, ContextToken: `{"ns":"shop","pod":"p"}`}
 		message, a := newFrame(nil), &response{}
 		if n := testing.AllocsPerRun(100, func() {
-			trail := s.newTrail(t.Context(), methodGet, r)
-			trail.sent(message)
-			trail.answered(a)
-			trail.end(t.Context(), nil)
+			allocations := s.newCallLog(t.Context(), methodGet, r)
+			allocations.sent(message)
+			allocations.responseSent(a)
+			allocations.end(t.Context(), nil)
 		}); n > 0 {
 			t.Errorf("%v allocations for a call without a trail", n)
 		}

@@ -18,11 +18,12 @@ import (
 	"github.com/signpostd/signpost/catalog"
 )
 
-// busyStreams is how many streams BenchmarkOtherService opens to the Service that changes at the same time.
+// busyStreams is the number of streams of BenchmarkOtherService for the Service that changes at the same
+// time.
 const busyStreams, streamsOfConnection = 10_000, 50
 
-// BenchmarkOtherService measures how long a change of a Service takes to its only stream, right after a change of a Service
-// with very many streams.
+// BenchmarkOtherService measures the time until the only stream of a Service gets a change, just after a
+// change of a Service with very many streams.
 func BenchmarkOtherService(b *testing.B) {
 	known := catalog.New(catalog.Options{})
 	s := NewServer(known, testConfig(), prometheus.NewRegistry(), slog.New(slog.DiscardHandler))
@@ -87,7 +88,7 @@ func BenchmarkOtherService(b *testing.B) {
 	var took []time.Duration
 	for n := 0; b.Loop(); n++ {
 		change("busy", 11+n%100)
-		time.Sleep(5 * time.Millisecond) // until the streams are awake
+		time.Sleep(5 * time.Millisecond) // until the streams have been woken
 		begun := time.Now()
 		change("own", 2+n%2)
 		if _, err := canary.Recv(); err != nil {
