@@ -14,12 +14,12 @@ import (
 
 // What servers answer, against a zone that has www A 192.0.2.1 with the TTL 60.
 func TestJudge(t *testing.T) {
-	row := func(change func(*publisher.Row)) publisher.Home {
+	row := func(change func(*publisher.Row)) publisher.ZoneTrace {
 		r := publisher.Row{RowKey: publisher.RowKey{Key: dns.Key{Name: "www.example.test", Type: "A"}}, State: publisher.RowPublished, Targets: []string{"192.0.2.1"}, TTL: 60}
 		if change != nil {
 			change(&r)
 		}
-		return publisher.Home{Zone: dns.Zone{Name: "example.test"}, Rows: []publisher.Row{r}}
+		return publisher.ZoneTrace{Zone: dns.Zone{Name: "example.test"}, Rows: []publisher.Row{r}}
 	}
 	good := authority.Answer{Server: "a", Type: "A", Code: "NOERROR", Authoritative: true, Targets: []string{"192.0.2.1"}, TTL: 60}
 	with := func(change func(*authority.Answer)) authority.Answer {
@@ -28,7 +28,7 @@ func TestJudge(t *testing.T) {
 		return a
 	}
 	for name, test := range map[string]struct {
-		home   publisher.Home
+		home   publisher.ZoneTrace
 		answer authority.Answer
 		state  inspect.StepState
 		text   string

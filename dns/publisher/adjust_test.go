@@ -59,23 +59,23 @@ func TestAdjustRefusesOne(t *testing.T) {
 		w.objects.set("bad", record(t, "bad", "bad."+zoneName, "A", "192.0.2.1"))
 		w.start()
 		defer w.stop()
-		rest()
+		waitIdle()
 		if n := len(w.zone()); n != 50 {
 			t.Errorf("%d of 50 records are published", n)
 		}
-		if said := strings.Join(w.said(), "\n"); !strings.Contains(said, "RecordError FailedSync bad.shop.test A") || !strings.Contains(said, "no such luck") || strings.Contains(said, "ProviderFailed") {
-			t.Errorf("nobody is told of the one that is refused:\n%s", said)
+		if notices := strings.Join(w.takeNotices(), "\n"); !strings.Contains(notices, "RecordError FailedSync bad.shop.test A") || !strings.Contains(notices, "no such luck") || strings.Contains(notices, "ProviderFailed") {
+			t.Errorf("nobody is told of the one that is refused:\n%s", notices)
 		}
 		for i := range 100 {
 			w.objects.set("later", record(t, "later", "later."+zoneName, "A", fmt.Sprintf("192.0.2.%d", i)))
-			rest()
+			waitIdle()
 			if zone := w.zone(); len(zone) != 51 || zone[0] != fmt.Sprintf("later.shop.test A 192.0.2.%d", i) {
 				t.Fatalf("change %d: %d records are published, want 51; the first one is %s", i, len(zone), zone[0])
 			}
 			time.Sleep(time.Second)
 		}
 		w.objects.set("bad", record(t, "bad", "good."+zoneName, "A", "192.0.2.1"))
-		rest()
+		waitIdle()
 		if n := len(w.zone()); n != 52 {
 			t.Errorf("%d of 52 records are published", n)
 		}
@@ -91,9 +91,9 @@ func TestAdjustFailsAsAWhole(t *testing.T) {
 		w.objects.set("broken", record(t, "broken", "broken."+zoneName, "A", "192.0.2.1"))
 		w.start()
 		defer w.stop()
-		rest()
-		if said := strings.Join(w.said(), "\n"); !strings.Contains(said, "ProviderFailed") {
-			t.Errorf("said:\n%s", said)
+		waitIdle()
+		if notices := strings.Join(w.takeNotices(), "\n"); !strings.Contains(notices, "ProviderFailed") {
+			t.Errorf("notices:\n%s", notices)
 		}
 		for i := range 20 {
 			// The broken one is asked about now and then; a name that comes in the same moment waits.
@@ -114,7 +114,7 @@ func TestAdjustIsSlow(t *testing.T) {
 		w.provider = &judging{Provider: w.zones, takes: 300 * time.Millisecond}
 		w.start()
 		defer w.stop()
-		rest()
+		waitIdle()
 		for i := range 200 {
 			w.objects.set("hot", record(t, "hot", "hot."+zoneName, "A", fmt.Sprintf("192.0.2.%d", i)))
 			name := fmt.Sprint("o", i)
@@ -140,13 +140,13 @@ func TestAdjustOfWhatIsGone(t *testing.T) {
 		w.provider = &judging{Provider: w.zones, takes: time.Second}
 		w.start()
 		defer w.stop()
-		rest()
+		waitIdle()
 		w.objects.set("web", record(t, "web", "www."+zoneName, "A", "192.0.2.1"))
-		rest()
+		waitIdle()
 		w.objects.set("web")
 		time.Sleep(5 * time.Second)
-		if said := w.said(); len(said) > 0 {
-			t.Errorf("said %q", said)
+		if notices := w.takeNotices(); len(notices) > 0 {
+			t.Errorf("notices %q", notices)
 		}
 	})
 }
@@ -177,20 +177,20 @@ func TestOldIsAsListed(t *testing.T) {
 		w.objects.set("web", first)
 		w.start()
 		defer w.stop()
-		rest()
+		waitIdle()
 		for range 2 {
 			w.objects.set("web", second)
-			rest()
+			waitIdle()
 			w.objects.set("web")
 			w.objects.setKey(source.Key{Namespace: "default", Name: "other"}, other)
-			rest()
+			waitIdle()
 			w.objects.set("web", first)
 			w.objects.setKey(source.Key{Namespace: "default", Name: "other"})
-			rest()
+			waitIdle()
 			time.Sleep(2 * DefaultInterval)
 		}
 		w.objects.set("web")
-		rest()
+		waitIdle()
 		if olds < 8 {
 			t.Errorf("only %d changes had an Old", olds)
 		}
@@ -221,27 +221,27 @@ func TestWithoutSetIdentifiers(t *testing.T) {
 		w.objects.set("alias", record(t, "alias", "alias."+zoneName, "CNAME", "lb.example.net"))
 		w.start()
 		defer w.stop()
-		rest()
+		waitIdle()
 		w.expectZone("www.shop.test A 192.0.2.1")
 		if there := w.zones.Get(dns.Key{Name: "www." + zoneName, Type: "A"}); there == nil {
 			t.Errorf("it has an identifier: %v", w.listing())
 		}
-		said := strings.Join(w.said(), "\n")
+		notices := strings.Join(w.takeNotices(), "\n")
 		for _, want := range []string{
 			"RecordConflict FailedSync www.shop.test A service/default/blue asks for the A record www.shop.test, too, and comes first",
 			"the provider doesn't support set identifiers, so it can have only one of these records",
 			"RecordConflict FailedSync alias.shop.test CNAME the provider has no records of the type CNAME",
 		} {
-			if !strings.Contains(said, want) {
-				t.Errorf("said:\n%s\nwant %s", said, want)
+			if !strings.Contains(notices, want) {
+				t.Errorf("notices:\n%s\nwant %s", notices, want)
 			}
 		}
 		time.Sleep(5 * DefaultInterval)
-		if again := w.said(); len(again) > 0 {
+		if again := w.takeNotices(); len(again) > 0 {
 			t.Errorf("in 5 intervals: %q", again)
 		}
 		w.objects.set("blue")
-		rest()
+		waitIdle()
 		w.expectZone("www.shop.test A 192.0.2.2")
 	})
 }

@@ -45,7 +45,7 @@ func TestAwaitedTable(t *testing.T) {
 		w.objects.set("gone", record(t, "gone", "both.shop.test", "A", "192.0.2.2"))
 		w.objects.set("lb", record(t, "lb", "lb.shop.test", "A", "192.0.2.3"))
 		w.start()
-		rest()
+		waitIdle()
 		before := []string{"both.shop.test A 192.0.2.1,192.0.2.2", "lb.shop.test A 192.0.2.3", "node.shop.test A 192.0.2.1"}
 		w.expectZone(before...)
 		w.stop()
@@ -56,23 +56,23 @@ func TestAwaitedTable(t *testing.T) {
 		nodes.set(kube.Waiting, kube.Forbidden)
 		w.objects.set("gone")
 		w.objects.set("new", record(t, "new", "new.shop.test", "A", "192.0.2.4"))
-		w.said()
+		w.takeNotices()
 		w.start()
 		defer w.stop()
 		time.Sleep(3 * DefaultInterval)
 		w.expectZone("both.shop.test A 192.0.2.1,192.0.2.2", "lb.shop.test A 192.0.2.3", "new.shop.test A 192.0.2.4", "node.shop.test A 192.0.2.1")
 		const want = "SourceNotRead FailedSync  source service: node can't be read: forbidden: ; records of the objects that need it stay as they are"
-		if said := w.said(); !slices.Contains(said, want) {
-			t.Errorf("notices %q, want %q among them", said, want)
+		if notices := w.takeNotices(); !slices.Contains(notices, want) {
+			t.Errorf("notices %q, want %q among them", notices, want)
 		}
 		w.objects.set("lb", record(t, "lb", "lb.shop.test", "A", "192.0.2.5"))
 		w.objects.set("new")
-		rest()
+		waitIdle()
 		w.expectZone("both.shop.test A 192.0.2.1,192.0.2.2", "lb.shop.test A 192.0.2.5", "node.shop.test A 192.0.2.1")
 
 		nodes.set(kube.Synced, "")
-		w.objects.tell(source.Key{Namespace: "default", Name: "node"})
-		rest()
+		w.objects.changedKey(source.Key{Namespace: "default", Name: "node"})
+		waitIdle()
 		w.expectZone("both.shop.test A 192.0.2.1", "lb.shop.test A 192.0.2.5", "node.shop.test A 192.0.2.1")
 	})
 }

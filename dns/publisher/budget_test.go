@@ -60,11 +60,11 @@ func newStored(t *testing.T) *stored {
 	}
 	s.ask(0, 100, "192.0.2.1")
 	s.start()
-	rest()
+	waitIdle()
 	if n := len(s.zone()); n != 100 {
 		t.Fatalf("%d records", n)
 	}
-	s.said()
+	s.takeNotices()
 	return s
 }
 
@@ -82,7 +82,7 @@ func (s *stored) drop(from, to int) {
 	for i := from; i < to; i++ {
 		s.objects.set(fmt.Sprint("o", i))
 	}
-	rest()
+	waitIdle()
 }
 
 func (s *stored) wantRecords(want int) {
@@ -130,14 +130,14 @@ func TestBudgetOfSets(t *testing.T) {
 		}
 		w.start()
 		defer w.stop()
-		rest()
+		waitIdle()
 		w.objects.set("nobody")
 		synctest.Wait()
 		for i := range 49 {
 			w.objects.set(fmt.Sprint("o", i))
 		}
 		set("new", "new")
-		rest()
+		waitIdle()
 		if n := len(w.zone()); n != 51 {
 			t.Errorf("%d record sets are left, want 50 and the new one", n)
 		}
@@ -146,7 +146,7 @@ func TestBudgetOfSets(t *testing.T) {
 
 // In the running process, what was shown is approved; who joins is held, and so is what was left
 // out. It is said who was approved.
-func TestApproveAtTheDesk(t *testing.T) {
+func TestApprovalQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStored(t)
 		defer func() { s.stop() }()
@@ -161,10 +161,10 @@ func TestApproveAtTheDesk(t *testing.T) {
 		if err != nil || a.Deletions != 49 || a.Excepted != 1 {
 			t.Errorf("%+v, %v", a, err)
 		}
-		rest()
+		waitIdle()
 		s.wantRecords(51)
-		if said := strings.Join(s.said(), "\n"); !strings.Contains(said, "PlanApproved Approved") || !strings.Contains(said, "49 deletions") {
-			t.Errorf("nothing says that it was approved:\n%s", said)
+		if notices := strings.Join(s.takeNotices(), "\n"); !strings.Contains(notices, "PlanApproved Approved") || !strings.Contains(notices, "49 deletions") {
+			t.Errorf("nothing says that it was approved:\n%s", notices)
 		}
 		// The rest is held under another hash, which a restart knows, too.
 		hash = s.hash(41)
@@ -173,11 +173,11 @@ func TestApproveAtTheDesk(t *testing.T) {
 			t.Error("a process that has ended holds plans")
 		}
 		s.start()
-		rest()
+		waitIdle()
 		if a, err := s.queue.Approve(t.Context(), hash, nil); err != nil || a.Deletions != 41 {
 			t.Errorf("%+v, %v", a, err)
 		}
-		rest()
+		waitIdle()
 		s.wantRecords(10)
 	})
 }
@@ -197,12 +197,12 @@ func TestApproveDelayedAfterRestart(t *testing.T) {
 		s.drop(50, 90) // more are held by the next process
 		s.stop()
 		s.start()
-		rest()
+		waitIdle()
 		time.Sleep(6 * time.Second)
 		if a, err := s.queue.Approve(t.Context(), hash, nil); err != nil || a.Deletions != 50 {
 			t.Errorf("%+v, %v", a, err)
 		}
-		rest()
+		waitIdle()
 		s.wantRecords(50)
 	})
 }
@@ -236,7 +236,7 @@ func TestSettingsBudget(t *testing.T) {
 		s.objects.set("nobody")
 		synctest.Wait()
 		s.ask(0, 100, "192.0.2.2")
-		rest()
+		waitIdle()
 		if n := len(s.zone()); !strings.HasSuffix(s.zone()[0], "192.0.2.2") || n != 100 {
 			t.Errorf("a load balancer that was replaced is held: %v", s.zone()[0])
 		}
@@ -245,7 +245,7 @@ func TestSettingsBudget(t *testing.T) {
 		s.ask(0, 100, "192.0.2.66")
 		s.ask(100, 101, "192.0.2.66")
 		s.start()
-		rest()
+		waitIdle()
 		moved := func() (n int) {
 			for _, line := range s.zone() {
 				if strings.HasSuffix(line, "192.0.2.66") {
@@ -258,13 +258,13 @@ func TestSettingsBudget(t *testing.T) {
 			t.Errorf("%d records have the wrong target, want the new one", n)
 		}
 		hash := s.hash(100)
-		if said := strings.Join(s.said(), "\n"); !strings.Contains(said, "DeletionsHeld") || !strings.Contains(said, "signpost approve "+hash) {
-			t.Errorf("nothing says what is held:\n%s", said)
+		if notices := strings.Join(s.takeNotices(), "\n"); !strings.Contains(notices, "DeletionsHeld") || !strings.Contains(notices, "signpost approve "+hash) {
+			t.Errorf("nothing says what is held:\n%s", notices)
 		}
 		if _, err := s.queue.Approve(t.Context(), hash, nil); err != nil {
 			t.Error(err)
 		}
-		rest()
+		waitIdle()
 		if n := moved(); n != 101 {
 			t.Errorf("%d records were approved", n)
 		}
@@ -279,7 +279,7 @@ func TestStoreOfBudgetsFails(t *testing.T) {
 		s.store.fail(errors.New("no route to host"))
 		s.drop(0, 5)
 		s.ask(100, 110, "192.0.2.1")
-		rest()
+		waitIdle()
 		s.wantRecords(110)
 		// It fails at the start, too.
 		s.stop()
@@ -287,7 +287,7 @@ func TestStoreOfBudgetsFails(t *testing.T) {
 		s.ask(110, 120, "192.0.2.1")
 		// Until the store is read, it isn't known which limit is for these.
 		s.ask(90, 100, "192.0.2.9")
-		rest()
+		waitIdle()
 		s.wantRecords(120)
 		s.store.fail(nil)
 		time.Sleep(3 * DefaultInterval)
@@ -307,7 +307,7 @@ func TestBudgetsAreWrittenRarely(t *testing.T) {
 		for i := range 20 {
 			s.ask(0, 100, fmt.Sprintf("192.0.2.%d", i+2))
 			s.ask(100+i, 101+i, "192.0.2.1")
-			rest()
+			waitIdle()
 		}
 		if writes := s.store.writes - before; writes > 0 {
 			t.Errorf("%d writes", writes)

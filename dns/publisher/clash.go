@@ -49,8 +49,8 @@ func (p *Publisher) deferToOther(z *zone, n *nameState, c nameConflict, out plan
 		p.Log.Warn("Can't publish a record", "record", n.name, "zone", z.Name, "err", c.message)
 		p.Notify(Notice{Objects: c.objects, Record: c.record, Action: ActionFailed, Reason: ReasonConflict, Message: c.message})
 	}
-	z.names.keeps(n)
-	z.names.explain(n, ReasonConflict, c.message)
+	z.names.clearLoss(n)
+	z.names.setReason(n, ReasonConflict, c.message)
 	z.names.wait(n, time.Now().Add(p.Interval))
 }
 
@@ -102,7 +102,7 @@ func (p *Publisher) shared(z *zone, r *dns.RecordSet) string {
 	there := slices.ContainsFunc(p.current(z, twin), func(c plan.Current) bool {
 		return c.Set.Type == r.Type && c.Set.SetIdentifier == r.SetIdentifier && p.Rules.Owns(c.Set)
 	})
-	explained := func(name string) bool { return z.mirror.node(name).explained }
+	explained := func(name string) bool { return z.mirror.node(name).allWanted }
 	switch {
 	case !there && !p.Desired.Asked(twin), explained(dns.Canonical(r.Name)) && (!there || explained(twin)):
 		return ""
@@ -125,7 +125,7 @@ func (p *Publisher) cnameOverOwnership(z *zone, c dns.Change) string {
 	for _, r := range p.zones.lookup(z)(name) {
 		// An ownership record of the format without a type has the name of its own record set, and
 		// goes with it.
-		if described, marker := p.Owner.Mark(r); marker && len(r.Targets) > 0 && !slices.Contains(described, name) {
+		if described, isOwnership := p.Owner.Mark(r); isOwnership && len(r.Targets) > 0 && !slices.Contains(described, name) {
 			return taken(append(described, "another record")[0])
 		}
 	}
@@ -168,7 +168,7 @@ func (p *Publisher) loop(z *zone, name, target string) []string {
 // itself, or the wildcard if nothing exists under name. Wanted records take precedence over those
 // of the zone, which is unknown if it can't be listed.
 func (p *Publisher) alias(z *zone, name string) (by, target string) {
-	holders := p.zones.holders(name)
+	holders := p.zones.zonesFor(name)
 	if len(holders) == 0 {
 		return "", ""
 	}

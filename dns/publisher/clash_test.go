@@ -54,8 +54,8 @@ func TestLoops(t *testing.T) {
 				w.start()
 				defer w.stop()
 				w.objects.set("web", record(t, "web", "www."+zoneName, "A", "192.0.2.9"))
-				rest()
-				w.said()
+				waitIdle()
+				w.takeNotices()
 				w.inOnePass(func() {
 					if test.asked[0].Name == "www."+zoneName {
 						w.objects.set("web")
@@ -67,9 +67,9 @@ func TestLoops(t *testing.T) {
 				})
 				time.Sleep(5 * time.Minute)
 				w.expectZone(test.want...)
-				said := strings.Join(w.said(), "\n")
-				if n := strings.Count(said, test.says); test.says != "" && n != 1 || strings.Contains(said, "FailedSync") != (test.says != "") {
-					t.Errorf("said:\n%s", said)
+				notices := strings.Join(w.takeNotices(), "\n")
+				if n := strings.Count(notices, test.says); test.says != "" && n != 1 || strings.Contains(notices, "FailedSync") != (test.says != "") {
+					t.Errorf("notices:\n%s", notices)
 				}
 				// Without the loop, what was asked for is published.
 				w.objects.set("ol3")
@@ -103,7 +103,7 @@ func TestCNAMEAtAnOwnershipRecord(t *testing.T) {
 				defer w.stop()
 				if sets[first] != nil {
 					w.objects.set(first, sets[first])
-					rest()
+					waitIdle()
 				}
 				w.inOnePass(func() {
 					for name, r := range sets {
@@ -116,8 +116,8 @@ func TestCNAMEAtAnOwnershipRecord(t *testing.T) {
 					want, why = "a-www.shop.test CNAME lb.example.net", "the ownership record can't be written"
 				}
 				w.expectZone(want)
-				if said := strings.Join(w.said(), "\n"); strings.Count(said, why) != 1 {
-					t.Errorf("said:\n%s", said)
+				if notices := strings.Join(w.takeNotices(), "\n"); strings.Count(notices, why) != 1 {
+					t.Errorf("notices:\n%s", notices)
 				}
 				w.objects.set(map[string]string{"www": "www", "together": "www", "a-www": "a-www"}[first])
 				time.Sleep(5 * time.Minute)
@@ -183,13 +183,13 @@ func TestSharedOwnershipRecord(t *testing.T) {
 				}
 				w.objects.set("web", record(t, "web", ours+zoneName, "A", "192.0.2.1"))
 				w.start()
-				rest()
+				waitIdle()
 				w.byHand(dns.Change{New: &dns.RecordSet{Name: hers + zoneName, Type: dns.TypeA, Targets: []string{"203.0.113.77"}}})
 				time.Sleep(5 * time.Minute)
 				both := []string{hers + "shop.test A 203.0.113.77", ours + "shop.test A 192.0.2.1"}
 				w.expectZone(both...)
-				if said := strings.Join(w.said(), "\n"); strings.Count(said, "has the same ownership record as "+ours) != 1 {
-					t.Errorf("said:\n%s", said)
+				if notices := strings.Join(w.takeNotices(), "\n"); strings.Count(notices, "has the same ownership record as "+ours) != 1 {
+					t.Errorf("notices:\n%s", notices)
 				}
 				// After a restart nothing is known of who made which, and hers stays, too.
 				w.stop()
@@ -236,8 +236,8 @@ func TestSharedOwnershipRecordOfOurs(t *testing.T) {
 		w.objects.set("wild")
 		time.Sleep(2 * time.Minute)
 		w.expectZone()
-		if said := strings.Join(w.said(), "\n"); strings.Contains(said, "FailedSync") {
-			t.Errorf("said:\n%s", said)
+		if notices := strings.Join(w.takeNotices(), "\n"); strings.Contains(notices, "FailedSync") {
+			t.Errorf("notices:\n%s", notices)
 		}
 	})
 }

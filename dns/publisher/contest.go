@@ -143,7 +143,7 @@ type RowLoser struct {
 }
 
 // decided splits the candidates of a name into those that are published and those that lose.
-func (p *Publisher) decided(at nameInZone, wanted []plan.Candidate) (chosen []plan.Candidate, lost []plan.Loss) {
+func (p *Publisher) choose(at nameInZone, wanted []plan.Candidate) (chosen []plan.Candidate, lost []plan.Loss) {
 	if at.zone == nil {
 		return plan.Choose(nil, wanted, &p.Rules)
 	}

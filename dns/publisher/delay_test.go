@@ -20,7 +20,7 @@ func TestDeletionDelay(t *testing.T) {
 		w.objects.set("web", web)
 		w.start()
 		defer w.stop()
-		rest()
+		waitIdle()
 		for range 20 {
 			w.objects.set("web")
 			time.Sleep(4 * time.Second)
@@ -31,13 +31,13 @@ func TestDeletionDelay(t *testing.T) {
 		}
 		// What takes its place comes at once, also under another name and of another type.
 		w.objects.set("web", record(t, "web", www, "A", "192.0.2.2"))
-		rest()
+		waitIdle()
 		w.expectZone(www + " A 192.0.2.2")
 		w.objects.set("web", record(t, "web", www, "CNAME", "elsewhere.example"))
-		rest()
+		waitIdle()
 		w.expectZone(www + " CNAME elsewhere.example")
 		w.objects.set("web", record(t, "web", "new."+zoneName, "A", "192.0.2.2"))
-		rest()
+		waitIdle()
 		w.expectZone(www+" CNAME elsewhere.example", "new."+zoneName+" A 192.0.2.2")
 		// What is asked for beside it doesn't wait for it.
 		w.objects.set("both", record(t, "both", "both."+zoneName, "A", "192.0.2.3"), record(t, "both", "both."+zoneName, "AAAA", "2001:db8::3"))
@@ -60,14 +60,14 @@ func TestDelayedDeletions(t *testing.T) {
 		w.zones.SetHooks(c.hooks(0))
 		w.start()
 		defer w.stop()
-		rest()
-		w.said()
+		waitIdle()
+		w.takeNotices()
 		for i := range 100 {
 			w.objects.set(fmt.Sprintf("o%02d", i))
 		}
 		time.Sleep(9 * time.Second)
-		if said := w.said(); len(said) > 0 || len(w.zone()) != 100 {
-			t.Errorf("after 9 s: %d records, said %q", len(w.zone()), said)
+		if notices := w.takeNotices(); len(notices) > 0 || len(w.zone()) != 100 {
+			t.Errorf("after 9 s: %d records, notices %q", len(w.zone()), notices)
 		}
 		for i := range 95 {
 			name := fmt.Sprintf("o%02d", i)
@@ -99,7 +99,7 @@ func TestBackBeforeTheDeletionIsMade(t *testing.T) {
 		defer w.stop()
 		time.Sleep(DefaultInterval)
 		w.objects.set("other", record(t, "other", "other."+zoneName, "A", "192.0.2.2"))
-		rest()
+		waitIdle()
 		// The deletion is planned, and waits for the next batch.
 		w.objects.set("web")
 		time.Sleep(2 * time.Second)
@@ -123,12 +123,12 @@ func TestNoDeletionDelay(t *testing.T) {
 		w := newFixture(t)
 		w.objects.set("web", record(t, "web", "www."+zoneName, "A", "192.0.2.1"))
 		w.start()
-		rest()
+		waitIdle()
 		w.objects.set("web")
-		rest()
+		waitIdle()
 		w.expectZone()
 		w.objects.set("web", record(t, "web", "www."+zoneName, "A", "192.0.2.1"))
-		rest()
+		waitIdle()
 		w.stop()
 		w.objects.set("web")
 		w.change = func(c *Config) { c.DeletionDelay = time.Hour }

@@ -29,11 +29,11 @@ type Explanation struct {
 }
 
 // Question is the query of [Publisher.Explain].
-type Question struct {
+type ExplainQuery struct {
 	// About selects objects by source and key; nil means all.
-	About func(source string, key source.Key) bool
+	Selects func(source string, key source.Key) bool
 	// Lacking leaves out the objects that get all of their records.
-	Lacking bool
+	OnlyIncomplete bool
 	// Limit limits the explanations; zero means [DefaultExplanations].
 	Limit int
 }
@@ -58,7 +58,7 @@ const explainAtOnce = 256
 // It may be called from any goroutine, also while Run is running and after it has ended. The error
 // is that of ctx. Objects of a source that isn't read yet are left out, as are those of polled
 // sources, which have none.
-func (p *Publisher) Explain(ctx context.Context, q Question) (Explanations, error) {
+func (p *Publisher) Explain(ctx context.Context, q ExplainQuery) (Explanations, error) {
 	limit := cmp.Or(max(q.Limit, 0), DefaultExplanations)
 	var likely, meant Explanations
 	for i := range p.Sources {
@@ -66,14 +66,14 @@ func (p *Publisher) Explain(ctx context.Context, q Question) (Explanations, erro
 		if src.Keys == nil {
 			continue
 		}
-		keys := slices.DeleteFunc(slices.Clone(src.Keys()), func(key source.Key) bool { return q.About != nil && !q.About(src.Name, key) })
+		keys := slices.DeleteFunc(slices.Clone(src.Keys()), func(key source.Key) bool { return q.Selects != nil && !q.Selects(src.Name, key) })
 		slices.SortFunc(keys, compareKeys)
 		for chunk := range slices.Chunk(keys, explainAtOnce) {
 			err := p.inLoop(ctx, func() {
 				for _, key := range chunk {
-					if e, ok := p.explain(i, key); !ok || q.Lacking && !e.lacks() {
+					if e, ok := p.explain(i, key); !ok || q.OnlyIncomplete && !e.lacks() {
 						continue
-					} else if e.meant() {
+					} else if e.intended() {
 						meant.add(e, limit)
 					} else {
 						likely.add(e, limit)
@@ -113,7 +113,7 @@ func (p *Publisher) inLoop(ctx context.Context, f func()) error {
 		f()
 	}:
 		<-done
-	case <-p.over:
+	case <-p.stopped:
 		f()
 	case <-ctx.Done():
 	}
@@ -134,7 +134,7 @@ func (p *Publisher) explain(i int, key source.Key) (e Explanation, ok bool) {
 	}
 	place := desired.Place{Managed: p.Rules.Managed, Excluded: p.Rules.Excluded, Domains: p.Domains}
 	if p.zones != nil {
-		place.HasZone = func(name string) bool { return len(p.zones.holders(name)) > 0 }
+		place.HasZone = func(name string) bool { return len(p.zones.zonesFor(name)) > 0 }
 		place.Unselected = func(name string) bool { return !p.zones.admits(name) }
 	}
 	origin := desired.Origin{Source: src.Name, Kind: key.Kind, Namespace: key.Namespace, Name: key.Name}
@@ -165,7 +165,7 @@ func (e *Explanation) lacks() bool {
 }
 
 // meant reports whether the object probably asks for nothing on purpose.
-func (e *Explanation) meant() bool {
+func (e *Explanation) intended() bool {
 	usual := func(s source.Skip) bool {
 		return s.Reason == source.SkipFiltered || s.Reason == source.SkipNoHostname && s.Subject == ""
 	}

@@ -165,7 +165,7 @@ func (s *schedule) step() {
 			o.end()
 		}
 	default:
-		s.meddle()
+		s.changeByHand()
 	}
 }
 
@@ -211,7 +211,7 @@ func (s *schedule) name(object string, o *publishing) string {
 
 // meddle has the person make, change or remove a record of theirs, or change or remove one of an
 // owner.
-func (s *schedule) meddle() {
+func (s *schedule) changeByHand() {
 	zone := s.zones[s.random.IntN(len(s.zones))]
 	name := fmt.Sprintf("shared%d.%s", s.random.IntN(4), zone)
 	s.ownership.look()

@@ -212,8 +212,8 @@ func (f *faulty) claims(changes []dns.Change) bool {
 	if len(changes) == 0 || changes[len(changes)-1].New == nil {
 		return false
 	}
-	name, marks := changes[len(changes)-1].New.Labels[dns.LabelOwnedRecord]
-	return marks && len(f.truth.records()[name]) > 0
+	name, isOwnership := changes[len(changes)-1].New.Labels[dns.LabelOwnedRecord]
+	return isOwnership && len(f.truth.records()[name]) > 0
 }
 
 // adjusting is a faulty provider that can't have every record set as it is wanted.

@@ -56,15 +56,15 @@ func (p *Publisher) remember(z *zone, c dns.Change, failed string) {
 		e.Action = history.Failed
 	}
 	namespace := ""
-	if e.Objects, namespace = askersOf(r); len(e.Objects) == 0 && c.Old != nil {
-		e.Objects, namespace = askersOf(c.Old)
+	if e.Objects, namespace = requestingObjects(r); len(e.Objects) == 0 && c.Old != nil {
+		e.Objects, namespace = requestingObjects(c.Old)
 	}
 	p.History.Add(history.Key{Name: r.Key().Name}, namespace, &e)
 }
 
 // askersOf returns the objects that ask for a record set, else the object in its ownership record, and the
 // namespace of the first one.
-func askersOf(r *dns.RecordSet) (objects []string, namespace string) {
+func requestingObjects(r *dns.RecordSet) (objects []string, namespace string) {
 	for _, o := range r.Objects {
 		objects = append(objects, strings.Trim(o.Kind+"/"+o.Namespace+"/"+o.Name, "/"))
 		namespace = cmp.Or(namespace, o.Namespace)

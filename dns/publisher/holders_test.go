@@ -55,7 +55,7 @@ func TestHolders(t *testing.T) {
 		"test":                "",
 	} {
 		var got []string
-		for _, z := range zones.holders(name) {
+		for _, z := range zones.zonesFor(name) {
 			got = append(got, z.ID)
 		}
 		if strings.Join(got, " ") != want {
@@ -101,7 +101,7 @@ func TestTwinsOutside(t *testing.T) {
 		w.change = func(c *Config) { c.Owner, c.Log = me, slog.New(slog.NewTextHandler(&log, nil)) }
 		w.objects.set("web", record(t, "web", "www."+zoneName, "A", "192.0.2.1"))
 		w.start()
-		rest()
+		waitIdle()
 		w.objects.set("web", record(t, "web", "www."+zoneName, "A", "192.0.2.2"))
 		time.Sleep(3 * w.publisher.Interval)
 		w.expectZone("www."+zoneName+" A 192.0.2.2", "www."+zoneName+" A 203.0.113.1")
@@ -146,7 +146,7 @@ func TestTwins(t *testing.T) {
 		}
 		w.start()
 		defer w.stop()
-		rest()
+		waitIdle()
 		const a, b, c = "a.shop.test A", "b.shop.test A", "c.shop.test A"
 		const ownA, ownB, ownC = "own-a-a.shop.test TXT", "own-a-b.shop.test TXT", "own-a-c.shop.test TXT"
 		want := func(z dns.Zone, want ...string) {
@@ -157,8 +157,8 @@ func TestTwins(t *testing.T) {
 		}
 		want(public, a, b, c, ownA, ownB, ownC)
 		want(private, a, b, "b.shop.test TXT", c, ownA, ownB)
-		if said := strings.Join(w.said(), "\n"); strings.Count(said, "RecordConflict") != 1 {
-			t.Errorf("said:\n%s", said)
+		if notices := strings.Join(w.takeNotices(), "\n"); strings.Count(notices, "RecordConflict") != 1 {
+			t.Errorf("notices:\n%s", notices)
 		}
 		// What is removed from one of them comes back there.
 		for _, z := range []dns.Zone{private, public} {
@@ -177,7 +177,7 @@ func TestTwins(t *testing.T) {
 		for _, name := range []string{"a", "b", "c"} {
 			w.objects.set(name)
 		}
-		rest()
+		waitIdle()
 		want(public)
 		want(private, "b.shop.test TXT", c)
 	})
@@ -252,8 +252,8 @@ func TestZoneCut(t *testing.T) {
 				if n := len(p.called()); n != 4 {
 					t.Errorf("%d changes, want 2 records with their ownership records: %q", n, p.called())
 				}
-				if said := strings.Join(w.said(), "\n"); strings.Contains(said, "FailedSync") {
-					t.Errorf("said:\n%s", said)
+				if notices := strings.Join(w.takeNotices(), "\n"); strings.Contains(notices, "FailedSync") {
+					t.Errorf("notices:\n%s", notices)
 				}
 			})
 		})
@@ -267,7 +267,7 @@ func TestOrphanInParent(t *testing.T) {
 		w := newFixture(t)
 		w.objects.set("a", record(t, "a", "a.eu.shop.test", "A", "192.0.2.1"))
 		w.start()
-		rest()
+		waitIdle()
 		w.stop()
 		if err := w.zones.CreateZone("eu.shop.test"); err != nil {
 			t.Fatal(err)
@@ -275,15 +275,15 @@ func TestOrphanInParent(t *testing.T) {
 		p := &cut{Provider: w.zones}
 		w.provider = p
 		w.objects.set("a")
-		w.said()
+		w.takeNotices()
 		w.start()
 		defer w.stop()
 		time.Sleep(30 * DefaultInterval)
 		if calls := p.called(); len(calls) > 0 {
 			t.Errorf("applied %q", calls)
 		}
-		if said := w.said(); len(said) > 0 {
-			t.Errorf("said %q", said)
+		if notices := w.takeNotices(); len(notices) > 0 {
+			t.Errorf("notices %q", notices)
 		}
 	})
 }
@@ -406,7 +406,7 @@ func TestMetricsOfAZoneThatIsGone(t *testing.T) {
 		w.objects.set("b", record(t, "b", "b.other.test", "A", "192.0.2.1"))
 		w.start()
 		defer w.stop()
-		rest()
+		waitIdle()
 		v.fails.Store(&other)
 		time.Sleep(2 * DefaultInterval)
 		got := gauges(t, registry)
@@ -442,13 +442,13 @@ func TestMetricsAfterTheTerm(t *testing.T) {
 		running.Go(func() { _ = p.Run(ctx) })
 		term, end := context.WithCancel(ctx)
 		running.Go(func() { _ = p.Lead(term) })
-		rest()
+		waitIdle()
 		w.objects.set("nobody")
 		synctest.Wait()
 		for i := range 100 {
 			w.objects.set(fmt.Sprint("o", i))
 		}
-		rest()
+		waitIdle()
 		const held = "signpost_dns_deletions_held id=shop.test zone=shop.test"
 		if got := gauges(t, registry)[held]; got != 100 {
 			t.Errorf("%v deletions are held, want 100", got)

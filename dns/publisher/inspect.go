@@ -80,7 +80,7 @@ func (p *Publisher) Rows(ctx context.Context, f RowFilter, offset, limit int) (R
 // placesOf returns a canonical name in each zone that holds it, or without a zone if none does.
 func (p *Publisher) placesOf(name string) []nameInZone {
 	var places []nameInZone
-	for _, z := range p.zones.holders(name) {
+	for _, z := range p.zones.zonesFor(name) {
 		places = append(places, nameInZone{z, name})
 	}
 	if len(places) == 0 {

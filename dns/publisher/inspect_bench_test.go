@@ -59,7 +59,7 @@ func largeZone(b *testing.B, policy plan.Policy, names int) *Publisher {
 	w := newFixture(b)
 	w.change = func(c *Config) { c.Rules.Policy = policy }
 	p := w.make()
-	p.term, p.looked = &term{}, true
+	p.term, p.sourcesEvaluated = &term{}, true
 	var list []*dns.RecordSet
 	for i := range names {
 		name := fmt.Sprintf("n%06d", i)
@@ -77,7 +77,7 @@ func largeZone(b *testing.B, policy plan.Policy, names int) *Publisher {
 	p.setZones([]dns.Zone{{ID: zoneName, Name: zoneName}}, nil)
 	z := p.zones.byKey[zoneKey{zoneName, zoneName}]
 	z.mirror.begin()
-	p.listedRecords(z, z.mirror.compare(list), z.doubts, nil)
+	p.listedRecords(z, z.mirror.compare(list), z.unknownOutcomes, nil)
 	p.planDirty(z)
 	if n := len(z.names.all); n > 0 {
 		b.Fatalf("%d names have something to do", n)

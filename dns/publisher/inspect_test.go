@@ -60,7 +60,7 @@ func TestRows(t *testing.T) {
 		w.objects.set("theirs", record(t, "theirs", "theirs.shop.test", "A", "192.0.2.1"))
 		w.objects.set("bad", record(t, "bad", "bad.shop.test", "A", "192.0.2.1"))
 		w.objects.set("far", record(t, "far", "far.elsewhere.test", "A", "192.0.2.1"))
-		rest()
+		waitIdle()
 		expectLines(
 			t, w.rowLines(RowFilter{}),
 			"far.elsewhere.test A no-zone the name is in no zone of the provider: create the zone, or change the zone filters",
@@ -110,10 +110,10 @@ func TestHeldRows(t *testing.T) {
 		for _, name := range []string{"a", "b", "c"} {
 			w.objects.set(name, record(t, name, name+".shop.test", "A", "192.0.2.1"))
 		}
-		rest()
+		waitIdle()
 		w.objects.set("a")
 		w.objects.set("b")
-		rest()
+		waitIdle()
 		plans := queue.Plans()
 		if len(plans) != 1 {
 			t.Fatalf("plans: %v", plans)
@@ -144,10 +144,10 @@ func TestKeptRows(t *testing.T) {
 				defer w.stop()
 				w.objects.set("gone", record(t, "gone", "gone.shop.test", "A", "192.0.2.1"))
 				w.objects.set("new", record(t, "new", "new.shop.test", "A", "192.0.2.1"))
-				rest()
+				waitIdle()
 				w.objects.set("gone")
 				w.objects.set("new", record(t, "new", "new.shop.test", "A", "192.0.2.2"))
-				rest()
+				waitIdle()
 				expectLines(t, w.rowLines(RowFilter{}), want...)
 			})
 		})
@@ -186,7 +186,7 @@ func TestFollow(t *testing.T) {
 		w := newFixture(t)
 		w.start()
 		defer w.stop()
-		rest()
+		waitIdle()
 		f, err := w.publisher.Follow(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -200,7 +200,7 @@ func TestFollow(t *testing.T) {
 			return c
 		}
 		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"))
-		rest()
+		waitIdle()
 		<-f.Changed()
 		c := next()
 		if len(c.Rows) != 1 || c.Rows[0].State != RowPublished || c.Rows[0].Name != "a.shop.test" || c.Reset || len(c.Gone) > 0 {
@@ -210,17 +210,17 @@ func TestFollow(t *testing.T) {
 			t.Errorf("without a change: %+v", c)
 		}
 		w.objects.set("a")
-		rest()
+		waitIdle()
 		if c := next(); len(c.Rows) != 0 || len(c.Gone) != 1 || c.Gone[0].Name != "a.shop.test" || c.Gone[0].Type != "A" || c.Gone[0].Zone != zoneName {
 			t.Errorf("after its end: %+v, want that the A record is gone and nothing else", c)
 		}
 		w.objects.set("lost", record(t, "lost", "lost.elsewhere.test", "A", "192.0.2.1"))
-		rest()
+		waitIdle()
 		if c := next(); len(c.Rows) != 1 || c.Rows[0].State != RowNoZone || len(c.Gone) > 0 {
 			t.Errorf("after a name in no zone: %+v", c)
 		}
 		w.objects.set("lost")
-		rest()
+		waitIdle()
 		if c := next(); len(c.Rows) > 0 || len(c.Gone) != 1 || c.Gone[0].Name != "lost.elsewhere.test" || c.Gone[0].Zone != "" {
 			t.Errorf("after the end of a name in no zone: %+v", c)
 		}
@@ -228,13 +228,13 @@ func TestFollow(t *testing.T) {
 			name := fmt.Sprintf("n%d", i)
 			w.objects.set(name, record(t, name, name+".shop.test", "A", "192.0.2.1"))
 		}
-		rest()
+		waitIdle()
 		if c := next(); !c.Reset || len(c.Rows) > 0 {
 			t.Errorf("after very many: %d rows, reset %v", len(c.Rows), c.Reset)
 		}
 		f.Close()
 		w.objects.set("b", record(t, "b", "b.shop.test", "A", "192.0.2.1"))
-		rest()
+		waitIdle()
 		if len(w.publisher.followers) > 0 {
 			t.Error("nobody follows any more, and it is noted still")
 		}

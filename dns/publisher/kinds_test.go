@@ -19,7 +19,7 @@ func TestTwoKinds(t *testing.T) {
 		w.objects.setKey(tcp, record(t, "web", "b.shop.test", "A", "192.0.2.2"))
 		w.start()
 		defer w.stop()
-		rest()
+		waitIdle()
 		w.expectZone("a.shop.test A 192.0.2.1", "b.shop.test A 192.0.2.2")
 		w.objects.setKey(tcp)
 		time.Sleep(2 * DefaultInterval)

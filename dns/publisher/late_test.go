@@ -56,7 +56,7 @@ func TestLateUpdateOfAnEarlierProcess(t *testing.T) {
 		w.objects.set("web", record(t, "web", "www."+zoneName, "A", "192.0.2.1"))
 		w.start()
 		defer w.stop()
-		rest()
+		waitIdle()
 		time.Sleep(5 * time.Minute)
 		w.expectZone("www.shop.test A 192.0.2.1")
 		if !slices.ContainsFunc(w.listing(), func(r *dns.RecordSet) bool { return r.Name == "own-a-www."+zoneName }) {

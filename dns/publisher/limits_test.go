@@ -87,7 +87,7 @@ func TestThrottled(t *testing.T) {
 		w.zones.SetHooks(c.hooks(0))
 		w.start()
 		defer w.stop()
-		rest()
+		waitIdle()
 		before, begun := len(c.times(inmemory.Records)), time.Now()
 		c.mu.Lock()
 		c.fail = func(call inmemory.Call) error {
@@ -119,8 +119,8 @@ func TestThrottled(t *testing.T) {
 				t.Errorf("call %d came after %v", i, pause)
 			}
 		}
-		if said := w.said(); len(said) != 64 {
-			t.Errorf("said %q", said)
+		if notices := w.takeNotices(); len(notices) != 64 {
+			t.Errorf("notices %q", notices)
 		}
 	})
 }
@@ -150,7 +150,7 @@ func TestThrottledInPart(t *testing.T) {
 			t.Errorf("%d listings: %v", n, c.times(inmemory.Records))
 		}
 		w.expectZone("www.shop.test A 192.0.2.1")
-		w.said()
+		w.takeNotices()
 		throttled := errors.Join(provider.ErrThrottled)
 		c.mu.Lock()
 		c.fail = func(call inmemory.Call) error {
@@ -166,8 +166,8 @@ func TestThrottledInPart(t *testing.T) {
 		w.objects.set("web", record(t, "web", "www."+zoneName, "A", "192.0.2.2"))
 		time.Sleep(5 * time.Second)
 		w.expectZone("www.shop.test A 192.0.2.2")
-		if said := w.said(); len(said) != 1 {
-			t.Errorf("said %q", said)
+		if notices := w.takeNotices(); len(notices) != 1 {
+			t.Errorf("notices %q", notices)
 		}
 	})
 }
@@ -272,7 +272,7 @@ func TestLimitsOfTheProvider(t *testing.T) {
 		w.objects.set("web", record(t, "web", "www."+zoneName, "A", "192.0.2.1"))
 		w.start()
 		defer w.stop()
-		rest()
+		waitIdle()
 		if left := time.Duration(left.Load()); left != time.Hour {
 			t.Errorf("a batch may take %v", left)
 		}
@@ -394,7 +394,7 @@ func TestTooManyRecordSetsOfAName(t *testing.T) {
 		w.objects.set("many", of(10_000, 10)...)
 		w.start()
 		defer w.stop()
-		rest()
+		waitIdle()
 		w.objects.set("many", append(of(0, 5_000), of(10_000, 10_000)...)...)
 		w.objects.set("other", record(t, "other", "other."+zoneName, "A", "192.0.2.2"))
 		time.Sleep(2 * DefaultInterval)
@@ -409,8 +409,8 @@ func TestTooManyRecordSetsOfAName(t *testing.T) {
 		if len(identifiers) != maxRecordSets+1 || !identifiers["id-10000"] || !identifiers["id-10009"] || !identifiers["id-00000"] || identifiers["id-10010"] || !other {
 			t.Errorf("%d identifiers are published: those of before %t, %t, the first %t; the other name: %t", len(identifiers), identifiers["id-10000"], identifiers["id-10009"], identifiers["id-00000"], other)
 		}
-		if said := strings.Join(w.said(), "\n"); !strings.Contains(said, "objects ask for 15000 record sets of the name, and more than 500 are ignored") {
-			t.Errorf("said:\n%s", said)
+		if notices := strings.Join(w.takeNotices(), "\n"); !strings.Contains(notices, "objects ask for 15000 record sets of the name, and more than 500 are ignored") {
+			t.Errorf("notices:\n%s", notices)
 		}
 		page, err := w.publisher.Rows(t.Context(), RowFilter{}, 0, 10)
 		if err != nil || page.Total != maxRecordSets+maxLost+1 {

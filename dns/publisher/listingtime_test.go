@@ -56,7 +56,7 @@ func TestListingTime(t *testing.T) {
 				w.objects.set("web", record(t, "web", www, "A", "192.0.2.1"))
 				w.start()
 				defer w.stop()
-				rest()
+				waitIdle()
 				before := len(c.times(inmemory.Records))
 				time.Sleep(time.Hour)
 				if n := len(c.times(inmemory.Records)) - before; n < tt.quiet-1 || n > tt.quiet+1 {

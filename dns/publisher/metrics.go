@@ -38,7 +38,7 @@ type Metrics struct {
 	zoneFailed     *prometheus.GaugeVec
 	providerFailed prometheus.Gauge
 	storeFailed    prometheus.Gauge
-	others         *prometheus.GaugeVec
+	otherInstances *prometheus.GaugeVec
 	applySeconds   *prometheus.HistogramVec
 	panics         *prometheus.CounterVec
 	refused        *prometheus.GaugeVec
@@ -81,7 +81,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		dirty:          b.gauges("signpost_dns_names_pending", "Names that wait to be planned or changed.", "zone", "id"),
 		providerFailed: b.gauge("signpost_dns_provider_failing", "1 while the zones can't be listed."),
 		storeFailed:    b.gauge("signpost_dns_budget_store_failing", "1 while what was deleted and approved can't be loaded or stored."),
-		others:         b.gauges("signpost_dns_other_instance_records", "Record sets of another process that has our owner ID.", "zone", "id"),
+		otherInstances: b.gauges("signpost_dns_other_instance_records", "Record sets of another process that has our owner ID.", "zone", "id"),
 		zoneFailed:     b.gauges("signpost_dns_zone_failing", "1 while a zone can't be read or changed.", "zone", "id"),
 		applySeconds: b.histograms("signpost_dns_apply_duration_seconds", "How long the provider took for a batch of changes.",
 			"zone", "id", "result"),
@@ -164,7 +164,7 @@ func (m *Metrics) zone(z *zone) {
 	m.repeating.WithLabelValues(z.Name, z.ID).Set(float64(z.names.repeated))
 	m.zoneFailed.WithLabelValues(z.Name, z.ID).Set(number(z.reading.err != nil || z.writing.err != nil || z.adjusting.err != nil))
 	m.held.WithLabelValues(z.Name, z.ID).Set(float64(z.ledger.Held()))
-	m.others.WithLabelValues(z.Name, z.ID).Set(float64(z.mirror.others))
+	m.otherInstances.WithLabelValues(z.Name, z.ID).Set(float64(z.mirror.otherInstances))
 	m.fail(keyOf(z.Zone), z.reading.failures+z.writing.failures)
 	m.count(z)
 }
@@ -178,7 +178,7 @@ func (m *Metrics) names(taken, tooMany int) {
 
 // forget deletes the metrics of a removed zone.
 func (m *Metrics) forget(z *zone) {
-	for _, of := range []*prometheus.GaugeVec{m.dirty, m.waiting, m.repeating, m.zoneFailed, m.held, m.others} {
+	for _, of := range []*prometheus.GaugeVec{m.dirty, m.waiting, m.repeating, m.zoneFailed, m.held, m.otherInstances} {
 		of.DeleteLabelValues(z.Name, z.ID)
 	}
 	m.applySeconds.DeletePartialMatch(prometheus.Labels{"zone": z.Name, "id": z.ID})

@@ -70,7 +70,7 @@ func (p phase) String() string {
 // don't call the provider and don't know the zone. It isn't safe for concurrent use.
 type names struct {
 	all map[string]*nameState
-	in  [phases]index
+	in  [phases]phaseHeap
 	// note is called with the planned changes of a name, or with none when they end. failing is the
 	// number of names that have failed and not recovered since.
 	note    func(name string, changes []dns.Change)
@@ -85,7 +85,7 @@ type names struct {
 	// namespaceOf returns the namespace whose turn a name uses. adds reports whether we have no record
 	// set under a name.
 	namespaceOf func(name string) string
-	adds        func(name string) bool
+	onlyAdds    func(name string) bool
 	// changed is called with each name whose phase or reason changes.
 	changed func(name string)
 }
@@ -93,7 +93,7 @@ type names struct {
 func newNames(note func(name string, changes []dns.Change)) *names {
 	s := &names{
 		all: map[string]*nameState{}, trials: map[string]trial{}, note: note, changed: unnoticed, turns: newTurns(),
-		namespaceOf: func(string) string { return "" }, adds: func(string) bool { return false },
+		namespaceOf: func(string) string { return "" }, onlyAdds: func(string) bool { return false },
 	}
 	for p := range s.in {
 		s.in[p].phase = phase(p)
@@ -104,15 +104,15 @@ func newNames(note func(name string, changes []dns.Change)) *names {
 // move puts a name into a phase. Nothing else changes a phase, an index or a count.
 func (s *names) move(n *nameState, to phase) {
 	s.changed(n.name)
-	if n.place >= 0 {
-		heap.Remove(&s.in[n.phase], n.place)
+	if n.heapIndex >= 0 {
+		heap.Remove(&s.in[n.phase], n.heapIndex)
 	}
 	n.phase = to
 	s.recount(n)
 	switch {
 	case to == dirty:
 		// Other dirty names need no turn, because all of them are planned at once.
-		if n.adds = s.adds(n.name); n.adds {
+		if n.onlyAdds = s.onlyAdds(n.name); n.onlyAdds {
 			s.queue(n)
 		}
 	case to == planned:
@@ -120,7 +120,7 @@ func (s *names) move(n *nameState, to phase) {
 	}
 	if to == settled && n.quiet() {
 		delete(s.all, n.name)
-		n.place = -1
+		n.heapIndex = -1
 		return
 	}
 	heap.Push(&s.in[to], n)
@@ -141,7 +141,7 @@ func (s *names) recount(n *nameState) {
 func (s *names) state(name string) *nameState {
 	n := s.all[name]
 	if n == nil {
-		n = &nameState{name: name, place: -1}
+		n = &nameState{name: name, heapIndex: -1}
 		s.all[name] = n
 	}
 	return n
@@ -167,10 +167,10 @@ func (s *names) sorted(in phase) []*nameState {
 func (s *names) touch(name string) {
 	n := s.state(name)
 	if n.phase == asking || n.phase == applying {
-		n.again = true
+		n.requeue = true
 		return
 	}
-	n.adjusted, n.again, n.failures = nil, false, 0
+	n.adjusted, n.requeue, n.failures = nil, false, 0
 	s.setTrial(name, trial{})
 	s.move(n, dirty)
 }
@@ -180,7 +180,7 @@ func (s *names) touch(name string) {
 func (s *names) outdate(name string) {
 	n := s.state(name)
 	if n.phase == planned && !n.plan.deletes() || n.phase == dirty && n.adjusted != nil {
-		n.again = true
+		n.requeue = true
 		return
 	}
 	s.touch(name)
@@ -199,22 +199,22 @@ func (s *names) differ(name string) {
 
 // ask notes that the provider is being asked about a dirty name.
 func (s *names) ask(n *nameState) {
-	n.again = false
+	n.requeue = false
 	s.move(n, asking)
 }
 
 // answer notes the response of the provider; nil if it is for other record sets than those wanted
 // now.
-func (s *names) answer(n *nameState, a *adjustedSets) {
+func (s *names) responded(n *nameState, a *adjustedSets) {
 	if n.adjusted = a; a == nil {
-		n.again = false
+		n.requeue = false
 	}
 	s.move(n, dirty)
 }
 
 // replan replaces the changes that a name needs.
 func (s *names) replan(n *nameState, g group) {
-	n.plan, n.permitted, n.pared = g, group{}, false
+	n.plan, n.permitted, n.reduced = g, group{}, false
 	s.note(n.name, g.changes)
 }
 
@@ -222,28 +222,28 @@ func (s *names) replan(n *nameState, g group) {
 func (s *names) planned(n *nameState, g group) {
 	s.replan(n, g)
 	switch {
-	case n.again && g.deletes():
+	case n.requeue && g.deletes():
 		s.touch(n.name)
 	case g.size() > 0:
 		s.move(n, planned)
 	default:
-		s.rest(n, settled)
+		s.park(n, settled)
 	}
 }
 
 // hold notes that the changes of a dirty name have to wait for an event.
 func (s *names) hold(n *nameState) {
 	s.replan(n, group{name: n.name})
-	s.rest(n, held)
+	s.park(n, held)
 }
 
 // rest moves a name without anything to do to a phase in which it stays, unless it has been touched
 // meanwhile.
-func (s *names) rest(n *nameState, in phase) {
+func (s *names) park(n *nameState, in phase) {
 	s.unqueue(n)
 	n.adjusted = nil
-	if n.again {
-		n.again, in = false, dirty
+	if n.requeue {
+		n.requeue, in = false, dirty
 	}
 	s.move(n, in)
 }
@@ -255,7 +255,7 @@ func (s *names) settle(n *nameState) {
 
 // explain sets why the wanted record sets of a name aren't published. An empty reason means that
 // they are, or will be.
-func (s *names) explain(n *nameState, reason, message string) {
+func (s *names) setReason(n *nameState, reason, message string) {
 	if n.reason != reason || n.message != message {
 		s.changed(n.name)
 	}
@@ -271,11 +271,11 @@ func (s *names) contest(n *nameState, lost map[candidateID]string, refused map[c
 }
 
 // pare holds all changes of a planned or held name except the permitted ones.
-func (s *names) pare(n *nameState, permitted []dns.Change) {
+func (s *names) permit(n *nameState, permitted []dns.Change) {
 	n.permitted = group{name: n.name, changes: permitted, orphans: n.plan.orphans}
-	n.pared = n.permitted.size() < n.plan.size()
+	n.reduced = n.permitted.size() < n.plan.size()
 	if n.due().size() == 0 {
-		s.rest(n, held)
+		s.park(n, held)
 		return
 	}
 	s.move(n, planned)
@@ -284,7 +284,7 @@ func (s *names) pare(n *nameState, permitted []dns.Change) {
 // propose notes the changes that a dry run would have made.
 func (s *names) propose(n *nameState, g group) {
 	n.proposed = g
-	s.rest(n, settled)
+	s.park(n, settled)
 }
 
 // done notes that all changes of a name were made. The name is planned again, to see whether
@@ -299,8 +299,8 @@ func (s *names) done(n *nameState) {
 // retry plans a name again at once.
 func (s *names) retry(n *nameState) {
 	s.unqueue(n)
-	if n.again {
-		n.again, n.adjusted = false, nil
+	if n.requeue {
+		n.requeue, n.adjusted = false, nil
 	}
 	s.move(n, dirty)
 }
@@ -316,9 +316,9 @@ func (s *names) fail(n *nameState, until time.Time, message string) {
 	s.unqueue(n)
 	n.adjusted = nil
 	n.reason, n.message = ReasonError, message
-	if n.again {
+	if n.requeue {
 		// Other record sets are wanted now than those that failed.
-		n.again, n.failures = false, 0
+		n.requeue, n.failures = false, 0
 		s.move(n, dirty)
 		return
 	}
@@ -337,24 +337,24 @@ func (s *names) refuse(n *nameState, until time.Time, message string) {
 func (s *names) wait(n *nameState, until time.Time) {
 	s.replan(n, group{name: n.name})
 	n.next = until
-	s.rest(n, waiting)
+	s.park(n, waiting)
 }
 
 // loses notes that record sets of a name are to be deleted, and returns since when.
-func (s *names) loses(n *nameState, now time.Time) time.Time {
-	if n.losing.IsZero() {
-		n.losing = now
+func (s *names) noteLoss(n *nameState, now time.Time) time.Time {
+	if n.lossSince.IsZero() {
+		n.lossSince = now
 	}
-	return n.losing
+	return n.lossSince
 }
 
 // keeps notes that no record set of a name is to be deleted.
-func (s *names) keeps(n *nameState) { n.losing = time.Time{} }
+func (s *names) clearLoss(n *nameState) { n.lossSince = time.Time{} }
 
 // losingSince reports whether a name is still to lose record sets that was to lose them at a time.
-func (s *names) losingSince(at time.Time) bool {
+func (s *names) stillLosing(at time.Time) bool {
 	for _, n := range s.all {
-		if n.phase == waiting && !n.losing.IsZero() && !n.losing.After(at) {
+		if n.phase == waiting && !n.lossSince.IsZero() && !n.lossSince.After(at) {
 			return true
 		}
 	}
@@ -376,15 +376,15 @@ func (s *names) due(now time.Time) {
 // drop forgets a name that isn't ours to manage. Running calls about it continue.
 func (s *names) drop(n *nameState) {
 	if n.phase == asking || n.phase == applying {
-		n.again = true
+		n.requeue = true
 		return
 	}
-	if n.place >= 0 {
-		heap.Remove(&s.in[n.phase], n.place)
+	if n.heapIndex >= 0 {
+		heap.Remove(&s.in[n.phase], n.heapIndex)
 	}
 	s.setTrial(n.name, trial{})
 	s.unqueue(n)
-	*n = nameState{name: n.name, place: -1, counted: n.counted}
+	*n = nameState{name: n.name, heapIndex: -1, counted: n.counted}
 	s.note(n.name, nil)
 	s.move(n, settled)
 }
@@ -444,14 +444,14 @@ func (s *names) attempt(n *nameState, g group, made map[dns.Key]struct{}) {
 // name.
 func (s *names) vanish(name string, sets []*dns.RecordSet) {
 	if n := s.all[name]; n != nil {
-		n.miss(sets)
+		n.addUnseen(sets)
 	}
 }
 
 // disown notes the deletions of ownership records that must be made before anything else. Without
 // any, it notes that the attempts were checked.
 func (s *names) disown(n *nameState, unmark []dns.Change) {
-	n.miss(n.attempts)
+	n.addUnseen(n.attempts)
 	n.attempts = nil
 	if len(unmark) > 0 {
 		n.disowned = unmark
@@ -462,7 +462,7 @@ func (s *names) disown(n *nameState, unmark []dns.Change) {
 }
 
 // unmarked notes that these ownership records are deleted.
-func (s *names) unmarked(n *nameState) { n.disowned = nil }
+func (s *names) ownershipRemoved(n *nameState) { n.disowned = nil }
 
 // outdated notes that the changes of a name were out of date. It reports whether that is the first
 // time.

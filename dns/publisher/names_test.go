@@ -86,11 +86,11 @@ func (m *namesModel) ask(t *rapid.T) {
 		for _, n := range asking {
 			switch rapid.IntRange(0, 3).Draw(t, "answer of "+n.name) {
 			case 0:
-				m.names.answer(n, nil)
+				m.names.responded(n, nil)
 			case 1:
 				m.names.refuse(n, m.later(t), "refused")
 			default:
-				m.names.answer(n, &adjustedSets{})
+				m.names.responded(n, &adjustedSets{})
 			}
 		}
 		return
@@ -114,29 +114,29 @@ func (m *namesModel) plan(t *rapid.T) {
 func (m *namesModel) planOne(t *rapid.T, n *nameState, how int) {
 	if m.made[n.name] == m.about[n.name] {
 		m.names.settle(n)
-		m.names.explain(n, "", "")
+		m.names.setReason(n, "", "")
 		m.names.planned(n, group{name: n.name})
 		return
 	}
 	if n.failures == 0 {
-		m.names.explain(n, "", "")
+		m.names.setReason(n, "", "")
 	}
 	r := &dns.RecordSet{Name: n.name, Type: dns.TypeA}
 	if until, repeats := m.names.repeats(group{name: n.name, changes: []dns.Change{{New: r}}}, time.Minute); repeats && how > 3 && m.now.Before(until) {
-		m.names.tell(n.name)
-		m.names.explain(n, ReasonError, "no effect")
+		m.names.markReported(n.name)
+		m.names.setReason(n, ReasonError, "no effect")
 		m.names.wait(n, until)
 		return
 	}
 	switch how {
 	case 0:
-		m.names.explain(n, ReasonSource, "unread")
+		m.names.setReason(n, ReasonSource, "unread")
 		m.names.hold(n)
 	case 1:
 		m.names.refuse(n, m.later(t), "unmarkable")
 	case 6:
-		m.names.explain(n, ReasonDelayed, "nobody asks for it")
-		m.names.loses(n, m.now)
+		m.names.setReason(n, ReasonDelayed, "nobody asks for it")
+		m.names.noteLoss(n, m.now)
 		m.names.wait(n, m.later(t))
 	case 2:
 		m.names.planned(n, group{name: n.name, changes: []dns.Change{{Old: r}}})
@@ -169,12 +169,12 @@ func (m *namesModel) ration(t *rapid.T) {
 			continue
 		}
 		if pared && n.reason == "" {
-			m.names.explain(n, ReasonHeld, "budget")
+			m.names.setReason(n, ReasonHeld, "budget")
 		}
 		if !pared {
 			permitted = n.plan.changes
 		}
-		m.names.pare(n, permitted)
+		m.names.permit(n, permitted)
 	}
 }
 
@@ -232,7 +232,7 @@ func (m *namesModel) applied(t *rapid.T, n *nameState) {
 	case 3:
 		m.names.propose(n, g)
 	default:
-		if !n.pared {
+		if !n.reduced {
 			m.made[n.name] = m.about[n.name]
 		}
 		m.names.made(n, m.now)
@@ -263,8 +263,8 @@ func (m *namesModel) check(t *rapid.T) {
 	for p := range m.names.in {
 		for i, n := range m.names.in[p].names {
 			total++
-			if n.phase != phase(p) || n.place != i || m.names.all[n.name] != n {
-				t.Fatalf("%s is number %d of the names that are %s, and says %d and %s", n.name, i, phase(p), n.place, n.phase)
+			if n.phase != phase(p) || n.heapIndex != i || m.names.all[n.name] != n {
+				t.Fatalf("%s is number %d of the names that are %s, and says %d and %s", n.name, i, phase(p), n.heapIndex, n.phase)
 			}
 		}
 	}
@@ -320,7 +320,7 @@ func (m *namesModel) problem(n *nameState) string {
 		return "it has no changes"
 	case n.phase != dirty && n.adjusted != nil && n.phase != planned && n.phase != applying && n.phase != asking:
 		return "it keeps an answer"
-	case !asked && !n.again && n.phase != dirty:
+	case !asked && !n.requeue && n.phase != dirty:
 		return "what objects ask for now is lost"
 	}
 	return ""
@@ -335,7 +335,7 @@ func (m *namesModel) converge() {
 		m.names.release()
 		m.names.listed()
 		for _, n := range m.names.sorted(asking) {
-			m.names.answer(n, &adjustedSets{})
+			m.names.responded(n, &adjustedSets{})
 		}
 		for _, n := range m.names.sorted(dirty) {
 			if n.adjusted == nil {
@@ -345,7 +345,7 @@ func (m *namesModel) converge() {
 		}
 		for name := range m.noted {
 			if n := m.names.all[name]; n.phase == planned || n.phase == held {
-				m.names.pare(n, n.plan.changes)
+				m.names.permit(n, n.plan.changes)
 			}
 		}
 		m.names.take(0, 0)

@@ -39,12 +39,12 @@ func TestRestartsWithoutStoreUndoNoHold(t *testing.T) {
 					s.stop()
 					lose(s)
 					s.start()
-					rest()
+					waitIdle()
 					s.wantRecords(80)
 					s.hash(6)
 				}
-				if said := strings.Join(s.said(), "\n"); !strings.Contains(said, "earlier deletions are unknown after this start") {
-					t.Errorf("nothing says why the deletions are held:\n%s", said)
+				if notices := strings.Join(s.takeNotices(), "\n"); !strings.Contains(notices, "earlier deletions are unknown after this start") {
+					t.Errorf("nothing says why the deletions are held:\n%s", notices)
 				}
 				time.Sleep(budget.DefaultLimits().Window)
 				s.wantRecords(74)
@@ -62,11 +62,11 @@ func TestStoreComesBack(t *testing.T) {
 		s.store.fail(errForbidden)
 		s.drop(0, 5)
 		s.wantRecords(95) // the process has run for a window, so its own count is enough
-		said := strings.Join(s.said(), "\n")
-		if !strings.Contains(said, "BudgetNotStored FailedSync") || !strings.Contains(said, "configmaps is forbidden") {
-			t.Errorf("nothing says that budgets are not stored:\n%s", said)
+		notices := strings.Join(s.takeNotices(), "\n")
+		if !strings.Contains(notices, "BudgetNotStored FailedSync") || !strings.Contains(notices, "configmaps is forbidden") {
+			t.Errorf("nothing says that budgets are not stored:\n%s", notices)
 		}
-		if n := strings.Count(said, "BudgetNotStored"); n != 1 {
+		if n := strings.Count(notices, "BudgetNotStored"); n != 1 {
 			t.Errorf("it is said %d times", n)
 		}
 		failing := func() float64 { return testutil.ToFloat64(s.publisher.Metrics.storeFailed) }
@@ -88,7 +88,7 @@ func TestStoreComesBack(t *testing.T) {
 		s.stop()
 		s.store.fail(errForbidden)
 		s.start()
-		rest()
+		waitIdle()
 		s.store.fail(nil)
 		time.Sleep(DefaultInterval + time.Second)
 		if failing() != 0 {
@@ -125,7 +125,7 @@ func TestTroubles(t *testing.T) {
 			}})
 			w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"))
 			w.start()
-			rest()
+			waitIdle()
 			wanted(t, w, "zone shop.test", "NOTAUTH")
 			mended.Store(true)
 			time.Sleep(2 * DefaultInterval)
@@ -141,10 +141,10 @@ func TestTroubles(t *testing.T) {
 			w.change = func(c *Config) { c.Domains = dns.NewDomainFilter([]string{"shop.tset"}, nil) }
 			w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"))
 			w.start()
-			rest()
+			waitIdle()
 			wanted(t, w, "domain-filter", "leaves out all 1 names")
 			w.objects.set("b", record(t, "b", "b.shop.tset", "A", "192.0.2.1"))
-			rest()
+			waitIdle()
 			if troubles := w.publisher.Troubles(); len(troubles) > 0 {
 				t.Errorf("%+v", troubles)
 			}

@@ -43,7 +43,7 @@ func (u *pendingNotices) drop(origin desired.Origin) {
 }
 
 // tell sends all notices, in the order of the objects.
-func (u *pendingNotices) tell(notify func(Notice)) {
+func (u *pendingNotices) send(notify func(Notice)) {
 	for _, origin := range slices.SortedFunc(maps.Keys(u.of), compareOrigins) {
 		for _, n := range u.of[origin] {
 			notify(n)
@@ -57,7 +57,7 @@ func compareOrigins(a, b desired.Origin) int {
 }
 
 // tell sends a notice about an object, or keeps it until there is a term.
-func (p *Publisher) tell(origin desired.Origin, n Notice) {
+func (p *Publisher) sendNotice(origin desired.Origin, n Notice) {
 	if p.term == nil {
 		p.pendingNotices.keep(origin, n)
 		return

@@ -30,16 +30,16 @@ func TestStandbySendsNoNotices(t *testing.T) {
 		w.objects.fail("broken", errors.New("no address"))
 		w.start()
 		defer w.stop()
-		rest()
+		waitIdle()
 		w.objects.set("mended", record(t, "mended", "b.shop.test", "A", "192.0.2.1"))
-		rest()
-		if said := w.said(); len(said) > 0 {
-			t.Errorf("a standby says\n%s", strings.Join(said, "\n"))
+		waitIdle()
+		if notices := w.takeNotices(); len(notices) > 0 {
+			t.Errorf("a standby says\n%s", strings.Join(notices, "\n"))
 		}
 		w.lead()
-		rest()
+		waitIdle()
 		var invalid []string
-		for _, line := range w.said() {
+		for _, line := range w.takeNotices() {
 			if strings.HasPrefix(line, ReasonInvalid) {
 				invalid = append(invalid, line)
 			}
@@ -55,7 +55,7 @@ func TestStandbySendsNoNotices(t *testing.T) {
 }
 
 // What a standby keeps has a limit, and is forgotten object by object.
-func TestUntoldIsBounded(t *testing.T) {
+func TestPendingNoticesAreBounded(t *testing.T) {
 	var u pendingNotices
 	of := func(i int) desired.Origin { return desired.Origin{Source: "service", Name: fmt.Sprintf("%05d", i)} }
 	for i := range 2 * maxPendingNotices {
@@ -68,9 +68,9 @@ func TestUntoldIsBounded(t *testing.T) {
 		u.drop(of(i))
 	}
 	u.keep(of(1), Notice{Message: "again"})
-	var said []string
-	u.tell(func(n Notice) { said = append(said, n.Message) })
-	if diff := cmp.Diff([]string{"0", "again"}, said); diff != "" || u.n != 0 {
+	var notices []string
+	u.send(func(n Notice) { notices = append(notices, n.Message) })
+	if diff := cmp.Diff([]string{"0", "again"}, notices); diff != "" || u.n != 0 {
 		t.Errorf("%d left, (-want +got):\n%s", u.n, diff)
 	}
 }
@@ -119,12 +119,12 @@ func TestDebugLog(t *testing.T) {
 		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"), record(t, "a", "b.shop.test", "A", "192.0.2.2"))
 		w.start()
 		defer w.stop()
-		rest()
+		waitIdle()
 		wantLines(t, log, `Zone is listed" zone=shop.test records=0`,
 			`Names are planned" zone=shop.test names=2 toChange=2 held=0 waiting=0 done=0 toAsk=0`,
 			`Batch is applied" zone=shop.test created=4 updated=0 deleted=0`)
 		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.3"), record(t, "a", "c.shop.test", "A", "192.0.2.4"))
-		rest()
+		waitIdle()
 		wantLines(t, log, `Names are planned" zone=shop.test names=3 toChange=3 held=0 waiting=0 done=0 toAsk=0`,
 			`Batch is applied" zone=shop.test created=2 updated=1 deleted=2 failed=1 err=`)
 	})

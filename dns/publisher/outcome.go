@@ -183,7 +183,7 @@ func (o outcomes) Follow(ctx context.Context, changed func([]source.Key)) error 
 // loop.
 func (f *Follower) takeOrigins(sourceName string) (keys []source.Key, reset bool) {
 	names, reset := f.names, f.reset
-	f.names, f.reset = map[nameInZone]before{}, false
+	f.names, f.reset = map[nameInZone]priorRecords{}, false
 	seen := map[source.Key]bool{}
 	for at := range names {
 		for _, o := range f.publisher.Desired.OriginsOf(at.name) {

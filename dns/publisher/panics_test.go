@@ -33,21 +33,21 @@ func TestSourcePanics(t *testing.T) {
 		w.objects.set("bad", record(t, "bad", "bad.shop.test", "A", "192.0.2.1"))
 		w.start()
 		defer w.stop()
-		rest()
+		waitIdle()
 		bad = true
 		w.objects.set("bad")
 		w.objects.set("good", record(t, "good", "good.shop.test", "A", "192.0.2.2"))
-		rest()
+		waitIdle()
 		w.expectZone("bad.shop.test A 192.0.2.1", "good.shop.test A 192.0.2.2")
-		if said := strings.Join(w.said(), "\n"); !strings.Contains(said, "a bug in Signpost at") || !strings.Contains(said, "TestSourcePanics") {
-			t.Errorf("said:\n%s", said)
+		if notices := strings.Join(w.takeNotices(), "\n"); !strings.Contains(notices, "a bug in Signpost at") || !strings.Contains(notices, "TestSourcePanics") {
+			t.Errorf("notices:\n%s", notices)
 		}
 		if n := testutil.ToFloat64(w.publisher.Metrics.panics.WithLabelValues("service")); n != 1 {
 			t.Errorf("%v panics are counted, want 1", n)
 		}
 		bad = false
 		w.objects.set("bad")
-		rest()
+		waitIdle()
 		w.expectZone("good.shop.test A 192.0.2.2")
 	})
 }
@@ -127,8 +127,8 @@ func TestProviderPanicsAboutOneName(t *testing.T) {
 		defer w.stop()
 		time.Sleep(time.Minute)
 		w.expectZone("a.shop.test A 192.0.2.1", "c.shop.test A 192.0.2.1", "d.shop.test A 192.0.2.1")
-		if said := strings.Join(w.said(), "\n"); !strings.Contains(said, "b.shop.test A") || !strings.Contains(said, "a bug in Signpost") {
-			t.Errorf("said:\n%s", said)
+		if notices := strings.Join(w.takeNotices(), "\n"); !strings.Contains(notices, "b.shop.test A") || !strings.Contains(notices, "a bug in Signpost") {
+			t.Errorf("notices:\n%s", notices)
 		}
 	})
 }

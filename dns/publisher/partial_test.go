@@ -44,9 +44,9 @@ func TestOnceFailsIfAnAccountIsNotListed(t *testing.T) {
 			t.Errorf("the run ends with %v", err)
 		}
 		w.expectZone("a.shop.test A 192.0.2.1")
-		said := strings.Join(w.said(), "\n")
-		if strings.Contains(said, "create the zone") || !strings.Contains(said, "may be in another one: list the zones of the profile b") {
-			t.Errorf("said:\n%s", said)
+		notices := strings.Join(w.takeNotices(), "\n")
+		if strings.Contains(notices, "create the zone") || !strings.Contains(notices, "may be in another one: list the zones of the profile b") {
+			t.Errorf("notices:\n%s", notices)
 		}
 	})
 }
@@ -60,12 +60,12 @@ func TestAccountThatIsListedAgain(t *testing.T) {
 		w.objects.set("a", record(t, "a", "x.b.test", "A", "192.0.2.2"))
 		w.start()
 		defer w.stop()
-		rest()
-		w.said()
+		waitIdle()
+		w.takeNotices()
 		p.mended.Store(true)
 		time.Sleep(2 * DefaultInterval)
-		if said := strings.Join(w.said(), "\n"); !strings.Contains(said, "create the zone") {
-			t.Errorf("said:\n%s", said)
+		if notices := strings.Join(w.takeNotices(), "\n"); !strings.Contains(notices, "create the zone") {
+			t.Errorf("notices:\n%s", notices)
 		}
 	})
 }
@@ -100,7 +100,7 @@ func TestFilterOfTheProviderChanges(t *testing.T) {
 		w.objects.set("gone", gone)
 		w.start()
 		defer w.stop()
-		rest()
+		waitIdle()
 		excluded("sub.shop.test")
 		time.Sleep(2 * DefaultInterval)
 		w.objects.set("gone")
@@ -131,9 +131,9 @@ func TestNamesOfAZoneThatIsNotSelected(t *testing.T) {
 		}
 		w.objects.set("a", record(t, "a", "a.sub.shop.test", "A", "192.0.2.1"), record(t, "a", "b.sub.shop.test", "A", "192.0.2.1"), record(t, "a", "c.shop.test", "A", "192.0.2.1"))
 		w.start()
-		rest()
+		waitIdle()
 		w.expectZone("c.shop.test A 192.0.2.1")
-		explained, err := w.publisher.Explain(t.Context(), Question{Lacking: true, Limit: 10})
+		explained, err := w.publisher.Explain(t.Context(), ExplainQuery{OnlyIncomplete: true, Limit: 10})
 		if err != nil || len(explained.List) != 1 || len(explained.List[0].Dropped) != 2 || !strings.Contains(explained.List[0].Dropped[0].Message, "isn't selected") {
 			t.Errorf("explained %+v, %v", explained, err)
 		}

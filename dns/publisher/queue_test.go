@@ -17,7 +17,7 @@ func queued() (*names, func(name string, deletes bool)) {
 		namespace, _, _ := strings.Cut(name, "-")
 		return namespace
 	}
-	s.adds = func(string) bool { return true }
+	s.onlyAdds = func(string) bool { return true }
 	return s, func(name string, deletes bool) {
 		s.touch(name)
 		change := dns.Change{New: &dns.RecordSet{Name: name}}
@@ -75,7 +75,7 @@ func TestNamespacesTakeTurnsInPlanning(t *testing.T) {
 // A budget has to know all losses before any is made, so names that may lose something are planned at once.
 func TestNamesThatMayLoseAreAllPlanned(t *testing.T) {
 	s, _ := queued()
-	s.adds = func(name string) bool { return !strings.HasPrefix(name, "old") }
+	s.onlyAdds = func(name string) bool { return !strings.HasPrefix(name, "old") }
 	for i := range 300 {
 		s.touch(fmt.Sprintf("old-%d", i))
 		s.touch(fmt.Sprintf("new-%d", i))
@@ -91,7 +91,7 @@ func TestTurnsAreFair(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s, plan := queued()
 		published := map[string]bool{}
-		s.adds = func(name string) bool { return !published[name] }
+		s.onlyAdds = func(name string) bool { return !published[name] }
 		served := map[string]int{}
 		waitingSince := map[string]map[string]int{}
 		for step := range rapid.IntRange(1, 60).Draw(t, "steps") {

@@ -170,7 +170,7 @@ func lieFor(t *testing.T, lie func(*liar), change func(*Config)) (failed int) {
 	if applies > 150 || reads > 500 {
 		t.Errorf("%d writes and %d listings in an hour", applies, reads)
 	}
-	for _, line := range w.said() {
+	for _, line := range w.takeNotices() {
 		if strings.Contains(line, "FailedSync") {
 			failed++
 		}
@@ -266,10 +266,10 @@ func TestListedTwice(t *testing.T) {
 		w.objects.set("web", record(t, "web", "www."+zoneName, "A", "192.0.2.1", "192.0.2.2"))
 		w.start()
 		defer w.stop()
-		rest()
+		waitIdle()
 		w.expectZone("www.shop.test A 192.0.2.1,192.0.2.2")
-		if said := strings.Join(w.said(), "\n"); strings.Contains(said, "FailedSync") {
-			t.Errorf("said:\n%s", said)
+		if notices := strings.Join(w.takeNotices(), "\n"); strings.Contains(notices, "FailedSync") {
+			t.Errorf("notices:\n%s", notices)
 		}
 	})
 }
@@ -301,7 +301,7 @@ func TestApexWithOldOwnershipRecord(t *testing.T) {
 					t.Errorf("%d writes", applies)
 				}
 				w.objects.set("web", record(t, "web", zoneName, "A", "192.0.2.2"))
-				rest()
+				waitIdle()
 				w.expectZone("shop.test A 192.0.2.2")
 			})
 		})
@@ -333,17 +333,17 @@ func TestBlindWritesAgain(t *testing.T) {
 		if _, applies := l.calls(); applies < 5 || applies > 12 {
 			t.Errorf("%d writes in 10 minutes", applies)
 		}
-		said := strings.Join(w.said(), "\n")
-		if n := strings.Count(said, "RecordReady"); n != 1 || strings.Contains(said, "FailedSync") {
-			t.Errorf("said:\n%s", said)
+		notices := strings.Join(w.takeNotices(), "\n")
+		if n := strings.Count(notices, "RecordReady"); n != 1 || strings.Contains(notices, "FailedSync") {
+			t.Errorf("notices:\n%s", notices)
 		}
 		if n := testutil.ToFloat64(w.publisher.Metrics.reasserted); n < 5 {
 			t.Errorf("%v names were counted as written again", n)
 		}
 		w.objects.set("web", record(t, "web", "www."+zoneName, "A", "192.0.2.2"))
-		rest()
-		if said := strings.Join(w.said(), "\n"); strings.Count(said, "RecordReady") != 1 {
-			t.Errorf("after an edit, said:\n%s", said)
+		waitIdle()
+		if notices := strings.Join(w.takeNotices(), "\n"); strings.Count(notices, "RecordReady") != 1 {
+			t.Errorf("after an edit, notices:\n%s", notices)
 		}
 	})
 }
@@ -371,8 +371,8 @@ func TestRepeatedIsCounted(t *testing.T) {
 		if n := counted(); n != 1 {
 			t.Errorf("%v names are counted", n)
 		}
-		if said := strings.Join(w.said(), "\n"); strings.Count(said, "the same change was made three times") != 1 {
-			t.Errorf("said:\n%s", said)
+		if notices := strings.Join(w.takeNotices(), "\n"); strings.Count(notices, "the same change was made three times") != 1 {
+			t.Errorf("notices:\n%s", notices)
 		}
 		mu.Lock()
 		loses = false

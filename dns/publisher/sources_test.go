@@ -95,12 +95,12 @@ func TestUnreadableSource(t *testing.T) {
 		things.set(kube.Synced, "")
 		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"))
 		w.start()
-		rest()
+		waitIdle()
 		things.set(kube.Waiting, kube.Forbidden)
 		time.Sleep(3 * statusEvery)
 		w.expectZone("a.shop.test A 192.0.2.1")
-		if said := w.said(); len(said) != 2 || said[1] != "SourceNotRead FailedSync  source service: thing can't be read: forbidden: ; its records stay as they are" {
-			t.Errorf("notices: %q", said)
+		if notices := w.takeNotices(); len(notices) != 2 || notices[1] != "SourceNotRead FailedSync  source service: thing can't be read: forbidden: ; its records stay as they are" {
+			t.Errorf("notices: %q", notices)
 		}
 		w.stop()
 
@@ -130,7 +130,7 @@ func TestLostKind(t *testing.T) {
 		w.objects.set("b", record(t, "b", "b.shop.test", "A", "192.0.2.1"))
 		w.start()
 		defer w.stop()
-		rest()
+		waitIdle()
 		w.objects.set("a")
 		time.Sleep(3 * statusEvery)
 		w.expectZone("b.shop.test A 192.0.2.1")
@@ -161,7 +161,7 @@ func TestReturnsUnevaluated(t *testing.T) {
 		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"))
 		w.start()
 		defer w.stop()
-		rest()
+		waitIdle()
 		w.objects.set("a")
 		time.Sleep(time.Second)
 		w.objects.fail("a", errTemplate)
@@ -190,7 +190,7 @@ func TestTerminatingKind(t *testing.T) {
 				w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"))
 				w.start()
 				defer w.stop()
-				rest()
+				waitIdle()
 				w.expectZone("a.shop.test A 192.0.2.1")
 				w.objects.set("a")
 				time.Sleep(time.Second)
@@ -217,7 +217,7 @@ func TestUnreadNamespace(t *testing.T) {
 		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"))
 		w.objects.set("b", record(t, "b", "b.shop.test", "A", "192.0.2.1"))
 		w.start()
-		rest()
+		waitIdle()
 		w.expectZone("a.shop.test A 192.0.2.1", "b.shop.test A 192.0.2.1")
 		w.stop()
 
@@ -228,14 +228,14 @@ func TestUnreadNamespace(t *testing.T) {
 		unread.setNamespace("other", kube.Waiting, kube.Forbidden)
 		w.objects.set("a")
 		w.objects.set("c", record(t, "c", "c.shop.test", "A", "192.0.2.3"))
-		w.said()
+		w.takeNotices()
 		w.start()
 		defer w.stop()
 		time.Sleep(3 * DefaultInterval)
 		w.expectZone("a.shop.test A 192.0.2.1", "b.shop.test A 192.0.2.1", "c.shop.test A 192.0.2.3")
 		const want = "SourceNotRead FailedSync  source service: thing can't be read in the namespace pay: forbidden: ; its records stay as they are"
-		if said := w.said(); !slices.Contains(said, want) {
-			t.Errorf("notices %q, want %q among them", said, want)
+		if notices := w.takeNotices(); !slices.Contains(notices, want) {
+			t.Errorf("notices %q, want %q among them", notices, want)
 		}
 		unread.setNamespace("pay", kube.Synced, "")
 		time.Sleep(2 * statusEvery)
@@ -263,7 +263,7 @@ func TestUnreadNamespaceOfADependency(t *testing.T) {
 		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"))
 		w.start()
 		defer w.stop()
-		rest()
+		waitIdle()
 		w.expectZone("a.shop.test A 192.0.2.1")
 
 		edge.setNamespace("edge", kube.Waiting, kube.Forbidden)
@@ -292,7 +292,7 @@ func TestLostNamespace(t *testing.T) {
 		w.objects.setKey(pay, record(t, "p", "p.shop.test", "A", "192.0.2.2"))
 		w.start()
 		defer w.stop()
-		rest()
+		waitIdle()
 		things.setNamespace("team", kube.Waiting, kube.Forbidden)
 		things.setNamespace("pay", kube.Waiting, kube.Forbidden)
 		time.Sleep(2 * statusEvery)
@@ -300,8 +300,8 @@ func TestLostNamespace(t *testing.T) {
 		w.objects.setKey(pay)
 		time.Sleep(3 * DefaultInterval)
 		w.expectZone("p.shop.test A 192.0.2.2")
-		if said := strings.Join(w.said(), "\n"); !strings.Contains(said, "namespace pay: forbidden:  (namespaces that can't be read either: 1)") {
-			t.Errorf("notices:\n%s", said)
+		if notices := strings.Join(w.takeNotices(), "\n"); !strings.Contains(notices, "namespace pay: forbidden:  (namespaces that can't be read either: 1)") {
+			t.Errorf("notices:\n%s", notices)
 		}
 		things.setNamespace("pay", kube.Synced, "")
 		time.Sleep(3 * statusEvery)

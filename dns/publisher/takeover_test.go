@@ -75,19 +75,19 @@ func playTakeover(t *testing.T, victim, evil *dns.RecordSet, want string, adjust
 		for i, name := range order {
 			bySource[name].listen(Changed(func() *Publisher { return w.publisher }, i))
 		}
-		rest()
+		waitIdle()
 		w.lead()
-		rest()
+		waitIdle()
 	}
 	ask(victim)
 	begin()
 	ask(evil)
-	rest()
+	waitIdle()
 	w.expectZone(want)
 	if victim.Type != evil.Type || !strings.Contains(want, evil.Targets[0]) {
-		said := strings.Join(w.said(), "\n")
-		if !strings.Contains(said, "RecordConflict") || !strings.Contains(said, victim.Labels[dns.LabelResource]) {
-			t.Errorf("the loser isn't told who has the name:\n%s", said)
+		notices := strings.Join(w.takeNotices(), "\n")
+		if !strings.Contains(notices, "RecordConflict") || !strings.Contains(notices, victim.Labels[dns.LabelResource]) {
+			t.Errorf("the loser isn't told who has the name:\n%s", notices)
 		}
 	}
 	w.stop()

@@ -13,20 +13,20 @@ import (
 )
 
 // wish is what objects ask for under a name.
-type wish struct {
+type demand struct {
 	// wanted are the record sets in the provider's form. left are those that the provider can't store.
-	wanted []plan.Candidate
-	left   []unsupportedSet
+	wanted      []plan.Candidate
+	unsupported []unsupportedSet
 	// granted are the namespaces whose objects count. refused are the others.
 	granted []string
 	refused []tenancy.Refusal
 	// until is when the name goes to another namespace, because the holder doesn't ask for it any
 	// more; zero otherwise.
-	until time.Time
+	transferAt time.Time
 }
 
 // sets returns the wanted record sets.
-func (w *wish) sets() []*dns.RecordSet { return setsOf(w.wanted) }
+func (w *demand) sets() []*dns.RecordSet { return setsOf(w.wanted) }
 
 // setsOf returns the record sets of candidates.
 func setsOf(candidates []plan.Candidate) []*dns.RecordSet {
@@ -39,23 +39,23 @@ func setsOf(candidates []plan.Candidate) []*dns.RecordSet {
 
 // want returns what objects ask for under a name in a zone. Without a zone, the first zone that
 // holds the name counts.
-func (p *Publisher) want(z *zone, name string) wish {
+func (p *Publisher) want(z *zone, name string) demand {
 	if p.NamePolicy != tenancy.Namespaced && p.MaxNames == 0 {
-		w, rank := wish{}, p.rank(z, name)
-		w.wanted, w.left = p.splitSupported(p.Desired.Candidates(name, rank), rank)
+		w, rank := demand{}, p.rank(z, name)
+		w.wanted, w.unsupported = p.splitSupported(p.Desired.Candidates(name, rank), rank)
 		return w
 	}
 	if z == nil {
-		if holders := p.zones.holders(name); len(holders) > 0 {
+		if holders := p.zones.zonesFor(name); len(holders) > 0 {
 			z = holders[0]
 		}
 	}
 	c, until := p.caseOf(z, name)
 	d := tenancy.Decide(p.NamePolicy, c)
-	w, rank := wish{granted: d.Granted, refused: d.Refused}, p.rank(z, name)
-	w.wanted, w.left = p.splitSupported(p.Desired.CandidatesOf(name, rank, d.Granted...), rank)
+	w, rank := demand{granted: d.Granted, refused: d.Refused}, p.rank(z, name)
+	w.wanted, w.unsupported = p.splitSupported(p.Desired.CandidatesOf(name, rank, d.Granted...), rank)
 	if len(d.Granted) == 0 && len(c.Asking) > 0 {
-		w.until = until
+		w.transferAt = until
 	}
 	return w
 }
@@ -69,19 +69,21 @@ func (p *Publisher) caseOf(z *zone, name string) (c tenancy.Case, until time.Tim
 	}
 	c.Holder, c.Held = p.holderOf(z, name)
 	if p.limitsNames() {
-		c.Full = func(namespace string) bool { return z.shares.full(name, namespace, z.mirror.heldBy[tenant(namespace)]) }
+		c.Full = func(namespace string) bool {
+			return z.shares.full(name, namespace, z.mirror.namesByHolder[tenant(namespace)])
+		}
 	}
 	if p.NamePolicy != tenancy.Namespaced {
 		return c, time.Time{}
 	}
 	if c.Held && !slices.Contains(c.Asking, c.Holder) {
 		if c.Keeps = p.mayAsk(name, c.Holder); !c.Keeps {
-			until = p.passesAt(z, name)
+			until = p.transferTime(z, name)
 			c.Keeps = !until.IsZero()
 		}
 	}
 	if !c.Held || len(c.Asking) > 1 || c.Asking[0] != c.Holder {
-		c.Stands, c.Reserved = p.standsFor(z, name)
+		c.Stands, c.Reserved = p.dependencyOf(z, name)
 	}
 	return c, until
 }
@@ -95,7 +97,7 @@ func (p *Publisher) holderOf(z *zone, name string) (namespace string, held bool)
 	if h := z.mirror.node(name).holder; h != nobody {
 		return h.Value(), true
 	}
-	for _, other := range p.zones.holders(name) {
+	for _, other := range p.zones.zonesFor(name) {
 		if h := other.mirror.node(name).holder; h != nobody {
 			return h.Value(), true
 		}
@@ -119,7 +121,7 @@ func (p *Publisher) mayAsk(name, namespace string) bool {
 // concerned returns whether objects of a namespace may have something of a name: with
 // [tenancy.Namespaced] those of the holder and of the namespace that gets the name. An object of any
 // other namespace can't keep a name as it is.
-func (p *Publisher) concerned(z *zone, name string, w wish) func(namespace string) bool {
+func (p *Publisher) concerned(z *zone, name string, w demand) func(namespace string) bool {
 	holder, held := p.holderOf(z, name)
 	if p.NamePolicy != tenancy.Namespaced || !held {
 		return func(string) bool { return true }
@@ -130,13 +132,13 @@ func (p *Publisher) concerned(z *zone, name string, w wish) func(namespace strin
 // passesAt returns when a name goes to another namespace, because the holder doesn't ask for it any
 // more; zero means now. An object that is replaced is gone for a moment, and must not lose its
 // name.
-func (p *Publisher) passesAt(z *zone, name string) time.Time {
+func (p *Publisher) transferTime(z *zone, name string) time.Time {
 	if p.once != nil || p.DeletionDelay == 0 {
 		return time.Time{}
 	}
 	now, since := time.Now(), time.Time{}
 	if n := z.names.all[name]; n != nil {
-		since = n.losing
+		since = n.lossSince
 	}
 	if since.IsZero() {
 		since = now
@@ -148,12 +150,14 @@ func (p *Publisher) passesAt(z *zone, name string) time.Time {
 }
 
 // ownershipDescriber is implemented by registries that know which names an ownership record could describe.
-type ownershipDescriber interface{ Describes(marker string) []string }
+type ownershipDescriber interface {
+	Describes(ownershipName string) []string
+}
 
 // standsFor returns the name that a name belongs to, if a namespace has that one. The name of an
 // ACME challenge belongs to the name that it validates, and the name of an ownership record to that
 // of its record set. Two names with a common ownership record belong together.
-func (p *Publisher) standsFor(z *zone, name string) (other, namespace string) {
+func (p *Publisher) dependencyOf(z *zone, name string) (other, namespace string) {
 	var candidates []string
 	if o, ok := p.Owner.(ownershipDescriber); ok && p.blocksOwnership(name) {
 		candidates = o.Describes(name)
@@ -260,7 +264,7 @@ type refusedName struct {
 
 // grant notes who got a name and who was refused, and collects the refusals that were not reported
 // yet.
-func (p *Publisher) grant(z *zone, name string, w wish, news refusals) {
+func (p *Publisher) grant(z *zone, name string, w demand, unreported refusals) {
 	held := z.mirror.node(name).holder != nobody
 	if p.limitsNames() {
 		full := z.shares.grant(name, w, held)
@@ -268,15 +272,15 @@ func (p *Publisher) grant(z *zone, name string, w wish, news refusals) {
 			p.tooMany(z, name, r)
 		}
 	}
-	told, now := z.refused[name], map[dns.Object]string{}
+	reported, now := z.refused[name], map[dns.Object]string{}
 	for _, r := range w.refused {
 		if r.Reason != tenancy.Taken {
 			continue
 		}
 		sets := p.Desired.WantOf(name, r.Namespace)
 		for _, o := range objectsOf(sets) {
-			if now[o] = r.Message; told[o] != r.Message {
-				news[o] = append(news[o], refusedName{sets[0], r})
+			if now[o] = r.Message; reported[o] != r.Message {
+				unreported[o] = append(unreported[o], refusedName{sets[0], r})
 			}
 		}
 	}
@@ -288,20 +292,20 @@ func (p *Publisher) grant(z *zone, name string, w wish, news refusals) {
 }
 
 // reportRefusals reports the refused names: one notice per object.
-func (p *Publisher) reportRefusals(z *zone, news refusals) {
-	for o, names := range news {
+func (p *Publisher) reportRefusals(z *zone, unreported refusals) {
+	for o, names := range unreported {
 		first := names[0]
 		message := fmt.Sprintf("the name %s is refused: %s", first.set.Name, first.refusal.Message)
 		if more := len(names) - 1; more > 0 {
 			message += fmt.Sprintf("; and %d other names of the object", more)
 		}
-		if len(news) <= maxLogged {
+		if len(unreported) <= maxLogged {
 			p.Log.Warn("Refused names", "zone", z.Name, "kind", o.Kind, "namespace", o.Namespace, "name", o.Name, "names", len(names), "err", message)
 		}
 		p.Notify(Notice{Objects: []dns.Object{o}, Record: first.set, Action: ActionFailed, Reason: string(first.refusal.Reason), Message: message})
 	}
-	if len(news) > maxLogged {
-		p.Log.Warn("Refused names of many objects", "zone", z.Name, "objects", len(news))
+	if len(unreported) > maxLogged {
+		p.Log.Warn("Refused names of many objects", "zone", z.Name, "objects", len(unreported))
 	}
 }
 
@@ -321,7 +325,7 @@ func (p *Publisher) readmit(z *zone) {
 	if !p.limitsNames() {
 		return
 	}
-	for _, name := range z.shares.admit(func(namespace string) int { return z.mirror.heldBy[tenant(namespace)] }) {
+	for _, name := range z.shares.admit(func(namespace string) int { return z.mirror.namesByHolder[tenant(namespace)] }) {
 		p.touchName(name)
 	}
 }
@@ -353,7 +357,7 @@ func (p *Publisher) mayRefuse(name string) bool {
 
 // refusalOf returns why a namespace doesn't get a name in a zone that holds it.
 func (p *Publisher) refusalOf(name, namespace string) (tenancy.Refusal, bool) {
-	for _, z := range p.zones.holders(name) {
+	for _, z := range p.zones.zonesFor(name) {
 		w := p.want(z, name)
 		if i := slices.IndexFunc(w.refused, func(r tenancy.Refusal) bool { return r.Namespace == namespace }); i >= 0 {
 			return w.refused[i], true
@@ -371,8 +375,8 @@ func settingOf(reason tenancy.Reason) string {
 }
 
 // impossibles returns the refused record sets of a name, for inspections.
-func (p *Publisher) impossibles(name string, w wish) []unsupportedSet {
-	left := slices.Clone(w.left)
+func (p *Publisher) impossibles(name string, w demand) []unsupportedSet {
+	left := slices.Clone(w.unsupported)
 	for _, r := range w.refused {
 		for _, set := range p.Desired.WantOf(name, r.Namespace) {
 			left = append(left, unsupportedSet{set, strings.TrimSpace(r.Message)})

@@ -50,7 +50,7 @@ func (w *fixture) asks(namespace, object, name, recordType string, targets ...st
 }
 
 // saidOf returns the notices with a reason: the namespace and name of each object.
-func (w *fixture) saidOf(reason string) (objects []string) {
+func (w *fixture) takeNoticesOf(reason string) (objects []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, n := range w.notices {
@@ -79,22 +79,22 @@ func TestANamespaceKeepsItsName(t *testing.T) {
 					namespaced(w)
 					w.start()
 					defer func() { w.stop() }()
-					rest()
+					waitIdle()
 					w.asks("bank", "v", "v.shop.test", "A", "192.0.2.10")
-					rest()
+					waitIdle()
 					w.asks(namespace, "evil", "v.shop.test", intruder.recordType, intruder.target)
 					time.Sleep(2 * DefaultInterval)
 					w.expectZone("v.shop.test A 192.0.2.10")
-					if got := w.saidOf(ReasonTaken); !slices.Equal(got, []string{namespace + "/evil"}) {
+					if got := w.takeNoticesOf(ReasonTaken); !slices.Equal(got, []string{namespace + "/evil"}) {
 						t.Errorf("the name is refused to %q", got)
 					}
 					// The holder still changes what it has, also after a restart.
 					w.stop()
 					w.start()
-					rest()
+					waitIdle()
 					w.expectZone("v.shop.test A 192.0.2.10")
 					w.asks("bank", "v", "v.shop.test", "A", "192.0.2.11")
-					rest()
+					waitIdle()
 					w.expectZone("v.shop.test A 192.0.2.11")
 				})
 			})
@@ -112,9 +112,9 @@ func TestANameGoesToAnotherNamespace(t *testing.T) {
 		w.start()
 		defer func() { w.stop() }()
 		w.asks("bank", "v", "v.shop.test", "A", "192.0.2.10")
-		rest()
+		waitIdle()
 		w.asks("aaa", "next", "v.shop.test", "A", "192.0.2.10")
-		rest()
+		waitIdle()
 		w.asks("bank", "v", "", "")
 		time.Sleep(2 * time.Second)
 		w.asks("bank", "v", "v.shop.test", "A", "192.0.2.11")
@@ -144,16 +144,16 @@ func TestNamesThatStandForAnother(t *testing.T) {
 		w.start()
 		defer w.stop()
 		w.asks("bank", "v", "v.shop.test", "A", "192.0.2.10")
-		rest()
+		waitIdle()
 		w.asks("bank", "wildcard", "*.w.shop.test", "A", "192.0.2.10")
-		rest()
+		waitIdle()
 		w.asks("zzz", "challenge", "_acme-challenge.v.shop.test", "CNAME", "evil.example.net")
 		w.asks("zzz", "wildcard", "_acme-challenge.w.shop.test", "CNAME", "evil.example.net")
 		w.asks("zzz", "owner", "own-aaaa-v.shop.test", "CNAME", "evil.example.net")
 		w.asks("zzz", "free", "_acme-challenge.free.shop.test", "CNAME", "mine.example.net")
-		rest()
+		waitIdle()
 		w.expectZone("*.w.shop.test A 192.0.2.10", "_acme-challenge.free.shop.test CNAME mine.example.net", "v.shop.test A 192.0.2.10")
-		if got := slices.Sorted(slices.Values(w.saidOf(ReasonTaken))); !slices.Equal(got, []string{"zzz/challenge", "zzz/owner", "zzz/wildcard"}) {
+		if got := slices.Sorted(slices.Values(w.takeNoticesOf(ReasonTaken))); !slices.Equal(got, []string{"zzz/challenge", "zzz/owner", "zzz/wildcard"}) {
 			t.Errorf("refused: %q", got)
 		}
 		// Nobody has the name any more.
@@ -193,7 +193,7 @@ func TestNamesWithOneOwnershipRecord(t *testing.T) {
 				defer func() { w.stop() }()
 				if test.first != "" {
 					w.asks("bank", "v", test.first, "A", "192.0.2.10")
-					rest()
+					waitIdle()
 					w.asks("aaa", "x", test.other, "A", "6.6.6.6")
 				} else {
 					w.asks("bank", "v", wildcard, "A", "192.0.2.10")
@@ -201,7 +201,7 @@ func TestNamesWithOneOwnershipRecord(t *testing.T) {
 				}
 				time.Sleep(5 * time.Minute)
 				w.expectZone(test.has + " A 192.0.2.10")
-				if got := w.saidOf(ReasonTaken); !slices.Equal(got, []string{"aaa/x"}) {
+				if got := w.takeNoticesOf(ReasonTaken); !slices.Equal(got, []string{"aaa/x"}) {
 					t.Errorf("refused: %q", got)
 				}
 				w.stop()
@@ -228,7 +228,7 @@ func TestAnotherNamespaceHoldsNothingUp(t *testing.T) {
 		w.start()
 		defer func() { w.stop() }()
 		w.asks("bank", "v", name, "A", "192.0.2.10")
-		rest()
+		waitIdle()
 		wrong := invalid(t, "evil", name, "192.0.2.300")
 		wrong.Labels, wrong.Objects[0].Namespace = map[string]string{dns.LabelResource: "service/evil/evil"}, "evil"
 		w.objects.setKey(source.Key{Kind: "Service", Namespace: "evil", Name: "evil"}, wrong)
@@ -270,7 +270,7 @@ func TestANamespaceKeepsItsNameUnderANewOwner(t *testing.T) {
 			c.Owner, c.Rules.Owner = o, "old"
 		}
 		w.start()
-		rest()
+		waitIdle()
 		w.stop()
 		w.asks("aaa", "evil", "v.shop.test", "A", "6.6.6.6")
 		w.change = func(c *Config) {
@@ -285,7 +285,7 @@ func TestANamespaceKeepsItsNameUnderANewOwner(t *testing.T) {
 		defer w.stop()
 		time.Sleep(2 * DefaultInterval)
 		w.expectZone("v.shop.test A 192.0.2.10")
-		if got := w.saidOf(ReasonTaken); !slices.Equal(got, []string{"aaa/evil"}) {
+		if got := w.takeNoticesOf(ReasonTaken); !slices.Equal(got, []string{"aaa/evil"}) {
 			t.Errorf("refused: %q", got)
 		}
 	})
@@ -300,7 +300,7 @@ func TestRowsShowRefusals(t *testing.T) {
 		w.start()
 		defer w.stop()
 		w.asks("bank", "v", "v.shop.test", "A", "192.0.2.10")
-		rest()
+		waitIdle()
 		w.asks("zzz", "evil", "v.shop.test", "A", "6.6.6.6")
 		time.Sleep(2 * DefaultInterval)
 		page, err := w.publisher.Rows(t.Context(), RowFilter{}, 0, 10)
@@ -324,9 +324,9 @@ func TestANameIsKeptWhileItsHolderIsUnknown(t *testing.T) {
 		w.start()
 		defer func() { w.stop() }()
 		w.asks("default", "v", "v.shop.test", "A", "192.0.2.10")
-		rest()
+		waitIdle()
 		w.asks("aaa", "next", "v.shop.test", "A", "6.6.6.6")
-		rest()
+		waitIdle()
 		w.stop()
 		w.asks("default", "v", "", "")
 		w.objects.mu.Lock()
@@ -347,7 +347,7 @@ func TestNamesBelongToNamespaces(t *testing.T) {
 			namespaced(w)
 			w.start()
 			defer func() { w.stop() }()
-			rest()
+			waitIdle()
 			m := &namesakes{w: w, asked: map[string]map[string]string{}, holder: map[string]string{}}
 			for range rapid.IntRange(1, 12).Draw(rt, "steps") {
 				switch rapid.IntRange(0, 9).Draw(rt, "step") {
@@ -451,18 +451,18 @@ func TestTooManyNames(t *testing.T) {
 		limitedTo(w, 10)
 		w.start()
 		defer func() { w.stop() }()
-		rest()
+		waitIdle()
 		for i := range 30 {
 			w.asks("loud", fmt.Sprintf("o%02d", 30-i), fmt.Sprintf("n%02d.shop.test", 30-i), "A", "192.0.2.1")
 			if i == 9 {
-				rest()
+				waitIdle()
 			}
 		}
 		w.asks("calm", "o", "calm.shop.test", "A", "192.0.2.2")
-		rest()
+		waitIdle()
 		w.expectSets(t, 11)
 		before := w.zone()
-		if got := w.saidOf(ReasonTooMany); len(got) != 1 {
+		if got := w.takeNoticesOf(ReasonTooMany); len(got) != 1 {
 			t.Errorf("told: %q", got)
 		}
 		if !slices.Contains(before, "n30.shop.test A 192.0.2.1") || !slices.Contains(before, "n21.shop.test A 192.0.2.1") {
@@ -478,7 +478,7 @@ func TestTooManyNames(t *testing.T) {
 		time.Sleep(DefaultInterval)
 		w.expectSets(t, 11)
 		w.asks("loud", "o28", "n28.shop.test", "A", "192.0.2.9")
-		rest()
+		waitIdle()
 		if !slices.Contains(w.zone(), "n28.shop.test A 192.0.2.9") {
 			t.Error("a published name isn't updated")
 		}

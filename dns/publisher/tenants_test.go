@@ -168,7 +168,7 @@ func (w *tenants) relist() {
 func (w *tenants) noteHolders() {
 	for _, name := range tenantNames {
 		owned, holder := w.p.owned(w.z, name)
-		w.z.mirror.own(name, w.p.plain(w.z, name), owned, 0, holder)
+		w.z.mirror.setOwned(name, w.p.plain(w.z, name), owned, 0, holder)
 	}
 }
 
@@ -244,7 +244,7 @@ func (w *tenants) publish() int {
 	return 0
 }
 
-func (w *tenants) candidates(name string) wish {
+func (w *tenants) candidates(name string) demand {
 	wanted := w.p.want(w.z, name)
 	if w.adjuster == nil {
 		return wanted

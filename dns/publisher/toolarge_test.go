@@ -44,7 +44,7 @@ func TestZoneTooLarge(t *testing.T) {
 		w.objects.set("b", record(t, "b", "b.other.test", "A", "192.0.2.1"))
 		w.start()
 		defer w.stop()
-		rest()
+		waitIdle()
 		w.expectZone("a.shop.test A 192.0.2.1", "b.other.test A 192.0.2.1")
 		g.tooMuch.Store(true)
 		time.Sleep(2 * DefaultInterval)
@@ -54,7 +54,7 @@ func TestZoneTooLarge(t *testing.T) {
 			t.Errorf("the zone was read %d times in an hour", n)
 		}
 		w.objects.set("c", record(t, "c", "c.other.test", "A", "192.0.2.3"))
-		rest()
+		waitIdle()
 		w.expectZone("a.shop.test A 192.0.2.1", "b.other.test A 192.0.2.1", "c.other.test A 192.0.2.3")
 		g.tooMuch.Store(false)
 		time.Sleep(time.Hour)

@@ -28,12 +28,12 @@ type zoneSet struct {
 	// filter is the provider's domain filter; nil if it has none.
 	filter dns.Filter
 	// alone is true if only one zone holds a name.
-	alone bool
+	oneHolder bool
 }
 
 func newZoneSet(zones map[zoneKey]*zone, filter dns.Filter, o owner.Owner) *zoneSet {
 	_, outside := o.(owner.Outside)
-	t := &zoneSet{byKey: zones, public: map[string][]*zone{}, private: map[string][]*zone{}, filter: filter, alone: outside}
+	t := &zoneSet{byKey: zones, public: map[string][]*zone{}, private: map[string][]*zone{}, filter: filter, oneHolder: outside}
 	for _, z := range t.sorted() {
 		apex := dns.Canonical(z.Name)
 		if z.Private {
@@ -47,12 +47,12 @@ func newZoneSet(zones map[zoneKey]*zone, filter dns.Filter, o owner.Owner) *zone
 
 // holders returns the zones that hold a canonical name, public ones first, then longer names first.
 // The slice must not be changed.
-func (t *zoneSet) holders(name string) []*zone {
+func (t *zoneSet) zonesFor(name string) []*zone {
 	if t == nil {
 		return nil
 	}
 	found := t.containing(name)
-	if t.alone && len(found) > 1 {
+	if t.oneHolder && len(found) > 1 {
 		return found[:1]
 	}
 	return found
@@ -85,7 +85,7 @@ func (t *zoneSet) idle() []*zone {
 }
 
 // holds reports whether a zone holds a canonical name.
-func (t *zoneSet) holds(z *zone, name string) bool { return slices.Contains(t.holders(name), z) }
+func (t *zoneSet) holds(z *zone, name string) bool { return slices.Contains(t.zonesFor(name), z) }
 
 // has reports whether a zone is one of the set.
 func (t *zoneSet) has(z *zone) bool { return t != nil && t.byKey[keyOf(z.Zone)] == z }
@@ -93,7 +93,7 @@ func (t *zoneSet) has(z *zone) bool { return t != nil && t.byKey[keyOf(z.Zone)] 
 // owningZone returns the zone that should hold name: z itself if it does, else another zone of the
 // same visibility (public or private), else any that does, or nil.
 func (t *zoneSet) owningZone(z *zone, name string) *zone {
-	holders := t.holders(name)
+	holders := t.zonesFor(name)
 	if slices.Contains(holders, z) {
 		return z
 	}
@@ -127,7 +127,7 @@ func (t *zoneSet) listing(z *zone, records []*dns.RecordSet) owner.Listing {
 	id := func(z *zone) string { return z.ID + " " + z.Name }
 	zoneOf := func(name string) string {
 		// Claims are per name. If several zones hold it, the first one is asked.
-		if holders := t.holders(name); len(holders) > 0 {
+		if holders := t.zonesFor(name); len(holders) > 0 {
 			return id(holders[0])
 		}
 		return ""

@@ -26,7 +26,7 @@ func (p *Publisher) takeInstance() {
 }
 
 // others are the record sets of a zone that block us because of their owner.
-type others struct {
+type otherOwners struct {
 	// unowned are the names, with their owners, whose record sets are as wanted but not ours. They
 	// stay when no object asks for them any more.
 	unowned map[string]string
@@ -35,24 +35,24 @@ type others struct {
 	// example is the last record set of another instance that was seen, with that instance.
 	example string
 	// toldInstances and toldUnowned are true while the problem has been reported.
-	toldInstances, toldUnowned bool
+	instancesReported, unownedReported bool
 }
 
 // noteUnowned notes whether the record sets of a name are as wanted, but not ours.
 func (p *Publisher) noteUnowned(z *zone, name string, there []plan.Current, wanted []*dns.RecordSet) {
 	for _, c := range there {
 		for _, w := range wanted {
-			if c.Set.Key() == w.Key() && p.Rules.Manages(w.Type) && plan.Satisfies(c.Set, w) && p.isOthers(c.Set) {
-				z.others.drop(name)
-				z.others.add(name, ownerOf(c.Set.Labels))
+			if c.Set.Key() == w.Key() && p.Rules.Manages(w.Type) && plan.Satisfies(c.Set, w) && p.ownedByOthers(c.Set) {
+				z.otherOwners.drop(name)
+				z.otherOwners.add(name, ownerOf(c.Set.Labels))
 				return
 			}
 		}
 	}
-	z.others.drop(name)
+	z.otherOwners.drop(name)
 }
 
-func (o *others) add(name, id string) {
+func (o *otherOwners) add(name, id string) {
 	if o.unowned == nil {
 		o.unowned, o.byOwner = map[string]string{}, map[string]int{}
 	}
@@ -60,7 +60,7 @@ func (o *others) add(name, id string) {
 	o.byOwner[id]++
 }
 
-func (o *others) drop(name string) {
+func (o *otherOwners) drop(name string) {
 	id, known := o.unowned[name]
 	if !known {
 		return
@@ -72,7 +72,7 @@ func (o *others) drop(name string) {
 }
 
 // isOthers reports whether a record set isn't ours and doesn't become ours when objects ask for it.
-func (p *Publisher) isOthers(r *dns.RecordSet) bool {
+func (p *Publisher) ownedByOthers(r *dns.RecordSet) bool {
 	return p.Rules.Owner != "" && !p.Rules.Owns(r) && (p.Rules.OldOwner == "" || r.Labels[dns.LabelOwner] != p.Rules.OldOwner)
 }
 
@@ -94,7 +94,7 @@ func (p *Publisher) ofOtherInstances(z *zone, name string) (n int32) {
 	}
 	for _, c := range p.current(z, name) {
 		if instance := p.otherInstance(c.Set); instance != "" {
-			z.others.example = fmt.Sprintf("%s %s of the instance %s", c.Set.Name, c.Set.Type, quote(instance))
+			z.otherOwners.example = fmt.Sprintf("%s %s of the instance %s", c.Set.Name, c.Set.Type, quote(instance))
 			n++
 		}
 	}
@@ -111,14 +111,14 @@ func (p *Publisher) otherInstance(r *dns.RecordSet) string {
 }
 
 // tellOthers reports once that a zone has record sets that should or could be ours, but aren't.
-func (p *Publisher) tellOthers(z *zone) {
-	o := &z.others
+func (p *Publisher) reportOtherOwners(z *zone) {
+	o := &z.otherOwners
 	p.measure(z)
-	p.tellProblem(&o.toldInstances, p.instancesProblem(z), z)
-	p.tellProblem(&o.toldUnowned, p.unownedProblem(z), z)
+	p.reportProblem(&o.instancesReported, p.instancesProblem(z), z)
+	p.reportProblem(&o.unownedReported, p.unownedProblem(z), z)
 }
 
-func (p *Publisher) tellProblem(told *bool, problem string, z *zone) {
+func (p *Publisher) reportProblem(told *bool, problem string, z *zone) {
 	if problem == "" {
 		*told = false
 		return
@@ -134,22 +134,22 @@ func (p *Publisher) tellProblem(told *bool, problem string, z *zone) {
 // instancesProblem returns the problem that other instances with our owner ID write into a zone, or
 // "".
 func (p *Publisher) instancesProblem(z *zone) string {
-	n := z.mirror.others
+	n := z.mirror.otherInstances
 	if n == 0 {
 		return ""
 	}
 	return fmt.Sprintf("zone %s has %d record sets that another process with our owner ID %s has written (such as %s; this one is the instance %s), and that are neither changed nor deleted: "+
 		"give each process its own --txt-owner-id; if this one replaces the other, start it with the --instance of the other",
-		z.Name, n, quote(p.Rules.Owner), z.others.example, quote(p.Rules.Instance))
+		z.Name, n, quote(p.Rules.Owner), z.otherOwners.example, quote(p.Rules.Instance))
 }
 
 // unownedProblem returns the problem that wanted record sets aren't ours, or "".
 func (p *Publisher) unownedProblem(z *zone) string {
-	all := z.others.unowned
+	all := z.otherOwners.unowned
 	if len(all) == 0 {
 		return ""
 	}
-	by := z.others.byOwner
+	by := z.otherOwners.byOwner
 	var parts []string
 	for _, id := range slices.Sorted(maps.Keys(by)) {
 		text := fmt.Sprintf("%d belong to %s", by[id], id)
@@ -170,7 +170,7 @@ const howToOwn = "if the settings were changed, go back to the --txt-owner-id, -
 
 // notOurs returns the message that a record set as wanted isn't ours, or "".
 func (p *Publisher) notOurs(r *dns.RecordSet) string {
-	if !p.isOthers(r) {
+	if !p.ownedByOthers(r) {
 		return ""
 	}
 	text := "the zone has the wanted record, but it "

@@ -40,14 +40,14 @@ func (h *halfway) Apply(ctx context.Context, zone dns.Zone, changes []dns.Change
 
 // An ownership record that was made before the provider asked for a pause doesn't claim what a person makes
 // during the pause.
-func TestPauseAfterMarker(t *testing.T) {
+func TestThrottledAfterOwnershipRecord(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
 		w.provider = &halfway{Provider: w.provider}
 		w.objects.set("web", record(t, "web", "www."+zoneName, "A", "192.0.2.1"))
 		w.start()
 		defer w.stop()
-		rest()
+		waitIdle()
 		if !slices.ContainsFunc(w.listing(), func(r *dns.RecordSet) bool { return r.Name == "own-a-www."+zoneName }) {
 			t.Fatal("there is no ownership record")
 		}

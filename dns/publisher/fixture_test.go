@@ -57,7 +57,7 @@ func (o *objects) setKey(key source.Key, records ...*dns.RecordSet) {
 		o.records[key] = records
 	}
 	o.mu.Unlock()
-	o.tell(key)
+	o.changedKey(key)
 }
 
 func (o *objects) fail(name string, err error) {
@@ -65,10 +65,10 @@ func (o *objects) fail(name string, err error) {
 	o.mu.Lock()
 	o.errs[key] = err
 	o.mu.Unlock()
-	o.tell(key)
+	o.changedKey(key)
 }
 
-func (o *objects) tell(key source.Key) {
+func (o *objects) changedKey(key source.Key) {
 	o.mu.Lock()
 	changed := o.changed
 	o.mu.Unlock()
@@ -230,19 +230,19 @@ func (w *fixture) notice(n Notice) {
 }
 
 // said returns the reasons of the notices since the last call, with their messages.
-func (w *fixture) said() []string {
+func (w *fixture) takeNotices() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	var said []string
+	var notices []string
 	for _, n := range w.notices {
 		name := ""
 		if n.Record != nil {
 			name = n.Record.Name + " " + n.Record.Type
 		}
-		said = append(said, strings.TrimSpace(fmt.Sprintf("%s %s %s %s", n.Reason, n.Action, name, n.Message)))
+		notices = append(notices, strings.TrimSpace(fmt.Sprintf("%s %s %s %s", n.Reason, n.Action, name, n.Message)))
 	}
 	w.notices = nil
-	return said
+	return notices
 }
 
 // zone returns what is in the zone, without ownership records: "name TYPE targets".
@@ -292,7 +292,7 @@ func (w *fixture) byHand(changes ...dns.Change) {
 }
 
 // rest waits until nothing happens for a moment, which is much less than an interval.
-func rest() {
+func waitIdle() {
 	time.Sleep(2 * quiet)
 	synctest.Wait()
 }
