@@ -26,8 +26,8 @@ type unsupportedSet struct {
 // of their number, in the goroutine that all zones share. Route 53 allows 100 of a name and type.
 const maxRecordSets = 500
 
-// limitRecordSets splits what objects ask for under a name into what is considered and the rest. What
-// the zone has already comes first.
+// limitRecordSets splits the wanted record sets of a name into the first maxRecordSets and the
+// excess. Record sets that the zone has already come first.
 func limitRecordSets(asked []desired.Asked, rank func(*dns.RecordSet) int) (kept []desired.Asked, left []unsupportedSet) {
 	if len(asked) <= maxRecordSets {
 		return asked, nil
@@ -46,8 +46,8 @@ func limitRecordSets(asked []desired.Asked, rank func(*dns.RecordSet) int) (kept
 	return asked[:maxRecordSets], left
 }
 
-// splitSupported splits the wanted record sets into those that the provider can store, in the form in which
-// it stores them, and those that it can't, or that are too many. rank says which come first.
+// splitSupported splits the wanted record sets into those that the provider can store, in its own
+// form, and those that it can't store or that are too many. rank orders them.
 func (p *Publisher) splitSupported(asked []desired.Asked, rank func(*dns.RecordSet) int) ([]plan.Candidate, []unsupportedSet) {
 	c := p.capabilities
 	asked, left := limitRecordSets(asked, rank)
@@ -86,7 +86,7 @@ func (p *Publisher) rank(z *zone, name string) func(*dns.RecordSet) int {
 }
 
 // holders identifies the objects that hold the record sets of a name, if several objects ask for
-// it. Their wishes are merged in an order that depends on the holder.
+// it. Wanted record sets are merged in an order that depends on the holder.
 func (p *Publisher) holders(z *zone, name string) string {
 	if p.Desired.CountOrigins(name) < 2 {
 		return ""
@@ -120,7 +120,7 @@ func (p *Publisher) adjust(z *zone) {
 	for _, n := range z.names.next(min(p.namesAtATime(), z.batch.most(p.batchSize))) {
 		w := p.want(z, n.name)
 		if n.adjusted != nil || len(w.wanted) == 0 {
-			continue // It is planned next.
+			continue // The name is planned next.
 		}
 		p.grant(z, n.name, w, unreported)
 		q.names, q.holders = append(q.names, n), append(q.holders, p.holders(z, n.name))

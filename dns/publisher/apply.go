@@ -14,8 +14,9 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 )
 
-// maxSuspects is how many names in a row may fail alone and without a reason. Each is taken to be the
-// cause of its own failure, so that other names needn't wait. After that, the provider is.
+// maxLoneFailures is how many names in a row may fail alone and without a reason. Up to that number
+// each name counts as the cause of its failure, so that other names needn't wait. After that, the
+// provider does.
 const maxLoneFailures = 3
 
 // errRefused is the error of changes that the registry refuses. The registry itself reports the
@@ -220,9 +221,9 @@ func (p *Publisher) applied(z *zone, b *batch) {
 	}
 }
 
-// failed retries a batch for whose failure the provider gives no reason, or that failed because of
-// its owner. A single record may make a provider fail, so both halves are tried at once, and a name
-// that fails alone backs off by itself.
+// failed retries a batch that failed in the registry, or in the provider without a reason. A single
+// record may make a provider fail, so both halves are tried at once, and a name that fails alone
+// backs off by itself.
 func (p *Publisher) failed(z *zone, b *batch, remaining []group) {
 	operation := "apply changes in zone " + z.Name
 	switch {
@@ -290,7 +291,8 @@ func (p *Publisher) writeThrough(b *batch) {
 	}
 }
 
-// conclude handles the names of a batch that have an error of their own, and returns the others.
+// splitFailed retries or delays the names of a batch that have an error of their own, and returns
+// the others.
 func (p *Publisher) splitFailed(z *zone, b *batch) (remaining []group) {
 	made := b.made()
 	var notStored *notStoredError
@@ -400,7 +402,7 @@ func (p *Publisher) stale(z *zone, b *batch, remaining []group) {
 	}
 }
 
-// again plans names again at once.
+// retryAll plans all names of groups again at once.
 func retryAll(z *zone, remaining []group) {
 	for _, g := range remaining {
 		z.names.retry(z.names.all[g.name])

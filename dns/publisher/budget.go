@@ -32,7 +32,7 @@ type accounts struct {
 	// changes don't wait for it then.
 	loading, storing, refused bool
 	retryState
-	// toldUnknown is true after this term has reported that earlier deletions are unknown.
+	// unknownReported is true after this term has reported that earlier deletions are unknown.
 	unknownReported bool
 	// stored is the version of the state that was stored last.
 	stored uint64
@@ -205,7 +205,7 @@ func (p *Publisher) holdOverBudget(z *zone, now time.Time) {
 	p.measure(z)
 }
 
-// completed tells the budget of a zone that everything was read and planned, including delayed
+// markComplete tells the budget of a zone that everything was read and planned, including delayed
 // deletions.
 func (p *Publisher) markComplete(z *zone) {
 	if !p.complete() || !p.sourcesEvaluated || z.names.count(dirty, asking) > 0 {
@@ -236,7 +236,7 @@ func (p *Publisher) planned() bool {
 	return true
 }
 
-// holdNameOverBudget holds the changes of a name that the budget doesn't permit.
+// holdNameOverBudget holds those changes of a name that the budget doesn't permit.
 func (p *Publisher) holdNameOverBudget(z *zone, n *nameState) {
 	if n == nil || n.phase != planned && n.phase != held {
 		return
@@ -285,7 +285,8 @@ func (p *Publisher) spentText(s budget.Spent) string {
 	return text
 }
 
-// approve does what somebody asks for at the desk. The answer comes when it is stored.
+// approve approves a plan for a request from the approval queue. The response is sent once the
+// approval is stored.
 func (p *Publisher) approve(r *budget.Request, now time.Time) {
 	if p.term == nil {
 		r.Decide(budget.Approval{}, budget.ErrNotLeading)
@@ -316,7 +317,7 @@ func (p *Publisher) approve(r *budget.Request, now time.Time) {
 	})
 }
 
-// tellUnknown reports once per term that earlier deletions in a zone are unknown. Changes that
+// reportUnknown reports once per term that earlier deletions in a zone are unknown. Changes that
 // count against the budget then need an approval.
 func (p *Publisher) reportUnknown(z *zone) {
 	a, until := &p.accounts, z.ledger.UnknownUntil()

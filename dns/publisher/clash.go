@@ -41,8 +41,8 @@ func (p *Publisher) findNameConflict(z *zone, n *nameState, changes []dns.Change
 	return nameConflict{}
 }
 
-// deferToOther leaves a name unchanged because of another name, and reports that. No event says when the
-// conflict ends, so the name is planned again after an interval.
+// deferToOther leaves a name unchanged because another name blocks it, and reports the conflict. No
+// event tells when the conflict ends, so the name is planned again after an interval.
 func (p *Publisher) deferToOther(z *zone, n *nameState, c nameConflict, out plan.Outcome) {
 	p.Metrics.conflicts(z, n.name, out.Conflicts, p.Rules.Owner)
 	if n.reason != ReasonConflict || n.message != c.message {
@@ -75,9 +75,9 @@ func (p *Publisher) twin(name string) string {
 	return ""
 }
 
-// namesTwin reports whether a change of ownership alone would only replace the object that an
-// ownership record names, by one that asks for the twin. The ownership record of two names can hold
-// one object.
+// namesTwin reports whether an ownership record that two names share already names an object that
+// asks for the twin. A shared ownership record can name only one object, so it isn't rewritten
+// then, unless it has to be healed.
 func (p *Publisher) namesTwin(z *zone, current []plan.Current, c dns.Change) bool {
 	twin, object := p.twin(dns.Canonical(c.Old.Name)), c.Old.Labels[dns.LabelResource]
 	heals := slices.ContainsFunc(current, func(have plan.Current) bool { return have.Set == c.Old && have.Heal })
@@ -90,10 +90,9 @@ func (p *Publisher) namesTwin(z *zone, current []plan.Current, c dns.Change) boo
 	})
 }
 
-// shared returns why r must not be deleted although it has an ownership record: the record fits a
-// second name, so that r may belong to another owner. It returns "" if the owner is certain,
-// because this process has seen objects ask for all records of both names, or because only one of
-// them can be ours.
+// shared returns why r must not be deleted: its ownership record also fits a second name, so that r
+// may belong to another owner. The result is "" if the owner is certain, because objects have asked
+// this process for all records of both names, or because only one of them can be ours.
 func (p *Publisher) shared(z *zone, r *dns.RecordSet) string {
 	twin := p.twin(dns.Canonical(r.Name))
 	if twin == "" {

@@ -67,7 +67,7 @@ func (c conditions) err() error {
 	return first
 }
 
-// observe notes since when the tables of a source can be read.
+// observe records since when the tables of a source can be read.
 func (s *sourceState) observe(c conditions, now time.Time) {
 	s.conditions = c
 	if s.readableSince == nil {
@@ -82,7 +82,8 @@ func (s *sourceState) observe(c conditions, now time.Time) {
 	}
 }
 
-// steadyFor reports whether the objects of a namespace have been readable for long.
+// readableFor reports whether the objects of a namespace have been readable for at least the given
+// time.
 func (s *sourceState) readableFor(namespace string, long time.Duration, now time.Time) bool {
 	parts := []string{""}
 	if _, apart := s.conditions[namespace]; apart {

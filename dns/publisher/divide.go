@@ -58,8 +58,8 @@ func (p *Publisher) divide(zones *zoneSet, z *zone, b *batch, send []dns.Change)
 // errOutside isn't counted as a failure, because it follows from the settings.
 var errOutside = errors.New("would be outside of the zones")
 
-// outside returns the error for a record set that isn't created because its ownership record would
-// be in no zone.
+// outsideError returns the error for a record set that isn't created because its ownership record
+// would be in no zone.
 func outsideError(ownership string) error {
 	return fmt.Errorf("the ownership record %s %w: give --txt-prefix a value such as %%{record_type}-. that keeps it in a zone", ownership, errOutside)
 }

@@ -93,13 +93,13 @@ func (p *Publisher) watchTables(now time.Time) {
 	}
 }
 
-// departureDelay is how long an object of an optional kind has to be gone, while the kind can be
-// read, before its records are deleted. When a CustomResourceDefinition is removed, its objects are
-// deleted first and the kind becomes unreadable soon after: that must not delete records.
+// removalDelay is how long an object of an optional kind must be deleted, while the kind stays
+// readable, before its records are deleted. When a CustomResourceDefinition is removed, its objects
+// are deleted first and the kind becomes unreadable soon after. That must not delete records.
 const removalDelay = 5 * time.Second
 
-// departs reports whether an object of an optional kind has just gone, so that its records stay for
-// now. It records the time.
+// delayRemoval reports whether the records of an object stay for now, because the object is of an
+// optional kind and was just deleted. It records the time of the deletion.
 func (p *Publisher) delayRemoval(i int, origin desired.Origin, records []*dns.RecordSet) bool {
 	if len(records) > 0 || !p.Desired.Has(origin) || !hasOptionalKind(p.Sources[i].Source) {
 		delete(p.pendingRemovals, origin)
@@ -116,7 +116,7 @@ func hasOptionalKind(s source.Source) bool {
 	return slices.ContainsFunc(s.Tables, func(t kube.AnyTable) bool { return !t.Status().Required })
 }
 
-// depart deletes the records of objects that have been gone for [departureDelay].
+// applyRemovals deletes the records of objects that were deleted [removalDelay] ago.
 func (p *Publisher) applyRemovals(now time.Time) {
 	for origin, since := range p.pendingRemovals {
 		i := slices.IndexFunc(p.Sources, func(s NamedSource) bool { return s.Name == origin.Source })
@@ -259,7 +259,7 @@ func (p *Publisher) evaluateObject(i int, key source.Key) (records int) {
 		p.problem(origin, problem)
 	}
 	if result.Err != nil {
-		// The object is there, so its records stay.
+		// The object exists, so its records stay.
 		delete(p.pendingRemovals, origin)
 		p.evaluationFailed(origin, result)
 		return 0
@@ -348,7 +348,7 @@ func quote(value string) string {
 	return `"` + sanitize.Shorten(value, most) + `"`
 }
 
-// loses reports whether a change takes away targets, or the record set from its object.
+// loses reports whether a change removes targets, or gives the record set to another object.
 func loses(c dns.Change) bool {
 	if c.Old == nil || c.New == nil {
 		return c.Old != nil
@@ -357,9 +357,9 @@ func loses(c dns.Change) bool {
 	return !holdsAll(c.New.Targets, c.Old.Targets) || was != "" && was != c.New.Labels[dns.LabelResource]
 }
 
-// held returns why a change must wait until more is known, or "". explained is true if evaluated
-// objects ask for all that is under the name. Only objects of namespaces for which concerned returns
-// true may ask for it.
+// holdReason returns why a change must wait, because an unread or unresolved object may ask for
+// what it removes; "" if it needn't. explained is true if evaluated objects ask for all that is
+// under the name. Only namespaces for which concerned returns true are considered.
 func (p *Publisher) holdReason(c dns.Change, explained bool, concerned func(namespace string) bool) string {
 	if !loses(c) {
 		return ""
@@ -379,9 +379,8 @@ func (p *Publisher) holdReason(c dns.Change, explained bool, concerned func(name
 		case strings.HasSuffix(resource, "/"+origin.Namespace+"/"+origin.Name), origin.Namespace == "" && strings.HasSuffix(resource, "/"+origin.Name):
 			return resource + " can't be evaluated"
 		case !explained && (resource == "" || c.New != nil || why.pending):
-			// The label names one object, but others may share the record set. An object that only
-			// waits for a reference is probably valid, so also the targets of a deleted object may be
-			// its.
+			// The label names one object, but others may share the record set. An object that only waits for
+			// a reference is probably valid, so the targets of a deleted object may be its targets too.
 			return origin.Source + " " + origin.Namespace + "/" + origin.Name + " can't be evaluated, and may ask for it"
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/signpostd/signpost/dns/source"
 )
 
-// Explanation says which records an object asks for, and which it lacks and why.
+// Explanation says which records an object gets, and which it doesn't get and why.
 type Explanation struct {
 	// Object is the object, without group, UID and version.
 	Object dns.Object
@@ -28,23 +28,23 @@ type Explanation struct {
 	Err error
 }
 
-// Question is the query of [Publisher.Explain].
+// ExplainQuery selects the objects of [Publisher.Explain].
 type ExplainQuery struct {
-	// About selects objects by source and key; nil means all.
+	// Selects reports whether to explain an object, by source and key; nil means all.
 	Selects func(source string, key source.Key) bool
-	// Lacking leaves out the objects that get all of their records.
+	// OnlyIncomplete leaves out the objects that get all of their records.
 	OnlyIncomplete bool
 	// Limit limits the explanations; zero means [DefaultExplanations].
 	Limit int
 }
 
-// DefaultExplanations is the default of [Question].Limit.
+// DefaultExplanations is the default of [ExplainQuery].Limit.
 const DefaultExplanations = 1000
 
-// Explanations are the result of a [Question].
+// Explanations are the result of [Publisher.Explain].
 type Explanations struct {
-	// List is sorted by source, namespace and name, probable mistakes first. Objects that ask for no
-	// name, and those that the settings exclude, come last because that is mostly intended.
+	// List has probable mistakes first, then objects that ask for no name or that the settings
+	// exclude, because that is mostly intended. Both parts are sorted by source, namespace and name.
 	List []Explanation
 	// More is the number of further explanations.
 	More int
@@ -54,10 +54,10 @@ type Explanations struct {
 // things.
 const explainAtOnce = 256
 
-// Explain evaluates objects and says why they lack some or all of their records. It keeps nothing.
-// It may be called from any goroutine, also while Run is running and after it has ended. The error
-// is that of ctx. Objects of a source that isn't read yet are left out, as are those of polled
-// sources, which have none.
+// Explain evaluates objects and returns why they lack some or all of their records. It changes no
+// state, and may be called from any goroutine, while Run is running or after it has ended. The
+// error is that of ctx. Objects of sources that aren't read yet are left out. Polled sources have
+// no objects.
 func (p *Publisher) Explain(ctx context.Context, q ExplainQuery) (Explanations, error) {
 	limit := cmp.Or(max(q.Limit, 0), DefaultExplanations)
 	var likely, meant Explanations
@@ -120,7 +120,7 @@ func (p *Publisher) inLoop(ctx context.Context, f func()) error {
 	return ctx.Err()
 }
 
-// explain explains an object of a source. ok is false if its wishes aren't known yet.
+// explain explains an object of a source. ok is false if the source has not been read yet.
 func (p *Publisher) explain(i int, key source.Key) (e Explanation, ok bool) {
 	src := &p.Sources[i]
 	if !p.sources[i].read {
@@ -164,7 +164,7 @@ func (e *Explanation) lacks() bool {
 	return len(e.Records) == 0 || len(e.Skipped) > 0 || len(e.Problems) > 0 || len(e.Dropped) > 0 || e.Err != nil
 }
 
-// meant reports whether the object probably asks for nothing on purpose.
+// intended reports whether the object probably asks for nothing on purpose.
 func (e *Explanation) intended() bool {
 	usual := func(s source.Skip) bool {
 		return s.Reason == source.SkipFiltered || s.Reason == source.SkipNoHostname && s.Subject == ""

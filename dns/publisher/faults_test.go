@@ -209,7 +209,7 @@ func (s *schedule) name(object string, o *publishing) string {
 	}
 }
 
-// meddle has the person make, change or remove a record of theirs, or change or remove one of an
+// changeByHand has the person make, change or remove a record of theirs, or change or remove one of an
 // owner.
 func (s *schedule) changeByHand() {
 	zone := s.zones[s.random.IntN(len(s.zones))]

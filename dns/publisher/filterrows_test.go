@@ -150,10 +150,10 @@ func (s *rowFiltering) problem() string {
 		for places := range p.places() {
 			for _, at := range places {
 				problem += p.filtersOtherwise(at, filter)
-				looked := p.sourcesEvaluated
+				evaluated := p.sourcesEvaluated
 				p.sourcesEvaluated = false
 				problem += p.filtersOtherwise(at, filter)
-				p.sourcesEvaluated = looked
+				p.sourcesEvaluated = evaluated
 			}
 		}
 	})
@@ -163,7 +163,7 @@ func (s *rowFiltering) problem() string {
 	return problem
 }
 
-// siftsOtherwise returns how the rows differ that are found with and without making all rows of a name.
+// filtersOtherwise returns how the rows differ that are found with and without making all rows of a name.
 func (p *Publisher) filtersOtherwise(at nameInZone, f RowFilter) string {
 	var fast, slow []match
 	named := f.Search == "" || strings.Contains(at.name, f.Search)
@@ -182,5 +182,5 @@ func (p *Publisher) filtersOtherwise(at nameInZone, f RowFilter) string {
 		}
 		return list
 	}
-	return fmt.Sprintf("\n%s (looked: %t, filter %+v): %q, and the rows are %q: %+v", at.name, p.sourcesEvaluated, f, states(fast), states(slow), p.rowsAt(at))
+	return fmt.Sprintf("\n%s (all sources evaluated: %t, filter %+v): %q, and the rows are %q: %+v", at.name, p.sourcesEvaluated, f, states(fast), states(slow), p.rowsAt(at))
 }

@@ -229,7 +229,7 @@ func (w *fixture) notice(n Notice) {
 	w.notices = append(w.notices, n)
 }
 
-// said returns the reasons of the notices since the last call, with their messages.
+// takeNotices returns the reasons of the notices since the last call, with their messages.
 func (w *fixture) takeNotices() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -291,7 +291,7 @@ func (w *fixture) byHand(changes ...dns.Change) {
 	}
 }
 
-// rest waits until nothing happens for a moment, which is much less than an interval.
+// waitIdle waits until nothing happens for a moment, which is much less than an interval.
 func waitIdle() {
 	time.Sleep(2 * quiet)
 	synctest.Wait()

@@ -9,32 +9,35 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// maxFollowed limits the names that a [Follower] remembers. After more, the next Changes is a
-// reset.
+// maxFollowed limits the changed names that a [Follower] remembers. If more names change, the next
+// Changes is a reset.
 const maxFollowed = 1000
 
-// mostShown is how many names a [Follower] remembers of which a row was returned that the zone lacks.
+// maxShown limits the names for which a [Follower] remembers returned rows without a record set in
+// the zone.
 const maxShown = 10_000
 
-// Follower collects the names that change, for somebody who looks at them. Make one with
-// [Publisher.Follow]. Next and Close are for one goroutine.
+// Follower collects the names that change, for an inspection. [Publisher.Follow] creates it. Next
+// and Close are for one goroutine.
 type Follower struct {
 	publisher *Publisher
 	wake      chan struct{}
 	closed    atomic.Bool
-	// shown has the rows, of names that have changed, that the zone lacks: the last call of Next returned them.
+	// shown has, for each changed name, the rows of the last Next that have no record set in the zone.
 	shown map[nameInZone][]dns.Key
-	// The loop owns the fields below. names has what was under each name when it changed first. reset is true when
-	// everything may have changed.
+	// The loop owns the fields below. names has, for each changed name, its record sets before the
+	// first change. reset is true if any name may have changed.
 	names map[nameInZone]priorRecords
 	reset bool
 }
 
-// before is what was under a name before it changed.
+// priorRecords are the record sets of a name before it changed.
 type priorRecords struct {
-	// had are the record sets that the zone had, without ownership records, which are no rows.
+	// records are the keys of the zone's record sets. Ownership records are left out, because they
+	// have no rows.
 	records []dns.Key
-	// unsure is true if there may have been other rows: the name had a state, so that the zone may have lacked something.
+	// incomplete is true if the name may have had other rows: it had a state, so wanted record sets
+	// may have been missing.
 	incomplete bool
 }
 
@@ -46,12 +49,12 @@ type nameInZone struct {
 
 // Changes are the changes since the last call of [Follower.Next].
 type Changes struct {
-	// Rows are new or changed record sets, Gone those that were there and aren't now.
+	// Rows are new or changed record sets. Gone are those that no longer exist.
 	Rows []Row
 	Gone []RowKey
 	// Names are the names that have changed, sorted.
 	Names []string
-	// Reset says that everything may have changed. The other fields are then empty.
+	// Reset is true if any name may have changed. The other fields are then empty.
 	Reset bool
 }
 
@@ -123,8 +126,9 @@ func (f *Follower) Next(ctx context.Context) (Changes, error) {
 	return c, nil
 }
 
-// gone returns the record sets of a name that were there and aren't now: what the zone had, and the rows that were
-// returned last. It isn't sure if there may have been others, and none is left that would say what is so now.
+// gone returns the record sets of a name that no longer exist, among those that the zone had and
+// the rows returned last. sure is false if others may have existed and nothing is left that would
+// show the name's new state.
 func (f *Follower) gone(at nameInZone, was priorRecords, now []Row) (gone []RowKey, sure bool) {
 	shown, known := f.shown[at]
 	for _, k := range slices.Concat(was.records, shown) {
@@ -137,7 +141,7 @@ func (f *Follower) gone(at nameInZone, was priorRecords, now []Row) (gone []RowK
 	return gone, known || !was.incomplete || len(was.records)+len(now) > 0
 }
 
-// show remembers the rows of a name that its zone lacks. The zone itself has the others.
+// show remembers the rows of a name that have no record set in the zone. The mirror has the others.
 func (f *Follower) show(at nameInZone, rows []Row) {
 	delete(f.shown, at)
 	for _, r := range rows {
@@ -146,12 +150,12 @@ func (f *Follower) show(at nameInZone, rows []Row) {
 		}
 	}
 	if len(f.shown) > maxShown {
-		// What is forgotten is told with Reset when it is gone.
+		// A forgotten row that ends is reported as a reset.
 		clear(f.shown)
 	}
 }
 
-// changedAt notes that a name has changed, or is about to.
+// changedAt notifies followers that a name has changed, or is about to.
 func (p *Publisher) changedAt(z *zone, name string) {
 	for f := range p.followers {
 		if f.closed.Load() {
@@ -174,7 +178,7 @@ func (f *Follower) note(at nameInZone) {
 	f.signal()
 }
 
-// before returns what is under a name that is about to change.
+// priorRecordsAt returns the record sets of a name that is about to change.
 func (p *Publisher) priorRecordsAt(at nameInZone) (b priorRecords) {
 	states := p.zoneless
 	if at.zone != nil {
@@ -185,14 +189,14 @@ func (p *Publisher) priorRecordsAt(at nameInZone) (b priorRecords) {
 			}
 		}
 	}
-	// A state that was just made has no place yet.
+	// A state that was just created has no heap index yet.
 	if n := states.all[at.name]; n != nil && n.heapIndex >= 0 {
 		b.incomplete = true
 	}
 	return b
 }
 
-// unsettle notes that everything may have changed.
+// resetFollowers notifies followers that any name may have changed.
 func (p *Publisher) resetFollowers() {
 	for f := range p.followers {
 		f.requireReset()

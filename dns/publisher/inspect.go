@@ -201,7 +201,7 @@ func (p *Publisher) filterRows(at nameInZone, f RowFilter, found func(match)) {
 	p.filterNameRows(at, f, named, found)
 }
 
-// filterNameRows filters the rows of any name. named is true if the name itself matches the search.
+// filterNameRows filters the rows of any name. named is true if the name matches the search.
 func (p *Publisher) filterNameRows(at nameInZone, f RowFilter, named bool, found func(match)) {
 	for _, r := range p.rowsAt(at) {
 		if f.admits(r.State) && (f.Object == nil || r.askedBy(*f.Object)) && (named || mentions(r.Wanted, r.Targets, r.Objects, f.Search)) {

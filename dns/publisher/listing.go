@@ -46,8 +46,8 @@ func (p *Publisher) listZones(now time.Time) {
 	})
 }
 
-// listedPart notes why the list of zones may be incomplete; nil if it isn't. A name in none of the
-// listed zones may be in an unlisted one.
+// noteUnlisted sets why the list of zones may be incomplete; nil if it is complete. A name in none
+// of the listed zones may be in an unlisted one.
 func (p *Publisher) noteUnlisted(unlisted error) {
 	if unlisted != nil {
 		p.Metrics.registryErrors.Inc()
@@ -228,8 +228,8 @@ func (p *Publisher) observe(ctx context.Context, l owner.Listing) {
 	}
 }
 
-// listedRecords is called in the loop with the result of a listing. doubts is the zone's count when
-// the listing began.
+// listedRecords is called in the loop with the result of a listing. unknownOutcomes is the zone's
+// count at the start of the listing.
 func (p *Publisher) listedRecords(z *zone, found difference, unknownOutcomes int, err error) {
 	z.busy = false
 	p.Metrics.lastReconcile.SetToCurrentTime()
@@ -333,7 +333,7 @@ func (p *Publisher) refresh(z *zone, before map[string][]*dns.RecordSet) {
 	}
 	p.unverified = p.unverified || len(affected) > 0
 	for a := range maps.Clone(affected) {
-		// What can be done about a name may depend on its twin.
+		// The plan of a name may depend on its twin.
 		if twin := p.twin(a.name); twin != "" && a.z.names.all[twin] != nil {
 			affected[place{a.z, twin}] = struct{}{}
 		}
@@ -418,7 +418,8 @@ func (p *Publisher) tally(z *zone, sets []*dns.RecordSet, sign int) {
 	}
 }
 
-// knownAnew returns the names whose ownership has changed outside of the zones.
+// changedOwnership returns the names whose ownership has changed in a registry outside of the
+// zones.
 func (p *Publisher) changedOwnership() []string {
 	if o, ok := p.Owner.(owner.Outside); ok {
 		return o.Changed()

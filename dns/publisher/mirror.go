@@ -25,9 +25,9 @@ type mirror struct {
 	// records counts the record sets by type, without ownership records. owned counts ours among them.
 	records map[string]int
 	owned   int
-	// heldBy counts the names of each namespace.
+	// namesByHolder counts the names of each namespace.
 	namesByHolder map[tenantID]int
-	// others counts the record sets with our owner ID that another instance wrote.
+	// otherInstances counts the record sets with our owner ID that another instance wrote.
 	otherInstances int
 	// changed is called with each name before its records change.
 	changed func(name string)
@@ -40,11 +40,11 @@ type node struct {
 	// ownership are the ownership records that describe this name, whatever their own names are.
 	ownership []*dns.RecordSet
 	// plain counts the record sets without ownership records, owned those of them that are ours, and
-	// others those with our owner ID and another instance.
+	// otherInstances those that another instance with our owner ID wrote.
 	plain, owned, otherInstances int32
 	// holder is the namespace of the object in the labels of these record sets, or nobody.
 	holder tenantID
-	// explained is true if evaluated objects ask for all that is under the name. Targets from before
+	// allWanted is true if evaluated objects ask for all record sets of the name. Targets from before
 	// this process or from another writer may belong to other objects.
 	allWanted bool
 }
@@ -160,7 +160,7 @@ func (m *mirror) relist(d difference) map[string][]*dns.RecordSet {
 	return before
 }
 
-// explain notes that evaluated objects ask for all that is under a name.
+// markAllWanted sets allWanted: evaluated objects ask for all record sets of a name.
 func (m *mirror) markAllWanted(name string) {
 	if n, known := m.names[name]; known && !n.allWanted {
 		fresh := *n
@@ -232,7 +232,7 @@ func (m *mirror) setOwnership(describes string, gone, come []*dns.RecordSet) {
 	m.set(describes, n)
 }
 
-// own sets the counts and the holder of a node; see there.
+// setOwned sets the counts and the holder of a node.
 func (m *mirror) setOwned(name string, plain, owned, others int32, holder tenantID) {
 	n := m.node(name)
 	if n.holder != holder {

@@ -11,35 +11,35 @@ import (
 )
 
 // phase is the step of a name on its way into its zone. The table shows the next phase for each
-// event. An empty cell means that the event can't happen. "Again" is the flag for names whose
+// event. An empty cell means that the event can't happen. "Requeue" is the flag for names whose
 // wanted record sets have changed meanwhile.
 //
 //	event        settled  dirty    asking   planned  held     waiting  applying
-//	touch        dirty    dirty    again    dirty    dirty    dirty    again
-//	outdate      dirty    again    again    again    dirty    dirty    again
+//	touch        dirty    dirty    requeue  dirty    dirty    dirty    requeue
+//	outdate      dirty    requeue  requeue  requeue  dirty    dirty    requeue
 //	differ       dirty    dirty    –        dirty    dirty    dirty    –
 //	ask                   asking
-//	answer                         dirty
-//	plan                  planned, held, settled; dirty when again
-//	pare                                    held     planned
+//	responded                      dirty
+//	plan                  planned, held, settled; dirty if requeue
+//	permit                                  held     planned
 //	take                                    applying
 //	propose                                                            settled
 //	done, retry                                                         dirty
-//	fail, refuse          waiting  waiting                             waiting; dirty when again
-//	wait, repeat          waiting; dirty when again
+//	fail, refuse          waiting  waiting                             waiting; dirty if requeue
+//	wait, repeat          waiting; dirty if requeue
 //	due                                                       dirty
 //	drop                  settled
 //
 // Some events:
 //
-//   - touch: objects ask for something else.
-//   - outdate: like touch, and the provider must be asked how it stores that. A dirty name that has
-//     a response is planned with it, because a name that is touched all the time would never have a
-//     current one. A plan that deletes something isn't made any more, though: the object may be back.
-//     The name becomes dirty instead.
+//   - touch: the wanted record sets have changed.
+//   - outdate: like touch, and the provider must be asked how it stores the record sets. A dirty
+//     name that has a response is planned with it, because a name that is touched all the time
+//     would never have a current one. A plan that deletes something is dropped, because the object
+//     may exist again: the name becomes dirty instead.
 //   - differ: the zone has changed.
-//   - repeat: a plan was tried three times without effect ([names].repeats). Whatever moves the
-//     name, the same plan isn't tried again before its time.
+//   - repeat: a plan was tried three times without effect ([names].repeats). No event makes the
+//     same plan be tried before its time.
 type phase int
 
 const (
@@ -75,15 +75,15 @@ type names struct {
 	// number of names that have failed and not recovered since.
 	note    func(name string, changes []dns.Change)
 	failing int
-	// trials are the plans that were tried since a listing last showed their names. repeated is how
-	// many of them were tried too often.
+	// trials are the plans that were tried since a listing last showed their names. repeated counts
+	// those that were tried too often.
 	trials   map[string]trial
 	repeated int
 	// turns issues tickets. serials counts them.
 	turns   *turns
 	serials uint64
-	// namespaceOf returns the namespace whose turn a name uses. adds reports whether we have no record
-	// set under a name.
+	// namespaceOf returns the namespace whose turn a name uses. onlyAdds reports whether no record set
+	// of a name is ours.
 	namespaceOf func(name string) string
 	onlyAdds    func(name string) bool
 	// changed is called with each name whose phase or reason changes.
@@ -163,7 +163,7 @@ func (s *names) sorted(in phase) []*nameState {
 	return list
 }
 
-// touch notes that objects ask for something else.
+// touch handles a change of the wanted record sets of a name.
 func (s *names) touch(name string) {
 	n := s.state(name)
 	if n.phase == asking || n.phase == applying {
@@ -175,8 +175,8 @@ func (s *names) touch(name string) {
 	s.move(n, dirty)
 }
 
-// outdate notes that objects ask for something else, about which the provider has to be asked. A
-// plan that exists is applied first, unless it deletes something.
+// outdate handles a change of the wanted record sets of a name for which the provider has to be
+// queried. An existing plan is applied first, unless it deletes something.
 func (s *names) outdate(name string) {
 	n := s.state(name)
 	if n.phase == planned && !n.plan.deletes() || n.phase == dirty && n.adjusted != nil {
@@ -186,25 +186,25 @@ func (s *names) outdate(name string) {
 	s.touch(name)
 }
 
-// differ notes that the records of the zone under a name have changed.
+// differ handles a change of the zone's records of a name.
 func (s *names) differ(name string) {
 	n := s.state(name)
 	if n.phase == asking || n.phase == applying {
-		// The name is planned afterwards in any case.
+		// The name is planned after the call in any case.
 		return
 	}
 	n.failures = 0
 	s.move(n, dirty)
 }
 
-// ask notes that the provider is being asked about a dirty name.
+// ask moves a dirty name to the phase asking.
 func (s *names) ask(n *nameState) {
 	n.requeue = false
 	s.move(n, asking)
 }
 
-// answer notes the response of the provider; nil if it is for other record sets than those wanted
-// now.
+// responded sets the provider's response. A nil response is one for record sets that are no longer
+// wanted.
 func (s *names) responded(n *nameState, a *adjustedSets) {
 	if n.adjusted = a; a == nil {
 		n.requeue = false
@@ -212,13 +212,13 @@ func (s *names) responded(n *nameState, a *adjustedSets) {
 	s.move(n, dirty)
 }
 
-// replan replaces the changes that a name needs.
+// replan replaces the plan of a name, and drops what was permitted of the former one.
 func (s *names) replan(n *nameState, g group) {
 	n.plan, n.permitted, n.reduced = g, group{}, false
 	s.note(n.name, g.changes)
 }
 
-// planned notes the changes that a dirty name needs.
+// planned sets the plan of a dirty name, and moves the name to the phase that follows from it.
 func (s *names) planned(n *nameState, g group) {
 	s.replan(n, g)
 	switch {
@@ -231,14 +231,14 @@ func (s *names) planned(n *nameState, g group) {
 	}
 }
 
-// hold notes that the changes of a dirty name have to wait for an event.
+// hold drops the plan of a dirty name until an event.
 func (s *names) hold(n *nameState) {
 	s.replan(n, group{name: n.name})
 	s.park(n, held)
 }
 
-// rest moves a name without anything to do to a phase in which it stays, unless it has been touched
-// meanwhile.
+// park moves a name without due changes to a phase in which it stays. If it has been touched
+// meanwhile, it becomes dirty.
 func (s *names) park(n *nameState, in phase) {
 	s.unqueue(n)
 	n.adjusted = nil
@@ -248,12 +248,12 @@ func (s *names) park(n *nameState, in phase) {
 	s.move(n, in)
 }
 
-// settle ends the failures of a name that needs no changes.
+// settle clears the failures of a name that needs no changes.
 func (s *names) settle(n *nameState) {
 	n.stale, n.failures, n.next, n.unseen = false, 0, time.Time{}, nil
 }
 
-// explain sets why the wanted record sets of a name aren't published. An empty reason means that
+// setReason sets why the wanted record sets of a name aren't published. An empty reason means that
 // they are, or will be.
 func (s *names) setReason(n *nameState, reason, message string) {
 	if n.reason != reason || n.message != message {
@@ -262,7 +262,7 @@ func (s *names) setReason(n *nameState, reason, message string) {
 	n.reason, n.message = reason, message
 }
 
-// contest sets which candidates of a name lose to others, and which the provider refuses.
+// contest records which candidates of a name lose to others, and which the provider refuses.
 func (s *names) contest(n *nameState, lost map[candidateID]string, refused map[candidateID]error) {
 	if !maps.Equal(n.lost, lost) || len(refused)+len(n.refused) > 0 {
 		s.changed(n.name)
@@ -270,7 +270,7 @@ func (s *names) contest(n *nameState, lost map[candidateID]string, refused map[c
 	n.lost, n.refused = lost, refused
 }
 
-// pare holds all changes of a planned or held name except the permitted ones.
+// permit sets the permitted changes of a planned or held name. All others are held.
 func (s *names) permit(n *nameState, permitted []dns.Change) {
 	n.permitted = group{name: n.name, changes: permitted, orphans: n.plan.orphans}
 	n.reduced = n.permitted.size() < n.plan.size()
@@ -281,14 +281,14 @@ func (s *names) permit(n *nameState, permitted []dns.Change) {
 	s.move(n, planned)
 }
 
-// propose notes the changes that a dry run would have made.
+// propose records the changes that a dry run would have made.
 func (s *names) propose(n *nameState, g group) {
 	n.proposed = g
 	s.park(n, settled)
 }
 
-// done notes that all changes of a name were made. The name is planned again, to see whether
-// anything is left to do.
+// done handles a success: all changes of a name were made. The name is planned again, because more
+// may be left to do.
 func (s *names) done(n *nameState) {
 	n.attempts = nil
 	s.replan(n, group{name: n.name})
@@ -305,7 +305,8 @@ func (s *names) retry(n *nameState) {
 	s.move(n, dirty)
 }
 
-// retryAsNew is retry for a name whose changes were out of date together with those of others.
+// retryAsNew is retry for a name whose whole batch was out of date, so that the name may not be the
+// cause.
 func (s *names) retryAsNew(n *nameState) {
 	n.stale = false
 	s.retry(n)
@@ -317,7 +318,7 @@ func (s *names) fail(n *nameState, until time.Time, message string) {
 	n.adjusted = nil
 	n.reason, n.message = ReasonError, message
 	if n.requeue {
-		// Other record sets are wanted now than those that failed.
+		// The failed record sets are no longer the wanted ones.
 		n.requeue, n.failures = false, 0
 		s.move(n, dirty)
 		return
@@ -333,14 +334,14 @@ func (s *names) refuse(n *nameState, until time.Time, message string) {
 	s.fail(n, until, message)
 }
 
-// wait delays a dirty name until its record sets may be deleted.
+// wait delays a dirty name until a time.
 func (s *names) wait(n *nameState, until time.Time) {
 	s.replan(n, group{name: n.name})
 	n.next = until
 	s.park(n, waiting)
 }
 
-// loses notes that record sets of a name are to be deleted, and returns since when.
+// noteLoss records that record sets of a name are to be deleted, and returns since when.
 func (s *names) noteLoss(n *nameState, now time.Time) time.Time {
 	if n.lossSince.IsZero() {
 		n.lossSince = now
@@ -348,10 +349,10 @@ func (s *names) noteLoss(n *nameState, now time.Time) time.Time {
 	return n.lossSince
 }
 
-// keeps notes that no record set of a name is to be deleted.
+// clearLoss records that no record set of a name is to be deleted.
 func (s *names) clearLoss(n *nameState) { n.lossSince = time.Time{} }
 
-// losingSince reports whether a name is still to lose record sets that was to lose them at a time.
+// stillLosing reports whether any deletion that was pending at the given time is still delayed.
 func (s *names) stillLosing(at time.Time) bool {
 	for _, n := range s.all {
 		if n.phase == waiting && !n.lossSince.IsZero() && !n.lossSince.After(at) {
@@ -361,7 +362,7 @@ func (s *names) stillLosing(at time.Time) bool {
 	return false
 }
 
-// due retries the names whose time has come.
+// due retries the waiting names whose delay is over.
 func (s *names) due(now time.Time) {
 	for len(s.in[waiting].names) > 0 {
 		n := s.in[waiting].names[0]
@@ -373,7 +374,7 @@ func (s *names) due(now time.Time) {
 	}
 }
 
-// drop forgets a name that isn't ours to manage. Running calls about it continue.
+// drop forgets a name that isn't managed. Its running calls continue.
 func (s *names) drop(n *nameState) {
 	if n.phase == asking || n.phase == applying {
 		n.requeue = true
@@ -396,8 +397,8 @@ func (s *names) release() {
 	}
 }
 
-// listed notes that the zone has been read. Proposals of a dry run are planned again, and so are
-// orphaned ownership records that enough listings have shown.
+// listed handles a listing of the zone. Proposals of a dry run are planned again, and so are names
+// with orphaned ownership records that enough listings have shown.
 func (s *names) listed() {
 	for _, n := range s.all {
 		if n.orphaned > 0 {
@@ -425,8 +426,8 @@ func (s *names) orphan(n *nameState, found int) bool {
 	return false
 }
 
-// attempt notes record sets that may have been created. Those with keys in made are known to be
-// ours.
+// attempt records the record sets of a group that may have been created. Those with keys in made
+// are known to be ours.
 func (s *names) attempt(n *nameState, g group, made map[dns.Key]struct{}) {
 	known := func(r *dns.RecordSet) bool {
 		_, known := made[r.Key()]
@@ -440,32 +441,31 @@ func (s *names) attempt(n *nameState, g group, made map[dns.Key]struct{}) {
 	}
 }
 
-// vanish notes our record sets that a listing doesn't show any more, and creates a state for the
-// name.
+// vanish records which of our record sets a listing no longer shows.
 func (s *names) vanish(name string, sets []*dns.RecordSet) {
 	if n := s.all[name]; n != nil {
 		n.addUnseen(sets)
 	}
 }
 
-// disown notes the deletions of ownership records that must be made before anything else. Without
-// any, it notes that the attempts were checked.
-func (s *names) disown(n *nameState, unmark []dns.Change) {
+// disown records the deletions of ownership records that must be made first. Without any, only the
+// attempts are cleared, because they were checked.
+func (s *names) disown(n *nameState, removals []dns.Change) {
 	n.addUnseen(n.attempts)
 	n.attempts = nil
-	if len(unmark) > 0 {
-		n.disowned = unmark
+	if len(removals) > 0 {
+		n.disowned = removals
 		s.differ(n.name)
 		return
 	}
 	s.move(n, n.phase)
 }
 
-// unmarked notes that these ownership records are deleted.
+// ownershipRemoved records that the ownership records in disowned are deleted.
 func (s *names) ownershipRemoved(n *nameState) { n.disowned = nil }
 
-// outdated notes that the changes of a name were out of date. It reports whether that is the first
-// time.
+// outdated records that the changes of a name were out of date. It reports whether that is the
+// first time.
 func (s *names) outdated(n *nameState) bool {
 	first := !n.stale
 	n.stale = true

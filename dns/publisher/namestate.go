@@ -12,16 +12,16 @@ import (
 type nameState struct {
 	name  string
 	phase phase
-	// place is the index among the names of the phase. ticket orders the dirty and the planned names,
-	// and serial those with the same ticket: a name keeps both until its changes are made. namespace
-	// is the one whose turn the name uses.
+	// heapIndex is the position in the heap of the phase; -1 if it is in none. ticket orders the dirty
+	// and the planned names, and serial those with the same ticket. A name keeps both until its
+	// changes are made. namespace is the one whose turn the name uses.
 	heapIndex      int
 	ticket, serial uint64
 	namespace      string
-	// adds is true for a dirty name under which we have no record set, so that its changes delete
-	// nothing.
+	// onlyAdds is true for a dirty name without a record set of ours. Its changes can't delete
+	// anything.
 	onlyAdds bool
-	// again is true if the wanted record sets have changed since the provider was asked, or since the
+	// requeue is true if the wanted record sets have changed since the provider was asked or the
 	// changes were planned.
 	requeue bool
 	// adjusted is the provider's form of the wanted record sets, if it was asked.
@@ -30,11 +30,11 @@ type nameState struct {
 	// others.
 	plan, permitted group
 	reduced         bool
-	// reason and message say why the name isn't as wanted; empty if it is, or if no problem is known.
-	// next is the time of the next attempt.
+	// reason and message say why the zone doesn't have the wanted record sets; empty if no problem is
+	// known. next is the time of the next attempt.
 	reason, message string
 	next            time.Time
-	// losing is since when record sets of the name are to be deleted; zero if none are.
+	// lossSince is the time since which record sets of the name are to be deleted; zero if none are.
 	lossSince time.Time
 	// failures counts the failures in a row. stale is true if the changes were out of date the last
 	// time.
@@ -77,7 +77,7 @@ func (n *nameState) attempted(r *dns.RecordSet) bool {
 	return slices.ContainsFunc(n.attempts, func(a *dns.RecordSet) bool { return a.Key() == r.Key() })
 }
 
-// made reports whether a record set may be our own work.
+// mayBeOurs reports whether this process may have created a record set.
 func (n *nameState) mayBeOurs(r *dns.RecordSet) bool {
 	same := func(o *dns.RecordSet) bool { return o.Key() == r.Key() && dns.SameTargets(o.Targets, r.Targets) }
 	return slices.ContainsFunc(n.attempts, same) || slices.ContainsFunc(n.unseen, same)
@@ -94,7 +94,7 @@ func (n *nameState) due() group {
 // maxUnseen limits the remembered record sets of a name that listings don't show.
 const maxUnseen = 16
 
-// miss adds to the record sets that may be ours although the last listing doesn't show them.
+// addUnseen adds record sets to unseen.
 func (n *nameState) addUnseen(sets []*dns.RecordSet) {
 	for _, r := range sets {
 		if !slices.ContainsFunc(n.unseen, func(o *dns.RecordSet) bool { return o.Key() == r.Key() && dns.SameTargets(o.Targets, r.Targets) }) {

@@ -24,7 +24,7 @@ type onceState struct {
 	// limit is how long the loop may take, and deadline when it ends.
 	limit    time.Duration
 	deadline time.Time
-	// patience is when to stop waiting for lookups.
+	// lookupDeadline is when to stop waiting for lookups.
 	lookupDeadline time.Time
 	errs           []error
 	result         []ZonePlan
@@ -126,8 +126,8 @@ func (o *onceState) idle(p *Publisher) bool {
 	return true
 }
 
-// late notes what the provider has not finished within the limit. Unread sources are noted by
-// conclude.
+// noteUnfinished adds an error for each call that the provider has not finished within the limit.
+// Unread sources are added by conclude.
 func (o *onceState) noteUnfinished(p *Publisher) {
 	if p.zones == nil {
 		o.fail(fmt.Errorf("list the zones: the provider has not answered within %s", o.limit))

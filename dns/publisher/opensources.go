@@ -12,15 +12,15 @@ import (
 // decide which object gets a new name. Sources that can't be read are skipped after these times,
 // counted from the first successful read of any. Deletions wait longer, until the source is read.
 const (
-	// retryPatience is for a table whose last attempt failed.
+	// failureTimeout is for a table whose last attempt failed.
 	failureTimeout = 5 * time.Second
-	// silencePatience is for a table without any response, and wholePatience for any table.
+	// responseTimeout is for a table without any response, and fillTimeout for any table.
 	responseTimeout = 15 * time.Second
 	fillTimeout     = 2 * time.Minute
 )
 
 // openSources opens the sources whose objects can be evaluated now: those with all tables filled,
-// also the awaited ones, and those that are not awaited any longer. It reports whether it opened
+// including the awaited ones, and those that are no longer awaited. It reports whether it opened
 // any.
 func (p *Publisher) openSources(now time.Time) bool {
 	if p.sourcesEvaluated {
@@ -39,7 +39,7 @@ func (p *Publisher) openSources(now time.Time) bool {
 	return opened
 }
 
-// givesUp reports whether an unread source isn't awaited any longer.
+// notAwaited reports whether an unread source isn't awaited any longer.
 func (p *Publisher) notAwaited(i int, now time.Time) bool {
 	src, s := p.Sources[i].Source, &p.sources[i]
 	if p.once != nil && channel.IsClosed(p.once.settled) {
@@ -54,7 +54,7 @@ func (p *Publisher) notAwaited(i int, now time.Time) bool {
 // terminating reports whether the definition of a table's kind is being removed.
 func terminating(t kube.AnyTable) bool { return t.Status().Reason == kube.Terminating }
 
-// contacted reports whether anything of a source has been read.
+// anythingRead reports whether anything of a source has been read.
 func (p *Publisher) anythingRead() bool {
 	for i := range p.sources {
 		if src := p.Sources[i].Source; p.sources[i].read || src.Poll == nil && (len(src.Tables) == 0 || slices.ContainsFunc(src.Tables, p.filled)) {
@@ -64,7 +64,7 @@ func (p *Publisher) anythingRead() bool {
 	return false
 }
 
-// hopeless reports whether an unfilled table isn't awaited any longer.
+// unavailable reports whether an unfilled table isn't awaited any longer.
 func (p *Publisher) unavailable(t kube.AnyTable, now time.Time) bool {
 	status := t.Status()
 	state, reason, contact := status.State, status.Reason, status.LastContact

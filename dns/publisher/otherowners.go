@@ -25,16 +25,16 @@ func (p *Publisher) takeInstance() {
 	}
 }
 
-// others are the record sets of a zone that block us because of their owner.
+// otherOwners are the record sets of a zone that another owner has and that block wanted ones.
 type otherOwners struct {
-	// unowned are the names, with their owners, whose record sets are as wanted but not ours. They
+	// unowned has the owners of names whose record sets are as wanted but not ours. These record sets
 	// stay when no object asks for them any more.
 	unowned map[string]string
 	// byOwner counts them by owner.
 	byOwner map[string]int
 	// example is the last record set of another instance that was seen, with that instance.
 	example string
-	// toldInstances and toldUnowned are true while the problem has been reported.
+	// instancesReported and unownedReported are true while the problem has been reported.
 	instancesReported, unownedReported bool
 }
 
@@ -71,7 +71,8 @@ func (o *otherOwners) drop(name string) {
 	}
 }
 
-// isOthers reports whether a record set isn't ours and doesn't become ours when objects ask for it.
+// ownedByOthers reports whether a record set isn't ours, and doesn't become ours when objects ask
+// for it.
 func (p *Publisher) ownedByOthers(r *dns.RecordSet) bool {
 	return p.Rules.Owner != "" && !p.Rules.Owns(r) && (p.Rules.OldOwner == "" || r.Labels[dns.LabelOwner] != p.Rules.OldOwner)
 }
@@ -110,7 +111,8 @@ func (p *Publisher) otherInstance(r *dns.RecordSet) string {
 	return dns.OtherInstance(r.Labels, p.Rules.Instance)
 }
 
-// tellOthers reports once that a zone has record sets that should or could be ours, but aren't.
+// reportOtherOwners reports, once, the record sets of a zone that should or could be ours but
+// aren't.
 func (p *Publisher) reportOtherOwners(z *zone) {
 	o := &z.otherOwners
 	p.measure(z)
@@ -118,15 +120,15 @@ func (p *Publisher) reportOtherOwners(z *zone) {
 	p.reportProblem(&o.unownedReported, p.unownedProblem(z), z)
 }
 
-func (p *Publisher) reportProblem(told *bool, problem string, z *zone) {
+func (p *Publisher) reportProblem(reported *bool, problem string, z *zone) {
 	if problem == "" {
-		*told = false
+		*reported = false
 		return
 	}
-	if *told {
+	if *reported {
 		return
 	}
-	*told = true
+	*reported = true
 	p.Log.Warn("Records belong to another owner", "zone", z.Name, "err", problem)
 	p.Notify(Notice{Action: ActionFailed, Reason: ReasonOtherOwner, Message: problem})
 }

@@ -13,7 +13,8 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 )
 
-// pendingUnmarks returns the deletions of a name's ownership records that have not been made yet.
+// pendingOwnershipRemovals returns the deletions of a name's ownership records that are not made
+// yet.
 func (p *Publisher) pendingOwnershipRemovals(z *zone, n *nameState) []dns.Change {
 	var left []dns.Change
 	for _, c := range n.disowned {
@@ -81,8 +82,8 @@ func (p *Publisher) planDirty(z *zone) {
 
 // planName plans one name.
 func (p *Publisher) planName(z *zone, n *nameState, w demand) {
-	if unmark := p.pendingOwnershipRemovals(z, n); len(unmark) > 0 {
-		z.names.planned(n, group{name: n.name, orphans: unmark})
+	if removals := p.pendingOwnershipRemovals(z, n); len(removals) > 0 {
+		z.names.planned(n, group{name: n.name, orphans: removals})
 		return
 	}
 	if !w.transferAt.IsZero() {
@@ -139,8 +140,8 @@ func (p *Publisher) planName(z *zone, n *nameState, w demand) {
 	z.names.planned(n, g)
 }
 
-// passOn delays a name until it goes to another namespace, because the holder doesn't ask for it
-// any more.
+// delayTransfer delays a name whose holder no longer asks for it until it goes to another
+// namespace.
 func (p *Publisher) delayTransfer(z *zone, n *nameState, until time.Time) {
 	z.names.settle(n)
 	z.names.noteLoss(n, time.Now())
@@ -168,8 +169,8 @@ func (p *Publisher) delay(z *zone, n *nameState, changes []dns.Change) (now []dn
 	}), until
 }
 
-// setReason sets why a name isn't as wanted. A conflict takes precedence over a hold. An error stays
-// until a change succeeds.
+// setReason sets why the zone doesn't have what is wanted under a name. A conflict takes precedence
+// over a hold. An error stays until a change succeeds.
 func (p *Publisher) setReason(z *zone, n *nameState, hold, conflict string) {
 	switch {
 	case conflict != "":
@@ -186,12 +187,13 @@ func (p *Publisher) setReason(z *zone, n *nameState, hold, conflict string) {
 
 // ownershipNamer is implemented by registries that know the name of an ownership record in advance.
 type ownershipNamer interface {
-	// MarkerName returns the name of the ownership record of a record set, or "" if it has none.
+	// OwnershipRecordName returns the name of the ownership record of a record set, or "" if it has
+	// none.
 	OwnershipRecordName(name, recordType string) string
 }
 
-// unownable returns an error if a record set is to be created whose ownership record the provider
-// can't have.
+// checkOwnable returns an error if the changes create a record set whose ownership record the
+// provider can't have.
 func (p *Publisher) checkOwnable(z *zone, changes []dns.Change) error {
 	o, ok := p.Owner.(ownershipNamer)
 	if !ok {
@@ -208,7 +210,7 @@ func (p *Publisher) checkOwnable(z *zone, changes []dns.Change) error {
 	return nil
 }
 
-// withoutVoid leaves out changes of ownership alone that would have no effect and be planned again:
+// withoutNoOps leaves out label updates that would have no effect and be planned again:
 //
 //   - The ownership record can't be written. The record set keeps the one that it has, such as one
 //     in the format without a type beside the apex of a zone.
@@ -244,11 +246,11 @@ type orphanFinder interface {
 	Unmark(zone owner.Lookup, r *dns.RecordSet) []dns.Change
 }
 
-// disown handles record sets that may have been created. If the zone has a record set with such a
-// key that was neither attempted nor ours before, another writer was faster. Our ownership record
-// must then be deleted, because it would claim that record set. With an atomic provider, an
-// ownership record never exists without its record set. Even so, an earlier process may have sent
-// both to a server that was late to apply them.
+// disown handles record sets that may have been created. If the zone has another record set with
+// such a key that wasn't ours before, another writer was faster. Our ownership record must then be
+// deleted, because it would claim that record set. An atomic provider never has an ownership record
+// without its record set, but an earlier process may have sent both to a server that was late to
+// apply them.
 func (p *Publisher) disown(z *zone) {
 	c, ok := p.Owner.(orphanFinder)
 	_, atomic := p.Provider.(provider.Atomic)
@@ -256,16 +258,16 @@ func (p *Publisher) disown(z *zone) {
 		if len(n.attempts) == 0 {
 			continue
 		}
-		var unmark []dns.Change
+		var removals []dns.Change
 		for _, there := range z.mirror.lookup(name) {
 			if ok && n.attempted(there) && !n.mayBeOurs(there) {
-				unmark = append(unmark, c.Unmark(p.zones.lookup(z), there)...)
+				removals = append(removals, c.Unmark(p.zones.lookup(z), there)...)
 			}
 		}
 		if atomic {
-			unmark = slices.DeleteFunc(unmark, func(c dns.Change) bool { return p.zones.owningZone(z, c.Old.Name) == z })
+			removals = slices.DeleteFunc(removals, func(c dns.Change) bool { return p.zones.owningZone(z, c.Old.Name) == z })
 		}
-		z.names.disown(n, unmark)
+		z.names.disown(n, removals)
 	}
 }
 
@@ -290,8 +292,8 @@ func (p *Publisher) orphans(z *zone, n *nameState, out plan.Outcome) []dns.Chang
 	return changes
 }
 
-// conflict returns what blocks a name in the zone, or what the provider can't store. It reports the
-// conflict when the message changes.
+// conflict returns a message about what blocks a name in the zone or can't be stored by the
+// provider; "" for no conflict. It reports the conflict when the message changes.
 func (p *Publisher) conflict(z *zone, n *nameState, left []unsupportedSet, out plan.Outcome) string {
 	p.Metrics.conflicts(z, n.name, out.Conflicts, p.Rules.Owner)
 	message := ""

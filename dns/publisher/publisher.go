@@ -27,29 +27,29 @@ type Publisher struct {
 	results chan func()
 	terms   chan term
 	jobs    sync.WaitGroup
-	// visits passes functions of inspections to the loop. over is closed when the loop has ended.
+	// visits passes functions of inspections to the loop. stopped is closed when the loop has ended.
 	visits  chan func()
 	stopped chan struct{}
 
 	// The loop owns all fields below.
 
 	sources []sourceState
-	// unresolved are the objects, with the error, that have never been evaluated without one.
+	// unresolved has the error of each object that has never been evaluated successfully.
 	unresolved map[desired.Origin]unresolved
 	// statusAt is when to check the tables again.
 	statusAt time.Time
-	// departing are the deleted objects of optional kinds, with the time of deletion.
+	// pendingRemovals are the deleted objects of optional kinds, with the time of deletion.
 	pendingRemovals map[desired.Origin]time.Time
-	// pass is when objects were last evaluated. waiting is true if others have come in since. backlog
-	// has the objects to evaluate.
+	// lastPass is when objects were last evaluated. intakePending is true if the intake has objects
+	// since then. backlog has the objects to evaluate.
 	lastPass      time.Time
 	intakePending bool
 	backlog       *backlog
 	// unzoned and faulty limit the log lines about unzoned names, and about parts of objects that
 	// can't be used.
 	unzoned, faulty lineLimit
-	// contact is when anything was first read. looked is true once every source has been evaluated, or
-	// isn't awaited: until then nothing is planned.
+	// firstRead is when any source was first read. sourcesEvaluated is true once every source has been
+	// evaluated or is no longer awaited. Nothing is planned before.
 	firstRead        time.Time
 	sourcesEvaluated bool
 
@@ -57,13 +57,13 @@ type Publisher struct {
 	zoneList zoneList
 	// zones is nil until the zones have been listed.
 	zones *zoneSet
-	// unverified is true if the metric of verified records may be out of date.
+	// unverified is true while the metric of verified records may be out of date.
 	unverified bool
 	// metricsOff is true if the metrics of the wanted record sets are out of date. filtered is true if
 	// the domain filter excludes all wanted names.
 	metricsOff, filtered bool
 	troubles             atomic.Pointer[[]Trouble]
-	// zoneless are the names that are in no zone of the provider.
+	// zoneless has the names that are in no zone of the provider.
 	zoneless *names
 	accounts accounts
 	// capabilities are those of the provider. batchSize, batchInterval and atATime are the stricter of
@@ -77,7 +77,7 @@ type Publisher struct {
 	// limiter limits the calls of the provider per second. Any goroutine may use it.
 	limiter *rate.Limiter
 	// calls is the number of running calls of the provider. Until throttledUntil no other may begin.
-	// throttles counts in a row how often the provider has asked for that.
+	// throttles counts the throttled calls in a row.
 	calls          int
 	throttledUntil time.Time
 	throttles      int
@@ -99,12 +99,12 @@ type Publisher struct {
 type sourceState struct {
 	// read is true once all objects of the source are known.
 	read bool
-	// open is true once its objects are evaluated: when its tables are filled, or aren't awaited any
-	// longer. Until then early collects the changed objects.
+	// open is true once its objects may be evaluated: its tables are filled, or no longer awaited.
+	// Until then beforeOpen collects the changed objects.
 	open       bool
 	beforeOpen map[source.Key]struct{}
-	// conditions say whether the source's tables were readable at the last check. steady is since
-	// when; a table that isn't readable has no time.
+	// conditions has the errors of the source's tables at the last check. readableSince has the time
+	// since which each namespace is readable; none for an unreadable one.
 	conditions    conditions
 	readableSince map[string]time.Time
 	// For a polled source: the time of the next poll, whether one is running, and the last error.
@@ -116,7 +116,7 @@ type sourceState struct {
 // term is a period in which this process may write.
 type term struct {
 	ctx context.Context
-	// over is closed when all jobs of the term have ended.
+	// finished is closed when all jobs of the term have ended.
 	finished chan struct{}
 	jobs     *sync.WaitGroup
 }
@@ -377,7 +377,7 @@ func (p *Publisher) filtersAll() bool {
 	return p.Desired.Len() > 0
 }
 
-// nextDue returns when there is something to do, if no event comes before.
+// nextDue returns the next time at which work is due, unless an event comes before.
 func (p *Publisher) nextDue(now time.Time) time.Time {
 	due := earliest(now.Add(p.Interval), p.statusAt)
 	if p.once != nil {

@@ -24,8 +24,8 @@ func (s *names) unqueue(n *nameState) {
 	}
 }
 
-// next returns the dirty names whose turn it is, in order. Names that may lose record sets are all
-// returned, because a budget has to know all deletions. Of other names at most so many are.
+// next returns the dirty names whose turn it is, in order: all names that may lose record sets,
+// because a budget has to know all deletions, and at most the given number of others.
 func (s *names) next(most int) []*nameState {
 	in := &s.in[dirty]
 	var next []*nameState
@@ -44,9 +44,9 @@ func (s *names) next(most int) []*nameState {
 	return next
 }
 
-// take moves the names whose turn it is to the phase applying: at most so many names with so many
-// changes in all, but at least one name. Zero means no limit. Namespaces take turns. A name that
-// has failed is taken alone, so that it can't make others fail.
+// take moves the names whose turn it is to the phase applying, up to the given numbers of names and
+// of changes, but at least one name. Zero means no limit. Namespaces take turns. A name that has
+// failed is taken alone, so that it can't make others fail.
 func (s *names) take(most, changes int) []group {
 	var taken []group
 	for count := 0; len(s.in[planned].names) > 0; {
@@ -66,7 +66,7 @@ func (s *names) take(most, changes int) []group {
 	return taken
 }
 
-// index is a heap of the names in a phase. Planned names are ordered by ticket. Dirty names are
+// phaseHeap is a heap of the names in a phase. Planned names are ordered by ticket. Dirty names are
 // too, but those that may lose record sets come first. Waiting names are ordered by time.
 type phaseHeap struct {
 	phase phase

@@ -20,9 +20,9 @@ type trial struct {
 	plan  uint64
 	times int
 	last  time.Time
-	// made is true if the changes were made the last time.
+	// succeeded is true if the changes were made the last time.
 	succeeded bool
-	// told is true after the repetition was reported.
+	// reported is true after the repetition was reported.
 	reported bool
 }
 
@@ -63,10 +63,10 @@ func (g group) digest() uint64 {
 	return h.Sum64()
 }
 
-// tried notes that the plan of a name failed by itself.
+// tried records that the plan of a name failed by itself.
 func (s *names) tried(n *nameState, now time.Time) { s.addTrial(n, trial{last: now}) }
 
-// made notes that the changes of a name were made. It reports whether the same ones were made the
+// made records that the changes of a name were made. It reports whether the same ones were made the
 // last time.
 func (s *names) made(n *nameState, now time.Time) (again bool) {
 	before := s.addTrial(n, trial{last: now, succeeded: true})
@@ -111,7 +111,8 @@ func (s *names) repeats(g group, most time.Duration) (until time.Time, repeats b
 	return t.last.Add(backoff(t.times-maxRepeats, most)), true
 }
 
-// tell notes that the repetition of a name's plan is reported. It reports whether it wasn't before.
+// markReported records that the repetition of a name's plan is reported. It reports whether it
+// wasn't before.
 func (s *names) markReported(name string) bool {
 	t := s.trials[name]
 	first := !t.reported
@@ -120,9 +121,9 @@ func (s *names) markReported(name string) bool {
 	return first
 }
 
-// shown notes that a listing has shown the zone, except for the names in later that were written
-// since. Names without anything to do are as planned. A blind listing shows nothing: the next plan
-// may have been made before.
+// shown handles a listing of the zone. It ends the trials of settled names, because the zone is as
+// planned, except for the names in later, which were written since. A blind listing shows nothing,
+// so the next plan may be one that was made before.
 func (s *names) shown(later map[string]struct{}, blind bool) {
 	for name, t := range s.trials {
 		n := s.all[name]
@@ -142,8 +143,8 @@ func (s *names) shown(later map[string]struct{}, blind bool) {
 	}
 }
 
-// pauses delays a name whose plan was tried too often, and reports that once. It returns whether
-// the name waits.
+// delayRepeated delays a name whose plan was tried too often, and reports that once. It returns
+// whether the name waits.
 func (p *Publisher) delayRepeated(z *zone, n *nameState, g group) bool {
 	until, repeats := z.names.repeats(g, p.Interval)
 	if !repeats {

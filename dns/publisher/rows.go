@@ -56,7 +56,7 @@ type Row struct {
 	// Objects ask for the record set and get it. Losers ask for it and don't.
 	Objects []dns.Object
 	Losers  []RowLoser
-	// Message says why the zone doesn't have what is wanted, and what to do; empty if it does.
+	// Message says why the zone doesn't have the wanted targets, and what to do; empty if it has them.
 	Message string
 	// Next is the time of the next attempt; zero if unknown.
 	Next time.Time
@@ -76,7 +76,7 @@ func compareRowKeys(a, b RowKey) int {
 	)
 }
 
-// pair is the wanted record set of a key, and that of the zone. Either may be nil.
+// pair has the wanted record set of a key, and the zone's current one. Either may be nil.
 type pair struct{ wanted, current *dns.RecordSet }
 
 // rowsAt returns the rows of a name, by type and set identifier. It is called in the loop.
@@ -179,7 +179,7 @@ func (p *Publisher) judge(at nameInZone, both pair, row *Row) {
 // ours reports whether a record set is known to be ours.
 func (p *Publisher) ours(r *dns.RecordSet) bool { return p.Rules.Owner != "" && p.Rules.Owns(r) }
 
-// asIs reports whether a zone has a record set as wanted.
+// satisfied reports whether a zone has a record set as wanted.
 func (p *Publisher) satisfied(z *zone, both pair) bool {
 	if both.wanted == nil || both.current == nil {
 		return false
@@ -234,7 +234,7 @@ func (p *Publisher) judgeDifference(z *zone, both pair, row *Row) {
 	}
 }
 
-// heldMessage says what is known of why a name is held, and which plan has it.
+// heldMessage returns why a name is held, and which plan has its changes.
 func (p *Publisher) heldMessage(z *zone, name, message string) string {
 	plan, ok := z.ledger.PlanOf(name)
 	if !ok {

@@ -12,16 +12,17 @@ import (
 	"github.com/signpostd/signpost/dns/tenancy"
 )
 
-// wish is what objects ask for under a name.
+// demand is the record sets that objects ask for under a name, after tenancy and capabilities.
 type demand struct {
-	// wanted are the record sets in the provider's form. left are those that the provider can't store.
+	// wanted are the record sets in the provider's form. unsupported are those that the provider can't
+	// store.
 	wanted      []plan.Candidate
 	unsupported []unsupportedSet
 	// granted are the namespaces whose objects count. refused are the others.
 	granted []string
 	refused []tenancy.Refusal
-	// until is when the name goes to another namespace, because the holder doesn't ask for it any
-	// more; zero otherwise.
+	// transferAt is when the name goes to another namespace, if the holder doesn't ask for it any
+	// more; else zero.
 	transferAt time.Time
 }
 
@@ -37,8 +38,8 @@ func setsOf(candidates []plan.Candidate) []*dns.RecordSet {
 	return sets
 }
 
-// want returns what objects ask for under a name in a zone. Without a zone, the first zone that
-// holds the name counts.
+// want returns the demand for a name in a zone. Without a zone, the first zone that holds the name
+// counts.
 func (p *Publisher) want(z *zone, name string) demand {
 	if p.NamePolicy != tenancy.Namespaced && p.MaxNames == 0 {
 		w, rank := demand{}, p.rank(z, name)
@@ -60,8 +61,8 @@ func (p *Publisher) want(z *zone, name string) demand {
 	return w
 }
 
-// caseOf returns the input of [tenancy.Decide] for a name in a zone. The time isn't zero if the
-// holder doesn't ask for the name any more: the name then goes to another namespace.
+// caseOf returns the input of [tenancy.Decide] for a name in a zone, and when the name goes to
+// another namespace. The time is zero while the holder asks for the name.
 func (p *Publisher) caseOf(z *zone, name string) (c tenancy.Case, until time.Time) {
 	c = tenancy.Case{Asking: p.Desired.Namespaces(name), Limit: p.MaxNames}
 	if len(c.Asking) == 0 || z == nil {
@@ -88,11 +89,11 @@ func (p *Publisher) caseOf(z *zone, name string) (c tenancy.Case, until time.Tim
 	return c, until
 }
 
-// limitsNames reports whether the names of a namespace are counted, which needs ownership.
+// limitsNames reports whether the names of a namespace are limited. Counting them needs ownership.
 func (p *Publisher) limitsNames() bool { return p.MaxNames > 0 && p.Rules.Owner != "" }
 
-// holderOf returns the namespace that has a name: in the given zone, else in another zone that
-// holds the name.
+// holderOf returns the namespace that has a name in the given zone, else in another zone that holds
+// the name.
 func (p *Publisher) holderOf(z *zone, name string) (namespace string, held bool) {
 	if h := z.mirror.node(name).holder; h != nobody {
 		return h.Value(), true
@@ -118,9 +119,9 @@ func (p *Publisher) mayAsk(name, namespace string) bool {
 	return false
 }
 
-// concerned returns whether objects of a namespace may have something of a name: with
-// [tenancy.Namespaced] those of the holder and of the namespace that gets the name. An object of any
-// other namespace can't keep a name as it is.
+// concerned returns a function that reports whether objects of a namespace may have record sets of
+// a name. With [tenancy.Namespaced], only the holder and the namespace that gets the name may.
+// Unresolved objects of other namespaces can't delay changes of the name.
 func (p *Publisher) concerned(z *zone, name string, w demand) func(namespace string) bool {
 	holder, held := p.holderOf(z, name)
 	if p.NamePolicy != tenancy.Namespaced || !held {
@@ -129,8 +130,8 @@ func (p *Publisher) concerned(z *zone, name string, w demand) func(namespace str
 	return func(namespace string) bool { return namespace == holder || slices.Contains(w.granted, namespace) }
 }
 
-// passesAt returns when a name goes to another namespace, because the holder doesn't ask for it any
-// more; zero means now. An object that is replaced is gone for a moment, and must not lose its
+// transferTime returns when a name that its holder no longer asks for goes to another namespace;
+// zero means now. An object that is being replaced is missing for a moment, and must not lose its
 // name.
 func (p *Publisher) transferTime(z *zone, name string) time.Time {
 	if p.once != nil || p.DeletionDelay == 0 {
@@ -154,7 +155,7 @@ type ownershipDescriber interface {
 	Describes(ownershipName string) []string
 }
 
-// standsFor returns the name that a name belongs to, if a namespace has that one. The name of an
+// dependencyOf returns the name that a name belongs to, if a namespace has that one. The name of an
 // ACME challenge belongs to the name that it validates, and the name of an ownership record to that
 // of its record set. Two names with a common ownership record belong together.
 func (p *Publisher) dependencyOf(z *zone, name string) (other, namespace string) {
@@ -243,7 +244,8 @@ func (p *Publisher) relabelled(current []plan.Current, wanted []*dns.RecordSet) 
 	return current
 }
 
-// namespaceOf returns the namespace whose turn a name uses: the holder, else the first that asks.
+// namespaceOf returns the namespace whose turn a name uses: the holder, else the first that asks
+// for it.
 func (p *Publisher) namespaceOf(z *zone, name string) string {
 	if h := z.mirror.node(name).holder; h != nobody {
 		return h.Value()
@@ -262,8 +264,8 @@ type refusedName struct {
 	refusal tenancy.Refusal
 }
 
-// grant notes who got a name and who was refused, and collects the refusals that were not reported
-// yet.
+// grant records which namespaces got a name and which were refused, and adds new refusals to
+// unreported.
 func (p *Publisher) grant(z *zone, name string, w demand, unreported refusals) {
 	held := z.mirror.node(name).holder != nobody
 	if p.limitsNames() {

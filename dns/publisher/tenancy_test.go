@@ -49,7 +49,7 @@ func (w *fixture) asks(namespace, object, name, recordType string, targets ...st
 	w.objects.setKey(key, r)
 }
 
-// saidOf returns the notices with a reason: the namespace and name of each object.
+// takeNoticesOf returns the notices with a reason: the namespace and name of each object.
 func (w *fixture) takeNoticesOf(reason string) (objects []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

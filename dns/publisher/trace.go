@@ -14,7 +14,7 @@ import (
 // maxZonesTraced limits the zones that a [Trace] lists if none holds its name.
 const maxZonesTraced = 20
 
-// Trace is the way of a name from the objects that ask for it to its zones.
+// Trace is the path of a name from the objects that ask for it to its zones.
 type Trace struct {
 	// Name is canonical.
 	Name string
@@ -35,14 +35,14 @@ type Trace struct {
 	// Listed is true once the zones have been listed. ListProblem says why they can't be.
 	Listed      bool
 	ListProblem string
-	// Homes are the zones that hold the name, mostly one. If none does, Zones are the first 20 zones,
-	// and More is the number of others.
+	// HoldingZones are the zones that hold the name, mostly one. If none does, Zones are the first 20
+	// zones, and More is the number of others.
 	HoldingZones []ZoneTrace
 	Zones        []dns.Zone
 	More         int
 }
 
-// Home is a zone that holds a name.
+// ZoneTrace is a zone that holds a name, and the state of the name there.
 type ZoneTrace struct {
 	dns.Zone
 	// Apex is true if the name is that of the zone.
@@ -105,7 +105,7 @@ func (p *Publisher) traceName(t *Trace) {
 	}
 }
 
-// waitsFor says why the objects of a source aren't all known; empty if they are.
+// unreadReason returns why not all objects of a source are known; empty if they are.
 func (p *Publisher) unreadReason(i int) string {
 	s, src := &p.sources[i], p.Sources[i].Source
 	err := s.err
@@ -148,7 +148,7 @@ func (p *Publisher) traceZone(z *zone, name string) ZoneTrace {
 	return h
 }
 
-// Decider is the settings that decide about all names of a publisher.
+// NameSettings are the settings of a publisher that apply to all names.
 type NameSettings struct {
 	Name   string
 	Policy plan.Policy
@@ -159,7 +159,7 @@ type NameSettings struct {
 	Sources []string
 }
 
-// Manner returns the settings that decide about all names. It may be called from any goroutine.
+// NameSettings returns the settings that apply to all names. It may be called from any goroutine.
 func (p *Publisher) NameSettings() NameSettings {
 	m := NameSettings{Name: p.Name, Policy: p.Rules.Policy, Owner: p.Rules.Owner, DryRun: p.DryRun}
 	for _, t := range p.Rules.Managed {

@@ -28,8 +28,7 @@ func (p *Publisher) Troubles() []Trouble {
 	return nil
 }
 
-// noteTroubles replaces the troubles. It is called in the loop, after everything that is due was
-// done.
+// noteTroubles replaces the troubles. It is called in the loop, after all work that is due.
 func (p *Publisher) noteTroubles() {
 	var found []Trouble
 	if p.term != nil {

@@ -34,9 +34,9 @@ type zone struct {
 
 	// busy is true while a job for the zone is running.
 	busy bool
-	// known is true while the mirror is up to date: not before the zone was read, and not after an
-	// error with an unknown outcome. doubts counts such errors: a listing that began before the last
-	// one doesn't set known. verifyAt is when to read the zone again.
+	// known is true while the mirror is up to date: after the zone was read, and until an error with
+	// an unknown outcome. unknownOutcomes counts such errors: a listing that began before the last one
+	// doesn't set known. verifyAt is when to read the zone again.
 	known           bool
 	unknownOutcomes int
 	listed          bool
@@ -45,27 +45,28 @@ type zone struct {
 	version string
 	// readAt is when the zone was last read.
 	readAt time.Time
-	// fresh is true after a listing until all differences were planned.
+	// listingUnplanned is true after a listing until all differences were planned.
 	listingUnplanned bool
 	// firstPass is when all names had been planned once. complete is true once the deletions that were
-	// delayed then were planned too.
+	// delayed at that time are planned too.
 	firstPass time.Time
 	complete  bool
 	// reading, writing and adjusting are the failures of these operations. applyAt is when the
 	// provider allows the next batch.
 	reading, writing, adjusting retryState
 	applyAt                     time.Time
-	// made are changes that may not be visible on all servers yet. confirming are those that the
-	// provider is being asked about.
+	// unconfirmed are changes that may not be visible on all servers yet. confirming are those that
+	// the provider is being asked to confirm.
 	unconfirmed, confirming []group
 	// limit is the maximum number of names of a batch, which is lowered after a rejection; 0 means
 	// none.
 	limit int
 	// batch is the adaptive size of batches.
 	batch batchPace
-	// blamed counts the names in a row that failed alone, without a reason from the provider.
+	// loneFailures counts the names in a row that failed alone, without a reason from the provider.
 	loneFailures int
-	// saidUnselected is true after the log says that the provider's filter excludes names of the zone.
+	// unselectedLogged is true after a log line said that the provider's filter excludes names of the
+	// zone.
 	unselectedLogged bool
 
 	// shares counts the names of namespaces. refused has the reported refusals.
@@ -73,7 +74,7 @@ type zone struct {
 	refused refusedBy
 }
 
-// trouble is the failures of an operation since its last success.
+// retryState counts the failures of an operation since its last success.
 type retryState struct {
 	failures int
 	// retryAt is when to try again.
@@ -118,7 +119,7 @@ func (z *zone) reset() {
 	}
 }
 
-// nextDueIn returns when there is something to do in the zone, but not later than latest.
+// nextDueIn returns the next time at which work in the zone is due, but not later than latest.
 func (p *Publisher) nextDueIn(z *zone, latest time.Time) time.Time {
 	if z.busy {
 		return latest
@@ -247,7 +248,7 @@ func (p *Publisher) touchName(name string) {
 	}
 }
 
-// asks reports whether the provider has to be asked about the wanted record sets of a name.
+// needsAdjust reports whether the provider has to adjust the wanted record sets of a name.
 func (p *Publisher) needsAdjust(z *zone, name string) bool {
 	if _, adjusts := p.Provider.(provider.Adjuster); !adjusts {
 		return false
@@ -255,7 +256,7 @@ func (p *Publisher) needsAdjust(z *zone, name string) bool {
 	return len(p.want(z, name).wanted) > 0
 }
 
-// noZone notes that objects ask for an unzoned name, or no longer do.
+// noZone updates the state of an unzoned name, and reports the name if objects ask for it.
 func (p *Publisher) noZone(name string) {
 	wanted := p.Desired.Want(name)
 	if len(wanted) == 0 || !p.Domains.Match(name) {
@@ -292,7 +293,7 @@ func objectsOf(records []*dns.RecordSet) []dns.Object {
 	return objects
 }
 
-// troubled delays an operation after an error that isn't about a single record.
+// operationFailed delays an operation after an error that isn't about a single record.
 func (p *Publisher) operationFailed(t *retryState, operation string, err error) {
 	t.retryAt = time.Now().Add(backoff(t.failures, p.Interval))
 	if t.failures++; t.failures == 1 {

@@ -27,7 +27,7 @@ type zoneSet struct {
 	public, private map[string][]*zone
 	// filter is the provider's domain filter; nil if it has none.
 	filter dns.Filter
-	// alone is true if only one zone holds a name.
+	// oneHolder is true if only one zone can hold a name.
 	oneHolder bool
 }
 
@@ -45,8 +45,8 @@ func newZoneSet(zones map[zoneKey]*zone, filter dns.Filter, o owner.Owner) *zone
 	return t
 }
 
-// holders returns the zones that hold a canonical name, public ones first, then longer names first.
-// The slice must not be changed.
+// zonesFor returns the zones that hold a canonical name, public ones first, then longer names
+// first. The slice must not be changed.
 func (t *zoneSet) zonesFor(name string) []*zone {
 	if t == nil {
 		return nil
@@ -58,7 +58,7 @@ func (t *zoneSet) zonesFor(name string) []*zone {
 	return found
 }
 
-// containing returns the zones that could hold a canonical name, in the order of holders.
+// containing returns the zones that could hold a canonical name, in the order of zonesFor.
 func (t *zoneSet) containing(name string) []*zone {
 	found, _ := dns.ClosestZone(t.public, name)
 	if len(t.private) == 0 {
@@ -122,11 +122,11 @@ func (t *zoneSet) lookup(z *zone) owner.Lookup {
 // admits reports whether the provider's filter selects a canonical name.
 func (t *zoneSet) admits(name string) bool { return t.filter == nil || t.filter.Match(name) }
 
-// listing returns what the registry is told of a listing of a zone.
+// listing returns the listing of a zone as it is passed to the registry.
 func (t *zoneSet) listing(z *zone, records []*dns.RecordSet) owner.Listing {
 	id := func(z *zone) string { return z.ID + " " + z.Name }
 	zoneOf := func(name string) string {
-		// Claims are per name. If several zones hold it, the first one is asked.
+		// Claims are per name. If several zones hold a name, only the first one counts.
 		if holders := t.zonesFor(name); len(holders) > 0 {
 			return id(holders[0])
 		}
