@@ -38,7 +38,7 @@ func about(ref inspect.ObjectRef) func(source string, key source.Key) bool {
 func (r *Role) explainEvaluated(ctx context.Context, w *way, ref inspect.ObjectRef, e publisher.Explanation) {
 	of := title(ref) + ": "
 	if e.Err != nil {
-		w.add(whatObject, inspect.StepWrong, &ref, of+sanitize.Text(e.Err.Error())+"; its records stay as they are")
+		w.add(whatObject, inspect.StepWrong, &ref, of+sanitize.Text(e.Err.Error())+"; its records stay unchanged")
 	}
 	for _, p := range e.Problems {
 		w.add(whatObject, inspect.StepWrong, &ref, of+p.Text(sanitize.Quote))

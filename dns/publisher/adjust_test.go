@@ -17,12 +17,12 @@ import (
 	"github.com/signpostd/signpost/dns/source"
 )
 
-// judging is a provider that takes its time to adjust, and refuses some names.
+// judging is a provider that adjusts slowly and refuses some names.
 type judging struct {
 	provider.Provider
 	takes time.Duration
-	// refuses begins the names that are refused, each for itself; fails those for which a call
-	// fails as a whole.
+	// refuses is the prefix of names that are refused alone. fails is the prefix of names that make a
+	// whole call fail.
 	refuses, fails string
 	// ttl is that of records that ask for none.
 	ttl   int64
@@ -47,8 +47,7 @@ func (j *judging) Adjust(ctx context.Context, _ dns.Zone, wanted []*dns.RecordSe
 	}), nil
 }
 
-// D1: one record set that Adjust refuses kept its zone from being published for ever. The name
-// is reported and waits; the others, and those that come later, are published at once.
+// A name that Adjust refuses is reported and waits. Other names are published at once (D1).
 func TestAdjustRefusesOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
@@ -82,7 +81,7 @@ func TestAdjustRefusesOne(t *testing.T) {
 	})
 }
 
-// D1: when Adjust fails for all names that it was asked about, they wait, and no others.
+// If a call of Adjust fails, only the names of that call wait (D1).
 func TestAdjustFailsAsAWhole(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
@@ -96,7 +95,7 @@ func TestAdjustFailsAsAWhole(t *testing.T) {
 			t.Errorf("notices:\n%s", notices)
 		}
 		for i := range 20 {
-			// The broken one is asked about now and then; a name that comes in the same moment waits.
+			// The failing name is retried now and then. A name in the same call waits.
 			w.objects.set("later", record(t, "later", "later."+zoneName, "A", fmt.Sprintf("192.0.2.%d", i)))
 			time.Sleep(2 * time.Second)
 			w.expectZone(fmt.Sprintf("later.shop.test A 192.0.2.%d", i))
@@ -107,7 +106,7 @@ func TestAdjustFailsAsAWhole(t *testing.T) {
 	})
 }
 
-// D2: nothing was published while an object changed more often than Adjust answers.
+// Names are published although an object changes more often than Adjust responds (D2).
 func TestAdjustIsSlow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
@@ -120,8 +119,7 @@ func TestAdjustIsSlow(t *testing.T) {
 			name := fmt.Sprint("o", i)
 			w.objects.set(name, record(t, name, name+"."+zoneName, "A", "192.0.2.1"))
 			time.Sleep(100 * time.Millisecond)
-			// What was asked for 2 seconds ago is published, and so is the name that changes all the
-			// time.
+			// Names of 2 seconds ago are published, and so is the name that changes all the time.
 			if zone := w.zone(); i >= 20 && (len(zone) < i-18 || !strings.HasPrefix(zone[0], "hot.")) {
 				t.Fatalf("after %d changes %d records are published: %v", i+1, len(zone), zone[0])
 			}
@@ -133,7 +131,7 @@ func TestAdjustIsSlow(t *testing.T) {
 	})
 }
 
-// What nobody asks for any more needs no answer: it isn't created by an older one.
+// A response for an object that was deleted meanwhile creates nothing.
 func TestAdjustOfWhatIsGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
@@ -151,8 +149,8 @@ func TestAdjustOfWhatIsGone(t *testing.T) {
 	})
 }
 
-// D19: ownership records bypassed Adjust, so Old of an ownership record wasn't what Records returns. Each Old
-// is that, before and after a listing.
+// Old of each change, also of ownership records, is what Records returns, before and after a
+// listing (D19).
 func TestOldIsAsListed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
@@ -210,8 +208,8 @@ func identified(t *testing.T, object, id, target string) *dns.RecordSet {
 	return r
 }
 
-// D8: with a set identifier, records were deleted and created at each interval at providers
-// that have none, and of two sets one was silently missing.
+// A provider without set identifiers isn't written at each interval, and a second record set of a
+// name is reported (D8).
 func TestWithoutSetIdentifiers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)

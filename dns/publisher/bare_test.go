@@ -14,8 +14,8 @@ import (
 
 var errBare = errors.New("status 500")
 
-// D1: a record for which the provider answers a whole batch with an error that says nothing kept
-// the others for the sum of the delays of all halves, and those that came later with it.
+// A record that makes the provider fail a whole batch without a reason doesn't delay the other
+// records (D1).
 func TestOneRecordFailsItsBatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
@@ -53,8 +53,8 @@ func TestOneRecordFailsItsBatch(t *testing.T) {
 	})
 }
 
-// A provider that fails at every write is asked less and less, and everything is published when
-// it works again.
+// A provider that fails every write is called less and less often. Everything is published when it
+// works again.
 func TestEveryBatchFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)

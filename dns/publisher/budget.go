@@ -257,7 +257,7 @@ func (p *Publisher) announceHold(plan budget.Plan) {
 	why := "find out why no object asks for them any more"
 	switch {
 	case deletions == 0:
-		message = fmt.Sprintf("%d of the %d records of zone %s would get other targets, which is more than the update budget allows, so they stay as they are", updates, plan.Owned, plan.Zone.Name)
+		message = fmt.Sprintf("%d of the %d records of zone %s would get other targets, which is more than the update budget allows, so they stay unchanged", updates, plan.Owned, plan.Zone.Name)
 		why = "look at the settings that were changed last"
 	case updates > 0:
 		message += fmt.Sprintf(", and %d would get other targets", updates)

@@ -44,7 +44,7 @@ func (s *textStore) Update(_ context.Context, change func([]byte) []byte) error 
 	return s.err
 }
 
-// stored is a fixture whose budgets are stored, with names n0 to n99 in the zone.
+// stored is a fixture with a budget store, and with names n0 to n99 in the zone.
 type stored struct {
 	*fixture
 	store    *textStore
@@ -74,8 +74,8 @@ func (s *stored) ask(from, to int, target string) {
 	}
 }
 
-// drop has objects ask for nothing. The publisher sees all of it at once: without a change right
-// before, the first one would be handled alone.
+// drop deletes objects in one pass. Without a change right before, the first deletion would be
+// handled alone.
 func (s *stored) drop(from, to int) {
 	s.objects.set("nobody")
 	synctest.Wait()
@@ -92,7 +92,7 @@ func (s *stored) wantRecords(want int) {
 	}
 }
 
-// hash returns that of the only plan that is held, which has a number of changes.
+// hash returns the hash of the only held plan, which must have the given number of changes.
 func (s *stored) hash(changes int) string {
 	s.t.Helper()
 	plans := s.queue.Plans()
@@ -102,7 +102,7 @@ func (s *stored) hash(changes int) string {
 	return plans[0].Hash
 }
 
-// D24: a process that restarts after each ten deletions can't empty a zone.
+// A process that restarts after each ten deletions can't empty a zone (D24).
 func TestCrashLoopBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStored(t)
@@ -116,7 +116,7 @@ func TestCrashLoopBudget(t *testing.T) {
 	})
 }
 
-// D9: 50 weighted record sets of one name, of which 49 go and one comes.
+// Deleting 49 of 50 weighted record sets of one name counts as 49 deletions (D9).
 func TestBudgetOfSets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
@@ -144,8 +144,8 @@ func TestBudgetOfSets(t *testing.T) {
 	})
 }
 
-// In the running process, what was shown is approved; who joins is held, and so is what was left
-// out. It is said who was approved.
+// An approval covers the changes that were shown. Later changes and excepted names stay held. The
+// approval is reported.
 func TestApprovalQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStored(t)
@@ -166,7 +166,7 @@ func TestApprovalQueue(t *testing.T) {
 		if notices := strings.Join(s.takeNotices(), "\n"); !strings.Contains(notices, "PlanApproved Approved") || !strings.Contains(notices, "49 deletions") {
 			t.Errorf("nothing says that it was approved:\n%s", notices)
 		}
-		// The rest is held under another hash, which a restart knows, too.
+		// The rest is held under another hash, which a restart knows too.
 		hash = s.hash(41)
 		s.stop()
 		if len(s.queue.Plans()) > 0 {
@@ -182,7 +182,7 @@ func TestApprovalQueue(t *testing.T) {
 	})
 }
 
-// A process that delays deletions knows the plan of the one before it when they are due.
+// A plan of the former process can be approved although deletions are delayed after a restart.
 func TestApproveDelayedAfterRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStored(t)
@@ -227,8 +227,8 @@ func TestApproveWithoutLeading(t *testing.T) {
 	})
 }
 
-// A wrong template comes with new settings. Objects that move a whole zone are not held, whatever
-// is.
+// Updates by new settings, such as a wrong template, are held. Updates by objects aren't, even of a
+// whole zone.
 func TestSettingsBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStored(t)
@@ -271,7 +271,8 @@ func TestSettingsBudget(t *testing.T) {
 	})
 }
 
-// While the store doesn't answer, what counts waits, and all else is made. That is said once.
+// While the store fails, counted changes wait and all others are made. The failure is reported
+// once.
 func TestStoreOfBudgetsFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStored(t)
@@ -281,11 +282,11 @@ func TestStoreOfBudgetsFails(t *testing.T) {
 		s.ask(100, 110, "192.0.2.1")
 		waitIdle()
 		s.wantRecords(110)
-		// It fails at the start, too.
+		// The store fails at the start too.
 		s.stop()
 		s.start()
 		s.ask(110, 120, "192.0.2.1")
-		// Until the store is read, it isn't known which limit is for these.
+		// Until the store is read, it is unknown which limit applies to these.
 		s.ask(90, 100, "192.0.2.9")
 		waitIdle()
 		s.wantRecords(120)
@@ -298,7 +299,7 @@ func TestStoreOfBudgetsFails(t *testing.T) {
 	})
 }
 
-// What has no limit, and what takes nothing away, isn't stored.
+// Changes without a limit, and changes that remove nothing, aren't stored.
 func TestBudgetsAreWrittenRarely(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStored(t)

@@ -11,8 +11,8 @@ import (
 	"github.com/signpostd/signpost/dns/owner"
 )
 
-// dns F7: a CNAME to itself, CNAMEs in a circle and a wildcard that leads to a name below itself are answered
-// with SERVFAIL. What is published stays, and people hear why.
+// CNAME loops, including those through a wildcard, aren't published, because resolvers answer them
+// with SERVFAIL. Published records stay, and an Event says why (dns F7).
 func TestLoops(t *testing.T) {
 	cname := func(name, target string) *dns.RecordSet {
 		return &dns.RecordSet{Name: name + "." + zoneName, Type: dns.TypeCNAME, Targets: []string{target + "." + zoneName}}
@@ -87,8 +87,8 @@ func TestLoops(t *testing.T) {
 	}
 }
 
-// dns F8: a CNAME can't stand at the name of an ownership record. Whoever has none loses, whether both are
-// asked for together or one was there, and hears why.
+// A CNAME with the name of an ownership record isn't created, in whatever order the two are asked
+// for, and an Event says why (dns F8).
 func TestCNAMEAtAnOwnershipRecord(t *testing.T) {
 	for _, first := range []string{"together", "www", "a-www"} {
 		t.Run(first, func(t *testing.T) {
@@ -131,7 +131,7 @@ func TestCNAMEAtAnOwnershipRecord(t *testing.T) {
 	}
 }
 
-// dns F8: a run that ends decides as the loop does, and says the same.
+// Once decides about a CNAME at an ownership record as Run does, and reports the same (dns F8).
 func TestCNAMEAtAnOwnershipRecordOnce(t *testing.T) {
 	for _, dryRun := range []bool{true, false} {
 		t.Run(fmt.Sprintf("dry run %t", dryRun), func(t *testing.T) {
@@ -167,8 +167,8 @@ func TestCNAMEAtAnOwnershipRecordOnce(t *testing.T) {
 	}
 }
 
-// dns F1: with --txt-wildcard-replacement, the wildcard and the name of the replacement have the same
-// ownership record. What a person makes under the one isn't ours because the other is.
+// With --txt-wildcard-replacement, a wildcard and the replacement's name share an ownership record.
+// A manual record under the one isn't ours although the other is (dns F1).
 func TestSharedOwnershipRecord(t *testing.T) {
 	for ours, hers := range map[string]string{"*.foo.": "any.foo.", "any.foo.": "*.foo."} {
 		t.Run(ours, func(t *testing.T) {
@@ -191,16 +191,16 @@ func TestSharedOwnershipRecord(t *testing.T) {
 				if notices := strings.Join(w.takeNotices(), "\n"); strings.Count(notices, "has the same ownership record as "+ours) != 1 {
 					t.Errorf("notices:\n%s", notices)
 				}
-				// After a restart nothing is known of who made which, and hers stays, too.
+				// After a restart it is unknown who made which, and the manual record stays too.
 				w.stop()
 				w.start()
 				time.Sleep(5 * time.Minute)
 				w.expectZone(both...)
-				// When the object goes, ours can't go without making hers ours.
+				// When the object is deleted, our record stays, because its deletion would leave the manual one as ours.
 				w.objects.set("web")
 				time.Sleep(5 * time.Minute)
 				w.expectZone(both...)
-				// Without hers it goes.
+				// Without the manual record, ours is deleted.
 				w.byHand(dns.Change{Old: &dns.RecordSet{Name: hers + zoneName, Type: dns.TypeA, Targets: []string{"203.0.113.77"}}})
 				time.Sleep(5 * time.Minute)
 				w.expectZone()
@@ -210,7 +210,7 @@ func TestSharedOwnershipRecord(t *testing.T) {
 	}
 }
 
-// Both names of a pair can be ours, and one of them goes when nobody asks for it any more.
+// Both names with one ownership record can be ours. Each is deleted when no object asks for it.
 func TestSharedOwnershipRecordOfOurs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)

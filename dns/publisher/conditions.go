@@ -112,9 +112,9 @@ func (p *Publisher) allFilled(tables []kube.AnyTable) bool {
 // because of that.
 func (p *Publisher) unreadable(s *source.Source, needed conditions) (stay string, err error) {
 	if err := needed.err(); err != nil {
-		return "its records stay as they are", err
+		return "its records stay unchanged", err
 	}
-	return "records of the objects that need it stay as they are", p.conditions(s.Awaited).err()
+	return "records of the objects that need it stay unchanged", p.conditions(s.Awaited).err()
 }
 
 // filled reports whether a table has been filled at least once with all objects that the publisher

@@ -12,7 +12,7 @@ import (
 	"github.com/signpostd/signpost/dns/provider/inmemory"
 )
 
-// slowServers is a provider whose servers have a change a minute after it was accepted.
+// slowServers is a provider whose servers return a change a minute after it was accepted.
 type slowServers struct {
 	*inmemory.Provider
 	err error
@@ -26,8 +26,8 @@ func (s *slowServers) Confirm(ctx context.Context, _ dns.Zone) error {
 	return s.err
 }
 
-// A record counts as published when all servers have it. The next change of its zone doesn't wait
-// for that.
+// A record is reported as published when all servers return it. The next change of the zone doesn't
+// wait.
 func TestConfirm(t *testing.T) {
 	ready := func(w *fixture) int { return strings.Count(strings.Join(w.takeNotices(), "\n"), ReasonReady) }
 	for name, fails := range map[string]error{"all is well": nil, "it can't be asked": errors.New("not allowed")} {
@@ -53,7 +53,7 @@ func TestConfirm(t *testing.T) {
 				if n := ready(w); n != 1 {
 					t.Errorf("%d more after another minute, want 1", n)
 				}
-				// A process that ends says what was accepted.
+				// A process that ends reports the accepted changes.
 				w.objects.set("c", record(t, "c", "c."+zoneName, "A", "192.0.2.1"))
 				waitIdle()
 				w.stop()

@@ -174,7 +174,7 @@ func (p *Publisher) polled(i int, records []*dns.RecordSet, err error) {
 		if p.once != nil {
 			p.once.fail(err)
 		}
-		p.sourceFailed(s, src.Name, err, "its records stay as they are")
+		p.sourceFailed(s, src.Name, err, "its records stay unchanged")
 		return
 	}
 	s.read = true
@@ -318,7 +318,7 @@ func (p *Publisher) evaluationFailed(origin desired.Origin, result source.Result
 	for _, problem := range result.Problems {
 		objects[0] = problem.Object
 	}
-	p.sendNotice(origin, Notice{Objects: objects, Action: ActionFailed, Reason: ReasonInvalid, Message: message + "; its records stay as they are"})
+	p.sendNotice(origin, Notice{Objects: objects, Action: ActionFailed, Reason: ReasonInvalid, Message: message + "; its records stay unchanged"})
 }
 
 // put replaces the records that an origin asks for.

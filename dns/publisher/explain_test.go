@@ -13,8 +13,8 @@ import (
 	"github.com/signpostd/signpost/dns/source"
 )
 
-// explaining has a fixture whose source says why objects give nothing, and has these objects: n
-// without a name.
+// explaining returns a fixture whose source explains why objects ask for nothing. n is the number
+// of objects without a name.
 func explaining(t *testing.T, w *fixture, n int) {
 	t.Helper()
 	keys := []source.Key{{Namespace: "default", Name: "good"}, {Namespace: "default", Name: "far"}, {Namespace: "default", Name: "typo"}, {Namespace: "default", Name: "broken"}}
@@ -63,7 +63,7 @@ func text(e Explanations) string {
 	return strings.Join(lines, "; ") + fmt.Sprintf(" and %d more", e.More)
 }
 
-// TestExplain: whoever asks is told of each object why it gives nothing, the likely mistakes first,
+// TestExplain shows that Explain returns why each object gets no record, likely mistakes first,
 // while the loop runs and after it has ended.
 func TestExplain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -93,8 +93,8 @@ func TestExplain(t *testing.T) {
 	})
 }
 
-// TestExplainAbuse: very many objects make an answer of a limited length, and whoever doesn't want
-// to wait doesn't.
+// TestExplainAbuse shows that very many objects give a result of limited length, and that ctx ends
+// the wait.
 func TestExplainAbuse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
@@ -114,8 +114,7 @@ func TestExplainAbuse(t *testing.T) {
 	})
 }
 
-// dns F18: it was not said that default targets are only for record sets without targets, which most sources
-// never make.
+// The explanation says that default targets don't apply to an object without a target (dns F18).
 func TestExplainDefaultTargets(t *testing.T) {
 	const without = "it has no address"
 	for _, test := range []struct {

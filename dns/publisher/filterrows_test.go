@@ -20,7 +20,8 @@ import (
 	"github.com/signpostd/signpost/dns/source"
 )
 
-// Over random states of a publisher: the rows that pass a filter are the same whether they are made or not.
+// In random states of a publisher, the fast path of filterRows selects the same rows as
+// filterNameRows.
 func TestFilterSettledRows(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		problem, seed := "", rapid.Uint64().Draw(rt, "seed")
@@ -138,8 +139,8 @@ func (s *rowFiltering) objects() {
 	s.fixture.objects.setKey(source.Key{Namespace: "default", Name: name}, dns.Merge(asked)...)
 }
 
-// problem compares both ways, as the publisher is and as it is before it has read everything, and returns
-// how they differ.
+// problem compares both paths, also as if not all sources were evaluated, and returns how they
+// differ.
 func (s *rowFiltering) problem() string {
 	p, filter := s.fixture.publisher, RowFilter{
 		Search: pick(s, []string{"", "192.0.2.2", "service/default/one", "b."}),
@@ -163,7 +164,7 @@ func (s *rowFiltering) problem() string {
 	return problem
 }
 
-// filtersOtherwise returns how the rows differ that are found with and without making all rows of a name.
+// filtersOtherwise returns how the rows of the two paths differ.
 func (p *Publisher) filtersOtherwise(at nameInZone, f RowFilter) string {
 	var fast, slow []match
 	named := f.Search == "" || strings.Contains(at.name, f.Search)

@@ -47,7 +47,7 @@ func (o *objects) set(name string, records ...*dns.RecordSet) {
 	o.setKey(source.Key{Namespace: "default", Name: name}, records...)
 }
 
-// setKey does so for an object of any namespace.
+// setKey is set for an object of any namespace.
 func (o *objects) setKey(key source.Key, records ...*dns.RecordSet) {
 	o.mu.Lock()
 	delete(o.errs, key)
@@ -214,7 +214,7 @@ func (w *fixture) make() *Publisher {
 	return p
 }
 
-// establishedIn returns a store that knows zones: nothing was deleted in them lately.
+// establishedIn returns a store that knows zones without recent deletions.
 func establishedIn(zones ...string) *textStore {
 	var known []string
 	for _, z := range zones {
@@ -279,7 +279,7 @@ func line(r *dns.RecordSet) string {
 	return fmt.Sprintf("%s %s %s", r.Name, r.Type, strings.Join(slices.Sorted(slices.Values(r.Targets)), ","))
 }
 
-// change makes a change in the zone as a human would.
+// byHand makes an external change in the zone.
 func (w *fixture) byHand(changes ...dns.Change) {
 	w.t.Helper()
 	zones, err := w.zones.Zones(w.t.Context())

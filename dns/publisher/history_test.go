@@ -15,8 +15,8 @@ import (
 	"github.com/signpostd/signpost/internal/history"
 )
 
-// The history has each change of a record set with its old and new targets and who asked, and each failure once. It
-// has no ownership records.
+// The history has each change of a record set with its old and new targets and the objects that ask
+// for it, and each failure once. It has no ownership records.
 func TestHistory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)

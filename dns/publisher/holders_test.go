@@ -80,8 +80,8 @@ func TestHolders(t *testing.T) {
 	}
 }
 
-// An owner outside of the zones has one claim for a name. With it one of two zones of one name is
-// used, and what a person has in the other one isn't taken for ours.
+// A registry outside of the zones has one claim for a name, so only one of two zones of one name is
+// used. A manual record in the other zone doesn't count as ours.
 func TestTwinsOutside(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
@@ -116,8 +116,8 @@ func TestTwinsOutside(t *testing.T) {
 	})
 }
 
-// D15: of two zones of one name, only the first got records, and the other one got what was
-// listed there. Each zone gets all of them, with their ownership records, and is mended for itself.
+// Each of two zones of one name gets all records with their ownership records, and drift is fixed
+// in each (D15).
 func TestTwins(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
@@ -160,7 +160,7 @@ func TestTwins(t *testing.T) {
 		if notices := strings.Join(w.takeNotices(), "\n"); strings.Count(notices, "RecordConflict") != 1 {
 			t.Errorf("notices:\n%s", notices)
 		}
-		// What is removed from one of them comes back there.
+		// A record that is removed from one zone is created there again.
 		for _, z := range []dns.Zone{private, public} {
 			records, err := w.zones.Records(t.Context(), z)
 			if err != nil {
@@ -183,7 +183,7 @@ func TestTwins(t *testing.T) {
 	})
 }
 
-// cut adds record sets to the listing of the parent, and notes what it is asked to change.
+// cut adds record sets to the listing of the parent zone, and records the changes that it gets.
 type cut struct {
 	provider.Provider
 	mu    sync.Mutex
@@ -215,8 +215,8 @@ func (c *cut) called() []string {
 	return c.calls
 }
 
-// D6: the parent planned names of its child zone that it lists, such as the NS records at the
-// cut and what is left from the time before the child. They are none of its names.
+// A parent zone that lists names of its child zone, such as the NS records at the cut, doesn't plan
+// them (D6).
 func TestZoneCut(t *testing.T) {
 	for _, test := range []struct {
 		name  string
@@ -260,8 +260,8 @@ func TestZoneCut(t *testing.T) {
 	}
 }
 
-// D6: an ownership record that was left in the parent when its name got a zone of its own was deleted in
-// the child, where it isn't, again and again.
+// An ownership record that stayed in the parent when its name got a zone of its own isn't deleted
+// in the child zone again and again (D6).
 func TestOrphanInParent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
@@ -308,8 +308,8 @@ func (v *vanishing) Records(ctx context.Context, z dns.Zone) ([]*dns.RecordSet, 
 	return v.Provider.Records(ctx, z)
 }
 
-// Names go into a zone of their own when there is one, and back when it is gone, also while
-// changes are being made.
+// Names move into a new zone of their own, and back when that zone is deleted, also while changes
+// are being made.
 func TestZonesComeAndGo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
@@ -390,7 +390,7 @@ func gauges(t *testing.T, registry *prometheus.Registry) map[string]float64 {
 	return values
 }
 
-// D14: the metrics of a zone that was gone stayed, such as that it fails.
+// The metrics of a deleted zone are removed (D14).
 func TestMetricsOfAZoneThatIsGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
@@ -427,7 +427,7 @@ func TestMetricsOfAZoneThatIsGone(t *testing.T) {
 	})
 }
 
-// D14: a process that leads no more went on saying that deletions are held.
+// A process that no longer leads has no metrics of held deletions (D14).
 func TestMetricsAfterTheTerm(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)

@@ -12,8 +12,8 @@ import (
 	"github.com/signpostd/signpost/dns/plan"
 )
 
-// BenchmarkRows answers questions about a zone with 100,000 names of ours, all published. It says
-// for how long visits hold the loop, and how many a question takes.
+// BenchmarkRows measures queries of a zone with 100,000 published names: how long visits block the
+// loop, and how many visits a query takes.
 func BenchmarkRows(b *testing.B) {
 	for _, policy := range []plan.Policy{plan.Sync, plan.UpsertOnly} {
 		p := largeZone(b, policy, 100_000)
@@ -113,7 +113,7 @@ func (l *loopTime) report(b *testing.B) {
 	close(l.stop)
 	<-l.ended
 	slices.Sort(l.took)
-	// Where other programs use the processors, the longest ones are those in which it waited.
+	// If other programs use the processors, the longest visits include waiting for one.
 	b.ReportMetric(l.took[len(l.took)/2].Seconds()*1000, "median-ms")
 	b.ReportMetric(l.took[len(l.took)*99/100].Seconds()*1000, "p99-ms")
 	b.ReportMetric(float64(len(l.took))/float64(b.N), "visits/op")

@@ -40,7 +40,7 @@ func expectLines(t *testing.T, got []string, want ...string) {
 	}
 }
 
-// Each record set has a state, with what to do about it.
+// Each record set has a state, and a message that says what to do.
 func TestRows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
@@ -96,7 +96,7 @@ func TestRows(t *testing.T) {
 	})
 }
 
-// What waits for approval says how to approve it.
+// The message of a held row says how to approve it.
 func TestHeldRows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
@@ -127,7 +127,7 @@ func TestHeldRows(t *testing.T) {
 	})
 }
 
-// A policy that keeps something is named.
+// The message of a row that the policy keeps names the policy.
 func TestKeptRows(t *testing.T) {
 	for policy, want := range map[plan.Policy][]string{
 		plan.UpsertOnly: {"gone.shop.test A unwanted no object asks for it, and --policy=upsert-only deletes nothing: delete it yourself, or give --policy=sync", "new.shop.test A published"},
@@ -154,7 +154,7 @@ func TestKeptRows(t *testing.T) {
 	}
 }
 
-// A standby knows no zones, and says so; a publisher that has ended doesn't let anybody wait.
+// Rows returns ErrNotLeading on a standby, and doesn't block after Run has ended.
 func TestRowsWithoutLeading(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
@@ -180,7 +180,7 @@ func TestRowsWithoutLeading(t *testing.T) {
 	})
 }
 
-// Whoever follows is told what has changed, once, and what is gone.
+// A follower gets each changed and each deleted row once.
 func TestFollow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)

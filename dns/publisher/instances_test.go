@@ -29,8 +29,8 @@ func inZone(other *fixture) *fixture {
 	return w
 }
 
-// Finding of tenants, two processes with one owner ID: two processes with one owner ID on one zone. Neither
-// deletes or changes what the other one has made, both publish their own, and both say so.
+// Of two processes with one owner ID in one zone, neither changes or deletes the other's records.
+// Both publish their own, and both report the other (tenants, two processes with one owner ID).
 func TestTwoInstancesOfOneOwner(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		east := newFixture(t).of("east")
@@ -73,7 +73,7 @@ func TestTwoInstancesOfOneOwner(t *testing.T) {
 		if row := rowOf(t, west, "e2.shop.test"); row.State != RowNotOwned || !strings.Contains(row.Message, `(instance "east")`) {
 			t.Errorf("the row of a name of the other one is %+v", row)
 		}
-		// East is built again under another identity, and takes its place with the instance of it.
+		// A new process replaces east with --instance.
 		east.stop()
 		east.of("rebuilt").start()
 		east.objects.set("e5")
@@ -132,8 +132,8 @@ func TestInstanceIsWrittenWithNothingElse(t *testing.T) {
 	})
 }
 
-// Day2 B12: the owner ID or the prefix is changed without migration. That is said with the number, and in
-// the state of each record.
+// If the owner ID or the prefix is changed without migration, the number of records that aren't
+// ours is reported, and each of their rows says so (Day2 B12).
 func TestOwnerIsChanged(t *testing.T) {
 	for name, test := range map[string]struct {
 		options   owner.TXTOptions

@@ -15,8 +15,8 @@ func invalid(t testing.TB, object, name, target string) *dns.RecordSet {
 	return r
 }
 
-// D12: an edit with a bad target deleted the good record, at once and after a restart. Now the
-// record stays until the object can be published again, or is gone; others are not held up.
+// After an edit with a bad target, the record stays until the object is valid again or deleted,
+// also after a restart. Other names are not delayed (D12).
 func TestInvalidEditKeepsTheRecord(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
@@ -44,8 +44,8 @@ func TestInvalidEditKeepsTheRecord(t *testing.T) {
 	})
 }
 
-// clouds F3: a record with a character in its name that Signpost can't write was deleted although an object
-// asks for it. It stays, as with a bad target.
+// A record whose name has a character that Signpost can't write stays as long as an object asks for
+// it (clouds F3).
 func TestNameThatCannotBeWrittenKeepsTheRecord(t *testing.T) {
 	for _, c := range dns.EscapedCharacters + " \x01" {
 		synctest.Test(t, func(t *testing.T) {

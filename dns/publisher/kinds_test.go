@@ -8,8 +8,8 @@ import (
 	"github.com/signpostd/signpost/dns/source"
 )
 
-// Objects of two kinds of one source may have one name. When one of them goes, the records of
-// the other stay.
+// Two objects of different kinds and one name are distinct: when one is deleted, the records of the
+// other stay.
 func TestTwoKinds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)

@@ -47,8 +47,8 @@ func (l *late) Apply(ctx context.Context, zone dns.Zone, changes []dns.Change) e
 	return l.Provider.Apply(ctx, zone, changes)
 }
 
-// A record of ours that appears late stays ours, and becomes what objects ask for. The lab found that its
-// ownership record was removed, so that nobody owned it any more (make lab SEED=5).
+// A record of ours that appears late stays ours, and is updated to what objects ask for. The lab
+// once found its ownership record removed (make lab SEED=5).
 func TestLateUpdateOfAnEarlierProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)

@@ -17,7 +17,7 @@ import (
 	"github.com/signpostd/signpost/dns/provider/inmemory"
 )
 
-// called notes calls of a provider.
+// called records the calls of a provider.
 type called struct {
 	mu   sync.Mutex
 	now  map[inmemory.Operation]int
@@ -78,8 +78,8 @@ func (c *called) times(o inmemory.Operation) []time.Time {
 	return slices.Clone(c.at[o])
 }
 
-// D17: each write that was throttled cost a listing and halved the batch. Now it is made again
-// as it was, when the provider wants it.
+// A throttled write is repeated unchanged after the time that the provider asks for, without a
+// listing (D17).
 func TestThrottled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
@@ -125,8 +125,8 @@ func TestThrottled(t *testing.T) {
 	})
 }
 
-// A throttled change of an ApplyError and a throttled listing wait, too, and longer each time if
-// the provider doesn't say how long.
+// A throttled change of an ApplyError and a throttled listing wait too. If the provider gives no
+// time, the delay grows each time.
 func TestThrottledInPart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
@@ -172,7 +172,7 @@ func TestThrottledInPart(t *testing.T) {
 	})
 }
 
-// D18: all zones were listed in the same moment, at each interval.
+// The listings of many zones are spread over the interval (D18).
 func TestManyZones(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
@@ -196,7 +196,7 @@ func TestManyZones(t *testing.T) {
 		if n := len(at); n < 301*10 || n > 301*13 {
 			t.Errorf("%d listings in 10 minutes of 301 zones", n)
 		}
-		// 301 in a minute are 5 in a second, if they are spread.
+		// 301 in a minute are 5 per second if they are spread.
 		perSecond := map[int64]int{}
 		for _, t := range at {
 			if age := t.Sub(at[0]); age > 3*time.Minute {
@@ -211,7 +211,7 @@ func TestManyZones(t *testing.T) {
 	})
 }
 
-// D16: --batch-change-size, --batch-change-interval and --zones-cache-duration had no effect.
+// --batch-change-size, --batch-change-interval and --zones-cache-duration have effect (D16).
 func TestLimitsOfTheUser(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
@@ -227,7 +227,7 @@ func TestLimitsOfTheUser(t *testing.T) {
 		w.start()
 		defer w.stop()
 		time.Sleep(11 * time.Minute)
-		// They are those of records and of their ownership records.
+		// The sizes count records and ownership records.
 		if sizes := c.batches(); !slices.Equal(sizes, []int{20, 20, 20}) {
 			t.Errorf("batches of %v changes", sizes)
 		}
@@ -292,8 +292,8 @@ func (c *called) perSecond() map[int64]int {
 	return found
 }
 
-// D18: there may be no more calls in a second than the provider and the user allow, however many
-// zones there are. A record isn't published later for that.
+// The calls per second stay within the limits of the provider and the user, however many zones
+// there are. Records aren't published later because of that (D18).
 func TestCallsPerSecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
@@ -347,9 +347,8 @@ func BenchmarkIdleHour(b *testing.B) {
 	}
 }
 
-// idleHour returns how many calls there are in an hour in which nothing changes, and how many in
-// one second at most. With a limit, there may be as many in each second, and once as many more
-// that were saved up.
+// idleHour returns the number of calls in an hour without changes, and the maximum in one second.
+// With a limit, each second may have that many, and once the same number in addition as a burst.
 func idleHour(b *testing.B, zones int, limit float64) (total, most int) {
 	// A bubble needs a test.
 	ok := testing.RunTests(func(string, string) (bool, error) { return true, nil }, []testing.InternalTest{{Name: "hour", F: func(t *testing.T) {
@@ -378,8 +377,8 @@ func idleHour(b *testing.B, zones int, limit float64) (total, most int) {
 	return total, most
 }
 
-// A name for which objects ask for more record sets than a zone may have gets those that it has already, and
-// then the first ones. The others are told. Other names don't wait for it.
+// A name with too many wanted record sets keeps those that it has, and gets the first ones of the
+// others. The objects of the rest are notified. Other names don't wait.
 func TestTooManyRecordSetsOfAName(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)

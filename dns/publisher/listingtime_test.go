@@ -35,8 +35,8 @@ func (m *metered) Zones(ctx context.Context) ([]dns.Zone, error) {
 	return zones, err
 }
 
-// With an API that counts calls, zones are read four times an hour, and at once when the list of
-// zones says that something has changed. The time can be set.
+// With a provider that counts calls, zones are read four times an hour, and at once when their
+// version in the list of zones changes. The time can be set.
 func TestListingTime(t *testing.T) {
 	for name, tt := range map[string]struct {
 		set   time.Duration

@@ -73,7 +73,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		invalid:        b.gauges("external_dns_source_invalid_endpoints", "Record sets asked for that are not valid.", "record_type", "source_type"),
 		deduplicated:   b.gauges("external_dns_source_deduplicated_endpoints", "Record sets that were dropped because another object asks for the same.", "record_type", "source_type"),
 		problems:       b.counter("signpost_dns_object_problems_total", "Parts of objects that can't be used."),
-		sourceFailed:   b.gauges("signpost_dns_source_failing", "1 while a source can't be read; its records stay as they are.", "source"),
+		sourceFailed:   b.gauges("signpost_dns_source_failing", "1 while a source can't be read; its records stay unchanged.", "source"),
 		held:           b.gauges("signpost_dns_deletions_held", "Deletions and updates that wait because they are more than the budget allows.", "zone", "id"),
 		waiting:        b.gauges("signpost_dns_names_failing", "Names whose changes failed and are tried again later.", "zone", "id"),
 		repeating:      b.gauges("signpost_dns_names_repeating", "Names whose changes were made or refused three times in a row, and are still needed; they are tried less and less often.", "zone", "id"),

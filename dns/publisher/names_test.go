@@ -10,9 +10,9 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// Random events, in the order in which a publisher can let them come, keep what has to hold
-// about the names of a zone. The model knows of each name what objects ask for, by a number,
-// and which number the last changes or the last answer were about.
+// The invariants of names hold after random events, in any order in which a publisher can cause
+// them. The model has a number for what objects ask for under each name, and the number that the
+// last changes or the last response were about.
 func TestNames(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := &namesModel{t: t, noted: map[string]int{}, asked: map[string]int{}, made: map[string]int{}, about: map[string]int{}}
@@ -24,7 +24,7 @@ func TestNames(t *testing.T) {
 			"differ":  func(t *rapid.T) { m.names.differ(drawName(t)) },
 			"ask":     m.ask,
 			"plan":    m.plan,
-			"ration":  m.ration,
+			"permit":  m.permit,
 			"apply":   m.apply,
 			"due":     m.due,
 			"release": func(*rapid.T) { m.names.release() },
@@ -39,8 +39,8 @@ type namesModel struct {
 	t     *rapid.T
 	names *names
 	now   time.Time
-	// asked has a number for what objects ask for, made the one of what the zone has, and
-	// about that of the last question or plan.
+	// asked has a number for what objects ask for, made that of what the zone has, and about that of
+	// the last query or plan.
 	asked, made, about map[string]int
 	// noted is how many changes were noted of each name that has some.
 	noted map[string]int
@@ -80,7 +80,7 @@ func (m *namesModel) outdate(t *rapid.T) {
 	m.names.outdate(name)
 }
 
-// ask asks about all dirty names, or hears of those that were asked about.
+// ask queries all dirty names, or delivers the responses for those that were queried.
 func (m *namesModel) ask(t *rapid.T) {
 	if asking := m.names.sorted(asking); len(asking) > 0 {
 		for _, n := range asking {
@@ -101,7 +101,7 @@ func (m *namesModel) ask(t *rapid.T) {
 	}
 }
 
-// plan plans dirty names. Those with an answer are planned by what they were asked about.
+// plan plans dirty names. Names with a response are planned by the number of the query.
 func (m *namesModel) plan(t *rapid.T) {
 	for _, n := range m.names.sorted(dirty) {
 		if n.adjusted == nil {
@@ -147,7 +147,7 @@ func (m *namesModel) planOne(t *rapid.T, n *nameState, how int) {
 	}
 }
 
-// shown hears of a listing, which shows all names but those that were written meanwhile.
+// shown delivers a listing, which shows all names except those that were written meanwhile.
 func (m *namesModel) shown(t *rapid.T) {
 	later := map[string]struct{}{}
 	if rapid.Bool().Draw(t, "something is written meanwhile") {
@@ -156,8 +156,8 @@ func (m *namesModel) shown(t *rapid.T) {
 	m.names.shown(later, rapid.Bool().Draw(t, "blind"))
 }
 
-// ration holds or allows the losses of all names.
-func (m *namesModel) ration(t *rapid.T) {
+// permit holds or allows the losses of all names.
+func (m *namesModel) permit(t *rapid.T) {
 	pared := rapid.Bool().Draw(t, "pared")
 	for _, name := range []string{"a", "b", "c", "d"} {
 		n := m.names.all[name]
@@ -178,7 +178,7 @@ func (m *namesModel) ration(t *rapid.T) {
 	}
 }
 
-// apply begins to apply, or hears what became of it.
+// apply begins to apply, or delivers the result.
 func (m *namesModel) apply(t *rapid.T) {
 	if applying := m.names.sorted(applying); len(applying) > 0 {
 		for _, n := range applying {
@@ -364,8 +364,8 @@ func (m *namesModel) converge() {
 	}
 }
 
-// A name that is planned again keeps its turn: names that are touched all the time don't wait
-// behind those that come later.
+// A name that is planned again keeps its turn, so that names that are touched all the time don't
+// wait behind later ones.
 func TestNamesKeepTheirTurn(t *testing.T) {
 	s := newNames(noMetrics)
 	plan := func(name string) {

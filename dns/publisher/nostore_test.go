@@ -19,8 +19,8 @@ import (
 
 var errForbidden = fmt.Errorf("configmaps is forbidden: %w", budget.ErrNoStore)
 
-// Day2 B10 and B16: ten record sets were deleted and six deletions are held. Five restarts without the
-// store, or with an emptied one, delete nothing more.
+// After ten deletions, with six more held, five restarts without the store or with an emptied one
+// delete nothing more (Day2 B10 and B16).
 func TestRestartsWithoutStoreUndoNoHold(t *testing.T) {
 	for name, lose := range map[string]func(*stored){
 		"refused": func(s *stored) { s.store.fail(errForbidden) },
@@ -53,7 +53,7 @@ func TestRestartsWithoutStoreUndoNoHold(t *testing.T) {
 	}
 }
 
-// Day2 B10: a store that refuses requests for a while is used again, and that is said.
+// A store that refused requests for a while is used again, and the refusal is reported (Day2 B10).
 func TestStoreComesBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStored(t)
@@ -84,7 +84,7 @@ func TestStoreComesBack(t *testing.T) {
 		if !strings.Contains(string(s.store.text), `,5]`) {
 			t.Errorf("the five deletions are not stored: %s", s.store.text)
 		}
-		// In a new term too, which begins without the store.
+		// The same holds in a new term, which begins without the store.
 		s.stop()
 		s.store.fail(errForbidden)
 		s.start()
@@ -103,8 +103,8 @@ func TestStoreComesBack(t *testing.T) {
 	})
 }
 
-// Day2 B13: a zone that the server doesn't have, and a domain filter that leaves all names out, are
-// problems of the publisher.
+// A zone that the server doesn't have, and a domain filter that excludes all names, are troubles of
+// the publisher (Day2 B13).
 func TestTroubles(t *testing.T) {
 	wanted := func(t *testing.T, w *fixture, field, text string) {
 		t.Helper()
@@ -116,9 +116,9 @@ func TestTroubles(t *testing.T) {
 	t.Run("zone", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			w := newFixture(t)
-			var mended atomic.Bool
+			var fixed atomic.Bool
 			w.zones.SetHooks(inmemory.Hooks{Before: func(_ context.Context, c inmemory.Call) error {
-				if !mended.Load() && c.Zone.Name != "" {
+				if !fixed.Load() && c.Zone.Name != "" {
 					return errors.New("NOTAUTH")
 				}
 				return nil
@@ -127,7 +127,7 @@ func TestTroubles(t *testing.T) {
 			w.start()
 			waitIdle()
 			wanted(t, w, "zone shop.test", "NOTAUTH")
-			mended.Store(true)
+			fixed.Store(true)
 			time.Sleep(2 * DefaultInterval)
 			if troubles := w.publisher.Troubles(); len(troubles) > 0 {
 				t.Errorf("%+v", troubles)

@@ -19,8 +19,7 @@ import (
 	"github.com/signpostd/signpost/testkit/logtest"
 )
 
-// B1: standbys sent Events, too. Now a process that doesn't lead keeps them, and when it takes over it sends
-// those that are still true.
+// A standby keeps its notices. When it takes over, it sends those that still apply (B1).
 func TestStandbySendsNoNotices(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
@@ -46,7 +45,7 @@ func TestStandbySendsNoNotices(t *testing.T) {
 		}
 		want := []string{
 			`RecordInvalid FailedSync  target of the A record set a.shop.test is "192.0.2.300": not an IPv4 address, as an A record has`,
-			`RecordInvalid FailedSync  no address; its records stay as they are`,
+			`RecordInvalid FailedSync  no address; its records stay unchanged`,
 		}
 		if diff := cmp.Diff(want, invalid); diff != "" {
 			t.Errorf("the new leader says (-want +got):\n%s", diff)
@@ -54,7 +53,7 @@ func TestStandbySendsNoNotices(t *testing.T) {
 	})
 }
 
-// What a standby keeps has a limit, and is forgotten object by object.
+// The notices of a standby are limited, and dropped object by object.
 func TestPendingNoticesAreBounded(t *testing.T) {
 	var u pendingNotices
 	of := func(i int) desired.Origin { return desired.Origin{Source: "service", Name: fmt.Sprintf("%05d", i)} }
@@ -107,7 +106,7 @@ func (r refusing) Apply(ctx context.Context, z dns.Zone, changes []dns.Change) e
 	return nil
 }
 
-// S4: at debug, the log has each listing, plan and batch with its numbers.
+// At level debug, the log has each listing, plan and batch with its numbers (S4).
 func TestDebugLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := &logtest.Buffer{}

@@ -33,8 +33,8 @@ func contested(t *testing.T) (w *fixture, ingresses, services *table, listen fun
 	return w, ingresses, services, func() { other.listen(Changed(func() *Publisher { return w.publisher }, 1)) }
 }
 
-// W12: who got a new name depended on whose list was answered first. W11: a name that two
-// objects share was planned when only one of them had been evaluated.
+// The order in which tables are filled doesn't decide who gets a new name (W12), and a name that
+// two objects share is planned only after both were evaluated (W11).
 func TestNothingIsPlannedBeforeAllSources(t *testing.T) {
 	const ours, alone = "www.shop.test A 192.0.2.1", "alone.shop.test A 192.0.2.3"
 	for _, test := range []struct {
@@ -116,15 +116,15 @@ func TestNothingIsPlannedBeforeAllSources(t *testing.T) {
 	}
 }
 
-// contacted notes that the server has sent something.
+// contacted records that the server has sent something.
 func (t *table) contacted() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.status.LastContact = time.Now()
 }
 
-// W12: a plan shows the winner that the publisher then makes, in whatever order tables are
-// filled.
+// A plan shows the winner that the publisher then publishes, in whatever order tables are filled
+// (W12).
 func TestPlanShowsTheWinner(t *testing.T) {
 	for _, serviceFirst := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {

@@ -156,7 +156,7 @@ func (p *Publisher) unownedProblem(z *zone) string {
 	for _, id := range slices.Sorted(maps.Keys(by)) {
 		text := fmt.Sprintf("%d belong to %s", by[id], id)
 		if id == "" {
-			text = fmt.Sprintf("%d have no ownership record that is ours to find", by[id])
+			text = fmt.Sprintf("%d have no ownership record that this publisher can read", by[id])
 		}
 		if parts = append(parts, text); len(parts) == 5 && len(by) > 5 {
 			parts = append(parts, fmt.Sprintf("and there are %d other owners", len(by)-5))
@@ -180,7 +180,7 @@ func (p *Publisher) notOurs(r *dns.RecordSet) string {
 	case p.otherInstance(r) != "":
 		return text + "belongs to another process with our owner ID: " + who + ": it stays when the object is deleted; give each process its own --txt-owner-id, or this one the --instance of the other"
 	case who == "":
-		text += "has no ownership record that is ours to find"
+		text += "has no ownership record that this publisher can read"
 	default:
 		text += "belongs to " + who + ", and we are " + quote(p.Rules.Owner)
 	}

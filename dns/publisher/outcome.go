@@ -50,7 +50,7 @@ func (p *Publisher) outcome(origin desired.Origin, e Explanation) *source.Outcom
 func accepted(e Explanation) source.Verdict {
 	reason, problems := source.OutcomeInvalid, []string{}
 	if e.Err != nil {
-		problems = append(problems, e.Err.Error()+"; its records stay as they are")
+		problems = append(problems, e.Err.Error()+"; its records stay unchanged")
 	}
 	for _, problem := range e.Problems {
 		problems = append(problems, problem.Text(quote))

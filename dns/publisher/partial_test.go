@@ -20,20 +20,19 @@ import (
 type partial struct {
 	*inmemory.Provider
 	unlisted error
-	// mended is true when the account can be listed again.
-	mended atomic.Bool
+	// fixed is true when the account can be listed again.
+	fixed atomic.Bool
 }
 
 func (p *partial) Unlisted() error {
-	if p.mended.Load() {
+	if p.fixed.Load() {
 		return nil
 	}
 	return p.unlisted
 }
 
-// clouds F4: with two --aws-profile, a run ended with 0 although one of the accounts couldn't be listed, and
-// people were told to create a zone that exists. Now the run fails, the zones that are known are published,
-// and nobody is sent to create one.
+// If one of two accounts (--aws-profile) can't be listed, Once fails, publishes the known zones,
+// and doesn't advise to create a zone that may exist (clouds F4).
 func TestOnceFailsIfAnAccountIsNotListed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
@@ -51,7 +50,7 @@ func TestOnceFailsIfAnAccountIsNotListed(t *testing.T) {
 	})
 }
 
-// clouds F4: when the account can be listed again, the advice is the usual one.
+// When the account can be listed again, the advice is the usual one (clouds F4).
 func TestAccountThatIsListedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
@@ -62,7 +61,7 @@ func TestAccountThatIsListedAgain(t *testing.T) {
 		defer w.stop()
 		waitIdle()
 		w.takeNotices()
-		p.mended.Store(true)
+		p.fixed.Store(true)
 		time.Sleep(2 * DefaultInterval)
 		if notices := strings.Join(w.takeNotices(), "\n"); !strings.Contains(notices, "create the zone") {
 			t.Errorf("notices:\n%s", notices)
@@ -87,8 +86,8 @@ func (p *refiltering) DomainFilter(context.Context) dns.Filter {
 	return dns.NewDomainFilter(nil, []string{*p.excluded.Load()})
 }
 
-// When the provider's filter changes, names that it selects now are published, and records that nothing asks
-// for are deleted; names that it selects no more stay as they are.
+// When the provider's filter changes, newly selected names are published, and their unwanted
+// records deleted. Names that are no longer selected stay unchanged.
 func TestFilterOfTheProviderChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
@@ -118,8 +117,7 @@ func TestFilterOfTheProviderChanges(t *testing.T) {
 	})
 }
 
-// clouds F7: nothing was said of names below a zone that isn't selected. Now the log has one line, and
-// explain says so.
+// Names below an unselected zone are reported by one log line and by explain (clouds F7).
 func TestNamesOfAZoneThatIsNotSelected(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer

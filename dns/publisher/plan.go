@@ -145,7 +145,7 @@ func (p *Publisher) planName(z *zone, n *nameState, w demand) {
 func (p *Publisher) delayTransfer(z *zone, n *nameState, until time.Time) {
 	z.names.settle(n)
 	z.names.noteLoss(n, time.Now())
-	z.names.setReason(n, ReasonDelayed, "the namespace that has the name asks for it no more; it goes to another one if that stays so")
+	z.names.setReason(n, ReasonDelayed, "the namespace that has the name no longer asks for it; after the deletion delay, the name goes to another namespace")
 	z.names.wait(n, until)
 }
 

@@ -110,7 +110,7 @@ func TestIdle(t *testing.T) {
 	})
 }
 
-// Changes by hand are undone at the next verification. Records of others stay as they are.
+// External changes are reverted at the next listing. Records of other owners stay unchanged.
 func TestDrift(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
@@ -226,7 +226,7 @@ func TestBudget(t *testing.T) {
 		time.Sleep(budget.DefaultLimits().Window)
 		w.takeNotices()
 		// Changes within a tenth of a second after another one are handled together. Without
-		// such a change before, the first deletion could be handled alone, and made.
+		// such a change before, the first deletion could be handled alone and made.
 		w.objects.set("nobody")
 		synctest.Wait()
 		empty(w, 100)

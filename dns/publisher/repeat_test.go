@@ -134,8 +134,9 @@ var liars = map[string]func(*liar){
 	},
 }
 
-// Whatever a provider does with what it is told, an hour costs a bounded number of requests, and people hear
-// of it once (peers P2: 340 requests a second, and as many lines of the log). Other names are published.
+// However a provider handles its changes, an hour costs a bounded number of requests, and the
+// failure is reported once. Other names are published (peers P2: 340 requests a second, and as many
+// log lines).
 func TestLiars(t *testing.T) {
 	for name, lie := range liars {
 		t.Run(name, func(t *testing.T) {
@@ -178,8 +179,8 @@ func lieFor(t *testing.T, lie func(*liar), change func(*Config)) (failed int) {
 	return failed
 }
 
-// Of a provider that lies at random, no more is asked. It may be right for a while, and then there is
-// something new to say.
+// A provider that lies at random isn't called more often. After it was right for a while, a failure
+// is reported again.
 func TestRandomLiars(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		seed := rapid.Uint64().Draw(rt, "seed")
@@ -212,7 +213,7 @@ func TestRandomLiars(t *testing.T) {
 	})
 }
 
-// A run that ends says which name came to nothing.
+// Once returns an error with the name whose change has no effect.
 func TestOnceWithALiar(t *testing.T) {
 	for name, lie := range liars {
 		if strings.Contains(name, "every other") || strings.Contains(name, "P2") {
@@ -241,8 +242,8 @@ func TestOnceWithALiar(t *testing.T) {
 	}
 }
 
-// peers P2: of two record sets with one key in a listing, the later one counts (spec/dns.md §3.2), for the
-// plan and for the provider that compares before it writes, so that the change gets through.
+// If a key is listed twice, the later record set counts (spec/dns.md §3.2), for the plan and for a
+// provider that compares before it writes, so that the change is accepted (peers P2).
 func TestListedTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
@@ -274,9 +275,9 @@ func TestListedTwice(t *testing.T) {
 	})
 }
 
-// clouds F1: the record at the apex of a zone has an ownership record in the format without a type, which
-// stands beside it. The one in the present format would be outside of the zone. So nothing is written, again
-// and again, and the record stays ours.
+// The record at the apex of a zone has an ownership record in the format without a type, beside it,
+// because one in the present format would be outside of the zone. Nothing is written again and
+// again, and the record stays ours (clouds F1).
 func TestApexWithOldOwnershipRecord(t *testing.T) {
 	for _, who := range []string{"me", "before"} {
 		t.Run(who, func(t *testing.T) {
@@ -317,8 +318,8 @@ func (b blind) Capabilities() provider.Capabilities {
 	return c
 }
 
-// dns F20: what can't be listed is written again, which repairs what others have changed. People hear of it
-// when it is new, and not every minute.
+// Records that can't be listed are written again, which reverts external changes. Only a new record
+// is reported, not each write (dns F20).
 func TestBlindWritesAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
@@ -348,7 +349,7 @@ func TestBlindWritesAgain(t *testing.T) {
 	})
 }
 
-// A name that comes to nothing is counted until a listing shows that it is as objects ask for.
+// A name whose change has no effect is counted until a listing shows the wanted records.
 func TestRepeatedIsCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
@@ -389,7 +390,8 @@ func TestRepeatedIsCounted(t *testing.T) {
 	})
 }
 
-// tenants S5: a provider can't say whose its records are. What it lists with our owner isn't ours.
+// Owner labels of a provider are ignored: a record that it lists with our owner isn't ours (tenants
+// S5).
 func TestProviderLabelsDontCount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)

@@ -262,7 +262,7 @@ func (p *Publisher) judgeKept(both pair, row *Row) {
 	policy := string(p.Rules.Policy)
 	switch {
 	case both.wanted == nil && !p.Domains.Match(row.Name):
-		row.State, row.Message = RowUnwanted, "the domain filter leaves the name out, so its records stay as they are: delete them yourself, or widen --domain-filter"
+		row.State, row.Message = RowUnwanted, "the domain filter leaves the name out, so its records stay unchanged: delete them yourself, or widen --domain-filter"
 	case both.wanted == nil && !p.Rules.Manages(both.current.Type):
 		row.State, row.Message = RowUnwanted, "records of the type "+both.current.Type+" are not managed: add --managed-record-types="+both.current.Type
 	case both.wanted == nil:

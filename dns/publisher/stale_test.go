@@ -12,8 +12,8 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 )
 
-// D4: what a person makes after the zone was listed stays, and the name is planned again at
-// once, as a conflict and not as a failure. Other names of the batch go on.
+// A manual record that was created after the listing stays. Its name is planned again at once and
+// becomes a conflict, not a failure. Other names of the batch continue (D4).
 func TestStaleIsPlannedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
@@ -40,7 +40,7 @@ func TestStaleIsPlannedAgain(t *testing.T) {
 	})
 }
 
-// What a person has changed of ours is brought up to date at once, with what she made as Old.
+// An external change of one of our records is reverted at once, with the changed record as Old.
 func TestStaleUpdate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
@@ -76,7 +76,7 @@ func (w wholly) Apply(ctx context.Context, zone dns.Zone, changes []dns.Change) 
 	return w.Provider.Apply(ctx, zone, changes)
 }
 
-// A batch that is stale as a whole is planned again, too, and the zone isn't paused for it.
+// A batch that is stale as a whole is planned again too, and the zone isn't delayed.
 func TestStaleBatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)

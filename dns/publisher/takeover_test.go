@@ -20,8 +20,8 @@ func recordOf(from, namespace, object, recordType, target string, ttl int64) *dn
 	}
 }
 
-// tenants S1 and S2: an object of another namespace took a record, if its source or its label came
-// later and the provider adjusts records, or if it asked for an A beside a CNAME.
+// An object of another namespace can't take a record, neither by its source or label with an
+// adjusting provider nor by asking for an A beside a CNAME (tenants S1 and S2).
 func TestHolderKeepsTheName(t *testing.T) {
 	for name, test := range map[string]struct {
 		victim, evil *dns.RecordSet

@@ -62,8 +62,8 @@ func (w *fixture) takeNoticesOf(reason string) (objects []string) {
 	return objects
 }
 
-// tenants S1 and S2: an object of another namespace changes nothing of a name that a namespace has, and is
-// told so.
+// An object of another namespace can't change a name that a namespace has, and is notified (tenants
+// S1 and S2).
 func TestANamespaceKeepsItsName(t *testing.T) {
 	for name, intruder := range map[string]struct {
 		recordType, target string
@@ -102,9 +102,9 @@ func TestANamespaceKeepsItsName(t *testing.T) {
 	}
 }
 
-// A holder whose object is replaced keeps the name; one whose object is deleted loses the name after the
-// deletion delay. The namespace that then has the name keeps it, also if the targets are the same and the
-// first one comes back.
+// A holder whose object is replaced keeps the name. One whose object is deleted loses the name
+// after the deletion delay. The next namespace then keeps it, also if the targets are the same and
+// the former holder asks again.
 func TestANameGoesToAnotherNamespace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
@@ -167,8 +167,8 @@ func TestNamesThatStandForAnother(t *testing.T) {
 	})
 }
 
-// With a replacement for wildcards, two names have one ownership record, so that one namespace has both of
-// them.
+// With a replacement for wildcards, two names share an ownership record, so that one namespace has
+// both.
 func TestNamesWithOneOwnershipRecord(t *testing.T) {
 	const wildcard, replacement = "*.foo.shop.test", "any.foo.shop.test"
 	for name, test := range map[string]struct{ first, other, has string }{
@@ -218,8 +218,8 @@ func TestNamesWithOneOwnershipRecord(t *testing.T) {
 	}
 }
 
-// An object of another namespace can't keep a name as it is: neither by asking for it in a way that can't be
-// published, nor because it can't be evaluated. The holder can.
+// An object of another namespace can't delay changes of a name, neither with an invalid record set
+// nor because it can't be evaluated. An object of the holder can.
 func TestAnotherNamespaceHoldsNothingUp(t *testing.T) {
 	const name = "v.shop.test"
 	synctest.Test(t, func(t *testing.T) {
@@ -291,8 +291,7 @@ func TestANamespaceKeepsItsNameUnderANewOwner(t *testing.T) {
 	})
 }
 
-// A name that is refused to an object is shown beside the record that another namespace has, also when the
-// name is settled.
+// Rows show a refused object as a loser of the holder's record, also when the name is settled.
 func TestRowsShowRefusals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
@@ -316,7 +315,7 @@ func TestRowsShowRefusals(t *testing.T) {
 	})
 }
 
-// While something isn't known of the namespace that has a name, another one doesn't get the name.
+// While the holder's objects are not all known, no other namespace gets the name.
 func TestANameIsKeptWhileItsHolderIsUnknown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
@@ -338,8 +337,8 @@ func TestANameIsKeptWhileItsHolderIsUnknown(t *testing.T) {
 	})
 }
 
-// In random clusters: a name is published as the objects of one namespace ask for it, and goes to another one
-// only after the first one has asked for it no more. A restart changes nothing.
+// In random clusters, a name has the records of one namespace, and goes to another one only after
+// the first one no longer asks for it. A restart changes nothing.
 func TestNamesBelongToNamespaces(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		synctest.Test(t, func(t *testing.T) {
@@ -442,9 +441,9 @@ func limitedTo(w *fixture, most int) {
 	}
 }
 
-// tenants S3: a namespace has as many names as it may have. The names that are published stay, also after a
-// restart; one Event says so. Other namespaces aren't affected, and a name that goes makes room for another
-// one.
+// A namespace gets names up to its limit. Published names stay, also after a restart, and one Event
+// reports the limit. Other namespaces aren't affected, and a deleted name makes room for another
+// one (tenants S3).
 func TestTooManyNames(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
@@ -493,7 +492,7 @@ func (w *fixture) expectSets(t *testing.T, want int) {
 	}
 }
 
-// A namespace with a backlog of objects doesn't keep others waiting: each has its turn.
+// A namespace with a backlog of objects doesn't delay others: namespaces take turns.
 func TestBacklogTakesTurns(t *testing.T) {
 	b := newBacklog()
 	add := func(namespace string, n int) {

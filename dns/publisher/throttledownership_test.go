@@ -11,8 +11,8 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 )
 
-// halfway is a provider without transactions, which makes the ownership records of its first call and is
-// told to come back later before it makes the records.
+// halfway is a provider without transactions. Its first call makes the ownership records and is
+// throttled before the records.
 type halfway struct {
 	provider.Provider
 	called bool
@@ -38,8 +38,8 @@ func (h *halfway) Apply(ctx context.Context, zone dns.Zone, changes []dns.Change
 	return &provider.ApplyError{Errs: errs}
 }
 
-// An ownership record that was made before the provider asked for a pause doesn't claim what a person makes
-// during the pause.
+// An ownership record that was written before the provider throttled doesn't claim a record that
+// somebody creates meanwhile.
 func TestThrottledAfterOwnershipRecord(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)

@@ -12,8 +12,8 @@ import (
 
 var errTemplate = errors.New("template: no field Spc")
 
-// D5: after a restart, records of objects that could not be evaluated were taken away, unless
-// their label named the object.
+// After a restart, records of objects that can't be evaluated stay, also if their label names
+// another object (D5).
 func TestUnresolvedAfterARestart(t *testing.T) {
 	unlabelled := func(r *dns.RecordSet) *dns.RecordSet {
 		r.Labels = nil
@@ -92,8 +92,8 @@ func withPTR(t *testing.T, w *fixture) {
 	}
 }
 
-// One object that can't be evaluated doesn't hold up the others: what this process has seen
-// explained by objects, or has written itself, changes as they do.
+// An object that can't be evaluated doesn't delay the others: record sets that evaluated objects
+// asked for in this process, or that it wrote, change with their objects.
 func TestUnresolvedHoldsUpNobodyElse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)

@@ -27,7 +27,7 @@ func ownedBy(t *testing.T, o owner.TXTOptions) func(*Config) {
 	}
 }
 
-// A record whose ownership record would be outside of all zones isn't created, because it would have no
+// A record whose ownership record would be in no zone isn't created, because it would have no
 // owner.
 func TestOwnershipRecordOutside(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -227,7 +227,7 @@ func TestTerms(t *testing.T) {
 	})
 }
 
-// When writes are not allowed any more, there are none.
+// Nothing is written when writes are no longer allowed.
 func TestFence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
