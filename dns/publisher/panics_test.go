@@ -57,7 +57,7 @@ func TestSourcePanics(t *testing.T) {
 type panicking struct {
 	provider.Provider
 	at, poison string
-	fixed     atomic.Bool
+	fixed      atomic.Bool
 }
 
 func (p *panicking) in(call string) {
