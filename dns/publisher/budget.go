@@ -279,8 +279,8 @@ func (p *Publisher) spentText(s budget.Spent) string {
 		return fmt.Sprintf("and at most %d are deleted in %v without approval (--max-deletions, --max-deletions-percent)", s.Limit, p.Budget.Window)
 	}
 	text := fmt.Sprintf("and %d of at most %d were deleted in the last %v (--max-deletions, --max-deletions-percent)", s.Changes, s.Limit, p.Budget.Window)
-	if !s.Room.IsZero() {
-		text += ", with room for these at " + s.Room.UTC().Format(time.RFC3339)
+	if !s.AvailableAt.IsZero() {
+		text += ", with room for these at " + s.AvailableAt.UTC().Format(time.RFC3339)
 	}
 	return text
 }
