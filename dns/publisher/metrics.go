@@ -257,7 +257,7 @@ func (m *Metrics) conflicts(z *zone, name string, found []plan.Conflict, owner s
 	for _, c := range found {
 		labels := prometheus.Labels{
 			"record_type": strings.ToLower(c.Current.Type), "owner": strings.ToLower(owner),
-			"foreign_owner": strings.ToLower(c.ForeignOwner()), "domain": strings.ToLower(dns.ParentDomain(name)),
+			"foreign_owner": strings.ToLower(c.OtherOwner()), "domain": strings.ToLower(dns.ParentDomain(name)),
 		}
 		m.mismatches.With(labels).Inc()
 		if m.mismatched[k] == nil {

@@ -315,7 +315,7 @@ func (p *Publisher) conflict(z *zone, n *nameState, left []unsupportedSet, out p
 // obstacle returns the message for a conflict.
 func obstacle(c plan.Conflict) string {
 	there := fmt.Sprintf("the zone's %s record %s", c.Current.Type, c.Current.Name)
-	switch foreign := c.ForeignOwner(); {
+	switch foreign := c.OtherOwner(); {
 	case c.Obstacle == plan.NotDeletable:
 		return there + " conflicts with it, and the policy forbids its deletion: delete it yourself, or set --policy=sync"
 	case foreign == "":
