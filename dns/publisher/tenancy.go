@@ -84,7 +84,7 @@ func (p *Publisher) caseOf(z *zone, name string) (c tenancy.Case, until time.Tim
 		}
 	}
 	if !c.Held || len(c.Asking) > 1 || c.Asking[0] != c.Holder {
-		c.Stands, c.Reserved = p.dependencyOf(z, name)
+		c.DependsOn, c.DependsOnHolder = p.dependencyOf(z, name)
 	}
 	return c, until
 }
