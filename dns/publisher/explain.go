@@ -132,13 +132,13 @@ func (p *Publisher) explain(i int, key source.Key) (e Explanation, ok bool) {
 		Object:  dns.Object{Source: src.Name, Kind: kind, Namespace: key.Namespace, Name: key.Name},
 		Skipped: p.withoutDefaults(result.Skipped), Problems: result.Problems, Wanted: result.Wanted, Err: result.Err,
 	}
-	place := desired.Place{Managed: p.Rules.Managed, Excluded: p.Rules.Excluded, Domains: p.Domains}
+	scope := desired.Scope{Managed: p.Rules.Managed, Excluded: p.Rules.Excluded, Domains: p.Domains}
 	if p.zones != nil {
-		place.HasZone = func(name string) bool { return len(p.zones.zonesFor(name)) > 0 }
-		place.Unselected = func(name string) bool { return !p.zones.admits(name) }
+		scope.HasZone = func(name string) bool { return len(p.zones.zonesFor(name)) > 0 }
+		scope.Unselected = func(name string) bool { return !p.zones.admits(name) }
 	}
 	origin := desired.Origin{Source: src.Name, Kind: key.Kind, Namespace: key.Namespace, Name: key.Name}
-	kept, dropped := p.Desired.Explain(origin, result.Records, place)
+	kept, dropped := p.Desired.Explain(origin, result.Records, scope)
 	granted, refused := p.refusedSets(origin, kept)
 	e.Records, e.Dropped = granted, append(dropped, refused...)
 	return e, true
