@@ -28,7 +28,7 @@ func (r *Role) askServers(ctx context.Context, w *way, t publisher.Trace, h publ
 			return
 		}
 	}
-	answers := r.client.Ask(ctx, servers, t.Name, typesOf(h))
+	answers := r.client.Query(ctx, servers, t.Name, typesOf(h))
 	judged := make([]judgement, 0, len(answers))
 	for _, a := range answers {
 		judged = append(judged, judge(h, a))
@@ -52,15 +52,15 @@ func typesOf(h publisher.ZoneTrace) []string {
 
 // judgement is the assessment of a response. ttl is how long resolvers may cache an old response.
 type judgement struct {
-	authority.Answer
+	authority.Response
 	state inspect.StepState
 	text  string
 	ttl   uint32
 }
 
 // judge compares a response with what the zone should have. It is a pure function.
-func judge(h publisher.ZoneTrace, a authority.Answer) judgement {
-	j := judgement{Answer: a, state: inspect.StepNote, ttl: a.TTL}
+func judge(h publisher.ZoneTrace, a authority.Response) judgement {
+	j := judgement{Response: a, state: inspect.StepNote, ttl: a.TTL}
 	row, published := rowOf(h, a.Type)
 	switch {
 	case a.Err != nil:
@@ -105,7 +105,7 @@ func plain(row publisher.Row) bool {
 	return !slices.ContainsFunc(row.Targets, func(t string) bool { _, err := netip.ParseAddr(t); return err != nil })
 }
 
-func answerText(a authority.Answer) string {
+func answerText(a authority.Response) string {
 	switch {
 	case a.Alias != "":
 		return "a CNAME to " + sanitize.Name(a.Alias)
