@@ -196,7 +196,8 @@ func TestSharedOwnershipRecord(t *testing.T) {
 				w.start()
 				time.Sleep(5 * time.Minute)
 				w.expectZone(both...)
-				// When the object is deleted, our record stays, because its deletion would leave the manual one as ours.
+				// When the object is deleted, our record stays, because its deletion would leave the manual one
+				// as ours.
 				w.objects.set("web")
 				time.Sleep(5 * time.Minute)
 				w.expectZone(both...)

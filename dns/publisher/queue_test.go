@@ -28,8 +28,8 @@ func queued() (*names, func(name string, deletes bool)) {
 	}
 }
 
-// tenants S3: the queue of a zone was first in, first out, so that a change waited for all of another namespace. Now
-// namespaces take turns, deletions too, and batches are as full as before.
+// tenants S3: the queue of a zone was first in, first out, so that a change waited for all of
+// another namespace. Now namespaces take turns, deletions too, and batches are as full as before.
 func TestNamespacesTakeTurns(t *testing.T) {
 	s, plan := queued()
 	for i := range 5000 {
@@ -85,8 +85,8 @@ func TestNamesThatMayLoseAreAllPlanned(t *testing.T) {
 	}
 }
 
-// Over random events: of the namespaces with planned names none is served twice more than another between two turns of it,
-// and nothing is kept of a namespace without names.
+// Over random events: of the namespaces with planned names none is served twice more than another
+// between two turns of it, and nothing is kept of a namespace without names.
 func TestTurnsAreFair(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s, plan := queued()
