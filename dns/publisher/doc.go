@@ -3,8 +3,7 @@
 // provider. Package process creates a publisher for each section of the configuration and runs it
 // under a lease.
 //
-// A [Publisher] keeps a copy of each zone, the mirror. A change of an object is handled in these
-// steps:
+// A [Publisher] keeps a copy of each zone, the mirror. A changed object is handled in these steps:
 //
 //  1. The object is evaluated again.
 //  2. The names that it asks for are planned against the mirrors of the zones that hold them.
@@ -17,8 +16,7 @@
 //
 // Nothing is planned before every source was evaluated once (opensources.go). Nothing is deleted
 // while a source isn't completely read, nor for an object that can't be evaluated. Deletions beyond
-// the limits of package budget are held until a user approves them or an object asks for the
-// records again.
+// the limits of package budget are held until they are approved or the records are wanted again.
 //
 // A name has one state in each zone that holds it. A name with nothing to do or to report has none.
 // The table of phases and events is in names.go, and only the methods there change a state. [State]
